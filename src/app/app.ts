@@ -1,0 +1,133 @@
+/** The one thing hosts talk to. Built by `create-app.ts`; hosts never see a handler, a store or a connector. */
+import type { Agent } from '#kernel/agent';
+import type { AuditRecord } from '#kernel/audit-event';
+import type { Decision } from '#kernel/decision';
+import type { JsonObject } from '#kernel/json';
+import type { Outcome } from '#kernel/outcome';
+import type { GuestRow, NodeRow } from '#kernel/ports/cluster';
+import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
+import type { RequestRecord } from '#kernel/request';
+import type { SecurityLevel } from '#kernel/tiers';
+import type { ToolDescription } from '#kernel/tool';
+import type { Config } from './config.ts';
+
+/** Told when a call starts to wait for a person. A host shows its dialog; what it answers goes through `Approvals`, never through here. */
+export interface HumanGate {
+  /** Must return at once. `done` aborts when the call stops waiting (decided elsewhere, timed out, cancelled). */
+  ask(request: RequestRecord, done: AbortSignal): void;
+}
+
+export interface CallRequest {
+  readonly tool: string;
+  /** The caller's raw arguments; validated strictly inside. */
+  readonly input: unknown;
+  readonly agent: Agent;
+  /** The caller's cancel. */
+  readonly signal: AbortSignal;
+  /** How long to wait for a person, in ms; 0 answers `pending` at once. */
+  readonly waitMs: number;
+  readonly gate?: HumanGate;
+  onProgress?(message: string): void;
+}
+
+/** Signs for a person. The private key stays with whoever implements it (SecretStorage, an encrypted file). */
+export interface Signer {
+  /** Who: `user:alice`. */
+  readonly approver: string;
+  /** `ed25519:` + base64url of the 32 raw bytes. */
+  readonly publicKey: string;
+  sign(message: Uint8Array): Promise<Uint8Array>;
+}
+
+/** What came of an answer, in words for the person who gave it. */
+export interface AnswerResult {
+  readonly ok: boolean;
+  /** `approved`, `denied`, `already_decided`, `expired`, `not_found`, `tampered`, `self_approval`, `key_not_trusted`. */
+  readonly code: string;
+  readonly message: string;
+  readonly record?: RequestRecord;
+}
+
+/** A stored request as a person must see it: nothing in it unescaped, nothing from anywhere but the record itself. */
+export interface ReviewCard {
+  readonly id: string;
+  /** `Stop VM 100 (web) on pve?` */
+  readonly title: string;
+  /** Plain-text lines: what, target, blast radius, who asks and why, expiry. */
+  readonly detail: string;
+  /** Irreversible, or strict level: the target's name that has to be typed, with a random code. */
+  readonly typeToConfirm?: string;
+  /** The record does not match its own digest: it must not be approved. */
+  readonly tampered: boolean;
+}
+
+export interface Approvals {
+  list(query: RequestQuery): Promise<RequestPage>;
+  get(id: string): Promise<RequestRecord | undefined>;
+  countPending(): Promise<number>;
+  onChange(listener: () => void): () => void;
+  card(record: RequestRecord): ReviewCard;
+  /** Only a host's human gate may call this, after a person's own answer. */
+  approve(id: string, signer: Signer): Promise<AnswerResult>;
+  deny(id: string, by: string, message?: string): Promise<AnswerResult>;
+  /** The host that opened it gives up on it (window closed, call cancelled). */
+  cancel(id: string, by: string): Promise<void>;
+  /** Whether this key is among the pinned ones, as they are now. */
+  isTrusted(publicKey: string): Promise<boolean>;
+  /** Pins a key in the machine-scoped configuration; only after a person's modal answer. Audited. */
+  trust(approver: string, publicKey: string): Promise<void>;
+}
+
+/** One stage's answer for `policy explain`; nothing is executed, asked or stored. */
+export interface StageReport {
+  readonly stage: string;
+  readonly decision: Decision;
+  /** What the stage found out (resolved target, effective tier). */
+  readonly detail?: JsonObject;
+}
+
+export interface Explanation {
+  readonly tool: string;
+  readonly decision: Decision;
+  readonly stages: readonly StageReport[];
+}
+
+export interface AuditTrail {
+  tail(count: number): Promise<readonly AuditRecord[]>;
+  /** Reads the whole trail. `broken` names the first record that does not fit. A missing or empty trail is not ok. */
+  verify(): Promise<{ readonly ok: boolean; readonly records: number; readonly message: string; readonly broken?: number }>;
+}
+
+/** What works here, what does not, and the remedy. */
+export interface Finding {
+  readonly topic: string;
+  readonly state: 'ok' | 'warning' | 'failed';
+  readonly message: string;
+  readonly remedy?: string;
+}
+
+export interface LiveLists {
+  readonly clusters: readonly string[];
+  nodes(cluster: string, signal: AbortSignal): Promise<readonly NodeRow[]>;
+  guests(cluster: string, signal: AbortSignal): Promise<readonly GuestRow[]>;
+}
+
+export interface App {
+  readonly config: Config;
+  readonly tools: readonly ToolDescription[];
+  readonly securityLevel: SecurityLevel;
+  /** OS sandbox of `run_command`: `unavailable` until the sandbox lands; never claims more than is enforced. */
+  readonly sandboxState: { readonly state: 'enforced' | 'degraded' | 'unavailable'; readonly reason: string };
+  /** Where the store is, for people. */
+  readonly storeLocation: string;
+  /** The only way to run a tool. Never rejects: what goes wrong is an outcome. */
+  call(request: CallRequest): Promise<Outcome>;
+  /** The title and one-line summary for a host's "about to run" message, from literal arguments only; undefined for invalid input. */
+  announce(tool: string, input: unknown): { readonly title: string; readonly asks: boolean } | undefined;
+  explain(tool: string, input: unknown, agent: Agent): Promise<Explanation>;
+  readonly approvals: Approvals;
+  readonly audit: AuditTrail;
+  readonly live: LiveLists;
+  doctor(signal: AbortSignal): Promise<readonly Finding[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,161 @@
+/** The configuration (design §9): one schema, parsed once at the edge. The editor's settings `banksman.*` are its top-level keys. */
+import * as z from 'zod';
+import { canonicalAddress } from '#kernel/address';
+import { nodeNamePattern } from '#kernel/arguments';
+import { Fault } from '#kernel/errors';
+import { actionTiers, modelTiers, securityLevels } from '#kernel/tiers';
+
+const fingerprint = z
+  .string()
+  .regex(/^(?:[0-9a-fA-F]{2}:){31}[0-9a-fA-F]{2}$/, 'must be a SHA-256 fingerprint: 32 pairs of hex digits with colons')
+  .transform((text) => text.toUpperCase());
+
+const address = z
+  .string()
+  .refine((text) => canonicalAddress(text) !== undefined, 'must be an IPv4 or IPv6 address')
+  .transform((text) => canonicalAddress(text) ?? text);
+
+const endpoint = z.url({ protocol: /^https$/, error: 'must be an https URL such as `https://10.0.0.11:8006`' });
+
+const tls = z
+  .union([
+    z.strictObject({ fingerprint: z.union([fingerprint, z.record(endpoint, fingerprint)]) }),
+    z.strictObject({ caFile: z.string().min(1) }),
+  ])
+  .meta({ description: 'A pinned SHA-256 fingerprint (one, or one per endpoint) or a CA file; absent: the system CAs. There is no way to switch verification off.' });
+
+const sshNode = z.strictObject({
+  host: z.string().min(1),
+  port: z.number().int().min(1).max(65_535).default(22),
+  aliases: z.array(z.string().min(1)).default([]),
+});
+
+const ssh = z.strictObject({
+  user: z.string().min(1).default('root'),
+  knownHosts: z.string().min(1).default('~/.ssh/known_hosts'),
+  identityFiles: z.array(z.string().min(1)).default([]),
+  agent: z.boolean().default(true),
+  nodes: z.record(z.string().regex(nodeNamePattern), sshNode).default({}),
+});
+
+const macAddress = z.string().regex(/^(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$/, 'must be a MAC address');
+
+const wake = z.strictObject({
+  via: z.array(z.enum(['pve', 'http', 'packet'])).default(['pve']),
+  http: z.url({ protocol: /^https?$/ }).refine((url) => decodeURI(url).includes('{node}'), 'must hold `{node}`').optional(),
+  mac: z.record(z.string(), macAddress).default({}),
+  broadcast: address.optional(),
+});
+
+export const clusterSchema = z.strictObject({
+  name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be letters, digits, `_` or `-`'),
+  endpoints: z.array(endpoint).min(1),
+  tokenId: z.string().regex(/^[^\s:/!]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+$/, 'must be `user@realm!tokenname`'),
+  tokenFile: z.string().min(1).optional(),
+  tls: tls.optional(),
+  ssh: ssh.optional(),
+  wake: wake.optional(),
+});
+export type ClusterConfig = z.output<typeof clusterSchema>;
+
+const serviceName = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_.@:-]*$/);
+
+export const protectedSchema = z.strictObject({
+  nodes: z.array(z.string().min(1)).default([]),
+  guests: z.array(z.number().int().min(100)).default([]),
+  /** A bare name counts on protected and derived nodes; `{ name, node: "*" }` everywhere, `{ name, node }` there too. */
+  services: z.array(z.union([serviceName, z.strictObject({ name: serviceName, node: z.string().min(1) })])).default([]),
+  addresses: z.array(address).default([]),
+  protectReads: z.boolean().default(false),
+});
+
+const ms = (fallback: number) => z.number().int().min(10).max(fallback).default(fallback);
+
+/** Time limits in ms. They can only be made shorter than the defaults. */
+export const limitsSchema = z.strictObject({
+  callMs: ms(60_000),
+  apiMs: ms(15_000),
+  sshMs: ms(30_000),
+  slowMs: ms(10_000),
+});
+
+/** How long a call waits for a person, per surface, in ms (design §6). */
+const approvalWaitSchema = z.strictObject({
+  editor: z.number().int().min(0).max(3_600_000).default(120_000),
+  mcp: z.number().int().min(0).max(3_600_000).default(40_000),
+  cli: z.number().int().min(0).max(3_600_000).default(0),
+});
+
+const approverSchema = z.strictObject({
+  name: z.string().min(1).max(200),
+  key: z.string().regex(/^ed25519:[A-Za-z0-9_-]{43}$/, 'must be `ed25519:` and 43 base64url characters'),
+});
+
+export const configSchema = z.strictObject({
+  clusters: z.array(clusterSchema).default([]),
+  protected: protectedSchema.prefault({}),
+  securityLevel: z.enum(securityLevels).default('balanced'),
+  defaultModelTier: z.enum(modelTiers).default('intermediate'),
+  tiers: z.record(z.string(), z.enum(actionTiers)).default({}),
+  approvers: z.array(approverSchema).default([]),
+  store: z.string().regex(/^(?:sqlite:|valkeys?:\/\/)/, 'must start with `sqlite:`, `valkey://` or `valkeys://`').default('sqlite:'),
+  workspace: z.strictObject({ root: z.string().default('.'), requireSandbox: z.boolean().default(false) }).prefault({}),
+  limits: limitsSchema.prefault({}),
+  approvalWait: approvalWaitSchema.prefault({}),
+});
+export type Config = z.output<typeof configSchema>;
+export type ApproverKey = z.output<typeof approverSchema>;
+
+/**
+ * Parses a configuration from outside.
+ * @throws {Fault} `bad_config` that names the field, what was found and what is allowed.
+ */
+export function parseConfig(raw: unknown, origin: string): Config {
+  const parsed = configSchema.safeParse(raw);
+  if (!parsed.success) throw badConfig(parsed.error, raw, origin);
+  const names = parsed.data.clusters.map((cluster) => cluster.name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Fault('bad_config', `${origin}: \`clusters\`: two are named \`${twice}\`; give each its own name`);
+  return parsed.data;
+}
+
+function badConfig(error: z.ZodError, raw: unknown, origin: string): Fault {
+  const lines = error.issues.slice(0, 5).map((issue) => {
+    const field = issue.path.join('.') || '(top level)';
+    // The value beside an unknown key is not shown: it may be a secret that somebody put in the wrong place.
+    if (issue.code === 'unrecognized_keys') return `\`${field}\`: ${issue.message}; allowed here: ${allowedKeys(issue.path).join(', ')}`;
+    return `\`${field}\`: ${issue.message}; found ${shortly(valueAt(raw, issue.path))}`;
+  });
+  return new Fault('bad_config', `${origin}: ${lines.join(' | ')}`, { audience: 'operator', next: 'correct the named field and try again' });
+}
+
+function allowedKeys(path: readonly PropertyKey[]): readonly string[] {
+  let schema: unknown = configSchema;
+  for (const key of path) schema = step(schema, key);
+  schema = unwrap(schema);
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+function step(schema: unknown, key: PropertyKey): unknown {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodObject) return inner.shape[String(key)];
+  if (inner instanceof z.ZodArray) return inner.element;
+  if (inner instanceof z.ZodRecord) return inner.valueType;
+  return undefined;
+}
+
+function unwrap(schema: unknown): unknown {
+  let inner = schema;
+  while (inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault || inner instanceof z.ZodOptional) inner = inner.unwrap();
+  return inner;
+}
+
+function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined), raw);
+}
+
+function shortly(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value) ?? String(value);
+  return `\`${text.length > 80 ? `${text.slice(0, 80)}…` : text}\``;
+}

@@ -1,0 +1,36 @@
+/** One record of the trail. Field names follow OpenTelemetry's GenAI conventions where they exist (v1.41, Development). */
+import type { JsonObject } from './json.ts';
+
+export const auditEventNames = [
+  'tool.denied',
+  'tool.started',
+  'tool.finished',
+  'approval.requested',
+  'approval.approved',
+  'approval.denied',
+  'approval.expired',
+  'approval.cancelled',
+  'approval.revoked',
+  'approval.consumed',
+  'approver.trusted',
+  'policy.changed',
+] as const;
+export type AuditEventName = (typeof auditEventNames)[number];
+
+/** What happened, before it is sealed into the chain. `attributes` are redacted and JSON-safe already. */
+export interface AuditDraft {
+  readonly name: AuditEventName;
+  readonly attributes: JsonObject;
+}
+
+/** A sealed record: `hash` = SHA-256 over the canonical JSON of everything else in it, `previous` included. Hex. */
+export interface AuditRecord {
+  readonly version: 1;
+  readonly sequence: number;
+  /** ISO 8601, UTC. */
+  readonly time: string;
+  readonly name: AuditEventName;
+  readonly attributes: JsonObject;
+  readonly previous: string;
+  readonly hash: string;
+}

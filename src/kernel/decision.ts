@@ -1,0 +1,34 @@
+/** The policy's answer as a value: what, which code, why, and the rules that made it. */
+
+export type Effect = 'allow' | 'ask' | 'deny';
+
+export interface Decision {
+  readonly effect: Effect;
+  /** Stable snake_case code for programs and models. */
+  readonly code: string;
+  /** One sentence for people: lower case, input in backticks, the next step at the end. */
+  readonly reason: string;
+  /** Ids of the rules behind it, the deciding one first. Empty only where nothing matched and the default applied. */
+  readonly rules: readonly string[];
+}
+
+const strictness: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
+
+export function allow(code: string, reason: string, rules: readonly string[] = []): Decision {
+  return { effect: 'allow', code, reason, rules };
+}
+
+export function ask(code: string, reason: string, rules: readonly string[] = []): Decision {
+  return { effect: 'ask', code, reason, rules };
+}
+
+export function deny(code: string, reason: string, rules: readonly string[] = []): Decision {
+  return { effect: 'deny', code, reason, rules };
+}
+
+/** The strictest of several decisions; the first among equals. Nothing decided means deny. */
+export function strictest(decisions: readonly Decision[]): Decision {
+  const [first, ...rest] = decisions;
+  if (!first) return deny('undecided', 'no rule decided this call, so it is refused');
+  return rest.reduce((worst, next) => (strictness[next.effect] > strictness[worst.effect] ? next : worst), first);
+}

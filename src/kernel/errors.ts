@@ -1,0 +1,38 @@
+/** The one base error. Expected refusals are values (`Decision`, `Outcome`); this is for I/O and bugs. */
+
+/** Who must act: the caller, the person who runs the cluster or this machine, or we. */
+export type Audience = 'user' | 'operator' | 'bug';
+
+export interface FaultOptions {
+  readonly audience?: Audience;
+  /** Whether the same call may succeed later with nothing changed. */
+  readonly retryable?: boolean;
+  /** The remedy, a sentence. */
+  readonly next?: string;
+  readonly cause?: unknown;
+}
+
+/** A failure with a stable code. Its message is fit for a model to read: no stack, no secret. */
+export class Fault extends Error {
+  readonly code: string;
+  readonly audience: Audience;
+  readonly retryable: boolean;
+  readonly next: string | undefined;
+
+  constructor(code: string, message: string, options: FaultOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Fault';
+    this.code = code;
+    this.audience = options.audience ?? 'operator';
+    this.retryable = options.retryable ?? false;
+    this.next = options.next;
+  }
+}
+
+/** Any thrown value as a `Fault`; what is not one yet becomes an `internal_error`, its text kept to one line. */
+export function toFault(thrown: unknown): Fault {
+  if (thrown instanceof Fault) return thrown;
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const firstLine = text.split('\n', 1)[0] ?? '';
+  return new Fault('internal_error', `internal error: ${firstLine}`, { audience: 'bug', cause: thrown });
+}

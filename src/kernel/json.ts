@@ -1,0 +1,35 @@
+/** JSON values, and the one byte form of them that digests, signatures and the audit chain are computed over. */
+
+export type JsonPrimitive = string | number | boolean | null;
+export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;
+export type JsonObject = { readonly [key: string]: JsonValue | undefined };
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Canonical JSON as of RFC 8785 (JCS): keys sorted by UTF-16 code units, ECMAScript number and string forms, no white space.
+ * A key whose value is `undefined` counts as absent.
+ * @throws {TypeError} on a value JSON cannot carry (NaN, Infinity, a lone surrogate, a function, a bigint).
+ */
+export function canonicalJson(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item as JsonValue)).join(',')}]`;
+  if (isJsonObject(value)) {
+    const members = Object.keys(value)
+      .filter((key) => value[key] !== undefined)
+      .sort()
+      .map((key) => `${canonicalString(key)}:${canonicalJson(value[key] as JsonValue)}`);
+    return `{${members.join(',')}}`;
+  }
+  if (typeof value === 'string') return canonicalString(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`not a JSON number: \`${value}\``);
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value);
+  throw new TypeError(`not a JSON value: \`${typeof value}\``);
+}
+
+function canonicalString(text: string): string {
+  // RFC 8785 §3.2.2.2: a lone surrogate is an error. JSON.stringify would escape it in silence.
+  if (!text.isWellFormed()) throw new TypeError('not well-formed Unicode: lone surrogate');
+  return JSON.stringify(text);
+}

@@ -1,0 +1,18 @@
+/** What a call ends with, on every surface (design §8, `call --json`). */
+import type { JsonValue } from './json.ts';
+
+export type OutcomeStatus = 'ok' | 'denied' | 'pending' | 'error';
+
+export interface Outcome {
+  readonly status: OutcomeStatus;
+  /** Stable snake_case code; `ok` for success. */
+  readonly code: string;
+  /** One sentence a model and a person can act on. */
+  readonly message: string;
+  /** The request a person has been asked to decide, where there is one. */
+  readonly request_id?: string;
+  /** What to do next. */
+  readonly next?: string;
+  /** A JSON value, never a string that holds JSON. */
+  readonly result?: JsonValue;
+}

@@ -1,0 +1,11 @@
+/** The tamper-evident trail's storage. */
+import type { AuditDraft, AuditRecord } from '../audit-event.ts';
+
+export interface AuditLog {
+  /** Seals and appends in one durable transaction (fsynced when it resolves). @throws {Fault} `audit_unavailable` */
+  append(draft: AuditDraft): Promise<AuditRecord>;
+  /** Records in sequence order, from `after` (exclusive, 0 = all), at most `limit`. */
+  read(after: number, limit: number): Promise<readonly AuditRecord[]>;
+  /** The newest record's sequence and hash; undefined in an empty trail. */
+  head(): Promise<{ readonly sequence: number; readonly hash: string } | undefined>;
+}

@@ -1,0 +1,76 @@
+/** What the tools need of one Proxmox VE cluster. Rows keep the API's own field names; what is typed here is checked at the edge. */
+import type { JsonObject } from '../json.ts';
+import type { GuestType } from '../resource.ts';
+
+/** `GET /cluster/status`: one `cluster` row (only if clustered) and a `node` row each. */
+export interface ClusterStatusRow {
+  readonly type: 'cluster' | 'node';
+  readonly name: string;
+  readonly quorate?: boolean;
+  readonly nodes?: number;
+  readonly nodeid?: number;
+  readonly ip?: string;
+  readonly online?: boolean;
+  readonly local?: boolean;
+}
+
+/** `GET /nodes`. `status` is `online`, `offline` or `unknown`. */
+export interface NodeRow {
+  readonly node: string;
+  readonly status: string;
+  /** Every other field of the API's row. */
+  readonly raw: JsonObject;
+}
+
+/** A `qemu` or `lxc` row of `GET /cluster/resources?type=vm`. Partial rows (node offline) have no name. */
+export interface GuestRow {
+  readonly vmid: number;
+  readonly node: string;
+  readonly type: GuestType;
+  readonly status: string;
+  readonly name?: string;
+  readonly raw: JsonObject;
+}
+
+export interface GuestRef {
+  readonly vmid: number;
+  readonly node: string;
+  readonly guestType: GuestType;
+}
+
+export type ResourceType = 'vm' | 'storage' | 'node' | 'sdn';
+export type GuestAction = 'start' | 'stop' | 'reboot';
+
+/** `GET /nodes/{node}/tasks/{upid}/status`. `exitStatus` is `OK`, `WARNINGS: n` or the error's text once stopped. */
+export interface TaskStatus {
+  readonly upid: string;
+  readonly node: string;
+  readonly running: boolean;
+  readonly exitStatus?: string;
+}
+
+/** The client of one configured cluster. Every method honours `signal` down to the socket and rejects with a `Fault`. */
+export interface ClusterPort {
+  readonly name: string;
+  clusterStatus(signal: AbortSignal): Promise<readonly ClusterStatusRow[]>;
+  nodes(signal: AbortSignal): Promise<readonly NodeRow[]>;
+  guests(signal: AbortSignal): Promise<readonly GuestRow[]>;
+  resources(type: ResourceType | undefined, signal: AbortSignal): Promise<readonly JsonObject[]>;
+  nodeStatus(node: string, signal: AbortSignal): Promise<JsonObject>;
+  /** Newest first, as the API gives them (it takes no limit). */
+  recentTasks(signal: AbortSignal): Promise<readonly JsonObject[]>;
+  backups(node: string, storage: string, signal: AbortSignal): Promise<readonly JsonObject[]>;
+  /** path → privilege → propagates, of the token itself. */
+  permissions(signal: AbortSignal): Promise<Readonly<Record<string, Readonly<Record<string, boolean>>>>>;
+  guestConfig(guest: GuestRef, signal: AbortSignal): Promise<JsonObject>;
+  guestStatus(guest: GuestRef, signal: AbortSignal): Promise<JsonObject>;
+  snapshots(guest: GuestRef, signal: AbortSignal): Promise<readonly JsonObject[]>;
+  /**
+   * Starts the action and returns its task's UPID. Never sent twice: on an ambiguous failure (time-out, reset) the client looks for
+   * the task in the cluster's list and returns that, else rejects with `outcome_unknown`.
+   */
+  changeGuest(guest: GuestRef, action: GuestAction, signal: AbortSignal): Promise<string>;
+  /** Polls the node named in the UPID, not the node that was called. */
+  taskStatus(upid: string, signal: AbortSignal): Promise<TaskStatus>;
+  taskLog(upid: string, signal: AbortSignal): Promise<readonly string[]>;
+}

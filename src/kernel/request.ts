@@ -1,0 +1,92 @@
+/** A pending question to a person, and the answer that is worth exactly one call (design §2, §6). */
+import type { AgentHost } from './agent.ts';
+import type { JsonObject } from './json.ts';
+import type { ActionTier, Impact } from './tiers.ts';
+
+export const requestStatuses = ['pending', 'approved', 'denied', 'expired', 'cancelled', 'revoked', 'consumed'] as const;
+export type RequestStatus = (typeof requestStatuses)[number];
+
+/** The whole state machine; no other edge exists. The store itself refuses the rest. */
+export const requestTransitions: Readonly<Record<RequestStatus, readonly RequestStatus[]>> = {
+  pending: ['approved', 'denied', 'expired', 'cancelled'],
+  approved: ['consumed', 'expired', 'revoked', 'cancelled'],
+  denied: [],
+  expired: [],
+  cancelled: [],
+  revoked: [],
+  consumed: [],
+};
+
+/** A request lives one hour, a grant five minutes (seed 003, `ttl`). In milliseconds. */
+export const requestLifeMs = 3_600_000;
+export const grantLifeMs = 300_000;
+
+export const requestIdPattern = /^req-[a-f0-9]{8}$/;
+
+/** Exactly what will run: the digest is SHA-256 over its canonical JSON. JSON-safe by construction. */
+export interface EffectiveAction {
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  readonly targets: readonly JsonObject[];
+  readonly agentId: string;
+  readonly cluster: string | null;
+  readonly policyVersion: string;
+}
+
+/** What a person's key signs; canonical JSON of this is the signed message. Times are ms since the epoch. */
+export interface GrantPayload {
+  readonly version: 1;
+  readonly requestId: string;
+  readonly digest: string;
+  readonly approver: string;
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+  readonly nonce: string;
+}
+
+/** `keyId` and `signature` are base64url; the key itself is looked up among the pinned ones. */
+export interface SignedGrant {
+  readonly payload: GrantPayload;
+  readonly keyId: string;
+  readonly signature: string;
+}
+
+/** What a person is asked, before the store gives it an id and times. */
+export interface RequestDraft {
+  readonly digest: string;
+  readonly action: EffectiveAction;
+  readonly tier: ActionTier;
+  readonly impact: Impact;
+  /** The question's title: `Stop VM 100 (web) on pve`. */
+  readonly title: string;
+  /** Facts about the blast radius, one sentence each, from live data. */
+  readonly risk: readonly string[];
+  /** Why it asks: the decision's code and reason. */
+  readonly code: string;
+  readonly reason: string;
+  /** The agent's own words for why, shown as a claim; outside the digest. */
+  readonly claim?: string;
+  readonly agent: { readonly id: string; readonly host: AgentHost; readonly model?: string; readonly label?: string };
+}
+
+/** Who decided, with which words. `by` is a person: `user:alice`; `via` is the surface. */
+export interface RequestDecision {
+  readonly by: string;
+  readonly via: 'editor' | 'cli';
+  readonly at: number;
+  /** A denial's message to the model, or a note. */
+  readonly message?: string;
+}
+
+export interface RequestRecord extends RequestDraft {
+  readonly id: string;
+  readonly status: RequestStatus;
+  readonly createdAt: number;
+  /** When it stops being answerable. */
+  readonly expiresAt: number;
+  readonly decision?: RequestDecision;
+  readonly grant?: SignedGrant;
+  readonly consumedAt?: number;
+  /** Process that spent the grant, for people. */
+  readonly consumedBy?: string;
+}

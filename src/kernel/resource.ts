@@ -1,0 +1,119 @@
+/** What a call touches: first as the caller named it, then as what it is. */
+
+export const guestTypes = ['qemu', 'lxc'] as const;
+/** Proxmox VE's own names: `qemu` is a virtual machine, `lxc` a container. */
+export type GuestType = (typeof guestTypes)[number];
+
+/** `read` looks; `operate` changes state or runs something. */
+export type Access = 'read' | 'operate';
+
+/** A guest as the caller named it. `node` and `guestType` are claims that resolution checks. */
+export interface GuestResource {
+  readonly kind: 'guest';
+  readonly access: Access;
+  readonly vmid: number;
+  readonly node?: string;
+  readonly guestType?: GuestType;
+}
+
+/** A node as the caller named it: a row of the node list, or (to be refused with the right name) an address or alias. */
+export interface NodeResource {
+  readonly kind: 'node';
+  readonly access: Access;
+  readonly node: string;
+}
+
+/** A systemd unit on a node. Touching one is an action on the node, too. */
+export interface ServiceResource {
+  readonly kind: 'service';
+  readonly access: Access;
+  readonly node: string;
+  readonly service: string;
+}
+
+export interface CommandResource {
+  readonly kind: 'command';
+  readonly access: Access;
+  readonly surface: 'ssh' | 'readonly_bash' | 'workspace_command';
+  readonly text: string;
+}
+
+export interface PathResource {
+  readonly kind: 'path';
+  readonly access: Access;
+  readonly path: string;
+}
+
+export interface DestinationResource {
+  readonly kind: 'destination';
+  readonly access: Access;
+  readonly host: string;
+}
+
+/** What a tool's `touches` names, so that the policy never guesses from argument names. */
+export type Resource =
+  | GuestResource
+  | NodeResource
+  | ServiceResource
+  | CommandResource
+  | PathResource
+  | DestinationResource;
+
+/** A guest as the cluster knows it. `addresses` are canonical (see `address.ts`) and come from its configuration. */
+export interface GuestTarget {
+  readonly kind: 'guest';
+  readonly access: Access;
+  readonly cluster: string;
+  readonly vmid: number;
+  readonly node: string;
+  readonly guestType: GuestType;
+  readonly name?: string;
+  readonly status?: string;
+  readonly addresses: readonly string[];
+}
+
+/** A row of the cluster's own node list. `addresses` are canonical and come from the cluster and the ssh configuration. */
+export interface NodeTarget {
+  readonly kind: 'node';
+  readonly access: Access;
+  readonly cluster: string;
+  readonly node: string;
+  readonly online: boolean;
+  readonly addresses: readonly string[];
+}
+
+/** A unit on a resolved node; `service` is the canonical unit name, suffix included (`docker.service`). */
+export interface ServiceTarget {
+  readonly kind: 'service';
+  readonly access: Access;
+  readonly cluster: string;
+  readonly node: string;
+  readonly service: string;
+}
+
+/** What a resource is, after resolution against live data. The approval, the call and the audit use this. */
+export type Target =
+  | GuestTarget
+  | NodeTarget
+  | ServiceTarget
+  | CommandResource
+  | PathResource
+  | DestinationResource;
+
+/** A target in few words for people: `VM 100 (web) on pve`, `node pve`, `docker.service on pve`. */
+export function describeTarget(target: Target): string {
+  switch (target.kind) {
+    case 'guest':
+      return `${target.guestType === 'qemu' ? 'VM' : 'container'} ${target.vmid}${target.name ? ` (${target.name})` : ''} on ${target.node}`;
+    case 'node':
+      return `node ${target.node}`;
+    case 'service':
+      return `${target.service} on ${target.node}`;
+    case 'command':
+      return `command ${JSON.stringify(target.text)}`;
+    case 'path':
+      return `path ${target.path}`;
+    case 'destination':
+      return `destination ${target.host}`;
+  }
+}

@@ -1,0 +1,76 @@
+/** A tool is declared once; every surface is derived from that declaration (design §4). */
+import type * as z from 'zod';
+import type { Agent } from './agent.ts';
+import type { JsonValue } from './json.ts';
+import type { Clock } from './ports/clock.ts';
+import type { ClusterPort } from './ports/cluster.ts';
+import type { NodeShell } from './ports/shell.ts';
+import type { Waker } from './ports/waker.ts';
+import type { Resource, Target } from './resource.ts';
+import type { ActionTier, Impact, Permission, ToolGroup } from './tiers.ts';
+
+/** What a handler ends with when nothing broke. A failure it expected is a value, too. */
+export type ToolResult =
+  | { readonly ok: true; readonly message: string; readonly result: JsonValue; readonly next?: string }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly result?: JsonValue; readonly next?: string };
+
+/** Everything of one cluster that a cluster tool may use. */
+export interface ClusterAccess {
+  readonly api: ClusterPort;
+  readonly shell: NodeShell;
+  readonly waker: Waker;
+}
+
+/** What a handler gets: only what it may use, all of it under one signal. */
+export interface ToolContext {
+  /** The caller, already identified. */
+  readonly agent: Agent;
+  /** Aborts on the call's deadline or the caller's cancel. */
+  readonly signal: AbortSignal;
+  /** The resolved targets, in the order of `touches`. Handlers use these, never the raw arguments. */
+  readonly targets: readonly Target[];
+  /** The cluster of this call. @throws {Fault} `no_cluster` for a tool outside the cluster group */
+  cluster(): ClusterAccess;
+  readonly clock: Clock;
+  /** Says how far it is, to whoever watches. */
+  progress(message: string): void;
+  /** For handlers that start work which outlives them: what to say when the deadline ends the wait. */
+  stillRunning(what: string): void;
+}
+
+export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
+  /** `verb_noun`; stable. */
+  readonly name: string;
+  readonly title: string;
+  /** For models: what it does, what it returns, when to use it and when not. Not localized. */
+  readonly description: string;
+  readonly group: ToolGroup;
+  readonly tier: ActionTier;
+  readonly impact: Impact;
+  readonly permission: Permission;
+  /** The call's limit in ms; a person's time is not counted. */
+  readonly timeoutMs: number;
+  /** Strict: an unknown key is refused by name. */
+  readonly input: Input;
+  /** Every resource the call touches. */
+  touches(input: z.output<Input>): readonly Resource[];
+  /** The question a person is asked, from the resolved targets: `Stop VM 100 (web) on pve`. */
+  headline(input: z.output<Input>, targets: readonly Target[]): string;
+  /** Blast radius from live data, one sentence a fact. Only for tools that may ask. */
+  preview?(input: z.output<Input>, context: ToolContext): Promise<readonly string[]>;
+  run(input: z.output<Input>, context: ToolContext): Promise<ToolResult>;
+}
+
+/** A definition with its input type forgotten: what the pipeline and the catalog hold. */
+export type Tool = ToolDefinition;
+
+/** What hosts may know of a tool: everything but the way to run it. */
+export type ToolDescription = Pick<Tool, 'name' | 'title' | 'description' | 'group' | 'tier' | 'impact' | 'permission' | 'timeoutMs'> & {
+  /** JSON Schema 2020-12 of the input. */
+  readonly inputSchema: { readonly [key: string]: unknown };
+};
+
+/** Declares a tool. The cast is sound: the pipeline passes a handler only what this very `input` schema has parsed. */
+export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
+  return definition as unknown as Tool;
+}
