@@ -1,5 +1,6 @@
 /** The one thing hosts talk to. Built by `create-app.ts`; hosts never see a handler, a store or a connector. */
 import type { Agent } from '#kernel/agent';
+import type { AnswerResult, Signer } from '#kernel/answer';
 import type { AuditRecord } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
 import type { JsonObject } from '#kernel/json';
@@ -7,9 +8,13 @@ import type { Outcome } from '#kernel/outcome';
 import type { GuestRow, NodeRow } from '#kernel/ports/cluster';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import type { RequestRecord } from '#kernel/request';
+import type { ReviewCard } from '#kernel/review-card';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import type { Config } from './config.ts';
+
+export type { AnswerResult, Signer } from '#kernel/answer';
+export type { ReviewCard } from '#kernel/review-card';
 
 /** Told when a call starts to wait for a person. A host shows its dialog; what it answers goes through `Approvals`, never through here. */
 export interface HumanGate {
@@ -28,37 +33,6 @@ export interface CallRequest {
   readonly waitMs: number;
   readonly gate?: HumanGate;
   onProgress?(message: string): void;
-}
-
-/** Signs for a person. The private key stays with whoever implements it (SecretStorage, an encrypted file). */
-export interface Signer {
-  /** Who: `user:alice`. */
-  readonly approver: string;
-  /** `ed25519:` + base64url of the 32 raw bytes. */
-  readonly publicKey: string;
-  sign(message: Uint8Array): Promise<Uint8Array>;
-}
-
-/** What came of an answer, in words for the person who gave it. */
-export interface AnswerResult {
-  readonly ok: boolean;
-  /** `approved`, `denied`, `already_decided`, `expired`, `not_found`, `tampered`, `self_approval`, `key_not_trusted`. */
-  readonly code: string;
-  readonly message: string;
-  readonly record?: RequestRecord;
-}
-
-/** A stored request as a person must see it: nothing in it unescaped, nothing from anywhere but the record itself. */
-export interface ReviewCard {
-  readonly id: string;
-  /** `Stop VM 100 (web) on pve?` */
-  readonly title: string;
-  /** Plain-text lines: what, target, blast radius, who asks and why, expiry. */
-  readonly detail: string;
-  /** Irreversible, or strict level: the target's name that has to be typed, with a random code. */
-  readonly typeToConfirm?: string;
-  /** The record does not match its own digest: it must not be approved. */
-  readonly tampered: boolean;
 }
 
 export interface Approvals {

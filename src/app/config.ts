@@ -22,7 +22,10 @@ const tls = z
     z.strictObject({ fingerprint: z.union([fingerprint, z.record(endpoint, fingerprint)]) }),
     z.strictObject({ caFile: z.string().min(1) }),
   ])
-  .meta({ description: 'A pinned SHA-256 fingerprint (one, or one per endpoint) or a CA file; absent: the system CAs. There is no way to switch verification off.' });
+  .meta({
+    description:
+      'A pinned SHA-256 fingerprint (one, or one per endpoint) or a CA file; absent: the system CAs. There is no way to switch verification off.',
+  });
 
 const sshNode = z.strictObject({
   host: z.string().min(1),
@@ -42,7 +45,10 @@ const macAddress = z.string().regex(/^(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$/,
 
 const wake = z.strictObject({
   via: z.array(z.enum(['pve', 'http', 'packet'])).default(['pve']),
-  http: z.url({ protocol: /^https?$/ }).refine((url) => decodeURI(url).includes('{node}'), 'must hold `{node}`').optional(),
+  http: z
+    .url({ protocol: /^https?$/ })
+    .refine((url) => decodeURI(url).includes('{node}'), 'must hold `{node}`')
+    .optional(),
   mac: z.record(z.string(), macAddress).default({}),
   broadcast: address.optional(),
 });
@@ -98,7 +104,10 @@ export const configSchema = z.strictObject({
   defaultModelTier: z.enum(modelTiers).default('intermediate'),
   tiers: z.record(z.string(), z.enum(actionTiers)).default({}),
   approvers: z.array(approverSchema).default([]),
-  store: z.string().regex(/^(?:sqlite:|valkeys?:\/\/)/, 'must start with `sqlite:`, `valkey://` or `valkeys://`').default('sqlite:'),
+  store: z
+    .string()
+    .regex(/^(?:sqlite:|valkeys?:\/\/)/, 'must start with `sqlite:`, `valkey://` or `valkeys://`')
+    .default('sqlite:'),
   workspace: z.strictObject({ root: z.string().default('.'), requireSandbox: z.boolean().default(false) }).prefault({}),
   limits: limitsSchema.prefault({}),
   approvalWait: approvalWaitSchema.prefault({}),
@@ -126,7 +135,10 @@ function badConfig(error: z.ZodError, raw: unknown, origin: string): Fault {
     if (issue.code === 'unrecognized_keys') return `\`${field}\`: ${issue.message}; allowed here: ${allowedKeys(issue.path).join(', ')}`;
     return `\`${field}\`: ${issue.message}; found ${shortly(valueAt(raw, issue.path))}`;
   });
-  return new Fault('bad_config', `${origin}: ${lines.join(' | ')}`, { audience: 'operator', next: 'correct the named field and try again' });
+  return new Fault('bad_config', `${origin}: ${lines.join(' | ')}`, {
+    audience: 'operator',
+    next: 'correct the named field and try again',
+  });
 }
 
 function allowedKeys(path: readonly PropertyKey[]): readonly string[] {
@@ -151,11 +163,14 @@ function unwrap(schema: unknown): unknown {
 }
 
 function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined), raw);
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined),
+    raw,
+  );
 }
 
 function shortly(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value) ?? String(value);
+  const text = JSON.stringify(value) ?? typeof value;
   return `\`${text.length > 80 ? `${text.slice(0, 80)}…` : text}\``;
 }

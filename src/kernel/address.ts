@@ -10,7 +10,12 @@ const dottedIpv4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
  * `192.168.1.075` as octal) and RFC 5952 for IPv6; an IPv4-mapped IPv6 address becomes the IPv4 one. Zone ids and prefix lengths are cut off.
  */
 export function canonicalAddress(text: string): string | undefined {
-  const bare = text.trim().replace(/^\[|\]$/g, '').replace(/%.*$/, '').replace(/\/\d{1,3}$/, '').replace(/\.$/, '');
+  const bare = text
+    .trim()
+    .replace(/^\[|\]$/g, '')
+    .replace(/%.*$/, '')
+    .replace(/\/\d{1,3}$/, '')
+    .replace(/\.$/, '');
   if (!/^[0-9a-fx:.]+$/i.test(bare)) return undefined;
   const host = parseHost(bare.includes(':') ? `[${bare}]` : bare);
   if (host === undefined) return undefined;

@@ -34,3 +34,9 @@ export interface AuditRecord {
   readonly previous: string;
   readonly hash: string;
 }
+
+/** A point of the chain: a record's sequence and hash. */
+export type ChainPoint = Pick<AuditRecord, 'sequence' | 'hash'>;
+
+/** Seals a draft as the successor of `previous` (undefined: the first record). `time` is ms since the epoch. Pure. */
+export type Seal = (draft: AuditDraft, previous: ChainPoint | undefined, time: number) => AuditRecord;

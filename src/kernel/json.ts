@@ -18,7 +18,7 @@ export function canonicalJson(value: JsonValue): string {
   if (isJsonObject(value)) {
     const members = Object.keys(value)
       .filter((key) => value[key] !== undefined)
-      .sort()
+      .toSorted()
       .map((key) => `${canonicalString(key)}:${canonicalJson(value[key] as JsonValue)}`);
     return `{${members.join(',')}}`;
   }

@@ -90,3 +90,8 @@ export interface RequestRecord extends RequestDraft {
   /** Process that spent the grant, for people. */
   readonly consumedBy?: string;
 }
+
+/** Nobody approves their own request; except at the palette, where the one who acts is the one who confirms. */
+export function isSelfApproval(agent: { readonly id: string; readonly host: AgentHost }, approver: string): boolean {
+  return agent.host !== 'palette' && agent.id === approver;
+}

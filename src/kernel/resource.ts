@@ -51,13 +51,7 @@ export interface DestinationResource {
 }
 
 /** What a tool's `touches` names, so that the policy never guesses from argument names. */
-export type Resource =
-  | GuestResource
-  | NodeResource
-  | ServiceResource
-  | CommandResource
-  | PathResource
-  | DestinationResource;
+export type Resource = GuestResource | NodeResource | ServiceResource | CommandResource | PathResource | DestinationResource;
 
 /** A guest as the cluster knows it. `addresses` are canonical (see `address.ts`) and come from its configuration. */
 export interface GuestTarget {
@@ -92,13 +86,7 @@ export interface ServiceTarget {
 }
 
 /** What a resource is, after resolution against live data. The approval, the call and the audit use this. */
-export type Target =
-  | GuestTarget
-  | NodeTarget
-  | ServiceTarget
-  | CommandResource
-  | PathResource
-  | DestinationResource;
+export type Target = GuestTarget | NodeTarget | ServiceTarget | CommandResource | PathResource | DestinationResource;
 
 /** A target in few words for people: `VM 100 (web) on pve`, `node pve`, `docker.service on pve`. */
 export function describeTarget(target: Target): string {

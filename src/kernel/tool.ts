@@ -4,6 +4,7 @@ import type { Agent } from './agent.ts';
 import type { JsonValue } from './json.ts';
 import type { Clock } from './ports/clock.ts';
 import type { ClusterPort } from './ports/cluster.ts';
+import type { RequestStore } from './ports/request-store.ts';
 import type { NodeShell } from './ports/shell.ts';
 import type { Waker } from './ports/waker.ts';
 import type { Resource, Target } from './resource.ts';
@@ -31,6 +32,8 @@ export interface ToolContext {
   readonly targets: readonly Target[];
   /** The cluster of this call. @throws {Fault} `no_cluster` for a tool outside the cluster group */
   cluster(): ClusterAccess;
+  /** Requests, to look at only. */
+  readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending'>;
   readonly clock: Clock;
   /** Says how far it is, to whoever watches. */
   progress(message: string): void;
@@ -70,7 +73,7 @@ export type ToolDescription = Pick<Tool, 'name' | 'title' | 'description' | 'gro
   readonly inputSchema: { readonly [key: string]: unknown };
 };
 
-/** Declares a tool. The cast is sound: the pipeline passes a handler only what this very `input` schema has parsed. */
+/** Declares a tool. The widening is sound: the pipeline passes a handler only what this very `input` schema has parsed. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
-  return definition as unknown as Tool;
+  return definition;
 }

@@ -17,7 +17,11 @@ export interface RequestQuery {
 /** A transition that did not happen says why, with the record as it is now. */
 export type TransitionResult =
   | { readonly ok: true; readonly record: RequestRecord }
-  | { readonly ok: false; readonly why: 'not_found' | 'not_pending' | 'not_approved' | 'expired' | 'mismatch' | 'self_approval' | 'too_many'; readonly record?: RequestRecord };
+  | {
+      readonly ok: false;
+      readonly why: 'not_found' | 'not_pending' | 'not_approved' | 'expired' | 'mismatch' | 'self_approval' | 'too_many';
+      readonly record?: RequestRecord;
+    };
 
 export interface RequestStore {
   /**

@@ -1,0 +1,100 @@
+/**
+ * The import table of the architecture as data: what each folder of `src` may import. `docs/architecture.md` shows it to people.
+ * Whatever is not named here is forbidden, unlisted folders included.
+ */
+
+/** Sets of Node's own modules that are allowed together. */
+export const builtinGroups = {
+  /** Reach nothing outside the process and keep no time. */
+  harmless: ['assert', 'buffer', 'events', 'path', 'stream', 'string_decoder', 'url', 'util'],
+  system: ['fs', 'os', 'perf_hooks', 'process', 'timers', 'zlib'],
+  sockets: ['dgram', 'dns', 'net', 'tls'],
+  /** Not for clients: the editor replaces their agents, and pinning with them (docs/adr/0004). */
+  servers: ['http', 'https'],
+};
+const { harmless, system, sockets, servers } = builtinGroups;
+
+export interface FolderRule {
+  /** Below `src/`. The longest match decides, so `hosts/mcp` comes before `hosts`. */
+  readonly folder: string;
+  /** Other folders, by subpath import. */
+  readonly folders: readonly string[];
+  /** Of `folders`, those that may only be imported as `await import(…)`. */
+  readonly lazily?: readonly string[];
+  /** npm packages, subpaths included. */
+  readonly packages: readonly string[];
+  /** Node's own modules without `node:`, submodules included (`fs` covers `fs/promises`). */
+  readonly builtins: readonly string[];
+}
+
+const stages = ['identity', 'policy', 'approval', 'execution', 'redaction', 'audit'];
+
+export const importTable: readonly FolderRule[] = [
+  { folder: 'kernel', folders: [], packages: ['zod'], builtins: [] },
+  { folder: 'identity', folders: ['kernel'], packages: [], builtins: ['crypto', 'os'] },
+  // Pure: no file, clock, network or process; `.oxlintrc.json` closes the doors that need no import.
+  { folder: 'policy', folders: ['kernel'], packages: ['web-tree-sitter'], builtins: [] },
+  { folder: 'redaction', folders: ['kernel'], packages: [], builtins: [] },
+  { folder: 'audit', folders: ['kernel'], packages: [], builtins: ['crypto'] },
+  { folder: 'approval', folders: ['kernel'], packages: [], builtins: ['crypto'] },
+  { folder: 'execution', folders: ['kernel'], packages: [], builtins: [...harmless, ...system, 'child_process', 'crypto'] },
+  { folder: 'pipeline', folders: ['kernel', ...stages], packages: ['zod'], builtins: ['crypto'] },
+  // Digests bind a page's cursor to its query.
+  { folder: 'tools', folders: ['kernel'], packages: ['zod'], builtins: ['crypto'] },
+  {
+    folder: 'connectors',
+    folders: ['kernel'],
+    packages: ['ssh2', 'undici', 'zod'],
+    builtins: [...harmless, ...system, ...sockets, 'crypto'],
+  },
+  // The worker computes the chain's hashes itself, inside the transaction: it needs audit's pure functions.
+  {
+    folder: 'stores',
+    folders: ['kernel', 'audit'],
+    packages: ['zod'],
+    builtins: [...harmless, ...system, 'crypto', 'sqlite', 'worker_threads'],
+  },
+  {
+    folder: 'app',
+    folders: ['kernel', ...stages, 'pipeline', 'tools', 'connectors', 'stores', 'demo'],
+    lazily: ['demo'],
+    packages: ['zod'],
+    builtins: [...harmless, ...system, 'crypto', 'worker_threads'],
+  },
+  { folder: 'demo', folders: ['kernel'], packages: ['ssh2'], builtins: [...harmless, ...system, ...sockets, ...servers, 'crypto'] },
+  { folder: 'hosts/vscode', folders: ['kernel', 'app'], packages: ['vscode', 'zod'], builtins: [...harmless, ...system, 'crypto'] },
+  {
+    folder: 'hosts/mcp',
+    folders: ['kernel', 'app'],
+    packages: ['@modelcontextprotocol', 'zod'],
+    builtins: [...harmless, ...system, ...servers, 'crypto'],
+  },
+  {
+    folder: 'hosts/cli',
+    folders: ['kernel', 'app'],
+    packages: ['zod'],
+    builtins: [...harmless, ...system, 'crypto', 'readline', 'tty'],
+  },
+];
+
+export interface FileException {
+  /** Below `src/`. */
+  readonly file: string;
+  readonly builtins?: readonly string[];
+  readonly folders?: readonly string[];
+  readonly why: string;
+}
+
+/** Single files that may import more than their folder. Each says why. */
+export const fileExceptions: readonly FileException[] = [
+  {
+    file: 'hosts/cli/newer-node.ts',
+    builtins: ['child_process', 'module'],
+    why: 'under a Node that is too old the program starts itself again with a newer one, before anything else is loaded',
+  },
+  {
+    file: 'hosts/cli/main.ts',
+    folders: ['hosts/mcp'],
+    why: 'the entry of one program: `banksman mcp` and `banksman serve` are the MCP host',
+  },
+];

@@ -1,0 +1,95 @@
+/** The import table applied to an import graph: pure, so that it can be tested rule by rule. */
+import { isBuiltin } from 'node:module';
+import type { ImportEdge, ImportGraph, SourceFile } from './import-graph.ts';
+import type { FileException, FolderRule } from './table.ts';
+
+export interface Table {
+  readonly folders: readonly FolderRule[];
+  readonly exceptions: readonly FileException[];
+}
+
+/** One line each, `file: what, and what is allowed`; empty when the graph keeps to the table. */
+export function violationsOf(graph: ImportGraph, table: Table): readonly string[] {
+  return [
+    ...graph.files.flatMap((source) => fileViolations(source, table)),
+    ...graph.cycles.map((cycle) => `cycle: ${cycle.join(' -> ')}`),
+  ];
+}
+
+function fileViolations(source: SourceFile, table: Table): readonly string[] {
+  const rule = ruleFor(source.file, table);
+  if (rule === undefined) return [`${source.file}: is in a folder that scripts/architecture/table.ts does not list`];
+  const problems = source.imports.map((edge) => edgeProblem(edge, rule, table));
+  return [...problems, opaqueImport(source.text), toolFileProblem(source)]
+    .filter((problem) => problem !== undefined)
+    .map((problem) => `${source.file}: ${problem}`);
+}
+
+/** The folder's rule, widened by the file's exception. The longest folder wins. */
+function ruleFor(file: string, table: Table): FolderRule | undefined {
+  const below = file.replace(/^src\//, '');
+  const rule = table.folders
+    .filter(({ folder }) => below.startsWith(`${folder}/`))
+    .toSorted((a, b) => b.folder.length - a.folder.length)[0];
+  const extra = table.exceptions.find((exception) => exception.file === below);
+  if (rule === undefined || extra === undefined) return rule;
+  return { ...rule, folders: [...rule.folders, ...(extra.folders ?? [])], builtins: [...rule.builtins, ...(extra.builtins ?? [])] };
+}
+
+function edgeProblem(edge: ImportEdge, rule: FolderRule, table: Table): string | undefined {
+  const { specifier } = edge;
+  if (isBuiltin(specifier)) return builtinProblem(specifier, rule);
+  if (specifier.startsWith('.') || specifier.startsWith('#')) return ownFileProblem(edge, rule, table);
+  const allowed = rule.packages.some((name) => specifier === name || specifier.startsWith(`${name}/`));
+  return allowed ? undefined : `must not import the package ${specifier}; ${rule.folder} may import ${listed(rule.packages)}`;
+}
+
+function builtinProblem(specifier: string, rule: FolderRule): string | undefined {
+  if (!specifier.startsWith('node:')) return `write \`node:${specifier}\``;
+  const name = specifier.slice('node:'.length).split('/', 1)[0] ?? '';
+  return rule.builtins.includes(name) ? undefined : `must not import ${specifier}; ${rule.folder} may import ${listed(rule.builtins)}`;
+}
+
+function ownFileProblem(edge: ImportEdge, rule: FolderRule, table: Table): string | undefined {
+  if (edge.file === undefined) return `imports ${edge.specifier}, which does not exist`;
+  const target = edge.file.startsWith('src/') ? ruleFor(edge.file, table)?.folder : undefined;
+  if (target === undefined) return `must not import ${edge.file}: it is in no folder that the table lists`;
+  const bySubpath = edge.specifier.startsWith('#');
+  if (target !== rule.folder)
+    return folderProblem(edge, target, rule) ?? (bySubpath ? undefined : `write \`#${target}/…\` for ${edge.specifier}`);
+  return bySubpath ? `write a relative import for ${edge.specifier}: it is in the same folder` : undefined;
+}
+
+function folderProblem(edge: ImportEdge, target: string, rule: FolderRule): string | undefined {
+  if (!rule.folders.includes(target)) return `must not import ${edge.specifier}; ${rule.folder} may import ${listed(rule.folders)}`;
+  const eagerly = !edge.lazy && rule.lazily?.includes(target);
+  return eagerly ? `must import ${edge.specifier} lazily, by \`await import(…)\`` : undefined;
+}
+
+function listed(names: readonly string[]): string {
+  return names.length > 0 ? names.join(', ') : 'none';
+}
+
+/** Ways to get at a module that the import graph cannot show. */
+function opaqueImport(text: string): string | undefined {
+  const found = /\bimport\s*\(\s*(?!['"\s])|\bgetBuiltinModule\b|\bcreateRequire\b/.exec(text)?.[0];
+  return found === undefined ? undefined : `\`${found}\` hides what is imported; write the module's name as plain text in an import`;
+}
+
+/** One file per tool, named as the tool: `stop_vm` is `stopVm` in `src/tools/cluster/stop-vm.ts`, and nowhere else. */
+function toolFileProblem({ file, text }: SourceFile): string | undefined {
+  if (file.startsWith('src/kernel/')) return undefined;
+  const declarations = [...text.matchAll(/\bdefineTool(?:<[^(]*>)?\(/g)].length;
+  const [, group, base] = /^src\/tools\/([a-z]+)\/(.+)\.ts$/.exec(file) ?? [];
+  if (group === undefined || base === undefined) return declarations > 0 ? 'declares a tool outside src/tools/<group>/' : undefined;
+  if (declarations > 1) return `declares ${declarations} tools; one file per tool`;
+  // `support` holds what several tools share, `index` lists a group's tools.
+  return group === 'support' || base === 'index' ? undefined : misnamedTool(text, base);
+}
+
+function misnamedTool(text: string, base: string): string | undefined {
+  const constant = base.replace(/-(.)/g, (_match, letter: string) => letter.toUpperCase());
+  if (!new RegExp(`^export const ${constant}\\b`, 'm').test(text)) return `must export the tool as \`${constant}\``;
+  const name = base.replaceAll('-', '_');
+  return text.includes(`name: '${name}'`) ? undefined : `must declare the tool \`${name}\``;
+}

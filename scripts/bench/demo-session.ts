@@ -1,0 +1,152 @@
+// The second half of `npm start`, on Node 24: the demo cluster, the scripted model and an editor with the
+// extension, each in a profile of its own, until stdin ends or a signal comes.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { startScriptedModel } from '#demo/scripted-model';
+import { cacheFolder, ROOT } from '../lib/cache-folder.mjs';
+import { say } from '../lib/run-command.mjs';
+import { type DemoConfig, demoSettings, startDemoProcess } from './demo-process.ts';
+import { startDesktopEditor } from './desktop-editor.ts';
+import { type EditorPaths, startEditor } from './editor.ts';
+import { packExtension } from './pack-extension.ts';
+import { prepareSampleWorkspace } from './sample-workspace.ts';
+
+interface SessionOptions {
+  /** Exactly one of the two: the desktop's `code` command, or the editor that runs in a browser. */
+  readonly desktop?: string;
+  readonly server?: EditorPaths;
+  /** 0: the one of last time, or any free one. */
+  readonly port: number;
+  readonly vsix: string;
+}
+
+interface Folders {
+  readonly profile: string;
+  readonly workspace: string;
+  readonly state: string;
+  readonly config: string;
+}
+
+type Cleanup = () => Promise<unknown>;
+
+const MODEL_NAME = 'Scripted demo';
+const DRIVER = path.join(import.meta.dirname, 'driver-extension');
+
+const stopped = stopSignal();
+const cleanups: Cleanup[] = [];
+try {
+  process.exitCode = await run(JSON.parse(process.argv[2] ?? '{}') as SessionOptions);
+} catch (error) {
+  process.stderr.write(`npm start: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+} finally {
+  for (const cleanup of cleanups.toReversed()) await cleanup();
+}
+process.exit();
+
+async function run(options: SessionOptions): Promise<number> {
+  const folders = createFolders();
+  const env = { XDG_STATE_HOME: folders.state, XDG_CONFIG_HOME: folders.config };
+  const model = await startScriptedModel();
+  cleanups.push(() => model.close());
+  const demo = await startDemoProcess(env);
+  cleanups.push(() => demo.stop());
+  writeCliConfig(folders, demo.config);
+  const opened = await openEditor({ options, folders, env, config: demo.config, modelUrl: model.url });
+  sayHow(folders);
+  say(`Ready: ${opened.address}`);
+  const ended = await Promise.race([
+    stopped.then(() => undefined),
+    demo.exited.then((code) => `the demo cluster ended with code ${code}:\n${demo.output()}`),
+    opened.exited.then((code) => (options.desktop ? undefined : `the editor ended with code ${code}`)),
+  ]);
+  if (ended === undefined) return 0;
+  process.stderr.write(`npm start: ${ended}\n`);
+  return 1;
+}
+
+interface Opening {
+  readonly options: SessionOptions;
+  readonly folders: Folders;
+  readonly env: Readonly<Record<string, string>>;
+  readonly config: DemoConfig;
+  readonly modelUrl: string;
+}
+
+async function openEditor(opening: Opening): Promise<{ address: string; exited: Promise<number | null> }> {
+  const { options, folders, env, config } = opening;
+  const settings = { 'workbench.startupEditor': 'readme' };
+  const chatModel = { url: opening.modelUrl, name: MODEL_NAME };
+  const extensions = [options.vsix, await packExtension(DRIVER)];
+  const common = { profileDir: folders.profile, folder: folders.workspace, extensions, chatModel, env };
+  if (options.desktop) {
+    const editor = await startDesktopEditor({ ...common, command: options.desktop, settings: { ...settings, ...demoSettings(config) } });
+    cleanups.push(() => editor.stop());
+    return { address: 'code', exited: editor.exited };
+  }
+  if (!options.server) throw new Error('no editor was chosen');
+  const port = options.port || (await portOfLastTime(folders));
+  const editor = await startEditor({ ...common, paths: options.server, port, settings, machineSettings: demoSettings(config) });
+  cleanups.push(() => editor.stop());
+  writeFileSync(portFile(folders), String(editor.port));
+  return { address: editor.url, exited: editor.exited };
+}
+
+function createFolders(): Folders {
+  const root = path.join(cacheFolder(), 'start');
+  const folders = {
+    profile: path.join(root, 'editor'),
+    workspace: path.join(root, 'workspace'),
+    state: path.join(root, 'state'),
+    config: path.join(root, 'config'),
+  };
+  for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true });
+  prepareSampleWorkspace(folders.workspace);
+  return folders;
+}
+
+/** So that the command line meets the editor; what people added there (approvers) stays. */
+function writeCliConfig(folders: Folders, config: DemoConfig): void {
+  const file = path.join(folders.config, 'banksman', 'config.json');
+  mkdirSync(path.dirname(file), { recursive: true });
+  const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as DemoConfig) : {};
+  const kept = before.approvers === undefined ? {} : { approvers: before.approvers };
+  writeFileSync(file, `${JSON.stringify({ ...config, ...kept }, undefined, 2)}\n`, { mode: 0o600 });
+}
+
+function portFile(folders: Folders): string {
+  return path.join(folders.profile, 'port');
+}
+
+/** The browser keeps the editor's secrets and layout by address: the same port finds them again. */
+async function portOfLastTime(folders: Folders): Promise<number> {
+  const file = portFile(folders);
+  const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  if (!Number.isInteger(port) || port < 1024 || port > 65_535) return 0;
+  return (await isFree(port)) ? port : 0;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = net.createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}
+
+function sayHow(folders: Folders): void {
+  say(
+    `Command line on the same cluster: XDG_CONFIG_HOME=${folders.config} XDG_STATE_HOME=${folders.state} node ${path.join(ROOT, 'dist', 'cli.cjs')} tools`,
+  );
+  say('In the chat, try: "cluster status", "list vms", "stop vm 100". Ctrl-C stops everything.');
+}
+
+/** Ends of stdin count as a stop: scripts/start.mjs holds the other end, also when it is killed. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+    process.stdin.on('end', () => resolve()).on('error', () => resolve());
+    process.stdin.resume();
+  });
+}

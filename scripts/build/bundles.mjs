@@ -1,0 +1,43 @@
+/**
+ * What is built, from what, and what must not be in it.
+ * @typedef {object} Bundle
+ * @property {string} name file name in dist/, without `.cjs`
+ * @property {string} entry
+ * @property {string} target
+ * @property {string[]} external modules that are there at run time without being shipped
+ * @property {boolean} shebang whether the file is a program
+ * @property {number} budget largest size in bytes; raise it only with a reason in the commit
+ * @property {RegExp[]} forbidden inputs that must not get in
+ */
+
+/** @type {Bundle[]} */
+export const bundles = [
+  {
+    name: 'extension',
+    entry: 'src/hosts/vscode/extension.ts',
+    target: 'node24',
+    external: ['vscode'],
+    shebang: false,
+    budget: 1_200_000,
+    forbidden: [/^src\/demo\//, /^src\/hosts\/(?!vscode\/)/, /node_modules\/playwright-core\//, /node_modules\/@modelcontextprotocol\//],
+  },
+  {
+    name: 'cli',
+    entry: 'src/hosts/cli/main.ts',
+    // Syntax that Node 20 can parse, so that under a Node that is too old the program lives long enough to say so (design §8).
+    target: 'node20',
+    external: [],
+    shebang: true,
+    budget: 1_800_000,
+    forbidden: [/^src\/hosts\/vscode\//, /node_modules\/playwright-core\//],
+  },
+  {
+    name: 'store-worker',
+    entry: 'src/app/store-worker.ts',
+    target: 'node24',
+    external: [],
+    shebang: false,
+    budget: 250_000,
+    forbidden: [/^src\/(?!kernel\/|stores\/|audit\/|approval\/|app\/store-worker\.ts$)/, /node_modules\/(?:ssh2|undici)\//],
+  },
+];

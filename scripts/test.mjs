@@ -1,0 +1,58 @@
+// Plain JavaScript for Node 20: `npm test` on a fresh clone runs this before anything is installed.
+//
+// Everything, in the order in which it is quick to fail: check (types, lint, architecture, generated files,
+// dead code, unit tests), build and package, integration, then the suites in a real editor.
+import { installBench } from './bench/install.mjs';
+import { ROOT } from './lib/cache-folder.mjs';
+import { cleanEnv } from './lib/clean-env.mjs';
+import { ensureDependencies } from './lib/dependencies.mjs';
+import { buildAndPackage, VSIX } from './lib/package-extension.mjs';
+import { runCommand, say, seconds } from './lib/run-command.mjs';
+import { newReportFolder, sumReports } from './lib/test-reports.mjs';
+
+process.exitCode = await main();
+
+async function main() {
+  const startedAt = Date.now();
+  if (!(await ensureDependencies())) return 1;
+  const bench = await installBench({ browser: true });
+  const reports = newReportFolder();
+  const failed = [];
+  const step = async (name, work) => {
+    const stepStartedAt = Date.now();
+    say(`\n=== ${name}`);
+    const fault = await work();
+    if (fault !== undefined) failed.push(name);
+    say(`=== ${name}: ${fault === undefined ? 'ok' : `failed${fault && `: ${fault}`}`} (${seconds(stepStartedAt)})`);
+    return fault === undefined;
+  };
+  const env = { ...reports.env, BANKSMAN_VSIX: VSIX };
+  await step('check', () => npmRun('check', env));
+  if (await step('build and package', () => buildAndPackage())) {
+    await step('integration tests', () => npmRun('test:integration', env));
+    await editorStep(bench, step, env);
+  }
+  return summarize({ reports, failed, startedAt, bench });
+}
+
+async function editorStep(bench, step, env) {
+  if (bench.editor && bench.browser) return step('tests in a real editor', () => npmRun('test:editor', env));
+  for (const reason of bench.skipped) say(`Skipped, the tests in a real editor: ${reason}`);
+  // On a machine that nobody watches, a suite that did not run must not look like one that passed.
+  if (process.env.CI) await step('tests in a real editor', async () => 'not run');
+}
+
+async function npmRun(script, env) {
+  const result = await runCommand('npm', ['run', '--silent', script], { cwd: ROOT, env: cleanEnv(env), inherit: true });
+  return result.ok ? undefined : '';
+}
+
+function summarize({ reports, failed, startedAt, bench }) {
+  const sum = sumReports(reports.folder);
+  say('');
+  for (const reason of bench.skipped) say(`Skipped: ${reason}`);
+  if (failed.length > 0) say(`Failed: ${failed.join(', ')}`);
+  say(`All of it took ${seconds(startedAt)}.`);
+  say(`${sum.passed} passed, ${sum.failed} failed${sum.skipped > 0 ? `, ${sum.skipped} skipped` : ''}`);
+  return failed.length > 0 || sum.failed > 0 || sum.passed === 0 ? 1 : 0;
+}

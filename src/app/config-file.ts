@@ -1,0 +1,86 @@
+/** Reading and changing the machine's configuration file. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ApproverKey } from '#kernel/answer';
+import { Fault } from '#kernel/errors';
+import { isJsonObject, type JsonObject } from '#kernel/json';
+import { type Config, parseConfig } from './config.ts';
+
+/**
+ * The configuration in `file`. A missing file counts as an empty configuration only where `optional` says so.
+ * @throws {Fault} `bad_config`
+ */
+export async function loadConfigFile(file: string, optional: boolean): Promise<Config> {
+  return parseConfig((await readObject(file, optional)) ?? {}, file);
+}
+
+/** The keys pinned in `file` now; none where there is no such file. @throws {Fault} `bad_config` */
+export async function readApprovers(file: string): Promise<readonly ApproverKey[]> {
+  return (await loadConfigFile(file, true)).approvers;
+}
+
+/** Adds a key to `approvers` in `file`, leaving everything else as it is. Atomic; the file is 0600. @throws {Fault} `bad_config` */
+export async function addApprover(file: string, key: ApproverKey): Promise<void> {
+  const present = (await readObject(file, true)) ?? {};
+  const approvers = parseConfig(present, file).approvers;
+  if (approvers.some((entry) => entry.key === key.key)) return;
+  const next = { ...present, approvers: [...approvers, { name: key.name, key: key.key }] };
+  parseConfig(next, file);
+  await writeWhole(file, `${JSON.stringify(next, null, 2)}\n`);
+}
+
+async function readObject(file: string, optional: boolean): Promise<JsonObject | undefined> {
+  const text = await readText(file, optional);
+  if (text === undefined) return undefined;
+  const value = parseJson(text, file);
+  if (!isJsonObject(value)) throw new Fault('bad_config', `${file}: must hold a JSON object`);
+  return value;
+}
+
+async function readText(file: string, optional: boolean): Promise<string | undefined> {
+  try {
+    return (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
+  } catch (thrown) {
+    if (optional && isMissing(thrown)) return undefined;
+    throw new Fault('bad_config', `${file}: cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
+      cause: thrown,
+    });
+  }
+}
+
+/** @throws {Fault} `bad_config` with the parser's place */
+export function parseJson(text: string, origin: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    throw new Fault('bad_config', `${origin}: not valid JSON: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
+      cause: thrown,
+    });
+  }
+}
+
+/** Written beside and renamed over, so that a full disk or a crash leaves the old file. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const temporary = join(dirname(file), `.config-${randomBytes(6).toString('hex')}.tmp`);
+  try {
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (thrown) {
+    await rm(temporary, { force: true });
+    throw new Fault('config_not_writable', `${file}: cannot be written: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
+      cause: thrown,
+    });
+  }
+}
+
+function isMissing(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
+}

@@ -1,0 +1,147 @@
+/** The configured clusters as the pipeline uses them: a client, a shell and a waker each. Nothing connects before it is used. */
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createProxmoxClient, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
+import type { TlsTrust } from '#connectors/proxmox/verified-connector';
+import { createNodeShell } from '#connectors/ssh/create-node-shell';
+import { createWaker } from '#connectors/wake-on-lan/create-waker';
+import { systemClock } from '#execution/system-clock';
+import { Fault } from '#kernel/errors';
+import type { Log } from '#kernel/ports/log';
+import type { ConfiguredCluster } from '#pipeline/deps';
+import type { LiveLists } from './app.ts';
+import type { ClusterConfig, Config } from './config.ts';
+import { expandPath } from './paths.ts';
+
+export interface ConnectOptions {
+  readonly config: Config;
+  readonly baseDir: string;
+  readonly log: Log;
+  clusterToken?(cluster: string): Promise<string | undefined>;
+}
+
+export interface ConnectedClusters {
+  readonly configured: ReadonlyMap<string, ConfiguredCluster>;
+  readonly clients: ReadonlyMap<string, ProxmoxClient>;
+  readonly live: LiveLists;
+  /** API tokens that have been used. */
+  knownSecrets(): readonly string[];
+  close(): Promise<void>;
+}
+
+/** @throws {Fault} `bad_config` when a CA file cannot be read or a cluster's settings do not fit together */
+export function connectClusters(options: ConnectOptions): ConnectedClusters {
+  const secrets = new Set<string>();
+  const connected = options.config.clusters.map((cluster) => connect(cluster, options, secrets));
+  const clients = new Map(connected.map((entry) => [entry.name, entry.client]));
+  return {
+    configured: new Map(connected.map((entry) => [entry.name, entry.configured])),
+    clients,
+    live: {
+      clusters: [...clients.keys()],
+      nodes: (cluster, signal) => clientOf(clients, cluster).nodes(signal),
+      guests: (cluster, signal) => clientOf(clients, cluster).guests(signal),
+    },
+    knownSecrets: () => [...secrets],
+    close: async () => {
+      await Promise.allSettled(connected.map((entry) => entry.close()));
+    },
+  };
+}
+
+function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<string>) {
+  const { limits } = options.config;
+  const client = createProxmoxClient({
+    name: cluster.name,
+    endpoints: cluster.endpoints,
+    tokenId: cluster.tokenId,
+    token: () => readToken(cluster, options, secrets),
+    tls: trustOf(cluster, options.baseDir),
+    timeoutMs: limits.apiMs,
+    clock: systemClock,
+    log: options.log,
+  });
+  const ssh = cluster.ssh ?? { user: 'root', knownHosts: '~/.ssh/known_hosts', identityFiles: [], agent: true, nodes: {} };
+  const shell = createNodeShell({
+    cluster: cluster.name,
+    user: ssh.user,
+    knownHosts: expandPath(ssh.knownHosts, options.baseDir),
+    identityFiles: ssh.identityFiles.map((file) => expandPath(file, options.baseDir)),
+    agent: ssh.agent,
+    nodes: ssh.nodes,
+    timeoutMs: limits.sshMs,
+    clock: systemClock,
+    log: options.log,
+    addressOf: async (node, signal) => (await client.clusterStatus(signal)).find((row) => row.type === 'node' && row.name === node)?.ip,
+  });
+  const wake: NonNullable<ClusterConfig['wake']> = cluster.wake ?? { via: ['pve'], mac: {} };
+  const waker = createWaker({
+    via: wake.via,
+    pve: (node, signal) => client.wakeOnLan(node, signal),
+    ...(wake.http === undefined ? {} : { http: wake.http }),
+    mac: wake.mac,
+    ...(wake.broadcast === undefined ? {} : { destination: { address: wake.broadcast } }),
+    timeoutMs: limits.apiMs,
+    clock: systemClock,
+    log: options.log,
+  });
+  const aliases = new Map(Object.entries(ssh.nodes).map(([node, entry]) => [node, [entry.host, ...entry.aliases]]));
+  return {
+    name: cluster.name,
+    client,
+    configured: { access: { api: client, shell, waker }, aliases },
+    close: () => Promise.allSettled([client.close(), shell.close()]),
+  };
+}
+
+function trustOf(cluster: ClusterConfig, baseDir: string): TlsTrust {
+  const { tls } = cluster;
+  if (tls === undefined) return { kind: 'system' };
+  if ('fingerprint' in tls) return { kind: 'pin', fingerprint: tls.fingerprint };
+  const file = expandPath(tls.caFile, baseDir);
+  try {
+    return { kind: 'ca', pem: readFileSync(file, 'utf8') };
+  } catch (thrown) {
+    throw new Fault(
+      'bad_config',
+      `cluster \`${cluster.name}\`: \`tls.caFile\` cannot be read: ${thrown instanceof Error ? thrown.message : file}`,
+      { cause: thrown },
+    );
+  }
+}
+
+/** The secret part: a UUID; a file may hold it alone or as `user@realm!name=UUID`, as `pveum` prints it. */
+async function readToken(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<string>): Promise<string> {
+  const text = (await options.clusterToken?.(cluster.name)) ?? (await readTokenFile(cluster, options.baseDir));
+  const secret = text.trim().replace(`${cluster.tokenId}=`, '');
+  if (!/^[\x21-\x7e]{1,200}$/.test(secret)) {
+    throw new Fault('bad_token', `the API token of cluster \`${cluster.name}\` is empty or holds white space`, {
+      next: 'store the token secret (a UUID) alone',
+    });
+  }
+  secrets.add(secret);
+  return secret;
+}
+
+async function readTokenFile(cluster: ClusterConfig, baseDir: string): Promise<string> {
+  if (cluster.tokenFile === undefined) {
+    throw new Fault('no_token', `cluster \`${cluster.name}\` has no API token`, {
+      next: 'in the editor run "Banksman: Set Cluster Token"; elsewhere name a 0600 file in `tokenFile`',
+    });
+  }
+  try {
+    return await readFile(expandPath(cluster.tokenFile, baseDir), 'utf8');
+  } catch (thrown) {
+    throw new Fault(
+      'no_token',
+      `the token file of cluster \`${cluster.name}\` cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown error'}`,
+      { cause: thrown },
+    );
+  }
+}
+
+function clientOf(clients: ReadonlyMap<string, ProxmoxClient>, cluster: string): ProxmoxClient {
+  const client = clients.get(cluster);
+  if (client === undefined) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``);
+  return client;
+}

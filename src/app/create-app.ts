@@ -1,0 +1,119 @@
+/** Composition: one App from one configuration, wired by hand. */
+import { createApprovals } from '#approval/approvals';
+import { systemClock } from '#execution/system-clock';
+import type { ApproverKey } from '#kernel/answer';
+import type { Log } from '#kernel/ports/log';
+import type { Store } from '#kernel/ports/store';
+import type { RequestDecision } from '#kernel/request';
+import type { PipelineDeps } from '#pipeline/deps';
+import { explainCall } from '#pipeline/explain-call';
+import { runCall } from '#pipeline/run-call';
+import { announce } from './announce.ts';
+import type { App, CallRequest } from './app.ts';
+import { auditTrail } from './audit-trail.ts';
+import { callApprovals, describeAction } from './call-approvals.ts';
+import { catalog, describeTools } from './catalog.ts';
+import type { Config } from './config.ts';
+import { addApprover, readApprovers } from './config-file.ts';
+import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
+import { doctor } from './doctor.ts';
+import { openStore } from './open-store.ts';
+import { policySettings } from './policy-settings.ts';
+
+export interface AppOptions {
+  readonly config: Config;
+  /** Relative paths in the configuration count from here. */
+  readonly baseDir: string;
+  /** Folder of the embedded store. */
+  readonly stateDir: string;
+  /** Where this machine's approver keys are pinned. */
+  readonly configFile: string;
+  readonly log: Log;
+  /** The surface that people answer through. */
+  readonly via: RequestDecision['via'];
+  readonly version: string;
+  /** Path of the bundled worker: the store then stays off this thread. */
+  readonly storeWorker?: string;
+  /** A cluster's API token from a secret store; asked before `tokenFile`. */
+  clusterToken?(cluster: string): Promise<string | undefined>;
+}
+
+const sandboxState = {
+  state: 'unavailable',
+  reason: 'run_command is not part of this version, so there is nothing to contain',
+} as const;
+
+/** @throws {Fault} when the store cannot be opened or the configuration does not fit together */
+export async function createApp(options: AppOptions): Promise<App> {
+  const store = await openStore(options);
+  const clusters = connectClusters(options);
+  const trustedKeys = () => pinnedKeys(options);
+  const approvals = createApprovals({
+    requests: store.requests,
+    audit: store.audit,
+    clock: systemClock,
+    trustedKeys,
+    pinKey: (key) => addApprover(options.configFile, key),
+    via: options.via,
+    level: () => options.config.securityLevel,
+    describe: describeAction,
+  });
+  const deps = pipelineDeps(options, { store, clusters, approvals: callApprovals(store, approvals) });
+  options.log.info(
+    `${catalog.length} tools ready, ${clusters.configured.size} cluster${clusters.configured.size === 1 ? '' : 's'}, security level ${options.config.securityLevel}`,
+  );
+  return {
+    config: options.config,
+    tools: describeTools(),
+    securityLevel: options.config.securityLevel,
+    sandboxState,
+    storeLocation: store.location,
+    call: (request) => runCall(incoming(request), deps),
+    announce: (tool, input) => announce(tool, input, deps),
+    explain: (tool, input, agent) => explainCall({ tool, input, agent }, deps, AbortSignal.timeout(options.config.limits.callMs)),
+    approvals,
+    audit: auditTrail(store),
+    live: clusters.live,
+    doctor: (signal) => doctor({ ...options, store, clusters, trustedKeys }, signal),
+    close: async () => {
+      await clusters.close();
+      await store.close();
+    },
+  };
+}
+
+interface Parts {
+  readonly store: Store;
+  readonly clusters: ConnectedClusters;
+  readonly approvals: PipelineDeps['approvals'];
+}
+
+function pipelineDeps(options: AppOptions, { store, clusters, approvals }: Parts): PipelineDeps {
+  return {
+    tools: catalog,
+    clusters: clusters.configured,
+    settings: policySettings(options.config, options.version),
+    approvals,
+    requests: store.requests,
+    audit: store.audit,
+    clock: systemClock,
+    log: options.log,
+    limits: options.config.limits,
+    knownSecrets: clusters.knownSecrets,
+    sandboxState: sandboxState.state,
+  };
+}
+
+function incoming(request: CallRequest) {
+  const { gate, onProgress, ...call } = request;
+  return {
+    ...call,
+    ...(gate === undefined ? {} : { ask: gate.ask.bind(gate) }),
+    ...(onProgress === undefined ? {} : { onProgress: onProgress.bind(request) }),
+  };
+}
+
+/** Read anew each time: a key taken out of the file stops counting at once. */
+async function pinnedKeys(options: AppOptions): Promise<readonly ApproverKey[]> {
+  return [...options.config.approvers, ...(await readApprovers(options.configFile))];
+}

@@ -1,0 +1,135 @@
+/** `doctor`: what works here, what does not, and the remedy. Each probe is real; none changes anything. */
+import { stat } from 'node:fs/promises';
+import type { ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
+import type { ApproverKey } from '#kernel/answer';
+import { toFault } from '#kernel/errors';
+import type { Store } from '#kernel/ports/store';
+import type { Finding } from './app.ts';
+import type { ClusterConfig, Config } from './config.ts';
+import type { ConnectedClusters } from './connect-clusters.ts';
+import { expandPath } from './paths.ts';
+
+export interface DoctorParts {
+  readonly config: Config;
+  readonly baseDir: string;
+  readonly store: Store;
+  readonly clusters: ConnectedClusters;
+  trustedKeys(): Promise<readonly ApproverKey[]>;
+}
+
+export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<readonly Finding[]> {
+  const findings = await Promise.all([
+    storeFindings(parts.store),
+    approverFindings(parts),
+    ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
+  ]);
+  return [nodeFinding(), ...findings.flat(), ...noCluster(parts.config), ...protection(parts.config), sandbox];
+}
+
+function nodeFinding(): Finding {
+  return { topic: 'runtime', state: 'ok', message: `Node ${process.versions.node} on ${process.platform}` };
+}
+
+const sandbox: Finding = {
+  topic: 'sandbox',
+  state: 'warning',
+  message: 'unavailable: run_command is not part of this version, so there is nothing to contain',
+};
+
+async function storeFindings(store: Store): Promise<readonly Finding[]> {
+  return [
+    await probe('store', async () => `${store.location}: ${await store.requests.countPending()} pending requests`),
+    await probe('audit', async () => {
+      const head = await store.audit.head();
+      return head === undefined ? 'empty so far' : `${head.sequence} records, newest ${head.hash.slice(0, 12)}`;
+    }),
+  ];
+}
+
+async function approverFindings(parts: DoctorParts): Promise<readonly Finding[]> {
+  return [
+    await probe('approvers', async () => {
+      const keys = await parts.trustedKeys();
+      return keys.length === 0 ? 'none yet: the first approval in an editor window pins its key' : keys.map((key) => key.name).join(', ');
+    }),
+  ];
+}
+
+async function clusterFindings(cluster: ClusterConfig, parts: DoctorParts, signal: AbortSignal): Promise<readonly Finding[]> {
+  const client = parts.clusters.clients.get(cluster.name);
+  if (client === undefined) return [];
+  const topic = `cluster ${cluster.name}`;
+  const api = await probe(topic, async () => apiState(client, signal));
+  const shell = parts.clusters.configured.get(cluster.name)?.access.shell;
+  const nodes = Object.keys(cluster.ssh?.nodes ?? {});
+  const ssh =
+    shell === undefined
+      ? []
+      : await Promise.all(
+          nodes.map((node) => probe(`${topic} ssh ${node}`, async () => (await shell.exec(node, 'hostname', signal)).stdout.trim())),
+        );
+  return [api, ...(await tokenFileFindings(cluster, parts.baseDir)), ...ssh];
+}
+
+async function apiState(client: ProxmoxClient, signal: AbortSignal): Promise<string> {
+  const { version } = await client.version(signal);
+  const rows = await client.clusterStatus(signal);
+  const nodes = rows.filter((row) => row.type === 'node');
+  const cluster = rows.find((row) => row.type === 'cluster');
+  const quorum = cluster === undefined ? 'standalone' : cluster.quorate === true ? 'quorate' : 'NOT quorate';
+  return `Proxmox VE ${version}, ${quorum}, ${nodes.filter((row) => row.online).length} of ${nodes.length} nodes online`;
+}
+
+async function tokenFileFindings(cluster: ClusterConfig, baseDir: string): Promise<readonly Finding[]> {
+  if (cluster.tokenFile === undefined || process.platform === 'win32') return [];
+  const file = expandPath(cluster.tokenFile, baseDir);
+  const mode = await stat(file).then(
+    (entry) => entry.mode & 0o077,
+    () => 0,
+  );
+  if (mode === 0) return [];
+  return [
+    {
+      topic: `cluster ${cluster.name} token`,
+      state: 'warning',
+      message: `${file} can be read by other users`,
+      remedy: `chmod 600 ${file}`,
+    },
+  ];
+}
+
+function noCluster(config: Config): readonly Finding[] {
+  return config.clusters.length > 0
+    ? []
+    : [
+        {
+          topic: 'clusters',
+          state: 'warning',
+          message: 'no cluster is configured',
+          remedy: 'add one to `clusters`, or try `banksman demo`',
+        },
+      ];
+}
+
+function protection(config: Config): readonly Finding[] {
+  const { nodes, guests, services, addresses } = config.protected;
+  const count = nodes.length + guests.length + services.length + addresses.length;
+  if (count > 0) return [{ topic: 'protected', state: 'ok', message: `${count} protected resources` }];
+  return [
+    { topic: 'protected', state: 'warning', message: 'nothing is protected', remedy: 'list in `protected` what this layer itself runs on' },
+  ];
+}
+
+async function probe(topic: string, look: () => Promise<string>): Promise<Finding> {
+  try {
+    return { topic, state: 'ok', message: await look() };
+  } catch (thrown) {
+    const fault = toFault(thrown);
+    return {
+      topic,
+      state: 'failed',
+      message: `${fault.code}: ${fault.message}`,
+      ...(fault.next === undefined ? {} : { remedy: fault.next }),
+    };
+  }
+}

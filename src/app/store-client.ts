@@ -1,0 +1,95 @@
+/** The embedded store behind a worker thread: the same interface, nothing of it on the caller's thread. */
+import { Fault } from '#kernel/errors';
+import type { Store } from '#kernel/ports/store';
+import { type StoreLink, startStoreLink } from './store-link.ts';
+import type { StoreCallName, StoreCalls, StoreWorkerData } from './store-rpc.ts';
+
+export interface WorkerStoreOptions extends StoreWorkerData {
+  /** The worker's file: `dist/store-worker.cjs`. */
+  readonly worker: string | URL;
+}
+
+/** After a crash, how long until the worker is started again for those who listen, in ms. */
+const restartMs = 1000;
+const closeLimitMs = 3000;
+
+/**
+ * Opens the store on a thread of its own. A crash of the worker rejects the calls under way with `store_unavailable` (whether their
+ * change was made is then unknown); the next call starts it again.
+ * @throws {Fault} whatever `openSqliteStore` throws
+ */
+export async function openStoreInWorker(options: WorkerStoreOptions): Promise<Store> {
+  const listeners = new Set<() => void>();
+  const ring = (): void => {
+    for (const listener of [...listeners]) listener();
+  };
+  let closed: Promise<void> | undefined;
+  let restart: NodeJS.Timeout | undefined;
+  let link: Promise<StoreLink> | undefined;
+
+  const connect = (): Promise<StoreLink> => {
+    link ??= startStoreLink(options, { onChange: ring, onLost: lost }).catch((thrown: unknown) => {
+      link = undefined;
+      throw thrown;
+    });
+    return link;
+  };
+  function lost(): void {
+    link = undefined;
+    if (closed || listeners.size === 0) return;
+    // Listeners make no calls while they wait, so nobody else would bring the change feed back. What happened meanwhile is unknown: ring.
+    restart = setTimeout(() => void connect().then(ring, lost), restartMs).unref();
+  }
+  const call = async (name: StoreCallName, ...values: readonly unknown[]): Promise<unknown> => {
+    if (closed) throw new Fault('store_closed', 'the store has been closed', { audience: 'bug' });
+    return (await connect()).call(name, values);
+  };
+  await connect();
+  return {
+    // Sound: the worker answers a call with what the same method of the store behind it gave.
+    ...portsOver(call as Call, (listener) => {
+      const own = (): void => listener();
+      listeners.add(own);
+      return () => void listeners.delete(own);
+    }),
+    location: options.file,
+    close: () => {
+      clearTimeout(restart);
+      listeners.clear();
+      closed ??= link
+        ? link.then(
+            (open) => open.close(closeLimitMs),
+            () => undefined,
+          )
+        : Promise.resolve();
+      return closed;
+    },
+  };
+}
+
+type Call = <Name extends Exclude<StoreCallName, 'close'>>(
+  name: Name,
+  ...values: Parameters<StoreCalls[Name]>
+) => Promise<Awaited<ReturnType<StoreCalls[Name]>>>;
+
+function portsOver(call: Call, onChange: (listener: () => void) => () => void): Pick<Store, 'requests' | 'audit'> {
+  return {
+    requests: {
+      open: (draft) => call('requests.open', draft),
+      get: (id) => call('requests.get', id),
+      list: (query) => call('requests.list', query),
+      countPending: () => call('requests.countPending'),
+      approve: (id, grant, decision) => call('requests.approve', id, grant, decision),
+      deny: (id, decision) => call('requests.deny', id, decision),
+      cancel: (id, by) => call('requests.cancel', id, by),
+      revoke: (id, decision) => call('requests.revoke', id, decision),
+      spend: (id, digest, by) => call('requests.spend', id, digest, by),
+      onChange,
+    },
+    audit: {
+      append: (draft) => call('audit.append', draft),
+      read: (after, limit) => call('audit.read', after, limit),
+      head: () => call('audit.head'),
+    },
+  };
+}

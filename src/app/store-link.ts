@@ -1,0 +1,114 @@
+/** One running store worker: its calls under way, its end. */
+import { Worker } from 'node:worker_threads';
+import { Fault } from '#kernel/errors';
+import { faultFrom } from '#kernel/fault-data';
+import type { WorkerStoreOptions } from './store-client.ts';
+import type { StoreCallMessage, StoreCallName, StoreWorkerMessage } from './store-rpc.ts';
+
+export interface StoreLink {
+  /** Resolves with what the method of that name gave, rejects with its fault. */
+  call(name: StoreCallName, values: readonly unknown[]): Promise<unknown>;
+  /** Closes the store, then the worker; after `limitMs` the worker is ended anyway. */
+  close(limitMs: number): Promise<void>;
+}
+
+export interface StoreLinkEvents {
+  readonly onChange: () => void;
+  /** The worker is gone without having been asked to go. */
+  readonly onLost: () => void;
+}
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (fault: Fault) => void;
+}
+
+/** Resolves once the store is open. @throws {Fault} what the store threw on opening, or `store_unavailable` */
+export function startStoreLink(options: WorkerStoreOptions, events: StoreLinkEvents): Promise<StoreLink> {
+  const { promise, resolve, reject } = Promise.withResolvers<StoreLink>();
+  const { worker: file, ...workerData } = options;
+  const worker = new Worker(file, { workerData });
+  const calls = createCalls(worker);
+  let ready = false;
+  let ending = false;
+
+  const end = (cause?: unknown): void => {
+    if (ending) return;
+    ending = true;
+    const fault = crashFault(cause);
+    calls.rejectAll(fault);
+    reject(fault);
+    if (ready) events.onLost();
+  };
+  worker.on('error', end);
+  worker.on('exit', () => end());
+  worker.on('message', (message: StoreWorkerMessage) => {
+    if (message.kind === 'changed') events.onChange();
+    else if (message.kind === 'answer' || message.kind === 'refusal') calls.settle(message);
+    else if (message.kind === 'failed') {
+      reject(faultFrom(message.fault));
+      ending = true;
+      void worker.terminate();
+    } else {
+      ready = true;
+      // An idle store must not keep a process alive; calls under way do (see `createCalls`).
+      worker.unref();
+      resolve({ call: calls.call, close: (limitMs) => close(limitMs) });
+    }
+  });
+  async function close(limitMs: number): Promise<void> {
+    const limit = setTimeout(() => void worker.terminate(), limitMs);
+    try {
+      await calls.call('close', []);
+    } catch {
+      // It crashed or would not close in time: either way it is ended now, and every commit it acknowledged is on disk.
+    } finally {
+      clearTimeout(limit);
+      ending = true;
+      await worker.terminate();
+      calls.rejectAll(new Fault('store_closed', 'the store has been closed', { audience: 'bug' }));
+    }
+  }
+  return promise;
+}
+
+interface Calls {
+  readonly call: StoreLink['call'];
+  settle(message: Extract<StoreWorkerMessage, { id: number }>): void;
+  rejectAll(fault: Fault): void;
+}
+
+function createCalls(worker: Worker): Calls {
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  return {
+    call: (name, values) =>
+      new Promise((resolve, reject) => {
+        lastId += 1;
+        const message: StoreCallMessage = { id: lastId, name, values };
+        waiting.set(lastId, { resolve, reject });
+        worker.ref();
+        worker.postMessage(message);
+      }),
+    settle: (message) => {
+      const waiter = waiting.get(message.id);
+      waiting.delete(message.id);
+      if (waiting.size === 0) worker.unref();
+      if (message.kind === 'answer') waiter?.resolve(message.value);
+      else waiter?.reject(faultFrom(message.fault));
+    },
+    rejectAll: (fault) => {
+      for (const waiter of waiting.values()) waiter.reject(fault);
+      waiting.clear();
+    },
+  };
+}
+
+function crashFault(cause: unknown): Fault {
+  const detail = cause instanceof Error ? ` (${cause.message})` : '';
+  return new Fault('store_unavailable', `the store's worker ended unexpectedly${detail}; whether the change was made is not known`, {
+    cause,
+    retryable: true,
+    next: 'try again; look at the request or the audit trail first where it matters',
+  });
+}

@@ -1,0 +1,50 @@
+/** Worker entry (`dist/store-worker.cjs`): the embedded store on a thread of its own, so that no fsync and no lock wait blocks the editor. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { seal } from '#audit/seal';
+import { toFault } from '#kernel/errors';
+import { faultData } from '#kernel/fault-data';
+import type { Store } from '#kernel/ports/store';
+import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
+import type { StoreCallMessage, StoreCalls, StoreWorkerData, StoreWorkerMessage } from './store-rpc.ts';
+
+function callsOf({ requests, audit, close }: Store): StoreCalls {
+  return {
+    'requests.open': requests.open,
+    'requests.get': requests.get,
+    'requests.list': requests.list,
+    'requests.countPending': requests.countPending,
+    'requests.approve': requests.approve,
+    'requests.deny': requests.deny,
+    'requests.cancel': requests.cancel,
+    'requests.revoke': requests.revoke,
+    'requests.spend': requests.spend,
+    'audit.append': audit.append,
+    'audit.read': audit.read,
+    'audit.head': audit.head,
+    close,
+  };
+}
+
+function post(message: StoreWorkerMessage): void {
+  parentPort?.postMessage(message);
+}
+
+async function answer(calls: StoreCalls, { id, name, values }: StoreCallMessage): Promise<void> {
+  try {
+    // Sound: the client's `call` types name and values together, and nobody else holds the port.
+    const call = calls[name] as (...values: readonly unknown[]) => Promise<unknown>;
+    post({ kind: 'answer', id, value: await call(...values) });
+  } catch (thrown) {
+    post({ kind: 'refusal', id, fault: faultData(toFault(thrown)) });
+  }
+}
+
+async function serve(): Promise<void> {
+  const store = await openSqliteStore({ ...(workerData as StoreWorkerData), seal });
+  const calls = callsOf(store);
+  store.requests.onChange(() => post({ kind: 'changed' }));
+  parentPort?.on('message', (message: StoreCallMessage) => void answer(calls, message));
+  post({ kind: 'ready' });
+}
+
+serve().catch((thrown: unknown) => post({ kind: 'failed', fault: faultData(toFault(thrown)) }));

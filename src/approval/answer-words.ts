@@ -1,0 +1,62 @@
+/** What a person is told about the answer they gave. */
+import type { AnswerCode, AnswerResult } from '#kernel/answer';
+import type { TransitionResult } from '#kernel/ports/request-store';
+import type { RequestRecord } from '#kernel/request';
+import { formatDuration, showPlainly } from '#kernel/text';
+
+export function notFound(id: string): AnswerResult {
+  return refuse('not_found', `there is no request \`${showPlainly(id, 40)}\`; look at the list again`);
+}
+
+export function tampered(record: RequestRecord): AnswerResult {
+  return refuse('tampered', `request ${record.id} was changed after it was made, so it cannot be approved; deny it and check who can write to the store`, record);
+}
+
+export function selfApproval(record: RequestRecord, approver: string): AnswerResult {
+  return refuse('self_approval', `\`${showPlainly(approver, 100)}\` made request ${record.id} and cannot approve it; somebody else has to`, record);
+}
+
+export function keyNotTrusted(record: RequestRecord): AnswerResult {
+  const remedy = 'trust this key first, or answer where a trusted one is';
+  return refuse('key_not_trusted', `request ${record.id} is not approved: the signing key is not among the trusted ones; ${remedy}`, record);
+}
+
+/** A request that is past answering, as it is now. */
+export function pastAnswering(record: RequestRecord, now: number): AnswerResult {
+  if (record.status === 'expired') {
+    return refuse('expired', `request ${record.id} expired before it was answered, so nothing ran; the agent has to ask again`, record);
+  }
+  return refuse('already_decided', `request ${record.id} ${wasDecided(record, now)}; your answer changed nothing`, record);
+}
+
+function wasDecided(record: RequestRecord, now: number): string {
+  const { decision } = record;
+  const when = decision ? ` ${formatDuration(now - decision.at)} ago` : '';
+  const who = decision ? ` by ${showPlainly(decision.by, 100)} (${decision.via})${when}` : '';
+  if (record.status === 'consumed') return `was already approved${who}, and it has run`;
+  if (record.status === 'cancelled') return 'was withdrawn by the one who asked';
+  return `was already ${record.status}${who}`;
+}
+
+/** A refusal by the store, which has the last word. */
+export function refusedByStore(result: Extract<TransitionResult, { ok: false }>, id: string, by: string, now: number): AnswerResult {
+  const { record, why } = result;
+  if (!record || why === 'not_found') return notFound(id);
+  if (why === 'self_approval') return selfApproval(record, by);
+  if (why === 'mismatch') return tampered(record);
+  return pastAnswering(why === 'expired' ? { ...record, status: 'expired' } : record, now);
+}
+
+export function done(code: AnswerCode, record: RequestRecord): AnswerResult {
+  return { ok: true, code, message: doneWords(code, record), record };
+}
+
+function doneWords(code: AnswerCode, record: RequestRecord): string {
+  const title = showPlainly(record.title, 160);
+  if (code === 'approved') return `approved once: ${title} (${record.id})`;
+  return `${code}: ${title} (${record.id}); it will not run`;
+}
+
+function refuse(code: AnswerCode, message: string, record?: RequestRecord): AnswerResult {
+  return { ok: false, code, message, ...(record ? { record } : {}) };
+}

@@ -1,0 +1,166 @@
+/** What a person reads before they decide. Built from the stored record alone; plain text for a native dialog. */
+import { randomInt } from 'node:crypto';
+import { canonicalJson, type JsonObject } from '#kernel/json';
+import type { EffectiveAction, RequestRecord } from '#kernel/request';
+import { describeTarget, type Target } from '#kernel/resource';
+import type { ReviewCard } from '#kernel/review-card';
+import { formatDuration, showPlainly } from '#kernel/text';
+import { type Impact, impacts, type SecurityLevel } from '#kernel/tiers';
+import { digestOf } from './digest.ts';
+
+/** What the catalog says of an action, recomputed from the action; undefined for a tool it does not know. */
+export type DescribeAction = (action: EffectiveAction) => { readonly title: string; readonly impact: Impact } | undefined;
+
+export interface CardOptions {
+  /** ms since the epoch. */
+  readonly now: number;
+  /** `strict`: disruptive actions have to be typed, too. Default `balanced`. */
+  readonly level?: SecurityLevel;
+  /** Absent: the title is only checked for naming every target. */
+  readonly describe?: DescribeAction | undefined;
+}
+
+const impactInWords: Record<Impact, string> = {
+  none: 'changes nothing',
+  reversible: 'can be undone',
+  disruptive: 'interrupts what runs there',
+  irreversible: 'cannot be undone',
+};
+
+const maxArguments = 1200;
+const maxFacts = 10;
+/** Without 0/O, 1/I/L: read off a dialog and typed. */
+const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
+
+/**
+ * The card of a record. A record that does not match its digest, or whose title names something else than its action does, is
+ * `tampered`, and its title is replaced by one made from the action.
+ * LIMIT: risk facts, reason and claim are outside the digest; they come from the store as they are and are labelled by who says so.
+ */
+export function reviewCard(record: RequestRecord, options: CardOptions): ReviewCard {
+  const described = options.describe?.(record.action);
+  const titleFits = options.describe ? described?.title === record.title : namesEveryTarget(record);
+  const tampered = !isIntact(record) || !titleFits;
+  const title = tampered ? titleFromAction(record.action) : record.title;
+  const card = { id: record.id, title: `${showPlainly(title, 160)}?`, detail: detailOf(record, options.now, tampered), tampered };
+  const impact = worse(record.impact, described?.impact ?? 'none');
+  return mustBeTyped(impact, options.level) ? { ...card, typeToConfirm: `${nameToType(record.action)} ${randomCode()}` } : card;
+}
+
+/** Whether the record is what its digest says. */
+export function isIntact(record: Pick<RequestRecord, 'action' | 'digest' | 'agent'>): boolean {
+  try {
+    return digestOf(record.action) === record.digest && record.action.agentId === record.agent.id;
+  } catch {
+    // No canonical form, so no digest was ever made of it.
+    return false;
+  }
+}
+
+function detailOf(record: RequestRecord, now: number, tampered: boolean): string {
+  return [
+    ...(tampered ? ['WARNING: this request was changed after it was made. It cannot be approved.', ''] : []),
+    ...actionLines(record),
+    ...factLines(record.risk),
+    '',
+    ...askerLines(record),
+    stateLine(record, now),
+  ].join('\n');
+}
+
+function actionLines(record: RequestRecord): readonly string[] {
+  const { action } = record;
+  const targets = action.targets.map((target) => showPlainly(describe(target)));
+  const shown = targets.slice(0, maxFacts);
+  return [
+    `What: ${showPlainly(action.tool, 100)} (${record.tier}; ${impactInWords[record.impact]})`,
+    ...shown.map((target) => `Target: ${target}`),
+    ...moreLine(targets.length - shown.length, 'targets'),
+    ...(action.cluster === null ? [] : [`Cluster: ${showPlainly(action.cluster, 100)}`]),
+    argumentsLine(action.arguments),
+  ];
+}
+
+function argumentsLine(values: JsonObject): string {
+  const text = showPlainly(canonicalJsonOrNothing(values), maxArguments);
+  const whole = text.length <= maxArguments;
+  return whole ? `Arguments: ${text}` : `Arguments (NOT SHOWN IN FULL: read the rest before you approve): ${text}`;
+}
+
+function factLines(facts: readonly string[]): readonly string[] {
+  if (facts.length === 0) return [];
+  const shown = facts.slice(0, maxFacts);
+  return ['', 'What it affects:', ...shown.map((fact) => `- ${showPlainly(fact)}`), ...moreLine(facts.length - shown.length, 'facts')];
+}
+
+function moreLine(count: number, what: string): readonly string[] {
+  return count > 0 ? [`(and ${count} more ${what}, not shown)`] : [];
+}
+
+function askerLines(record: RequestRecord): readonly string[] {
+  const { agent } = record;
+  const model = agent.model === undefined ? '' : `, model ${showPlainly(agent.model, 80)}`;
+  const label = agent.label === undefined ? '' : `, calls itself "${showPlainly(agent.label, 80)}"`;
+  return [
+    `Asked by: ${showPlainly(agent.id, 100)} through ${agent.host}${model}${label}`,
+    ...(record.claim === undefined ? [] : [`The agent claims (nobody checked this): "${showPlainly(record.claim, 500)}"`]),
+    `Why it needs a person: ${showPlainly(record.reason)}`,
+  ];
+}
+
+function stateLine(record: RequestRecord, now: number): string {
+  if (record.status !== 'pending') return `Request ${record.id}: ${record.status}`;
+  return `Request ${record.id}, expires in ${formatDuration(record.expiresAt - now)}`;
+}
+
+function describe(target: JsonObject): string {
+  const known = ['guest', 'node', 'service', 'command', 'path', 'destination'].includes(String(target.kind));
+  return known ? describeTarget(target as unknown as Target) : canonicalJsonOrNothing(target);
+}
+
+function canonicalJsonOrNothing(value: JsonObject): string {
+  try {
+    return canonicalJson(value);
+  } catch {
+    return '(unreadable)';
+  }
+}
+
+function titleFromAction(action: EffectiveAction): string {
+  return [action.tool, ...action.targets.slice(0, 2).map(describe)].join(': ');
+}
+
+/** Weaker than `describe`: the title must at least hold the name of whatever the action touches. */
+function namesEveryTarget(record: RequestRecord): boolean {
+  const words = new Set(record.title.split(/[^\p{L}\p{N}._@:-]+/u));
+  return record.action.targets.every((target) => {
+    const name = targetName(target);
+    return name === undefined || words.has(name) || words.has(name.replace(/\.service$/, ''));
+  });
+}
+
+function targetName(target: JsonObject | undefined): string | undefined {
+  if (target?.kind === 'guest') return String(target.vmid);
+  if (target?.kind === 'node') return String(target.node);
+  if (target?.kind === 'service') return String(target.service);
+  return undefined;
+}
+
+function worse(a: Impact, b: Impact): Impact {
+  return impacts.indexOf(a) >= impacts.indexOf(b) ? a : b;
+}
+
+function mustBeTyped(impact: Impact, level: SecurityLevel | undefined): boolean {
+  return impact === 'irreversible' || (impact === 'disruptive' && level === 'strict');
+}
+
+/** A guest's name where it is plain enough to type, else whatever identifies the target. */
+function nameToType(action: EffectiveAction): string {
+  const [target] = action.targets;
+  const name = target?.kind === 'guest' ? target.name : undefined;
+  return typeof name === 'string' && /^[\w.-]{1,63}$/.test(name) ? name : showPlainly(targetName(target) ?? action.tool, 63);
+}
+
+function randomCode(): string {
+  return Array.from({ length: 4 }, () => codeAlphabet[randomInt(codeAlphabet.length)]).join('');
+}

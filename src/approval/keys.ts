@@ -1,0 +1,75 @@
+/** Approvers' Ed25519 keys (RFC 8032), as short strings that fit a configuration file. */
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { Signer } from '#kernel/answer';
+import { Fault } from '#kernel/errors';
+
+const publicPrefix = 'ed25519:';
+const privatePrefix = 'ed25519-private:';
+const publicPattern = /^ed25519:[A-Za-z0-9_-]{43}$/;
+
+export interface ApproverKeyPair {
+  /** `ed25519:` + base64url of the 32 raw bytes; to be pinned. */
+  readonly publicKey: string;
+  /** `ed25519-private:` + base64url of PKCS#8 DER. A secret: SecretStorage or an encrypted file, nowhere else. */
+  readonly privateKey: string;
+}
+
+export function generateApproverKey(): ApproverKeyPair {
+  const pair = generateKeyPairSync('ed25519');
+  const privateKey = privatePrefix + pair.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64url');
+  return { publicKey: publicText(pair.publicKey), privateKey };
+}
+
+/**
+ * A signer for the given private key. The public key is derived from it, so the two cannot disagree.
+ * @throws {Fault} `bad_key` where the text is not a key that `generateApproverKey` made; the text is not repeated
+ */
+export function signerFrom(privateKey: string, approver: string): Signer {
+  const key = importPrivate(privateKey);
+  return {
+    approver,
+    publicKey: publicText(createPublicKey(key)),
+    sign: async (message) => new Uint8Array(sign(null, message, key)),
+  };
+}
+
+/** The key itself; undefined where the text is not an Ed25519 public key of ours. */
+export function importPublicKey(text: string): KeyObject | undefined {
+  if (!publicPattern.test(text)) return undefined;
+  try {
+    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: text.slice(publicPrefix.length) }, format: 'jwk' });
+  } catch {
+    return undefined;
+  }
+}
+
+/** First 16 base64url characters of SHA-256 over the raw key; undefined where the text is not a key. Names a key, proves nothing. */
+export function keyIdOf(publicKey: string): string | undefined {
+  if (!publicPattern.test(publicKey)) return undefined;
+  return createHash('sha256').update(rawBytes(publicKey)).digest('base64url').slice(0, 16);
+}
+
+/** Whether two texts are the same key (the last character has spare bits, so equal keys may be spelled differently). */
+export function isSameKey(a: string, b: string): boolean {
+  return publicPattern.test(a) && publicPattern.test(b) && rawBytes(a).equals(rawBytes(b));
+}
+
+function rawBytes(publicKey: string): Buffer {
+  return Buffer.from(publicKey.slice(publicPrefix.length), 'base64url');
+}
+
+function publicText(key: KeyObject): string {
+  return publicPrefix + (key.export({ format: 'jwk' }).x ?? '');
+}
+
+function importPrivate(text: string): KeyObject {
+  const next = 'create a new approver key';
+  if (!text.startsWith(privatePrefix)) throw new Fault('bad_key', 'this is not an approver key', { next });
+  try {
+    const key = createPrivateKey({ key: Buffer.from(text.slice(privatePrefix.length), 'base64url'), format: 'der', type: 'pkcs8' });
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // SECURITY: the cause may quote key material, so it is dropped.
+  }
+  throw new Fault('bad_key', 'the approver key is damaged', { next });
+}

@@ -1,0 +1,88 @@
+/** Finds the first record of a trail that does not fit. */
+import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
+import { genesisHash, hashOf } from './seal.ts';
+
+export interface ChainVerdict {
+  readonly ok: boolean;
+  /** Records that were read and fit. */
+  readonly records: number;
+  /** Sequence number of the first record that does not fit (or is missing). */
+  readonly broken?: number;
+  /** For people: lower case, what was found and what was expected. */
+  readonly message: string;
+}
+
+export interface ChainExpectation {
+  /** The record before the first one given; undefined: the trail starts at record 1. */
+  readonly start?: ChainPoint | undefined;
+  /** Points known from elsewhere than the records (the store's head anchor, a signed checkpoint), in any order. */
+  readonly anchors?: readonly ChainPoint[];
+}
+
+/**
+ * Reads records as they come (a million need no more memory than one) and checks number, link, hash and anchors.
+ *
+ * Finds every edit, deletion, insertion, duplicate, reordering and renumbering, and, through an anchor, a cut-off end.
+ * LIMIT: whoever can rewrite records *and* anchors can forge a whole trail; only a point kept or signed outside the store tells.
+ */
+export async function verifyChain(
+  records: Iterable<AuditRecord> | AsyncIterable<AuditRecord>,
+  expected: ChainExpectation = {},
+): Promise<ChainVerdict> {
+  const anchors = new Map((expected.anchors ?? []).map((anchor) => [anchor.sequence, anchor.hash]));
+  let last = expected.start;
+  let count = 0;
+  for await (const record of records) {
+    const flaw = flawOf(record, last, anchors);
+    if (flaw) return { ok: false, records: count, ...flaw };
+    anchors.delete(record.sequence);
+    last = record;
+    count += 1;
+  }
+  return conclude(count, last, [...anchors.keys()]);
+}
+
+interface Flaw {
+  readonly broken: number;
+  readonly message: string;
+}
+
+function flawOf(record: AuditRecord, last: ChainPoint | undefined, anchors: ReadonlyMap<number, string>): Flaw | undefined {
+  const due = (last?.sequence ?? 0) + 1;
+  if (record.sequence !== due) return misplaced(record.sequence, due);
+  const broken = due;
+  if (record.previous !== (last?.hash ?? genesisHash)) {
+    return { broken, message: `record ${due} does not continue record ${due - 1}: one of them was replaced` };
+  }
+  if (safeHashOf(record) !== record.hash) return { broken, message: `record ${due} was altered: its content does not match its hash` };
+  const anchored = anchors.get(due);
+  if (anchored !== undefined && anchored !== record.hash) {
+    return { broken, message: `record ${due} is not the one that was anchored: the trail was rewritten` };
+  }
+  return undefined;
+}
+
+function misplaced(found: number, due: number): Flaw {
+  const what = found > due ? 'removed, or records were reordered' : 'inserted, repeated or reordered';
+  return { broken: Number.isSafeInteger(found) ? found : due, message: `record ${found} stands where record ${due} belongs: something was ${what}` };
+}
+
+/** A record that cannot even be hashed (not JSON, a lone surrogate) is an altered one. */
+function safeHashOf(record: AuditRecord): string | undefined {
+  try {
+    return hashOf(record);
+  } catch {
+    return undefined;
+  }
+}
+
+function conclude(records: number, last: ChainPoint | undefined, unseen: readonly number[]): ChainVerdict {
+  const end = last?.sequence ?? 0;
+  const missing = unseen.filter((sequence) => sequence > end);
+  if (missing.length > 0) {
+    const message = `the trail ends at record ${end}, but record ${Math.max(...missing)} had been written: its end was cut off`;
+    return { ok: false, records, broken: end + 1, message };
+  }
+  if (last === undefined) return { ok: false, records: 0, message: 'the trail is empty: nothing was recorded, or all of it was removed' };
+  return { ok: true, records, message: `${records} records, unbroken up to ${last.hash.slice(0, 16)}` };
+}

@@ -1,0 +1,31 @@
+/** Verifies a stored trail from its first record to its head. */
+import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
+import type { AuditLog } from '#kernel/ports/audit-log';
+import { type ChainVerdict, verifyChain } from './verify-chain.ts';
+
+const pageSize = 1000;
+
+/**
+ * Reads the whole trail page by page. The head anchor is taken first, so records that are appended meanwhile do no harm.
+ * @param checkpoints points known from outside the store (signed checkpoints), where there are any
+ * @throws {Fault} where the store cannot be read at all
+ */
+export async function verifyTrail(audit: Pick<AuditLog, 'read' | 'head'>, checkpoints: readonly ChainPoint[] = []): Promise<ChainVerdict> {
+  const head = await audit.head();
+  const verdict = await verifyChain(pages(audit), { anchors: head ? [head, ...checkpoints] : checkpoints });
+  if (verdict.ok && !head) return { ...verdict, ok: false, message: 'the trail has records but no head anchor: the store was altered' };
+  return verdict;
+}
+
+/** All records in order, one page in memory at a time. */
+async function* pages(audit: Pick<AuditLog, 'read'>): AsyncGenerator<AuditRecord> {
+  let after = 0;
+  for (;;) {
+    const page = await audit.read(after, pageSize);
+    yield* page;
+    const last = page.at(-1);
+    // A forged sequence must not send the reader round in circles; the chain check stops at such a record anyway.
+    if (page.length < pageSize || !last || last.sequence <= after) return;
+    after = last.sequence;
+  }
+}

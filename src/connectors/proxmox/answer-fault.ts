@@ -1,0 +1,117 @@
+/**
+ * Proxmox VE's error answers as faults. Its texts stand in the reason phrase of the status line and in `message`, those about single
+ * parameters in `errors`; a 401 has no body at all. 595 to 599 are its proxy's own: the node behind the answering one was not reached.
+ */
+import { Fault, type FaultOptions } from '#kernel/errors';
+import { isJsonObject } from '#kernel/json';
+import { showPlainly, stripUnseen } from '#kernel/text';
+import type { ApiAnswer } from './endpoint.ts';
+
+const maxTextLength = 500;
+
+/** Whether an answer is the word of a gateway that could not reach the server behind it, not of the API itself. */
+export function isGatewayFailure(status: number): boolean {
+  return [502, 503, 504].includes(status) || (status >= 595 && status <= 599);
+}
+
+/** Whether a request that changes something may have arrived although this is what came back. 595 is a refused connection: it did not. */
+export function isAmbiguous(status: number): boolean {
+  return isGatewayFailure(status) && status !== 595;
+}
+
+/** Any answer that is not a success, as the fault it stands for. `tokenId` names the token; its secret never gets here. */
+export function answerFault(answer: ApiAnswer, cluster: string, tokenId: string): Fault {
+  const text = errorText(answer);
+  const on = `Proxmox VE (\`${cluster}\`)`;
+  if (answer.status === 401) return unauthorized(on, tokenId, text);
+  if (answer.status === 403) return forbidden(on, tokenId, text);
+  if (answer.status === 400) return badRequest(on, text, answer.body);
+  if (answer.status === 501) return fault('pve_not_implemented', `${on} does not know this call: ${text}`, { audience: 'bug' });
+  if (isGatewayFailure(answer.status)) return nodeUnreachable(on, answer.status, text);
+  if (answer.status === 500) return serverError(on, text);
+  const next = 'check that the endpoint is the API itself (port 8006) and nothing that redirects';
+  return fault('pve_bad_answer', `${on} answered with the unexpected status ${answer.status}: ${text}`, { next });
+}
+
+function unauthorized(on: string, tokenId: string, text: string): Fault {
+  const next = `check \`tokenId\` and its secret: the token \`${tokenId}\` may be mistyped, expired, disabled or removed (\`pveum user token list\`)`;
+  return fault('pve_unauthorized', `${on} did not accept the API token \`${tokenId}\`: ${text}`, { next });
+}
+
+/** `Permission check failed (/vms/100, VM.PowerMgmt)`, several privileges parted by `|` or `,`. */
+const permissionText = /\((\/[^\s,()]*),\s*([A-Za-z][A-Za-z.|, ]*)\)/;
+
+function forbidden(on: string, tokenId: string, text: string): Fault {
+  const match = permissionText.exec(text);
+  if (!match) {
+    const next = 'ask the cluster administrator whether this token may do that at all';
+    return fault('pve_forbidden', `${on} forbids this to the API token \`${tokenId}\`: ${text}`, { next });
+  }
+  const [, path = '', privilege = ''] = match;
+  const grant = `pveum acl modify ${path} --tokens '${tokenId}' --roles ROLE`;
+  const next = `the administrator can give a role that holds \`${privilege}\`: \`${grant}\`; where the token has separated privileges, its user needs the right as well`;
+  return fault('pve_forbidden', `${on}: the API token \`${tokenId}\` lacks \`${privilege}\` on \`${path}\``, { next });
+}
+
+function badRequest(on: string, text: string, body: string): Fault {
+  const errors = parameterErrors(body);
+  if (errors.includes('no such task')) return notFound(on, errors);
+  const detail = errors === '' ? text : errors;
+  return fault('pve_bad_request', `${on} refused the parameters: ${detail}`, { audience: 'user', next: 'correct the named parameter' });
+}
+
+function parameterErrors(body: string): string {
+  const parsed = parseBody(body);
+  if (!isJsonObject(parsed) || !isJsonObject(parsed['errors'])) return '';
+  const parts = Object.entries(parsed['errors']).map(
+    ([name, why]) => `\`${cleanText(name)}\`: ${cleanText(typeof why === 'string' ? why : JSON.stringify(why))}`,
+  );
+  return parts.join('; ').slice(0, maxTextLength);
+}
+
+function nodeUnreachable(on: string, status: number, text: string): Fault {
+  const next = 'see get_cluster_status for which nodes are online; wake_node may help';
+  return fault('pve_node_unreachable', `${on} could not reach the node behind this call: ${text} (status ${status})`, {
+    next,
+    retryable: true,
+  });
+}
+
+const missing = /^Configuration file '.*' does not exist|^storage '.*' does not exist|^hostname lookup '.*' failed|^no such /;
+
+function serverError(on: string, text: string): Fault {
+  if (/no quorum/i.test(text)) {
+    const next = 'the cluster takes no changes until most of its nodes are online again; see get_cluster_status';
+    return fault('pve_no_quorum', `${on} has no quorum: ${text}`, { next, retryable: true });
+  }
+  if (missing.test(text)) return notFound(on, text);
+  return fault('pve_error', `${on} failed: ${text}`);
+}
+
+function notFound(on: string, text: string): Fault {
+  const next = 'look the name up again with get_vms, get_containers, get_storage or get_cluster_status: it may be gone or on another node';
+  return fault('pve_not_found', `${on}: ${text}`, { audience: 'user', next });
+}
+
+/** The most telling text of an answer, on one line: `message` of the body, else the reason phrase. */
+function errorText(answer: ApiAnswer): string {
+  const parsed = parseBody(answer.body);
+  const message = isJsonObject(parsed) && typeof parsed['message'] === 'string' ? cleanText(parsed['message']) : '';
+  return message || cleanText(answer.statusText) || `status ${answer.status} without a text`;
+}
+
+function parseBody(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function cleanText(text: string): string {
+  return showPlainly(stripUnseen(text).trim(), maxTextLength);
+}
+
+function fault(code: string, message: string, options: FaultOptions = {}): Fault {
+  return new Fault(code, message, options);
+}

@@ -1,0 +1,173 @@
+/** The client of one Proxmox VE cluster (API viewer: https://pve.proxmox.com/pve-docs/api-viewer/). */
+import { Fault } from '#kernel/errors';
+import type { JsonObject } from '#kernel/json';
+import type { Clock } from '#kernel/ports/clock';
+import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
+import type { Log } from '#kernel/ports/log';
+import { cancelledFault, withTimeLimit } from '../time-limit.ts';
+import { type ApiCalls, createApiCalls } from './api-calls.ts';
+import { createEndpoint, type Endpoint } from './endpoint.ts';
+import { findOwnTask, type OwnTaskSearch, outcomeUnknown } from './own-task.ts';
+import { actionSegment, guestTypeSegment, nodeSegment, storageSegment, vmidSegment } from './path-parameters.ts';
+import { createPins, type Pins } from './pins.ts';
+import * as rows from './rows.ts';
+import { AmbiguousSend, createTransport } from './transport.ts';
+import { parseUpid, readUpid, type Upid } from './upid.ts';
+import type { TlsTrust } from './verified-connector.ts';
+
+export interface ProxmoxClientOptions {
+  /** The cluster's configured name. */
+  readonly name: string;
+  /** `https://host:8006`, at least one; tried in this order. */
+  readonly endpoints: readonly string[];
+  /** `user@realm!tokenname`. */
+  readonly tokenId: string;
+  /** The token's secret part, asked for with every call so that a rotated one is picked up. */
+  readonly token: () => Promise<string>;
+  readonly tls: TlsTrust;
+  /** Limit of one API request in ms, fail-over included. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface ProxmoxClient extends ClusterPort {
+  /** `GET /version`: the cheapest check that endpoint, certificate and token are right. */
+  version(signal: AbortSignal): Promise<{ readonly version: string; readonly release: string }>;
+  /**
+   * `POST /nodes/{node}/wakeonlan`: the node that answers sends a magic packet to `node`, which must be another one.
+   * @returns the MAC address it was sent to
+   * @throws {Fault} `pve_error` when no MAC is configured for it or it is the answering node; `outcome_unknown` when the answer was lost
+   */
+  wakeOnLan(node: string, signal: AbortSignal): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** How long the search for the task of a lost answer may take, in ms. */
+const searchLimitMs = 8_000;
+
+/** @throws {Fault} `bad_config` when the endpoints or the fingerprints do not fit */
+export function createProxmoxClient(options: ProxmoxClientOptions): ProxmoxClient {
+  const endpoints = createEndpoints(options);
+  const api = createApiCalls({ ...options, transport: createTransport({ ...options, cluster: options.name, ...endpoints }) });
+  return {
+    name: options.name,
+    ...clusterReads(api),
+    ...guestReads(api),
+    ...taskReads(api),
+    ...actions(api, options),
+    async close() {
+      await Promise.all(endpoints.endpoints.map((endpoint) => endpoint.close()));
+    },
+  };
+}
+
+function createEndpoints(options: ProxmoxClientOptions): { endpoints: readonly Endpoint[]; pins?: Pins } {
+  const { endpoints: urls, tls: trust, timeoutMs } = options;
+  const pins = trust.kind === 'pin' ? createPins(trust.fingerprint, urls.map(originOf)) : undefined;
+  if (urls.length === 0) throw new Fault('bad_config', `cluster \`${options.name}\` has no \`endpoints\``);
+  const endpoints = urls.map((url) => createEndpoint({ url, trust, timeoutMs, ...(pins ? { pins } : {}) }));
+  return { endpoints, ...(pins ? { pins } : {}) };
+}
+
+function originOf(url: string): string {
+  const parsed = URL.parse(url);
+  if (parsed?.protocol !== 'https:' || parsed.username !== '' || parsed.password !== '') {
+    throw new Fault('bad_config', 'an endpoint must be an https URL without user name or password', {
+      next: 'write it as `https://10.0.0.11:8006`',
+    });
+  }
+  return parsed.origin;
+}
+
+function clusterReads(api: ApiCalls) {
+  return {
+    clusterStatus: async (signal) => rows.readClusterStatus(await api.get('/cluster/status', signal)),
+    nodes: async (signal) => rows.readNodes(await api.get('/nodes', signal)),
+    guests: async (signal) => rows.readGuests(await api.get('/cluster/resources?type=vm', signal)),
+    resources: async (type, signal) =>
+      rows.readObjects(await api.get(type ? `/cluster/resources?type=${encodeURIComponent(type)}` : '/cluster/resources', signal)),
+    nodeStatus: async (node, signal) => rows.readObject(await api.get(`/nodes/${nodeSegment(node)}/status`, signal)),
+    recentTasks: async (signal) => rows.readObjects(await api.get('/cluster/tasks', signal)),
+    async backups(node, storage, signal) {
+      const path = `/nodes/${nodeSegment(node)}/storage/${storageSegment(storage)}/content?content=backup`;
+      return rows.readObjects(await api.get(path, signal));
+    },
+    permissions: async (signal) => rows.readPermissions(await api.get('/access/permissions', signal)),
+    async version(signal: AbortSignal) {
+      return rows.readVersion(await api.get('/version', signal));
+    },
+  } satisfies Partial<ProxmoxClient>;
+}
+
+function guestPath({ node, guestType, vmid }: GuestRef): string {
+  return `/nodes/${nodeSegment(node)}/${guestTypeSegment(guestType)}/${vmidSegment(vmid)}`;
+}
+
+function guestReads(api: ApiCalls) {
+  return {
+    guestConfig: async (guest, signal) => rows.readObject(await api.get(`${guestPath(guest)}/config`, signal)),
+    guestStatus: async (guest, signal) => rows.readObject(await api.get(`${guestPath(guest)}/status/current`, signal)),
+    snapshots: async (guest, signal) => rows.readObjects(await api.get(`${guestPath(guest)}/snapshot`, signal)),
+  } satisfies Partial<ProxmoxClient>;
+}
+
+function taskPath(upid: Upid): string {
+  return `/nodes/${nodeSegment(upid.node)}/tasks/${encodeURIComponent(upid.text)}`;
+}
+
+function taskReads(api: ApiCalls) {
+  return {
+    async taskStatus(text, signal) {
+      const upid = parseUpid(text);
+      return rows.readTaskStatus(await api.get(`${taskPath(upid)}/status`, signal), upid);
+    },
+    taskLog: async (text, signal) => rows.readTaskLog(await api.get(`${taskPath(parseUpid(text))}/log?limit=500`, signal)),
+  } satisfies Partial<ProxmoxClient>;
+}
+
+function actions(api: ApiCalls, { tokenId, clock }: ProxmoxClientOptions) {
+  async function listUpids(signal: AbortSignal): Promise<readonly string[]> {
+    const tasks: readonly JsonObject[] = rows.readObjects(await api.get('/cluster/tasks', signal));
+    return tasks.map((task) => task['upid']).filter((upid): upid is string => typeof upid === 'string');
+  }
+
+  async function resolveLostAnswer(search: OwnTaskSearch, lost: AmbiguousSend, signal: AbortSignal): Promise<string> {
+    if (signal.aborted) throw outcomeUnknown(search, `${lost.message} after the request had been sent`);
+    try {
+      return await withTimeLimit(clock, searchLimitMs, signal, (limited) => findOwnTask(search, lost.message, limited));
+    } catch (thrown) {
+      if (thrown instanceof Fault && thrown.code === 'outcome_unknown') throw thrown;
+      throw outcomeUnknown(search, `${lost.message}; the cluster's task list could not be read either`);
+    }
+  }
+
+  return {
+    async changeGuest(guest, action, signal) {
+      const path = `${guestPath(guest)}/status/${actionSegment(action)}`;
+      // Before, not after: a task is recognised as ours by not having been there. If this fails, nothing has been sent yet.
+      const search = { guest, action, tokenId, clock, listUpids, before: new Set(await listUpids(signal)) };
+      if (signal.aborted) throw cancelledFault(signal, `${action} of ${guest.vmid} was not sent`);
+      try {
+        const upid = await api.post(path, signal);
+        if (typeof upid !== 'string' || !readUpid(upid)) throw new AmbiguousSend('the answer names no task');
+        return upid;
+      } catch (thrown) {
+        if (thrown instanceof AmbiguousSend) return resolveLostAnswer(search, thrown, signal);
+        throw thrown;
+      }
+    },
+    async wakeOnLan(node: string, signal: AbortSignal) {
+      try {
+        return rows.readText(await api.post(`/nodes/${nodeSegment(node)}/wakeonlan`, signal));
+      } catch (thrown) {
+        if (!(thrown instanceof AmbiguousSend)) throw thrown;
+        const message = `it is unknown whether a wake-up packet was sent to \`${node}\`: ${thrown.message}`;
+        throw new Fault('outcome_unknown', message, {
+          retryable: true,
+          next: 'look whether the node comes up; waking it again does no harm',
+        });
+      }
+    },
+  } satisfies Partial<ProxmoxClient>;
+}

@@ -1,0 +1,119 @@
+/** One API endpoint of a cluster: its connections, and one request over them. */
+import { Client, type Dispatcher, Pool } from 'undici';
+import { readFailure } from './transport-failure.ts';
+import { caConnector, type PinCheck, pinConnector, type TlsTrust } from './verified-connector.ts';
+
+type Connector = ReturnType<typeof caConnector>;
+
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST';
+  /** Below `/api2/json`, with query; every segment already checked. */
+  readonly path: string;
+  /** The value of the `Authorization` header. */
+  readonly authorization: string;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  /** The reason phrase: Proxmox VE puts its error texts there. */
+  readonly statusText: string;
+  readonly body: string;
+}
+
+export interface Endpoint {
+  /** `https://host:port`, for people and as the key of a pin. */
+  readonly origin: string;
+  /** @throws {TransportFailure} unless a complete answer came, whatever its status; under an aborted signal, too */
+  send(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer>;
+  close(): Promise<void>;
+}
+
+/** An answer larger than this many bytes is not read on: a cluster of 10,000 guests stays well below. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+
+export interface EndpointOptions {
+  readonly url: string;
+  readonly trust: TlsTrust;
+  /** Needed for `pin`. */
+  readonly pins?: PinCheck;
+  readonly timeoutMs: number;
+}
+
+export function createEndpoint(options: EndpointOptions): Endpoint {
+  const { origin, pathname } = new URL(options.url);
+  const base = `${pathname.replace(/\/+$/, '')}/api2/json`;
+  const connect = createConnector(options, origin);
+  const common = {
+    allowH2: false,
+    headersTimeout: options.timeoutMs,
+    bodyTimeout: options.timeoutMs,
+    maxResponseSize: maxAnswerBytes,
+  } as const;
+  // pveproxy closes idle connections after a few seconds and every one after an error: reuse only what is surely fresh.
+  const pool = new Pool(origin, { ...common, connect, connections: 6, keepAliveTimeout: 2_000, keepAliveMaxTimeout: 3_000 });
+
+  return {
+    origin,
+    async send(request, signal) {
+      const path = base + request.path;
+      if (request.method === 'GET') return sendPooled(pool, path, request, signal);
+      return sendFresh({ origin, connect, common }, path, request, signal);
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+function createConnector(options: EndpointOptions, origin: string): Connector {
+  const timeoutMs = Math.min(3_000, options.timeoutMs);
+  if (options.trust.kind !== 'pin') return caConnector(options.trust, timeoutMs);
+  if (!options.pins) throw new TypeError('pins are needed to check a pinned endpoint');
+  return pinConnector(origin, options.pins, timeoutMs);
+}
+
+async function sendPooled(pool: Pool, path: string, request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
+  try {
+    return await exchange(pool, path, request, signal);
+  } catch (thrown) {
+    throw readFailure(thrown, true);
+  }
+}
+
+interface FreshConnection {
+  readonly origin: string;
+  readonly connect: Connector;
+  readonly common: Client.Options;
+}
+
+/**
+ * INVARIANT: a request that changes something goes out once, on a connection of its own. A kept-alive one may be closing at the other end,
+ * and then nobody can say whether the request arrived; a fresh one tells: until it is established, nothing was sent.
+ */
+async function sendFresh(fresh: FreshConnection, path: string, request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
+  let established = false;
+  const connect: Connector = (options, callback) =>
+    fresh.connect(options, (error, socket) => {
+      if (error) return callback(error, null);
+      established = true;
+      callback(null, socket);
+    });
+  const client = new Client(fresh.origin, { ...fresh.common, connect, pipelining: 0 });
+  try {
+    return await exchange(client, path, request, signal);
+  } catch (thrown) {
+    throw readFailure(thrown, established);
+  } finally {
+    await client.destroy();
+  }
+}
+
+async function exchange(dispatcher: Dispatcher, path: string, request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
+  const form = request.method === 'POST' ? { 'content-type': 'application/x-www-form-urlencoded' } : {};
+  const response = await dispatcher.request({
+    path,
+    method: request.method,
+    headers: { authorization: request.authorization, accept: 'application/json', ...form },
+    ...(request.method === 'POST' ? { body: '' } : {}),
+    signal,
+  });
+  return { status: response.statusCode, statusText: response.statusText, body: await response.body.text() };
+}

@@ -1,0 +1,86 @@
+/** What went wrong below HTTP, in words, and whether the request can have been acted on. */
+import { PinMismatch } from './verified-connector.ts';
+
+export type FailureKind =
+  /** The peer could not be recognised; never a reason to try elsewhere in silence. */
+  | 'pin'
+  | 'untrusted'
+  /** No answer in time. */
+  | 'timeout'
+  | 'unreachable'
+  /** The answer was larger than we read. */
+  | 'too_large'
+  /** The caller's signal. */
+  | 'cancelled';
+
+/** A request that got no complete answer from one endpoint. */
+export class TransportFailure extends Error {
+  readonly kind: FailureKind;
+  /** False only when provably no byte of the request left. */
+  readonly sent: boolean;
+  readonly pin: PinMismatch | undefined;
+
+  constructor(kind: FailureKind, message: string, sent: boolean, pin?: PinMismatch) {
+    super(message);
+    this.name = 'TransportFailure';
+    this.kind = kind;
+    this.sent = sent;
+    this.pin = pin;
+  }
+}
+
+/** Names of X.509 verification results (OpenSSL `X509_V_ERR_*` without the prefix) and Node's own for a wrong host name. */
+const untrustedCodes = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+const timeoutCodes = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+
+const phrases: Readonly<Record<string, string>> = {
+  EAI_AGAIN: 'its name cannot be resolved now',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'network unreachable',
+  ENOTFOUND: 'its name cannot be resolved',
+  EPROTO: 'no TLS is spoken there',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'no TLS is spoken there',
+  ETIMEDOUT: 'no connection in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
+  UND_ERR_SOCKET: 'connection closed before the answer was complete',
+};
+
+/** Any error of undici or the sockets below it, read as a `TransportFailure`. */
+export function readFailure(thrown: unknown, sent: boolean): TransportFailure {
+  if (thrown instanceof TransportFailure) return thrown;
+  if (thrown instanceof PinMismatch) return new TransportFailure('pin', thrown.message, false, thrown);
+  const code = errorCode(thrown);
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return new TransportFailure('too_large', 'the answer is larger than what is read', sent);
+  if (untrustedCodes.has(code)) return new TransportFailure('untrusted', code, false);
+  if (timeoutCodes.has(code)) return new TransportFailure('timeout', phrases[code] ?? 'no answer in time', sent);
+  if (code.startsWith('HPE_')) return new TransportFailure('unreachable', 'what came back is not HTTP', sent);
+  return new TransportFailure('unreachable', phrases[code] ?? `connection failed (${code})`, sent);
+}
+
+function errorCode(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return 'unknown';
+  const code = (thrown as NodeJS.ErrnoException).code;
+  if (typeof code === 'string') return code;
+  return thrown.cause instanceof Error ? errorCode(thrown.cause) : thrown.name;
+}

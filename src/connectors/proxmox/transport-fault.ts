@@ -1,0 +1,39 @@
+/** Failures below HTTP as faults that say who must do what. */
+import { Fault } from '#kernel/errors';
+import type { TransportFailure } from './transport-failure.ts';
+
+export interface EndpointFailure {
+  readonly origin: string;
+  readonly failure: TransportFailure;
+}
+
+/** How a person learns the true fingerprint without trusting the connection that is in question. */
+const showFingerprint =
+  '`openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem` (or `pveproxy-ssl.pem`, if there is one)';
+
+/** The peer at `origin` was not recognised; undefined for failures of any other kind. */
+export function trustFault({ origin, failure }: EndpointFailure): Fault | undefined {
+  if (failure.pin) {
+    const message = `the certificate of \`${origin}\` is not the pinned one: expected ${failure.pin.expected}, got ${failure.pin.got}; nothing was sent`;
+    const next = `compare with ${showFingerprint}, run on that node; if the node got a new certificate, set \`tls.fingerprint\` to it, else somebody is in between`;
+    return new Fault('pve_tls_fingerprint', message, { next });
+  }
+  if (failure.kind !== 'untrusted') return undefined;
+  const message = `the certificate of \`${origin}\` is not trusted (${failure.message}); nothing was sent`;
+  const next = `pin it: set \`tls.fingerprint\` to what ${showFingerprint} prints on that node; or set \`tls.caFile\` to a copy of /etc/pve/pve-root-ca.pem`;
+  return new Fault('pve_tls_untrusted', message, { next });
+}
+
+/** No endpoint gave an answer. */
+export function unreachableFault(cluster: string, failures: readonly EndpointFailure[]): Fault {
+  const reasons = failures.map(({ origin, failure }) => `\`${origin}\`: ${failure.message}`).join('; ');
+  if (failures.some(({ failure }) => failure.kind === 'too_large')) {
+    return new Fault('pve_bad_answer', `Proxmox VE (\`${cluster}\`) sent too much: ${reasons}`, { next: 'ask for less, or report this' });
+  }
+  if (failures.length > 0 && failures.every(({ failure }) => failure.kind === 'timeout')) {
+    const next = 'try again; if it stays so, check the network and the load of the cluster (`pveproxy`, `pvestatd`)';
+    return new Fault('pve_timeout', `Proxmox VE (\`${cluster}\`) did not answer in time: ${reasons}`, { next, retryable: true });
+  }
+  const next = 'check that a node of the cluster is up and that its address and port 8006 in `endpoints` are right';
+  return new Fault('pve_unreachable', `Proxmox VE (\`${cluster}\`) cannot be reached: ${reasons}`, { next, retryable: true });
+}

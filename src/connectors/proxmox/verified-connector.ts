@@ -1,0 +1,71 @@
+/**
+ * TLS connections to Proxmox VE whose peer is verified before the first byte of HTTP is written.
+ * Own connectors rather than `node:https` agents: the editor's proxy layer replaces an `agent` (and with it pins and CAs) for every host
+ * but loopback, so that verification would pass in tests and be ignored on real hosts.
+ */
+import * as tls from 'node:tls';
+import { buildConnector } from 'undici';
+
+type Connector = ReturnType<typeof buildConnector>;
+
+/** How the servers of one cluster are recognised. There is no "off". */
+export type TlsTrust =
+  | { readonly kind: 'system' }
+  | { readonly kind: 'ca'; readonly pem: string }
+  | {
+      readonly kind: 'pin';
+      /** SHA-256 of the certificate, 32 hex pairs with colons: one, or one per endpoint URL. */
+      readonly fingerprint: string | Readonly<Record<string, string>>;
+    };
+
+/** What decides about a presented certificate in `pin` mode. */
+export interface PinCheck {
+  accepts(origin: string, fingerprint: string): boolean;
+  /** What was wanted, for the refusal. */
+  expected(origin: string): string;
+}
+
+/** The peer's certificate is not the pinned one. Nothing was sent to it. */
+export class PinMismatch extends Error {
+  readonly expected: string;
+  readonly got: string;
+
+  constructor(expected: string, got: string) {
+    super(`certificate fingerprint ${got} is not the pinned ${expected}`);
+    this.name = 'PinMismatch';
+    this.expected = expected;
+    this.got = got;
+  }
+}
+
+/** Options that keep one request's trust from serving another's: no session reuse, HTTP/1.1 only. */
+const isolated = { allowH2: false, maxCachedSessions: 0 } as const;
+
+/** A connector for certificates that a CA vouches for, host name or address included (RFC 9525, by `node:tls`). */
+export function caConnector(trust: TlsTrust & { kind: 'system' | 'ca' }, timeoutMs: number): Connector {
+  const secureContext = tls.createSecureContext({ ca: trust.kind === 'ca' ? trust.pem : systemCertificates() });
+  return buildConnector({ ...isolated, timeout: timeoutMs, secureContext, rejectUnauthorized: true });
+}
+
+/** Node's bundled list and what the operating system trusts; `default` alone would leave a company's own CA out. */
+function systemCertificates(): string[] {
+  return [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])];
+}
+
+/** A connector for a certificate known by its fingerprint; who signed it, its name and its dates do not matter. */
+export function pinConnector(origin: string, pins: PinCheck, timeoutMs: number): Connector {
+  // SECURITY: verification by CA is replaced, not dropped: the socket is handed on only after the comparison below.
+  const connect = buildConnector({ ...isolated, timeout: timeoutMs, rejectUnauthorized: false });
+  return (options, callback) =>
+    connect(options, (error, socket) => {
+      if (error) return callback(error, null);
+      const got = presentedFingerprint(socket);
+      if (got !== undefined && pins.accepts(origin, got)) return callback(null, socket);
+      socket.destroy();
+      callback(new PinMismatch(pins.expected(origin), got ?? 'none'), null);
+    });
+}
+
+function presentedFingerprint(socket: unknown): string | undefined {
+  return socket instanceof tls.TLSSocket ? socket.getPeerX509Certificate()?.fingerprint256 : undefined;
+}

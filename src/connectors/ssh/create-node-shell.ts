@@ -1,0 +1,98 @@
+/** Commands on cluster nodes over ssh (RFC 4254), by ssh2. */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '#kernel/ports/clock';
+import type { Log } from '#kernel/ports/log';
+import type { NodeShell, ShellResult } from '#kernel/ports/shell';
+import { cancelledFault, withTimeLimit } from '../time-limit.ts';
+import { type Progress, type Run, readCommandEnd } from './command-end.ts';
+import { createConnectionPool } from './connection-pool.ts';
+import { createKnownHostsFile } from './known-hosts-file.ts';
+import { nodeLimitSeconds, wasTimedOut, wrapCommand } from './remote-command.ts';
+import { runCommand } from './run-command.ts';
+import * as faults from './ssh-fault.ts';
+
+export interface NodeShellOptions {
+  /** The cluster's configured name, for messages. */
+  readonly cluster: string;
+  readonly user: string;
+  /** A file in OpenSSH's format; `~/` is the home directory. */
+  readonly knownHosts: string;
+  readonly identityFiles: readonly string[];
+  /** Whether the agent behind `agentSocket` may be used. */
+  readonly agent: boolean;
+  /** Default: `SSH_AUTH_SOCK`. */
+  readonly agentSocket?: string;
+  readonly nodes: Readonly<Record<string, { readonly host: string; readonly port: number }>>;
+  /** Where a node without an entry is found (port 22); undefined: nowhere. */
+  readonly addressOf?: (node: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** Limit of one command in ms, connecting included. The node itself ends the command 3 s earlier. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface ClosableNodeShell extends NodeShell {
+  /** Connects, checks the host key and logs in, runs nothing: for `doctor`. @throws {Fault} as `exec` */
+  probe(node: string, signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+export function createNodeShell(options: NodeShellOptions): ClosableNodeShell {
+  const { clock, log, timeoutMs } = options;
+  const pool = createConnectionPool({
+    clock,
+    knownHosts: createKnownHostsFile(expandHome(options.knownHosts)),
+    identities: { identityFiles: options.identityFiles.map(expandHome), ...agentSocketOf(options) },
+    timeoutMs: Math.min(10_000, timeoutMs),
+  });
+
+  async function locate(node: string, signal: AbortSignal): Promise<faults.NodeAt> {
+    const entry = Object.hasOwn(options.nodes, node) ? options.nodes[node] : undefined;
+    if (entry) return { node, user: options.user, host: entry.host, port: entry.port };
+    const host = await options.addressOf?.(node, signal);
+    if (host === undefined) throw faults.notConfiguredFault(node, options.cluster);
+    return { node, user: options.user, host, port: 22 };
+  }
+
+  /** `work` with the node's connection, under the limit. */
+  async function withNode<Result>(node: string, signal: AbortSignal, work: (run: Run) => Promise<Result>): Promise<Result> {
+    if (signal.aborted) throw cancelledFault(signal, `ssh to \`${node}\``);
+    const deadline = clock.now() + timeoutMs;
+    return withTimeLimit(clock, timeoutMs, signal, async (limited) => {
+      const progress: Progress = { node };
+      try {
+        const at = await locate(node, limited);
+        progress.at = at;
+        return await pool.use(at, limited, (connection) => {
+          const run = { connection, at, seconds: nodeLimitSeconds(deadline - clock.now()), signal: limited };
+          progress.run = run;
+          return work(run);
+        });
+      } catch (thrown) {
+        throw readCommandEnd(thrown, progress, limited, timeoutMs);
+      }
+    });
+  }
+
+  return {
+    exec: (node, command, signal) =>
+      withNode(node, signal, async ({ connection, at, seconds, signal: limited }) => {
+        const startedAt = clock.now();
+        const result: ShellResult = await runCommand(connection, wrapCommand(command, seconds), limited);
+        if (wasTimedOut(result.exitCode, clock.now() - startedAt, seconds)) throw faults.stoppedOnNodeFault(at, seconds);
+        if (result.truncated) log.debug(`${node}: output of a command was cut`);
+        return result;
+      }),
+    probe: (node, signal) => withNode(node, signal, () => Promise.resolve()),
+    close: () => pool.close(),
+  };
+}
+
+function agentSocketOf({ agent, agentSocket = process.env['SSH_AUTH_SOCK'] }: NodeShellOptions): { agentSocket?: string } {
+  return agent && agentSocket ? { agentSocket } : {};
+}
+
+function expandHome(path: string): string {
+  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
+}

@@ -1,0 +1,99 @@
+/** ssh2's errors, and the ends a command can come to, as faults that say who must do what. */
+import { Fault } from '#kernel/errors';
+import { formatDuration } from '#kernel/text';
+import type { HostAddress } from './host-key-check.ts';
+import type { Identities } from './identities.ts';
+
+/** Which node, as configured, and where it was looked for. */
+export interface NodeAt extends HostAddress {
+  readonly node: string;
+  readonly user: string;
+}
+
+/** `level` as ssh2 sets it on its errors (README, "Client events", `error`). */
+interface Ssh2Error extends Error {
+  readonly level?: string;
+  readonly code?: string;
+}
+
+/** An error before the connection was ready. A refused host key is told from the check itself, not from here. */
+export function connectFault(thrown: unknown, at: NodeAt, identities: Identities): Fault {
+  const error: Ssh2Error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (error.level === 'client-authentication') return authFault(at, identities);
+  if (error.level === 'client-timeout') return timeoutFault(at, 'the handshake was not done in time');
+  const reason = error.code ?? firstLine(error.message);
+  if (error.level === 'handshake' || error.level === 'protocol') {
+    const next = 'check that it is an ssh server with current algorithms (OpenSSH 7.4 or later)';
+    return new Fault('ssh_unreachable', `no ssh connection to ${where(at)}: the handshake failed (${reason})`, { next });
+  }
+  const next = 'check that the node is up (get_cluster_status), that sshd runs there, and its `host` and `port` in the `ssh` settings';
+  return new Fault('ssh_unreachable', `no ssh connection to ${where(at)}: ${reason}`, { next, retryable: true });
+}
+
+/** The server took none of our keys, or there was none to show. */
+export function authFault(at: NodeAt, { methods, encrypted, unusable }: Identities): Fault {
+  if (methods.length === 0 && encrypted.length > 0) {
+    const message = `the key \`${encrypted.join('`, `')}\` for ${where(at)} is encrypted and there is no agent that holds it`;
+    return new Fault('ssh_key_encrypted', message, {
+      next: `load it into an agent (\`ssh-add ${encrypted[0]}\`) and set \`ssh.agent\`, or use a key of its own for Banksman`,
+    });
+  }
+  const left = [...encrypted.map((path) => `\`${path}\` (encrypted)`), ...unusable];
+  const note = left.length > 0 ? `; left out: ${left.join(', ')}` : '';
+  const message =
+    methods.length === 0 ? `there is no usable key to log in to ${where(at)} with${note}` : `${where(at)} did not accept any key${note}`;
+  const next = `check \`ssh.user\`, \`ssh.identityFiles\` and the agent, and that the public key stands in that user's authorized_keys on the node`;
+  return new Fault('ssh_auth_failed', message, { next });
+}
+
+export function timeoutFault(at: NodeAt, what: string): Fault {
+  return new Fault('ssh_timeout', `${where(at)}: ${what}`, {
+    retryable: true,
+    next: 'try again, or ask for something that takes less time',
+  });
+}
+
+/** The node's own `timeout` ended the command: nothing of it is left, unless it detached itself on purpose. */
+export function stoppedOnNodeFault(at: NodeAt, seconds: number): Fault {
+  return timeoutFault(at, `the command was stopped on the node after its limit of ${seconds} s`);
+}
+
+/** We stopped listening; the node stops the command by itself. */
+export function leftRunningFault(at: NodeAt, seconds: number, limitMs: number): Fault {
+  return timeoutFault(
+    at,
+    `no end within ${formatDuration(limitMs)}; if the command still runs, the node's own \`timeout\` ends it ${seconds} s after its start`,
+  );
+}
+
+export function cancelledOnNodeFault(at: NodeAt, seconds: number): Fault {
+  const message = `cancelled by the caller; a stop was sent to ${where(at)}, and the node's own \`timeout\` ends the command at the latest ${seconds} s after its start`;
+  return new Fault('cancelled', message, { audience: 'user', next: 'what the command did until then stays done' });
+}
+
+export function lostFault(at: NodeAt, seconds: number): Fault {
+  const message = `the ssh connection to ${where(at)} was lost in the middle of the command; if it still runs, the node's own \`timeout\` ends it at the latest ${seconds} s after its start`;
+  return new Fault('ssh_connection_lost', message, {
+    next: 'look at the node (get_node_status) before repeating a command that changes something',
+    retryable: true,
+  });
+}
+
+export function channelFault(at: NodeAt, reason: string): Fault {
+  const next =
+    'try again; if it stays so, check `MaxSessions` of sshd and that the account may run commands (no forced command, a valid shell)';
+  return new Fault('ssh_channel_failed', `${where(at)} opened no channel for the command: ${firstLine(reason)}`, { next, retryable: true });
+}
+
+export function notConfiguredFault(node: string, cluster: string): Fault {
+  const message = `no ssh address is known for the node \`${node}\` of cluster \`${cluster}\``;
+  return new Fault('ssh_not_configured', message, { next: `add it: \`"ssh": { "nodes": { "${node}": { "host": "…" } } }\`` });
+}
+
+function where({ node, user, host, port }: NodeAt): string {
+  return `node \`${node}\` (${user}@${host}:${port})`;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0]?.slice(0, 200) ?? '';
+}

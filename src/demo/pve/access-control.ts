@@ -1,0 +1,156 @@
+/** Users, tokens, roles and ACLs (`PVE/AccessControl.pm`, `PVE/RPCEnvironment.pm`). */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { splitTokenId } from './upid.ts';
+
+export interface TokenSeed {
+  /** `user@realm!name` */
+  readonly id: string;
+  readonly secret: string;
+  /** Privilege separation: the token has only what both its own ACL and its user have. */
+  readonly privsep: boolean;
+  /** Seconds since the epoch; 0: never. */
+  readonly expire?: number;
+}
+
+export interface AclEntry {
+  readonly path: string;
+  /** A user or a full token id. */
+  readonly subject: string;
+  readonly role: string;
+  readonly propagate?: boolean;
+}
+
+export interface AclSeed {
+  /** User id → password (undefined: no login by password). */
+  readonly users: Readonly<Record<string, string | undefined>>;
+  readonly tokens: readonly TokenSeed[];
+  readonly roles: Readonly<Record<string, readonly string[]>>;
+  readonly entries: readonly AclEntry[];
+}
+
+/** Privilege → whether it propagates (1 or 0). */
+export type Privileges = ReadonlyMap<string, 0 | 1>;
+
+const root = 'root@pam';
+const topLevelPaths = ['/', '/access', '/access/groups', '/nodes', '/pool', '/sdn', '/storage', '/vms'];
+
+export class AccessControl {
+  private readonly seed: AclSeed;
+  private readonly tokens: Map<string, TokenSeed>;
+
+  constructor(seed: AclSeed) {
+    this.seed = seed;
+    this.tokens = new Map(seed.tokens.map((token) => [token.id, token]));
+  }
+
+  /** The identity behind `id=secret`, or undefined: unknown, wrong secret or expired. @param now ms since the epoch */
+  verifyToken(credential: string, now: number): string | undefined {
+    const split = credential.lastIndexOf('=');
+    if (split < 0) return undefined;
+    const token = this.tokens.get(credential.slice(0, split));
+    if (token === undefined || !sameSecret(token.secret, credential.slice(split + 1))) return undefined;
+    const expire = token.expire ?? 0;
+    return expire > 0 && expire * 1000 < now ? undefined : token.id;
+  }
+
+  verifyPassword(user: string, password: string): boolean {
+    const known = this.seed.users[user];
+    return known !== undefined && sameSecret(known, password);
+  }
+
+  hasUser(user: string): boolean {
+    return Object.hasOwn(this.seed.users, user);
+  }
+
+  /** Takes a token away; requests with it are answered 401 from now on. */
+  revokeToken(id: string): void {
+    this.tokens.delete(id);
+  }
+
+  /** Gives a token an expiry, in seconds since the epoch; 0 for none. */
+  expireToken(id: string, expire: number): void {
+    const token = this.tokens.get(id);
+    if (token !== undefined) this.tokens.set(id, { ...token, expire });
+  }
+
+  /** Undoes `revokeToken` and `expireToken`. */
+  restoreToken(id: string): void {
+    const token = this.seed.tokens.find((one) => one.id === id);
+    if (token !== undefined) this.tokens.set(id, token);
+  }
+
+  /** All privileges of a user or token on a path; undefined path: none. */
+  privileges(subject: string, path: string | undefined): Privileges {
+    if (subject === root) return this.everything();
+    if (path === undefined) return new Map();
+    const { user, tokenid } = splitTokenId(subject);
+    if (tokenid === undefined) return this.ownPrivileges(subject, path);
+    const token = this.tokens.get(subject);
+    if (token === undefined) return new Map();
+    if (!token.privsep) return this.privileges(user, path);
+    const ofUser = this.privileges(user, path);
+    return new Map([...this.ownPrivileges(subject, path)].filter(([name]) => ofUser.has(name)));
+  }
+
+  /** The first of `names` that is missing, for PVE's text; undefined when all are there. */
+  missing(subject: string, path: string | undefined, names: readonly string[]): string | undefined {
+    const held = this.privileges(subject, path);
+    return names.find((name) => !held.has(name));
+  }
+
+  holds(subject: string, path: string, name: string): boolean {
+    return this.privileges(subject, path).has(name);
+  }
+
+  /** `GET /access/permissions`: every default path and every path of an ACL, where there is any privilege. */
+  effective(subject: string): Record<string, Record<string, 0 | 1>> {
+    const paths = new Set([...topLevelPaths, ...this.seed.entries.map((entry) => entry.path)]);
+    const result: Record<string, Record<string, 0 | 1>> = {};
+    for (const path of paths) {
+      const held = this.privileges(subject, path);
+      if (held.size > 0) result[path] = Object.fromEntries(held);
+    }
+    return result;
+  }
+
+  private everything(): Privileges {
+    return new Map((this.seed.roles['Administrator'] ?? []).map((name) => [name, 1]));
+  }
+
+  /** The roles of the deepest level that has any for the subject replace those of the levels above. */
+  private ownPrivileges(subject: string, path: string): Privileges {
+    let roles: readonly AclEntry[] = [];
+    for (const level of levelsOf(path)) {
+      const here = this.seed.entries.filter((entry) => entry.path === level && entry.subject === subject && (level === path || entry.propagate !== false));
+      if (here.length > 0) roles = here;
+    }
+    const result = new Map<string, 0 | 1>();
+    for (const entry of roles) {
+      const propagate = entry.propagate === false ? 0 : 1;
+      for (const name of this.seed.roles[entry.role] ?? []) if (result.get(name) !== 1) result.set(name, propagate);
+    }
+    return result;
+  }
+}
+
+/** `/vms/100` → `/`, `/vms`, `/vms/100`. */
+function levelsOf(path: string): string[] {
+  const levels = ['/'];
+  let current = '';
+  for (const part of path.split('/').filter((one) => one !== '')) {
+    current += `/${part}`;
+    levels.push(current);
+  }
+  return levels;
+}
+
+/** PVE's normal form of an ACL path, or undefined where it has a character none may have. */
+export function normalizeAclPath(path: string): string | undefined {
+  const normal = `/${path}`.replace(/\/+/g, '/').replace(/(?<=.)\/$/, '');
+  return /^[a-zA-Z0-9./_-]+$/.test(normal) ? normal : undefined;
+}
+
+function sameSecret(one: string, other: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}

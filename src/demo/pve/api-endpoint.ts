@@ -1,0 +1,129 @@
+/** The HTTPS server of one node: `pveproxy`. It can go away and come back on the same port, and change its certificate. */
+import { createServer, type Server } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Certificate } from '../certificate.ts';
+import { type ApiFaults, replaced, sendSpoiled } from './api-faults.ts';
+import { authenticate } from './authentication.ts';
+import type { Cluster } from './cluster.ts';
+import { dispatch } from './dispatch.ts';
+import { apiPath, HttpError, requestParameters } from './http-request.ts';
+import { errorReply, okReply, type Reply, send } from './http-response.ts';
+
+export interface ApiEndpoint {
+  readonly node: string;
+  readonly url: string;
+  /** Stops listening and drops all connections. Doing it twice is no error. */
+  close(): Promise<void>;
+  /** Listens again on the same port. */
+  open(): Promise<void>;
+  /** New connections get this certificate; open ones are dropped. */
+  useCertificate(certificate: Certificate): void;
+}
+
+export interface EndpointOptions {
+  readonly cluster: Cluster;
+  readonly node: string;
+  readonly certificate: Certificate;
+  readonly faults: ApiFaults;
+  /** Tried in turn where the machine does not have one (macOS has no 127.0.0.2). */
+  readonly addresses: readonly string[];
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+const requestsPerConnection = 100;
+const idleMs = 5000;
+
+/** Starts the endpoint. Rejects with `EADDRINUSE` when the port is taken. */
+export async function startApiEndpoint(options: EndpointOptions): Promise<ApiEndpoint> {
+  const { node, certificate } = options;
+  const server = createServer({ key: certificate.privateKeyPem, cert: certificate.certificatePem, ALPNProtocols: ['http/1.1'] }, (request, response) => {
+    void answer(options, request, response);
+  });
+  server.maxRequestsPerSocket = requestsPerConnection;
+  server.keepAliveTimeout = idleMs;
+  const { address, port } = await listenOnFirst(server, options.addresses, options.port);
+  return {
+    node,
+    url: `https://${address}:${port}`,
+    close: () => closeServer(server),
+    open: () => (server.listening ? Promise.resolve() : listen(server, port, address)),
+    useCertificate(next) {
+      server.setSecureContext({ key: next.privateKeyPem, cert: next.certificatePem });
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function listenOnFirst(server: Server, addresses: readonly string[], port: number): Promise<{ readonly address: string; readonly port: number }> {
+  for (const [index, address] of addresses.entries()) {
+    try {
+      // A fixed port belongs to the first address; a substitute takes any.
+      await listen(server, index === 0 ? port : 0, address);
+      return { address, port: (server.address() as AddressInfo).port };
+    } catch (thrown) {
+      const missing = (thrown as NodeJS.ErrnoException).code === 'EADDRNOTAVAIL';
+      if (!missing || index === addresses.length - 1) throw thrown;
+    }
+  }
+  throw new Error('no address to listen on');
+}
+
+function listen(server: Server, port: number, address: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, address, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+async function answer(options: EndpointOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  request.once('error', () => response.destroy());
+  const path = safePath(request);
+  const effect = options.faults.strike(request.method ?? '', path, options.node);
+  const instead = replaced(effect);
+  if (instead === 'hang') return;
+  if (instead !== undefined) return send(request, response, instead);
+  const reply = await handle(options, request);
+  if (effect !== undefined) return sendSpoiled(request, response, reply, effect);
+  send(request, response, reply);
+}
+
+function safePath(request: IncomingMessage): string {
+  try {
+    return apiPath(request);
+  } catch {
+    return request.url ?? '';
+  }
+}
+
+async function handle({ cluster, node }: EndpointOptions, request: IncomingMessage): Promise<Reply> {
+  try {
+    const path = apiPath(request);
+    const identity = authenticate(cluster, request, path);
+    const parameters = await requestParameters(request);
+    return okReply(dispatch(cluster, { verb: request.method ?? '', path, parameters, node, ...identity }));
+  } catch (thrown) {
+    return knownOrBug(thrown);
+  }
+}
+
+/** A bug of the emulator is answered as PVE would answer one of its own, and never ends the process that hosts the demo. */
+function knownOrBug(thrown: unknown): Reply {
+  try {
+    return errorReply(thrown);
+  } catch {
+    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    return errorReply(new HttpError(500, `internal error: ${text}`));
+  }
+}

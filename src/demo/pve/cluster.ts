@@ -1,0 +1,66 @@
+/** The one cluster behind all API endpoints and ssh nodes: state, access control, tasks, time. */
+import type { DemoClock } from '../manual-clock.ts';
+import type { Random } from '../random.ts';
+import { AccessControl } from './access-control.ts';
+import { buildState, type ClusterSeed } from './cluster-seed.ts';
+import type { ClusterState, NodeState } from './state.ts';
+import { TaskEngine } from './task-engine.ts';
+import { TaskFaults } from './task-faults.ts';
+import type { TicketOffice } from './ticket-office.ts';
+import { createTicketOffice } from './ticket-office.ts';
+
+export interface Cluster {
+  readonly state: ClusterState;
+  readonly access: AccessControl;
+  readonly tickets: TicketOffice;
+  readonly tasks: TaskEngine;
+  readonly taskFaults: TaskFaults;
+  readonly clock: DemoClock;
+  readonly random: Random;
+  /** How long a start or stop takes, in ms; other steps are multiples. */
+  readonly taskDurationMs: number;
+  /** SHA-256 fingerprint of each node's certificate. */
+  readonly fingerprints: Map<string, string>;
+  /** Called whenever a node goes down or comes up. */
+  onNodeChange: (node: NodeState) => void;
+}
+
+export interface ClusterOptions {
+  readonly seed: ClusterSeed;
+  readonly clock: DemoClock;
+  readonly random: Random;
+  readonly taskDurationMs: number;
+}
+
+export function createCluster(options: ClusterOptions): Cluster {
+  const { seed, clock, random, taskDurationMs } = options;
+  const state = buildState(seed, clock.now());
+  const taskFaults = new TaskFaults(taskDurationMs);
+  const tasks = new TaskEngine(clock, (node) => state.nodes.get(node)?.bootedAt ?? clock.now(), taskFaults.filter);
+  for (const task of [...seed.tasks].sort((one, other) => other.startedSecondsAgo - one.startedSecondsAgo)) tasks.addFinished(task);
+  return {
+    state,
+    access: new AccessControl(seed.access),
+    tickets: createTicketOffice(clock),
+    tasks,
+    taskFaults,
+    clock,
+    random,
+    taskDurationMs,
+    fingerprints: new Map(),
+    onNodeChange: () => undefined,
+  };
+}
+
+/** Whether `viewer` sees `node` as a member that is online. Without quorum a node sees itself only. */
+export function seesOnline(cluster: Cluster, viewer: string, node: NodeState): boolean {
+  return node.up && (node.name === viewer || cluster.state.quorate);
+}
+
+/** Takes a node off the network or brings it back. */
+export function setNodeUp(cluster: Cluster, node: NodeState, up: boolean): void {
+  if (node.up === up) return;
+  node.up = up;
+  node.downSince = up ? undefined : cluster.clock.now();
+  cluster.onNodeChange(node);
+}

@@ -1,0 +1,103 @@
+/** Reading a request as `PVE/APIServer/AnyEvent.pm` does: decode the path before splitting it, form or JSON body, size limit. */
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from './api-error.ts';
+
+/** A refusal by the HTTP layer: its text is the status line and the body, with no JSON around it. */
+export class HttpError extends Error {
+  readonly status: number;
+  /** Undefined: the message is the body. */
+  readonly body: string | undefined;
+
+  constructor(status: number, message: string, body?: string) {
+    super(message);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+const maxBodyBytes = 512 * 1024;
+const knownVerbs = ['GET', 'POST', 'PUT', 'DELETE'];
+
+/** The part of the path below `/api2/json`, decoded. An encoded slash separates from here on. @throws {HttpError} */
+export function apiPath(request: IncomingMessage): string {
+  const verb = request.method ?? '';
+  if (!knownVerbs.includes(verb)) throw new HttpError(501, `method '${verb}' not available`, '');
+  if (request.headers['transfer-encoding'] !== undefined) throw new HttpError(501, 'chunked transfer encoding not supported');
+  const path = percentDecode((request.url ?? '').split('?', 1)[0] ?? '');
+  if (!path.startsWith('/api2')) throw new HttpError(500, `no such file '${path}'`);
+  const [, format, rest] = /^\/api2\/+([a-z][a-z0-9]+)(\/.*)?$/s.exec(path) ?? [];
+  if (format === undefined) throw new HttpError(501, 'no such uri');
+  if (format !== 'json') throw new HttpError(501, `no formatter for uri ${rest ?? '/'}, ${format}`);
+  return rest ?? '/';
+}
+
+/** The parameters of query and body; the query wins. Reads the body to its end. @throws {HttpError} */
+export async function requestParameters(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const body = await readBody(request);
+  const query = (request.url ?? '').split('?').slice(1).join('?');
+  const parameters = { ...parseBody(request, body), ...parseForm(query) };
+  delete parameters['_dc'];
+  return parameters;
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const length = Number(request.headers['content-length'] ?? 0);
+  if (length === 0) return '';
+  const verb = request.method ?? '';
+  if (verb !== 'POST' && verb !== 'PUT') throw new HttpError(501, `Unexpected content for method '${verb}'`);
+  if (length > maxBodyBytes) throw new HttpError(501, 'for data too large');
+  const type = contentType(request);
+  if (type !== '' && type !== 'application/x-www-form-urlencoded' && type !== 'application/json') {
+    throw new HttpError(506, `upload 'Content-Type '${request.headers['content-type']}' not implemented`);
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function contentType(request: IncomingMessage): string {
+  return (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+function parseBody(request: IncomingMessage, body: string): Record<string, unknown> {
+  if (body === '') return {};
+  if (contentType(request) !== 'application/json') return parseForm(body);
+  const parsed = parseJson(body);
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw new ApiError(500, 'Not a HASH reference\n');
+  return { ...parsed };
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new HttpError(500, `malformed JSON string, neither tag, array, object, number, string or atom, at character offset 0 (before "${body.slice(0, 20)}")`);
+  }
+}
+
+/** `a=1&b=2`; a name that comes twice becomes a list. A name with no `=` has no value, as if it were not given. */
+function parseForm(form: string): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const pair of form.split(/[&;]/).filter((one) => one !== '')) {
+    const [rawName = '', rawValue] = pair.split('=');
+    const name = formDecode(rawName);
+    if (rawValue === undefined) result[name] ??= null;
+    else result[name] = joined(result[name], formDecode(rawValue));
+  }
+  return result;
+}
+
+function joined(old: unknown, value: string): unknown {
+  if (old === undefined || old === null) return value;
+  return Array.isArray(old) ? [...old, value] : [old, value];
+}
+
+function formDecode(text: string): string {
+  return percentDecode(text.replace(/\+/g, ' '));
+}
+
+/** Percent-decoding that leaves alone what is no valid escape, as Perl's does. */
+export function percentDecode(text: string): string {
+  const bytes = text.replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}

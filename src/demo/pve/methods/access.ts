@@ -1,0 +1,82 @@
+/** `/version` and `/access`. */
+import { ApiError, badParameters, forbidden } from '../api-error.ts';
+import type { ApiCall, ApiMethod } from '../api-method.ts';
+import { splitTokenId } from '../upid.ts';
+
+/** The release whose behaviour the emulator copies. */
+export const release = { version: '9.1.5', release: '9.1', repoid: '80cf92a64bef6889' } as const;
+
+export const accessMethods: readonly ApiMethod[] = [
+  { verb: 'GET', path: '/version', permission: 'all', proxied: false, run: () => release },
+  {
+    verb: 'POST',
+    path: '/access/ticket',
+    permission: 'world',
+    proxied: false,
+    allowToken: false,
+    parameters: {
+      username: { type: 'string', maxLength: 64 },
+      password: { type: 'string' },
+      realm: { type: 'string', optional: true, maxLength: 32 },
+      otp: { type: 'string', optional: true },
+      path: { type: 'string', optional: true, maxLength: 64, requires: 'privs' },
+      privs: { type: 'string', optional: true, maxLength: 64, requires: 'path' },
+      'new-format': { type: 'boolean', optional: true },
+      'tfa-challenge': { type: 'string', optional: true },
+    },
+    run: login,
+  },
+  {
+    verb: 'GET',
+    path: '/access/permissions',
+    permission: 'all',
+    proxied: false,
+    parameters: {
+      path: { type: 'string', optional: true },
+      userid: { type: 'string', optional: true, pattern: '[^\\s:/]+@[A-Za-z][A-Za-z0-9.\\-_]+(?:![A-Za-z][A-Za-z0-9.\\-_]+)?' },
+    },
+    run: permissions,
+  },
+];
+
+function login({ cluster, parameters }: ApiCall): unknown {
+  const given = parameters.text('username') ?? '';
+  const realm = parameters.text('realm');
+  const user = given.includes('@') || realm === undefined ? given : `${given}@${realm}`;
+  if (!cluster.access.verifyPassword(user, parameters.text('password') ?? '')) throw new ApiError(401, 'authentication failure\n');
+  const { ticket, csrfToken } = cluster.tickets.issue(user);
+  return { username: user, ticket, CSRFPreventionToken: csrfToken, clustername: cluster.state.name, cap: capabilities(cluster.access.effective(user)) };
+}
+
+const capabilityPrefixes: Readonly<Record<string, RegExp>> = {
+  vms: /^(?:VM\.|Permissions\.Modify)/,
+  access: /^(?:User\.|Group\.|Permissions\.Modify)/,
+  storage: /^(?:Datastore\.|Permissions\.Modify)/,
+  nodes: /^(?:Sys\.|Permissions\.Modify)/,
+  sdn: /^(?:SDN\.|Permissions\.Modify)/,
+  dc: /^(?:Sys\.Audit|Sys\.Modify|SDN\.)/,
+  mapping: /^(?:Mapping\.|Permissions\.Modify)/,
+};
+
+/** What the web interface would show, by area: the privileges of the paths below it that belong there. */
+function capabilities(effective: Readonly<Record<string, Readonly<Record<string, 0 | 1>>>>): Record<string, Record<string, 1>> {
+  const result: Record<string, Record<string, 1>> = Object.fromEntries(Object.keys(capabilityPrefixes).map((area) => [area, {}]));
+  for (const [path, privileges] of Object.entries(effective)) {
+    const area = /^\/(\w+)/.exec(path)?.[1] ?? 'dc';
+    const prefix = capabilityPrefixes[area];
+    const target = result[area];
+    if (prefix === undefined || target === undefined) continue;
+    for (const name of Object.keys(privileges)) if (prefix.test(name)) target[name] = 1;
+  }
+  return result;
+}
+
+function permissions({ cluster, user, parameters }: ApiCall): unknown {
+  const subject = parameters.text('userid') ?? user;
+  const ownToken = subject.includes('!') && splitTokenId(subject).user === user;
+  if (subject !== user && !ownToken && !cluster.access.holds(user, '/access', 'Sys.Audit')) throw forbidden('/access, Sys.Audit');
+  const path = parameters.text('path');
+  if (path === undefined) return cluster.access.effective(subject);
+  if (!/^\/[a-zA-Z0-9./_-]*$/.test(path)) throw badParameters({ path: "invalid format - value does not look like a valid ACL path\n" });
+  return { [path]: Object.fromEntries(cluster.access.privileges(subject, path)) };
+}

@@ -1,0 +1,100 @@
+/** `/cluster` but its resources. */
+import { badParameters } from '../api-error.ts';
+import type { ApiCall, ApiMethod } from '../api-method.ts';
+import { type Cluster, seesOnline } from '../cluster.ts';
+import type { TaskRecord } from '../task-engine.ts';
+import { splitTokenId } from '../upid.ts';
+
+export const clusterMethods: readonly ApiMethod[] = [
+  { verb: 'GET', path: '/cluster/status', permission: { path: '/', privileges: ['Sys.Audit'] }, proxied: false, run: status },
+  { verb: 'GET', path: '/cluster/tasks', permission: 'all', proxied: false, run: recentTasks },
+  {
+    verb: 'GET',
+    path: '/cluster/nextid',
+    permission: 'all',
+    proxied: false,
+    parameters: { vmid: { type: 'integer', optional: true, format: 'pve-vmid', minimum: 100, maximum: 999_999_999 } },
+    run: nextId,
+  },
+  { verb: 'GET', path: '/cluster/ha/status/current', permission: { path: '/', privileges: ['Sys.Audit'] }, proxied: false, run: haStatus },
+];
+
+/** A standalone node has no cluster row and node id 0. */
+function status({ cluster, node: local }: ApiCall): unknown {
+  const nodes = [...cluster.state.nodes.values()];
+  const clustered = nodes.length > 1;
+  const rows = nodes.map((node) => ({
+    type: 'node',
+    id: `node/${node.name}`,
+    name: node.name,
+    nodeid: clustered ? node.nodeid : 0,
+    ip: node.ip,
+    level: '',
+    local: node.name === local ? 1 : 0,
+    online: seesOnline(cluster, local, node) ? 1 : 0,
+  }));
+  if (!clustered) return rows;
+  const { name, version, quorate } = cluster.state;
+  return [{ type: 'cluster', id: 'cluster', name, version, nodes: nodes.length, quorate: quorate ? 1 : 0 }, ...rows];
+}
+
+const finishedShown = 25;
+const freshMs = 10_000;
+
+/** All running tasks and the last 25 finished ones of each node; a caller without `Sys.Audit` sees its own user's only. */
+function recentTasks({ cluster, user }: ApiCall): unknown {
+  const all = cluster.access.holds(user, '/', 'Sys.Audit');
+  const shown: TaskRecord[] = [];
+  for (const node of cluster.state.nodes.keys()) {
+    const tasks = cluster.tasks.list().filter((task) => task.node === node);
+    const running = tasks.filter((task) => task.exitstatus === undefined);
+    const finished = tasks.filter((task) => task.exitstatus !== undefined).slice(0, Math.max(0, finishedShown - running.length));
+    shown.push(...running, ...finished);
+  }
+  shown.sort((one, other) => other.starttime - one.starttime);
+  return shown.map((task) => row(cluster, task)).filter((task) => all || task.user === user);
+}
+
+function row(cluster: Cluster, task: TaskRecord) {
+  const { user, tokenid } = splitTokenId(task.user);
+  return {
+    ...{ upid: task.upid, node: task.node, type: task.type, id: task.id, starttime: task.starttime, user },
+    ...(tokenid === undefined ? {} : { tokenid }),
+    ...(task.exitstatus === undefined ? { saved: '0' } : { status: task.exitstatus, endtime: task.endtime, saved: savedMark(cluster, task) }),
+  };
+}
+
+/** PVE's own quirk: a number in the broadcast that archived the task, a string once the list was read back from its file. */
+function savedMark(cluster: Cluster, task: TaskRecord): 1 | '1' {
+  const newest = cluster.tasks.list().find((one) => one.node === task.node);
+  const fresh = cluster.clock.now() - (task.endtime ?? 0) * 1000 < freshMs;
+  return newest === task && fresh ? 1 : '1';
+}
+
+function nextId({ cluster, parameters }: ApiCall): unknown {
+  const wanted = parameters.integer('vmid');
+  if (wanted !== undefined) {
+    if (cluster.state.guests.has(wanted)) throw badParameters({ vmid: `VM ${wanted} already exists` });
+    return parameters.text('vmid');
+  }
+  let candidate = 100;
+  while (cluster.state.guests.has(candidate)) candidate += 1;
+  return candidate;
+}
+
+function haStatus({ cluster, node: local }: ApiCall): unknown {
+  const quorate = cluster.state.quorate;
+  const timestamp = Math.floor(cluster.clock.now() / 1000);
+  const at = new Date(cluster.clock.now()).toUTCString();
+  const master = cluster.state.nodes.keys().next().value ?? local;
+  const rows: object[] = [
+    { id: 'quorum', type: 'quorum', node: local, status: quorate ? 'OK' : `No quorum on node '${local}'!`, quorate: quorate ? 1 : 0 },
+    { id: 'master', type: 'master', node: master, status: `${master} (idle, ${at})`, timestamp },
+    { id: 'fencing', type: 'fencing', node: master, status: 'standby (CRM watchdog standby)', 'armed-state': 'standby' },
+  ];
+  for (const node of cluster.state.nodes.values()) {
+    const state = node.up ? 'idle' : 'old timestamp - dead?';
+    rows.push({ id: `lrm:${node.name}`, type: 'lrm', node: node.name, status: `${node.name} (${state}, watchdog standby, ${at})`, timestamp });
+  }
+  return rows;
+}

@@ -1,0 +1,27 @@
+/** Every method that the emulator answers: the 51 of the contract. */
+import type { ApiMethod } from '../api-method.ts';
+import { accessMethods } from './access.ts';
+import { agentMethods } from './agent.ts';
+import { backupMethods } from './backup.ts';
+import { clusterMethods } from './cluster.ts';
+import { guestActionMethods } from './guest-actions.ts';
+import { guestMethods } from './guests.ts';
+import { nodeMethods } from './nodes.ts';
+import { resourceMethods } from './resources.ts';
+import { serviceMethods } from './services.ts';
+import { storageMethods } from './storage.ts';
+import { taskMethods } from './tasks.ts';
+
+export const apiMethods: readonly ApiMethod[] = [
+  ...accessMethods,
+  ...clusterMethods,
+  ...resourceMethods,
+  ...nodeMethods,
+  ...taskMethods,
+  ...storageMethods,
+  ...serviceMethods,
+  ...guestMethods,
+  ...guestActionMethods,
+  ...agentMethods,
+  ...backupMethods,
+];

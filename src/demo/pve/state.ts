@@ -1,0 +1,133 @@
+/** What the demo cluster is made of. Plain mutable records: the API, the task engine and the ssh nodes all look at the same ones. */
+
+export type GuestKind = 'qemu' | 'lxc';
+export type ConfigValue = string | number;
+
+/** A systemd unit of a node. */
+export interface ServiceState {
+  readonly name: string;
+  readonly description: string;
+  /** Whether the API's service list knows it (a PVE unit); others are seen over ssh only. */
+  readonly listed: boolean;
+  readonly unitState: 'enabled' | 'disabled' | 'static';
+  active: 'active' | 'inactive' | 'failed';
+  /** Why each start fails; undefined: it starts. */
+  startError: string | undefined;
+  /** Milliseconds since the epoch of the last change. */
+  since: number;
+}
+
+export interface ThermalZone {
+  readonly zone: number;
+  readonly type: string;
+  /** Millidegrees Celsius, as the kernel gives them. */
+  readonly millidegrees: number;
+}
+
+export interface NodeState {
+  readonly name: string;
+  readonly nodeid: number;
+  readonly ip: string;
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly diskBytes: number;
+  readonly diskUsedBytes: number;
+  readonly services: Map<string, ServiceState>;
+  readonly thermalZones: readonly ThermalZone[];
+  /** `/etc/pve/nodes/{node}/config`: `wakeonlan`, `description`. */
+  readonly config: Map<string, string>;
+  bootedAt: number;
+  up: boolean;
+  /** Since when it does not answer; undefined while it does. */
+  downSince: number | undefined;
+}
+
+export interface SnapshotState {
+  readonly name: string;
+  readonly description: string;
+  readonly parent: string | undefined;
+  readonly vmstate: boolean;
+  /** Seconds since the epoch. */
+  readonly snaptime: number;
+}
+
+export interface GuestState {
+  readonly vmid: number;
+  readonly kind: GuestKind;
+  /** What `…/config` answers, without the digest. `name` or `hostname`, `memory`, `cores`, `tags`, `lock`, `template`, `agent`, … */
+  readonly config: Map<string, ConfigValue>;
+  readonly snapshots: SnapshotState[];
+  readonly maxdisk: number;
+  /** Whether something in the guest answers the agent's pings (only asked when `agent` is configured). */
+  readonly agentAnswers: boolean;
+  /** Whether a clean shutdown request is obeyed. */
+  readonly obeysShutdown: boolean;
+  /** Lines that each start prints in its task log. */
+  readonly startLog: readonly string[];
+  node: string;
+  running: boolean;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  pid: number;
+}
+
+export interface StorageState {
+  readonly id: string;
+  readonly type: string;
+  /** Content types, in the order the configuration gives them. */
+  readonly content: readonly string[];
+  readonly shared: boolean;
+  readonly totalBytes: number;
+  readonly usedBytes: number;
+  /** Nodes that have it; undefined: all. */
+  readonly nodes: readonly string[] | undefined;
+  readonly disabled: boolean;
+}
+
+export interface VolumeState {
+  readonly storage: string;
+  /** The node whose disk holds it; undefined for a shared storage. */
+  readonly node: string | undefined;
+  readonly volid: string;
+  readonly content: string;
+  readonly format: string;
+  readonly size: number;
+  readonly ctime: number;
+  readonly vmid: number | undefined;
+  readonly subtype: GuestKind | undefined;
+  readonly notes: string | undefined;
+  readonly protected: boolean;
+}
+
+export interface ClusterState {
+  readonly name: string;
+  readonly version: number;
+  readonly nodes: Map<string, NodeState>;
+  readonly guests: Map<number, GuestState>;
+  readonly storages: Map<string, StorageState>;
+  readonly volumes: VolumeState[];
+  /** Whether a majority of the nodes see each other; without it the configuration is read-only and the others look offline. */
+  quorate: boolean;
+}
+
+/** The guest's display name: `name` of a VM, `hostname` of a container. */
+export function guestName(guest: GuestState): string {
+  const configured = guest.config.get(guest.kind === 'qemu' ? 'name' : 'hostname');
+  if (configured !== undefined) return String(configured);
+  return guest.kind === 'qemu' ? `VM ${guest.vmid}` : `CT${guest.vmid}`;
+}
+
+export function isTemplate(guest: GuestState): boolean {
+  return guest.config.get('template') === 1;
+}
+
+export function lockOf(guest: GuestState): string | undefined {
+  const lock = guest.config.get('lock');
+  return lock === undefined ? undefined : String(lock);
+}
+
+/** The guest of that kind whose configuration file lies on that node. */
+export function guestOn(state: ClusterState, kind: GuestKind, node: string, vmid: number): GuestState | undefined {
+  const guest = state.guests.get(vmid);
+  return guest?.kind === kind && guest.node === node ? guest : undefined;
+}

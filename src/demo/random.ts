@@ -1,0 +1,28 @@
+/** Seeded pseudo-random numbers (mulberry32): the same seed gives the same cluster, load figures included. Not for secrets. */
+export interface Random {
+  /** The next number in [0, 1). */
+  next(): number;
+  /** A number in [0, 1) that depends on the seed and these words only, so a figure does not jump between two reads. */
+  stable(...words: readonly (string | number)[]): number;
+}
+
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return {
+    next() {
+      state = (state + 0x6d2b79f5) >>> 0;
+      return mix(state);
+    },
+    stable(...words) {
+      let hash = seed >>> 0;
+      for (const character of words.join('\0')) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0;
+      return mix((hash + 0x6d2b79f5) >>> 0);
+    },
+  };
+}
+
+function mix(value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 15), value | 1);
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+}

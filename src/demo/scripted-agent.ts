@@ -1,0 +1,100 @@
+import { findPhrase, phraseGroups } from './scripted-phrases.ts';
+import type { ModelAnswer, ModelMessage, ModelTurn, OfferedTool } from './scripted-turn.ts';
+
+/** What the editor's tools are called: the catalog's names with this in front. */
+const PREFIX = 'banksman_';
+const LOOKUP = `${PREFIX}get_cluster_resources`;
+const HONEST = 'I am a scripted demo model: I know a few phrases and no more.';
+/** Characters of a tool's answer that are repeated in the chat. */
+const MAX_QUOTE = 3000;
+
+/**
+ * The demo's script. A phrase becomes its tool call, the tool's answer is repeated, anything else gets the
+ * list of phrases. A guest that was named without its node is looked up first, as a model would.
+ */
+export function demoScript(turn: ModelTurn): ModelAnswer {
+  if (turn.tools.length === 0) return { text: utilityText(turn.messages) };
+  const asked = turn.messages.findLastIndex((message) => message.role === 'user');
+  const prompt = promptText(turn.messages[asked]?.content ?? '');
+  const since = turn.messages.slice(asked + 1);
+  const plan = planFor(prompt);
+  if (since.at(-1)?.role === 'tool') return afterResult(plan, since, turn.tools);
+  return plan ? firstCall(plan, turn.tools) : { text: helpText(prompt) };
+}
+
+interface Plan {
+  readonly name: string;
+  readonly example: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly prompt: string;
+}
+
+function planFor(prompt: string): Plan | undefined {
+  const found = findPhrase(prompt);
+  if (!found) return undefined;
+  const { phrase, groups } = found;
+  return { name: `${PREFIX}${phrase.tool}`, example: phrase.example, args: phrase.args?.(groups) ?? {}, prompt };
+}
+
+function afterResult(plan: Plan | undefined, since: readonly ModelMessage[], tools: readonly OfferedTool[]): ModelAnswer {
+  const called = since.flatMap((message) => message.calls);
+  const result = since.at(-1)?.content ?? '';
+  const wasLookup = called.length === 1 && called[0] === LOOKUP;
+  if (plan && wasLookup && plan.name !== LOOKUP) return callAfterLookup(plan, result, tools);
+  return { text: repeat(called.at(-1) ?? 'the tool', result) };
+}
+
+function firstCall(plan: Plan, tools: readonly OfferedTool[]): ModelAnswer {
+  const missing = missingArguments(plan, tools);
+  if (missing.length === 0) return call(plan, tools);
+  if (missing.join() === 'node' && plan.args.vmid !== undefined) return { tool: LOOKUP, args: { type: 'vm' } };
+  return { text: `${HONEST} To do that I need to know: ${missing.join(', ')}. I understand, for example, \`${plan.example}\`.` };
+}
+
+function callAfterLookup(plan: Plan, resources: string, tools: readonly OfferedTool[]): ModelAnswer {
+  const vmid = String(plan.args.vmid);
+  const row = new RegExp(`\\{[^{}]*"vmid":\\s*${vmid}\\b[^{}]*\\}`).exec(resources)?.[0] ?? '';
+  const node = /"node":\s*"(?<node>[^"]+)"/.exec(row)?.groups?.node;
+  if (node === undefined) return { text: `${HONEST} I looked for guest ${vmid} and did not find it on any node.` };
+  return call({ ...plan, args: { ...plan.args, node } }, tools);
+}
+
+function call(plan: Plan, tools: readonly OfferedTool[]): ModelAnswer {
+  const takesReason = offered(plan, tools)?.parameters.includes('reason') ?? false;
+  const reason = takesReason ? { reason: `asked for in the chat: ${plan.prompt.slice(0, 200)}` } : {};
+  return { tool: plan.name, args: { ...plan.args, ...reason } };
+}
+
+function missingArguments(plan: Plan, tools: readonly OfferedTool[]): string[] {
+  return (offered(plan, tools)?.required ?? []).filter((name) => plan.args[name] === undefined);
+}
+
+function offered(plan: Plan, tools: readonly OfferedTool[]): OfferedTool | undefined {
+  return tools.find((tool) => tool.name === plan.name);
+}
+
+/** What the person typed: Copilot sends it in `<userRequest>`, among context of its own. */
+function promptText(content: string): string {
+  const wrapped = [...content.matchAll(/<userRequest>(?<prompt>[\s\S]*?)<\/userRequest>/g)].at(-1);
+  return (wrapped?.groups?.prompt ?? content).trim();
+}
+
+function repeat(name: string, result: string): string {
+  const text = result.trim();
+  const quote = text.length > MAX_QUOTE ? `${text.slice(0, MAX_QUOTE)}\n… and ${text.length - MAX_QUOTE} characters more` : text;
+  const request = /"status":\s*"pending"/.test(text) ? /req-[0-9a-f]{8}/.exec(text)?.[0] : undefined;
+  const next = request ? `\n\nOnce you have decided, say \`check ${request}\`.` : '';
+  return `\`${name}\` answered (I am a scripted demo model and only repeat it):\n\n\`\`\`json\n${quote.replaceAll('```', "'''")}\n\`\`\`${next}`;
+}
+
+/** Progress messages and titles, which the editor asks for without tools. */
+function utilityText(messages: readonly ModelMessage[]): string {
+  const last = messages.at(-1)?.content ?? '';
+  return /json array of strings/i.test(last) ? JSON.stringify(['Reading the script', 'Finding the phrase']) : 'Scripted demo';
+}
+
+function helpText(prompt: string): string {
+  const heard = prompt === '' ? '' : ` I do not know “${prompt.slice(0, 80)}”.`;
+  const lists = phraseGroups.map(({ title, phrases }) => `- **${title}**: ${phrases.map(({ example }) => `\`${example}\``).join(', ')}`);
+  return `${HONEST}${heard} What I understand:\n\n${lists.join('\n')}`;
+}

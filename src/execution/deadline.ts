@@ -1,0 +1,70 @@
+/** A call's time limit: counts work, not the time a person takes to decide. */
+import { Fault } from '#kernel/errors';
+import { formatDuration } from '#kernel/text';
+
+export interface Deadline {
+  /** Aborts with a `Fault`: `timeout` when the limit is used up, `cancelled` when the caller gave up. */
+  readonly signal: AbortSignal;
+  /** Stops counting (a person is asked) until `resume`. The caller's cancel still counts. */
+  pause(): void;
+  resume(): void;
+  /** Releases timer and listener; call it in `finally`. */
+  end(): void;
+}
+
+/** @param limitMs the whole limit, pauses left out. */
+export function startDeadline(limitMs: number, caller: AbortSignal): Deadline {
+  const controller = new AbortController();
+  let left = limitMs;
+  let startedAt = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+
+  const cancel = () => controller.abort(new Fault('cancelled', 'the caller gave up on this call', { audience: 'user' }));
+  const expire = () =>
+    controller.abort(new Fault('timeout', `took longer than ${formatDuration(limitMs)}`, { audience: 'operator', retryable: true }));
+  const run = () => {
+    startedAt = performance.now();
+    timer = setTimeout(expire, Math.max(0, left));
+  };
+  const pause = () => {
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    timer = undefined;
+    left -= performance.now() - startedAt;
+  };
+
+  if (caller.aborted) cancel();
+  else caller.addEventListener('abort', cancel, { once: true });
+  run();
+  return {
+    signal: controller.signal,
+    pause,
+    resume: () => {
+      if (timer === undefined) run();
+    },
+    end: () => {
+      pause();
+      caller.removeEventListener('abort', cancel);
+    },
+  };
+}
+
+/**
+ * The promise's result, or a rejection with the signal's reason as soon as it aborts: a handler that ignores its signal cannot keep
+ * the caller waiting. The handler's own late rejection is swallowed; its work was told to stop.
+ */
+export async function withinSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  work.catch(() => undefined);
+  let stop: (() => void) | undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    stop = () => signal.removeEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    stop?.();
+  }
+}

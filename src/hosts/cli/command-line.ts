@@ -1,0 +1,67 @@
+/** Parsing the command line: one table of options, unknown ones refused by name. */
+import { parseArgs } from 'node:util';
+import { Fault } from '#kernel/errors';
+
+export interface CommandLine {
+  /** `call`, `policy explain`, … and their operands. */
+  readonly words: readonly string[];
+  readonly options: CommandOptions;
+}
+
+export interface CommandOptions {
+  readonly config?: string;
+  readonly state?: string;
+  readonly store?: string;
+  readonly input?: string;
+  readonly model?: string;
+  readonly format?: string;
+  readonly group?: string;
+  readonly count?: string;
+  readonly port?: string;
+  readonly json?: boolean;
+  readonly help?: boolean;
+  readonly version?: boolean;
+}
+
+const options = {
+  config: { type: 'string' },
+  state: { type: 'string' },
+  store: { type: 'string' },
+  input: { type: 'string' },
+  model: { type: 'string' },
+  format: { type: 'string' },
+  group: { type: 'string' },
+  count: { type: 'string' },
+  port: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+} as const;
+
+/** @throws {Fault} `bad_usage` */
+export function parseCommandLine(argv: readonly string[]): CommandLine {
+  try {
+    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
+    return { words: positionals, options: values };
+  } catch (thrown) {
+    throw badUsage(thrown instanceof Error ? thrown.message : 'bad arguments');
+  }
+}
+
+export function badUsage(message: string): Fault {
+  return new Fault('bad_usage', message, { audience: 'user', next: 'see `banksman --help`' });
+}
+
+/** A whole number in a range. @throws {Fault} `bad_usage` */
+export function wholeNumber(text: string, name: string, range: { readonly min: number; readonly max: number }): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= range.min && value <= range.max) return value;
+  throw badUsage(`\`--${name}\` must be a whole number from ${range.min} to ${range.max}, not \`${text}\``);
+}
+
+/** Exactly these operands and no more. @throws {Fault} `bad_usage` */
+export function operands(words: readonly string[], names: readonly string[]): readonly string[] {
+  if (words.length < names.length) throw badUsage(`missing ${names.slice(words.length).join(', ')}`);
+  if (words.length > names.length) throw badUsage(`unexpected \`${words[names.length]}\``);
+  return words;
+}

@@ -1,0 +1,42 @@
+/** `banksman audit tail|verify`. */
+import type { AuditRecord } from '#kernel/audit-event';
+import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
+import { printJson, printText } from '../output.ts';
+import { withApp } from '../session.ts';
+
+export async function runAudit([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  if (verb === 'tail') return tail(options);
+  if (verb === 'verify') return verify(options);
+  throw badUsage(`\`audit\` takes \`tail\` or \`verify\`, not \`${verb ?? 'nothing'}\``);
+}
+
+async function tail(options: CommandOptions): Promise<number> {
+  const count = wholeNumber(options.count ?? '20', 'count', { min: 1, max: 100_000 });
+  return withApp(options, async (app) => {
+    const records = await app.audit.tail(count);
+    for (const record of records) {
+      if (options.json) printJson(record);
+      else printText(line(record));
+    }
+    return 0;
+  });
+}
+
+async function verify(options: CommandOptions): Promise<number> {
+  return withApp(options, async (app) => {
+    const verdict = await app.audit.verify();
+    if (options.json) printJson(verdict);
+    else printText(`${verdict.ok ? 'ok' : 'BROKEN'}: ${verdict.message}`);
+    return verdict.ok ? 0 : 1;
+  });
+}
+
+function line({ sequence, time, name, attributes }: AuditRecord): string {
+  const agent = attributes['agent'];
+  const who = typeof agent === 'object' && agent !== null && 'id' in agent ? String(agent.id) : '';
+  const what = [attributes['gen_ai.tool.name'], attributes['request_id'], attributes['status'], attributes['code'], who].filter(
+    (part) => part !== undefined && part !== '',
+  );
+  return `${String(sequence).padStart(6)}  ${time}  ${name.padEnd(18)} ${what.join('  ')}`;
+}

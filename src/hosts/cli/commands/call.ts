@@ -1,0 +1,50 @@
+/** `banksman call`: one call through the pipeline. */
+import { userInfo } from 'node:os';
+import { text as readAll } from 'node:stream/consumers';
+import { cliAgent, modelTierOf } from '#app/agents';
+import { parseJson } from '#app/config-file';
+import type { Agent } from '#kernel/agent';
+import type { Outcome, OutcomeStatus } from '#kernel/outcome';
+import type { ModelTier } from '#kernel/tiers';
+import { type CommandOptions, operands } from '../command-line.ts';
+import { printJson, printText } from '../output.ts';
+import { withApp } from '../session.ts';
+
+const exitStatus: Readonly<Record<OutcomeStatus, number>> = { ok: 0, error: 1, denied: 2, pending: 3 };
+
+export async function runCall(words: readonly string[], options: CommandOptions): Promise<number> {
+  const [tool = ''] = operands(words, ['TOOL']);
+  const input = await inputOf(options);
+  return withApp(options, async (app, signal) => {
+    const agent = agentOf(options, app.config.defaultModelTier);
+    const outcome = await app.call({
+      tool,
+      input,
+      agent,
+      signal,
+      waitMs: app.config.approvalWait.cli,
+      onProgress: (message) => process.stderr.write(`… ${message}\n`),
+    });
+    if (options.json) printJson(outcome);
+    else printText(forPeople(outcome));
+    return exitStatus[outcome.status];
+  });
+}
+
+/** `--input JSON`, or `-` for standard input; nothing means no arguments. @throws {Fault} `bad_config` with the parser's place */
+export async function inputOf(options: CommandOptions): Promise<unknown> {
+  if (options.input === undefined) return {};
+  return parseJson(options.input === '-' ? await readAll(process.stdin) : options.input, '--input');
+}
+
+export function agentOf(options: CommandOptions, fallback: ModelTier): Agent {
+  const { model } = options;
+  return cliAgent(userInfo().username, model === undefined ? fallback : modelTierOf(model), model);
+}
+
+function forPeople(outcome: Outcome): string {
+  const lines = [`${outcome.status === 'ok' ? 'ok' : `${outcome.status} (${outcome.code})`}: ${outcome.message}`];
+  if (outcome.next !== undefined) lines.push(`next: ${outcome.next}`);
+  if (outcome.result !== undefined) lines.push(JSON.stringify(outcome.result, null, 2));
+  return lines.join('\n');
+}

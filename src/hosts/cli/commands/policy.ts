@@ -1,0 +1,29 @@
+/** `banksman policy explain`: every stage's answer for one call, nothing executed. */
+import type { Explanation } from '#app/app';
+import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { printJson, printText } from '../output.ts';
+import { withApp } from '../session.ts';
+import { agentOf, inputOf } from './call.ts';
+
+const exitStatus = { allow: 0, ask: 3, deny: 2 } as const;
+
+export async function runPolicy([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
+  if (verb !== 'explain') throw badUsage(`\`policy\` takes \`explain\`, not \`${verb ?? 'nothing'}\``);
+  const [tool = ''] = operands(words, ['TOOL']);
+  const input = await inputOf(options);
+  return withApp(options, async (app) => {
+    const explanation = await app.explain(tool, input, agentOf(options, app.config.defaultModelTier));
+    if (options.json) printJson(explanation);
+    else printText(forPeople(explanation));
+    return exitStatus[explanation.decision.effect];
+  });
+}
+
+function forPeople(explanation: Explanation): string {
+  const stages = explanation.stages.map(({ stage, decision, detail }) => {
+    const rules = decision.rules.length > 0 ? `\n    rules: ${decision.rules.join(', ')}` : '';
+    const more = detail === undefined ? '' : `\n    ${JSON.stringify(detail)}`;
+    return `${stage.padEnd(10)}${decision.effect.padEnd(6)} ${decision.code}: ${decision.reason}${rules}${more}`;
+  });
+  return [...stages, `${'in all'.padEnd(10)}${explanation.decision.effect.padEnd(6)} ${explanation.decision.code}`].join('\n');
+}

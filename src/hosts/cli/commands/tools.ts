@@ -1,0 +1,48 @@
+/** `banksman tools`: the catalog on stdout. */
+import { describeTools } from '#app/catalog';
+import { toolGroups } from '#kernel/tiers';
+import type { ToolDescription } from '#kernel/tool';
+import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { printJson } from '../output.ts';
+
+const formats: Readonly<Record<string, (tool: ToolDescription) => unknown>> = {
+  json: ({ name, title, description, group, tier, impact, permission, inputSchema }) => ({
+    name,
+    title,
+    description,
+    group,
+    tier,
+    impact,
+    permission,
+    schema: inputSchema,
+  }),
+  mcp: ({ name, title, description, inputSchema, tier, impact }) => ({
+    name,
+    title,
+    description,
+    inputSchema,
+    annotations: annotationsOf(tier, impact),
+  }),
+  ollama: ({ name, description, inputSchema }) => ({ type: 'function', function: { name, description, parameters: inputSchema } }),
+};
+
+export function runTools(words: readonly string[], options: CommandOptions): number {
+  operands(words, []);
+  const format = formats[options.format ?? 'json'];
+  if (format === undefined || !Object.hasOwn(formats, options.format ?? 'json'))
+    throw badUsage(`\`--format\` must be one of ${Object.keys(formats).join(', ')}`);
+  const { group } = options;
+  if (group !== undefined && !toolGroups.some((known) => known === group))
+    throw badUsage(`\`--group\` must be one of ${toolGroups.join(', ')}`);
+  printJson(
+    describeTools()
+      .filter((tool) => group === undefined || tool.group === group)
+      .map(format),
+  );
+  return 0;
+}
+
+/** Derived from the tier and the impact, so that they cannot contradict them. */
+function annotationsOf(tier: ToolDescription['tier'], impact: ToolDescription['impact']) {
+  return { readOnlyHint: tier === 'green', destructiveHint: impact === 'disruptive' || impact === 'irreversible', openWorldHint: false };
+}

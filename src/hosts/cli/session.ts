@@ -1,0 +1,44 @@
+/** An App for one command, closed again whatever happens. */
+import { dirname } from 'node:path';
+import type { App } from '#app/app';
+import { type Config, parseConfig } from '#app/config';
+import { loadConfigFile, parseJson } from '#app/config-file';
+import { createApp } from '#app/create-app';
+import { defaultConfigFile, defaultStateDir } from '#app/paths';
+import { version } from '#app/version';
+import type { CommandOptions } from './command-line.ts';
+import { stderrLog } from './output.ts';
+
+export async function withApp<T>(options: CommandOptions, work: (app: App, signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { config, baseDir } = await configOf(options);
+  const app = await createApp({
+    config,
+    baseDir,
+    stateDir: options.state ?? defaultStateDir(),
+    configFile: defaultConfigFile(),
+    log: stderrLog,
+    via: 'cli',
+    version,
+  });
+  const cancel = new AbortController();
+  const stop = () => cancel.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  try {
+    return await work(app, cancel.signal);
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    await app.close();
+  }
+}
+
+/** `--config` takes a file, or the JSON object itself (as `banksman demo` prints it). */
+async function configOf(options: CommandOptions): Promise<{ readonly config: Config; readonly baseDir: string }> {
+  const { config, baseDir } = await namedConfig(options.config);
+  return { config: options.store === undefined ? config : parseConfig({ ...config, store: options.store }, '--store'), baseDir };
+}
+
+async function namedConfig(named: string | undefined): Promise<{ readonly config: Config; readonly baseDir: string }> {
+  if (named?.trimStart().startsWith('{')) return { config: parseConfig(parseJson(named, '--config'), '--config'), baseDir: process.cwd() };
+  const file = named ?? defaultConfigFile();
+  return { config: await loadConfigFile(file, named === undefined), baseDir: dirname(file) };
+}

@@ -1,0 +1,21 @@
+/** An agent for people. The host is ours; the label is the caller's own word and only ever stands beside it. */
+import type { AgentHost } from '#kernel/agent';
+import type { RequestRecord } from '#kernel/request';
+import { showPlainly } from '#kernel/text';
+
+const hostNames: Record<AgentHost, string> = {
+  chat: 'Chat',
+  participant: '@banksman',
+  mcp: 'MCP',
+  cli: 'Command line',
+  palette: 'Palette',
+  monitor: 'Monitor',
+};
+
+/** `Chat 1a2b3c`, `MCP “laptop”`, `Palette alice`. */
+export function agentName(agent: RequestRecord['agent']): string {
+  const host = hostNames[agent.host];
+  if (agent.label !== undefined) return `${host} “${showPlainly(agent.label, 40)}”`;
+  const own = agent.id.slice(agent.id.indexOf(':') + 1);
+  return `${host} ${showPlainly(own, /^[0-9a-f]{16,}$/.test(own) ? 6 : 40).replace(/….*$/, '')}`;
+}

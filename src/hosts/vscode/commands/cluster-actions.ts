@@ -1,0 +1,70 @@
+/** A command for every cluster tool: the same pipeline and the same gate as a model's call, with a person as the caller. */
+import { commands, type Disposable, window } from 'vscode';
+import { paletteAgent } from '#app/agents';
+import { toFault } from '#kernel/errors';
+import type { Outcome } from '#kernel/outcome';
+import { showPlainly } from '#kernel/text';
+import type { ToolDescription } from '#kernel/tool';
+
+import { isPaletteTool, paletteCommand } from '../contributes/palette-command.ts';
+import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
+import { abortOnCancel } from '../tools/abort-on-cancel.ts';
+import { runTool, type ToolRunner } from '../tools/run-tool.ts';
+import { type Arguments, askArguments } from './ask-arguments.ts';
+import type { ResultDocuments } from './result-documents.ts';
+import { resultPage } from './result-page.ts';
+
+export interface ClusterActionDeps {
+  readonly runner: ToolRunner;
+  readonly confirm: ConfirmDeps;
+  readonly documents: ResultDocuments;
+  /** The person's name on this machine. */
+  readonly osUser: string;
+  /** Opens the dialog of a pending request. */
+  review(id: string): Promise<unknown>;
+}
+
+/** Arguments that a caller passes to the command are ignored: everything is asked. */
+export function registerClusterActions(tools: readonly ToolDescription[], deps: ClusterActionDeps): Disposable[] {
+  return tools.filter(isPaletteTool).map((tool) => commands.registerCommand(paletteCommand(tool.name), () => act(tool, deps)));
+}
+
+async function act(tool: ToolDescription, deps: ClusterActionDeps): Promise<void> {
+  const call = abortOnCancel();
+  try {
+    const input = await deps.runner.session.use(({ live }) => askArguments({ tool, live, signal: call.signal }));
+    if (!input || !(await confirmed(tool, input, deps))) return;
+    const outcome = await runTool(deps.runner, { tool, input, call, agent: () => paletteAgent(deps.osUser) });
+    await showOutcome(tool, outcome, deps);
+  } catch (thrown) {
+    await offerLog('error', `${tool.title}: ${toFault(thrown).message}`);
+  } finally {
+    call.dispose();
+  }
+}
+
+/** Red calls are asked about by the gate itself, with live facts; reading needs no question. */
+async function confirmed(tool: ToolDescription, input: Arguments, deps: ClusterActionDeps): Promise<boolean> {
+  const said = await deps.runner.session.use((app) => Promise.resolve(app.announce(tool.name, input)));
+  if (tool.tier !== 'yellow' || said?.asks) return true;
+  const facts = Object.entries(input).map(([name, value]) => `${name}: ${showPlainly(String(value))}`);
+  const title = `${showPlainly(said?.title ?? tool.title, 200).replace(/\?$/, '')}?`;
+  return confirmRun(
+    { key: tool.name, title, detail: [...facts, '', 'It is checked against the policy and written down before it runs.'].join('\n') },
+    deps.confirm,
+  );
+}
+
+async function showOutcome(tool: ToolDescription, outcome: Outcome, deps: ClusterActionDeps): Promise<void> {
+  if (outcome.status === 'ok' && tool.impact === 'none') return deps.documents.show(tool.title, resultPage(tool.title, outcome));
+  if (outcome.status === 'ok') return offerLog('info', outcome.message);
+  if (outcome.status !== 'pending' || outcome.request_id === undefined) return offerLog('error', `${tool.title}: ${outcome.message}`);
+  const pressed = await window.showInformationMessage(`${tool.title}: ${outcome.message}`, 'Review');
+  if (pressed === 'Review') await deps.review(outcome.request_id);
+}
+
+async function offerLog(kind: 'info' | 'error', message: string): Promise<void> {
+  const show = kind === 'info' ? window.showInformationMessage : window.showErrorMessage;
+  const button = 'Show Log';
+  if ((await show(message, button)) === button) await commands.executeCommand('banksman.showLog');
+}

@@ -1,0 +1,54 @@
+/** Commands that look after Banksman itself. */
+import { commands, type Disposable, type LogOutputChannel, ProgressLocation, window } from 'vscode';
+import type { App } from '#app/app';
+import { toFault } from '#kernel/errors';
+import type { AppSession } from '../app-session.ts';
+import { abortOnCancel } from '../tools/abort-on-cancel.ts';
+import type { ResultDocuments } from './result-documents.ts';
+import { doctorPage } from './result-page.ts';
+
+export interface MaintenanceDeps {
+  readonly session: AppSession;
+  readonly channel: LogOutputChannel;
+  readonly documents: ResultDocuments;
+}
+
+export function registerMaintenanceCommands({ session, channel, documents }: MaintenanceDeps): Disposable[] {
+  return [
+    commands.registerCommand('banksman.showLog', () => channel.show(true)),
+    commands.registerCommand('banksman.openSettings', () =>
+      commands.executeCommand('workbench.action.openSettings', '@ext:banksman.banksman'),
+    ),
+    commands.registerCommand('banksman.openWalkthrough', () =>
+      commands.executeCommand('workbench.action.openWalkthrough', 'banksman.banksman#banksman.start', false),
+    ),
+    commands.registerCommand('banksman.restart', () => session.reload()),
+    commands.registerCommand('banksman.doctor', () =>
+      withApp(session, 'Banksman: looking', async (app, signal) => documents.show('Banksman Doctor', doctorPage(await app.doctor(signal)))),
+    ),
+    commands.registerCommand('banksman.verifyAudit', () =>
+      withApp(session, 'Banksman: verifying the audit trail', (app) => verifyAudit(app, channel)),
+    ),
+  ];
+}
+
+async function verifyAudit(app: App, channel: LogOutputChannel): Promise<void> {
+  const { ok, message } = await app.audit.verify();
+  channel[ok ? 'info' : 'error'](`audit: ${message}`);
+  if (ok) void window.showInformationMessage(`Audit trail: ${message}`);
+  // Too important for a notification that fades.
+  else void window.showErrorMessage('The audit trail is broken', { modal: true, detail: message });
+}
+
+async function withApp(session: AppSession, title: string, work: (app: App, signal: AbortSignal) => Promise<void>): Promise<void> {
+  await window.withProgress({ location: ProgressLocation.Notification, title, cancellable: true }, async (_progress, token) => {
+    const call = abortOnCancel(token);
+    try {
+      await session.use((app) => work(app, call.signal));
+    } catch (thrown) {
+      void window.showErrorMessage(`Banksman: ${toFault(thrown).message}`);
+    } finally {
+      call.dispose();
+    }
+  });
+}

@@ -1,0 +1,72 @@
+/** A result as a page of markdown that a person reads; everything from outside is escaped. */
+import type { Finding } from '#app/app';
+import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
+import type { Outcome } from '#kernel/outcome';
+import { codeSpan, escapeMarkdown } from '../markdown.ts';
+
+const maxColumns = 9;
+const maxRows = 500;
+/** What people look for first; the rest follows in the rows' own order. */
+const firstColumns = ['vmid', 'name', 'node', 'storage', 'type', 'status'];
+
+export function resultPage(title: string, outcome: Outcome): string {
+  const body = outcome.result === undefined ? '' : valueMarkdown(outcome.result);
+  return [`# ${escapeMarkdown(title)}`, escapeMarkdown(outcome.message), body].filter((part) => part !== '').join('\n\n');
+}
+
+const marks: Record<Finding['state'], string> = { ok: '✅', warning: '⚠️', failed: '❌' };
+
+export function doctorPage(findings: readonly Finding[]): string {
+  const rows = findings.map(
+    ({ topic, state, message, remedy }) =>
+      `| ${marks[state]} ${state} | ${escapeMarkdown(topic)} | ${escapeMarkdown(message)} | ${escapeMarkdown(remedy ?? '')} |`,
+  );
+  return ['# Banksman: Doctor', ['| | Topic | Finding | Remedy |', '|:--|:--|:--|:--|', ...rows].join('\n')].join('\n\n');
+}
+
+function valueMarkdown(value: JsonValue): string {
+  if (Array.isArray(value)) return listMarkdown(value as readonly JsonValue[]);
+  if (!isJsonObject(value)) return codeSpan(scalar(value), 1000);
+  const entries = Object.entries(value).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined);
+  const plain = entries.filter(([, item]) => !isTable(item));
+  const tables = entries.filter(([, item]) => isTable(item)).map(([key, item]) => `## ${escapeMarkdown(key)}\n\n${valueMarkdown(item)}`);
+  const facts =
+    plain.length === 0
+      ? []
+      : [['| | |', '|:--|:--|', ...plain.map(([key, item]) => `| ${escapeMarkdown(key)} | ${cell(item)} |`)].join('\n')];
+  return [...facts, ...tables].join('\n\n');
+}
+
+function isTable(value: JsonValue): boolean {
+  return Array.isArray(value) && value.some(isJsonObject);
+}
+
+function listMarkdown(values: readonly JsonValue[]): string {
+  const rows = values.filter(isJsonObject);
+  if (values.length === 0) return 'Nothing there.';
+  if (rows.length !== values.length)
+    return values
+      .slice(0, maxRows)
+      .map((value) => `- ${cell(value)}`)
+      .join('\n');
+  const columns = columnsOf(rows);
+  const lines = rows.slice(0, maxRows).map((row) => `| ${columns.map((column) => cell(row[column])).join(' | ')} |`);
+  const more = rows.length > maxRows ? `\n\n${rows.length - maxRows} more rows are not shown.` : '';
+  return [`| ${columns.map(escapeMarkdown).join(' | ')} |`, `|${columns.map(() => ':--|').join('')}`, ...lines].join('\n') + more;
+}
+
+function columnsOf(rows: readonly JsonObject[]): string[] {
+  const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const first = firstColumns.filter((column) => all.includes(column));
+  return [...first, ...all.filter((column) => !first.includes(column))].slice(0, maxColumns);
+}
+
+function cell(value: JsonValue | undefined): string {
+  if (value === undefined || value === null || value === '') return '';
+  // GFM: a pipe ends a cell even in a code span, unless escaped.
+  return codeSpan(scalar(value), 200).replaceAll('|', '\\|');
+}
+
+function scalar(value: JsonValue): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,31 @@
+/** The commands as data; the palette has one more for every cluster tool. */
+import type { ToolDescription } from '#kernel/tool';
+import { isPaletteTool, paletteCommand, paletteTitle } from './palette-command.ts';
+
+export interface CommandContribution {
+  readonly command: string;
+  readonly title: string;
+  readonly category: 'Banksman';
+  readonly icon?: string;
+}
+
+const category = 'Banksman' as const;
+
+const ownCommands: readonly CommandContribution[] = [
+  { command: 'banksman.showApprovals', title: 'Show Pending Approvals', category, icon: '$(checklist)' },
+  { command: 'banksman.review', title: 'Review', category, icon: '$(law)' },
+  { command: 'banksman.deny', title: 'Deny', category, icon: '$(close)' },
+  { command: 'banksman.denyWithMessage', title: 'Deny with Message…', category },
+  { command: 'banksman.showLog', title: 'Show Log', category, icon: '$(output)' },
+  { command: 'banksman.setClusterToken', title: 'Set API Token…', category, icon: '$(key)' },
+  { command: 'banksman.doctor', title: 'Doctor', category, icon: '$(pulse)' },
+  { command: 'banksman.verifyAudit', title: 'Verify Audit Trail', category, icon: '$(verified)' },
+  { command: 'banksman.openSettings', title: 'Open Settings', category, icon: '$(gear)' },
+  { command: 'banksman.openWalkthrough', title: 'Open Walkthrough', category, icon: '$(book)' },
+  { command: 'banksman.restart', title: 'Restart', category, icon: '$(debug-restart)' },
+];
+
+export function commandContributions(tools: readonly ToolDescription[]): readonly CommandContribution[] {
+  const actions = tools.filter(isPaletteTool).map((tool) => ({ command: paletteCommand(tool.name), title: paletteTitle(tool), category }));
+  return [...ownCommands, ...actions];
+}

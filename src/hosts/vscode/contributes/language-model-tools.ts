@@ -1,0 +1,39 @@
+/** `contributes.languageModelTools` and the defaults that go with it, from the catalog. */
+
+import type { ActionTier, ToolGroup } from '#kernel/tiers';
+import type { ToolDescription } from '#kernel/tool';
+import { languageModelName } from './language-model-name.ts';
+import { toolSchema } from './tool-schema.ts';
+
+/** The key under which the editor looks a tool up: extension id in lower case and the reference name. */
+const extensionId = 'banksman.banksman';
+
+const icons: Record<ToolGroup, string> = { cluster: '$(server-environment)', workspace: '$(files)', security: '$(shield)' };
+
+const tierWords: Record<ActionTier, string> = {
+  green: 'Reads only.',
+  yellow: 'Checked against your policy and logged.',
+  red: 'Asks you in a dialog each time.',
+  black: 'Always refused, and recorded.',
+};
+
+export function languageModelToolContributions(tools: readonly ToolDescription[]) {
+  return tools.map((tool) => ({
+    name: languageModelName(tool.name),
+    // Equal, since some hosts show models this one.
+    toolReferenceName: languageModelName(tool.name),
+    canBeReferencedInPrompt: true,
+    displayName: `Banksman: ${tool.title}`,
+    userDescription: tierWords[tool.tier],
+    modelDescription: tool.description,
+    inputSchema: toolSchema(tool.name, tool.inputSchema),
+    icon: icons[tool.group],
+    tags: ['banksman', tool.group, tool.tier],
+  }));
+}
+
+/** No “always allow” for what changes anything. A courtesy: the gate does not rely on it. */
+export function autoApprovalDefaults(tools: readonly ToolDescription[]): Record<string, boolean> {
+  const mutating = tools.filter((tool) => tool.tier !== 'green');
+  return Object.fromEntries(mutating.map((tool) => [`${extensionId}/${languageModelName(tool.name)}`, false]));
+}

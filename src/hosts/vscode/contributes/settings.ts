@@ -1,0 +1,85 @@
+/** The settings `banksman.*`, derived from the configuration's one schema. */
+import * as z from 'zod';
+import { type Config, configSchema } from '#app/config';
+
+type Key = keyof Config;
+
+interface SettingText {
+  /** Markdown, shown in the settings editor. */
+  readonly text: string;
+  readonly enumTexts?: readonly string[];
+}
+
+const texts: Record<Key, SettingText> = {
+  clusters: {
+    text:
+      'The Proxmox VE clusters that tools may reach. Each has a `name`, API `endpoints` (https), a `tokenId` (`user@realm!name`) and optionally `tls` (a pinned SHA-256 `fingerprint` or a `caFile`), `ssh` and `wake`.\n\n' +
+      'The token itself never goes here: run **Banksman: Set API Token…**, or name a `tokenFile` that only you can read.',
+  },
+  protected: {
+    text: 'What no tool may change, whatever name, number format or address is used for it: `nodes`, `guests` (VMIDs), `services`, `addresses`. Checked before anything else; nobody can approve it away. What these depend on is protected as well.',
+  },
+  securityLevel: {
+    text: 'How calls are treated.',
+    enumTexts: [
+      'Yellow calls run and are logged, red calls ask, unlisted network destinations are allowed and logged.',
+      'Yellow calls run and are logged, red calls and unlisted network destinations ask.',
+      'Yellow calls ask too; disruptive and irreversible ones also want the target’s name and a code typed.',
+    ],
+  },
+  defaultModelTier: {
+    text: 'What a model may use at all where the editor does not say which model it is (Copilot, other extensions). It never lifts an approval.',
+    enumTexts: [
+      'Reads only.',
+      'Also operates guests and services and runs read-only commands.',
+      'Also writes files and runs commands in the workspace.',
+    ],
+  },
+  tiers: { text: 'Makes single tools stricter, for example `{ "restart_service": "red" }`. It cannot make one less strict.' },
+  approvers: {
+    text: 'Public keys of the people who may approve. Approving from this editor for the first time adds its key to the configuration file by itself, after you agreed in the dialog.',
+  },
+  store: {
+    text: 'Where requests and the audit trail are kept: `sqlite:` in your state directory, shared by all windows and the command line.',
+  },
+  workspace: {
+    text: 'The folder that workspace tools see (`root`, relative to the first folder of the window), and whether commands need the OS sandbox (`requireSandbox`).',
+  },
+  limits: { text: 'Time limits in milliseconds. They can only be made shorter than the defaults.' },
+  approvalWait: {
+    text: 'How long a call waits for a person before it answers “pending”, in milliseconds, for each surface. A later answer still counts.',
+  },
+};
+
+/**
+ * Everything here is relevant to security, so all of it has machine scope: no repository, no workspace file and no other extension's
+ * defaults can set it.
+ */
+export function settingContributions(): Record<string, object> {
+  const schema = z.toJSONSchema(configSchema, { io: 'input' });
+  const properties = schema.properties ?? {};
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, { text, enumTexts }], order) => {
+      const property = properties[key];
+      if (typeof property !== 'object') throw new Error(`the configuration's schema has no \`${key}\``);
+      const { default: given, ...rest } = property;
+      return [
+        `banksman.${key}`,
+        {
+          ...rest,
+          ...(given === undefined ? emptyDefault(rest.type) : { default: given }),
+          scope: 'machine',
+          order,
+          markdownDescription: text,
+          ...(enumTexts === undefined ? {} : { enumDescriptions: enumTexts }),
+        },
+      ];
+    }),
+  );
+}
+
+/** Without a default the editor would use null, which our schema refuses. */
+function emptyDefault(type: unknown): { default?: unknown } {
+  if (type === 'array') return { default: [] };
+  return type === 'object' ? { default: {} } : {};
+}

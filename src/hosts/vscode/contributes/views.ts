@@ -1,0 +1,43 @@
+/** Container, view and its welcome texts. */
+
+export const containerId = 'banksman';
+export const viewId = 'banksman.approvals';
+
+export const viewsContainers = { activitybar: [{ id: containerId, title: 'Banksman', icon: 'media/activity.svg' }] };
+
+export const views = {
+  [containerId]: [{ id: viewId, name: 'Pending Approvals', icon: 'media/activity.svg', contextualTitle: 'Banksman' }],
+};
+
+/** `banksman.state` is set by the view; undefined until the extension runs. */
+export const viewsWelcome = [
+  {
+    view: viewId,
+    when: 'banksman.state == ready && isWorkspaceTrusted',
+    contents: [
+      'No call is waiting for you.',
+      'When an agent wants to do something that needs a person, it appears here with a countdown, and a dialog asks you.',
+      '[Show Log](command:banksman.showLog)',
+      'New here? [Open the walkthrough](command:banksman.openWalkthrough).',
+    ].join('\n'),
+  },
+  {
+    view: viewId,
+    when: 'banksman.state == unconfigured',
+    contents: [
+      'No Proxmox VE cluster is configured yet.',
+      '[Configure a Cluster](command:banksman.openSettings)',
+      '[Set API Token](command:banksman.setClusterToken)',
+      'The [walkthrough](command:banksman.openWalkthrough) shows each step.',
+    ].join('\n'),
+  },
+  {
+    view: viewId,
+    when: 'banksman.state == ready && !isWorkspaceTrusted',
+    contents: [
+      'This workspace is not trusted: tools that only read run here, all others are refused.',
+      '[Manage Workspace Trust](command:workbench.trust.manage)',
+    ].join('\n'),
+  },
+  { view: viewId, when: '!banksman.state || banksman.state == starting', contents: 'Banksman is starting…' },
+];

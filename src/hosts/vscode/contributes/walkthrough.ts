@@ -1,0 +1,60 @@
+/** The walkthrough. */
+
+export const walkthroughs = [
+  {
+    id: 'banksman.start',
+    title: 'Let an agent work on your cluster, safely',
+    description: 'Connect Proxmox VE, ask in the chat, answer one dialog, check the trail.',
+    icon: 'media/icon.png',
+    steps: [
+      {
+        id: 'cluster',
+        title: 'Connect a cluster',
+        description:
+          'Name its API endpoints, the API token’s id and the certificate’s fingerprint. These settings belong to this machine: no repository can change them.\n[Open Settings](command:banksman.openSettings)',
+        media: { markdown: 'media/walkthrough/cluster.md' },
+        completionEvents: ['onSettingChanged:banksman.clusters'],
+      },
+      {
+        id: 'token',
+        title: 'Store the API token',
+        description:
+          'It goes into the editor’s secret storage, never into settings, logs or results.\n[Set API Token](command:banksman.setClusterToken)',
+        media: { markdown: 'media/walkthrough/token.md' },
+        completionEvents: ['onCommand:banksman.setClusterToken'],
+      },
+      {
+        id: 'protect',
+        title: 'Protect what must not stop',
+        description:
+          'Nodes, guests, services and addresses that no tool may change, and that nobody can approve away.\n[Open Settings](command:workbench.action.openSettings?%5B%22banksman.protected%22%5D)',
+        media: { markdown: 'media/walkthrough/protect.md' },
+        completionEvents: ['onSettingChanged:banksman.protected'],
+      },
+      {
+        id: 'ask',
+        title: 'Ask in the chat',
+        description:
+          'In agent mode, ask for what you want to know or have done: “Which VMs are running?”, “Stop VM 100”.\n[Open Chat](command:workbench.action.chat.open)',
+        media: { markdown: 'media/walkthrough/ask.md' },
+        completionEvents: ['onCommand:workbench.action.chat.open'],
+      },
+      {
+        id: 'answer',
+        title: 'Answer in one place',
+        description:
+          'A call that can hurt waits for you: in a dialog that no program can press, and in this list.\n[Show Pending Approvals](command:banksman.showApprovals)',
+        media: { markdown: 'media/walkthrough/answer.md' },
+        completionEvents: ['onView:banksman.approvals', 'onCommand:banksman.showApprovals'],
+      },
+      {
+        id: 'trail',
+        title: 'Check the trail',
+        description:
+          'Everything was written down before it happened, in a chain that shows every change.\n[Verify Audit Trail](command:banksman.verifyAudit)\n[Show Log](command:banksman.showLog)',
+        media: { markdown: 'media/walkthrough/trail.md' },
+        completionEvents: ['onCommand:banksman.verifyAudit'],
+      },
+    ],
+  },
+];

@@ -1,0 +1,54 @@
+/** The person's side of the approvals in this window: what a waiting call opens, and what the tree's Review opens. */
+import type { HumanGate } from '#app/app';
+import { toFault } from '#kernel/errors';
+import type { RequestRecord } from '#kernel/request';
+import { showPlainly } from '#kernel/text';
+import type { Dialogs } from './dialogs.ts';
+import type { ModalQueue } from './modal-queue.ts';
+import type { ReviewEnd } from './review.ts';
+
+export interface WindowGate extends HumanGate {
+  /** Opens the dialog of a stored request. Never rejects. */
+  review(id: string): Promise<ReviewEnd>;
+}
+
+export interface WindowGateDeps {
+  readonly queue: ModalQueue;
+  readonly dialogs: Dialogs;
+  /** Runs the dialog of one request (`reviewRequest`), on an App that stays open meanwhile. */
+  review(id: string): Promise<ReviewEnd>;
+}
+
+export function createWindowGate({ queue, dialogs, review }: WindowGateDeps): WindowGate {
+  /** Asked for by a person: shown even when the call behind it no longer waits. */
+  const wanted = new Set<string>();
+  const show = async (id: string, done?: AbortSignal): Promise<ReviewEnd> => {
+    // By its turn in the queue the call may have ended; the request is in the tree then, and a dialog out of nowhere helps nobody.
+    if (done?.aborted && !wanted.has(id)) return 'left_pending';
+    try {
+      return await review(id);
+    } catch (thrown) {
+      dialogs.tell('error', `The request cannot be shown: ${toFault(thrown).message}`);
+      return 'failed';
+    } finally {
+      wanted.delete(id);
+    }
+  };
+  const gate: WindowGate = {
+    ask(request, done) {
+      void askWhileWaiting(request, done);
+    },
+    review(id) {
+      wanted.add(id);
+      return queue.run(id, () => show(id));
+    },
+  };
+  const askWhileWaiting = async (request: RequestRecord, done: AbortSignal) => {
+    const end = await queue.run(request.id, () => show(request.id, done));
+    if (end !== 'left_pending' || done.aborted) return;
+    const title = showPlainly(request.title).replace(/\?$/, '');
+    const again = await dialogs.offer(`${title}: the call still waits for your answer.`, 'Review').catch(() => false);
+    if (again) await gate.review(request.id);
+  };
+  return gate;
+}

@@ -1,0 +1,138 @@
+/** One request, one person, one answer: the dialog of design §6 from the stored record to the signed grant. */
+import type { AnswerResult, Approvals, ReviewCard, Signer } from '#app/app';
+import { toFault } from '#kernel/errors';
+import type { RequestRecord } from '#kernel/request';
+import { showPlainly } from '#kernel/text';
+import { boundSigner } from './bound-signer.ts';
+import { createChallenge } from './challenge.ts';
+import type { Dialogs, Question } from './dialogs.ts';
+
+export const approveButton = 'Approve once';
+export const denyButton = 'Deny';
+
+/** An answer sooner than this after opening was meant for whatever had the focus before. */
+export const minimumOpenMs = 700;
+
+export interface ReviewDeps {
+  readonly approvals: Pick<Approvals, 'get' | 'card' | 'approve' | 'deny' | 'isTrusted' | 'trust'>;
+  readonly dialogs: Dialogs;
+  /** This window's key, read anew each time: another window may have replaced it. */
+  signer(): Promise<Signer>;
+  /** Monotonic, in ms. */
+  now(): number;
+  /** Who sits here: `user:alice`. */
+  readonly person: string;
+  /** Where a first approval pins the key, for people. */
+  readonly configFile: string;
+}
+
+export type ReviewEnd = 'approved' | 'denied' | 'left_pending' | 'not_pending' | 'tampered' | 'failed';
+
+/**
+ * Asks a person about the stored request `id` and carries out the answer. What goes wrong is told to the person; closing the dialog, a
+ * window that goes away and any failure leave the request pending.
+ */
+export async function reviewRequest(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
+  try {
+    return await review(id, deps);
+  } catch (thrown) {
+    deps.dialogs.tell('error', `Not approved: ${toFault(thrown).message}`);
+    return 'failed';
+  }
+}
+
+async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
+  for (let tooFast = false; ; tooFast = true) {
+    const record = await deps.approvals.get(id);
+    if (record?.status !== 'pending') return tellNotPending(id, record, deps);
+    const card = deps.approvals.card(record);
+    if (card.tampered) return refuseTampered(card, deps);
+    const signer = await deps.signer();
+    const trusted = await deps.approvals.isTrusted(signer.publicKey);
+    const lines = [tooFast ? tooFastNote : '', card.detail, trusted ? '' : pinNote(signer, deps.configFile)];
+    const openedAt = deps.now();
+    const detail = lines.filter((line) => line !== '').join('\n\n');
+    const answer = await askSafely({ id, severity: 'warning', title: card.title, detail, buttons: [denyButton, approveButton] }, deps);
+    if (answer === undefined) return 'left_pending';
+    if (deps.now() - openedAt < minimumOpenMs) continue;
+    if (answer === denyButton) return denyRequest(record, deps);
+    if (answer !== approveButton) return 'left_pending';
+    return confirmAndApprove({ record, card, signer, trusted }, deps);
+  }
+}
+
+/** A rejected dialog is a window that was reloaded or closed: nobody answered. */
+async function askSafely(question: Question, deps: ReviewDeps): Promise<string | undefined> {
+  try {
+    return await deps.dialogs.ask(question);
+  } catch {
+    return undefined;
+  }
+}
+
+const tooFastNote = 'Your last answer came within 0.7 seconds of this dialog opening, so it did not count. Please read and answer again.';
+
+function pinNote(signer: Signer, configFile: string): string {
+  return (
+    `This window's approval key is new on this machine. Approving also pins it for ${showPlainly(signer.approver)} ` +
+    `in ${showPlainly(configFile)}:\n${showPlainly(signer.publicKey)}`
+  );
+}
+
+async function confirmAndApprove(
+  shown: { readonly record: RequestRecord; readonly card: ReviewCard; readonly signer: Signer; readonly trusted: boolean },
+  deps: ReviewDeps,
+): Promise<ReviewEnd> {
+  const { record, card, signer } = shown;
+  if (card.typeToConfirm !== undefined && !(await typedRight(card, card.typeToConfirm, deps))) return 'left_pending';
+  if (!shown.trusted) await deps.approvals.trust(signer.approver, signer.publicKey);
+  const result = await deps.approvals.approve(record.id, boundSigner(signer, record));
+  return tellAnswer(result, card, deps) ? 'approved' : 'failed';
+}
+
+async function typedRight(card: ReviewCard, targetName: string, deps: ReviewDeps): Promise<boolean> {
+  const challenge = createChallenge(targetName);
+  const typed = await deps.dialogs.type({
+    title: card.title,
+    prompt: `This cannot be undone. Type “${challenge.expected}” to approve it once; Esc leaves it pending.`,
+    check: (text) => (challenge.accepts(text) ? undefined : `Type “${challenge.expected}”`),
+  });
+  // The check above only guides the person: a program can accept an input box, so what came out of it is compared again.
+  if (challenge.accepts(typed)) return true;
+  deps.dialogs.tell('info', `Not approved: ${card.title} It stays pending.`);
+  return false;
+}
+
+async function denyRequest(record: RequestRecord, deps: ReviewDeps): Promise<ReviewEnd> {
+  const result = await deps.approvals.deny(record.id, deps.person);
+  return tellAnswer(result, deps.approvals.card(record), deps) ? 'denied' : 'failed';
+}
+
+async function refuseTampered(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {
+  const title = `Request ${card.id} was changed in the store and cannot be approved`;
+  const detail = `It does not match its own digest. Somebody or something wrote to the store. Run “Banksman: Verify Audit Trail”.\n\n${card.detail}`;
+  const answer = await askSafely({ id: card.id, severity: 'error', title, detail, buttons: [denyButton] }, deps);
+  if (answer === denyButton) await deps.approvals.deny(card.id, deps.person);
+  return 'tampered';
+}
+
+function tellNotPending(id: string, record: RequestRecord | undefined, deps: ReviewDeps): ReviewEnd {
+  if (!record) deps.dialogs.tell('warning', `There is no request ${showPlainly(id, 40)}.`);
+  else if (record.status === 'expired')
+    deps.dialogs.tell('info', `Too late: “${showPlainly(record.title)}” has expired. The agent can ask again.`);
+  else deps.dialogs.tell('info', `“${showPlainly(record.title)}” is ${record.status} already${by(record)}.`);
+  return 'not_pending';
+}
+
+function by(record: RequestRecord): string {
+  return record.decision ? `, by ${showPlainly(record.decision.by, 100)}` : '';
+}
+
+function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps): boolean {
+  if (result.ok) deps.dialogs.tell('status', `Banksman: ${result.message}`);
+  else if (result.code === 'expired')
+    deps.dialogs.tell('info', `Too late: the request expired before your answer, so nothing runs. ${card.title}`);
+  else if (result.code === 'already_decided') deps.dialogs.tell('info', `Decided elsewhere already: ${result.message}`);
+  else deps.dialogs.tell('error', `Not done: ${result.message}`);
+  return result.ok;
+}

@@ -1,0 +1,36 @@
+/** The status bar item. */
+import { type Disposable, MarkdownString, StatusBarAlignment, ThemeColor, window, workspace } from 'vscode';
+import type { AppSession } from './app-session.ts';
+import type { PendingFeed } from './approvals-view/pending-feed.ts';
+import { createDisposableBag } from './disposables.ts';
+import { statusText } from './status-text.ts';
+
+export function createStatusBar(session: AppSession, feed: PendingFeed): Disposable {
+  const bag = createDisposableBag();
+  const item = bag.add(window.createStatusBarItem('banksman.status', StatusBarAlignment.Left, 10));
+  item.name = 'Banksman';
+  item.command = 'banksman.showApprovals';
+  const show = () => {
+    const { state } = session;
+    const facts = { state: feed.stateName, pending: feed.pending, bypasses: bypasses() };
+    const text = statusText(state.kind === 'ready' ? { ...facts, app: state.app } : facts);
+    item.text = text.text;
+    item.tooltip = new MarkdownString(text.tooltip, true);
+    item.accessibilityInformation = { label: text.spoken, role: 'button' };
+    item.backgroundColor = text.attention === 'none' ? undefined : new ThemeColor(`statusBarItem.${text.attention}Background`);
+    item.show();
+  };
+  bag.add({ dispose: feed.onChange(show) });
+  bag.add({ dispose: session.onChange(show) });
+  bag.add(workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('chat') && show()));
+  show();
+  return bag;
+}
+
+/** The editor's own modes that skip its confirmations. They cannot skip ours, but a person should know. */
+function bypasses(): string[] {
+  const chat = workspace.getConfiguration('chat');
+  const level = chat.get<unknown>('permissions.default');
+  const found = typeof level === 'string' && level !== '' && level !== 'default' ? [`chat.permissions.default: ${level}`] : [];
+  return chat.get<unknown>('tools.global.autoApprove') === true ? [...found, 'chat.tools.global.autoApprove'] : found;
+}

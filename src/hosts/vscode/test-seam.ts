@@ -1,0 +1,33 @@
+/** Answers for the in-host suite, where the editor refuses to show modal dialogs. */
+import type { Dialogs, Question } from './gate/dialogs.ts';
+
+/** Gets the question as a person would; resolves with a button, undefined for Esc. */
+export type Answerer = (question: Question) => string | undefined | Promise<string | undefined>;
+
+export interface TestSeam {
+  /** undefined brings the real dialogs back. Typed questions are answered with what they ask for unless `typed` is given. */
+  answerWith(answer: Answerer | undefined, typed?: string): void;
+}
+
+/**
+ * SECURITY: one extension host has one module cache, so any extension can call what our module exports. Only `activate()` under
+ * `ExtensionMode.Test` may hand this out.
+ */
+export function createTestSeam(real: Dialogs): { readonly seam: TestSeam; readonly dialogs: Dialogs } {
+  let answerer: Answerer | undefined;
+  let typedAnswer: string | undefined;
+  return {
+    seam: {
+      answerWith(answer, typed) {
+        answerer = answer;
+        typedAnswer = typed;
+      },
+    },
+    dialogs: {
+      ask: async (question) => (answerer ? answerer(question) : real.ask(question)),
+      type: async (question) => (answerer ? (typedAnswer ?? /“(.+?)”/.exec(question.prompt)?.[1]) : real.type(question)),
+      tell: (kind, message) => real.tell(kind, message),
+      offer: async (message, label) => (answerer ? false : real.offer(message, label)),
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** The one way from a surface of the editor into the App, and the rules that hold for all of them. */
+import { workspace } from 'vscode';
+import type { HumanGate } from '#app/app';
+import type { Agent } from '#kernel/agent';
+import { toFault } from '#kernel/errors';
+import type { Outcome } from '#kernel/outcome';
+import type { Log } from '#kernel/ports/log';
+import { type ModelTier, stricterTier } from '#kernel/tiers';
+import type { ToolDescription } from '#kernel/tool';
+import type { AppSession } from '../app-session.ts';
+import type { CallSignal } from './abort-on-cancel.ts';
+import { showCallProgress } from './call-progress.ts';
+
+export interface ToolRunner {
+  readonly session: AppSession;
+  readonly gate: HumanGate;
+  readonly log: Log;
+}
+
+export interface ToolRun {
+  readonly tool: ToolDescription;
+  readonly input: unknown;
+  /** Who calls, given the tier that the configuration has for unknown models. */
+  agent(defaultTier: ModelTier): Agent;
+  readonly call: CallSignal;
+}
+
+/** Never rejects: what goes wrong is an outcome. Disposes `run.call`. */
+export async function runTool(runner: ToolRunner, run: ToolRun): Promise<Outcome> {
+  try {
+    return await runner.session.use((app) => {
+      if (!workspace.isTrusted && stricterTier(run.tool.tier, app.config.tiers[run.tool.name] ?? 'green') !== 'green') {
+        return Promise.resolve(refuseUntrusted(run.tool, runner.log));
+      }
+      const progress = showCallProgress(`Banksman: ${run.tool.title}`, runner.gate, () => run.call.abort());
+      return app
+        .call({
+          tool: run.tool.name,
+          input: run.input,
+          agent: run.agent(app.config.defaultModelTier),
+          signal: run.call.signal,
+          waitMs: app.config.approvalWait.editor,
+          gate: progress.gate,
+          onProgress: progress.onProgress,
+        })
+        .finally(() => progress.end());
+    });
+  } catch (thrown) {
+    return outcomeOf(thrown);
+  } finally {
+    run.call.dispose();
+  }
+}
+
+/** Only the host knows about workspace trust, so this refusal is made (and logged) before the pipeline. */
+function refuseUntrusted(tool: ToolDescription, log: Log): Outcome {
+  log.info(`DENIED: ${tool.name} (${tool.tier}): untrusted_workspace`);
+  return {
+    status: 'denied',
+    code: 'untrusted_workspace',
+    message: `\`${tool.name}\` does not run in an untrusted workspace: only tools that read do`,
+    next: 'ask the user to trust this workspace; do not retry before',
+  };
+}
+
+/** An App that could not be built: the code says why, and no tool runs. */
+function outcomeOf(thrown: unknown): Outcome {
+  const fault = toFault(thrown);
+  return {
+    status: 'error',
+    code: fault.code,
+    message: fault.message,
+    next: fault.next ?? 'ask the user to open the Banksman view, which says what is wrong; do not retry before',
+  };
+}

@@ -1,0 +1,21 @@
+/** Agents by where they come from. Ids last over restarts and leave the model out (design §2). */
+import type { Agent } from '#kernel/agent';
+import type { ModelTier } from '#kernel/tiers';
+
+/** A program on the command line: `cli:` + OS user. */
+export function cliAgent(osUser: string, modelTier: ModelTier, model?: string): Agent {
+  return { id: `cli:${osUser}`, host: 'cli', modelTier, ...(model === undefined ? {} : { model }) };
+}
+
+/** A person at the command palette: no model is involved, so no model tier limits them. */
+export function paletteAgent(osUser: string): Agent {
+  return { id: `user:${osUser}`, host: 'palette', modelTier: 'advanced' };
+}
+
+/** A chat session of the editor, by a hash of the session (never by its title or model). */
+export function chatAgent(sessionHash: string, modelTier: ModelTier): Agent {
+  return { id: `chat:${sessionHash}`, host: 'chat', modelTier };
+}
+
+/** Banksman itself refreshing what it shows. */
+export const monitorAgent: Agent = { id: 'monitor', host: 'monitor', modelTier: 'basic' };

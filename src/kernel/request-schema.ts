@@ -1,0 +1,85 @@
+/** What a store hands back is input like any other: whoever can write the store's file can write anything into it. */
+import * as z from 'zod';
+import { agentHosts } from './agent.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import type { RequestDecision, RequestDraft, SignedGrant } from './request.ts';
+import { actionTiers, impacts } from './tiers.ts';
+
+const time = z.number().int().nonnegative();
+/** Sound only for what `JSON.parse` gave; the parsers below see to that. */
+const jsonObject = z.custom<JsonObject>(isJsonObject);
+
+const agentSchema = z.strictObject({
+  id: z.string().min(1),
+  host: z.enum(agentHosts),
+  model: z.string().exactOptional(),
+  label: z.string().exactOptional(),
+});
+
+/** Loose: whatever else stands in an action counts for its digest, so it must not be dropped here. */
+const actionSchema = z.looseObject({
+  tool: z.string().min(1),
+  arguments: jsonObject,
+  targets: z.array(jsonObject),
+  agentId: z.string().min(1),
+  cluster: z.string().nullable(),
+  policyVersion: z.string(),
+});
+
+const draftSchema = z.strictObject({
+  digest: z.string().regex(/^[a-f0-9]{64}$/),
+  action: actionSchema,
+  tier: z.enum(actionTiers),
+  impact: z.enum(impacts),
+  title: z.string(),
+  risk: z.array(z.string()),
+  code: z.string(),
+  reason: z.string(),
+  claim: z.string().exactOptional(),
+  agent: agentSchema,
+});
+
+const decisionSchema = z.strictObject({
+  by: z.string().min(1),
+  via: z.enum(['editor', 'cli']),
+  at: time,
+  message: z.string().exactOptional(),
+});
+
+const grantSchema = z.strictObject({
+  payload: z.strictObject({
+    version: z.literal(1),
+    requestId: z.string(),
+    digest: z.string(),
+    approver: z.string(),
+    issuedAt: time,
+    expiresAt: time,
+    nonce: z.string(),
+  }),
+  keyId: z.string(),
+  signature: z.string(),
+});
+
+/** A stored draft; undefined where the text is not one. */
+export function parseRequestDraft(text: string): RequestDraft | undefined {
+  return parseWith(draftSchema, text);
+}
+
+/** A stored decision; undefined where the text is not one. */
+export function parseRequestDecision(text: string): RequestDecision | undefined {
+  return parseWith(decisionSchema, text);
+}
+
+/** A stored grant; undefined where the text is not one. That it parses says nothing about its signature. */
+export function parseSignedGrant(text: string): SignedGrant | undefined {
+  return parseWith(grantSchema, text);
+}
+
+function parseWith<Output>(schema: z.ZodType<Output>, text: string): Output | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    // Not JSON at all.
+    return undefined;
+  }
+}

@@ -1,0 +1,148 @@
+/** approve: a grant that a person gave to exactly this call, or a request that asks for one. */
+import { digestOf } from '#approval/digest';
+import type { Deadline } from '#execution/deadline';
+import { toFault } from '#kernel/errors';
+import type { RequestDraft, RequestRecord } from '#kernel/request';
+import { effectiveAction } from './action.ts';
+import { toolContext } from './context.ts';
+import type { IncomingCall, PipelineDeps } from './deps.ts';
+import { protect } from './protect.ts';
+import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
+
+export interface ApproveContext {
+  readonly call: IncomingCall;
+  readonly deps: PipelineDeps;
+  readonly deadline: Deadline;
+}
+
+export async function approve(state: Classified, context: ApproveContext): Promise<Step<Approved>> {
+  if (state.decision.effect === 'allow') return goOn(state);
+  const { call, deps } = context;
+  const action = effectiveAction(state, call.agent, deps.settings.version);
+  const digest = digestOf(action);
+  const opened = await deps.approvals.open(await draftOf(state, { action, digest }, context));
+  if (!opened.ok) return refuse(notOpened(opened.why));
+  const decided = opened.record.status === 'pending' ? await waitForPerson(opened.record, context) : opened.record;
+  if (decided.status !== 'approved') return refuse(undecided(decided));
+  return spend(state, decided, context);
+}
+
+async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | 'digest'>, context: ApproveContext): Promise<RequestDraft> {
+  const { agent } = context.call;
+  return {
+    ...bound,
+    tier: state.tier,
+    impact: state.tool.impact,
+    title: state.tool.headline(state.input, state.targets),
+    risk: await riskOf(state, context),
+    code: state.decision.code,
+    reason: state.decision.reason,
+    ...(state.claim === undefined ? {} : { claim: state.claim }),
+    agent: {
+      id: agent.id,
+      host: agent.host,
+      ...(agent.model === undefined ? {} : { model: agent.model }),
+      ...(agent.label === undefined ? {} : { label: agent.label }),
+    },
+  };
+}
+
+async function riskOf(state: Classified, context: ApproveContext): Promise<readonly string[]> {
+  if (state.tool.preview === undefined) return [];
+  try {
+    return await state.tool.preview(state.input, toolContext(state, context).context);
+  } catch (thrown) {
+    // The person is told that the facts are missing; the question itself stands.
+    return [`the blast radius could not be read: ${toFault(thrown).message}`];
+  }
+}
+
+/** A person's time is not counted; the caller's cancel is. */
+async function waitForPerson(request: RequestRecord, { call, deps, deadline }: ApproveContext): Promise<RequestRecord> {
+  if (call.waitMs <= 0) return request;
+  const done = new AbortController();
+  deadline.pause();
+  try {
+    call.ask?.(request, done.signal);
+    call.onProgress?.(`waiting for a person: ${request.id}`);
+    return (await deps.approvals.waitForDecision(request.id, { timeoutMs: call.waitMs, signal: deadline.signal })) ?? request;
+  } finally {
+    done.abort();
+    deadline.resume();
+  }
+}
+
+/** Resolves again what is about to run: a guest may have moved while a person was thinking. */
+async function spend(state: Classified, request: RequestRecord, { call, deps, deadline }: ApproveContext): Promise<Step<Approved>> {
+  const again = await protect(state, deps, deadline.signal);
+  if (!again.ok) return again;
+  // The command was made canonical after protect; it depends on the text alone.
+  const targets = again.state.targets.map((target, index) => (target.kind === 'command' ? (state.targets[index] ?? target) : target));
+  const current = { ...state, targets };
+  const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version));
+  if (digest !== request.digest) {
+    return refuse({
+      status: 'denied',
+      code: 'target_changed',
+      message: 'what was approved is no longer what would run: the target changed meanwhile',
+      next: 'look at the target again, then call again: a person is asked anew',
+      requestId: request.id,
+    });
+  }
+  const claimed = await deps.approvals.claim(request.id, digest);
+  if (!claimed.ok) return refuse({ status: 'denied', code: claimed.code, message: claimed.message, requestId: request.id });
+  return goOn({ ...current, requestId: request.id });
+}
+
+function notOpened(why: string): Refusal {
+  if (why === 'too_many') {
+    return {
+      status: 'denied',
+      code: 'too_many_pending',
+      message: 'too many requests of this agent are waiting for a person already',
+      next: 'wait until some are decided; do not ask for more',
+    };
+  }
+  return { status: 'error', code: 'request_not_opened', message: `the request could not be opened: ${why}`, next: 'tell the user' };
+}
+
+function undecided(record: RequestRecord): Refusal {
+  if (record.status === 'pending') {
+    return {
+      status: 'pending',
+      code: 'approval_pending',
+      message: `${record.title}: waiting for a person to approve request ${record.id}; nothing has been done yet`,
+      next: `call check_request_status with request_id ${record.id}; once it is approved, repeat this same call; do not repeat it blindly before`,
+      requestId: record.id,
+    };
+  }
+  return { ...closedRefusal(record), requestId: record.id };
+}
+
+function closedRefusal(record: RequestRecord): Refusal {
+  switch (record.status) {
+    case 'denied': {
+      const words = record.decision?.message === undefined ? '' : `, saying: ${record.decision.message}`;
+      return {
+        status: 'denied',
+        code: 'denied_by_person',
+        message: `a person refused this call${words}`,
+        next: 'do not try again or another way; ask the user',
+      };
+    }
+    case 'consumed':
+      return {
+        status: 'denied',
+        code: 'grant_used',
+        message: `the approval of request ${record.id} has been used by another call`,
+        next: 'do not repeat the call; look at what it changed',
+      };
+    default:
+      return {
+        status: 'denied',
+        code: `request_${record.status}`,
+        message: `request ${record.id} is ${record.status}; nothing was done`,
+        next: 'ask the user before calling again',
+      };
+  }
+}

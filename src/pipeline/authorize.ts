@@ -1,0 +1,16 @@
+/** authorize: may this model use this kind of tool at all. */
+import { lowestTierWith, permits } from '#identity/permissions';
+import type { Agent } from '#kernel/agent';
+import { allow, type Decision, deny } from '#kernel/decision';
+import type { Tool } from '#kernel/tool';
+
+export function authorize(tool: Tool, agent: Agent): Decision {
+  if (permits(agent.modelTier, tool.permission)) {
+    return allow('permitted', `model tier ${agent.modelTier} holds \`${tool.permission}\``, [`permission:${tool.permission}`]);
+  }
+  return deny(
+    'model_tier_too_low',
+    `\`${tool.name}\` needs \`${tool.permission}\`, which starts at model tier ${lowestTierWith(tool.permission)}; this caller has ${agent.modelTier}`,
+    [`permission:${tool.permission}`],
+  );
+}

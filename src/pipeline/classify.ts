@@ -1,0 +1,19 @@
+/** classify: the action tier at this security level, and what the command policy says. */
+import { strictest } from '#kernel/decision';
+import type { Target } from '#kernel/resource';
+import { classify as classifyTier } from '#policy/classify';
+import { decideSshCommand } from '#policy/known-ssh-commands';
+import type { PolicySettings } from './deps.ts';
+import type { Classified, Resolved } from './stage.ts';
+
+/** Replaces every command by its canonical text: what runs is what was checked. */
+export function classify(state: Resolved, settings: PolicySettings): Classified {
+  const byTier = classifyTier(state.tool.name, state.tier, settings.securityLevel);
+  const commands = state.targets.filter((target) => target.kind === 'command').map((target) => decideSshCommand(target.text));
+  const targets = state.targets.map((target) => (target.kind === 'command' ? canonical(target) : target));
+  return { ...state, targets, decision: strictest([byTier, ...commands.map((command) => command.decision)]) };
+}
+
+function canonical(target: Extract<Target, { kind: 'command' }>): Target {
+  return { ...target, text: decideSshCommand(target.text).canonical ?? target.text };
+}

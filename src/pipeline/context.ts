@@ -1,0 +1,37 @@
+/** What a handler gets. */
+
+import type { Deadline } from '#execution/deadline';
+import { Fault } from '#kernel/errors';
+import type { ToolContext } from '#kernel/tool';
+import type { IncomingCall, PipelineDeps } from './deps.ts';
+import type { Resolved } from './stage.ts';
+
+export interface HandlerContext {
+  readonly context: ToolContext;
+  /** What the handler said may go on without it; undefined when nothing. */
+  stillRunning(): string | undefined;
+}
+
+export function toolContext(
+  state: Resolved,
+  { call, deps, deadline }: { readonly call: IncomingCall; readonly deps: PipelineDeps; readonly deadline: Deadline },
+): HandlerContext {
+  let running: string | undefined;
+  const context: ToolContext = {
+    agent: call.agent,
+    signal: deadline.signal,
+    targets: state.targets,
+    cluster: () => {
+      const configured = state.cluster === undefined ? undefined : deps.clusters.get(state.cluster);
+      if (configured === undefined) throw new Fault('no_cluster', `\`${state.tool.name}\` has no cluster`, { audience: 'bug' });
+      return configured.access;
+    },
+    requests: deps.requests,
+    clock: deps.clock,
+    progress: (message) => call.onProgress?.(message),
+    stillRunning: (what) => {
+      running = what;
+    },
+  };
+  return { context, stillRunning: () => running };
+}

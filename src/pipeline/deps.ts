@@ -1,0 +1,68 @@
+/** What the pipeline needs, handed in by `app/`. */
+
+import type { Agent } from '#kernel/agent';
+import type { AuditLog } from '#kernel/ports/audit-log';
+import type { Clock } from '#kernel/ports/clock';
+import type { Log } from '#kernel/ports/log';
+import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
+import type { RequestDraft, RequestRecord } from '#kernel/request';
+import type { ActionTier, SecurityLevel } from '#kernel/tiers';
+import type { ClusterAccess, Tool } from '#kernel/tool';
+import type { NodeAliases, ProtectedList } from '#policy/protected-resources';
+
+/** One configured cluster, with the other names its nodes have in configuration. */
+export interface ConfiguredCluster {
+  readonly access: ClusterAccess;
+  readonly aliases: NodeAliases;
+}
+
+/** The part of configuration that decides. */
+export interface PolicySettings {
+  readonly securityLevel: SecurityLevel;
+  readonly protectedList: ProtectedList;
+  /** Configured tiers; they only make a tool stricter. */
+  readonly tiers: Readonly<Record<string, ActionTier>>;
+  /** Changes whenever a decision could: it is part of every digest. */
+  readonly version: string;
+}
+
+export type ClaimResult =
+  | { readonly ok: true; readonly record: RequestRecord }
+  | { readonly ok: false; readonly code: string; readonly message: string };
+
+/** Requests and grants as a call needs them. */
+export interface CallApprovals {
+  open(draft: RequestDraft): Promise<TransitionResult>;
+  /** Resolves with the record once it is no longer pending, or as it is after `timeoutMs`. Rejects with the signal's reason. */
+  waitForDecision(id: string, options: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<RequestRecord | undefined>;
+  /** Verifies the grant against the keys pinned now and spends it, durably. At most one caller ever gets `ok`. */
+  claim(id: string, digest: string): Promise<ClaimResult>;
+}
+
+export interface PipelineDeps {
+  readonly tools: readonly Tool[];
+  readonly clusters: ReadonlyMap<string, ConfiguredCluster>;
+  readonly settings: PolicySettings;
+  readonly approvals: CallApprovals;
+  readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending'>;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: { readonly callMs: number; readonly slowMs: number };
+  /** Exact secrets in use, to be redacted wherever they appear. */
+  knownSecrets(): readonly string[];
+  /** OS sandbox state, for every audit record. */
+  readonly sandboxState: string;
+}
+
+/** One call as it comes in from a host. */
+export interface IncomingCall {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly agent: Agent;
+  readonly signal: AbortSignal;
+  readonly waitMs: number;
+  /** Told when a person has to decide; must return at once. */
+  ask?(request: RequestRecord, done: AbortSignal): void;
+  onProgress?(message: string): void;
+}

@@ -1,0 +1,46 @@
+/** execute: the only place where a handler is called. */
+import { type Deadline, withinSignal } from '#execution/deadline';
+import { toFault } from '#kernel/errors';
+import type { JsonValue } from '#kernel/json';
+import type { Outcome } from '#kernel/outcome';
+import type { ToolResult } from '#kernel/tool';
+import { toolContext } from './context.ts';
+import type { IncomingCall, PipelineDeps } from './deps.ts';
+import type { Approved } from './stage.ts';
+
+/** Runs the handler under the deadline. Whatever happens is an outcome. */
+export async function execute(state: Approved, call: IncomingCall, deps: PipelineDeps, deadline: Deadline): Promise<Outcome> {
+  const handler = toolContext(state, { call, deps, deadline });
+  try {
+    const work = Promise.resolve(state.tool.run(state.input, handler.context));
+    return outcomeOf(await withinSignal(work, deadline.signal), state.requestId);
+  } catch (thrown) {
+    return failure(state, thrown, deadline, handler.stillRunning());
+  }
+}
+
+function outcomeOf(result: ToolResult, requestId: string | undefined): Outcome {
+  return {
+    status: result.ok ? 'ok' : 'error',
+    code: result.ok ? 'ok' : result.code,
+    message: result.message,
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(result.next === undefined ? {} : { next: result.next }),
+    ...(result.result === undefined ? {} : { result: result.result as JsonValue }),
+  };
+}
+
+function failure(state: Approved, thrown: unknown, deadline: Deadline, running: string | undefined): Outcome {
+  // The deadline's own reason is the cause; a connector may have reported the abort in its own words.
+  const fault = toFault(deadline.signal.aborted ? deadline.signal.reason : thrown);
+  const ended = deadline.signal.aborted || fault.retryable || fault.code === 'outcome_unknown';
+  const still = ended && running !== undefined ? `; ${running}` : '';
+  const next = still === '' ? fault.next : 'nothing was cancelled: look at get_recent_tasks or the target before calling again';
+  return {
+    status: 'error',
+    code: fault.code,
+    message: `${state.tool.name}: ${fault.message}${still}`,
+    ...(state.requestId === undefined ? {} : { request_id: state.requestId }),
+    ...(next === undefined ? {} : { next }),
+  };
+}

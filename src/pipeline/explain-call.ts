@@ -1,0 +1,81 @@
+/** `policy explain`: every stage's answer for one call; nothing is executed, asked or stored. */
+import type { Agent } from '#kernel/agent';
+import { allow, type Decision, deny, strictest } from '#kernel/decision';
+import { toFault } from '#kernel/errors';
+import type { JsonObject } from '#kernel/json';
+import { effectiveAction } from './action.ts';
+import { authorize } from './authorize.ts';
+import { classify } from './classify.ts';
+import type { PipelineDeps } from './deps.ts';
+import { notProtected, protect } from './protect.ts';
+import { type Refusal, type Resolved, refuseByFault, type Step } from './stage.ts';
+import { findTool, validate } from './validate.ts';
+
+export interface ExplainedStage {
+  readonly stage: string;
+  readonly decision: Decision;
+  readonly detail?: JsonObject;
+}
+
+export interface ExplainedCall {
+  readonly tool: string;
+  /** The strictest of all stages. */
+  readonly decision: Decision;
+  readonly stages: readonly ExplainedStage[];
+}
+
+export async function explainCall(
+  call: { readonly tool: string; readonly input: unknown; readonly agent: Agent },
+  deps: PipelineDeps,
+  signal: AbortSignal,
+): Promise<ExplainedCall> {
+  const stages: ExplainedStage[] = [];
+  await explainStages(call, deps, { stages, signal });
+  return { tool: call.tool, decision: strictest(stages.map((entry) => entry.decision)), stages };
+}
+
+async function explainStages(
+  call: { readonly tool: string; readonly input: unknown; readonly agent: Agent },
+  deps: PipelineDeps,
+  { stages, signal }: { readonly stages: ExplainedStage[]; readonly signal: AbortSignal },
+): Promise<void> {
+  const found = findTool(call.tool, deps.tools);
+  if (!found.ok) return void stages.push({ stage: 'identify', decision: refused(found.refusal) });
+  stages.push({
+    stage: 'identify',
+    decision: allow('known_tool', `\`${call.tool}\` is called by ${call.agent.id}`),
+    detail: { agent: call.agent.id, model_tier: call.agent.modelTier },
+  });
+  const validated = validate(found.state, call.input);
+  if (!validated.ok) return void stages.push({ stage: 'validate', decision: refused(validated.refusal) });
+  stages.push({
+    stage: 'validate',
+    decision: allow('valid_input', 'the arguments fit the schema'),
+    detail: { arguments: validated.state.input },
+  });
+  stages.push({ stage: 'authorize', decision: authorize(found.state, call.agent) });
+  const resolved = await protectOrFail(protect(validated.state, deps, signal));
+  if (!resolved.ok) return void stages.push({ stage: 'protect', decision: refused(resolved.refusal) });
+  stages.push({
+    stage: 'protect',
+    decision: notProtected,
+    detail: { targets: effectiveAction(resolved.state, call.agent, deps.settings.version).targets },
+  });
+  stages.push({
+    stage: 'classify',
+    decision: classify(resolved.state, deps.settings).decision,
+    detail: { tier: resolved.state.tier, level: deps.settings.securityLevel },
+  });
+}
+
+async function protectOrFail(stage: Promise<Step<Resolved>>): Promise<Step<Resolved>> {
+  try {
+    return await stage;
+  } catch (thrown) {
+    return refuseByFault(toFault(thrown));
+  }
+}
+
+function refused(refusal: Refusal): Decision {
+  return deny(refusal.code, refusal.message, refusal.rules ?? []);
+}

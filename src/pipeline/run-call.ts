@@ -1,0 +1,121 @@
+/** The path of a call (design §3): the stages in their order, and nothing else. */
+import { type Deadline, startDeadline } from '#execution/deadline';
+import { toFault } from '#kernel/errors';
+import type { Outcome } from '#kernel/outcome';
+import { classify as classifyTier, effectiveTier } from '#policy/classify';
+import { redactJson, redactText } from '#redaction/redact';
+import { approve } from './approve.ts';
+import { authorize } from './authorize.ts';
+import { classify } from './classify.ts';
+import type { IncomingCall, PipelineDeps } from './deps.ts';
+import { execute } from './execute.ts';
+import { protect } from './protect.ts';
+import { type CallTrail, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail } from './record.ts';
+import { type Approved, goOn, type Refusal, type Resolved, refuseBy, refuseByFault, type Step, type Validated } from './stage.ts';
+import { findTool, validate } from './validate.ts';
+
+/** Runs one call to its outcome. Never rejects. */
+export async function runCall(call: IncomingCall, deps: PipelineDeps): Promise<Outcome> {
+  const trail = startTrail();
+  const tool = deps.tools.find((entry) => entry.name === call.tool);
+  const deadline = startDeadline(Math.min(tool?.timeoutMs ?? deps.limits.callMs, deps.limits.callMs), call.signal);
+  try {
+    const outcome = redact(await outcomeOf(call, trail, deps, deadline), deps);
+    return await recorded(call, trail, deps, outcome);
+  } finally {
+    deadline.end();
+  }
+}
+
+async function outcomeOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Outcome> {
+  const decided = await decide(call, trail, deps, deadline);
+  if (!decided.ok) return outcomeOfRefusal(decided.refusal, trail);
+  return execute(decided.state, call, deps, deadline);
+}
+
+/** Everything before the effect. A fault on the way is a refusal: nothing has happened yet. */
+async function decide(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Step<Approved>> {
+  try {
+    return await decideStages(call, trail, deps, deadline);
+  } catch (thrown) {
+    return refuseByFault(toFault(deadline.signal.aborted ? deadline.signal.reason : thrown));
+  }
+}
+
+async function decideStages(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Step<Approved>> {
+  const found = findTool(call.tool, deps.tools);
+  if (!found.ok) return found;
+  const validated = validate(found.state, call.input);
+  trail.state = validated.ok ? validated.state : { tool: found.state };
+  if (!validated.ok) return validated;
+  const authorized = authorize(found.state, call.agent);
+  if (authorized.effect === 'deny') return refuseBy(authorized);
+  const resolved = await protectStage(validated.state, deps, deadline.signal);
+  if (!resolved.ok) return resolved;
+  const classified = classify(resolved.state, deps.settings);
+  trail.state = classified;
+  trail.rules = classified.decision.rules;
+  if (classified.decision.effect === 'deny') return refuseBy(classified.decision);
+  const approved = await approve(classified, { call, deps, deadline });
+  if (!approved.ok) return approved;
+  trail.state = approved.state;
+  // Written down before it happens. Green only looks: its one record follows.
+  if (approved.state.tier !== 'green') await recordIntent(call, trail, deps);
+  return goOn(approved.state);
+}
+
+/** Black is refused whether or not its target can be found. */
+async function protectStage(state: Validated, deps: PipelineDeps, signal: AbortSignal): Promise<Step<Resolved>> {
+  const tier = effectiveTier(state.tool.name, state.tool.tier, deps.settings.tiers);
+  if (tier !== 'black') return protect(state, deps, signal);
+  const resolved = await protect(state, deps, signal).catch(() => undefined);
+  return resolved?.ok || (resolved !== undefined && resolved.refusal.status === 'denied')
+    ? resolved
+    : refuseBy(classifyTier(state.tool.name, tier, deps.settings.securityLevel));
+}
+
+function outcomeOfRefusal(refusal: Refusal, trail: CallTrail): Outcome {
+  if (refusal.rules !== undefined) trail.rules = refusal.rules;
+  return {
+    status: refusal.status,
+    code: refusal.code,
+    message: refusal.message,
+    ...(refusal.requestId === undefined ? {} : { request_id: refusal.requestId }),
+    ...(refusal.next === undefined ? {} : { next: refusal.next }),
+  };
+}
+
+function redact(outcome: Outcome, deps: PipelineDeps): Outcome {
+  const options = redactionOf(deps);
+  return {
+    ...outcome,
+    message: redactText(outcome.message, options),
+    ...(outcome.next === undefined ? {} : { next: redactText(outcome.next, options) }),
+    ...(outcome.result === undefined ? {} : { result: redactJson(outcome.result, options) }),
+  };
+}
+
+async function recorded(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, outcome: Outcome): Promise<Outcome> {
+  try {
+    await recordOutcome(call, trail, deps, outcome);
+    logOutcome(call, trail, deps, outcome);
+    return outcome;
+  } catch (thrown) {
+    const fault = toFault(thrown);
+    const unrecorded = withoutRecord(outcome, fault.message, fault.next);
+    logOutcome(call, trail, deps, unrecorded);
+    return unrecorded;
+  }
+}
+
+/** What could not be written down is not handed out: a green result is withheld, an effect that happened is reported with the failure. */
+function withoutRecord(outcome: Outcome, why: string, remedy: string | undefined): Outcome {
+  const { result: _withheld, ...rest } = outcome;
+  return {
+    ...rest,
+    status: 'error',
+    code: 'audit_unavailable',
+    message: `${outcome.message}; but the audit trail could not be written, so the result is withheld: ${why}`,
+    next: remedy ?? 'a person must make the audit store writable (see `banksman doctor`)',
+  };
+}

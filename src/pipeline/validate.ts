@@ -1,0 +1,65 @@
+/** identify and validate: a known tool, and input that its strict schema takes. */
+import type * as z from 'zod';
+import type { JsonObject } from '#kernel/json';
+import type { Tool } from '#kernel/tool';
+import { goOn, refuse, type Step, type Validated } from './stage.ts';
+
+export function findTool(name: string, tools: readonly Tool[]): Step<Tool> {
+  const tool = tools.find((entry) => entry.name === name);
+  if (tool !== undefined) return goOn(tool);
+  const near = tools
+    .map((entry) => entry.name)
+    .filter((candidate) => sharesWord(candidate, name))
+    .slice(0, 5);
+  const hint = near.length > 0 ? `; did you mean ${near.map((entry) => `\`${entry}\``).join(', ')}?` : '';
+  return refuse({
+    status: 'error',
+    code: 'unknown_tool',
+    message: `no tool is named \`${name.slice(0, 100)}\`${hint}`,
+    next: 'list the tools and use a name from there',
+  });
+}
+
+export function validate(tool: Tool, input: unknown): Step<Validated> {
+  const parsed = tool.input.safeParse(input ?? {});
+  if (!parsed.success) {
+    return refuse({
+      status: 'error',
+      code: 'invalid_input',
+      message: explainIssues(tool, parsed.error.issues),
+      next: 'correct the arguments and call again',
+    });
+  }
+  // `reason` is the agent's claim: shown to the person, left out of the digest.
+  const { reason, ...rest } = parsed.data as JsonObject;
+  const claim = typeof reason === 'string' && reason !== '' ? { claim: reason } : {};
+  return goOn({ tool, input: dropUndefined(rest), ...claim, resources: tool.touches(parsed.data) });
+}
+
+function explainIssues(tool: Tool, issues: readonly z.core.$ZodIssue[]): string {
+  return issues
+    .slice(0, 5)
+    .map((issue) => explainIssue(tool, issue))
+    .join('; ');
+}
+
+function explainIssue(tool: Tool, issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'unrecognized_keys') return `\`${issue.path.join('.') || 'input'}\`: ${issue.message}`;
+  const allowed = Object.keys(tool.input.shape).map((key) => `\`${key}\``);
+  const unknown = `unknown argument ${issue.keys.map((key) => `\`${key.slice(0, 60)}\``).join(', ')}; \`${tool.name}\` takes ${allowed.length > 0 ? allowed.join(', ') : 'no arguments'}`;
+  return issue.keys.some((key) => approvalLike.test(key))
+    ? `${unknown}. Only a person can confirm a call, in the editor or with the approvals command; no argument does`
+    : unknown;
+}
+
+/** Names under which models try to confirm for themselves. */
+const approvalLike = /confirm|approv|force|override|authoriz|bypass|sudo|grant/i;
+
+function dropUndefined(input: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+}
+
+function sharesWord(candidate: string, name: string): boolean {
+  const words = new Set(name.toLowerCase().split(/[^a-z0-9]+/));
+  return candidate.split('_').some((word) => word !== 'get' && words.has(word));
+}

@@ -1,0 +1,128 @@
+/** From what a caller named to what it is. Pure: the rows come from the cluster itself. */
+import { canonicalAddress } from '#kernel/address';
+import { nodeNamePattern } from '#kernel/arguments';
+import type { GuestResource, GuestTarget, GuestType, NodeTarget, Resource, ServiceTarget, Target } from '#kernel/resource';
+import { unitName } from './unit-name.ts';
+
+/** The cluster's own rows. */
+export interface Inventory {
+  readonly cluster: string;
+  readonly nodes: readonly {
+    readonly node: string;
+    readonly online: boolean;
+    readonly addresses: readonly string[];
+    readonly aliases: readonly string[];
+  }[];
+  readonly guests: readonly {
+    readonly vmid: number;
+    readonly node: string;
+    readonly type: GuestType;
+    readonly name?: string;
+    readonly status: string;
+  }[];
+}
+
+/** `target` is what it is as far as known, even where `problem` says the call named it wrongly: protection is tested on it all the same. */
+export interface Resolution {
+  readonly target?: Target;
+  readonly problem?: { readonly code: string; readonly message: string };
+}
+
+export function resolveTarget(resource: Resource, inventory: Inventory): Resolution {
+  switch (resource.kind) {
+    case 'guest':
+      return resolveGuest(resource, inventory);
+    case 'node':
+      return resolveNode(resource.node, resource.access, inventory);
+    case 'service':
+      return resolveService(resource, inventory);
+    case 'command':
+    case 'path':
+    case 'destination':
+      return { target: resource };
+  }
+}
+
+function resolveGuest(resource: GuestResource, inventory: Inventory): Resolution {
+  const row = inventory.guests.find((guest) => guest.vmid === resource.vmid);
+  if (row === undefined) {
+    return problem(
+      'unknown_guest',
+      `no guest ${resource.vmid} in cluster \`${inventory.cluster}\`, or the token may not see it; call get_vms or get_containers for what there is`,
+    );
+  }
+  const target: GuestTarget = {
+    kind: 'guest',
+    access: resource.access,
+    cluster: inventory.cluster,
+    vmid: row.vmid,
+    node: row.node,
+    guestType: row.type,
+    ...(row.name === undefined ? {} : { name: row.name }),
+    status: row.status,
+    addresses: [],
+  };
+  if (resource.guestType !== undefined && resource.guestType !== row.type) {
+    return { target, ...wrongKind(row.vmid, row.type) };
+  }
+  if (resource.node !== undefined && resource.node !== row.node) {
+    return {
+      target,
+      ...problem(
+        'wrong_node',
+        `guest ${row.vmid} is on node \`${row.node}\`, not on \`${resource.node}\`; call again with that node or without one`,
+      ),
+    };
+  }
+  return { target };
+}
+
+function wrongKind(vmid: number, actual: GuestType): Resolution {
+  const [is, tools] =
+    actual === 'qemu' ? ['a virtual machine (qemu)', 'the `…_vm` tools'] : ['a container (lxc)', 'the `…_container` tools'];
+  return problem('wrong_kind', `guest ${vmid} is ${is}; use ${tools}`);
+}
+
+function resolveNode(name: string, access: NodeTarget['access'], inventory: Inventory): Resolution {
+  const row = inventory.nodes.find((entry) => entry.node === name);
+  if (row !== undefined) return { target: nodeTarget(row, access, inventory) };
+  const meant = inventory.nodes.find((entry) => answersTo(entry, name));
+  if (meant !== undefined) {
+    return {
+      target: nodeTarget(meant, access, inventory),
+      ...problem('unknown_node', `\`${name}\` is not a node's name; it looks like node \`${meant.node}\`: call again with that name`),
+    };
+  }
+  const known = inventory.nodes.map((entry) => `\`${entry.node}\``).join(', ');
+  if (!nodeNamePattern.test(name))
+    return problem('invalid_input', `\`node\`: must be letters, digits, \`_\` or \`-\`, at most 50; nodes here: ${known}`);
+  return problem('unknown_node', `no node \`${name}\` in cluster \`${inventory.cluster}\`; nodes here: ${known}`);
+}
+
+function answersTo(entry: Inventory['nodes'][number], name: string): boolean {
+  const address = canonicalAddress(name);
+  if (address !== undefined) return entry.addresses.some((own) => canonicalAddress(own) === address);
+  const lower = name.toLowerCase().replace(/\.$/, '');
+  return [entry.node, ...entry.aliases].some((alias) => alias.toLowerCase() === lower);
+}
+
+function nodeTarget(row: Inventory['nodes'][number], access: NodeTarget['access'], inventory: Inventory): NodeTarget {
+  return { kind: 'node', access, cluster: inventory.cluster, node: row.node, online: row.online, addresses: row.addresses };
+}
+
+function resolveService(resource: Extract<Resource, { kind: 'service' }>, inventory: Inventory): Resolution {
+  const { target: node, problem: trouble } = resolveNode(resource.node, resource.access, inventory);
+  if (node?.kind !== 'node') return trouble === undefined ? {} : { problem: trouble };
+  const target: ServiceTarget = {
+    kind: 'service',
+    access: resource.access,
+    cluster: inventory.cluster,
+    node: node.node,
+    service: unitName(resource.service),
+  };
+  return trouble === undefined ? { target } : { target, problem: trouble };
+}
+
+function problem(code: string, message: string): Resolution {
+  return { problem: { code, message } };
+}

@@ -1,0 +1,85 @@
+/** Tells when any process has committed, without asking the disk over and over. */
+import { type FSWatcher, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { Database } from './database.ts';
+
+export interface ChangeFeed {
+  onChange(listener: () => void): () => void;
+  close(): void;
+}
+
+/** The watch usually tells within 1 ms; this catches what it misses (network homes, exhausted watches). In ms. */
+const pollMs = 1000;
+
+/**
+ * Own commits ring at once. Others' are seen through the folder's watch (the `-wal` file itself may be removed and made anew, which
+ * would end a watch on it), and every ring is checked against `data_version`, which costs about 2 µs and no disk access.
+ * Watches and timers run only while somebody listens, and never keep the process alive.
+ */
+export function createChangeFeed(database: Database): ChangeFeed {
+  const listeners = new Set<() => void>();
+  let stopWatching: (() => void) | undefined;
+  let seen: number | undefined;
+
+  const ring = (): void => {
+    for (const listener of [...listeners]) listener();
+  };
+  const look = (): void => {
+    const version = versionOf(database);
+    const changed = version !== undefined && version !== seen;
+    seen = version ?? seen;
+    if (changed) ring();
+  };
+  const start = (): void => {
+    seen = versionOf(database);
+    const watcher = watchFolder(database.file, look);
+    const timer = setInterval(look, pollMs).unref();
+    stopWatching = () => {
+      watcher?.close();
+      clearInterval(timer);
+    };
+  };
+  const stop = (): void => {
+    stopWatching?.();
+    stopWatching = undefined;
+  };
+  database.onCommit(ring);
+  return {
+    onChange: (listener) => {
+      // A wrapper, so that the same function may listen twice and leave once.
+      const own = (): void => listener();
+      listeners.add(own);
+      if (!stopWatching) start();
+      return () => {
+        if (listeners.delete(own) && listeners.size === 0) stop();
+      };
+    },
+    close: () => {
+      listeners.clear();
+      stop();
+    },
+  };
+}
+
+/** undefined where it cannot be told now (locked for recovery, closed); the next look will. */
+function versionOf(database: Database): number | undefined {
+  try {
+    return database.dataVersion();
+  } catch {
+    return undefined;
+  }
+}
+
+function watchFolder(file: string, onEvent: () => void): FSWatcher | undefined {
+  const name = basename(file);
+  try {
+    const watcher = watch(dirname(file), { persistent: false }, (_event, changed) => {
+      if (changed === null || changed.startsWith(name)) onEvent();
+    });
+    // The folder may go away, and systems run out of watches; the poll goes on.
+    watcher.on('error', () => watcher.close());
+    return watcher;
+  } catch {
+    return undefined;
+  }
+}

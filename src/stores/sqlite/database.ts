@@ -1,0 +1,120 @@
+/** One connection to the store's file: how it is opened, read and written. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { Fault } from '#kernel/errors';
+import { retryWhileBusy } from './busy-retry.ts';
+import { connect, type DatabaseOptions } from './connect.ts';
+import { fileIdentity } from './store-file.ts';
+import { busyFault } from './sqlite-faults.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** SQL inside one transaction. Statements are prepared once and kept. */
+export interface Transaction {
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined;
+  all(sql: string, ...values: SQLInputValue[]): readonly Row[];
+  /** Returns the number of changed rows. */
+  run(sql: string, ...values: SQLInputValue[]): number;
+}
+
+export interface Database {
+  readonly file: string;
+  /** `work` sees one snapshot. It is synchronous and may be run again. */
+  read<T>(work: (tx: Transaction) => T): Promise<T>;
+  /**
+   * Durable when it resolves, undone when it rejects. `work` is synchronous and may be run again.
+   * @throws {Fault} `store_busy`, `store_full`, `store_read_only`, `store_corrupt`, `store_unavailable`, `store_closed`
+   */
+  write<T>(work: (tx: Transaction) => T): Promise<T>;
+  /** A number that changes when another connection committed (https://sqlite.org/pragma.html#pragma_data_version). */
+  dataVersion(): number;
+  /** Calls back after every own commit that changed something. */
+  onCommit(listener: () => void): void;
+  close(): void;
+}
+
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const connection = await connect(options);
+  const { file } = options;
+  const identity = fileIdentity(file);
+  const session = createSession(connection);
+  let afterCommit = (): void => {};
+  let open = true;
+
+  const requireOpen = (): void => {
+    if (!open) throw new Fault('store_closed', `the store \`${file}\` has been closed`, { audience: 'bug' });
+  };
+  const requireSameFile = (): void => {
+    requireOpen();
+    // A removed file goes on working for SQLite, and everything written to it would be gone.
+    if (fileIdentity(file) !== identity) {
+      throw new Fault('store_unavailable', `the store \`${file}\` was removed or replaced while it was in use`, {
+        next: 'find out who did that, put the file back, and start again',
+      });
+    }
+  };
+  const retry = { file, deadlineMs: options.busyDeadlineMs, onTimeout: busyFault };
+  return {
+    file,
+    read: (work) => retryWhileBusy(() => session.transact('BEGIN', work).value, { ...retry, check: requireOpen }),
+    write: async (work) => {
+      const { value, changed } = await retryWhileBusy(() => session.transact('BEGIN IMMEDIATE', work), { ...retry, check: requireSameFile });
+      if (changed) afterCommit();
+      return value;
+    },
+    dataVersion: () => Number(session.tx.get('PRAGMA data_version')?.data_version),
+    onCommit: (listener) => {
+      afterCommit = listener;
+    },
+    close: () => {
+      if (open) connection.close();
+      open = false;
+    },
+  };
+}
+
+interface Session {
+  readonly tx: Transaction;
+  transact<T>(begin: string, work: (tx: Transaction) => T): { readonly value: T; readonly changed: boolean };
+}
+
+function createSession(connection: DatabaseSync): Session {
+  const statements = new Map<string, StatementSync>();
+  let changed = false;
+  const statement = (sql: string): StatementSync => {
+    const known = statements.get(sql) ?? connection.prepare(sql);
+    statements.set(sql, known);
+    return known;
+  };
+  const tx: Transaction = {
+    get: (sql, ...values) => statement(sql).get(...values),
+    all: (sql, ...values) => statement(sql).all(...values),
+    run: (sql, ...values) => {
+      changed = true;
+      return Number(statement(sql).run(...values).changes);
+    },
+  };
+  return {
+    tx,
+    transact: (begin, work) => {
+      changed = false;
+      connection.exec(begin);
+      try {
+        const value = work(tx);
+        connection.exec('COMMIT');
+        return { value, changed };
+      } catch (thrown) {
+        rollBack(connection);
+        throw thrown;
+      }
+    },
+  };
+}
+
+/** After some errors (disk full) SQLite has rolled back by itself and says so with another error, which tells nothing new. */
+function rollBack(connection: DatabaseSync): void {
+  try {
+    connection.exec('ROLLBACK');
+  } catch {
+    // The first error is the one to report.
+  }
+}

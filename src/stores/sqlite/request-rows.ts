@@ -1,0 +1,90 @@
+/** Rows as records, and the reads on them. */
+import { Fault } from '#kernel/errors';
+import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
+import { type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/request';
+import { parseRequestDecision, parseRequestDraft, parseSignedGrant } from '#kernel/request-schema';
+import type { Row, Transaction } from './database.ts';
+
+const maxPage = 500;
+
+/**
+ * A row as it counts at `now`: past its time it is `expired`, whether or not anybody has written that down yet.
+ * undefined for a row that none of our writers can have made.
+ */
+export function recordOfRow(row: Row, now: number): RequestRecord | undefined {
+  const draft = parseRequestDraft(String(row.draft));
+  if (!draft || draft.digest !== row.digest || draft.agent.id !== row.agent_id) return undefined;
+  const decision = parsed(row.revocation ?? row.decision, parseRequestDecision);
+  const grant = parsed(row.signed_grant, parseSignedGrant);
+  return {
+    ...draft,
+    id: String(row.id),
+    status: isDue(row, now) ? 'expired' : (String(row.status) as RequestStatus),
+    createdAt: Number(row.created_at),
+    expiresAt: Number(row.expires_at),
+    ...(decision ? { decision } : {}),
+    ...(grant ? { grant } : {}),
+    ...(row.consumed_at === null ? {} : { consumedAt: Number(row.consumed_at), consumedBy: String(row.consumed_by) }),
+  };
+}
+
+function parsed<T>(value: unknown, parse: (text: string) => T | undefined): T | undefined {
+  return typeof value === 'string' ? parse(value) : undefined;
+}
+
+export function isDue(row: Row, now: number): boolean {
+  return row.due_at !== null && Number(row.due_at) <= now;
+}
+
+/** undefined for an unknown or malformed id. @throws {Fault} `store_corrupt` for a row that is no request */
+export function findRequest(tx: Transaction, id: string, now: number): RequestRecord | undefined {
+  if (!requestIdPattern.test(id)) return undefined;
+  const row = tx.get('SELECT * FROM requests WHERE id = ?', id);
+  if (!row) return undefined;
+  const record = recordOfRow(row, now);
+  if (record) return record;
+  throw new Fault('store_corrupt', `request \`${id}\` in the store is damaged or was not written by Banksman`, { next: 'check who can write to the store' });
+}
+
+export function countPending(tx: Transaction, now: number, agentId?: string): number {
+  const row =
+    agentId === undefined
+      ? tx.get("SELECT count(*) AS n FROM requests WHERE status = 'pending' AND due_at > ?", now)
+      : tx.get("SELECT count(*) AS n FROM requests WHERE status = 'pending' AND due_at > ? AND agent_id = ?", now, agentId);
+  return Number(row?.n);
+}
+
+/** Newest first. The cursor is a position, so requests that arrive between two pages neither repeat nor hide one. */
+export function listRequests(tx: Transaction, query: RequestQuery, now: number): RequestPage {
+  const limit = Math.min(Math.max(1, Math.trunc(query.limit)), maxPage);
+  const before = positionOf(query.cursor);
+  const rows = sources(query.statuses)
+    .flatMap((source) => tx.all(`SELECT * FROM requests WHERE seq < ? AND ${source.where} ORDER BY seq DESC LIMIT ?`, before, ...source.values(now), limit + 1))
+    .sort((a, b) => Number(b.seq) - Number(a.seq));
+  const page = rows.slice(0, limit);
+  const records = page.map((row) => recordOfRow(row, now)).filter((record) => record !== undefined);
+  const last = page.at(-1);
+  return rows.length > limit && last ? { records, cursor: String(last.seq) } : { records };
+}
+
+interface Source {
+  readonly where: string;
+  values(now: number): readonly (string | number)[];
+}
+
+/** One indexed query per status: a single one over several statuses would have to sort the whole history. */
+function sources(statuses: readonly RequestStatus[] | undefined): readonly Source[] {
+  if (!statuses) return [{ where: 'true', values: () => [] }];
+  const stored = [...new Set(statuses)].map((status) => ({
+    where: 'status = ? AND (due_at IS NULL OR due_at > ?)',
+    values: (now: number) => [status, now],
+  }));
+  const lapsed = { where: 'due_at <= ?', values: (now: number) => [now] };
+  return statuses.includes('expired') ? [...stored, lapsed] : stored;
+}
+
+function positionOf(cursor: string | undefined): number {
+  if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new Fault('bad_cursor', 'this `cursor` is not one that a list returned', { audience: 'user', next: 'start again without a cursor' });
+}

@@ -1,0 +1,106 @@
+/**
+ * The tables, and the rules that hold even for somebody who opens the file with another program.
+ *
+ * SECURITY: triggers stop mistakes and plain `UPDATE`s; who drops them first can still write anything. What such rows are worth is decided
+ * elsewhere: a grant by its signature, the trail by its hash chain.
+ */
+
+/** Marks the file as ours (`PRAGMA application_id`): `bksm`. */
+export const applicationId = 0x62_6b_73_6d;
+
+const requests = `
+CREATE TABLE requests (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) = 12 AND id GLOB 'req-*' AND substr(id, 5) NOT GLOB '*[^0-9a-f]*'),
+  status TEXT NOT NULL CHECK (status IN ('pending', 'approved', 'denied', 'expired', 'cancelled', 'revoked', 'consumed')),
+  digest TEXT NOT NULL,
+  agent_id TEXT NOT NULL,
+  agent_host TEXT NOT NULL,
+  draft TEXT NOT NULL CHECK (digest IS draft ->> '$.digest' AND agent_id IS draft ->> '$.agent.id' AND agent_host IS draft ->> '$.agent.host'),
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL CHECK (expires_at > created_at),
+  -- When it lapses as things stand: the request's end while pending, the grant's while approved.
+  due_at INTEGER CHECK ((due_at IS NOT NULL) = (status IN ('pending', 'approved'))),
+  approver TEXT,
+  decision TEXT CHECK (decision IS NULL OR json_valid(decision)),
+  signed_grant TEXT CHECK (signed_grant IS NULL OR json_valid(signed_grant)),
+  revocation TEXT CHECK (revocation IS NULL OR json_valid(revocation)),
+  consumed_at INTEGER,
+  consumed_by TEXT
+) STRICT;
+CREATE INDEX requests_by_status ON requests (status, seq);
+CREATE INDEX requests_due ON requests (due_at) WHERE due_at IS NOT NULL;
+CREATE UNIQUE INDEX requests_open ON requests (agent_id, digest) WHERE status IN ('pending', 'approved');
+
+CREATE TRIGGER requests_start BEFORE INSERT ON requests
+WHEN NEW.status <> 'pending' OR NEW.decision IS NOT NULL OR NEW.signed_grant IS NOT NULL OR NEW.consumed_at IS NOT NULL
+  OR NEW.due_at IS NOT NEW.expires_at OR EXISTS (SELECT 1 FROM requests WHERE id = NEW.id OR seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'a request starts pending, once'); END;
+
+CREATE TRIGGER requests_edges BEFORE UPDATE ON requests
+WHEN (OLD.status || '>' || NEW.status) NOT IN (
+  'pending>approved', 'pending>denied', 'pending>expired', 'pending>cancelled',
+  'approved>consumed', 'approved>expired', 'approved>revoked', 'approved>cancelled')
+BEGIN SELECT RAISE(ABORT, 'a request cannot go that way'); END;
+
+CREATE TRIGGER requests_fixed BEFORE UPDATE ON requests
+WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.digest IS NOT OLD.digest OR NEW.draft IS NOT OLD.draft
+  OR NEW.agent_id IS NOT OLD.agent_id OR NEW.agent_host IS NOT OLD.agent_host
+  OR NEW.created_at IS NOT OLD.created_at OR NEW.expires_at IS NOT OLD.expires_at
+  OR (OLD.approver IS NOT NULL AND NEW.approver IS NOT OLD.approver)
+  OR (OLD.decision IS NOT NULL AND NEW.decision IS NOT OLD.decision)
+  OR (OLD.signed_grant IS NOT NULL AND NEW.signed_grant IS NOT OLD.signed_grant)
+BEGIN SELECT RAISE(ABORT, 'what was asked and answered does not change'); END;
+
+CREATE TRIGGER requests_grant BEFORE UPDATE ON requests
+WHEN NEW.status = 'approved' AND (NEW.decision IS NULL OR NEW.approver IS NULL
+  OR NEW.signed_grant ->> '$.payload.requestId' IS NOT OLD.id
+  OR NEW.signed_grant ->> '$.payload.digest' IS NOT OLD.digest
+  OR NEW.signed_grant ->> '$.payload.approver' IS NOT NEW.approver
+  OR NEW.signed_grant ->> '$.payload.expiresAt' IS NOT NEW.due_at)
+BEGIN SELECT RAISE(ABORT, 'an approval needs a grant for this very request'); END;
+
+CREATE TRIGGER requests_self BEFORE UPDATE ON requests
+WHEN NEW.status = 'approved' AND NEW.approver = OLD.agent_id AND OLD.agent_host <> 'palette'
+BEGIN SELECT RAISE(ABORT, 'nobody approves their own request'); END;
+
+CREATE TRIGGER requests_spent BEFORE UPDATE ON requests
+WHEN NEW.status = 'consumed' AND (NEW.consumed_at IS NULL OR NEW.consumed_by IS NULL OR NEW.consumed_at >= OLD.due_at)
+BEGIN SELECT RAISE(ABORT, 'a grant is spent in time and by somebody'); END;
+
+CREATE TRIGGER requests_kept BEFORE DELETE ON requests
+BEGIN SELECT RAISE(ABORT, 'requests are kept'); END;
+`;
+
+const audit = `
+CREATE TABLE audit (
+  sequence INTEGER PRIMARY KEY,
+  name TEXT NOT NULL CHECK (name IS body ->> '$.name'),
+  body TEXT NOT NULL,
+  request_id TEXT GENERATED ALWAYS AS (CAST(body ->> '$.attributes.request_id' AS TEXT)) VIRTUAL
+) STRICT;
+-- A second record of the same spending cannot be written, even if the request's row was put back.
+CREATE UNIQUE INDEX audit_spent ON audit (request_id) WHERE name = 'approval.consumed';
+
+-- The head anchor: a trail whose end was cut off does not reach it.
+CREATE TABLE audit_head (only INTEGER PRIMARY KEY CHECK (only = 1), sequence INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO audit_head (only, sequence, hash) VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000');
+
+CREATE TRIGGER audit_next BEFORE INSERT ON audit
+WHEN NOT EXISTS (SELECT 1 FROM audit_head WHERE sequence = NEW.sequence - 1 AND hash = NEW.body ->> '$.previous')
+  OR NEW.body ->> '$.sequence' IS NOT NEW.sequence
+BEGIN SELECT RAISE(ABORT, 'a record continues the trail'); END;
+CREATE TRIGGER audit_advance AFTER INSERT ON audit
+BEGIN UPDATE audit_head SET sequence = NEW.sequence, hash = NEW.body ->> '$.hash'; END;
+CREATE TRIGGER audit_fixed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the trail does not change'); END;
+CREATE TRIGGER audit_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the trail is kept'); END;
+
+CREATE TRIGGER audit_head_once BEFORE INSERT ON audit_head BEGIN SELECT RAISE(ABORT, 'there is one head'); END;
+CREATE TRIGGER audit_head_forward BEFORE UPDATE ON audit_head
+WHEN NEW.sequence IS NOT OLD.sequence + 1 OR NOT EXISTS (SELECT 1 FROM audit WHERE sequence = NEW.sequence AND body ->> '$.hash' = NEW.hash)
+BEGIN SELECT RAISE(ABORT, 'the head follows the trail'); END;
+CREATE TRIGGER audit_head_kept BEFORE DELETE ON audit_head BEGIN SELECT RAISE(ABORT, 'the head is kept'); END;
+`;
+
+/** Entry n makes version n + 1 (`PRAGMA user_version`) out of version n. Never edit one that was released; append. */
+export const migrations: readonly string[] = [requests + audit];

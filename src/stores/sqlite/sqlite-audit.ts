@@ -1,0 +1,81 @@
+/** The trail's storage in SQLite. */
+import type { AuditDraft, AuditEventName, AuditRecord, ChainPoint, Seal } from '#kernel/audit-event';
+import { Fault, toFault } from '#kernel/errors';
+import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
+import type { AuditLog } from '#kernel/ports/audit-log';
+import type { Database, Row, Transaction } from './database.ts';
+
+/** Appends inside a transaction that somebody else began. */
+export type AppendSealed = (tx: Transaction, draft: AuditDraft) => AuditRecord;
+
+export function createAppend(seal: Seal, now: () => number): AppendSealed {
+  return (tx, draft) => {
+    const record = seal(draft, headOf(tx), now());
+    tx.run('INSERT INTO audit (sequence, name, body) VALUES (?, ?, ?)', record.sequence, record.name, canonicalJson(record as unknown as JsonObject));
+    return record;
+  };
+}
+
+export function createSqliteAudit(database: Database, append: AppendSealed): AuditLog {
+  return {
+    append: async (draft) => {
+      try {
+        return await database.write((tx) => append(tx, draft));
+      } catch (thrown) {
+        throw unavailable(thrown);
+      }
+    },
+    read: (after, limit) =>
+      database.read((tx) => tx.all('SELECT sequence, body FROM audit WHERE sequence > ? ORDER BY sequence LIMIT ?', after, limit).map(recordOf)),
+    head: () => database.read(headOf),
+  };
+}
+
+/**
+ * The anchor, not the newest row: after an end was cut off, the trail goes on from where it had been, and the gap stays visible.
+ * @throws {Fault} `store_corrupt` where somebody removed the anchor; making a new one would hide that
+ */
+function headOf(tx: Transaction): ChainPoint | undefined {
+  const row = tx.get('SELECT sequence, hash FROM audit_head');
+  if (!row) throw new Fault('store_corrupt', 'the trail has lost its head anchor: the store was altered', { next: 'run `banksman audit verify` and keep the file' });
+  const sequence = Number(row.sequence);
+  return sequence === 0 ? undefined : { sequence, hash: String(row.hash) };
+}
+
+/** A body that is no record any more is handed on as one that can never verify, so that reading the rest stays possible. */
+function recordOf(row: Row): AuditRecord {
+  const value = parse(String(row.body));
+  if (isRecordShaped(value)) return value;
+  return {
+    version: 1,
+    sequence: Number(row.sequence),
+    time: '',
+    name: 'unreadable' as AuditEventName,
+    attributes: {},
+    previous: '',
+    hash: '',
+  };
+}
+
+function isRecordShaped(value: unknown): value is AuditRecord {
+  if (!isJsonObject(value) || typeof value.sequence !== 'number' || !isJsonObject(value.attributes)) return false;
+  return [value.time, value.name, value.previous, value.hash].every((field) => typeof field === 'string');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function unavailable(thrown: unknown): Fault {
+  const fault = toFault(thrown);
+  return new Fault('audit_unavailable', `the audit record could not be written: ${fault.message}`, {
+    audience: fault.audience,
+    retryable: fault.retryable,
+    cause: fault,
+    ...(fault.next === undefined ? {} : { next: fault.next }),
+  });
+}

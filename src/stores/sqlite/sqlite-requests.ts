@@ -1,0 +1,149 @@
+/** The request state machine in SQLite. Every change and its audit record are one transaction. */
+import { Fault } from '#kernel/errors';
+import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
+import { isSelfApproval, type RequestDecision, type RequestDraft, type RequestRecord, requestLifeMs, type SignedGrant } from '#kernel/request';
+import { parseRequestDraft } from '#kernel/request-schema';
+import type { Database, Transaction } from './database.ts';
+import { expireDue } from './expire-due.ts';
+import { grantFlaw } from './grant-flaw.ts';
+import { auditAttributes } from './request-audit.ts';
+import { countPending, findRequest, listRequests, recordOfRow } from './request-rows.ts';
+import type { AppendSealed } from './sqlite-audit.ts';
+
+export interface RequestsDeps {
+  readonly database: Database;
+  readonly append: AppendSealed;
+  /** ms since the epoch: the clock that decides what has expired. */
+  readonly now: () => number;
+  /** A fresh id, `req-` + 8 hex digits. */
+  readonly newId: () => string;
+  readonly maxPendingPerAgent: number;
+  readonly onChange: (listener: () => void) => () => void;
+}
+
+const maxIdTries = 64;
+
+export function createSqliteRequests(deps: RequestsDeps): RequestStore {
+  const { database, now } = deps;
+  const write = (work: (tx: Transaction) => TransitionResult): Promise<TransitionResult> => database.write(work);
+  return {
+    open: async (draft) => {
+      requireStorable(draft);
+      return write((tx) => open(tx, draft, deps));
+    },
+    get: (id) => database.read((tx) => findRequest(tx, id, now())),
+    list: (query) => database.read((tx) => listRequests(tx, query, now())),
+    countPending: () => database.read((tx) => countPending(tx, now())),
+    approve: (id, grant, decision) => write((tx) => approve(tx, id, { grant, decision }, deps)),
+    deny: (id, decision) => write((tx) => deny(tx, id, decision, deps)),
+    cancel: (id, by) => write((tx) => cancel(tx, id, by, deps)),
+    revoke: (id, decision) => write((tx) => revoke(tx, id, decision, deps)),
+    spend: (id, digest, by) => write((tx) => spend(tx, { id, digest, by }, deps)),
+    onChange: deps.onChange,
+  };
+}
+
+/** @throws {Fault} `bad_request_draft`: what could not be read back must not be written */
+function requireStorable(draft: RequestDraft): void {
+  const stored = parseRequestDraft(JSON.stringify(draft));
+  if (stored && draft.agent.id === draft.action.agentId) return;
+  throw new Fault('bad_request_draft', 'this request cannot be stored: a field is missing, unknown or of the wrong kind', { audience: 'bug' });
+}
+
+function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): TransitionResult {
+  const now = deps.now();
+  expireDue(tx, now, deps.append);
+  const existing = tx.get("SELECT * FROM requests WHERE agent_id = ? AND digest = ? AND status IN ('pending', 'approved')", draft.agent.id, draft.digest);
+  const known = existing && recordOfRow(existing, now);
+  if (known) return { ok: true, record: known };
+  if (countPending(tx, now, draft.agent.id) >= deps.maxPendingPerAgent) return { ok: false, why: 'too_many' };
+  const id = freeId(tx, deps.newId);
+  const expiresAt = now + requestLifeMs;
+  tx.run(
+    `INSERT INTO requests (id, status, digest, agent_id, agent_host, draft, created_at, expires_at, due_at)
+     VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?)`,
+    ...[id, draft.digest, draft.agent.id, draft.agent.host, JSON.stringify(draft), now, expiresAt, expiresAt],
+  );
+  const record: RequestRecord = { ...draft, id, status: 'pending', createdAt: now, expiresAt };
+  deps.append(tx, { name: 'approval.requested', attributes: auditAttributes(record) });
+  return { ok: true, record };
+}
+
+function freeId(tx: Transaction, newId: () => string): string {
+  for (let tries = 0; tries < maxIdTries; tries += 1) {
+    const id = newId();
+    if (!tx.get('SELECT 1 FROM requests WHERE id = ?', id)) return id;
+  }
+  throw new Fault('store_unavailable', 'no free request id was found', { audience: 'bug' });
+}
+
+function approve(tx: Transaction, id: string, answer: { grant: SignedGrant; decision: RequestDecision }, deps: RequestsDeps): TransitionResult {
+  const found = inStatus(tx, id, 'pending', deps);
+  if (!found.ok) return found;
+  const { record } = found;
+  const { grant, decision } = answer;
+  if (isSelfApproval(record.agent, decision.by)) return { ok: false, why: 'self_approval', record };
+  const flaw = grantFlaw(grant, record, decision.by, deps.now());
+  if (flaw) return { ok: false, why: flaw, record };
+  const set = "status = 'approved', due_at = ?, approver = ?, decision = ?, signed_grant = ?";
+  change(tx, record, set, [grant.payload.expiresAt, decision.by, JSON.stringify(decision), JSON.stringify(grant)]);
+  deps.append(tx, { name: 'approval.approved', attributes: auditAttributes(record, { ...decision, key_id: grant.keyId, nonce: grant.payload.nonce }) });
+  return { ok: true, record: { ...record, status: 'approved', decision, grant } };
+}
+
+function deny(tx: Transaction, id: string, decision: RequestDecision, deps: RequestsDeps): TransitionResult {
+  const found = inStatus(tx, id, 'pending', deps);
+  if (!found.ok) return found;
+  change(tx, found.record, "status = 'denied', due_at = NULL, decision = ?", [JSON.stringify(decision)]);
+  deps.append(tx, { name: 'approval.denied', attributes: auditAttributes(found.record, decision) });
+  return { ok: true, record: { ...found.record, status: 'denied', decision } };
+}
+
+function cancel(tx: Transaction, id: string, by: string, deps: RequestsDeps): TransitionResult {
+  const pending = inStatus(tx, id, 'pending', deps);
+  const found = pending.ok || pending.record?.status !== 'approved' ? pending : { ok: true as const, record: pending.record };
+  if (!found.ok) return found;
+  change(tx, found.record, "status = 'cancelled', due_at = NULL", []);
+  deps.append(tx, { name: 'approval.cancelled', attributes: auditAttributes(found.record, { by }) });
+  return { ok: true, record: { ...found.record, status: 'cancelled' } };
+}
+
+function revoke(tx: Transaction, id: string, decision: RequestDecision, deps: RequestsDeps): TransitionResult {
+  const found = inStatus(tx, id, 'approved', deps);
+  if (!found.ok) return found;
+  change(tx, found.record, "status = 'revoked', due_at = NULL, revocation = ?", [JSON.stringify(decision)]);
+  deps.append(tx, { name: 'approval.revoked', attributes: auditAttributes(found.record, decision) });
+  return { ok: true, record: { ...found.record, status: 'revoked', decision } };
+}
+
+function spend(tx: Transaction, claim: { id: string; digest: string; by: string }, deps: RequestsDeps): TransitionResult {
+  const found = inStatus(tx, claim.id, 'approved', deps);
+  if (!found.ok) return found;
+  const { record } = found;
+  if (record.digest !== claim.digest) return { ok: false, why: 'mismatch', record };
+  // SECURITY: a row that was put back from `consumed` still has its spending in the trail.
+  if (tx.get("SELECT 1 FROM audit WHERE name = 'approval.consumed' AND request_id = ?", record.id)) return { ok: false, why: 'not_approved', record };
+  const consumedAt = deps.now();
+  change(tx, record, "status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = ?", [consumedAt, claim.by]);
+  deps.append(tx, { name: 'approval.consumed', attributes: auditAttributes(record, { by: claim.by, approver: record.grant?.payload.approver ?? null }) });
+  return { ok: true, record: { ...record, status: 'consumed', consumedAt, consumedBy: claim.by } };
+}
+
+type Found = { readonly ok: true; readonly record: RequestRecord } | Extract<TransitionResult, { ok: false }>;
+
+/** The record if it is in this status now; what has lapsed is written down as expired on the way. */
+function inStatus(tx: Transaction, id: string, status: 'pending' | 'approved', deps: RequestsDeps): Found {
+  const now = deps.now();
+  const record = findRequest(tx, id, now);
+  if (!record) return { ok: false, why: 'not_found' };
+  if (record.status === status) return { ok: true, record };
+  if (record.status !== 'expired') return { ok: false, why: status === 'pending' ? 'not_pending' : 'not_approved', record };
+  expireDue(tx, now, deps.append, id);
+  return { ok: false, why: 'expired', record };
+}
+
+/** Compare-and-set on the status that was read. Inside the transaction nothing can have changed it, so a miss is a bug. */
+function change(tx: Transaction, record: RequestRecord, set: string, values: readonly (string | number)[]): void {
+  const changed = tx.run(`UPDATE requests SET ${set} WHERE id = ? AND status = ? AND digest = ?`, ...values, record.id, record.status, record.digest);
+  if (changed !== 1) throw new Fault('store_refused', `request \`${record.id}\` did not change`, { audience: 'bug' });
+}

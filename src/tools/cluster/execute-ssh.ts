@@ -1,0 +1,50 @@
+import * as z from 'zod';
+import { clusterArgument, nodeArgument, reasonArgument, text } from '#kernel/arguments';
+import { Fault } from '#kernel/errors';
+import { defineTool } from '#kernel/tool';
+import { nodeOf } from '../support/targets.ts';
+
+export const executeSsh = defineTool({
+  name: 'execute_ssh',
+  title: 'Run a read-only command on a node',
+  description:
+    'Run one read-only diagnostic command on a Proxmox VE node over ssh (for example `uptime`, `df -h`, `free -m`, `lsblk`, `qm list`). Returns stdout, stderr and the exit code. Anything that changes the node is refused. For services use restart_service, for guests the start/stop/restart tools.',
+  group: 'cluster',
+  tier: 'yellow',
+  impact: 'none',
+  permission: 'system:execute:readonly',
+  timeoutMs: 60_000,
+  input: z.strictObject({
+    node: nodeArgument,
+    command: text('One read-only command line.'),
+    cluster: clusterArgument,
+    reason: reasonArgument,
+  }),
+  touches: ({ node, command }) => [
+    { kind: 'node', access: 'operate', node },
+    { kind: 'command', access: 'operate', surface: 'ssh', text: command },
+  ],
+  headline: (input, targets) => `Run ${JSON.stringify(input.command)} on node ${nodeOf(targets).node}`,
+  run: async (_input, context) => {
+    const { node } = nodeOf(context.targets);
+    const command = context.targets.find((target) => target.kind === 'command');
+    if (command === undefined) throw new Fault('internal_error', 'internal error: the command was not checked', { audience: 'bug' });
+    // SECURITY: the canonical text that the policy allowed, not the model's.
+    const output = await context.cluster().shell.exec(node, command.text, context.signal);
+    const result = {
+      node,
+      command: command.text,
+      stdout: output.stdout,
+      stderr: output.stderr,
+      exit_code: output.exitCode ?? null,
+      ...(output.truncated ? { truncated: true } : {}),
+    };
+    if (output.exitCode === 0) return { ok: true, message: `\`${command.text}\` on ${node} ended with exit code 0`, result };
+    return {
+      ok: false,
+      code: 'command_failed',
+      message: `\`${command.text}\` on ${node} ended with ${output.exitCode === undefined ? `signal ${output.signal ?? 'unknown'}` : `exit code ${output.exitCode}`}`,
+      result,
+    };
+  },
+});

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import { clusterArgument, nodeArgument, pagingArguments } from '#kernel/arguments';
+import { sanitizeText } from '#kernel/text';
+import { defineTool } from '#kernel/tool';
+import { countMessage, listResult, pageOf } from '../support/paging.ts';
+import { nodeOf } from '../support/targets.ts';
+
+/** `pve-storage-id` of the API schema. */
+const storageArgument = z
+  .string()
+  .transform(sanitizeText)
+  .pipe(z.string().regex(/^[a-zA-Z][a-zA-Z0-9._-]{0,99}$/, 'must be a storage name such as `local`'))
+  .default('local')
+  .meta({ description: 'Storage to look in; see get_storage.' });
+
+export const getBackups = defineTool({
+  name: 'get_backups',
+  title: 'Get backups',
+  description:
+    'Backups (vzdump archives) on one storage of a Proxmox VE node: volume id, guest, size in bytes, creation time (Unix seconds), notes.',
+  group: 'cluster',
+  tier: 'green',
+  impact: 'none',
+  permission: 'data:read',
+  timeoutMs: 60_000,
+  input: z.strictObject({ node: nodeArgument, storage: storageArgument, cluster: clusterArgument, ...pagingArguments }),
+  touches: ({ node }) => [{ kind: 'node', access: 'read', node }],
+  headline: (input, targets) => `List the backups on ${input.storage} of node ${nodeOf(targets).node}`,
+  run: async (input, context) => {
+    const { node } = nodeOf(context.targets);
+    const { api } = context.cluster();
+    const backups = await api.backups(node, input.storage, context.signal);
+    const page = pageOf(
+      [...backups].sort((a, b) => Number(b['ctime'] ?? 0) - Number(a['ctime'] ?? 0)),
+      input,
+    );
+    const result = listResult('backups', page, { node, storage: input.storage });
+    if (page.total > 0 || input.filter) return { ok: true, message: countMessage(page, 'backup'), result };
+    // Without VM.Backup the API answers 200 and an empty list, so "none" and "not allowed to see" look alike.
+    const blind = !(await maySeeBackups(api.permissions(context.signal)));
+    return {
+      ok: true,
+      message: blind ? '0 backups visible; the token lacks VM.Backup, so there may be some' : '0 backups',
+      result: { ...result, ...(blind ? { missing_privilege: 'VM.Backup' } : {}) },
+    };
+  },
+});
+
+async function maySeeBackups(permissions: Promise<Readonly<Record<string, Readonly<Record<string, boolean>>>>>): Promise<boolean> {
+  const paths = await permissions.catch(() => ({}));
+  return Object.values(paths).some((privileges) => Object.hasOwn(privileges, 'VM.Backup'));
+}

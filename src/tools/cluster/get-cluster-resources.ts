@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { clusterArgument, pagingArguments } from '#kernel/arguments';
+import type { JsonObject } from '#kernel/json';
+import type { ClusterPort } from '#kernel/ports/cluster';
+import { defineTool } from '#kernel/tool';
+import { countMessage, listResult, pageOf } from '../support/paging.ts';
+
+const resourceTypes = ['vm', 'container', 'storage', 'node', 'sdn'] as const;
+type ResourceKind = (typeof resourceTypes)[number];
+
+export const getClusterResources = defineTool({
+  name: 'get_cluster_resources',
+  title: 'Get cluster resources',
+  description:
+    'Every resource of the Proxmox VE cluster (nodes, VMs, containers, storage, sdn), or one type. `vm` gives VMs and containers, `container` only containers. For one kind in detail prefer get_vms, get_containers or get_storage.',
+  group: 'cluster',
+  tier: 'green',
+  impact: 'none',
+  permission: 'data:read',
+  timeoutMs: 60_000,
+  input: z.strictObject({
+    type: z.enum(resourceTypes).optional().meta({ description: 'Only this type; all when left out.' }),
+    cluster: clusterArgument,
+    ...pagingArguments,
+  }),
+  touches: () => [],
+  headline: () => 'List the cluster resources',
+  run: async (input, context) => {
+    const page = pageOf(await rowsOf(context.cluster().api, input.type, context.signal), input);
+    return { ok: true, message: countMessage(page, 'resource'), result: listResult('resources', page) };
+  },
+});
+
+async function rowsOf(api: ClusterPort, type: ResourceKind | undefined, signal: AbortSignal): Promise<readonly JsonObject[]> {
+  // `container` is no value of the API's `type`: it answers 400. Containers are the `lxc` rows of `vm`.
+  if (type === 'container') return (await api.resources('vm', signal)).filter((row) => row['type'] === 'lxc');
+  return api.resources(type, signal);
+}

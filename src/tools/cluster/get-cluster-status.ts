@@ -1,0 +1,56 @@
+import * as z from 'zod';
+import { clusterArgument } from '#kernel/arguments';
+import type { JsonObject } from '#kernel/json';
+import type { ClusterStatusRow } from '#kernel/ports/cluster';
+import { defineTool } from '#kernel/tool';
+
+export const getClusterStatus = defineTool({
+  name: 'get_cluster_status',
+  title: 'Get cluster status',
+  description:
+    'Health of the Proxmox VE cluster: quorum, and every node with its name, address and whether it is online. Use it first to learn the node names. For CPU and memory of one node use get_node_status.',
+  group: 'cluster',
+  tier: 'green',
+  impact: 'none',
+  permission: 'data:read',
+  timeoutMs: 60_000,
+  input: z.strictObject({ cluster: clusterArgument }),
+  touches: () => [],
+  headline: () => 'Read the cluster status',
+  run: async (_input, context) => {
+    const { api } = context.cluster();
+    const rows = await api.clusterStatus(context.signal);
+    const cluster = rows.find((row) => row.type === 'cluster');
+    const nodes = rows.filter((row) => row.type === 'node');
+    const online = nodes.filter((row) => row.online).length;
+    const health = healthOf(cluster, nodes.length, online);
+    const result: JsonObject = {
+      cluster: cluster?.name ?? api.name,
+      health,
+      // A standalone node has no cluster row and needs no quorum.
+      quorate: cluster === undefined ? null : cluster.quorate === true,
+      nodes: nodes.map((row) => ({
+        node: row.name,
+        online: row.online === true,
+        ip: row.ip ?? null,
+        nodeid: row.nodeid ?? null,
+        local: row.local === true,
+      })),
+    };
+    return {
+      ok: true,
+      message: `cluster ${cluster?.name ?? api.name} is ${health}: ${online} of ${nodes.length} nodes online${quorumText(cluster)}`,
+      result,
+    };
+  },
+});
+
+function healthOf(cluster: ClusterStatusRow | undefined, nodes: number, online: number): string {
+  if (cluster !== undefined && cluster.quorate !== true) return 'without quorum';
+  return online === nodes ? 'healthy' : 'degraded';
+}
+
+function quorumText(cluster: ClusterStatusRow | undefined): string {
+  if (cluster === undefined) return ', standalone';
+  return cluster.quorate === true ? ', quorate' : ', not quorate';
+}

@@ -1,0 +1,23 @@
+import * as z from 'zod';
+import { clusterArgument, pagingArguments } from '#kernel/arguments';
+import { defineTool } from '#kernel/tool';
+import { countMessage, listResult, pageOf } from '../support/paging.ts';
+
+export const getStorage = defineTool({
+  name: 'get_storage',
+  title: 'Get storage',
+  description:
+    'All storage pools of the Proxmox VE cluster, a row per node and pool: type, content, used (`disk`) and size (`maxdisk`) in bytes, shared or not.',
+  group: 'cluster',
+  tier: 'green',
+  impact: 'none',
+  permission: 'data:read',
+  timeoutMs: 60_000,
+  input: z.strictObject({ cluster: clusterArgument, ...pagingArguments }),
+  touches: () => [],
+  headline: () => 'List the storage pools',
+  run: async (input, context) => {
+    const page = pageOf(await context.cluster().api.resources('storage', context.signal), input);
+    return { ok: true, message: countMessage(page, 'storage pool'), result: listResult('storage', page) };
+  },
+});

@@ -1,0 +1,13 @@
+import { defineGuestLifecycle } from '../support/guest-lifecycle.ts';
+
+export const restartContainer = defineGuestLifecycle({
+  name: 'restart_container',
+  title: 'Restart container',
+  description:
+    'Reboot a running Proxmox VE container (lxc) and wait for the task to end. Returns the task exit status and the new state. A person approves each call first: it may answer pending with a request id; then call check_request_status and, once approved, repeat the same call.',
+  guestType: 'lxc',
+  action: 'reboot',
+  impact: 'disruptive',
+  verb: 'Restart',
+  done: 'restarted',
+});

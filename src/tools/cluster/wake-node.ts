@@ -1,0 +1,31 @@
+import * as z from 'zod';
+import { clusterArgument, nodeArgument, reasonArgument } from '#kernel/arguments';
+import { defineTool } from '#kernel/tool';
+import { nodeOf } from '../support/targets.ts';
+
+export const wakeNode = defineTool({
+  name: 'wake_node',
+  title: 'Wake node',
+  description:
+    'Wake a powered-off Proxmox VE node by wake-on-LAN. The answer says that the packet was sent; the node needs a minute or two to come up: check with get_cluster_status.',
+  group: 'cluster',
+  tier: 'yellow',
+  impact: 'reversible',
+  permission: 'cluster:operate',
+  timeoutMs: 60_000,
+  input: z.strictObject({ node: nodeArgument, cluster: clusterArgument, reason: reasonArgument }),
+  touches: ({ node }) => [{ kind: 'node', access: 'operate', node }],
+  headline: (_input, targets) => `Wake node ${nodeOf(targets).node}`,
+  run: async (_input, context) => {
+    const { node, online } = nodeOf(context.targets);
+    // Sent to an online node, too: it does no harm, and `online` may be a minute old.
+    const { via, detail } = await context.cluster().waker.wake(node, context.signal);
+    const state = online ? 'the cluster says it is online already' : 'it is not known to be awake yet';
+    return {
+      ok: true,
+      message: `wake-on-LAN for node ${node} was sent (${detail}); ${state}`,
+      result: { node, sent: true, via, detail, online },
+      next: 'call get_cluster_status in a minute',
+    };
+  },
+});

@@ -1,0 +1,22 @@
+/** `get_vms` and `get_containers`: the same rows, one kind each. */
+import type { GuestType } from '#kernel/resource';
+import type { ToolContext, ToolResult } from '#kernel/tool';
+import { countMessage, listResult, type PagingInput, pageOf } from './paging.ts';
+
+export interface GuestListing {
+  readonly type: GuestType;
+  /** The result's key, for example `vms`. */
+  readonly key: string;
+  readonly noun: string;
+}
+
+export async function listGuests(listing: GuestListing, input: PagingInput, context: ToolContext): Promise<ToolResult> {
+  const guests = await context.cluster().api.guests(context.signal);
+  const rows = guests.filter((guest) => guest.type === listing.type).sort((a, b) => a.vmid - b.vmid);
+  const running = rows.filter((guest) => guest.status === 'running').length;
+  const page = pageOf(
+    rows.map((guest) => guest.raw),
+    input,
+  );
+  return { ok: true, message: `${countMessage(page, listing.noun)}, ${running} running`, result: listResult(listing.key, page) };
+}

@@ -1,0 +1,58 @@
+import type { Locator, Page } from 'playwright-core';
+
+const ACTIVITY = '.activitybar .action-item:has([aria-label^="Banksman"]), .activitybar .action-item[aria-label^="Banksman"]';
+const ROWS = '.part.sidebar .monaco-list-row';
+
+/** A row of the tree of pending approvals. */
+export interface ApprovalRow {
+  readonly label: string;
+  readonly description: string;
+  /** What a screen reader says. */
+  readonly spoken: string;
+}
+
+/** Opens the view from the activity bar. */
+export async function openApprovals(page: Page): Promise<void> {
+  const title = page.locator('.part.sidebar .composite.title', { hasText: 'Banksman' });
+  if (!(await title.isVisible())) await page.locator(ACTIVITY).first().click();
+  await title.waitFor({ timeout: 20_000 });
+}
+
+export async function approvalRows(page: Page): Promise<ApprovalRow[]> {
+  const rows = await page.locator(ROWS).all();
+  return Promise.all(
+    rows.map(async (row) => ({
+      label: await textOf(row.locator('.label-name')),
+      description: await textOf(row.locator('.label-description')),
+      spoken: (await row.getAttribute('aria-label')) ?? '',
+    })),
+  );
+}
+
+/** Waits for a row that shows `text`. */
+export async function waitRow(page: Page, text: string, timeoutMs = 30_000): Promise<void> {
+  await page.locator(ROWS, { hasText: text }).first().waitFor({ timeout: timeoutMs });
+}
+
+/** Waits until no row shows `text`. */
+export async function waitRowGone(page: Page, text: string, timeoutMs = 30_000): Promise<void> {
+  await page.locator(ROWS, { hasText: text }).first().waitFor({ state: 'detached', timeout: timeoutMs });
+}
+
+/** Presses an inline action (`Review`, `Deny`) of the row that shows `text`. */
+export async function pressRowAction(page: Page, text: string, action: string): Promise<void> {
+  const row = page.locator(ROWS, { hasText: text }).first();
+  await row.hover();
+  await row.locator(`.action-label[aria-label^="${action}"]`).click();
+}
+
+/** The number on the activity bar; undefined when there is none. */
+export async function approvalBadge(page: Page): Promise<string | undefined> {
+  const badge = page.locator(`:is(${ACTIVITY}) .badge-content`).first();
+  const text = (await badge.count()) > 0 ? (await badge.innerText()).trim() : '';
+  return text === '' ? undefined : text;
+}
+
+async function textOf(locator: Locator): Promise<string> {
+  return (await locator.count()) > 0 ? (await locator.first().innerText()).trim() : '';
+}

@@ -1,0 +1,46 @@
+import type { Page } from 'playwright-core';
+
+const INPUT = '.interactive-input-part';
+
+/** Waits until the chat has chosen the scripted model; a fresh browser profile needs a few seconds to enable the chat. */
+export async function openChat(page: Page, modelName: string): Promise<void> {
+  const chosen = page.locator(`${INPUT} .chat-input-toolbars .action-item`, { hasText: modelName });
+  await chosen.waitFor({ timeout: 90_000 });
+}
+
+/** Types into the chat and presses Enter, as a person does. */
+export async function sendPrompt(page: Page, text: string): Promise<void> {
+  await page.locator(`${INPUT} .monaco-editor`).click();
+  await page.keyboard.type(text);
+  await page.keyboard.press('Enter');
+}
+
+/** Waits until an answer of the model shows `text`. */
+export async function waitForAnswer(page: Page, text: string | RegExp, timeoutMs = 60_000): Promise<void> {
+  await page.locator('.interactive-response', { hasText: text }).last().waitFor({ timeout: timeoutMs });
+}
+
+/** The editor's own confirmation card, which is a courtesy and not Banksman's gate. */
+export interface ConfirmationCard {
+  readonly text: string;
+  readonly buttons: readonly string[];
+  press(button: string): Promise<void>;
+}
+
+const CARD = '.chat-tool-confirmation-carousel-container';
+
+/** The card of the call that waits for one; there are two copies in the page, one of them hidden. */
+export async function waitCard(page: Page, timeoutMs = 60_000): Promise<ConfirmationCard> {
+  const buttons = page.locator(`${CARD} .monaco-button:visible`);
+  await buttons.first().waitFor({ timeout: timeoutMs });
+  return {
+    text: await page.locator(`${CARD}:visible`).first().innerText(),
+    buttons: (await buttons.allInnerTexts()).map((text) => text.trim()).filter((text) => text !== ''),
+    press: (button) => page.locator(`${CARD} .monaco-button:visible`, { hasText: button }).first().click(),
+  };
+}
+
+/** Whether such a card is on the screen now. */
+export async function hasCard(page: Page): Promise<boolean> {
+  return (await page.locator(`${CARD} .monaco-button:visible`).count()) > 0;
+}

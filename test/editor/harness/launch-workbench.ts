@@ -1,0 +1,110 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { type ScriptedModel, startScriptedModel } from '#demo/scripted-model';
+import type { ModelScript } from '#demo/scripted-turn';
+import { type DemoProcess, demoSettings, startDemoProcess } from '../../../scripts/bench/demo-process.ts';
+import { type RunningEditor, startEditor } from '../../../scripts/bench/editor.ts';
+import type { Settings } from '../../../scripts/bench/editor-profile.ts';
+import { installBench } from '../../../scripts/bench/install.mjs';
+import { packExtension } from '../../../scripts/bench/pack-extension.ts';
+import { cacheFolder, ROOT } from '../../../scripts/lib/cache-folder.mjs';
+import { openBrowser } from './browser.ts';
+import { openChat } from './chat.ts';
+import { screenshot } from './screenshot.ts';
+
+/** What the chat's model picker shows. */
+export const MODEL_NAME = 'Scripted demo';
+
+const DRIVER = path.join(ROOT, 'scripts', 'bench', 'driver-extension');
+
+export interface WorkbenchOptions {
+  /** Default: the demo's phrases. */
+  readonly script?: ModelScript;
+  /** The user's settings, on top of the quiet ones. */
+  readonly settings?: Settings;
+  /** Settings `banksman.*` on top of the demo cluster's configuration. */
+  readonly machineSettings?: Settings;
+  /** Folders of further test extensions. */
+  readonly extensions?: readonly string[];
+  /** Writes files into the workspace folder before the editor opens it. */
+  prepareFolder?(folder: string): void;
+}
+
+/** A real editor with the packaged extension, a demo cluster and a scripted model; all of it ends with `close()`. */
+export interface Workbench {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly editor: RunningEditor;
+  readonly demo: DemoProcess;
+  readonly model: ScriptedModel;
+  /** The workspace folder. */
+  readonly folder: string;
+  /** Opens another window on the same folder: an extension host of its own, the same user. */
+  openWindow(): Promise<Page>;
+  close(): Promise<void>;
+}
+
+/** The packaged extension; `npm test` packs it first and says where it is. */
+export function packagedExtension(): string {
+  return process.env.BANKSMAN_VSIX ?? path.join(cacheFolder(), 'banksman.vsix');
+}
+
+/** Starts everything and waits until the chat has its model. */
+export async function launchWorkbench(options: WorkbenchOptions = {}): Promise<Workbench> {
+  const root = mkdtempSync(path.join(os.tmpdir(), 'banksman-editor-'));
+  const cleanups: (() => unknown)[] = [() => rmSync(root, { recursive: true, force: true, maxRetries: 5 })];
+  const close = async (): Promise<void> => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  };
+  try {
+    return { ...(await launch(root, options, cleanups)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function launch(root: string, options: WorkbenchOptions, cleanups: (() => unknown)[]): Promise<Omit<Workbench, 'close'>> {
+  const bench = await installBench({ browser: true });
+  if (!bench.editor || !bench.browser) throw new Error(`the editor bench is not complete: ${bench.skipped.join('; ')}`);
+  const folder = path.join(root, 'workspace');
+  mkdirSync(folder);
+  options.prepareFolder?.(folder);
+  const env = { XDG_STATE_HOME: path.join(root, 'state'), XDG_CONFIG_HOME: path.join(root, 'config') };
+  const demo = await startDemoProcess(env);
+  cleanups.push(() => demo.stop());
+  const model = await startScriptedModel(options.script ? { script: options.script } : {});
+  cleanups.push(() => model.close());
+  const helpers = await Promise.all([DRIVER, ...(options.extensions ?? [])].map(packExtension));
+  const editor = await startEditor({
+    paths: bench.editor,
+    profileDir: path.join(root, 'profile'),
+    folder,
+    env,
+    extensions: [packagedExtension(), ...helpers],
+    settings: options.settings ?? {},
+    machineSettings: { ...demoSettings(demo.config), ...options.machineSettings },
+    chatModel: { url: model.url, name: MODEL_NAME },
+  });
+  cleanups.push(() => editor.stop());
+  const context = await openBrowser(path.join(root, 'browser'), bench.browser);
+  cleanups.push(() => context.close());
+  const openWindow = (): Promise<Page> => openEditorWindow(context, editor.url);
+  return { page: await openWindow(), context, editor, demo, model, folder, openWindow };
+}
+
+async function openEditorWindow(context: BrowserContext, url: string): Promise<Page> {
+  const blank = context.pages().find((page) => page.url() === 'about:blank');
+  const page = blank ?? (await context.newPage());
+  await page.goto(url);
+  await page.locator('.monaco-workbench').waitFor({ timeout: 60_000 });
+  try {
+    await openChat(page, MODEL_NAME);
+  } catch (error) {
+    await screenshot(page, 'failed-to-open-chat');
+    throw error;
+  }
+  return page;
+}

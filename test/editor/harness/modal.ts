@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Locator, Page } from 'playwright-core';
+
+/** An answer within 700 ms of the dialog's opening does not count; a person takes longer than this anyway. */
+const PERSON_MS = 900;
+
+/** A modal dialog of the editor, found by its title: others (Copilot's sign-in) can be in the page too. */
+export interface Modal {
+  readonly title: string;
+  /** The text below the title. */
+  readonly detail: string;
+  /** Buttons from the first item to the last; `Cancel`, which the editor adds, is among them. */
+  readonly buttons: readonly string[];
+  /** Clicks as a person does: not before the dialog could have been read. Resolves when it has closed. */
+  click(button: string): Promise<void>;
+  /** Esc, which answers nothing. */
+  escape(): Promise<void>;
+  isOpen(): Promise<boolean>;
+}
+
+/** The modal whose title contains `title`. */
+export async function waitModal(page: Page, title: string, timeoutMs = 60_000): Promise<Modal> {
+  const box = modalBox(page, title);
+  await box.waitFor({ timeout: timeoutMs });
+  const seenAt = Date.now();
+  return {
+    title: (await box.locator('.dialog-message-text').innerText()).trim(),
+    detail: await detailText(box),
+    buttons: await buttonTexts(box),
+    click: (button) => clickAsPerson(box, button, seenAt),
+    escape: async () => {
+      await page.keyboard.press('Escape');
+      await box.waitFor({ state: 'detached', timeout: 10_000 });
+    },
+    isOpen: () => box.isVisible(),
+  };
+}
+
+/** Whether a modal with this title is on the screen now. */
+export function hasModal(page: Page, title: string): Promise<boolean> {
+  return modalBox(page, title).isVisible();
+}
+
+function modalBox(page: Page, title: string): Locator {
+  return page.locator('.monaco-dialog-box', { has: page.locator('.dialog-message-text', { hasText: title }) });
+}
+
+async function detailText(box: Locator): Promise<string> {
+  const detail = box.locator('.dialog-message-detail');
+  return (await detail.count()) > 0 ? (await detail.innerText()).trim() : '';
+}
+
+async function buttonTexts(box: Locator): Promise<string[]> {
+  const texts = await box.locator('.dialog-buttons .monaco-button').allInnerTexts();
+  // In the page the first item is the rightmost button.
+  return texts.map((text) => text.trim()).toReversed();
+}
+
+async function clickAsPerson(box: Locator, button: string, seenAt: number): Promise<void> {
+  await sleep(Math.max(0, seenAt + PERSON_MS - Date.now()));
+  await box.locator('.monaco-button', { hasText: button }).click();
+  await box.waitFor({ state: 'detached', timeout: 10_000 });
+}

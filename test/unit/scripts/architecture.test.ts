@@ -1,0 +1,182 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import { readImportGraph } from '../../../scripts/architecture/import-graph.ts';
+import { fileExceptions, importTable } from '../../../scripts/architecture/table.ts';
+import { violationsOf } from '../../../scripts/architecture/violations.ts';
+
+const repository = path.resolve(import.meta.dirname, '../../..');
+const roots: string[] = [];
+
+afterEach(() => {
+  for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
+});
+
+/** A project on disk with these files in `src`, beside a kernel file that can be imported. */
+function project(sources: Readonly<Record<string, string>>): string {
+  const root = mkdtempSync(path.join(os.tmpdir(), 'architecture-'));
+  roots.push(root);
+  const folders = ['kernel', 'policy', 'execution', 'tools', 'connectors', 'app', 'demo', 'hosts', 'surprise'];
+  const imports = Object.fromEntries(folders.map((folder) => [`#${folder}/*`, `./src/${folder}/*.ts`]));
+  writeFileSync(path.join(root, 'package.json'), JSON.stringify({ name: 'fixture', type: 'module', imports }));
+  for (const [file, text] of Object.entries({ 'kernel/word.ts': 'export const word = 1;\n', ...sources })) {
+    mkdirSync(path.dirname(path.join(root, 'src', file)), { recursive: true });
+    writeFileSync(path.join(root, 'src', file), text);
+  }
+  return root;
+}
+
+async function violations(sources: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  return violationsOf(await readImportGraph(project(sources)), { folders: importTable, exceptions: fileExceptions });
+}
+
+describe('what the table allows passes', () => {
+  test.each<[string, Record<string, string>]>([
+    ['a stage that imports the kernel', { 'policy/a.ts': "import { word } from '#kernel/word';\nexport const a = word;\n" }],
+    ['the demo, lazily, from app', { 'demo/d.ts': 'export const d = 1;\n', 'app/a.ts': "export const a = () => import('#demo/d');\n" }],
+    ['processes in execution', { 'execution/a.ts': "export { spawn } from 'node:child_process';\n" }],
+    ['zod in a tool', { 'tools/support/a.ts': "import * as z from 'zod';\nexport const a = z.string();\n" }],
+    ['vscode in its host', { 'hosts/vscode/a.ts': "import * as vscode from 'vscode';\nexport const a = vscode.window;\n" }],
+    ['a file with an exception of its own', { 'hosts/cli/newer-node.ts': "export { spawnSync } from 'node:child_process';\n" }],
+    ['a tool named as its file', { 'tools/cluster/stop-vm.ts': "export const stopVm = defineTool({ name: 'stop_vm' });\n" }],
+  ])('%s', async (_name, sources) => {
+    expect(await violations(sources)).toEqual([]);
+  });
+});
+
+describe('what it does not allow is found', () => {
+  test.each<[string, Record<string, string>, string]>([
+    [
+      'a stage that imports another',
+      { 'policy/a.ts': "export * from '#execution/x';\n", 'execution/x.ts': 'export const x = 1;\n' },
+      'policy may import kernel',
+    ],
+    [
+      'a type-only import',
+      { 'policy/a.ts': "import type { X } from '#execution/x';\nexport type Y = X;\n", 'execution/x.ts': 'export type X = 1;\n' },
+      'policy may import kernel',
+    ],
+    [
+      'the kernel that imports a host',
+      { 'kernel/a.ts': "export * from '#hosts/cli/x';\n", 'hosts/cli/x.ts': 'export const x = 1;\n' },
+      'kernel may import none',
+    ],
+    [
+      'one host that imports another',
+      { 'hosts/cli/a.ts': "export * from '#hosts/mcp/x';\n", 'hosts/mcp/x.ts': 'export const x = 1;\n' },
+      'hosts/cli may import kernel, app',
+    ],
+    ['a file system in a pure folder', { 'policy/a.ts': "export { readFileSync } from 'node:fs';\n" }, 'must not import node:fs'],
+    ['a file system by require', { 'policy/a.ts': "export const fs = require('node:fs');\n" }, 'must not import node:fs'],
+    [
+      'a file system by import()',
+      { 'policy/a.ts': "export const fs = () => import('node:fs/promises');\n" },
+      'must not import node:fs/promises',
+    ],
+    ['a file system by process', { 'policy/a.ts': "export const fs = process.getBuiltinModule('node:fs');\n" }, '`getBuiltinModule` hides'],
+    ['a computed import()', { 'policy/a.ts': 'export const fs = (name: string) => import(name);\n' }, '`import(` hides'],
+    [
+      'a computed require',
+      { 'hosts/cli/newer-node.ts': "import { createRequire } from 'node:module';\nexport const r = createRequire('/');\n" },
+      '`createRequire` hides',
+    ],
+    [
+      'processes outside execution',
+      { 'connectors/a.ts': "export { spawn } from 'node:child_process';\n" },
+      'must not import node:child_process',
+    ],
+    ['sqlite outside stores', { 'app/a.ts': "export { DatabaseSync } from 'node:sqlite';\n" }, 'must not import node:sqlite'],
+    ['ssh2 outside connectors and demo', { 'app/a.ts': "export { Client } from 'ssh2';\n" }, 'must not import the package ssh2'],
+    ['undici in the demo', { 'demo/a.ts': "export { fetch } from 'undici';\n" }, 'must not import the package undici'],
+    [
+      'vscode outside its host',
+      { 'app/a.ts': "import type * as vscode from 'vscode';\nexport type A = vscode.Uri;\n" },
+      'must not import the package vscode',
+    ],
+    [
+      'the MCP SDK outside its host',
+      { 'app/a.ts': "export * from '@modelcontextprotocol/sdk/types.js';\n" },
+      'must not import the package @modelcontextprotocol',
+    ],
+    [
+      'a package that only begins like an allowed one',
+      { 'tools/support/a.ts': "export * from 'zod-to-json-schema';\n" },
+      'must not import the package zod-to',
+    ],
+    ['a built-in without its prefix', { 'execution/a.ts': "export { spawn } from 'child_process';\n" }, 'write `node:child_process`'],
+    [
+      'the demo, eagerly, from app',
+      { 'app/a.ts': "export * from '#demo/d';\n", 'demo/d.ts': 'export const d = 1;\n' },
+      'must import #demo/d lazily',
+    ],
+    ['a folder that nobody listed', { 'surprise/a.ts': 'export const a = 1;\n' }, 'that scripts/architecture/table.ts does not list'],
+    ['a file in src itself', { 'a.ts': 'export const a = 1;\n' }, 'that scripts/architecture/table.ts does not list'],
+    [
+      'a JavaScript file in an unlisted folder',
+      { 'surprise/a.mjs': 'export const a = 1;\n' },
+      'that scripts/architecture/table.ts does not list',
+    ],
+    [
+      'another kind of source file',
+      { 'policy/a.cts': "export { spawn } from 'node:child_process';\n" },
+      'must not import node:child_process',
+    ],
+    ['a host that nobody listed', { 'hosts/web/a.ts': 'export const a = 1;\n' }, 'that scripts/architecture/table.ts does not list'],
+    ['an import of nothing', { 'policy/a.ts': "export * from '#kernel/nothing';\n" }, 'does not exist'],
+    ['a way out of src', { 'kernel/a.ts': "export * from '../../outside.ts';\n" }, 'does not exist'],
+    ['a relative import across folders', { 'policy/a.ts': "export * from '../kernel/word.ts';\n" }, 'write `#kernel/…`'],
+    ['a subpath import inside a folder', { 'kernel/a.ts': "export * from '#kernel/word';\n" }, 'write a relative import'],
+    ['a cycle', { 'policy/a.ts': "export * from './b.ts';\n", 'policy/b.ts': "export * from './a.ts';\n" }, 'cycle: '],
+    [
+      'a tool in the wrong file',
+      { 'tools/cluster/stop.ts': "export const stopVm = defineTool({ name: 'stop_vm' });\n" },
+      'must export the tool as `stop`',
+    ],
+    [
+      'a tool under another name',
+      { 'tools/cluster/stop-vm.ts': "export const stopVm = defineTool({ name: 'kill_vm' });\n" },
+      'must declare the tool `stop_vm`',
+    ],
+    [
+      'two tools in one file',
+      { 'tools/cluster/a.ts': 'export const a = defineTool({});\nexport const b = defineTool({});\n' },
+      'declares 2 tools',
+    ],
+    ['a tool outside the catalog', { 'app/a.ts': 'export const a = defineTool({});\n' }, 'declares a tool outside'],
+  ])('%s', async (_name, sources, message) => {
+    expect(await violations(sources)).toEqual([expect.stringContaining(message)]);
+  });
+});
+
+describe('a graph that does not match the disk is not believed', () => {
+  test('no sources at all', async () => {
+    const root = project({});
+    rmSync(path.join(root, 'src'), { recursive: true });
+    await expect(readImportGraph(root)).rejects.toThrow('no source file');
+  });
+
+  test('a file that the parser gives up on', async () => {
+    const root = project({ 'policy/a.ts': "import { spawn } from 'node:child_process';\nexport const a = = spawn;\n" });
+    await expect(readImportGraph(root)).rejects.toThrow('Syntax Error');
+  });
+
+  test('an import that plain text shows and the cruiser does not (here: text in a template)', async () => {
+    const root = project({ 'policy/a.ts': "export const a = `\nimport { spawn } from 'node:child_process';\n`;\n" });
+    await expect(readImportGraph(root)).rejects.toThrow('missed the import of node:child_process in src/policy/a.ts');
+  });
+
+  test('a file that the cruiser skips', async () => {
+    const root = project({ 'policy/node_modules/a.ts': "import { spawn } from 'node:child_process';\nexport const a = spawn;\n" });
+    await expect(readImportGraph(root)).rejects.toThrow('did not see src/policy/node_modules/a.ts');
+  });
+});
+
+test('the command itself fails on a violation, and passes without one', async () => {
+  const run = (root: string) => promisify(execFile)(process.execPath, [path.join(repository, 'scripts/architecture.ts'), root]);
+  const bad = project({ 'policy/a.ts': "export { readFileSync } from 'node:fs';\n" });
+  await expect(run(project({}))).resolves.toMatchObject({ stdout: 'architecture: 1 files, 0 imports, 0 violations\n' });
+  await expect(run(bad)).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('src/policy/a.ts: must not import node:fs') });
+});

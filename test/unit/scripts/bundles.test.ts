@@ -1,0 +1,149 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { build, type Metafile } from 'esbuild';
+import { afterEach, describe, expect, test } from 'vitest';
+import { bundleFaults } from '../../../scripts/build/bundle-faults.mjs';
+import { bundles } from '../../../scripts/build/bundles.mjs';
+import { noNatives } from '../../../scripts/build/no-natives.mjs';
+import { thirdPartyNotices } from '../../../scripts/build/third-party-notices.mjs';
+
+const roots: string[] = [];
+
+afterEach(() => {
+  for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
+});
+
+function project(sources: Readonly<Record<string, string>>): string {
+  const root = mkdtempSync(path.join(os.tmpdir(), 'bundles-'));
+  roots.push(root);
+  for (const [file, text] of Object.entries(sources)) {
+    mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
+    writeFileSync(path.join(root, file), text);
+  }
+  return root;
+}
+
+/** Bundles `main.ts` of a small project as if it were the bundle `name`. */
+async function metafileOf(name: string, sources: Readonly<Record<string, string>>): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: project(sources),
+    entryPoints: ['main.ts'],
+    outfile: `dist/${name}.cjs`,
+    bundle: true,
+    platform: 'node',
+    external: ['vscode'],
+    plugins: [noNatives],
+    metafile: true,
+    logLevel: 'silent',
+  });
+  return metafile;
+}
+
+function bundle(name: string) {
+  const found = bundles.find((entry) => entry.name === name);
+  if (found === undefined) throw new Error(`there is no bundle ${name}`);
+  return found;
+}
+
+describe('what must not be in a bundle', () => {
+  test.each<[string, string, Record<string, string>, string]>([
+    [
+      'the demo in the extension',
+      'extension',
+      { 'main.ts': "import './src/demo/a';\n", 'src/demo/a.ts': 'console.log(1);\n' },
+      'holds src/demo/a.ts',
+    ],
+    [
+      'another host in the extension',
+      'extension',
+      { 'main.ts': "import './src/hosts/cli/a';\n", 'src/hosts/cli/a.ts': 'console.log(1);\n' },
+      'holds src/hosts/cli/a.ts',
+    ],
+    [
+      'the editor host in the command line',
+      'cli',
+      { 'main.ts': "import './src/hosts/vscode/a';\n", 'src/hosts/vscode/a.ts': 'console.log(1);\n' },
+      'holds src/hosts/vscode/a.ts',
+    ],
+    [
+      'the vscode module in the command line',
+      'cli',
+      { 'main.ts': "import * as vscode from 'vscode';\nconsole.log(vscode);\n" },
+      'imports vscode, which is not shipped',
+    ],
+    [
+      'connectors in the worker',
+      'store-worker',
+      { 'main.ts': "import './src/connectors/a';\n", 'src/connectors/a.ts': 'console.log(1);\n' },
+      'holds src/connectors/a.ts',
+    ],
+    [
+      'a browser driver in the extension, lazily too',
+      'extension',
+      { 'main.ts': "void import('playwright-core');\n", 'node_modules/playwright-core/index.js': 'exports.a = 1;\n' },
+      'holds node_modules/playwright-core/index.js',
+    ],
+  ])('%s', async (_name, name, sources, message) => {
+    const faults = bundleFaults(bundle(name), await metafileOf(name, sources), { checkSize: true });
+    expect(faults).toEqual([expect.stringContaining(message)]);
+  });
+
+  test('too many bytes, unless built for debugging', async () => {
+    const metafile = await metafileOf('cli', { 'main.ts': `console.log(${JSON.stringify('x'.repeat(1000))});\n` });
+    const small = { ...bundle('cli'), budget: 500 };
+    expect(bundleFaults(small, metafile, { checkSize: true })).toEqual([expect.stringContaining('over its budget of 500')]);
+    expect(bundleFaults(small, metafile, { checkSize: false })).toEqual([]);
+  });
+
+  test('nothing is wrong with built-ins, and with vscode in the extension', async () => {
+    const metafile = await metafileOf('extension', { 'main.ts': "import 'vscode';\nimport 'node:sqlite';\nimport 'fs';\n" });
+    expect(bundleFaults(bundle('extension'), metafile, { checkSize: true })).toEqual([]);
+  });
+});
+
+test('native add-ons throw when they are loaded, so that ssh2 goes without', async () => {
+  const main =
+    "for (const load of [() => require('cpu-features'), () => require('./x.node')]) try { load(); } catch (e) { console.log(e.message); }\n";
+  const root = project({ 'main.cjs': main });
+  const outfile = path.join(root, 'out.cjs');
+  await build({
+    absWorkingDir: root,
+    entryPoints: ['main.cjs'],
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    plugins: [noNatives],
+    outfile,
+  });
+  const said = execFileSync(process.execPath, [outfile], { encoding: 'utf8' });
+  expect(said).toBe('cpu-features is a native add-on and left out on purpose\n./x.node is a native add-on and left out on purpose\n');
+});
+
+test('the notices hold each bundled package once, with its licence', async () => {
+  const root = project({
+    'main.ts': "import 'a';\nimport '@s/b';\nimport '@s/b/two';\n",
+    'node_modules/a/package.json': JSON.stringify({ name: 'a', version: '1.0.0', license: 'MIT' }),
+    'node_modules/a/index.js': 'console.log(1);\n',
+    'node_modules/a/LICENSE.md': 'Permission is hereby granted\n',
+    'node_modules/@s/b/package.json': JSON.stringify({ name: '@s/b', version: '2.0.0', licenses: [{ type: 'ISC' }] }),
+    'node_modules/@s/b/index.js': 'console.log(2);\n',
+    'node_modules/@s/b/two.js': 'console.log(3);\n',
+    'node_modules/unused/package.json': JSON.stringify({ name: 'unused', version: '1.0.0' }),
+  });
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['main.ts'],
+    bundle: true,
+    platform: 'node',
+    metafile: true,
+    write: false,
+    outdir: 'dist',
+  });
+  const text = thirdPartyNotices(root, [metafile, metafile]);
+  expect(text).toContain('a 1.0.0 (MIT)\n\nPermission is hereby granted');
+  expect(text).toContain('@s/b 2.0.0 (ISC)\n\nno licence file in the package');
+  expect(text.match(/^@s\/b /gm)).toHaveLength(1);
+  expect(text).not.toContain('unused');
+});
