@@ -12,9 +12,9 @@ import { cleanEnv } from './lib/clean-env.mjs';
 import { ensureDependencies, NODE_24 } from './lib/dependencies.mjs';
 import { buildAndPackage, VSIX } from './lib/package-extension.mjs';
 import { say } from './lib/run-command.mjs';
+import { whenOrphaned } from './lib/when-orphaned.mjs';
 
 const SESSION = path.join(ROOT, 'scripts', 'bench', 'demo-session.ts');
-const PARENT_POLL_MS = 500;
 
 process.exitCode = await main();
 
@@ -65,12 +65,10 @@ function runSession(options) {
   child.stdin.on('error', () => undefined);
   const stop = () => child.stdin.end();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop);
-  // npm (or the shell) was killed and could not tell us.
-  const parent = process.ppid;
-  const watch = setInterval(() => process.ppid === parent || stop(), PARENT_POLL_MS);
+  const unwatch = whenOrphaned(stop);
   return new Promise((resolve) => {
     const end = (code) => {
-      clearInterval(watch);
+      unwatch();
       resolve(code);
     };
     child.once('error', (error) => end(fail(error.message)));

@@ -19,8 +19,6 @@ export interface FolderRule {
   readonly folder: string;
   /** Other folders, by subpath import. */
   readonly folders: readonly string[];
-  /** Of `folders`, those that may only be imported as `await import(…)`. */
-  readonly lazily?: readonly string[];
   /** npm packages, subpaths included. */
   readonly packages: readonly string[];
   /** Node's own modules without `node:`, submodules included (`fs` covers `fs/promises`). */
@@ -56,8 +54,7 @@ export const importTable: readonly FolderRule[] = [
   },
   {
     folder: 'app',
-    folders: ['kernel', ...stages, 'pipeline', 'tools', 'connectors', 'stores', 'demo'],
-    lazily: ['demo'],
+    folders: ['kernel', ...stages, 'pipeline', 'tools', 'connectors', 'stores'],
     packages: ['zod'],
     builtins: [...harmless, ...system, 'crypto', 'worker_threads'],
   },
@@ -93,8 +90,16 @@ export const fileExceptions: readonly FileException[] = [
     why: 'under a Node that is too old the program starts itself again with a newer one, before anything else is loaded',
   },
   {
+    file: 'app/demo.ts',
+    folders: ['demo'],
+    why: 'the one way to the demo cluster',
+  },
+  {
     file: 'hosts/cli/main.ts',
     folders: ['hosts/mcp'],
     why: 'the entry of one program: `banksman mcp` and `banksman serve` are the MCP host',
   },
 ];
+
+/** Files below `src/` that may only be imported by `await import(…)`: what they bring is loaded when it is asked for. */
+export const lazyFiles: readonly string[] = ['app/demo.ts'];

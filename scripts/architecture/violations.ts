@@ -6,6 +6,8 @@ import type { FileException, FolderRule } from './table.ts';
 export interface Table {
   readonly folders: readonly FolderRule[];
   readonly exceptions: readonly FileException[];
+  /** Below `src/`: to be imported by `await import(…)` only. */
+  readonly lazyFiles: readonly string[];
 }
 
 /** One line each, `file: what, and what is allowed`; empty when the graph keeps to the table. */
@@ -54,16 +56,24 @@ function ownFileProblem(edge: ImportEdge, rule: FolderRule, table: Table): strin
   if (edge.file === undefined) return `imports ${edge.specifier}, which does not exist`;
   const target = edge.file.startsWith('src/') ? ruleFor(edge.file, table)?.folder : undefined;
   if (target === undefined) return `must not import ${edge.file}: it is in no folder that the table lists`;
+  return lazyProblem(edge, edge.file, table) ?? spellingProblem(edge, target, rule) ?? folderProblem(edge, target, rule);
+}
+
+function lazyProblem(edge: ImportEdge, file: string, table: Table): string | undefined {
+  const eagerly = !edge.lazy && table.lazyFiles.includes(file.replace(/^src\//, ''));
+  return eagerly ? `must import ${edge.specifier} by \`await import(…)\`` : undefined;
+}
+
+/** Subpath imports across folders, relative ones inside. */
+function spellingProblem(edge: ImportEdge, target: string, rule: FolderRule): string | undefined {
   const bySubpath = edge.specifier.startsWith('#');
-  if (target !== rule.folder)
-    return folderProblem(edge, target, rule) ?? (bySubpath ? undefined : `write \`#${target}/…\` for ${edge.specifier}`);
-  return bySubpath ? `write a relative import for ${edge.specifier}: it is in the same folder` : undefined;
+  if (target === rule.folder) return bySubpath ? `write a relative import for ${edge.specifier}: it is in the same folder` : undefined;
+  return bySubpath ? undefined : `write \`#${target}/…\` for ${edge.specifier}`;
 }
 
 function folderProblem(edge: ImportEdge, target: string, rule: FolderRule): string | undefined {
-  if (!rule.folders.includes(target)) return `must not import ${edge.specifier}; ${rule.folder} may import ${listed(rule.folders)}`;
-  const eagerly = !edge.lazy && rule.lazily?.includes(target);
-  return eagerly ? `must import ${edge.specifier} lazily, by \`await import(…)\`` : undefined;
+  if (target === rule.folder) return undefined;
+  return rule.folders.includes(target) ? undefined : `must not import ${edge.specifier}; ${rule.folder} may import ${listed(rule.folders)}`;
 }
 
 function listed(names: readonly string[]): string {

@@ -46,7 +46,7 @@ try {
 process.exit();
 
 async function run(options: SessionOptions): Promise<number> {
-  const folders = createFolders();
+  const folders = createFolders(options.desktop ? 'desktop' : 'editor');
   const env = { XDG_STATE_HOME: folders.state, XDG_CONFIG_HOME: folders.config };
   const model = await startScriptedModel();
   cleanups.push(() => model.close());
@@ -93,10 +93,11 @@ async function openEditor(opening: Opening): Promise<{ address: string; exited: 
   return { address: editor.url, exited: editor.exited };
 }
 
-function createFolders(): Folders {
+/** Two profiles: the desktop's format is newer or older than the bench's. */
+function createFolders(kind: string): Folders {
   const root = path.join(cacheFolder(), 'start');
   const folders = {
-    profile: path.join(root, 'editor'),
+    profile: path.join(root, kind),
     workspace: path.join(root, 'workspace'),
     state: path.join(root, 'state'),
     config: path.join(root, 'config'),

@@ -5,7 +5,7 @@
  * @property {string} entry
  * @property {string} target
  * @property {string[]} external modules that are there at run time without being shipped
- * @property {boolean} shebang whether the file is a program
+ * @property {boolean} program whether the file is started by itself
  * @property {number} budget largest size in bytes; raise it only with a reason in the commit
  * @property {RegExp[]} forbidden inputs that must not get in
  */
@@ -17,8 +17,8 @@ export const bundles = [
     entry: 'src/hosts/vscode/extension.ts',
     target: 'node24',
     external: ['vscode'],
-    shebang: false,
-    budget: 1_200_000,
+    program: false,
+    budget: 1_400_000,
     forbidden: [/^src\/demo\//, /^src\/hosts\/(?!vscode\/)/, /node_modules\/playwright-core\//, /node_modules\/@modelcontextprotocol\//],
   },
   {
@@ -27,8 +27,8 @@ export const bundles = [
     // Syntax that Node 20 can parse, so that under a Node that is too old the program lives long enough to say so (design §8).
     target: 'node20',
     external: [],
-    shebang: true,
-    budget: 1_800_000,
+    program: true,
+    budget: 2_000_000,
     forbidden: [/^src\/hosts\/vscode\//, /node_modules\/playwright-core\//],
   },
   {
@@ -36,8 +36,8 @@ export const bundles = [
     entry: 'src/app/store-worker.ts',
     target: 'node24',
     external: [],
-    shebang: false,
-    budget: 250_000,
+    program: false,
+    budget: 200_000,
     forbidden: [/^src\/(?!kernel\/|stores\/|audit\/|approval\/|app\/store-worker\.ts$)/, /node_modules\/(?:ssh2|undici)\//],
   },
 ];

@@ -12,9 +12,9 @@ export function withImportTable(page: string, folders: readonly FolderRule[], ex
 }
 
 function importTable(folders: readonly FolderRule[]): string {
-  const rows = folders.map(({ folder, folders: others, lazily = [], packages, builtins }) => [
+  const rows = folders.map(({ folder, folders: others, packages, builtins }) => [
     `\`${folder}\``,
-    others.map((other) => (lazily.includes(other) ? `${other} (lazily)` : other)).join(', '),
+    others.join(', '),
     packages.join(', '),
     shortened(builtins).join(', '),
   ]);

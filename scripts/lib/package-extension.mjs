@@ -3,35 +3,33 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder, ROOT } from './cache-folder.mjs';
-import { cleanEnv } from './clean-env.mjs';
 import { runCommand } from './run-command.mjs';
 
-/** What the .vsix is made of, besides package.json. */
-const CONTENT = ['package.json', '.vscodeignore', 'README.md', 'CHANGELOG.md', 'LICENSE', 'dist', 'media'];
+/** All that the bundles and the .vsix depend on, and the bundles themselves: a development build counts as a change. */
+const CONTENT =
+  'package.json package-lock.json .vscodeignore esbuild.mjs README.md CHANGELOG.md LICENSE src media scripts/build scripts/package dist'.split(
+    ' ',
+  );
 
 /** Where the packaged extension is. */
 export const VSIX = path.join(cacheFolder(), 'banksman.vsix');
 
 /**
- * Builds, and packs the extension unless what it is made of has not changed.
- * @param {Record<string, string>} [env] on top of the clean one
+ * Builds and packs the extension, unless nothing that it is made of has changed.
  * @returns {Promise<string | undefined>} what failed, with its output
  */
-export async function buildAndPackage(env) {
-  const built = await npmRun(['build'], env);
-  if (!built.ok) return `npm run build failed:\n${built.output}`;
+export async function buildAndPackage() {
   const stamp = `${VSIX}.stamp`;
-  const content = contentHash();
-  if (existsSync(VSIX) && existsSync(stamp) && readFileSync(stamp, 'utf8') === content) return undefined;
-  const packed = await npmRun(['package', '--', '--out', VSIX], env);
+  if (existsSync(VSIX) && existsSync(stamp) && readFileSync(stamp, 'utf8') === contentHash()) return undefined;
+  // Packing builds first.
+  const packed = await npmRun(['package', '--', '--out', VSIX]);
   if (!packed.ok) return `npm run package failed:\n${packed.output}`;
-  // Packing may build again: what counts is what went in.
   writeFileSync(stamp, contentHash());
   return undefined;
 }
 
-function npmRun(args, env) {
-  return runCommand('npm', ['run', '--silent', ...args], { cwd: ROOT, env: cleanEnv(env) });
+function npmRun(args) {
+  return runCommand('npm', ['run', '--silent', ...args], { cwd: ROOT });
 }
 
 function contentHash() {

@@ -90,7 +90,10 @@ function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<s
     name: cluster.name,
     client,
     configured: { access: { api: client, shell, waker }, aliases },
-    close: () => Promise.allSettled([client.close(), shell.close()]),
+    close: async () => {
+      shell.close();
+      await client.close();
+    },
   };
 }
 

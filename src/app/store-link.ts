@@ -81,9 +81,12 @@ interface Calls {
 function createCalls(worker: Worker): Calls {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
+  let over: Fault | undefined;
   return {
     call: (name, values) =>
       new Promise((resolve, reject) => {
+        // A message to a worker that is gone is never answered.
+        if (over) return reject(over);
         lastId += 1;
         const message: StoreCallMessage = { id: lastId, name, values };
         waiting.set(lastId, { resolve, reject });
@@ -98,6 +101,7 @@ function createCalls(worker: Worker): Calls {
       else waiter?.reject(faultFrom(message.fault));
     },
     rejectAll: (fault) => {
+      over ??= fault;
       for (const waiter of waiting.values()) waiter.reject(fault);
       waiting.clear();
     },

@@ -25,7 +25,7 @@ export function showPlainly(text: string, maxLength = 300): string {
     .replace(/[\n\t]/g, (char) => (char === '\n' ? '\\n' : '\\t'))
     .toWellFormed();
   if (visible.length <= maxLength) return visible;
-  return `${visible.slice(0, maxLength)}… (${Buffer.byteLength(text)} bytes in all)`;
+  return `${visible.slice(0, maxLength).toWellFormed()}… (${Buffer.byteLength(text)} bytes in all)`;
 }
 
 /** Outside text for a model: ANSI escapes, control and invisible characters removed, newlines and tabs kept. */

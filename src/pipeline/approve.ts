@@ -120,29 +120,27 @@ function undecided(record: RequestRecord): Refusal {
 }
 
 function closedRefusal(record: RequestRecord): Refusal {
-  switch (record.status) {
-    case 'denied': {
-      const words = record.decision?.message === undefined ? '' : `, saying: ${record.decision.message}`;
-      return {
-        status: 'denied',
-        code: 'denied_by_person',
-        message: `a person refused this call${words}`,
-        next: 'do not try again or another way; ask the user',
-      };
-    }
-    case 'consumed':
-      return {
-        status: 'denied',
-        code: 'grant_used',
-        message: `the approval of request ${record.id} has been used by another call`,
-        next: 'do not repeat the call; look at what it changed',
-      };
-    default:
-      return {
-        status: 'denied',
-        code: `request_${record.status}`,
-        message: `request ${record.id} is ${record.status}; nothing was done`,
-        next: 'ask the user before calling again',
-      };
+  if (record.status === 'denied') {
+    const words = record.decision?.message === undefined ? '' : `, saying: ${record.decision.message}`;
+    return {
+      status: 'denied',
+      code: 'denied_by_person',
+      message: `a person refused this call${words}`,
+      next: 'do not try again or another way; ask the user',
+    };
   }
+  if (record.status === 'consumed') {
+    return {
+      status: 'denied',
+      code: 'grant_used',
+      message: `the approval of request ${record.id} has been used by another call`,
+      next: 'do not repeat the call; look at what it changed',
+    };
+  }
+  return {
+    status: 'denied',
+    code: `request_${record.status}`,
+    message: `request ${record.id} is ${record.status}; nothing was done`,
+    next: 'ask the user before calling again',
+  };
 }

@@ -1,8 +1,9 @@
-/** classify: the action tier at this security level, and what the command policy says. */
-import { strictest } from '#kernel/decision';
+/** classify: the action tier at this security level, and what the policies for commands and units say. */
+import { type Decision, strictest } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
 import { classify as classifyTier } from '#policy/classify';
 import { decideSshCommand } from '#policy/known-ssh-commands';
+import { decideServiceUnit } from '#policy/service-units';
 import type { PolicySettings } from './deps.ts';
 import type { Classified, Resolved } from './stage.ts';
 

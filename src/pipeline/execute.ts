@@ -1,7 +1,6 @@
 /** execute: the only place where a handler is called. */
 import { type Deadline, withinSignal } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
-import type { JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import type { ToolResult } from '#kernel/tool';
 import { toolContext } from './context.ts';
@@ -26,7 +25,7 @@ function outcomeOf(result: ToolResult, requestId: string | undefined): Outcome {
     message: result.message,
     ...(requestId === undefined ? {} : { request_id: requestId }),
     ...(result.next === undefined ? {} : { next: result.next }),
-    ...(result.result === undefined ? {} : { result: result.result as JsonValue }),
+    ...(result.result === undefined ? {} : { result: result.result }),
   };
 }
 

@@ -69,7 +69,7 @@ async function withAddresses(
   const targets = resolutions.map((resolution) => resolution.target).filter((target) => target !== undefined);
   const needed = context.binds && context.deps.settings.protectedList.addresses.length > 0;
   if (!needed) return targets;
-  return Promise.all(targets.map((target) => (target.kind === 'guest' ? addressed(target, configured, context.signal) : target)));
+  return Promise.all(targets.map(async (target) => (target.kind === 'guest' ? addressed(target, configured, context.signal) : target)));
 }
 
 async function addressed(guest: GuestTarget, configured: ConfiguredCluster, signal: AbortSignal): Promise<GuestTarget> {

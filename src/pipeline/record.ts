@@ -1,6 +1,6 @@
 /** record: the audit trail and the one line a person reads. */
 import { randomUUID } from 'node:crypto';
-import { sourceOf } from '#kernel/agent';
+import { type Agent, sourceOf } from '#kernel/agent';
 import type { AuditEventName } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
@@ -77,13 +77,7 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps):
     'gen_ai.tool.call.id': trail.id,
     'gen_ai.tool.call.arguments': boundedArguments(state?.input ?? call.input, deps),
     source: sourceOf(agent.host),
-    agent: {
-      id: agent.id,
-      host: agent.host,
-      model_tier: agent.modelTier,
-      model: agent.model,
-      label: agent.label === undefined ? undefined : showPlainly(agent.label, 100),
-    },
+    agent: describeAgent(agent),
     tier: state?.tier ?? state?.tool?.tier,
     target: state?.targets?.map(lastingTarget),
     rules: trail.rules,
@@ -91,6 +85,11 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps):
     policy_version: deps.settings.version,
     sandbox: deps.sandboxState,
   };
+}
+
+function describeAgent(agent: Agent): JsonObject {
+  const label = agent.label === undefined ? {} : { label: showPlainly(agent.label, 100) };
+  return { id: agent.id, host: agent.host, model_tier: agent.modelTier, model: agent.model, ...label };
 }
 
 function boundedArguments(input: unknown, deps: PipelineDeps): JsonValue {
@@ -103,11 +102,17 @@ function boundedArguments(input: unknown, deps: PipelineDeps): JsonValue {
     : { truncated: text.slice(0, maxArgumentText).toWellFormed(), bytes: Buffer.byteLength(text) };
 }
 
-/** Refused input may hold anything, lone surrogates included; a record holds only what JSON can. */
+/** Refused input may hold anything (a cycle, a bigint, a lone surrogate); a record holds only what JSON can. */
 function jsonSafe(input: JsonObject): JsonObject {
-  const text = JSON.stringify(input, (_key, value: unknown) =>
-    typeof value === 'string' ? value.toWellFormed() : typeof value === 'bigint' ? String(value) : value,
-  );
-  const copy: unknown = JSON.parse(text);
-  return isJsonObject(copy) ? copy : {};
+  try {
+    const copy: unknown = JSON.parse(JSON.stringify(input, (_key, value: unknown) => plainScalar(value)));
+    return isJsonObject(copy) ? copy : {};
+  } catch {
+    return { unreadable: 'the arguments cannot be written as JSON' };
+  }
+}
+
+function plainScalar(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  return typeof value === 'bigint' ? String(value) : value;
 }

@@ -64,7 +64,8 @@ export function createProxmoxClient(options: ProxmoxClientOptions): ProxmoxClien
 
 function createEndpoints(options: ProxmoxClientOptions): { endpoints: readonly Endpoint[]; pins?: Pins } {
   const { endpoints: urls, tls: trust, timeoutMs } = options;
-  const pins = trust.kind === 'pin' ? createPins(trust.fingerprint, urls.map(originOf)) : undefined;
+  const origins = urls.map(originOf);
+  const pins = trust.kind === 'pin' ? createPins(trust.fingerprint, origins) : undefined;
   if (urls.length === 0) throw new Fault('bad_config', `cluster \`${options.name}\` has no \`endpoints\``);
   const endpoints = urls.map((url) => createEndpoint({ url, trust, timeoutMs, ...(pins ? { pins } : {}) }));
   return { endpoints, ...(pins ? { pins } : {}) };

@@ -52,12 +52,12 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   // pveproxy closes idle connections after a few seconds and every one after an error: reuse only what is surely fresh.
   const pool = new Pool(origin, { ...common, connect, connections: 6, keepAliveTimeout: 2_000, keepAliveMaxTimeout: 3_000 });
 
+  const fresh: FreshConnection = { origin, connect, common };
   return {
     origin,
     async send(request, signal) {
       const path = base + request.path;
-      if (request.method === 'GET') return sendPooled(pool, path, request, signal);
-      return sendFresh({ origin, connect, common }, path, request, signal);
+      return request.method === 'GET' ? sendPooled({ ...fresh, pool }, path, request, signal) : sendFresh(fresh, path, request, signal);
     },
     close: () => pool.destroy(),
   };
@@ -70,11 +70,14 @@ function createConnector(options: EndpointOptions, origin: string): Connector {
   return pinConnector(origin, options.pins, timeoutMs);
 }
 
-async function sendPooled(pool: Pool, path: string, request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
+/** A read over a kept connection, and once more over a new one when the kept one was closed meanwhile. */
+async function sendPooled(kept: FreshConnection & { pool: Pool }, path: string, request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
   try {
-    return await exchange(pool, path, request, signal);
+    return await exchange(kept.pool, path, request, signal);
   } catch (thrown) {
-    throw readFailure(thrown, true);
+    const failure = readFailure(thrown, true);
+    if (failure.kind !== 'closed' || signal.aborted) throw failure;
+    return sendFresh(kept, path, request, signal);
   }
 }
 

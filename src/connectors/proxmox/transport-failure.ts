@@ -8,6 +8,8 @@ export type FailureKind =
   /** No answer in time. */
   | 'timeout'
   | 'unreachable'
+  /** The connection ended before the answer was complete: also what a kept-alive one does that was closing already. */
+  | 'closed'
   /** The answer was larger than we read. */
   | 'too_large'
   /** The caller's signal. */
@@ -50,6 +52,8 @@ const untrustedCodes = new Set([
 
 const timeoutCodes = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
+const closedCodes = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
 const phrases: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'its name cannot be resolved now',
   ECONNREFUSED: 'connection refused',
@@ -59,6 +63,7 @@ const phrases: Readonly<Record<string, string>> = {
   ENOTFOUND: 'its name cannot be resolved',
   EPROTO: 'no TLS is spoken there',
   ERR_SSL_WRONG_VERSION_NUMBER: 'no TLS is spoken there',
+  EPIPE: 'connection closed before the request was complete',
   ETIMEDOUT: 'no connection in time',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
   UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
@@ -74,6 +79,7 @@ export function readFailure(thrown: unknown, sent: boolean): TransportFailure {
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return new TransportFailure('too_large', 'the answer is larger than what is read', sent);
   if (untrustedCodes.has(code)) return new TransportFailure('untrusted', code, false);
   if (timeoutCodes.has(code)) return new TransportFailure('timeout', phrases[code] ?? 'no answer in time', sent);
+  if (closedCodes.has(code)) return new TransportFailure('closed', phrases[code] ?? 'connection closed', sent);
   if (code.startsWith('HPE_')) return new TransportFailure('unreachable', 'what came back is not HTTP', sent);
   return new TransportFailure('unreachable', phrases[code] ?? `connection failed (${code})`, sent);
 }

@@ -1,8 +1,8 @@
 /** The HTTPS server of one node: `pveproxy`. It can go away and come back on the same port, and change its certificate. */
-import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:https';
 import type { Certificate } from '../certificate.ts';
+import { startListener } from '../listener.ts';
 import { type ApiFaults, replaced, sendSpoiled } from './api-faults.ts';
 import { authenticate } from './authentication.ts';
 import type { Cluster } from './cluster.ts';
@@ -43,48 +43,18 @@ export async function startApiEndpoint(options: EndpointOptions): Promise<ApiEnd
   });
   server.maxRequestsPerSocket = requestsPerConnection;
   server.keepAliveTimeout = idleMs;
-  const { address, port } = await listenOnFirst(server, options.addresses, options.port);
+  const { addresses, port } = options;
+  const listener = await startListener(server, { addresses, port, dropConnections: () => server.closeAllConnections() });
   return {
     node,
-    url: `https://${address}:${port}`,
-    close: () => closeServer(server),
-    open: () => (server.listening ? Promise.resolve() : listen(server, port, address)),
+    url: `https://${listener.address}:${listener.port}`,
+    close: listener.close,
+    open: listener.open,
     useCertificate(next) {
       server.setSecureContext({ key: next.privateKeyPem, cert: next.certificatePem });
       server.closeAllConnections();
     },
   };
-}
-
-async function listenOnFirst(server: Server, addresses: readonly string[], port: number): Promise<{ readonly address: string; readonly port: number }> {
-  for (const [index, address] of addresses.entries()) {
-    try {
-      // A fixed port belongs to the first address; a substitute takes any.
-      await listen(server, index === 0 ? port : 0, address);
-      return { address, port: (server.address() as AddressInfo).port };
-    } catch (thrown) {
-      const missing = (thrown as NodeJS.ErrnoException).code === 'EADDRNOTAVAIL';
-      if (!missing || index === addresses.length - 1) throw thrown;
-    }
-  }
-  throw new Error('no address to listen on');
-}
-
-function listen(server: Server, port: number, address: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }
 
 async function answer(options: EndpointOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {

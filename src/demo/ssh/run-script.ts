@@ -2,7 +2,8 @@
 import type { Cluster } from '../pve/cluster.ts';
 import type { NodeState } from '../pve/state.ts';
 import { nodeCommands } from './commands/index.ts';
-import { fileTree, type FileTree } from './file-tree.ts';
+import { durationSeconds } from './duration.ts';
+import { type FileTree, fileTree } from './file-tree.ts';
 import { type CommandOutput, complained } from './node-command.ts';
 import { parseScript, ShellSyntaxError, type SimpleCommand, type Step } from './shell-words.ts';
 
@@ -13,6 +14,7 @@ export interface ScriptPlace {
 }
 
 const timedOut = 124;
+const longestTimerMs = 2_147_483_647;
 
 /** Runs a command line and returns what it printed. Never rejects: every failure is an exit code. */
 export async function runScript(place: ScriptPlace, script: string): Promise<CommandOutput> {
@@ -84,14 +86,12 @@ async function runTimeout(place: ScriptPlace, files: FileTree, args: readonly st
   while (rest[0]?.startsWith('-') === true) rest.splice(0, /^(?:-k|-s|--kill-after|--signal)$/.test(rest[0]) ? 2 : 1);
   const seconds = durationSeconds(rest.shift() ?? '');
   if (seconds === undefined) return complained('timeout: invalid time interval', 125);
-  const limit = AbortSignal.timeout(Math.min(seconds * 1000, 2_147_483_647));
-  const output = await runWords({ ...place, signal: AbortSignal.any([place.signal, limit]) }, files, rest, stdin);
-  return limit.aborted ? { ...output, exitCode: timedOut } : output;
-}
-
-/** `90`, `1.5`, `2m`: seconds, or undefined. */
-export function durationSeconds(text: string): number | undefined {
-  const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)([smhd])?$/.exec(text) ?? [];
-  if (digits === undefined) return undefined;
-  return Number(digits) * ({ s: 1, m: 60, h: 3600, d: 86_400 }[unit] ?? 1);
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), Math.min(seconds * 1000, longestTimerMs));
+  try {
+    const output = await runWords({ ...place, signal: AbortSignal.any([place.signal, limit.signal]) }, files, rest, stdin);
+    return limit.signal.aborted ? { ...output, exitCode: timedOut } : output;
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,6 +1,7 @@
 /** The App of this window over time: built lazily, replaced when the settings change, closed when the last call on it has ended. */
 import type { App } from '#app/app';
-import { type Fault, toFault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
+import { type AppLease, leaseApp } from './app-lease.ts';
 
 export type SessionState =
   | { readonly kind: 'starting' }
@@ -9,106 +10,98 @@ export type SessionState =
   | { readonly kind: 'problem'; readonly fault: Fault }
   | { readonly kind: 'closed' };
 
-export interface AppSession {
-  readonly state: SessionState;
+export class AppSession {
+  readonly #build: () => Promise<App>;
+  readonly #onCloseError: (error: unknown) => void;
+  readonly #listeners = new Set<() => void>();
+  /** Every App that has not been told to close, the retired ones with calls still on them included. */
+  readonly #open = new Set<AppLease>();
+  #state: SessionState = { kind: 'starting' };
+  #current: AppLease | undefined;
+  #building: Promise<void> | undefined;
+
+  /** @param build makes an App from the settings as they are now; rejects with a Fault such as `bad_config` */
+  constructor(build: () => Promise<App>, onCloseError: (error: unknown) => void) {
+    this.#build = build;
+    this.#onCloseError = onCloseError;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
   /** Called after each change of `state`. Returns the unsubscribe. */
-  onChange(listener: () => void): () => void;
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   /**
    * Runs `work` on the current App, after a start that is under way. That App stays open until `work` has ended.
    * @throws {Fault} the problem, where there is no App
    */
-  use<T>(work: (app: App) => Promise<T>): Promise<T>;
+  async use<T>(work: (app: App) => Promise<T>): Promise<T> {
+    await this.#settled();
+    if (this.#state.kind === 'problem') throw this.#state.fault;
+    if (!this.#current) throw new Fault('closing', 'this window is closing; try again in another one', { retryable: true });
+    return this.#current.use(work);
+  }
+
   /** Builds a new App. Calls that run now end on the old one; new calls wait, since the new settings may be stricter. */
-  reload(): void;
-  /** Closes the App, running calls included (they are told). */
-  close(): Promise<void>;
-}
+  reload(): void {
+    if (this.#state.kind === 'closed') return;
+    this.#retire();
+    this.#building = this.#start();
+    this.#become({ kind: 'starting' });
+  }
 
-interface Lease {
-  readonly app: App;
-  users: number;
-  retired: boolean;
-}
+  /** Closes every App, with calls still on it or not; they are told. */
+  async close(): Promise<void> {
+    this.#building = Promise.resolve();
+    this.#current = undefined;
+    this.#become({ kind: 'closed' });
+    await Promise.all([...this.#open].map((lease) => lease.close()));
+    this.#open.clear();
+  }
 
-/** @param build makes an App from the settings as they are now; rejects with a Fault such as `bad_config` */
-export function createAppSession(build: () => Promise<App>, onCloseError: (error: unknown) => void): AppSession {
-  const listeners = new Set<() => void>();
-  const open = new Set<Lease>();
-  let state: SessionState = { kind: 'starting' };
-  let current: Lease | undefined;
-  let building: Promise<void> | undefined;
+  #become(next: SessionState): void {
+    this.#state = next;
+    for (const listener of [...this.#listeners]) listener();
+  }
 
-  const become = (next: SessionState) => {
-    state = next;
-    for (const listener of [...listeners]) listener();
-  };
-  const shut = async (lease: Lease) => {
-    if (!open.delete(lease)) return;
-    await lease.app.close().catch(onCloseError);
-  };
-  const retire = (lease: Lease | undefined) => {
-    if (!lease) return;
-    lease.retired = true;
-    if (lease.users === 0) void shut(lease);
-  };
-  const adopt = (app: App) => {
-    current = { app, users: 0, retired: false };
-    open.add(current);
-    become({ kind: 'ready', app });
-  };
-  const start = (): Promise<void> => {
+  #retire(): void {
+    this.#current?.retire();
+    this.#current = undefined;
+  }
+
+  #start(): Promise<void> {
     const mine: Promise<void> = Promise.resolve()
-      .then(build)
+      .then(this.#build)
       .then(
-        async (app) => (building === mine ? adopt(app) : app.close().catch(onCloseError)),
+        async (app) => {
+          if (this.#building === mine) this.#adopt(app);
+          // Overtaken by newer settings, or the window is closing.
+          else await app.close().catch(this.#onCloseError);
+        },
         (thrown: unknown) => {
-          if (building === mine) become({ kind: 'problem', fault: toFault(thrown) });
+          if (this.#building === mine) this.#become({ kind: 'problem', fault: toFault(thrown) });
         },
       );
     return mine;
-  };
-  const settled = async () => {
-    building ??= start();
-    // A reload during the wait starts another one, which is the one that counts.
-    for (let seen: unknown; seen !== building; ) {
-      seen = building;
-      await building;
-    }
-  };
+  }
 
-  return {
-    get state() {
-      return state;
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    async use(work) {
-      await settled();
-      if (state.kind === 'problem') throw state.fault;
-      const lease = current;
-      if (state.kind !== 'ready' || !lease) throw toFault(new Error('the window is closing'));
-      lease.users += 1;
-      try {
-        return await work(lease.app);
-      } finally {
-        lease.users -= 1;
-        if (lease.retired && lease.users === 0) void shut(lease);
-      }
-    },
-    reload() {
-      if (state.kind === 'closed') return;
-      retire(current);
-      current = undefined;
-      building = start();
-      become({ kind: 'starting' });
-    },
-    async close() {
-      building = Promise.resolve();
-      current = undefined;
-      become({ kind: 'closed' });
-      await Promise.all([...open].map(shut));
-    },
-  };
+  #adopt(app: App): void {
+    this.#current = leaseApp(app, this.#onCloseError);
+    this.#open.add(this.#current);
+    this.#become({ kind: 'ready', app });
+  }
+
+  async #settled(): Promise<void> {
+    this.#building ??= this.#start();
+    // A reload during the wait starts another build, which is the one that counts.
+    for (let seen: Promise<void> | undefined; seen !== this.#building; ) {
+      seen = this.#building;
+      await seen;
+    }
+  }
 }

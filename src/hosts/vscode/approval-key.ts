@@ -16,17 +16,17 @@ export interface SecretStore {
  */
 export async function readSigner(secrets: SecretStore, approver: string): Promise<Signer> {
   const stored = await secrets.get(secretName);
-  const signer = stored === undefined ? undefined : await usable(stored, approver);
+  const signer = stored === undefined ? undefined : usable(stored, approver);
   if (signer) return signer;
-  await secrets.store(secretName, (await generateApproverKey()).privateKey);
+  await secrets.store(secretName, generateApproverKey().privateKey);
   const kept = await secrets.get(secretName);
   if (kept === undefined) throw new Error('the editor keeps no secrets here, so approvals cannot be signed');
   return signerFrom(kept, approver);
 }
 
-async function usable(privateKey: string, approver: string): Promise<Signer | undefined> {
+function usable(privateKey: string, approver: string): Signer | undefined {
   try {
-    return await signerFrom(privateKey, approver);
+    return signerFrom(privateKey, approver);
   } catch {
     return undefined;
   }

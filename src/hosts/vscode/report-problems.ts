@@ -3,6 +3,7 @@ import { commands, type Disposable, window } from 'vscode';
 import type { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import type { AppSession } from './app-session.ts';
+import { problemNotice } from './approvals-view/problem-rows.ts';
 
 export function reportProblems(session: AppSession, log: Log): Disposable {
   let reported = '';
@@ -10,9 +11,7 @@ export function reportProblems(session: AppSession, log: Log): Disposable {
     const { state } = session;
     if (state.kind === 'ready') {
       reported = '';
-      log.info(
-        `started: security level ${state.app.securityLevel}, sandbox ${state.app.sandboxState.state}, store ${state.app.storeLocation}`,
-      );
+      log.info(`started: store ${state.app.storeLocation}, sandbox ${state.app.sandboxState.state} (${state.app.sandboxState.reason})`);
     }
     // Settings are typed key by key: the same problem is not announced again for each of them.
     if (state.kind !== 'problem' || state.fault.message === reported) return;
@@ -25,7 +24,7 @@ export function reportProblems(session: AppSession, log: Log): Disposable {
 
 async function tell(fault: Fault): Promise<void> {
   const [button, command] = fault.code === 'bad_config' ? ['Open Settings', 'banksman.openSettings'] : ['Try Again', 'banksman.restart'];
-  const pressed = await window.showErrorMessage(`Banksman: ${fault.message}`, button, 'Show Log');
+  const pressed = await window.showErrorMessage(problemNotice(fault), button, 'Show Log');
   if (pressed === button) await commands.executeCommand(command);
   if (pressed === 'Show Log') await commands.executeCommand('banksman.showLog');
 }

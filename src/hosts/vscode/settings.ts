@@ -2,6 +2,7 @@
 import * as path from 'node:path';
 import { workspace } from 'vscode';
 import { configSchema } from '#app/config';
+import { isJsonObject } from '#kernel/json';
 
 export const section = 'banksman';
 
@@ -20,13 +21,17 @@ export function readSettings(stateDir: string): Record<string, unknown> {
   return raw;
 }
 
-/** `workspace.root` is relative to the first folder of this window. Without a folder it is a place that does not exist, never the current directory. */
+/** `workspace.root` counts from the first folder of this window. Anything but an object with a text there is left for the schema to name. */
 function withRoot(value: unknown, stateDir: string): unknown {
-  if (value !== undefined && (typeof value !== 'object' || value === null)) return value;
-  const given: unknown = value && 'root' in value ? value.root : undefined;
-  if (given !== undefined && typeof given !== 'string') return value;
-  const folder = workspace.workspaceFolders?.find((item) => item.uri.scheme === 'file')?.uri.fsPath ?? path.join(stateDir, 'no-workspace');
-  return { ...value, root: path.resolve(folder, given ?? '.') };
+  if (value !== undefined && !isJsonObject(value)) return value;
+  const root = value?.root ?? '.';
+  return typeof root === 'string' ? { ...value, root: path.resolve(firstFolder(stateDir), root) } : value;
+}
+
+/** Without a folder: a place that does not exist, never the current directory. */
+function firstFolder(stateDir: string): string {
+  const folder = workspace.workspaceFolders?.find((item) => item.uri.scheme === 'file');
+  return folder?.uri.fsPath ?? path.join(stateDir, 'no-workspace');
 }
 
 /** The names of the configured clusters, also while something else in the settings is wrong. */

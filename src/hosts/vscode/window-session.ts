@@ -1,91 +1,53 @@
 /** Everything of one window, wired by hand. */
 import { userInfo } from 'node:os';
-import { type ExtensionContext, ExtensionMode, workspace } from 'vscode';
+import { type ExtensionContext, ExtensionMode, type LogOutputChannel, workspace } from 'vscode';
 import { describeTools } from '#app/catalog';
 import { defaultConfigFile, defaultStateDir } from '#app/paths';
 import { toFault } from '#kernel/errors';
-import { createAppSession } from './app-session.ts';
+import type { Log } from '#kernel/ports/log';
+import { AppSession } from './app-session.ts';
 import { readSigner } from './approval-key.ts';
 import { createApprovalsView } from './approvals-view/approvals-view.ts';
-import { createPendingFeed } from './approvals-view/pending-feed.ts';
+import { PendingFeed } from './approvals-view/pending-feed.ts';
+import { tokenSecret } from './cluster-token.ts';
 import { registerApprovalCommands } from './commands/approval-commands.ts';
 import { registerClusterActions } from './commands/cluster-actions.ts';
 import { registerClusterTokenCommand } from './commands/cluster-token-command.ts';
 import { registerMaintenanceCommands } from './commands/maintenance-commands.ts';
 import { createResultDocuments } from './commands/result-documents.ts';
-import { createDisposableBag } from './disposables.ts';
-import { createWindowGate } from './gate/human-gate.ts';
-import { createModalQueue } from './gate/modal-queue.ts';
+import { createDisposableBag, type Disposable } from './disposables.ts';
+import type { Dialogs } from './gate/dialogs.ts';
+import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
+import { createModalQueue, type ModalQueue } from './gate/modal-queue.ts';
 import { reviewRequest } from './gate/review.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
 import { channelLog, createOutput } from './output.ts';
 import { reportProblems } from './report-problems.ts';
 import { readSettings, section, settingsClusterNames } from './settings.ts';
-import { startApp } from './start-app.ts';
+import { type Places, startApp } from './start-app.ts';
 import { createStatusBar } from './status-bar.ts';
 import { createTestSeam, type TestSeam } from './test-seam.ts';
 import { registerLanguageModelTools } from './tools/language-model-tools.ts';
 
 export interface WindowSession {
+  /** Under `ExtensionMode.Test` only. */
   readonly seam: TestSeam | undefined;
   end(): Promise<void>;
 }
 
+/** Cheap: registers everything, and builds the App in the background. */
 export function startWindow(context: ExtensionContext): WindowSession {
   const channel = createOutput();
   const log = channelLog(channel);
-  const bag = createDisposableBag((error) => log.error(`while closing: ${toFault(error).message}`));
+  const onError = (error: unknown) => log.error(`while closing: ${toFault(error).message}`);
+  const bag = createDisposableBag(onError);
   bag.add(channel);
   const places = { stateDir: defaultStateDir(), configFile: defaultConfigFile() };
-  const tools = describeTools();
-  const osUser = userInfo().username;
-  const person = `user:${osUser}`;
-
-  const session = createAppSession(
-    () => startApp(context, places, log),
-    (error) => log.error(`while closing: ${toFault(error).message}`),
-  );
+  const session = new AppSession(() => startApp(context, places, log), onError);
   const { seam, dialogs } = createTestSeam(createWindowDialogs());
-  const queue = createModalQueue();
-  const now = () => performance.now();
-  const gate = createWindowGate({
-    queue,
-    dialogs,
-    review: (id) =>
-      session.use(({ approvals }) =>
-        reviewRequest(id, {
-          approvals,
-          dialogs,
-          now,
-          person,
-          configFile: places.configFile,
-          signer: () => readSigner(context.secrets, person),
-        }),
-      ),
-  });
-  const runner = { session, gate, log };
-  const documents = bag.add(createResultDocuments());
-  const feed = bag.add(createPendingFeed(session, (error) => log.warn(`the pending approvals cannot be read: ${toFault(error).message}`)));
-  const review = (id: string) => gate.review(id);
-
-  for (const item of [
-    ...registerLanguageModelTools(tools, runner),
-    ...registerClusterActions(tools, { runner, confirm: { queue, dialogs, now }, documents, osUser, review }),
-    ...registerApprovalCommands({ session, person, review }),
-    ...registerMaintenanceCommands({ session, channel, documents }),
-    registerClusterTokenCommand(context.secrets, () => settingsClusterNames(readSettings(places.stateDir))),
-    createApprovalsView(feed),
-    createStatusBar(session, feed),
-    reportProblems(session, log),
-    workspace.onDidChangeConfiguration((event) => event.affectsConfiguration(section) && session.reload()),
-    workspace.onDidChangeWorkspaceFolders(() => session.reload()),
-    context.secrets.onDidChange(({ key }) => key.startsWith('clusterToken:') && session.reload()),
-  ]) {
-    bag.add(item);
-  }
-  log.info(`${tools.length} tools are ready`);
+  const core: Core = { context, places, channel, log, session, dialogs, queue: createModalQueue(), osUser: userInfo().username };
+  for (const item of surfaces(core)) bag.add(item);
   session.reload();
-
   return {
     seam: context.extensionMode === ExtensionMode.Test ? seam : undefined,
     async end() {
@@ -93,4 +55,61 @@ export function startWindow(context: ExtensionContext): WindowSession {
       bag.dispose();
     },
   };
+}
+
+interface Core {
+  readonly context: ExtensionContext;
+  readonly places: Places;
+  readonly channel: LogOutputChannel;
+  readonly log: Log;
+  readonly session: AppSession;
+  readonly dialogs: Dialogs;
+  readonly queue: ModalQueue;
+  readonly osUser: string;
+}
+
+/** Monotonic: a clock that is set back must not make an answer look slow. */
+const now = () => performance.now();
+
+function surfaces(core: Core): Disposable[] {
+  const { context, session, log } = core;
+  const tools = describeTools();
+  const person = `user:${core.osUser}`;
+  const gate = windowGate(core, person);
+  const review = (id: string) => gate.review(id);
+  const runner = { session, gate, log };
+  const documents = createResultDocuments();
+  const feed = new PendingFeed(session, (error) => log.warn(`the pending approvals cannot be read: ${toFault(error).message}`));
+  const confirm = { queue: core.queue, dialogs: core.dialogs, now };
+  return [
+    documents,
+    feed,
+    ...registerLanguageModelTools(tools, runner),
+    ...registerClusterActions(tools, { runner, confirm, documents, osUser: core.osUser, review }),
+    ...registerApprovalCommands({ session, person, review }),
+    ...registerMaintenanceCommands({ session, channel: core.channel, documents }),
+    registerClusterTokenCommand(context.secrets, () => settingsClusterNames(readSettings(core.places.stateDir))),
+    createApprovalsView(feed),
+    createStatusBar(session, feed),
+    reportProblems(session, log),
+    ...reloadTriggers(core),
+  ];
+}
+
+function windowGate({ context, places, session, dialogs, queue }: Core, person: string): WindowGate {
+  const signer = () => readSigner(context.secrets, person);
+  return createWindowGate({
+    queue,
+    dialogs,
+    review: (id) =>
+      session.use(({ approvals }) => reviewRequest(id, { approvals, dialogs, signer, now, person, configFile: places.configFile })),
+  });
+}
+
+function reloadTriggers({ context, session }: Core): Disposable[] {
+  return [
+    workspace.onDidChangeConfiguration((event) => event.affectsConfiguration(section) && session.reload()),
+    workspace.onDidChangeWorkspaceFolders(() => session.reload()),
+    context.secrets.onDidChange(({ key }) => key.startsWith(tokenSecret('')) && session.reload()),
+  ];
 }

@@ -35,7 +35,7 @@ export const getNodeStatus = defineTool({
     };
     return {
       ok: true,
-      message: `node ${node}: CPU ${cpu === null ? 'unknown' : `${(Number(cpu) * 100).toFixed(1)} %`}, memory ${memoryText(status['memory'])}`,
+      message: `node ${node}: CPU ${cpu === null ? 'unknown' : `${(cpu * 100).toFixed(1)} %`}, memory ${memoryText(status['memory'])}`,
       result,
     };
   },
@@ -48,6 +48,7 @@ function numberOr(value: JsonValue | undefined, fallback: null): number | null {
 
 function memoryText(memory: JsonValue | undefined): string {
   if (typeof memory !== 'object' || memory === null || !('used' in memory) || !('total' in memory)) return 'unknown';
-  const [used, total] = [Number(memory.used), Number(memory.total)];
+  const used = Number(memory.used);
+  const total = Number(memory.total);
   return total > 0 ? `${((used / total) * 100).toFixed(1)} % of ${(total / 2 ** 30).toFixed(1)} GiB` : 'unknown';
 }

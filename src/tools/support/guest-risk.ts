@@ -29,7 +29,7 @@ export async function guestRisk(
 function stateFact(status: JsonObject): string {
   const uptime = Number(status['uptime'] ?? 0);
   const since = uptime > 0 ? `, up for ${roughly(uptime)}` : '';
-  return `now: ${String(status['status'] ?? 'unknown')}${since}`;
+  return `now: ${typeof status['status'] === 'string' ? status['status'] : 'unknown'}${since}`;
 }
 
 const actionFacts: Readonly<Record<GuestAction, string>> = {

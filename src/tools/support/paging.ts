@@ -47,7 +47,7 @@ export function countMessage(page: PageOfRows, noun: string): string {
 
 function contains(row: JsonValue | undefined, needle: string): boolean {
   if (row === null || row === undefined) return false;
-  if (typeof row === 'object') return Object.values(row).some((value) => contains(value as JsonValue, needle));
+  if (typeof row === 'object') return Object.values(row).some((value) => contains(value, needle));
   return String(row).toLowerCase().includes(needle.toLowerCase());
 }
 

@@ -15,8 +15,13 @@ interface ResourceRow {
 
 /** The state of a guest as the demo cluster's own API tells it: `running`, `stopped`, or undefined for an unknown one. */
 export async function guestStatus(config: DemoConfig, vmid: number): Promise<string | undefined> {
+  return (await guestStates(config))[String(vmid)];
+}
+
+/** The states of all guests by number. */
+export async function guestStates(config: DemoConfig): Promise<Record<string, string | undefined>> {
   const rows = await getData<ResourceRow[]>(config, '/cluster/resources?type=vm');
-  return rows.find((row) => row.vmid === vmid)?.status;
+  return Object.fromEntries(rows.map((row) => [String(row.vmid), row.status]));
 }
 
 function getData<T>(config: DemoConfig, path: string): Promise<T> {

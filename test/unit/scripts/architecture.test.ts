@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { readImportGraph } from '../../../scripts/architecture/import-graph.ts';
-import { fileExceptions, importTable } from '../../../scripts/architecture/table.ts';
+import { fileExceptions, importTable, lazyFiles } from '../../../scripts/architecture/table.ts';
 import { violationsOf } from '../../../scripts/architecture/violations.ts';
 
 const repository = path.resolve(import.meta.dirname, '../../..');
@@ -30,13 +30,20 @@ function project(sources: Readonly<Record<string, string>>): string {
 }
 
 async function violations(sources: Readonly<Record<string, string>>): Promise<readonly string[]> {
-  return violationsOf(await readImportGraph(project(sources)), { folders: importTable, exceptions: fileExceptions });
+  return violationsOf(await readImportGraph(project(sources)), { folders: importTable, exceptions: fileExceptions, lazyFiles });
 }
 
 describe('what the table allows passes', () => {
   test.each<[string, Record<string, string>]>([
     ['a stage that imports the kernel', { 'policy/a.ts': "import { word } from '#kernel/word';\nexport const a = word;\n" }],
-    ['the demo, lazily, from app', { 'demo/d.ts': 'export const d = 1;\n', 'app/a.ts': "export const a = () => import('#demo/d');\n" }],
+    [
+      'the demo, lazily, by way of app',
+      {
+        'demo/d.ts': 'export const d = 1;\n',
+        'app/demo.ts': "export * from '#demo/d';\n",
+        'hosts/cli/a.ts': "export const a = () => import('#app/demo');\n",
+      },
+    ],
     ['processes in execution', { 'execution/a.ts': "export { spawn } from 'node:child_process';\n" }],
     ['zod in a tool', { 'tools/support/a.ts': "import * as z from 'zod';\nexport const a = z.string();\n" }],
     ['vscode in its host', { 'hosts/vscode/a.ts': "import * as vscode from 'vscode';\nexport const a = vscode.window;\n" }],
@@ -88,6 +95,11 @@ describe('what it does not allow is found', () => {
       { 'connectors/a.ts': "export { spawn } from 'node:child_process';\n" },
       'must not import node:child_process',
     ],
+    [
+      'an https client whose agent the editor would replace',
+      { 'connectors/a.ts': "export { request } from 'node:https';\n" },
+      'must not import node:https',
+    ],
     ['sqlite outside stores', { 'app/a.ts': "export { DatabaseSync } from 'node:sqlite';\n" }, 'must not import node:sqlite'],
     ['ssh2 outside connectors and demo', { 'app/a.ts': "export { Client } from 'ssh2';\n" }, 'must not import the package ssh2'],
     ['undici in the demo', { 'demo/a.ts': "export { fetch } from 'undici';\n" }, 'must not import the package undici'],
@@ -108,9 +120,14 @@ describe('what it does not allow is found', () => {
     ],
     ['a built-in without its prefix', { 'execution/a.ts': "export { spawn } from 'child_process';\n" }, 'write `node:child_process`'],
     [
-      'the demo, eagerly, from app',
-      { 'app/a.ts': "export * from '#demo/d';\n", 'demo/d.ts': 'export const d = 1;\n' },
-      'must import #demo/d lazily',
+      'the demo, eagerly',
+      { 'app/demo.ts': 'export const d = 1;\n', 'hosts/cli/a.ts': "export * from '#app/demo';\n" },
+      'must import #app/demo by `await import(…)`',
+    ],
+    [
+      'the demo from elsewhere in app',
+      { 'app/a.ts': "export const a = () => import('#demo/d');\n", 'demo/d.ts': 'export const d = 1;\n' },
+      'must not import #demo/d',
     ],
     ['a folder that nobody listed', { 'surprise/a.ts': 'export const a = 1;\n' }, 'that scripts/architecture/table.ts does not list'],
     ['a file in src itself', { 'a.ts': 'export const a = 1;\n' }, 'that scripts/architecture/table.ts does not list'],

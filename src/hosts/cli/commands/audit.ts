@@ -1,5 +1,6 @@
 /** `banksman audit tail|verify`. */
 import type { AuditRecord } from '#kernel/audit-event';
+import { isJsonObject } from '#kernel/json';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { withApp } from '../session.ts';
@@ -33,10 +34,8 @@ async function verify(options: CommandOptions): Promise<number> {
 }
 
 function line({ sequence, time, name, attributes }: AuditRecord): string {
-  const agent = attributes['agent'];
-  const who = typeof agent === 'object' && agent !== null && 'id' in agent ? String(agent.id) : '';
-  const what = [attributes['gen_ai.tool.name'], attributes['request_id'], attributes['status'], attributes['code'], who].filter(
-    (part) => part !== undefined && part !== '',
-  );
+  const agent = isJsonObject(attributes['agent']) ? attributes['agent'] : {};
+  const facts = [attributes['gen_ai.tool.name'], attributes['request_id'], attributes['status'], attributes['code'], agent['id']];
+  const what = facts.filter((fact): fact is string => typeof fact === 'string' && fact !== '');
   return `${String(sequence).padStart(6)}  ${time}  ${name.padEnd(18)} ${what.join('  ')}`;
 }

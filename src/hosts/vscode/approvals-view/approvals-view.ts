@@ -43,6 +43,8 @@ export function createApprovalsView(feed: PendingFeed): Disposable {
   const refresh = () => {
     readRows();
     showBadge(view, feed.pending);
+    // Empty, not absent: only then do the welcome texts show.
+    view.message = feed.headline ?? '';
     void commands.executeCommand('setContext', 'banksman.state', feed.stateName);
     changed.fire(undefined);
   };

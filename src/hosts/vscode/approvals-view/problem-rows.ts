@@ -1,4 +1,4 @@
-/** What keeps Banksman from working, as rows of the tree. */
+/** What keeps Banksman from working, as rows of the tree and as one sentence. */
 import type { Fault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text';
 
@@ -11,22 +11,40 @@ export interface ProblemRow {
 
 /** A bad configuration has a row per named field; any other problem has one row. */
 export function problemRows(fault: Fault): readonly ProblemRow[] {
-  if (fault.code !== 'bad_config')
-    return [{ label: 'Banksman could not start', description: showPlainly(fault.message), tooltip: withNext(fault) }];
-  const text = fault.message.replace(/^settings `banksman\.\*`: /, '');
-  return text.split(' | ').map((line) => {
+  if (fault.code !== 'bad_config') {
+    return [{ label: 'Could not start', description: showPlainly(fault.message), tooltip: sentences(fault.message, fault.next) }];
+  }
+  return configLines(fault).map((line) => {
     const field = /^`([^`]+)`: (.*)$/s.exec(line);
-    const label = field ? `banksman.${field[1]}` : 'Settings';
     return {
-      label: showPlainly(label, 120),
+      label: showPlainly(field?.[1] ?? 'settings', 120),
       description: showPlainly(field?.[2] ?? line),
-      tooltip: `${showPlainly(line, 1000)}\nSelect to open the settings.`,
+      tooltip: sentences(`banksman.${line.replace(/^`([^`]+)`/, '$1')}`, 'Select to open the settings.'),
     };
   });
 }
 
-function withNext(fault: Fault): string {
-  return [fault.message, fault.next]
+/** Above the rows. */
+export function problemHeadline(fault: Fault): string {
+  if (fault.code !== 'bad_config') return 'Banksman could not start, so no tool runs.';
+  const count = configLines(fault).length;
+  return count === 1 ? 'One setting is wrong, so no tool runs.' : `${count} settings are wrong, so no tool runs.`;
+}
+
+/** For a notification: the first problem, and how many more. */
+export function problemNotice(fault: Fault): string {
+  if (fault.code !== 'bad_config') return `Banksman could not start: ${showPlainly(fault.message, 400)}`;
+  const [first = '', ...more] = configLines(fault);
+  const rest = more.length === 0 ? '' : ` (and ${more.length} more)`;
+  return `Banksman: no tool runs until the settings are right. ${showPlainly(first.replace(/^`/, '`banksman.'), 400)}${rest}`;
+}
+
+function configLines(fault: Fault): string[] {
+  return fault.message.replace(/^settings `banksman\.\*`: /, '').split(' | ');
+}
+
+function sentences(...parts: readonly (string | undefined)[]): string {
+  return parts
     .filter((part) => part !== undefined)
     .map((part) => showPlainly(part, 1000))
     .join('\n');

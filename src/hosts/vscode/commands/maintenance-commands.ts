@@ -1,5 +1,5 @@
 /** Commands that look after Banksman itself. */
-import { commands, type Disposable, type LogOutputChannel, ProgressLocation, window } from 'vscode';
+import { commands, type Disposable, env, type LogOutputChannel, ProgressLocation, window } from 'vscode';
 import type { App } from '#app/app';
 import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
@@ -16,9 +16,7 @@ export interface MaintenanceDeps {
 export function registerMaintenanceCommands({ session, channel, documents }: MaintenanceDeps): Disposable[] {
   return [
     commands.registerCommand('banksman.showLog', () => channel.show(true)),
-    commands.registerCommand('banksman.openSettings', () =>
-      commands.executeCommand('workbench.action.openSettings', '@ext:banksman.banksman'),
-    ),
+    commands.registerCommand('banksman.openSettings', openSettings),
     commands.registerCommand('banksman.openWalkthrough', () =>
       commands.executeCommand('workbench.action.openWalkthrough', 'banksman.banksman#banksman.start', false),
     ),
@@ -30,6 +28,13 @@ export function registerMaintenanceCommands({ session, channel, documents }: Mai
       withApp(session, 'Banksman: verifying the audit trail', (app) => verifyAudit(app, channel)),
     ),
   ];
+}
+
+/** Settings of machine scope are those of the machine that runs the extension: with a remote, the user's own page does not show them. */
+async function openSettings(): Promise<void> {
+  const query = '@ext:banksman.banksman';
+  if (env.remoteName === undefined) await commands.executeCommand('workbench.action.openSettings', query);
+  else await commands.executeCommand('workbench.action.openRemoteSettings', { query });
 }
 
 async function verifyAudit(app: App, channel: LogOutputChannel): Promise<void> {

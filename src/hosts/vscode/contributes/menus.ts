@@ -10,7 +10,7 @@ export function menuContributions(tools: readonly ToolDescription[]) {
   return {
     'view/title': [
       { command: 'banksman.showLog', when: onView, group: 'navigation@1' },
-      { command: 'banksman.openSettings', when: onView, group: 'navigation@2' },
+      { command: 'banksman.openSettings', when: onView, group: '2_setup@0' },
       { command: 'banksman.doctor', when: onView, group: '1_check@1' },
       { command: 'banksman.verifyAudit', when: onView, group: '1_check@2' },
       { command: 'banksman.setClusterToken', when: onView, group: '2_setup@1' },

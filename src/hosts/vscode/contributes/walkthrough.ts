@@ -27,7 +27,7 @@ export const walkthroughs = [
         id: 'protect',
         title: 'Protect what must not stop',
         description:
-          'Nodes, guests, services and addresses that no tool may change, and that nobody can approve away.\n[Open Settings](command:workbench.action.openSettings?%5B%22banksman.protected%22%5D)',
+          'Nodes, guests, services and addresses that no tool may change, and that nobody can approve away.\n[Open Settings](command:banksman.openSettings)',
         media: { markdown: 'media/walkthrough/protect.md' },
         completionEvents: ['onSettingChanged:banksman.protected'],
       },

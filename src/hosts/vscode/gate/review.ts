@@ -4,8 +4,8 @@ import { toFault } from '#kernel/errors';
 import type { RequestRecord } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 import { boundSigner } from './bound-signer.ts';
-import { createChallenge } from './challenge.ts';
 import type { Dialogs, Question } from './dialogs.ts';
+import { typedMatch } from './typed-match.ts';
 
 export const approveButton = 'Approve once';
 export const denyButton = 'Deny';
@@ -41,6 +41,13 @@ export async function reviewRequest(id: string, deps: ReviewDeps): Promise<Revie
   }
 }
 
+interface Shown {
+  readonly record: RequestRecord;
+  readonly card: ReviewCard;
+  readonly signer: Signer;
+  readonly trusted: boolean;
+}
+
 async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
   for (let tooFast = false; ; tooFast = true) {
     const record = await deps.approvals.get(id);
@@ -48,17 +55,24 @@ async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
     const card = deps.approvals.card(record);
     if (card.tampered) return refuseTampered(card, deps);
     const signer = await deps.signer();
-    const trusted = await deps.approvals.isTrusted(signer.publicKey);
-    const lines = [tooFast ? tooFastNote : '', card.detail, trusted ? '' : pinNote(signer, deps.configFile)];
+    const shown = { record, card, signer, trusted: await deps.approvals.isTrusted(signer.publicKey) };
     const openedAt = deps.now();
-    const detail = lines.filter((line) => line !== '').join('\n\n');
-    const answer = await askSafely({ id, severity: 'warning', title: card.title, detail, buttons: [denyButton, approveButton] }, deps);
-    if (answer === undefined) return 'left_pending';
-    if (deps.now() - openedAt < minimumOpenMs) continue;
-    if (answer === denyButton) return denyRequest(record, deps);
-    if (answer !== approveButton) return 'left_pending';
-    return confirmAndApprove({ record, card, signer, trusted }, deps);
+    const answer = await askSafely(questionOf(shown, tooFast, deps), deps);
+    if (answer === undefined || deps.now() - openedAt >= minimumOpenMs) return carryOut(answer, shown, deps);
   }
+}
+
+function questionOf({ card, signer, trusted }: Shown, tooFast: boolean, deps: ReviewDeps): Question {
+  const lines = [tooFast ? tooFastNote : '', card.detail, trusted ? '' : pinNote(signer, deps.configFile)];
+  const detail = lines.filter((line) => line !== '').join('\n\n');
+  return { id: card.id, severity: 'warning', title: card.title, detail, buttons: [denyButton, approveButton] };
+}
+
+/** Only the two buttons mean anything; whatever else comes back leaves the request pending. */
+async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
+  if (answer === denyButton) return denyRequest(shown.card, deps);
+  if (answer === approveButton) return confirmAndApprove(shown, deps);
+  return 'left_pending';
 }
 
 /** A rejected dialog is a window that was reloaded or closed: nobody answered. */
@@ -79,10 +93,7 @@ function pinNote(signer: Signer, configFile: string): string {
   );
 }
 
-async function confirmAndApprove(
-  shown: { readonly record: RequestRecord; readonly card: ReviewCard; readonly signer: Signer; readonly trusted: boolean },
-  deps: ReviewDeps,
-): Promise<ReviewEnd> {
+async function confirmAndApprove(shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
   const { record, card, signer } = shown;
   if (card.typeToConfirm !== undefined && !(await typedRight(card, card.typeToConfirm, deps))) return 'left_pending';
   if (!shown.trusted) await deps.approvals.trust(signer.approver, signer.publicKey);
@@ -90,22 +101,24 @@ async function confirmAndApprove(
   return tellAnswer(result, card, deps) ? 'approved' : 'failed';
 }
 
-async function typedRight(card: ReviewCard, targetName: string, deps: ReviewDeps): Promise<boolean> {
-  const challenge = createChallenge(targetName);
-  const typed = await deps.dialogs.type({
-    title: card.title,
-    prompt: `This cannot be undone. Type “${challenge.expected}” to approve it once; Esc leaves it pending.`,
-    check: (text) => (challenge.accepts(text) ? undefined : `Type “${challenge.expected}”`),
-  });
+/** @param expected the target's name and a fresh code, shown in this prompt and nowhere else */
+async function typedRight(card: ReviewCard, expected: string, deps: ReviewDeps): Promise<boolean> {
+  const typed = await deps.dialogs
+    .type({
+      title: card.title,
+      prompt: `Type “${expected}” to approve it once. Esc leaves it pending.`,
+      check: (text) => (typedMatch(expected, text) ? undefined : `Type “${expected}”`),
+    })
+    .catch(() => undefined);
   // The check above only guides the person: a program can accept an input box, so what came out of it is compared again.
-  if (challenge.accepts(typed)) return true;
-  deps.dialogs.tell('info', `Not approved: ${card.title} It stays pending.`);
+  if (typedMatch(expected, typed)) return true;
+  deps.dialogs.tell('info', `Not approved, it stays pending: ${card.title}`);
   return false;
 }
 
-async function denyRequest(record: RequestRecord, deps: ReviewDeps): Promise<ReviewEnd> {
-  const result = await deps.approvals.deny(record.id, deps.person);
-  return tellAnswer(result, deps.approvals.card(record), deps) ? 'denied' : 'failed';
+async function denyRequest(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {
+  const result = await deps.approvals.deny(card.id, deps.person);
+  return tellAnswer(result, card, deps) ? 'denied' : 'failed';
 }
 
 async function refuseTampered(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {
@@ -129,10 +142,9 @@ function by(record: RequestRecord): string {
 }
 
 function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps): boolean {
-  if (result.ok) deps.dialogs.tell('status', `Banksman: ${result.message}`);
-  else if (result.code === 'expired')
-    deps.dialogs.tell('info', `Too late: the request expired before your answer, so nothing runs. ${card.title}`);
-  else if (result.code === 'already_decided') deps.dialogs.tell('info', `Decided elsewhere already: ${result.message}`);
-  else deps.dialogs.tell('error', `Not done: ${result.message}`);
+  const message = `${result.message.charAt(0).toUpperCase()}${result.message.slice(1)}`;
+  if (result.ok) deps.dialogs.tell('status', message);
+  else if (result.code === 'expired') deps.dialogs.tell('info', `Too late, nothing runs: ${card.title} ${message}.`);
+  else deps.dialogs.tell(result.code === 'already_decided' ? 'info' : 'error', `${message}.`);
   return result.ok;
 }

@@ -1,0 +1,102 @@
+/** The fault switches, over what they act on. */
+import type { Certificate } from './certificate.ts';
+import type { DemoFaults } from './demo-types.ts';
+import type { ApiEndpoint } from './pve/api-endpoint.ts';
+import type { ApiFaults } from './pve/api-faults.ts';
+import { type Cluster, setNodeUp } from './pve/cluster.ts';
+import type { NodeState } from './pve/state.ts';
+import type { SshNode } from './ssh/node-server.ts';
+
+export interface FaultTargets {
+  readonly cluster: Cluster;
+  readonly api: ApiFaults;
+  readonly endpoints: ReadonlyMap<string, ApiEndpoint>;
+  readonly sshNodes: ReadonlyMap<string, SshNode>;
+  /** A fresh certificate for a node, by the same authority. */
+  readonly newCertificate: (node: string) => Certificate;
+  readonly originalCertificate: (node: string) => Certificate;
+}
+
+export function createFaults(targets: FaultTargets): DemoFaults {
+  const { cluster, api } = targets;
+  const touched = { tokens: new Set<string>(), wake: new Map<string, string>(), certificates: new Set<string>() };
+  const node = (name: string): NodeState => required(cluster.state.nodes, name);
+  return {
+    api: (fault) => api.add(fault),
+    nodeDown: (name) => switchNode(targets, node(name), false),
+    nodeUp: (name) => switchNode(targets, node(name), true),
+    loseQuorum: () => {
+      cluster.state.quorate = false;
+    },
+    regainQuorum: () => {
+      cluster.state.quorate = true;
+    },
+    revokeToken(id) {
+      touched.tokens.add(id);
+      cluster.access.revokeToken(id);
+    },
+    expireToken(id) {
+      touched.tokens.add(id);
+      cluster.access.expireToken(id, Math.floor(cluster.clock.now() / 1000) - 1);
+    },
+    swapCertificate(name) {
+      for (const endpoint of name === undefined ? targets.endpoints.values() : [required(targets.endpoints, name)]) {
+        touched.certificates.add(endpoint.node);
+        endpoint.useCertificate(targets.newCertificate(endpoint.node));
+      }
+    },
+    taskNeverEnds: (match) => cluster.taskFaults.add(match, { kind: 'never-ends' }),
+    taskFails: (match, text) => cluster.taskFaults.add(match, { kind: 'fails', text }),
+    taskWarns: (match, ...lines) => cluster.taskFaults.add(match, { kind: 'warns', lines }),
+    removeWakeAddress(name) {
+      const address = node(name).config.get('wakeonlan');
+      if (address !== undefined) touched.wake.set(name, address);
+      node(name).config.delete('wakeonlan');
+    },
+    ssh: sshFaults(targets),
+    async clear() {
+      api.clear();
+      cluster.taskFaults.clear();
+      cluster.state.quorate = true;
+      for (const id of touched.tokens) cluster.access.restoreToken(id);
+      for (const [name, address] of touched.wake) node(name).config.set('wakeonlan', address);
+      for (const name of touched.certificates) required(targets.endpoints, name).useCertificate(targets.originalCertificate(name));
+      touched.certificates.clear();
+      for (const ssh of targets.sshNodes.values()) {
+        Object.assign(ssh.faults, { refuseAuth: false, refuseChannels: false, hang: false });
+        ssh.useHostKey('original');
+      }
+      await Promise.all([...cluster.state.nodes.values()].map((one) => switchNode(targets, one, true)));
+    },
+  };
+}
+
+function sshFaults(targets: FaultTargets): DemoFaults['ssh'] {
+  const ssh = (name: string): SshNode => required(targets.sshNodes, name);
+  return {
+    changeHostKey: (name) => ssh(name).useHostKey('other'),
+    refuseAuth: (name) => {
+      ssh(name).faults.refuseAuth = true;
+    },
+    refuseConnections: (name) => ssh(name).close(),
+    refuseChannels: (name) => {
+      ssh(name).faults.refuseChannels = true;
+    },
+    hang: (name) => {
+      ssh(name).faults.hang = true;
+    },
+  };
+}
+
+/** Changes the state and waits until the servers have followed. */
+async function switchNode({ cluster, endpoints, sshNodes }: FaultTargets, node: NodeState, up: boolean): Promise<void> {
+  setNodeUp(cluster, node, up);
+  const servers = [endpoints.get(node.name), sshNodes.get(node.name)];
+  await Promise.all(servers.map((server) => (up ? server?.open() : server?.close())));
+}
+
+function required<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
+  const value = map.get(name);
+  if (value === undefined) throw new Error(`the demo has no node \`${name}\`; it has ${[...map.keys()].map((one) => `\`${one}\``).join(', ')}`);
+  return value;
+}

@@ -1,0 +1,155 @@
+/**
+ * The ssh server of one demo node: its own host key, public key login for the demo user's key and nothing else, commands from a table.
+ * OpenSSH's limits that bite a client are kept: ten sessions a connection, signals to a root session are ignored.
+ */
+import { createServer, type Socket } from 'node:net';
+import ssh2, { type AuthContext, type Connection, type ExecInfo, type ServerChannel, type Session } from 'ssh2';
+import { startListener } from '../listener.ts';
+import type { Cluster } from '../pve/cluster.ts';
+import type { NodeState } from '../pve/state.ts';
+import { runScript } from './run-script.ts';
+
+export interface SshNodeOptions {
+  readonly cluster: Cluster;
+  readonly node: NodeState;
+  readonly user: string;
+  /** The one key that may log in, in OpenSSH's public form. */
+  readonly clientKey: string;
+  readonly address: string;
+}
+
+/** What goes wrong on purpose; each can be switched at any time. */
+export interface SshFaults {
+  /** No key is good enough. */
+  refuseAuth: boolean;
+  /** Sessions are refused: "Channel open failure". */
+  refuseChannels: boolean;
+  /** Commands are accepted and never answer. */
+  hang: boolean;
+}
+
+export interface SshNode {
+  readonly port: number;
+  readonly faults: SshFaults;
+  /** `ssh-ed25519 AAAA…` */
+  hostKey(): string;
+  /** From now on connections see another host key, or the first one again. Open ones are dropped. */
+  useHostKey(which: 'original' | 'other'): void;
+  close(): Promise<void>;
+  /** Listens again on the same port. */
+  open(): Promise<void>;
+}
+
+interface HostKeyPair {
+  readonly private: string;
+  readonly public: string;
+}
+
+const maxSessions = 10;
+
+export async function startSshNode(options: SshNodeOptions): Promise<SshNode> {
+  const faults: SshFaults = { refuseAuth: false, refuseChannels: false, hang: false };
+  const sockets = new Set<Socket>();
+  const original: HostKeyPair = ssh2.utils.generateKeyPairSync('ed25519');
+  let keys = original;
+  let protocol = createProtocol(options, keys, faults);
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.once('close', () => sockets.delete(socket));
+    protocol.injectSocket(socket);
+  });
+  const dropAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const listener = await startListener(server, { addresses: [options.address], port: 0, dropConnections: dropAll });
+  return {
+    port: listener.port,
+    faults,
+    hostKey: () => keys.public.trim(),
+    useHostKey(which) {
+      const next = which === 'original' ? original : ssh2.utils.generateKeyPairSync('ed25519');
+      if (next === keys) return;
+      keys = next;
+      protocol = createProtocol(options, keys, faults);
+      dropAll();
+    },
+    close: listener.close,
+    open: listener.open,
+  };
+}
+
+function createProtocol(options: SshNodeOptions, keys: HostKeyPair, faults: SshFaults): InstanceType<typeof ssh2.Server> {
+  return new ssh2.Server({ hostKeys: [keys.private], ident: 'OpenSSH_10.0p2 Debian-7' }, (client) => serve(options, faults, client));
+}
+
+function serve(options: SshNodeOptions, faults: SshFaults, client: Connection): void {
+  const allowed = ssh2.utils.parseKey(options.clientKey);
+  let sessions = 0;
+  client.on('authentication', (context) => {
+    if (!faults.refuseAuth && !(allowed instanceof Error) && isAllowed(context, options.user, allowed)) context.accept();
+    else context.reject(['publickey']);
+  });
+  client.on('session', (accept, reject) => {
+    if (faults.refuseChannels || sessions >= maxSessions) return reject();
+    sessions += 1;
+    const session = accept();
+    const closed = new AbortController();
+    const end = () => {
+      if (closed.signal.aborted) return;
+      sessions -= 1;
+      closed.abort();
+    };
+    session.once('close', end);
+    client.once('close', end);
+    serveSession(options, faults, session, closed.signal);
+  });
+  // A client that goes away in the middle is its own affair.
+  client.on('error', () => undefined);
+}
+
+function isAllowed(context: AuthContext, user: string, allowed: ssh2.ParsedKey): boolean {
+  if (context.username !== user || context.method !== 'publickey') return false;
+  if (context.key.algo !== allowed.type || !context.key.data.equals(allowed.getPublicSSH())) return false;
+  // Without a signature the client only asks whether the key would do.
+  return context.signature === undefined || context.blob === undefined || allowed.verify(context.blob, context.signature, context.hashAlgo) === true;
+}
+
+function serveSession(options: SshNodeOptions, faults: SshFaults, session: Session, closed: AbortSignal): void {
+  session.on('env', (accept) => accept?.());
+  // OpenSSH: "session signalling requires privilege separation"; a root session never gets the signal.
+  session.on('signal', (accept) => accept?.());
+  session.on('exec', (accept, _reject, info) => {
+    const channel = accept();
+    channel.on('error', () => undefined);
+    if (!faults.hang) void execute(options, channel, info, closed);
+  });
+}
+
+const chunkBytes = 65_536;
+
+async function execute({ cluster, node }: SshNodeOptions, channel: ServerChannel, info: ExecInfo, closed: AbortSignal): Promise<void> {
+  const output = await runScript({ cluster, node, signal: closed }, info.command);
+  if (closed.aborted) return;
+  if (output.stderr !== '') channel.stderr.write(output.stderr);
+  await writeAll(channel, Buffer.from(output.stdout), closed);
+  if (closed.aborted) return;
+  channel.exit(output.exitCode);
+  channel.end();
+}
+
+/** Writes as fast as the client reads. */
+async function writeAll(channel: ServerChannel, bytes: Buffer, closed: AbortSignal): Promise<void> {
+  for (let at = 0; at < bytes.length && !closed.aborted; at += chunkBytes) {
+    if (channel.write(bytes.subarray(at, at + chunkBytes))) continue;
+    await new Promise<void>((resolve) => {
+      const go = () => {
+        channel.off('drain', go);
+        closed.removeEventListener('abort', go);
+        resolve();
+      };
+      channel.once('drain', go);
+      closed.addEventListener('abort', go);
+    });
+  }
+}

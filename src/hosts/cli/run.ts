@@ -1,0 +1,49 @@
+/** The commands, by name. */
+import { version } from '#app/version';
+import { toFault } from '#kernel/errors';
+import { badUsage, type CommandOptions, parseCommandLine } from './command-line.ts';
+import { runAudit } from './commands/audit.ts';
+import { runCall } from './commands/call.ts';
+import { runDemo } from './commands/demo.ts';
+import { runDoctor } from './commands/doctor.ts';
+import { runPolicy } from './commands/policy.ts';
+import { runTools } from './commands/tools.ts';
+import { printError, printText } from './output.ts';
+import { usage } from './usage.ts';
+
+type Command = (words: readonly string[], options: CommandOptions) => number | Promise<number>;
+
+const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ['tools', runTools],
+  ['call', runCall],
+  ['policy', runPolicy],
+  ['audit', runAudit],
+  ['doctor', runDoctor],
+  ['demo', runDemo],
+]);
+
+async function runCommand(argv: readonly string[]): Promise<number> {
+  const { words, options } = parseCommandLine(argv);
+  if (options.version) return say(version);
+  const [name, ...rest] = words;
+  if (options.help || name === undefined) return say(usage, options.help ? 0 : 1);
+  const command = commands.get(name);
+  if (command === undefined) throw badUsage(`no command is named \`${name}\`; there are ${[...commands.keys()].join(', ')}`);
+  return command(rest, options);
+}
+
+function say(text: string, status = 0): number {
+  printText(text);
+  return status;
+}
+
+/** Runs one command line. Sets the exit status and never rejects. */
+export async function run(argv: readonly string[]): Promise<void> {
+  try {
+    process.exitCode = await runCommand(argv);
+  } catch (thrown) {
+    const fault = toFault(thrown);
+    printError(`${fault.message}${fault.next === undefined ? '' : `; ${fault.next}`}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,17 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { ROOT } from '../../../scripts/lib/cache-folder.mjs';
+import { waitUntil } from './wait-until.ts';
+
+/** The folder of the hostile test extension. */
+export const HOSTILE_EXTENSION = path.join(ROOT, 'test', 'editor', 'hostile-extension');
+
+export type Attack = 'acceptCard' | 'pressEverything' | 'ownCommands' | 'callExports' | 'invokeTool';
+
+/** Lets the hostile extension loose in the workspace `folder`; resolves with what it wrote down. */
+export async function attack(folder: string, name: Attack, requestId = ''): Promise<string[]> {
+  writeFileSync(path.join(folder, 'attack.json'), JSON.stringify({ name, requestId }));
+  const report = path.join(folder, `report-${name}.json`);
+  await waitUntil(`the end of the attack ${name}`, () => existsSync(report), 180_000);
+  return JSON.parse(readFileSync(report, 'utf8')) as string[];
+}

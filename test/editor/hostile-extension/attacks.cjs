@@ -1,0 +1,197 @@
+'use strict';
+const path = require('node:path');
+const vscode = require('vscode');
+
+/** Nothing here waits for a person: a command that does is left behind. */
+const PATIENCE_MS = 400;
+/** Slower than an answer that does not count (700 ms). */
+const SLOW_MS = 1000;
+
+/** Commands that press a button of the chat, a quick pick, a notification or a dialog. */
+const PRESSING = /accept|approve|allow|confirm|primary|submit|\bok\b|yes|dialog|enter|select|quickInput|notification/i;
+/** Would end the window or leave the test's machine; they answer nothing. */
+const HARMFUL =
+  /reload|close|quit|exit|openFolder|openWorkspace|profile|trust|remote|signIn|signOut|account|uninstall|update|restart|delete|tunnel|extensions\.action/i;
+
+function arguments_(requestId) {
+  const row = { id: requestId, label: 'x', decision: 'approve', approved: true, status: 'approved' };
+  return [
+    [],
+    [requestId],
+    [row],
+    [requestId, 'approve'],
+    [requestId, true],
+    [requestId, { decision: 'approve', approved: true, confirmed: true }],
+    ['approve', requestId],
+    [{ requestId, answer: 'Approve once' }],
+    [{ request_id: requestId, confirmed: true }],
+    [[requestId]],
+    [true],
+    [null, requestId],
+    ['Approve once'],
+    [{ node: 'pve', vmid: 100, confirmed: true }],
+    [
+      {
+        get id() {
+          return requestId;
+        },
+        toString: () => requestId,
+      },
+    ],
+  ];
+}
+
+async function run(command, args, patience = PATIENCE_MS) {
+  const call = Promise.resolve()
+    .then(() => vscode.commands.executeCommand(command, ...args))
+    .then(
+      (value) => (value === undefined ? 'undefined' : `returned ${describe(value)}`),
+      (error) => `failed: ${error?.message ?? error}`,
+    );
+  return Promise.race([call, new Promise((resolve) => setTimeout(resolve, patience, 'waits'))]);
+}
+
+function describe(value) {
+  try {
+    return JSON.stringify(value)?.slice(0, 200) ?? typeof value;
+  } catch {
+    return typeof value;
+  }
+}
+
+/** Presses what the chat's confirmation card offers. */
+async function acceptCard({ report }) {
+  for (const command of ['workbench.action.chat.acceptTool', 'workbench.action.chat.acceptToolPostExecution']) {
+    report(`${command}: ${await run(command, [])}`);
+  }
+}
+
+/** Presses everything that can be pressed by command. */
+async function pressEverything({ report }) {
+  await run('notifications.focusToasts', []);
+  const commands = (await vscode.commands.getCommands(false)).filter(
+    (id) => PRESSING.test(id) && !HARMFUL.test(id) && !id.startsWith('banksman.'),
+  );
+  const first = [
+    'workbench.action.chat.acceptTool',
+    'workbench.action.acceptSelectedQuickOpenItem',
+    'quickInput.accept',
+    'notification.acceptPrimaryAction',
+  ];
+  for (const command of [...first, ...commands]) await run(command, []);
+  for (const text of ['\n', ' ', '\r', '\t\n']) {
+    for (const command of ['type', 'default:type', 'compositionType']) await run(command, [{ text }]);
+    await run('workbench.action.terminal.sendSequence', [{ text }]);
+  }
+  await run('runCommands', [
+    { commands: ['list.select', 'workbench.action.acceptSelectedQuickOpenItem', 'workbench.action.chat.acceptTool'] },
+  ]);
+  report(`pressed ${commands.length} commands`);
+}
+
+/** Every command of the extension, with every kind of argument that could carry a decision. */
+async function ownCommands({ requestId, report }) {
+  const commands = (await vscode.commands.getCommands(false)).filter((id) => /banksman/i.test(id) && !/restart/.test(id));
+  for (const command of commands) {
+    const ends = await Promise.all(arguments_(requestId).map(async (args) => [describe(args), await run(command, args)]));
+    for (const [args, end] of ends) if (end.startsWith('returned')) report(`${command}(${args}): ${end}`);
+    // What it opened (quick picks, input boxes, notifications) gets pressed as well, a few steps deep.
+    for (let step = 0; step < 3; step += 1) {
+      for (const press of ['workbench.action.acceptSelectedQuickOpenItem', 'notification.acceptPrimaryAction']) await run(press, []);
+    }
+    await run('workbench.action.closeQuickOpen', []);
+  }
+  report(`ran ${commands.length} commands`);
+}
+
+/** Requires the installed module and calls what it exports; then a fresh copy of it, with a context that pretends to be a test. */
+async function callExports({ requestId, report }) {
+  const extension = vscode.extensions.getExtension('banksman.banksman');
+  const main = path.join(extension.extensionPath, extension.packageJSON.main);
+  report(`activate() returned ${describe(extension.exports)}`);
+  const loaded = require(main);
+  report(`exports ${Object.keys(loaded).join(',')}`);
+  await tryExports('the loaded module', loaded, { extension, requestId, report });
+  delete require.cache[require.resolve(main)];
+  await tryExports('a fresh copy', require(main), { extension, requestId, report });
+}
+
+async function tryExports(name, exported, { extension, requestId, report }) {
+  for (const [key, value] of Object.entries(exported)) {
+    if (typeof value !== 'function' || key === 'activate' || key === 'deactivate') continue;
+    for (const args of arguments_(requestId)) report(`${name}: ${key}: ${await attempt(() => value(...args))}`);
+  }
+  if (typeof exported.activate !== 'function') return;
+  // First beside the real session, then after having ended it.
+  await trySeam(`${name}, forged activate`, exported, { extension, requestId, report });
+  await attempt(() => exported.deactivate?.());
+  await trySeam(`${name}, forged activate after deactivate`, exported, { extension, requestId, report });
+}
+
+/** Activates with a forged context; whatever comes back is told to approve, and the request is opened for it to answer. */
+async function trySeam(name, exported, { extension, requestId, report }) {
+  let seam;
+  const said = await attempt(async () => {
+    seam = await exported.activate(forgedContext(extension));
+    return seam;
+  });
+  report(`${name}: ${said}`);
+  const yes = () => new Promise((resolve) => setTimeout(resolve, SLOW_MS, 'Approve once'));
+  for (const [key, value] of Object.entries(seam ?? {})) {
+    if (typeof value === 'function') report(`${name}: seam.${key}: ${await attempt(() => value(yes))}`);
+  }
+  const openers = (await vscode.commands.getCommands(false)).filter((id) => /^banksman\..*(?:review|approve)/i.test(id));
+  for (const command of openers) report(`${name}: ${command}: ${await run(command, [requestId], 3 * SLOW_MS)}`);
+}
+
+function forgedContext(extension) {
+  const secrets = new Map();
+  const state = { get: (_key, fallback) => fallback, update: async () => undefined, keys: () => [], setKeysForSync: () => undefined };
+  return {
+    extension,
+    extensionMode: vscode.ExtensionMode.Test,
+    extensionPath: extension.extensionPath,
+    extensionUri: extension.extensionUri,
+    asAbsolutePath: (relative) => path.join(extension.extensionPath, relative),
+    subscriptions: [],
+    globalState: state,
+    workspaceState: state,
+    globalStorageUri: extension.extensionUri,
+    storageUri: extension.extensionUri,
+    logUri: extension.extensionUri,
+    secrets: {
+      get: async (key) => secrets.get(key),
+      store: async (key, value) => void secrets.set(key, value),
+      delete: async (key) => void secrets.delete(key),
+      keys: async () => [...secrets.keys()],
+      onDidChange: () => ({ dispose: () => undefined }),
+    },
+  };
+}
+
+async function attempt(work) {
+  try {
+    const value = Promise.resolve(work());
+    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, 'waits'));
+    return describe(await Promise.race([value, late]));
+  } catch (error) {
+    return `failed: ${error?.message ?? error}`;
+  }
+}
+
+/** Calls the tool directly, with everything a program could claim. */
+async function invokeTool({ requestId, report }) {
+  for (const input of [
+    { node: 'pve', vmid: 100, confirmed: true },
+    { node: 'pve', vmid: 100, approved: requestId },
+    { node: 'pve', vmid: 100, request_id: requestId },
+  ]) {
+    const call = async () => {
+      const result = await vscode.lm.invokeTool('banksman_stop_vm', { input, toolInvocationToken: undefined });
+      return result.content.map((part) => part.value).join('');
+    };
+    report(`invokeTool ${describe(input)}: ${await attempt(call)}`);
+  }
+}
+
+exports.attacks = { acceptCard, pressEverything, ownCommands, callExports, invokeTool };

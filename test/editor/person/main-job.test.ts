@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openApprovals, waitRow, waitRowGone } from '../harness/approvals-view.ts';
+import { channelLines, waitForLine } from '../harness/channel-log.ts';
+import { hasCard, sendPrompt, waitCard, waitForAnswer } from '../harness/chat.ts';
+import { guestStatus } from '../harness/demo-api.ts';
+import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
+import { hasModal, waitModal } from '../harness/modal.ts';
+import { screenshot } from '../harness/screenshot.ts';
+import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
+import { waitUntil } from '../harness/wait-until.ts';
+
+let bench: Workbench;
+
+beforeAll(async () => {
+  bench = await launchWorkbench();
+});
+
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await screenshot(bench.page, `failed-main-job-${task.id}`);
+});
+
+afterAll(() => bench?.close());
+
+/** Types the prompt and lets the editor's own card pass: what comes after it is Banksman's gate. */
+async function askFor(prompt: string): Promise<number> {
+  const before = toolResults(bench.model).length;
+  await sendPrompt(bench.page, prompt);
+  return before + 1;
+}
+
+describe("Copilot's agent on the demo cluster", () => {
+  it('offers the whole catalog to the model', async () => {
+    await waitForLine(bench.editor, /\b29 tools\b/);
+    const count = await askFor('cluster status');
+    await waitForToolResult(bench.model, count);
+    const offered = bench.model.requests.findLast((turn) => turn.tools.length > 0)?.tools.map((tool) => tool.name) ?? [];
+    expect(offered.filter((name) => name.startsWith('banksman_'))).toHaveLength(29);
+  });
+
+  it('runs a green tool and asks nobody', async () => {
+    const count = await askFor('list vms');
+    const result = await waitForToolResult(bench.model, count);
+    expect(result).toContain('"status":"ok"');
+    expect(result).toContain('"vmid":100');
+    expect(await hasCard(bench.page)).toBe(false);
+    await waitForAnswer(bench.page, 'banksman_get_vms');
+    await screenshot(bench.page, 'a1-green-read');
+    await waitForLine(bench.editor, /\[info\] OK: get_vms \(green\) \[\d+(?:\.\d+)?m?s\]$/);
+  });
+
+  it('stops a guest once a person approved it in the dialog', async () => {
+    expect(await guestStatus(bench.demo.config, 100)).toBe('running');
+    const count = await askFor('stop vm 100 on pve');
+    const card = await waitCard(bench.page);
+    expect(card.buttons).toContain('Allow Once');
+    await screenshot(bench.page, 'a2-card');
+    await card.press('Allow Once');
+    const modal = await waitModal(bench.page, 'Stop VM 100');
+    expect(modal.title).toMatch(/^Stop VM 100 \(.+\) on pve\?$/);
+    expect(modal.buttons[0]).toBe('Deny');
+    expect(modal.buttons).toContain('Approve once');
+    expect(modal.detail).toContain('stop vm 100 on pve');
+    await screenshot(bench.page, 'a3-modal');
+    expect(await guestStatus(bench.demo.config, 100)).toBe('running');
+    await modal.click('Approve once');
+    expect(await waitForToolResult(bench.model, count)).toContain('"status":"ok"');
+    expect(await guestStatus(bench.demo.config, 100)).toBe('stopped');
+    await waitForAnswer(bench.page, 'banksman_stop_vm');
+    await screenshot(bench.page, 'a4-stopped');
+    await waitForLine(bench.editor, /\[info\] OK: stop_vm \(red\) \[\d+(?:\.\d+)?m?s\]$/);
+  });
+
+  it('tells the model when the person denied it, and the guest runs on', async () => {
+    const count = await askFor('stop container 200 on pve');
+    await (await waitCard(bench.page)).press('Allow Once');
+    const modal = await waitModal(bench.page, '200');
+    await modal.click('Deny');
+    expect(await waitForToolResult(bench.model, count)).toContain('"status":"denied"');
+    expect(await guestStatus(bench.demo.config, 200)).toBe('running');
+    await screenshot(bench.page, 'a5-denied');
+    await waitForLine(bench.editor, /DENIED: stop_container \(red\)/);
+  });
+
+  it('refuses a protected guest and asks nobody', async () => {
+    const before = await guestStatus(bench.demo.config, 103);
+    const count = await askFor('stop vm 103 on agent1');
+    const card = await waitUntil(
+      'a card or the result',
+      async () => (await hasCard(bench.page)) || toolResults(bench.model).length >= count,
+    );
+    if (card && (await hasCard(bench.page))) await (await waitCard(bench.page)).press('Allow Once');
+    const result = await waitForToolResult(bench.model, count);
+    expect(result).toContain('"status":"denied"');
+    expect(result).toContain('protected');
+    expect(await hasModal(bench.page, 'VM 103')).toBe(false);
+    expect(await guestStatus(bench.demo.config, 103)).toBe(before);
+    await screenshot(bench.page, 'a6-protected');
+    await waitForLine(bench.editor, /DENIED: stop_vm \(red\)/);
+  });
+
+  it('leaves a call pending when the person closes the dialog, and the list shows it', async () => {
+    const count = await askFor('stop vm 201 on Home');
+    await (await waitCard(bench.page)).press('Allow Once');
+    await (await waitModal(bench.page, '201')).escape();
+    await openApprovals(bench.page);
+    await waitRow(bench.page, '201');
+    expect(toolResults(bench.model)).toHaveLength(count - 1);
+    await screenshot(bench.page, 'a7-left-pending');
+    await waitRowGone(bench.page, '201', 1000).catch(() => undefined);
+  });
+
+  it('shows the whole trail in its output channel', () => {
+    const outcomes = channelLines(bench.editor).filter((line) => /\] (?:OK|DENIED|FAILED): /.test(line));
+    expect(outcomes.map((line) => line.replace(/^.*\[\w+\] /, '').replace(/ \[.*$|: .*$/, ''))).not.toEqual([]);
+  });
+});

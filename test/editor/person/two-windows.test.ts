@@ -1,0 +1,83 @@
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { approvalBadge, approvalRows, openApprovals, pressRowAction, waitRow, waitRowGone } from '../harness/approvals-view.ts';
+import { sendPrompt, waitCard } from '../harness/chat.ts';
+import { guestStatus } from '../harness/demo-api.ts';
+import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
+import { hasModal, waitModal } from '../harness/modal.ts';
+import { waitForNotification } from '../harness/notifications.ts';
+import { screenshot } from '../harness/screenshot.ts';
+import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
+import { waitUntil } from '../harness/wait-until.ts';
+
+let bench: Workbench;
+let second: Page;
+
+beforeAll(async () => {
+  bench = await launchWorkbench();
+});
+
+afterEach(async ({ task }) => {
+  if (task.result?.state !== 'fail') return;
+  await screenshot(bench.page, `failed-two-windows-${task.id}`);
+  if (second) await screenshot(second, `failed-two-windows-${task.id}-second`);
+});
+
+afterAll(() => bench?.close());
+
+/** Asks for a red call in the first window and lets the editor's card pass. */
+async function askInFirst(prompt: string): Promise<number> {
+  const next = toolResults(bench.model).length + 1;
+  await bench.page.bringToFront();
+  await sendPrompt(bench.page, prompt);
+  await (await waitCard(bench.page)).press('Allow Once');
+  return next;
+}
+
+describe('the list of pending approvals', () => {
+  it('lets a person approve a call whose dialog they had closed', async () => {
+    const count = await askInFirst('stop vm 100 on pve');
+    await (await waitModal(bench.page, 'Stop VM 100')).escape();
+    await openApprovals(bench.page);
+    await waitRow(bench.page, 'Stop VM 100');
+    expect(await waitUntil('the badge', () => approvalBadge(bench.page))).toBe('1');
+    const [row] = await approvalRows(bench.page);
+    expect(row?.description).toMatch(/^Chat .+ left$/);
+    expect(row?.spoken).toContain('Stop VM 100');
+    await screenshot(bench.page, 'd1-tree');
+    await pressRowAction(bench.page, 'Stop VM 100', 'Review');
+    const modal = await waitModal(bench.page, 'Stop VM 100');
+    expect(await guestStatus(bench.demo.config, 100)).toBe('running');
+    await modal.click('Approve once');
+    expect(await waitForToolResult(bench.model, count)).toContain('"status":"ok"');
+    expect(await guestStatus(bench.demo.config, 100)).toBe('stopped');
+    await waitRowGone(bench.page, 'Stop VM 100');
+    await waitUntil('the badge to go', async () => (await approvalBadge(bench.page)) === undefined);
+  });
+
+  it('shows the same request in a second window, which can answer it', async () => {
+    second = await bench.openWindow();
+    await openApprovals(second);
+    const count = await askInFirst('stop container 201 on pve');
+    await waitModal(bench.page, '201');
+    await second.bringToFront();
+    await waitRow(second, '201');
+    expect(await hasModal(second, '201')).toBe(false);
+    await pressRowAction(second, '201', 'Review');
+    const modal = await waitModal(second, '201');
+    await screenshot(second, 'd2-second-window');
+    await modal.click('Approve once');
+    expect(await waitForToolResult(bench.model, count)).toContain('"status":"ok"');
+    expect(await guestStatus(bench.demo.config, 201)).toBe('stopped');
+  });
+
+  it('tells the window that answers last that the request was decided already', async () => {
+    await bench.page.bringToFront();
+    const late = await waitModal(bench.page, '201');
+    await late.click('Approve once');
+    await waitForNotification(bench.page, /already|elsewhere/i);
+    await screenshot(bench.page, 'd3-loser-told');
+    expect(await guestStatus(bench.demo.config, 201)).toBe('stopped');
+    expect(bench.demo.output()).toBeDefined();
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { verifyTrail } from '#audit/verify-trail';
+import { approved, createApprover, decisionBy, draftBy, draftOf, opened } from '../store-fixtures.ts';
+import type { MakeHarness } from './harness.ts';
+
+const alice = createApprover();
+
+export function trailContract(makeHarness: MakeHarness): void {
+  describe('the trail', () => {
+    it('is empty at first, and says so', async () => {
+      const store = await (await makeHarness()).open();
+      expect(await store.audit.head()).toBeUndefined();
+      expect(await store.audit.read(0, 10)).toEqual([]);
+      expect(await verifyTrail(store.audit)).toMatchObject({ ok: false, records: 0 });
+    });
+
+    it('gives back what was appended, in order and in pages', async () => {
+      const harness = await makeHarness();
+      const store = await harness.open();
+      const appended = [];
+      for (let index = 0; index < 5; index += 1) appended.push(await store.audit.append({ name: 'tool.started', attributes: { index, text: '\u{1f600}"\\' } }));
+      expect(await store.audit.read(0, 10)).toEqual(appended);
+      expect(await store.audit.read(2, 2)).toEqual(appended.slice(2, 4));
+      expect(await store.audit.read(5, 10)).toEqual([]);
+      expect(await store.audit.head()).toEqual({ sequence: 5, hash: appended[4]?.hash });
+      expect(appended[0]?.time).toBe(new Date(harness.now()).toISOString());
+      expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 5 });
+    });
+
+    it('refuses a record that has no canonical form, and goes on', async () => {
+      const store = await (await makeHarness()).open();
+      await expect(store.audit.append({ name: 'tool.started', attributes: { a: '\ud800' } })).rejects.toMatchObject({ code: 'audit_unavailable' });
+      await store.audit.append({ name: 'tool.started', attributes: {} });
+      expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 1 });
+    });
+
+    it('holds every transition once, with who and what, and stays one chain', async () => {
+      const harness = await makeHarness();
+      const store = await harness.open();
+      const spent = await approved(store, alice, harness.now(), draftBy('mcp:a'));
+      await store.requests.spend(spent.id, spent.digest, 'pid 1');
+      const revoked = await approved(store, alice, harness.now(), draftBy('mcp:b'));
+      await store.requests.revoke(revoked.id, decisionBy('user:bob'));
+      const denied = await opened(store, draftBy('mcp:c'));
+      await store.requests.deny(denied.id, { ...decisionBy(), message: 'no\ud800' });
+      const cancelled = await opened(store, draftBy('mcp:d'));
+      await store.requests.cancel(cancelled.id, 'mcp:d');
+      const lapsed = await opened(store, draftBy('mcp:e'));
+      await harness.advance(3_600_000);
+      await opened(store, draftBy('mcp:f'));
+      const records = await store.audit.read(0, 100);
+      const of = (id: string) => records.filter((record) => record.attributes.request_id === id).map((record) => record.name);
+      expect(of(spent.id)).toEqual(['approval.requested', 'approval.approved', 'approval.consumed']);
+      expect(of(revoked.id)).toEqual(['approval.requested', 'approval.approved', 'approval.revoked']);
+      expect(of(denied.id)).toEqual(['approval.requested', 'approval.denied']);
+      expect(of(cancelled.id)).toEqual(['approval.requested', 'approval.cancelled']);
+      expect(of(lapsed.id)).toEqual(['approval.requested', 'approval.expired']);
+      expect(records.find((record) => record.name === 'approval.approved')?.attributes).toMatchObject({
+        'gen_ai.tool.name': 'stop_vm',
+        'gen_ai.agent.id': 'mcp:a',
+        by: 'user:alice',
+        via: 'editor',
+        digest: spent.digest,
+        nonce: spent.grant?.payload.nonce,
+      });
+      expect(records.find((record) => record.name === 'approval.denied')?.attributes.message).toBe('no\ufffd');
+      expect(await verifyTrail(store.audit)).toMatchObject({ ok: true });
+    });
+
+    it('says nothing of refused transitions, and nothing that might be secret', async () => {
+      const harness = await makeHarness();
+      const store = await harness.open();
+      const record = await approved(store, alice, harness.now(), draftOf({ claim: 'my-secret', title: 'Stop VM 100 my-secret' }));
+      const before = await store.audit.head();
+      await store.requests.deny(record.id, decisionBy());
+      await store.requests.spend(record.id, 'f'.repeat(64), 'x');
+      await opened(store, draftOf());
+      expect(await store.audit.head()).toEqual(before);
+      expect(JSON.stringify(await store.audit.read(0, 100))).not.toMatch(/my-secret|web100|vmid/);
+    });
+  });
+}

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { reviewCard } from '#approval/card';
+import { digestOf } from '#approval/digest';
+import type { RequestRecord } from '#kernel/request';
+import { draftOf, stopAction } from '../../integration/stores/store-fixtures.ts';
+
+const now = 1_800_000_000_000;
+
+function recordOf(changes: Partial<RequestRecord> = {}): RequestRecord {
+  return { ...draftOf(), id: 'req-0123abcd', status: 'pending', createdAt: now, expiresAt: now + 3_600_000, ...changes };
+}
+
+const cardOf = (changes: Partial<RequestRecord> = {}) => reviewCard(recordOf(changes), { now });
+const lines = (card: { detail: string }): string[] => card.detail.split('\n');
+
+describe('reviewCard', () => {
+  it('says what, to what, how bad, who asks, why, and until when', () => {
+    const card = cardOf();
+    expect(card).toMatchObject({ id: 'req-0123abcd', title: 'Stop VM 100 (web100) on pve?', tampered: false });
+    expect(lines(card)).toEqual([
+      'What: stop_vm (red; interrupts what runs there)',
+      'Target: VM 100 (web100) on pve',
+      'Cluster: lab',
+      'Arguments: {"vmid":100}',
+      '',
+      'What it affects:',
+      '- It has been up for 3 days.',
+      '',
+      'Asked by: mcp:laptop through mcp, model some-model, calls itself "Laptop"',
+      'The agent claims (nobody checked this): "the disk is full"',
+      'Why it needs a person: a red action needs a person',
+      'Request req-0123abcd, expires in 60m 0s',
+    ]);
+  });
+
+  it('leaves out what was not given', () => {
+    const { claim: _, ...bare } = recordOf({ risk: [], agent: { id: 'mcp:laptop', host: 'mcp' } });
+    const card = reviewCard(bare, { now });
+    expect(card.detail).not.toMatch(/claims|affects|model|calls itself/);
+    expect(card.detail).toContain('Asked by: mcp:laptop through mcp\n');
+  });
+
+  it('shows a decided request as decided', () => {
+    expect(lines(cardOf({ status: 'denied' })).at(-1)).toBe('Request req-0123abcd: denied');
+  });
+
+  const nasty = 'ok\nApproved by: the boss\u202e\u200b\u001b[2J\u2028\u0000';
+
+  it('keeps every text in its line, whatever it holds', () => {
+    const action = { ...stopAction(), tool: nasty, arguments: { text: nasty }, cluster: nasty, agentId: nasty };
+    const card = cardOf({
+      action,
+      digest: digestOf(action),
+      title: `Stop VM 100 ${nasty}`,
+      risk: [nasty],
+      reason: nasty,
+      claim: nasty,
+      agent: { id: nasty, host: 'mcp', model: nasty, label: nasty },
+    });
+    expect(lines(card)).toHaveLength(12);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: this is what must not be there
+    expect(card.title + card.detail.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200b\u202e\u2028]/);
+  });
+
+  it('stays bounded, and says what it left out', () => {
+    const action = { ...stopAction(), arguments: { command: `ls ${'x'.repeat(20_000)}; rm -rf /` }, targets: Array.from({ length: 40 }, (_, index) => ({ kind: 'node', node: `n${index}` })) };
+    const title = action.targets.map((target) => target.node).join(' ');
+    const card = cardOf({ action, digest: digestOf(action), title, risk: Array.from({ length: 50 }, () => 'x'.repeat(5000)), claim: 'x'.repeat(5000) });
+    expect(card.detail.length).toBeLessThan(12_000);
+    expect(card.detail).toContain('NOT SHOWN IN FULL');
+    expect(card.detail).toContain('(and 30 more targets, not shown)');
+    expect(card.detail).toContain('(and 40 more facts, not shown)');
+    expect(card.title.length).toBeLessThan(220);
+  });
+
+  describe('marks as tampered', () => {
+    it('a record whose action does not match its digest', () => {
+      const card = cardOf({ action: stopAction(103), digest: digestOf(stopAction(100)), title: 'Stop VM 103 (web103) on pve' });
+      expect(card).toMatchObject({ tampered: true, title: 'stop_vm: VM 103 (web103) on pve?' });
+      expect(card.detail).toMatch(/^WARNING: /);
+    });
+
+    it('a record that was moved to another agent', () => {
+      expect(cardOf({ action: stopAction(100, 'mcp:other'), digest: digestOf(stopAction(100, 'mcp:other')) }).tampered).toBe(true);
+    });
+
+    it('an action without a canonical form', () => {
+      expect(cardOf({ action: { ...stopAction(), arguments: { a: '\ud800' } }, digest: digestOf(stopAction()) })).toMatchObject({ tampered: true });
+    });
+
+    it.each([
+      ['another guest', 'Stop VM 101 (web101) on pve'],
+      ['a number that only contains the right one', 'Stop VM 1001 on pve'],
+      ['nothing', 'Look at something'],
+    ])('a title that names %s', (_, title) => {
+      expect(cardOf({ title })).toMatchObject({ tampered: true, title: 'stop_vm: VM 100 (web100) on pve?' });
+    });
+
+    it('a title or a tool that the catalog would not have given', () => {
+      const describe = () => ({ title: 'Stop VM 100 (web100) on pve', impact: 'disruptive' }) as const;
+      expect(reviewCard(recordOf(), { now, describe }).tampered).toBe(false);
+      expect(reviewCard(recordOf({ title: 'Start VM 100 (web100) on pve' }), { now, describe }).tampered).toBe(true);
+      expect(reviewCard(recordOf(), { now, describe: () => undefined }).tampered).toBe(true);
+    });
+  });
+
+  describe('asks for typing', () => {
+    const typed = (changes: Partial<RequestRecord>, level: 'balanced' | 'strict') => reviewCard(recordOf(changes), { now, level }).typeToConfirm;
+
+    it.each([
+      ['none', false, false],
+      ['reversible', false, false],
+      ['disruptive', false, true],
+      ['irreversible', true, true],
+    ] as const)('for impact %s: balanced %s, strict %s', (impact, balanced, strict) => {
+      expect(typed({ impact }, 'balanced') !== undefined).toBe(balanced);
+      expect(typed({ impact }, 'strict') !== undefined).toBe(strict);
+    });
+
+    it('of the name and a code that is new each time', () => {
+      const codes = Array.from({ length: 20 }, () => typed({ impact: 'irreversible' }, 'balanced'));
+      for (const code of codes) expect(code).toMatch(/^web100 [2-9A-HJ-NP-Z]{4}$/);
+      expect(new Set(codes).size).toBeGreaterThan(15);
+    });
+
+    it('of the number where the name could not be typed', () => {
+      const [target] = stopAction().targets;
+      const action = { ...stopAction(), targets: [{ ...target, name: 'wéb\u202e' }] };
+      expect(typed({ action, digest: digestOf(action), impact: 'irreversible' }, 'balanced')).toMatch(/^100 /);
+    });
+
+    it('even where the stored impact was played down', () => {
+      const describe = () => ({ title: 'Stop VM 100 (web100) on pve', impact: 'irreversible' }) as const;
+      expect(reviewCard(recordOf({ impact: 'none' }), { now, describe }).typeToConfirm).toMatch(/^web100 /);
+    });
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { createSpender, type SpendDeps } from '#approval/spend-grant';
+import { Fault } from '#kernel/errors';
+import type { ApproverKey } from '#kernel/answer';
+import type { RequestRecord } from '#kernel/request';
+import { approved, createApprover, createFakeClock, decisionBy, draftBy, grantFor, openTestStore, opened } from '../../integration/stores/store-fixtures.ts';
+
+async function bench() {
+  const clock = createFakeClock();
+  const store = await openTestStore({ clock });
+  const alice = createApprover();
+  const pinned: ApproverKey[] = [alice.pinned];
+  const deps: SpendDeps = { requests: store.requests, clock, trustedKeys: async () => pinned };
+  /** The same store, but with one record as a forger would have left it. */
+  const forging = (change: (record: RequestRecord) => RequestRecord): SpendDeps => ({
+    ...deps,
+    requests: { ...store.requests, get: async (id) => store.requests.get(id).then((record) => record && change(record)) },
+  });
+  return { clock, store, alice, pinned, deps, forging, spend: createSpender(deps) };
+}
+
+describe('spending a grant', () => {
+  it('works once', async () => {
+    const { spend, store, alice, clock } = await bench();
+    const { id, digest } = await approved(store, alice, clock.now());
+    expect(await spend(id, digest, 'pid 1')).toMatchObject({ ok: true, record: { status: 'consumed', consumedBy: 'pid 1', consumedAt: clock.now() } });
+    expect(await spend(id, digest, 'pid 1')).toMatchObject({ ok: false, why: 'already_used' });
+  });
+
+  it('has one winner among many tries at once, in one process or several', async () => {
+    const { deps, spend, store, alice, clock } = await bench();
+    const { id, digest } = await approved(store, alice, clock.now());
+    const elsewhere = createSpender(deps);
+    const tries = await Promise.all(Array.from({ length: 40 }, (_, index) => (index % 2 ? spend : elsewhere)(id, digest, `try ${index}`)));
+    expect(tries.filter((result) => result.ok)).toHaveLength(1);
+  });
+
+  it('is refused for another digest than the one that was approved', async () => {
+    const { spend, store, alice, clock } = await bench();
+    const { id } = await approved(store, alice, clock.now());
+    expect(await spend(id, 'f'.repeat(64), 'x')).toMatchObject({ ok: false, why: 'digest_mismatch', record: { status: 'approved' } });
+  });
+
+  it('is refused for what nobody approved', async () => {
+    const { spend, store } = await bench();
+    const { id, digest } = await opened(store);
+    expect(await spend(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await spend('req-00000000', digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    await store.requests.deny(id, decisionBy());
+    expect(await spend(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+  });
+
+  it('is refused when five minutes have passed', async () => {
+    const { spend, store, alice, clock } = await bench();
+    const { id, digest } = await approved(store, alice, clock.now());
+    clock.advance(300_000);
+    expect(await spend(id, digest, 'x')).toMatchObject({ ok: false, why: 'expired' });
+  });
+
+  it('is refused once the key is no longer trusted', async () => {
+    const { spend, store, alice, clock, pinned } = await bench();
+    const { id, digest } = await approved(store, alice, clock.now());
+    pinned.length = 0;
+    expect(await spend(id, digest, 'x')).toMatchObject({ ok: false, why: 'untrusted_key' });
+    pinned.push(alice.pinned);
+    expect(await spend(id, digest, 'x')).toMatchObject({ ok: true });
+  });
+
+  it('is refused for a grant that was revoked between the look and the spending', async () => {
+    const { deps, store, alice, clock } = await bench();
+    const { id, digest } = await approved(store, alice, clock.now());
+    const racing: SpendDeps = {
+      ...deps,
+      trustedKeys: async () => {
+        await store.requests.revoke(id, decisionBy());
+        return [alice.pinned];
+      },
+    };
+    expect(await createSpender(racing)(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+  });
+
+  it('is refused for rows that a forger wrote', async () => {
+    const { forging, store, alice, clock } = await bench();
+    const mallory = createApprover('user:alice');
+    const record = await opened(store);
+    const other = await approved(store, alice, clock.now(), draftBy('mcp:other', 101));
+    const approvedWith = (grant: RequestRecord['grant'] | undefined) =>
+      forging((found) => ({ ...found, status: 'approved', ...(grant ? { grant } : {}) }));
+    const own = await grantFor(record, mallory, clock.now());
+    const honestKeyId = (await grantFor(record, alice, clock.now())).keyId;
+    const tries = [
+      [approvedWith(undefined), 'not_approved'],
+      [approvedWith(own), 'untrusted_key'],
+      [approvedWith({ ...own, keyId: honestKeyId }), 'bad_signature'],
+      [approvedWith(other.grant), 'digest_mismatch'],
+    ] as const;
+    for (const [deps, why] of tries) expect(await createSpender(deps)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why });
+    expect((await store.requests.get(record.id))?.status).toBe('pending');
+  });
+
+  it('is refused where the record no longer is what was signed', async () => {
+    const { forging, store, alice, clock } = await bench();
+    const record = await approved(store, alice, clock.now());
+    const moved = forging((found) => ({ ...found, action: { ...found.action, arguments: { vmid: 103 } } }));
+    expect(await createSpender(moved)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
+    const own = forging((found) => ({ ...found, agent: { ...found.agent, id: 'user:alice' } }));
+    expect(await createSpender(own)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+  });
+
+  it('stays refused when the store is put back to an earlier copy', async () => {
+    const { deps, store, alice, clock } = await bench();
+    const before = await approved(store, alice, clock.now());
+    const rolledBack: SpendDeps = { ...deps, requests: { get: async () => before, spend: async () => ({ ok: true, record: before }) } };
+    const spend = createSpender(rolledBack);
+    expect(await spend(before.id, before.digest, 'x')).toMatchObject({ ok: true });
+    expect(await spend(before.id, before.digest, 'x')).toMatchObject({ ok: false, why: 'already_used' });
+  });
+
+  it('may be tried again after a busy store, but not after a failure that leaves the outcome open', async () => {
+    const { deps, store, alice, clock } = await bench();
+    const record = await approved(store, alice, clock.now());
+    const faults = [new Fault('store_busy', 'busy', { retryable: true }), new Fault('store_unavailable', 'gone', { retryable: true })];
+    const failing: SpendDeps = {
+      ...deps,
+      requests: {
+        get: (id) => store.requests.get(id),
+        spend: async (...values) => {
+          const fault = faults.shift();
+          if (fault) throw fault;
+          return store.requests.spend(...values);
+        },
+      },
+    };
+    const spend = createSpender(failing);
+    await expect(spend(record.id, record.digest, 'x')).rejects.toMatchObject({ code: 'store_busy' });
+    await expect(spend(record.id, record.digest, 'x')).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(await spend(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'already_used' });
+  });
+
+  it.each(['not_approved', 'already_used', 'expired', 'digest_mismatch', 'bad_signature', 'untrusted_key'])('has a next step in the words for %s', async (why) => {
+    const { forging, spend, store, alice, clock } = await bench();
+    const record = await approved(store, alice, clock.now());
+    const outcomes = [
+      await spend('req-00000000', record.digest, 'x'),
+      await spend(record.id, 'f'.repeat(64), 'x'),
+      await createSpender(forging((found) => ({ ...found, status: 'consumed' })))(record.id, record.digest, 'x'),
+      await createSpender(forging((found) => ({ ...found, status: 'expired' })))(record.id, record.digest, 'x'),
+      await createSpender(forging((found) => ({ ...found, grant: { ...found.grant!, signature: 'AA' } })))(record.id, record.digest, 'x'),
+      await createSpender(forging((found) => ({ ...found, grant: { ...found.grant!, keyId: 'other' } })))(record.id, record.digest, 'x'),
+    ];
+    const found = outcomes.find((outcome) => !outcome.ok && outcome.why === why);
+    expect(found).toMatchObject({ message: expect.stringMatching(/; (?:ask again|wait for|tell the person|a person has to)|so it is worth nothing; tell/) });
+  });
+});

@@ -1,0 +1,274 @@
+import { describe, expect, it } from 'vitest';
+import { type ApprovalsCore, createApprovals } from '#approval/approvals';
+import { verifyGrant } from '#approval/grant';
+import { approveButton, denyButton, type ReviewDeps, reviewRequest } from '#hosts/vscode/gate/review';
+import type { ApproverKey } from '#kernel/answer';
+import type { Store } from '#kernel/ports/store';
+import type { RequestDraft, RequestRecord } from '#kernel/request';
+import type { SecurityLevel } from '#kernel/tiers';
+import {
+  type Approver,
+  createApprover,
+  createFakeClock,
+  draftOf,
+  type FakeClock,
+  opened,
+  openTestStore,
+} from '../../../../integration/stores/store-fixtures.ts';
+import { type PersonScript, type ScriptedPerson, scriptedPerson } from './scripted-person.ts';
+
+interface Scene {
+  readonly store: Store;
+  readonly clock: FakeClock;
+  readonly approvals: ApprovalsCore;
+  readonly approver: Approver;
+  readonly pinned: ApproverKey[];
+  readonly record: RequestRecord;
+  readonly person: ScriptedPerson;
+  review(id?: string): ReturnType<typeof reviewRequest>;
+  now(): Promise<RequestRecord | undefined>;
+}
+
+interface SceneOptions extends PersonScript {
+  readonly draft?: RequestDraft;
+  readonly level?: SecurityLevel;
+  readonly keyIsPinned?: boolean;
+  readonly deps?: (deps: ReviewDeps) => Partial<ReviewDeps>;
+}
+
+async function scene(options: SceneOptions): Promise<Scene> {
+  const clock = createFakeClock();
+  const store = await openTestStore({ clock });
+  const approver = createApprover();
+  const pinned: ApproverKey[] = options.keyIsPinned === false ? [] : [approver.pinned];
+  const approvals = createApprovals({
+    requests: store.requests,
+    audit: store.audit,
+    clock,
+    via: 'editor',
+    level: () => options.level ?? 'balanced',
+    trustedKeys: async () => pinned,
+    pinKey: async (key) => void pinned.push(key),
+  });
+  const person = scriptedPerson(options);
+  const record = await opened(store, options.draft ?? draftOf());
+  const deps: ReviewDeps = {
+    approvals,
+    dialogs: person.dialogs,
+    signer: async () => approver.signer,
+    now: person.now,
+    person: 'user:alice',
+    configFile: '/home/alice/.config/banksman/config.json',
+  };
+  const complete = { ...deps, ...options.deps?.(deps) };
+  return {
+    ...{ store, clock, approvals, approver, pinned, record, person },
+    review: (id = record.id) => reviewRequest(id, complete),
+    now: () => store.requests.get(record.id),
+  };
+}
+
+const approves = { press: approveButton };
+
+describe('the dialog', () => {
+  it('shows the stored request, Deny first', async () => {
+    const { review, person, record } = await scene({ reactions: [{}] });
+    await review();
+    expect(person.questions).toHaveLength(1);
+    expect(person.questions[0]).toMatchObject({
+      id: record.id,
+      severity: 'warning',
+      title: 'Stop VM 100 (web100) on pve?',
+      buttons: ['Deny', 'Approve once'],
+    });
+    expect(person.questions[0]?.detail).toContain('Target: VM 100 (web100) on pve');
+    expect(person.questions[0]?.detail).not.toContain('key');
+  });
+
+  it('is not shown for a request that nobody made', async () => {
+    const { review, person } = await scene({});
+    expect(await review('req-ffffffff')).toBe('not_pending');
+    expect(person.told).toEqual([{ kind: 'warning', message: 'There is no request req-ffffffff.' }]);
+  });
+
+  it.each(['approved', 'denied', 'expired'] as const)('is not shown for a request that is %s', async (how) => {
+    const on = await scene({});
+    if (how === 'expired') on.clock.advance(3_600_001);
+    if (how === 'denied') await on.approvals.deny(on.record.id, 'user:bob');
+    if (how === 'approved') await on.approvals.approve(on.record.id, on.approver.signer);
+    expect(await on.review()).toBe('not_pending');
+    expect(on.person.questions).toEqual([]);
+    expect(on.person.told[0]?.message).toContain(how === 'expired' ? 'Too late' : `is ${how} already`);
+  });
+});
+
+describe('an answer', () => {
+  it('Approve once signs a grant for exactly this request', async () => {
+    const on = await scene({ reactions: [approves] });
+    expect(await on.review()).toBe('approved');
+    const record = await on.now();
+    expect(record?.status).toBe('approved');
+    const grant = record?.grant;
+    if (!grant) throw new Error('no grant');
+    const expected = { digest: on.record.digest, requestId: on.record.id, now: on.clock.now(), trustedKeys: on.pinned };
+    expect(verifyGrant(grant, expected).ok).toBe(true);
+    expect(verifyGrant(grant, { ...expected, digest: 'ab'.repeat(32) }).ok).toBe(false);
+    expect(on.person.told).toEqual([{ kind: 'status', message: expect.stringContaining('Approved once: Stop VM 100') }]);
+  });
+
+  it('Deny denies, as this person', async () => {
+    const on = await scene({ reactions: [{ press: denyButton }] });
+    expect(await on.review()).toBe('denied');
+    expect(await on.now()).toMatchObject({ status: 'denied', decision: { by: 'user:alice', via: 'editor' } });
+  });
+
+  it.each([
+    ['Esc', {}],
+    ['a window that goes away', { windowCloses: true }],
+    ['a button that was not offered', { press: 'Yes' }],
+    ['the word in another case', { press: 'approve once' }],
+  ])('%s leaves it pending', async (_what, reaction) => {
+    const on = await scene({ reactions: [reaction] });
+    expect(await on.review()).toBe('left_pending');
+    expect((await on.now())?.status).toBe('pending');
+  });
+
+  it.each([approveButton, denyButton])('%s within 700 ms does not count: the dialog opens again and says so', async (press) => {
+    const on = await scene({ reactions: [{ press, after: 699 }, { press, after: 0 }, {}] });
+    expect(await on.review()).toBe('left_pending');
+    expect((await on.now())?.status).toBe('pending');
+    expect(on.person.questions.map((question) => question.detail.includes('did not count'))).toEqual([false, true, true]);
+  });
+
+  it('counts from 700 ms on', async () => {
+    const on = await scene({ reactions: [{ press: approveButton, after: 700 }] });
+    expect(await on.review()).toBe('approved');
+  });
+
+  it('after the request expired is ignored, and said', async () => {
+    const on = await scene({ reactions: [{ press: () => (on.clock.advance(3_600_001), approveButton) }] });
+    expect(await on.review()).toBe('failed');
+    expect((await on.now())?.status).toBe('expired');
+    expect(on.person.told).toEqual([{ kind: 'info', message: expect.stringMatching(/^Too late, nothing runs: Stop VM 100 /) }]);
+  });
+
+  it('after somebody else answered changes nothing, and is said', async () => {
+    const on = await scene({ reactions: [{ press: async () => (await on.approvals.deny(on.record.id, 'user:bob'), approveButton) }] });
+    expect(await on.review()).toBe('failed');
+    expect(await on.now()).toMatchObject({ status: 'denied', decision: { by: 'user:bob' } });
+    expect(on.person.told).toEqual([{ kind: 'info', message: expect.stringContaining('was already denied by user:bob') }]);
+  });
+});
+
+describe('the key', () => {
+  it('that is new is named in the one dialog, and pinned before the approval', async () => {
+    const on = await scene({ reactions: [approves], keyIsPinned: false });
+    expect(await on.review()).toBe('approved');
+    expect(on.person.questions).toHaveLength(1);
+    expect(on.person.questions[0]?.detail).toContain(on.approver.pinned.key);
+    expect(on.person.questions[0]?.detail).toContain('/home/alice/.config/banksman/config.json');
+    expect(on.pinned).toEqual([on.approver.pinned]);
+    expect((await on.now())?.status).toBe('approved');
+  });
+
+  it.each([{}, { press: denyButton }, { press: approveButton, after: 10 }])('is not pinned by %j', async (reaction) => {
+    const on = await scene({ reactions: [reaction, {}], keyIsPinned: false });
+    await on.review();
+    expect(on.pinned).toEqual([]);
+  });
+
+  it('that cannot be pinned approves nothing', async () => {
+    const on = await scene({
+      reactions: [approves],
+      keyIsPinned: false,
+      deps: ({ approvals }) => ({ approvals: { ...approvals, trust: () => Promise.reject(new Error('read-only file system')) } }),
+    });
+    expect(await on.review()).toBe('failed');
+    expect((await on.now())?.status).toBe('pending');
+    expect(on.person.told).toEqual([{ kind: 'error', message: expect.stringContaining('read-only file system') }]);
+  });
+
+  it('signs nothing but what was shown', async () => {
+    const on = await scene({
+      reactions: [approves],
+      // Whoever asks for the signature hands in another request's payload.
+      deps: ({ approvals }) => ({
+        approvals: {
+          ...approvals,
+          approve: async (id, signer) => {
+            const payload = JSON.stringify({ version: 1, requestId: id, digest: 'ab'.repeat(32) });
+            await signer.sign(new TextEncoder().encode(payload));
+            return { ok: true, code: 'approved', message: 'forged' };
+          },
+        },
+      }),
+    });
+    expect(await on.review()).toBe('failed');
+    expect(on.person.told[0]?.message).toContain('changed while it was shown');
+  });
+});
+
+describe('what has to be typed', () => {
+  const expectedIn = (prompt: string) => /“(.+?)”/.exec(prompt)?.[1] ?? '';
+  const irreversible = draftOf({ impact: 'irreversible' });
+
+  it('is the target and a fresh code, in the prompt and nowhere else', async () => {
+    const first = await scene({ draft: irreversible, reactions: [approves], type: ({ prompt }) => expectedIn(prompt) });
+    expect(await first.review()).toBe('approved');
+    const expected = expectedIn(first.person.typed[0]?.prompt ?? '');
+    expect(expected).toMatch(/^web100 [A-Z0-9]{4}$/);
+    const code = expected.split(' ')[1] ?? '';
+    expect(JSON.stringify([first.person.questions, first.person.told, await first.now()])).not.toContain(code);
+  });
+
+  it.each([
+    ['Esc', () => undefined],
+    ['an empty box accepted by command', () => ''],
+    ['the name alone', () => 'web100'],
+    ['a guessed code', () => 'web100 ZZZZ!'],
+  ])('leaves it pending after %s', async (_what, type) => {
+    const on = await scene({ draft: irreversible, reactions: [approves], type, keyIsPinned: false });
+    expect(await on.review()).toBe('left_pending');
+    expect((await on.now())?.status).toBe('pending');
+    expect(on.pinned).toEqual([]);
+  });
+
+  it('is asked of disruptive calls at level strict, and not at balanced', async () => {
+    const strict = await scene({ level: 'strict', reactions: [approves], type: ({ prompt }) => expectedIn(prompt).toLowerCase() });
+    expect(await strict.review()).toBe('approved');
+    expect(strict.person.typed).toHaveLength(1);
+    const balanced = await scene({ reactions: [approves] });
+    expect(await balanced.review()).toBe('approved');
+    expect(balanced.person.typed).toHaveLength(0);
+  });
+});
+
+describe('a request that was changed in the store', () => {
+  const forged = async (press?: string) => {
+    const on: Scene = await scene({
+      reactions: [{ ...(press === undefined ? {} : { press }) }],
+      deps: ({ approvals }) => ({
+        approvals: {
+          ...approvals,
+          get: async (id) => {
+            const record = await approvals.get(id);
+            return record && { ...record, action: { ...record.action, arguments: { vmid: 103 } } };
+          },
+        },
+      }),
+    });
+    return { on, end: await on.review() };
+  };
+
+  it('has no button that approves', async () => {
+    const { on, end } = await forged(approveButton);
+    expect(end).toBe('tampered');
+    expect(on.person.questions).toEqual([expect.objectContaining({ severity: 'error', buttons: ['Deny'] })]);
+    expect((await on.now())?.status).toBe('pending');
+  });
+
+  it('can be denied', async () => {
+    const { on } = await forged(denyButton);
+    expect((await on.now())?.status).toBe('denied');
+  });
+});
