@@ -1,5 +1,5 @@
 // Bundles the three entry points: `node esbuild.mjs [--dev]`. Plain JavaScript, so that F5 and CI need nothing but Node and esbuild.
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -41,6 +41,7 @@ function buildBundle(bundle) {
     sourcemap: dev ? 'linked' : 'external',
     legalComments: 'none',
     metafile: true,
+    write: false,
     logLevel: 'warning',
   });
 }
@@ -49,8 +50,8 @@ async function main() {
   mkdirSync(dist, { recursive: true });
   const results = await Promise.all(bundles.map(result));
   const metafiles = Object.fromEntries(results.filter(({ metafile }) => metafile).map(({ bundle, metafile }) => [bundle.name, metafile]));
-  writeFileSync(path.join(dist, 'metafile.json'), JSON.stringify(metafiles));
-  writeFileSync(path.join(dist, 'THIRD-PARTY-NOTICES.txt'), thirdPartyNotices(root, Object.values(metafiles)));
+  replaceFile('metafile.json', JSON.stringify(metafiles));
+  replaceFile('THIRD-PARTY-NOTICES.txt', thirdPartyNotices(root, Object.values(metafiles)));
   const faults = results.flatMap((entry) => entry.faults);
   for (const fault of faults) console.error(`build: ${fault}`);
   process.exitCode = faults.length > 0 ? 1 : 0;
@@ -60,21 +61,29 @@ async function main() {
 async function result(bundle) {
   if (!existsSync(path.join(root, bundle.entry))) return { bundle, faults: [`${bundle.name}: its entry ${bundle.entry} does not exist`] };
   try {
-    const { metafile } = await buildBundle(bundle);
-    return { bundle, metafile, faults: [...bundleFaults(bundle, metafile, { checkSize: !dev }), ...finish(bundle, metafile)] };
-  } catch {
-    return { bundle, faults: [`${bundle.name}: not built, see above`] };
+    const { metafile, outputFiles } = await buildBundle(bundle);
+    for (const output of outputFiles)
+      replaceFile(path.basename(output.path), output.contents, bundle.program && output.path.endsWith('.cjs') ? 0o755 : 0o644);
+    const size = metafile.outputs[`dist/${bundle.name}.cjs`].bytes;
+    console.log(`${`dist/${bundle.name}.cjs`.padEnd(24)} ${kilobytes(size)} of ${kilobytes(bundle.budget)}`);
+    return { bundle, metafile, faults: [...bundleFaults(bundle, metafile, { checkSize: !dev }), ...shebangFaults(bundle, outputFiles)] };
+  } catch (error) {
+    // What esbuild found it has said itself.
+    return { bundle, faults: [`${bundle.name}: not built${error.errors ? ', see above' : `: ${error.message}`}`] };
   }
 }
 
-/** Says the size and makes a program executable. */
-function finish(bundle, metafile) {
-  const file = `dist/${bundle.name}.cjs`;
-  console.log(`${file.padEnd(24)} ${kilobytes(metafile.outputs[file].bytes)} of ${kilobytes(bundle.budget)}`);
-  if (!bundle.program) return [];
-  chmodSync(path.join(root, file), 0o755);
-  const start = readFileSync(path.join(root, file), 'utf8').slice(0, 20);
-  return start.startsWith('#!/usr/bin/env node') ? [] : [`${bundle.name}: its entry must begin with \`#!/usr/bin/env node\``];
+/** At once and whole: a program that starts meanwhile gets the old file or the new one. */
+function replaceFile(name, contents, mode = 0o644) {
+  const temporary = path.join(dist, `.${name}.${process.pid}`);
+  writeFileSync(temporary, contents, { mode });
+  renameSync(temporary, path.join(dist, name));
+}
+
+function shebangFaults(bundle, outputFiles) {
+  const code = outputFiles.find((output) => output.path.endsWith('.cjs'))?.text ?? '';
+  if (!bundle.program || code.startsWith('#!/usr/bin/env node\n')) return [];
+  return [`${bundle.name}: its entry must begin with \`#!/usr/bin/env node\``];
 }
 
 function kilobytes(bytes) {

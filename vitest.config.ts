@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { reporters } from './scripts/lib/test-reports.mjs';
 
 /** A suite of its own per kind of test; `test/editor` has its own configuration (serial, one real editor). */
-function suite(name: string, testTimeout: number) {
-  return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout } };
+function suite(name: string, settings: { readonly testTimeout: number; readonly isolate: boolean }) {
+  return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...settings } };
 }
 
 export default defineConfig({
@@ -15,6 +15,11 @@ export default defineConfig({
     allowOnly: false,
     restoreMocks: true,
     unstubEnvs: true,
-    projects: [suite('unit', 10_000), suite('property', 30_000), suite('integration', 60_000)],
+    projects: [
+      // Our modules keep no state, so files may share a process: half the time. A test that needs a process of its own is integration.
+      suite('unit', { testTimeout: 10_000, isolate: false }),
+      suite('property', { testTimeout: 30_000, isolate: false }),
+      suite('integration', { testTimeout: 60_000, isolate: true }),
+    ],
   },
 });

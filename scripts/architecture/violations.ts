@@ -80,9 +80,10 @@ function listed(names: readonly string[]): string {
   return names.length > 0 ? names.join(', ') : 'none';
 }
 
-/** Ways to get at a module that the import graph cannot show. */
+/** Ways to get at a module that the import graph cannot show. Lines of comment do not count. */
 function opaqueImport(text: string): string | undefined {
-  const found = /\bimport\s*\(\s*(?!['"\s])|\bgetBuiltinModule\b|\bcreateRequire\b/.exec(text)?.[0];
+  const code = text.replace(/^\s*(?:\/\/|\/\*\*|\* |\*\/).*$/gm, '');
+  const found = /\bimport\s*\(\s*(?!['"\s])|\bgetBuiltinModule\b|\bcreateRequire\b/.exec(code)?.[0];
   return found === undefined ? undefined : `\`${found}\` hides what is imported; write the module's name as plain text in an import`;
 }
 

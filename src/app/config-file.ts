@@ -54,10 +54,19 @@ export function parseJson(text: string, origin: string): unknown {
   try {
     return JSON.parse(text);
   } catch (thrown) {
-    throw new Fault('bad_config', `${origin}: not valid JSON: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
-      cause: thrown,
-    });
+    throw new Fault(
+      'bad_config',
+      `${origin}: not valid JSON: ${thrown instanceof Error ? withoutExcerpt(thrown.message) : 'unknown error'}`,
+      {
+        cause: thrown,
+      },
+    );
   }
+}
+
+/** V8 quotes the text around the place, which may be part of a secret: `Unexpected token 'x', ..."oken": x"... is not valid JSON`. */
+function withoutExcerpt(message: string): string {
+  return message.replace(/, (?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON$/s, '');
 }
 
 /** Written beside and renamed over, so that a full disk or a crash leaves the old file. */

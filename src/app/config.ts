@@ -1,9 +1,11 @@
 /** The configuration (design §9): one schema, parsed once at the edge. The editor's settings `banksman.*` are its top-level keys. */
+import { isIP } from 'node:net';
 import * as z from 'zod';
 import { canonicalAddress } from '#kernel/address';
 import { nodeNamePattern } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import { actionTiers, modelTiers, securityLevels } from '#kernel/tiers';
+import { redactJson } from '#redaction/redact';
 
 const fingerprint = z
   .string()
@@ -12,16 +14,22 @@ const fingerprint = z
 
 const address = z
   .string()
-  .refine((text) => canonicalAddress(text) !== undefined, 'must be an IPv4 or IPv6 address')
+  // Stricter than what callers may write: `192.168.1.0/24` or `61` would protect one address that nobody meant.
+  .refine((text) => isIP(text) !== 0, 'must be one IPv4 or IPv6 address, without prefix length or port')
   .transform((text) => canonicalAddress(text) ?? text);
 
-const endpoint = z.url({ protocol: /^https$/, error: 'must be an https URL such as `https://10.0.0.11:8006`' });
+const endpoint = z
+  .url({ protocol: /^https$/, error: 'must be an https URL such as `https://10.0.0.11:8006`' })
+  .refine(hasNoCredentials, 'must hold no user name or password: the API token goes into `tokenFile`');
 
 const tls = z
-  .union([
-    z.strictObject({ fingerprint: z.union([fingerprint, z.record(endpoint, fingerprint)]) }),
-    z.strictObject({ caFile: z.string().min(1) }),
-  ])
+  .union(
+    [
+      z.strictObject({ fingerprint: z.union([fingerprint, z.record(endpoint, fingerprint)]) }),
+      z.strictObject({ caFile: z.string().min(1) }),
+    ],
+    'must be `{ "fingerprint": "AA:BB:…" }` (SHA-256; or a map by endpoint), `{ "caFile": "…" }`, or left out; verification cannot be switched off',
+  )
   .meta({
     description:
       'A pinned SHA-256 fingerprint (one, or one per endpoint) or a CA file; absent: the system CAs. There is no way to switch verification off.',
@@ -47,7 +55,7 @@ const wake = z.strictObject({
   via: z.array(z.enum(['pve', 'http', 'packet'])).default(['pve']),
   http: z
     .url({ protocol: /^https?$/ })
-    .refine((url) => decodeURI(url).includes('{node}'), 'must hold `{node}`')
+    .refine((url) => /\{node\}|%7Bnode%7D/i.test(url), 'must hold `{node}`')
     .optional(),
   mac: z.record(z.string(), macAddress).default({}),
   broadcast: address.optional(),
@@ -64,13 +72,25 @@ export const clusterSchema = z.strictObject({
 });
 export type ClusterConfig = z.output<typeof clusterSchema>;
 
-const serviceName = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_.@:-]*$/);
+const serviceName = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_.@:-]*$/, 'must be a systemd unit name such as `docker`');
+
+/** Anything else would silently protect nothing: addresses have a list of their own, and aliases belong to `ssh.nodes`. */
+const nodeName = z
+  .string()
+  .regex(nodeNamePattern, 'must be a node’s own name (letters, digits, `_` or `-`); addresses go into `addresses`');
 
 export const protectedSchema = z.strictObject({
-  nodes: z.array(z.string().min(1)).default([]),
+  nodes: z.array(nodeName).default([]),
   guests: z.array(z.number().int().min(100)).default([]),
   /** A bare name counts on protected and derived nodes; `{ name, node: "*" }` everywhere, `{ name, node }` there too. */
-  services: z.array(z.union([serviceName, z.strictObject({ name: serviceName, node: z.string().min(1) })])).default([]),
+  services: z
+    .array(
+      z.union(
+        [serviceName, z.strictObject({ name: serviceName, node: z.union([z.literal('*'), nodeName]) })],
+        'must be a unit name such as `docker`, or `{ "name": "docker", "node": "pve" }` (`"*"`: every node)',
+      ),
+    )
+    .default([]),
   addresses: z.array(address).default([]),
   protectReads: z.boolean().default(false),
 });
@@ -133,7 +153,7 @@ function badConfig(error: z.ZodError, raw: unknown, origin: string): Fault {
     const field = issue.path.join('.') || '(top level)';
     // The value beside an unknown key is not shown: it may be a secret that somebody put in the wrong place.
     if (issue.code === 'unrecognized_keys') return `\`${field}\`: ${issue.message}; allowed here: ${allowedKeys(issue.path).join(', ')}`;
-    return `\`${field}\`: ${issue.message}; found ${shortly(valueAt(raw, issue.path))}`;
+    return `\`${field}\`: ${issue.message}; found ${shortly(valueAt(raw, issue.path), issue.path.at(-1))}`;
   });
   return new Fault('bad_config', `${origin}: ${lines.join(' | ')}`, {
     audience: 'operator',
@@ -169,8 +189,15 @@ function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-function shortly(value: unknown): string {
+/** SECURITY: what stands in the wrong place may be a secret (a whole token as `tokenId`, a private key as `key`). */
+function shortly(value: unknown, field: PropertyKey | undefined): string {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value) ?? typeof value;
+  const shown = field === 'tokenId' && typeof value === 'string' ? value.replace(/=.*$/s, '=…') : value;
+  const plain = redactJson(JSON.parse(JSON.stringify(shown) ?? 'null'), { knownSecrets: [], maxStringLength: 1_000 });
+  const text = JSON.stringify(plain);
   return `\`${text.length > 80 ? `${text.slice(0, 80)}…` : text}\``;
+}
+
+function hasNoCredentials(url: string): boolean {
+  return !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === '');
 }

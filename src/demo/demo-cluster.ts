@@ -3,7 +3,6 @@
  * It is loaded only when asked for, and takes everything with it when it is closed.
  */
 import { randomUUID } from 'node:crypto';
-import ssh2 from 'ssh2';
 import { type Authority, type Certificate, createAuthority } from './certificate.ts';
 import { startControlApi } from './control-api.ts';
 import { createFaults } from './demo-faults.ts';
@@ -17,6 +16,7 @@ import type { ClusterSeed } from './pve/cluster-seed.ts';
 import { wakeAddress } from './pve/methods/nodes.ts';
 import { createRandom } from './random.ts';
 import { type SshNode, startSshNode } from './ssh/node-server.ts';
+import { generateOpensshKey } from './ssh/openssh-key.ts';
 import { startWakeApi, type WakeApi } from './wake-api.ts';
 
 const defaultTaskDurationMs = 1500;
@@ -54,8 +54,8 @@ async function start(options: DemoOptions, cleanup: (() => Promise<void>)[]): Pr
   const certificates = issueCertificates(cluster, options.certificatePerNode ?? false);
   const api = new ApiFaults();
   const endpoints = await startEndpoints(cluster, { certificates, api, port: options.port ?? 0 }, cleanup);
-  const clientKey = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'banksman-demo' });
-  const sshNodes = await startSshNodes(cluster, clientKey.public, cleanup);
+  const clientKey = generateOpensshKey('banksman-demo');
+  const sshNodes = await startSshNodes(cluster, clientKey.publicLine, cleanup);
   const wake = await startWakeApi(cluster);
   cleanup.push(() => wake.close());
   followNodes(cluster, endpoints, sshNodes);
@@ -65,7 +65,7 @@ async function start(options: DemoOptions, cleanup: (() => Promise<void>)[]): Pr
   if (control !== undefined) cleanup.push(() => control.close());
 
   const caFile = await files.write('ca.pem', certificates.authority.certificatePem);
-  const config = await writeConfig({ cluster, seed, files, endpoints, sshNodes, wake, clientKey: clientKey.private, perNode: options.certificatePerNode ?? false });
+  const config = await writeConfig({ cluster, seed, files, endpoints, sshNodes, wake, clientKey: clientKey.privateFile, perNode: options.certificatePerNode ?? false });
   const [first] = endpoints.values();
   if (first === undefined) throw new Error('a demo cluster needs at least one node');
   return {
@@ -191,7 +191,7 @@ async function writeSshConfig({ cluster, files, sshNodes, clientKey }: ConfigPar
   return {
     user: sshUser,
     knownHosts: await files.write('known_hosts', knownHosts),
-    identityFiles: [await files.write('id_ed25519', clientKey.endsWith('\n') ? clientKey : `${clientKey}\n`)],
+    identityFiles: [await files.write('id_ed25519', clientKey)],
     agent: false,
     nodes: Object.fromEntries(entries.map(({ name, server, ip }) => [name, { host: loopback, port: server.port, aliases: [`${name}.lan`, ip] }])),
   };

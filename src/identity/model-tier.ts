@@ -22,7 +22,7 @@ export function modelTierOf(model: string): ModelTier {
   const longest = hits.toSorted((a, b) => b.words.length - a.words.length)[0];
   if (longest === undefined) return 'basic';
   const rest = words.slice(longest.words.length);
-  return rest.some((word) => smaller.has(word) || isSmallSize(word)) ? 'basic' : longest.tier;
+  return rest.some((word) => smaller.has(word) || isSmallSize(word, longest.tier)) ? 'basic' : longest.tier;
 }
 
 /** `openrouter/Qwen2.5:7B-instruct` → `qwen2.5`, `7b`, `instruct`; the vendor's path is cut off. */
@@ -35,8 +35,9 @@ function isPrefix(entry: readonly string[], words: readonly string[]): boolean {
   return entry.length > 0 && entry.every((word, index) => words[index] === word);
 }
 
-/** A size of at most 14 billion parameters behind a name that the table lists without one. */
-function isSmallSize(word: string): boolean {
+/** A size behind a name that the table lists without one: less than 7 billion parameters, which its intermediate models have, or at most 14. */
+function isSmallSize(word: string, tier: ModelTier): boolean {
   const billions = /^(\d+(?:\.\d+)?)b$/.exec(word)?.[1];
-  return billions !== undefined && Number(billions) <= 14;
+  if (billions === undefined) return false;
+  return tier === 'intermediate' ? Number(billions) < 7 : Number(billions) <= 14;
 }

@@ -32,7 +32,15 @@ export class Fault extends Error {
 /** Any thrown value as a `Fault`; what is not one yet becomes an `internal_error`, its text kept to one line. */
 export function toFault(thrown: unknown): Fault {
   if (thrown instanceof Fault) return thrown;
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  const firstLine = text.split('\n', 1)[0] ?? '';
+  const firstLine = textOf(thrown).split('\n', 1)[0] ?? '';
   return new Fault('internal_error', `internal error: ${firstLine}`, { audience: 'bug', cause: thrown });
+}
+
+/** Anything can be thrown, an object without a string form included. */
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    return 'something without a text was thrown';
+  }
 }

@@ -8,29 +8,30 @@ const controlExceptNewlineAndTab = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /**
  * Characters that show nothing or reorder what is shown: zero-width, bidi controls, variation selectors, tag characters and other
- * default-ignorables (Unicode `Default_Ignorable_Code_Point`, `Bidi_Control`), line and paragraph separators.
+ * default-ignorables (Unicode `Default_Ignorable_Code_Point`, `Bidi_Control`), line and paragraph separators, interlinear annotations.
  */
-const invisible = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029]/gu;
+const invisible = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb]/gu;
 
 /** The seeds' sanitizing of a string argument: control characters except newline and tab stripped, trimmed, cut to 10,000. */
 export function sanitizeText(text: string): string {
-  return text.replace(controlExceptNewlineAndTab, '').trim().slice(0, maxStringLength).toWellFormed();
+  return text.toWellFormed().replace(controlExceptNewlineAndTab, '').trim().slice(0, maxStringLength).toWellFormed();
 }
 
 /** For dialogs, trees and log lines: one line, nothing hidden, nothing that reorders; what was there is shown as `\u{…}`. */
 export function showPlainly(text: string, maxLength = 300): string {
   const visible = text
+    .toWellFormed()
     .replace(controlExceptNewlineAndTab, escapeCodePoint)
     .replace(invisible, escapeCodePoint)
-    .replace(/[\n\t]/g, (char) => (char === '\n' ? '\\n' : '\\t'))
-    .toWellFormed();
+    .replace(/[\n\t]/g, (char) => (char === '\n' ? '\\n' : '\\t'));
   if (visible.length <= maxLength) return visible;
   return `${visible.slice(0, maxLength).toWellFormed()}… (${Buffer.byteLength(text)} bytes in all)`;
 }
 
 /** Outside text for a model: ANSI escapes, control and invisible characters removed, newlines and tabs kept. */
 export function stripUnseen(text: string): string {
-  return text.replace(ansiEscape, '').replace(controlExceptNewlineAndTab, '').replace(invisible, '').toWellFormed();
+  // SECURITY: well-formed first. Two lone surrogates around a character that is taken out would join into a new, invisible one.
+  return text.toWellFormed().replace(ansiEscape, '').replace(controlExceptNewlineAndTab, '').replace(invisible, '');
 }
 
 // ECMA-48 §5.4 control sequences, OSC/DCS/APC/PM strings up to their terminator, and two-character escapes.

@@ -10,9 +10,16 @@ import type { Classified, Resolved } from './stage.ts';
 /** Replaces every command by its canonical text: what runs is what was checked. */
 export function classify(state: Resolved, settings: PolicySettings): Classified {
   const byTier = classifyTier(state.tool.name, state.tier, settings.securityLevel);
-  const commands = state.targets.filter((target) => target.kind === 'command').map((target) => decideSshCommand(target.text));
+  const byTarget = state.targets.map(decideTarget).filter((decision) => decision !== undefined);
   const targets = state.targets.map((target) => (target.kind === 'command' ? canonical(target) : target));
-  return { ...state, targets, decision: strictest([byTier, ...commands.map((command) => command.decision)]) };
+  return { ...state, targets, decision: strictest([byTier, ...byTarget]) };
+}
+
+/** What a target's own policy says; undefined where there is none. */
+function decideTarget(target: Target): Decision | undefined {
+  if (target.kind === 'command') return decideSshCommand(target.text).decision;
+  if (target.kind === 'service' && target.access === 'operate') return decideServiceUnit(target.service);
+  return undefined;
 }
 
 function canonical(target: Extract<Target, { kind: 'command' }>): Target {

@@ -2,6 +2,7 @@
 
 import type { Deadline } from '#execution/deadline';
 import { Fault } from '#kernel/errors';
+import { showPlainly } from '#kernel/text';
 import type { ToolContext } from '#kernel/tool';
 import type { IncomingCall, PipelineDeps } from './deps.ts';
 import type { Resolved } from './stage.ts';
@@ -28,7 +29,8 @@ export function toolContext(
     },
     requests: deps.requests,
     clock: deps.clock,
-    progress: (message) => call.onProgress?.(message),
+    // Names from the cluster are in it, and some hosts print it to a terminal.
+    progress: (message) => call.onProgress?.(showPlainly(message)),
     stillRunning: (what) => {
       running = what;
     },

@@ -11,6 +11,8 @@ import type { Approved } from './stage.ts';
 export async function execute(state: Approved, call: IncomingCall, deps: PipelineDeps, deadline: Deadline): Promise<Outcome> {
   const handler = toolContext(state, { call, deps, deadline });
   try {
+    // SECURITY: a caller who gave up while the grant was being spent must not see an effect begin.
+    deadline.signal.throwIfAborted();
     const work = Promise.resolve(state.tool.run(state.input, handler.context));
     return outcomeOf(await withinSignal(work, deadline.signal), state.requestId);
   } catch (thrown) {
@@ -34,7 +36,7 @@ function failure(state: Approved, thrown: unknown, deadline: Deadline, running: 
   const fault = toFault(deadline.signal.aborted ? deadline.signal.reason : thrown);
   const ended = deadline.signal.aborted || fault.retryable || fault.code === 'outcome_unknown';
   const still = ended && running !== undefined ? `; ${running}` : '';
-  const next = still === '' ? fault.next : 'nothing was cancelled: look at get_recent_tasks or the target before calling again';
+  const next = still === '' ? fault.next : 'it was not stopped: look at get_recent_tasks or at the target before calling again';
   return {
     status: 'error',
     code: fault.code,

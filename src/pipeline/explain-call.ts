@@ -3,11 +3,13 @@ import type { Agent } from '#kernel/agent';
 import { allow, type Decision, deny, strictest } from '#kernel/decision';
 import { toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
+import { redactObject, redactText } from '#redaction/redact';
 import { effectiveAction } from './action.ts';
 import { authorize } from './authorize.ts';
 import { classify } from './classify.ts';
 import type { PipelineDeps } from './deps.ts';
 import { notProtected, protect } from './protect.ts';
+import { redactionOf } from './record.ts';
 import { type Refusal, type Resolved, refuseByFault, type Step } from './stage.ts';
 import { findTool, validate } from './validate.ts';
 
@@ -31,7 +33,14 @@ export async function explainCall(
 ): Promise<ExplainedCall> {
   const stages: ExplainedStage[] = [];
   await explainStages(call, deps, { stages, signal });
-  return { tool: call.tool, decision: strictest(stages.map((entry) => entry.decision)), stages };
+  const plain = stages.map((entry) => withoutSecrets(entry, deps));
+  return { tool: call.tool, decision: strictest(plain.map((entry) => entry.decision)), stages: plain };
+}
+
+function withoutSecrets({ stage, decision, detail }: ExplainedStage, deps: PipelineDeps): ExplainedStage {
+  const options = redactionOf(deps);
+  const shown = { ...decision, reason: redactText(decision.reason, options) };
+  return { stage, decision: shown, ...(detail === undefined ? {} : { detail: redactObject(detail, options) }) };
 }
 
 async function explainStages(

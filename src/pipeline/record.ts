@@ -2,16 +2,18 @@
 import { randomUUID } from 'node:crypto';
 import { type Agent, sourceOf } from '#kernel/agent';
 import type { AuditEventName } from '#kernel/audit-event';
-import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
+import type { JsonObject, JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { formatDuration, showPlainly } from '#kernel/text';
-import { type RedactionOptions, redactObject, redactText } from '#redaction/redact';
+import { type RedactionOptions, redactJson } from '#redaction/redact';
 import { lastingTarget } from './action.ts';
 import type { IncomingCall, PipelineDeps } from './deps.ts';
 import type { Resolved } from './stage.ts';
 
 /** Longest arguments kept in a record, as JSON text. */
 const maxArgumentText = 4_096;
+/** Deepest arguments kept as they are. */
+const maxArgumentDepth = 16;
 
 /** What is known of a call so far; grows as the stages pass. */
 export interface CallTrail {
@@ -79,7 +81,8 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps):
     source: sourceOf(agent.host),
     agent: describeAgent(agent),
     tier: state?.tier ?? state?.tool?.tier,
-    target: state?.targets?.map(lastingTarget),
+    // A refused command stands here in its own words, secrets included.
+    target: state?.targets === undefined ? undefined : redactJson(state.targets.map(lastingTarget), redactionOf(deps)),
     rules: trail.rules,
     request_id: state?.requestId,
     policy_version: deps.settings.version,
@@ -89,30 +92,27 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps):
 
 function describeAgent(agent: Agent): JsonObject {
   const label = agent.label === undefined ? {} : { label: showPlainly(agent.label, 100) };
-  return { id: agent.id, host: agent.host, model_tier: agent.modelTier, model: agent.model, ...label };
+  const model = agent.model === undefined ? {} : { model: showPlainly(agent.model, 100) };
+  return { id: showPlainly(agent.id, 200), host: agent.host, model_tier: agent.modelTier, ...model, ...label };
 }
 
+/** Refused input may hold anything (a cycle, a bigint, a thousand levels); a record holds only what JSON and the store can. */
 function boundedArguments(input: unknown, deps: PipelineDeps): JsonValue {
-  const options = redactionOf(deps);
-  if (!isJsonObject(input)) return redactText(showPlainly(String(input), 200), options);
-  const plain = redactObject(jsonSafe(input), options);
-  const text = JSON.stringify(plain);
-  return text.length <= maxArgumentText
-    ? plain
-    : { truncated: text.slice(0, maxArgumentText).toWellFormed(), bytes: Buffer.byteLength(text) };
-}
-
-/** Refused input may hold anything (a cycle, a bigint, a lone surrogate); a record holds only what JSON can. */
-function jsonSafe(input: JsonObject): JsonObject {
   try {
-    const copy: unknown = JSON.parse(JSON.stringify(input, (_key, value: unknown) => plainScalar(value)));
-    return isJsonObject(copy) ? copy : {};
+    const plain = redactJson(jsonSafe(input), redactionOf(deps));
+    const text = JSON.stringify(plain);
+    if (text.length <= maxArgumentText && !nestsDeeper(plain, maxArgumentDepth)) return plain;
+    return { truncated: text.slice(0, maxArgumentText).toWellFormed(), bytes: Buffer.byteLength(text) };
   } catch {
     return { unreadable: 'the arguments cannot be written as JSON' };
   }
 }
 
-function plainScalar(value: unknown): unknown {
-  if (typeof value === 'string') return value.toWellFormed();
-  return typeof value === 'bigint' ? String(value) : value;
+function jsonSafe(input: unknown): JsonValue {
+  return JSON.parse(JSON.stringify(input ?? null, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)));
+}
+
+function nestsDeeper(value: JsonValue | undefined, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => nestsDeeper(item, levels - 1));
 }

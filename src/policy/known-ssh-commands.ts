@@ -58,8 +58,13 @@ export function decideSshCommand(text: string): { readonly decision: Decision; r
   return {
     decision: deny(
       'COMMAND_BLOCKED',
-      `\`${canonical.slice(0, 200)}\` is not one of the known read-only commands, so it is refused; try ${[...knownCommands].slice(0, 6).join(', ')}`,
+      `\`${shortly(canonical)}\` is not one of the known read-only commands, so it is refused; try ${[...knownCommands].slice(0, 6).join(', ')}`,
       ['ssh.default-deny'],
     ),
   };
+}
+
+/** Cut between words: half a secret would no longer look like one to the redaction. */
+function shortly(text: string): string {
+  return text.length <= 200 ? text : `${text.slice(0, 200).replace(/\S+$/, '')}…`;
 }

@@ -29,18 +29,30 @@ const powerUnits: ReadonlySet<string> = new Set([
 ]);
 
 /** pve-manager's pve-guests.service stops every guest of the node, pve-container's template one container. */
-const guestUnits: ReadonlySet<string> = new Set(['pve-guests', 'pve-container', 'pve-container-debug', 'lxc', 'qemu-server', 'libvirt-guests']);
+const guestUnits: ReadonlySet<string> = new Set([
+  'pve-guests',
+  'pve-container',
+  'pve-container-debug',
+  'lxc',
+  'qemu-server',
+  'libvirt-guests',
+]);
 
 /** `unit` is the full unit name, suffix included. */
 export function decideServiceUnit(unit: string): Decision {
   const name = unit.toLowerCase();
   if (!restartableUnit.test(name)) {
-    return deny('unit_not_a_service', `\`${unit}\` is not a service: restarting it stops or isolates more than that`, ['service.unit-kind']);
+    return deny('unit_not_a_service', `\`${unit}\` is not a service: restarting it stops or isolates more than that`, [
+      'service.unit-kind',
+    ]);
   }
   // A template's instances (`pve-container@200.service`) are what the template is.
   const stem = name.replace(restartableUnit, '').split('@', 1)[0] ?? name;
   if (powerUnits.has(stem)) {
-    return deny('black_tier', `restarting \`${unit}\` takes the node down; a person must do it by hand`, ['tier:black', `service.power:${stem}`]);
+    return deny('black_tier', `restarting \`${unit}\` takes the node down; a person must do it by hand`, [
+      'tier:black',
+      `service.power:${stem}`,
+    ]);
   }
   if (guestUnits.has(stem)) {
     return deny('unit_is_a_guest', `restarting \`${unit}\` stops guests; use the start, stop and restart tools for guests`, [

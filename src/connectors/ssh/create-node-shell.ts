@@ -1,6 +1,7 @@
 /** Commands on cluster nodes over ssh (RFC 4254), by ssh2. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
@@ -64,11 +65,12 @@ export function createNodeShell(options: NodeShellOptions): ClosableNodeShell {
       try {
         const at = await locate(node, limited);
         progress.at = at;
-        return await pool.use(at, limited, (connection) => {
-          const run = { connection, at, seconds: nodeLimitSeconds(deadline - clock.now()), signal: limited };
-          progress.run = run;
-          return work(run);
-        });
+        return await pool.use(at, limited, (connection) =>
+          withRoom(clock, limited, async () => {
+            progress.run = { connection, at, seconds: nodeLimitSeconds(deadline - clock.now()), signal: limited };
+            return work(progress.run);
+          }),
+        );
       } catch (thrown) {
         throw readCommandEnd(thrown, progress, limited, timeoutMs);
       }
@@ -87,6 +89,22 @@ export function createNodeShell(options: NodeShellOptions): ClosableNodeShell {
     probe: (node, signal) => withNode(node, signal, () => Promise.resolve()),
     close: () => pool.close(),
   };
+}
+
+/** Waits between tries, in ms: sshd frees a session's place a little after it said that the session is over. */
+const roomWaits = [50, 150, 400, 1_000];
+
+/** Tries again when the server had no room for one more channel: nothing was run then. */
+async function withRoom<Result>(clock: Clock, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  for (const wait of roomWaits) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!(thrown instanceof Fault) || thrown.code !== 'ssh_channel_failed' || !thrown.retryable) throw thrown;
+      await clock.sleep(wait, signal);
+    }
+  }
+  return work();
 }
 
 function agentSocketOf({ agent, agentSocket = process.env['SSH_AUTH_SOCK'] }: NodeShellOptions): { agentSocket?: string } {

@@ -31,7 +31,7 @@ export async function runCommand(connection: NodeConnection, text: string, signa
   };
   stop.addEventListener('abort', onStop, { once: true });
   connection.client.exec(text, (error, opened) => {
-    if (error) return reject(connection.lost.aborted ? new ChannelLost() : channelFault(connection.at, error.message));
+    if (error) return reject(connection.lost.aborted ? new ChannelLost() : channelFault(connection.at, error));
     channel = opened;
     collect(opened, (result) => {
       if (result.exitCode === undefined && result.signal === undefined && connection.lost.aborted) return reject(new ChannelLost());

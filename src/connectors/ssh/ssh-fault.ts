@@ -79,10 +79,15 @@ export function lostFault(at: NodeAt, seconds: number): Fault {
   });
 }
 
-export function channelFault(at: NodeAt, reason: string): Fault {
-  const next =
-    'try again; if it stays so, check `MaxSessions` of sshd and that the account may run commands (no forced command, a valid shell)';
-  return new Fault('ssh_channel_failed', `${where(at)} opened no channel for the command: ${firstLine(reason)}`, { next, retryable: true });
+/** The command was not run. Retryable when the server had no room, not when it will not have it at all. */
+export function channelFault(at: NodeAt, error: Error): Fault {
+  // RFC 4254 §5.1: 1 is "administratively prohibited"; a refused exec request has no reason.
+  const reason = (error as { reason?: unknown }).reason;
+  const retryable = typeof reason === 'number' && reason !== 1;
+  const next = retryable
+    ? 'try again; if it stays so, check `MaxSessions` of sshd on the node'
+    : 'check that the account may run commands on the node (no forced command, a valid shell)';
+  return new Fault('ssh_channel_failed', `${where(at)} opened no channel for the command: ${firstLine(error.message)}`, { next, retryable });
 }
 
 export function notConfiguredFault(node: string, cluster: string): Fault {

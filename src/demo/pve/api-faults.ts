@@ -88,7 +88,7 @@ export async function sendSpoiled(request: IncomingMessage, response: ServerResp
   if (effect.kind === 'reset') {
     const bytes = Buffer.from(reply.body);
     response.writeHead(reply.status, { 'Content-Type': 'application/json;charset=UTF-8', 'Content-Length': String(bytes.length) });
-    response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.socket?.resetAndDestroy());
+    response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.socket?.destroy());
     return;
   }
   if (response.destroyed) return;

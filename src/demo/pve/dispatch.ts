@@ -4,7 +4,7 @@ import { type ApiMethod, type Permission, pathParameters, type Verb } from './ap
 import { normalizeAclPath } from './access-control.ts';
 import { type Cluster, seesOnline } from './cluster.ts';
 import { apiMethods } from './methods/index.ts';
-import { readParameters, verifyParameters } from './parameter.ts';
+import { normalizeParameters, readParameters, verifyParameters } from './parameter.ts';
 
 export interface ApiRequest {
   readonly verb: string;
@@ -41,8 +41,10 @@ export function dispatch(cluster: Cluster, request: ApiRequest): unknown {
   }
   checkPermission(cluster, method.permission, request.user, values);
   const node = method.proxied ? resolveNode(cluster, request.node, String(variables['node'])) : request.node;
-  verifyParameters({ ...pathSpecs(variables), ...method.parameters }, values);
-  return method.run({ cluster, node, user: request.user ?? '', parameters: readParameters(values) });
+  const specs = { ...pathSpecs(variables), ...method.parameters };
+  const normal = normalizeParameters(specs, values);
+  verifyParameters(specs, normal);
+  return method.run({ cluster, node, user: request.user ?? '', parameters: readParameters(normal) });
 }
 
 function findRoute(verb: string, path: string): { readonly method: ApiMethod; readonly variables: Record<string, string> } | undefined {

@@ -53,6 +53,17 @@ export function splitList(list: string): string[] {
   return list.split(/[,;\s\0]+/).filter((one) => one !== '');
 }
 
+/** What PVE does first, for the sake of forms: one value where a list is wanted becomes a list, a list for a `…-list` format a text. */
+export function normalizeParameters(specs: ParameterSpecs, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, normalized(specs[name], value)]));
+}
+
+function normalized(spec: ParameterSpec | undefined, value: unknown): unknown {
+  if (spec?.type === 'array' && typeof value === 'string' && value !== '' && value !== '0') return [value];
+  if (spec?.type === 'string' && spec.format?.endsWith('-list') === true && Array.isArray(value)) return value.join(',');
+  return value;
+}
+
 const unknownProperty = 'property is not defined in schema and the schema does not allow additional properties';
 
 /** @throws {ApiError} 400 with a reason for each parameter that does not fit */

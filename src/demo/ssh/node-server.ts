@@ -7,6 +7,7 @@ import ssh2, { type AuthContext, type Connection, type ExecInfo, type ServerChan
 import { startListener } from '../listener.ts';
 import type { Cluster } from '../pve/cluster.ts';
 import type { NodeState } from '../pve/state.ts';
+import { generateOpensshKey, type OpensshKey } from './openssh-key.ts';
 import { runScript } from './run-script.ts';
 
 export interface SshNodeOptions {
@@ -40,17 +41,12 @@ export interface SshNode {
   open(): Promise<void>;
 }
 
-interface HostKeyPair {
-  readonly private: string;
-  readonly public: string;
-}
-
 const maxSessions = 10;
 
 export async function startSshNode(options: SshNodeOptions): Promise<SshNode> {
   const faults: SshFaults = { refuseAuth: false, refuseChannels: false, hang: false };
   const sockets = new Set<Socket>();
-  const original: HostKeyPair = ssh2.utils.generateKeyPairSync('ed25519');
+  const original = generateOpensshKey(options.node.name);
   let keys = original;
   let protocol = createProtocol(options, keys, faults);
   const server = createServer((socket) => {
@@ -66,9 +62,9 @@ export async function startSshNode(options: SshNodeOptions): Promise<SshNode> {
   return {
     port: listener.port,
     faults,
-    hostKey: () => keys.public.trim(),
+    hostKey: () => hostKeyOf(keys),
     useHostKey(which) {
-      const next = which === 'original' ? original : ssh2.utils.generateKeyPairSync('ed25519');
+      const next = which === 'original' ? original : generateOpensshKey(options.node.name);
       if (next === keys) return;
       keys = next;
       protocol = createProtocol(options, keys, faults);
@@ -79,8 +75,13 @@ export async function startSshNode(options: SshNodeOptions): Promise<SshNode> {
   };
 }
 
-function createProtocol(options: SshNodeOptions, keys: HostKeyPair, faults: SshFaults): InstanceType<typeof ssh2.Server> {
-  return new ssh2.Server({ hostKeys: [keys.private], ident: 'OpenSSH_10.0p2 Debian-7' }, (client) => serve(options, faults, client));
+/** Without the comment, as a line of known_hosts has it. */
+function hostKeyOf(keys: OpensshKey): string {
+  return keys.publicLine.split(' ').slice(0, 2).join(' ');
+}
+
+function createProtocol(options: SshNodeOptions, keys: OpensshKey, faults: SshFaults): InstanceType<typeof ssh2.Server> {
+  return new ssh2.Server({ hostKeys: [keys.privateFile], ident: 'OpenSSH_10.0p2 Debian-7' }, (client) => serve(options, faults, client));
 }
 
 function serve(options: SshNodeOptions, faults: SshFaults, client: Connection): void {

@@ -13,7 +13,7 @@ import type { ModelTier } from '#kernel/tiers';
 export function chatCaller(token: unknown, modelTier: ModelTier): Agent {
   const session = chatSession(token);
   if (session === undefined) return { ...chatAgent('unknown-caller', modelTier), label: 'no chat session' };
-  return chatAgent(createHash('sha256').update(session).digest('hex').slice(0, 32), modelTier);
+  return chatAgent(createHash('sha256').update(session).digest('hex').slice(0, 16), modelTier);
 }
 
 function chatSession(token: unknown): string | undefined {

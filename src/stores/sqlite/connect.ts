@@ -39,7 +39,8 @@ export async function connect(options: DatabaseOptions): Promise<DatabaseSync> {
 }
 
 async function setUp(connection: DatabaseSync, retry: BusyRetryOptions): Promise<void> {
-  connection.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL;');
+  // Even `PRAGMA synchronous` reads the file first, so it may find it locked.
+  await retryWhileBusy(() => connection.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL;'), retry);
   await retryWhileBusy(() => requireOurs(connection, retry.file), retry);
   // Switching a fresh file to WAL does not wait for other processes that do the same: hence the retry, also for the switch itself.
   await retryWhileBusy(() => switchToWal(connection, retry.file), retry);

@@ -31,6 +31,7 @@ export function storeFault(thrown: unknown, file: string): Fault {
   if (thrown instanceof Fault) return thrown;
   const code = resultCode(thrown);
   if (code === undefined) return fileFault(thrown, file);
+  if (isBusy(thrown)) return busyFault(file);
   return faultOf(kindOf(code, file), file, thrown);
 }
 

@@ -54,6 +54,8 @@ async function runLifecycle(lifecycle: GuestLifecycle, context: ToolContext): Pr
   const guest = guestOf(context.targets);
   const { api } = context.cluster();
   context.progress(`${lifecycle.verb} ${describeTarget(guest)}: asking the cluster`);
+  // Until the UPID is known nobody can tell whether the cluster took the request.
+  context.stillRunning(`the ${lifecycle.action} of ${describeTarget(guest)} may have been started`);
   const upid = await api.changeGuest(guest, lifecycle.action, context.signal);
   const end = await followTask(api, upid, context);
   const now = await statusNow(api, guest, context.signal);

@@ -48,6 +48,10 @@ describe('what the table allows passes', () => {
     ['zod in a tool', { 'tools/support/a.ts': "import * as z from 'zod';\nexport const a = z.string();\n" }],
     ['vscode in its host', { 'hosts/vscode/a.ts': "import * as vscode from 'vscode';\nexport const a = vscode.window;\n" }],
     ['a file with an exception of its own', { 'hosts/cli/newer-node.ts': "export { spawnSync } from 'node:child_process';\n" }],
+    [
+      'a comment about import()',
+      { 'policy/a.ts': '/**\n * Loaded by import(…).\n */\n// createRequire is not used.\nexport const a = 1;\n' },
+    ],
     ['a tool named as its file', { 'tools/cluster/stop-vm.ts': "export const stopVm = defineTool({ name: 'stop_vm' });\n" }],
   ])('%s', async (_name, sources) => {
     expect(await violations(sources)).toEqual([]);
@@ -85,6 +89,14 @@ describe('what it does not allow is found', () => {
     ],
     ['a file system by process', { 'policy/a.ts': "export const fs = process.getBuiltinModule('node:fs');\n" }, '`getBuiltinModule` hides'],
     ['a computed import()', { 'policy/a.ts': 'export const fs = (name: string) => import(name);\n' }, '`import(` hides'],
+    [
+      'a computed import() in a generator',
+      {
+        'policy/a.ts':
+          'export const a = {\n  *all(name: string) {\n    yield import(name);\n  },\n  *one(name: string) { yield import(name); },\n};\n',
+      },
+      '`import(` hides',
+    ],
     [
       'a computed require',
       { 'hosts/cli/newer-node.ts': "import { createRequire } from 'node:module';\nexport const r = createRequire('/');\n" },

@@ -10,6 +10,7 @@ const count = { type: 'integer', optional: true, minimum: 0 } as const;
 const text = { type: 'string', optional: true } as const;
 
 const parameters: ParameterSpecs = {
+  node: { ...text, format: 'pve-node' },
   all: flag, quiet: flag, remove: flag, stdexcludes: flag, stdout: flag, stop: flag,
   bwlimit: count, lockwait: count, stopwait: count, ionice: { ...count, maximum: 8 }, maxfiles: { ...count, minimum: 1 },
   pigz: { type: 'integer', optional: true }, zstd: { type: 'integer', optional: true },

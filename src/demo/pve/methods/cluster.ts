@@ -41,7 +41,10 @@ function status({ cluster, node: local }: ApiCall): unknown {
 const finishedShown = 25;
 const freshMs = 10_000;
 
-/** All running tasks and the last 25 finished ones of each node; a caller without `Sys.Audit` sees its own user's only. */
+/**
+ * All running tasks and the last 25 finished ones of each node, node after node: only the rows of one node are in the order of time.
+ * A caller without `Sys.Audit` sees its own user's only.
+ */
 function recentTasks({ cluster, user }: ApiCall): unknown {
   const all = cluster.access.holds(user, '/', 'Sys.Audit');
   const shown: TaskRecord[] = [];
@@ -51,7 +54,6 @@ function recentTasks({ cluster, user }: ApiCall): unknown {
     const finished = tasks.filter((task) => task.exitstatus !== undefined).slice(0, Math.max(0, finishedShown - running.length));
     shown.push(...running, ...finished);
   }
-  shown.sort((one, other) => other.starttime - one.starttime);
   return shown.map((task) => row(cluster, task)).filter((task) => all || task.user === user);
 }
 

@@ -1,0 +1,80 @@
+/** An App on the embedded demo cluster, with everything real: store, keys, https, ssh. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cliAgent } from '#app/agents';
+import type { App, CallRequest, Signer } from '#app/app';
+import { generateApproverKey, signerFrom } from '#app/approver-keys';
+import { parseConfig } from '#app/config';
+import { createApp } from '#app/create-app';
+import { type DemoCluster, startDemoCluster } from '#demo/index';
+import type { Agent } from '#kernel/agent';
+import type { Outcome } from '#kernel/outcome';
+import type { Log } from '#kernel/ports/log';
+
+export const agent: Agent = { id: 'mcp:tester', host: 'mcp', modelTier: 'advanced', model: 'some-model', label: 'Tester' };
+
+export interface World {
+  readonly demo: DemoCluster;
+  readonly stateDir: string;
+  /** Every log line, as `level line`. */
+  readonly lines: string[];
+  /** A person whose key is pinned already. */
+  readonly person: Signer;
+  /** Another App on the same state: a second window or process of the same user. */
+  open(changes?: { readonly [key: string]: unknown }): Promise<App>;
+  close(): Promise<void>;
+}
+
+export async function startWorld(): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'banksman-app-'));
+  const demo = await startDemoCluster({ taskDurationMs: 50 });
+  const pair = generateApproverKey();
+  const person = signerFrom(pair.privateKey, 'user:alice');
+  const lines: string[] = [];
+  const log: Log = {
+    debug: () => undefined,
+    info: (line) => void lines.push(`info ${line}`),
+    warn: (line) => void lines.push(`warn ${line}`),
+    error: (line) => void lines.push(`error ${line}`),
+  };
+  const apps: App[] = [];
+  const stateDir = join(folder, 'state');
+  return {
+    demo,
+    stateDir,
+    lines,
+    person,
+    open: async (changes = {}) => {
+      const raw = { ...demo.config, approvers: [{ name: person.approver, key: pair.publicKey }], ...changes };
+      const app = await createApp({
+        config: parseConfig(raw, 'test'),
+        baseDir: folder,
+        stateDir,
+        configFile: join(folder, 'config.json'),
+        log,
+        via: 'editor',
+        version: 'test',
+      });
+      apps.push(app);
+      return app;
+    },
+    close: async () => {
+      await Promise.all(apps.map((app) => app.close()));
+      await demo.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One call with nobody waiting, as the command line makes it; parts can be replaced. */
+export function call(app: App, tool: string, input: unknown = {}, more: Partial<CallRequest> = {}): Promise<Outcome> {
+  return app.call({ tool, input, agent: cliAgent('tester', 'advanced'), signal: new AbortController().signal, waitMs: 0, ...more });
+}
+
+/** The guest's state as the cluster itself has it. */
+export function guestStatus(world: World, vmid: number): string | undefined {
+  world.demo.cluster.tasks.advance();
+  const guest = world.demo.cluster.state.guests.get(vmid);
+  return guest && (guest.running ? 'running' : 'stopped');
+}

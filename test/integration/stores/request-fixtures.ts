@@ -1,0 +1,77 @@
+/** Requests, grants and approvers for tests; needs no test runner, so child processes use it, too. */
+import { digestOf } from '#approval/digest';
+import { grantPayload, signGrant } from '#approval/grant';
+import { generateApproverKey, signerFrom } from '#approval/keys';
+import type { Agent } from '#kernel/agent';
+import type { ApproverKey, Signer } from '#kernel/answer';
+import type { Store } from '#kernel/ports/store';
+import type { EffectiveAction, RequestDecision, RequestDraft, RequestRecord, SignedGrant } from '#kernel/request';
+
+export const mcpAgent: Agent = { id: 'mcp:laptop', host: 'mcp', modelTier: 'advanced', model: 'some-model', label: 'Laptop' };
+
+export function stopAction(vmid = 100, agentId = mcpAgent.id): EffectiveAction {
+  return {
+    tool: 'stop_vm',
+    arguments: { vmid },
+    targets: [{ kind: 'guest', access: 'operate', cluster: 'lab', vmid, node: 'pve', guestType: 'qemu', name: `web${vmid}`, addresses: [] }],
+    agentId,
+    cluster: 'lab',
+    policyVersion: '1',
+  };
+}
+
+/** A draft whose digest is right, whatever is changed. */
+export function draftOf(changes: Partial<Omit<RequestDraft, 'digest'>> = {}): RequestDraft {
+  const { modelTier: _, ...agent } = mcpAgent;
+  const action = changes.action ?? stopAction(100, changes.agent?.id);
+  return {
+    action,
+    digest: digestOf(action),
+    tier: 'red',
+    impact: 'disruptive',
+    title: `Stop VM ${action.arguments.vmid} (web${action.arguments.vmid}) on pve`,
+    risk: ['It has been up for 3 days.'],
+    code: 'red_needs_person',
+    reason: 'a red action needs a person',
+    claim: 'the disk is full',
+    agent,
+    ...changes,
+  };
+}
+
+/** A draft by another agent, or for another guest. */
+export function draftBy(agentId: string, vmid = 100): RequestDraft {
+  return draftOf({ agent: { id: agentId, host: 'mcp' }, action: stopAction(vmid, agentId) });
+}
+
+export interface Approver {
+  readonly signer: Signer;
+  readonly pinned: ApproverKey;
+}
+
+export function createApprover(name = 'user:alice'): Approver {
+  const pair = generateApproverKey();
+  return { signer: signerFrom(pair.privateKey, name), pinned: { name, key: pair.publicKey } };
+}
+
+export function decisionBy(by = 'user:alice', at = 0): RequestDecision {
+  return { by, via: 'editor', at };
+}
+
+export function grantFor(record: Pick<RequestRecord, 'id' | 'digest'>, approver: Approver, now: number): Promise<SignedGrant> {
+  return signGrant(grantPayload(record, approver.signer.approver, now), approver.signer);
+}
+
+/** Opens a request that must be accepted. */
+export async function opened(store: Store, draft = draftOf()): Promise<RequestRecord> {
+  const result = await store.requests.open(draft);
+  if (!result.ok) throw new Error(`not opened: ${result.why}`);
+  return result.record;
+}
+
+export async function approved(store: Store, approver: Approver, now: number, draft = draftOf()): Promise<RequestRecord> {
+  const record = await opened(store, draft);
+  const result = await store.requests.approve(record.id, await grantFor(record, approver, now), decisionBy(approver.signer.approver, now));
+  if (!result.ok) throw new Error(`not approved: ${result.why}`);
+  return result.record;
+}
