@@ -48,7 +48,7 @@ function tooltip(facts: StatusFacts, headline: string): string {
   const { app } = facts;
   const rows = app
     ? [
-        `| Security level | ${app.securityLevel} |`,
+        `| Level | ${app.securityLevel} |`,
         `| Approvals | ${pendingWords(facts.pending)} |`,
         `| Sandbox | ${app.sandboxState.state}: ${escapeMarkdown(app.sandboxState.reason)} |`,
         `| Store | ${escapeMarkdown(app.storeLocation)} |`,

@@ -8,12 +8,17 @@ export interface ChangeFeed {
   close(): void;
 }
 
-/** The watch usually tells within 1 ms; this catches what it misses (network homes, exhausted watches). In ms. */
+/** Catches what the watch misses (network homes, exhausted watches). In ms. */
 const pollMs = 1000;
+/**
+ * When to look after the file was touched, in ms from one look to the next. The touch is seen while the other process still waits for its
+ * fsync; the commit shows a moment later, without another touch, because it is made in shared memory.
+ */
+const looksAfterTouch = [1, 4, 15, 60, 200];
 
 /**
  * Own commits ring at once. Others' are seen through the folder's watch (the `-wal` file itself may be removed and made anew, which
- * would end a watch on it), and every ring is checked against `data_version`, which costs about 2 µs and no disk access.
+ * would end a watch on it), and every look compares `data_version`, which costs about 2 µs and no disk access.
  * Watches and timers run only while somebody listens, and never keep the process alive.
  */
 export function createChangeFeed(database: Database): ChangeFeed {
@@ -32,11 +37,13 @@ export function createChangeFeed(database: Database): ChangeFeed {
   };
   const start = (): void => {
     seen = versionOf(database);
-    const watcher = watchFolder(database.file, look);
-    const timer = setInterval(look, pollMs).unref();
+    const looks = createLooks(look);
+    const watcher = watchFolder(database.file, looks.again);
+    const poll = setInterval(look, pollMs).unref();
     stopWatching = () => {
       watcher?.close();
-      clearInterval(timer);
+      clearInterval(poll);
+      looks.stop();
     };
   };
   const stop = (): void => {
@@ -58,6 +65,29 @@ export function createChangeFeed(database: Database): ChangeFeed {
       listeners.clear();
       stop();
     },
+  };
+}
+
+/** A few looks, further and further apart; every touch starts them over. */
+function createLooks(look: () => void): { readonly again: () => void; readonly stop: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  let next = 0;
+  const schedule = (): void => {
+    const delay = looksAfterTouch[next];
+    next += 1;
+    timer = delay === undefined ? undefined : setTimeout(run, delay).unref();
+  };
+  const run = (): void => {
+    look();
+    schedule();
+  };
+  return {
+    again: () => {
+      next = 0;
+      // Not restarted while one is due: a file that is touched all the time must not put the look off for ever.
+      if (!timer) schedule();
+    },
+    stop: () => clearTimeout(timer),
   };
 }
 

@@ -7,7 +7,7 @@ const hostNames: Record<AgentHost, string> = {
   chat: 'Chat',
   participant: '@banksman',
   mcp: 'MCP',
-  cli: 'Command line',
+  cli: 'CLI',
   palette: 'Palette',
   monitor: 'Monitor',
 };

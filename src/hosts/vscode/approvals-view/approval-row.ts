@@ -9,7 +9,7 @@ import { countdown } from './countdown.ts';
 export interface ApprovalRow {
   readonly id: string;
   readonly label: string;
-  /** `Chat 1a2b3c · 42m left`. */
+  /** `42m left · Chat 1a2b3c`: in a narrow view the end is cut off first. */
   readonly description: string;
   /** Markdown in which everything from outside is escaped. */
   readonly tooltip: string;
@@ -35,7 +35,7 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
   return {
     id: record.id,
     label,
-    description: `${agent} · ${left}`,
+    description: `${left} · ${agent}`,
     tooltip: tooltip(record, agent, left),
     spoken: `${label}, ${record.impact}, asked by ${agent}, ${left}`,
     ...icons[record.impact],

@@ -9,7 +9,7 @@ const onView = `view == ${viewId}`;
 export function menuContributions(tools: readonly ToolDescription[]) {
   return {
     'view/title': [
-      { command: 'banksman.showLog', when: onView, group: 'navigation@1' },
+      { command: 'banksman.showLog', when: onView, group: '1_check@0' },
       { command: 'banksman.openSettings', when: onView, group: '2_setup@0' },
       { command: 'banksman.doctor', when: onView, group: '1_check@1' },
       { command: 'banksman.verifyAudit', when: onView, group: '1_check@2' },
