@@ -7,6 +7,7 @@ const LOOKUP = `${PREFIX}get_cluster_resources`;
 const HONEST = 'I am a scripted demo model: I know a few phrases and no more.';
 /** Characters of a tool's answer that are repeated in the chat. */
 const MAX_QUOTE = 3000;
+const MAX_COLUMNS = 5;
 
 /**
  * The demo's script. A phrase becomes its tool call, the tool's answer is repeated, anything else gets the
@@ -79,12 +80,42 @@ function promptText(content: string): string {
   return (wrapped?.groups?.prompt ?? content).trim();
 }
 
-function repeat(name: string, result: string): string {
-  const text = result.trim();
-  const quote = text.length > MAX_QUOTE ? `${text.slice(0, MAX_QUOTE)}\n… and ${text.length - MAX_QUOTE} characters more` : text;
-  const request = /"status":\s*"pending"/.test(text) ? /req-[0-9a-f]{8}/.exec(text)?.[0] : undefined;
-  const next = request ? `\n\nOnce you have decided, say \`check ${request}\`.` : '';
-  return `\`${name}\` answered (I am a scripted demo model and only repeat it):\n\n\`\`\`json\n${quote.replaceAll('```', "'''")}\n\`\`\`${next}`;
+/** Banksman answers with a sentence on the first line and JSON after it. */
+function repeat(name: string, answer: string): string {
+  const text = answer.trim();
+  const lineEnd = text.indexOf('\n');
+  const [sentence, rest] = lineEnd < 0 ? ['', text] : [text.slice(0, lineEnd), text.slice(lineEnd + 1)];
+  const request = /"status":\s*"pending"/.test(rest) ? /req-[0-9a-f]{8}/.exec(rest)?.[0] : undefined;
+  const parts = [
+    `\`${name}\` answered${sentence === '' ? ':' : `: **${sentence.replaceAll('*', '')}**`}`,
+    details(rest),
+    request ? `Once you have decided, say \`check ${request}\`.` : '',
+    '_I am a scripted demo model and only repeat it._',
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** A list as one line a row, anything else as it came. */
+function details(text: string): string {
+  const rows = rowsOf(text);
+  const quote = rows ? rows.map(rowText).join('\n') : text;
+  const shown = quote.length > MAX_QUOTE ? `${quote.slice(0, MAX_QUOTE)}\n… and ${quote.length - MAX_QUOTE} characters more` : quote;
+  return `\`\`\`\n${shown.replaceAll('```', "'''")}\n\`\`\``;
+}
+
+function rowsOf(text: string): readonly object[] | undefined {
+  try {
+    const { result } = JSON.parse(text) as { result?: unknown };
+    const lists = [result, ...Object.values(result ?? {})].filter((value): value is object[] => Array.isArray(value) && value.length > 0);
+    return lists.find((list) => list.every((row) => typeof row === 'object' && row !== null));
+  } catch {
+    return undefined;
+  }
+}
+
+function rowText(row: object): string {
+  const values = Object.values(row).filter((value) => ['string', 'number'].includes(typeof value) && value !== '');
+  return values.slice(0, MAX_COLUMNS).join('  ');
 }
 
 /** Progress messages and titles, which the editor asks for without tools. */

@@ -104,13 +104,18 @@ export class AccessControl {
 
   /** `GET /access/permissions`: every default path and every path of an ACL, where there is any privilege. */
   effective(subject: string): Record<string, Record<string, 0 | 1>> {
-    const paths = new Set([...topLevelPaths, ...this.seed.entries.map((entry) => entry.path)]);
+    const paths = new Set([...topLevelPaths, ...this.paths()]);
     const result: Record<string, Record<string, 0 | 1>> = {};
     for (const path of paths) {
       const held = this.privileges(subject, path);
       if (held.size > 0) result[path] = Object.fromEntries(held);
     }
     return result;
+  }
+
+  /** Paths that have an ACL of their own. */
+  paths(): readonly string[] {
+    return [...new Set(this.seed.entries.map((entry) => entry.path))];
   }
 
   private everything(): Privileges {

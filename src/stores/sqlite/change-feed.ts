@@ -83,9 +83,11 @@ function createLooks(look: () => void): { readonly again: () => void; readonly s
   };
   return {
     again: () => {
+      // A first look that is due already stays: a file that is touched all the time must not put it off for ever.
+      if (timer && next <= 1) return;
+      clearTimeout(timer);
       next = 0;
-      // Not restarted while one is due: a file that is touched all the time must not put the look off for ever.
-      if (!timer) schedule();
+      schedule();
     },
     stop: () => clearTimeout(timer),
   };

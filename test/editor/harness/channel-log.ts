@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Page } from 'playwright-core';
 import { waitUntil } from './wait-until.ts';
 
 /** Where an editor writes: `logDir` of the running editor. */
@@ -22,4 +23,20 @@ export async function waitForLine(editor: LogSource, pattern: RegExp, timeoutMs 
   } catch (error) {
     throw new Error(`the output channel has:\n${channelLines(editor).join('\n')}`, { cause: error });
   }
+}
+
+/** Opens the channel as a person does, by the command palette. */
+export async function showChannel(page: Page): Promise<void> {
+  await page.keyboard.press('F1');
+  await page.locator('.quick-input-widget:visible').waitFor({ timeout: 10_000 });
+  await page.keyboard.type('Banksman: Show Log');
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Show Log' }).first().waitFor({ timeout: 10_000 });
+  await page.keyboard.press('Enter');
+  await page.locator('.part.panel .view-line').first().waitFor({ timeout: 10_000 });
+}
+
+/** The lines of the panel that are on the screen. */
+export async function visibleChannelText(page: Page): Promise<string> {
+  const lines = await page.locator('.part.panel .view-line').allTextContents();
+  return lines.join('\n').replaceAll('\u00A0', ' ');
 }

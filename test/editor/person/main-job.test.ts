@@ -1,13 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openApprovals, waitRow, waitRowGone } from '../harness/approvals-view.ts';
-import { channelLines, waitForLine } from '../harness/channel-log.ts';
+import { channelLines, showChannel, visibleChannelText, waitForLine } from '../harness/channel-log.ts';
 import { hasCard, sendPrompt, waitCard, waitForAnswer } from '../harness/chat.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { hasModal, waitModal } from '../harness/modal.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
-import { waitUntil } from '../harness/wait-until.ts';
 
 let bench: Workbench;
 
@@ -21,7 +19,7 @@ afterEach(async ({ task }) => {
 
 afterAll(() => bench?.close());
 
-/** Types the prompt and lets the editor's own card pass: what comes after it is Banksman's gate. */
+/** Types the prompt; resolves with the number that its tool's result will have. */
 async function askFor(prompt: string): Promise<number> {
   const before = toolResults(bench.model).length;
   await sendPrompt(bench.page, prompt);
@@ -30,11 +28,11 @@ async function askFor(prompt: string): Promise<number> {
 
 describe("Copilot's agent on the demo cluster", () => {
   it('offers the whole catalog to the model', async () => {
-    await waitForLine(bench.editor, /\b29 tools\b/);
+    const ready = await waitForLine(bench.editor, /\b\d+ tools ready\b/);
     const count = await askFor('cluster status');
     await waitForToolResult(bench.model, count);
     const offered = bench.model.requests.findLast((turn) => turn.tools.length > 0)?.tools.map((tool) => tool.name) ?? [];
-    expect(offered.filter((name) => name.startsWith('banksman_'))).toHaveLength(29);
+    expect(offered.filter((name) => name.startsWith('banksman_'))).toHaveLength(Number(/(\d+) tools ready/.exec(ready)?.[1]));
   });
 
   it('runs a green tool and asks nobody', async () => {
@@ -71,7 +69,7 @@ describe("Copilot's agent on the demo cluster", () => {
   });
 
   it('tells the model when the person denied it, and the guest runs on', async () => {
-    const count = await askFor('stop container 200 on pve');
+    const count = await askFor('stop container 200 on Home');
     await (await waitCard(bench.page)).press('Allow Once');
     const modal = await waitModal(bench.page, '200');
     await modal.click('Deny');
@@ -84,11 +82,7 @@ describe("Copilot's agent on the demo cluster", () => {
   it('refuses a protected guest and asks nobody', async () => {
     const before = await guestStatus(bench.demo.config, 103);
     const count = await askFor('stop vm 103 on agent1');
-    const card = await waitUntil(
-      'a card or the result',
-      async () => (await hasCard(bench.page)) || toolResults(bench.model).length >= count,
-    );
-    if (card && (await hasCard(bench.page))) await (await waitCard(bench.page)).press('Allow Once');
+    await (await waitCard(bench.page)).press('Allow Once');
     const result = await waitForToolResult(bench.model, count);
     expect(result).toContain('"status":"denied"');
     expect(result).toContain('protected');
@@ -98,19 +92,27 @@ describe("Copilot's agent on the demo cluster", () => {
     await waitForLine(bench.editor, /DENIED: stop_vm \(red\)/);
   });
 
-  it('leaves a call pending when the person closes the dialog, and the list shows it', async () => {
-    const count = await askFor('stop vm 201 on Home');
-    await (await waitCard(bench.page)).press('Allow Once');
-    await (await waitModal(bench.page, '201')).escape();
-    await openApprovals(bench.page);
-    await waitRow(bench.page, '201');
-    expect(toolResults(bench.model)).toHaveLength(count - 1);
-    await screenshot(bench.page, 'a7-left-pending');
-    await waitRowGone(bench.page, '201', 1000).catch(() => undefined);
+  it('refuses what is forbidden, and asks nobody, not even in the card', async () => {
+    const count = await askFor('reboot pve');
+    const result = await waitForToolResult(bench.model, count);
+    expect(result).toContain('"status":"denied"');
+    await waitForLine(bench.editor, /DENIED: reboot_node \(black\)/);
   });
 
-  it('shows the whole trail in its output channel', () => {
-    const outcomes = channelLines(bench.editor).filter((line) => /\] (?:OK|DENIED|FAILED): /.test(line));
-    expect(outcomes.map((line) => line.replace(/^.*\[\w+\] /, '').replace(/ \[.*$|: .*$/, ''))).not.toEqual([]);
+  it('shows the whole trail in its output channel, in the order in which it happened', async () => {
+    const outcomes = channelLines(bench.editor).flatMap(
+      (line) => /\] (?<said>(?:OK|DENIED|FAILED): \w+ \(\w+\))/.exec(line)?.groups?.said ?? [],
+    );
+    expect(outcomes).toEqual([
+      'OK: get_cluster_status (green)',
+      'OK: get_vms (green)',
+      'OK: stop_vm (red)',
+      'DENIED: stop_container (red)',
+      'DENIED: stop_vm (red)',
+      'DENIED: reboot_node (black)',
+    ]);
+    await showChannel(bench.page);
+    await screenshot(bench.page, 'e1-output-channel');
+    expect(await visibleChannelText(bench.page)).toContain('DENIED: reboot_node (black)');
   });
 });

@@ -103,12 +103,23 @@ describe('the demo script', () => {
   it('repeats the result of a tool and says what it is', async () => {
     await start();
     const call = { role: 'assistant', content: null, tool_calls: [{ function: { name: 'banksman_stop_vm', arguments: '{}' } }] };
-    const result = { role: 'tool', content: '{"status":"pending","request_id":"req-11223344"}' };
+    const result = { role: 'tool', content: 'PENDING: a person must decide\n{"status":"pending","request_id":"req-11223344"}' };
     const choice = await complete([user('stop vm 100 on pve'), call, result]);
     expect(choice.finish_reason).toBe('stop');
-    expect(choice.message.content).toContain('`banksman_stop_vm` answered');
+    expect(choice.message.content).toContain('`banksman_stop_vm` answered: **PENDING: a person must decide**');
     expect(choice.message.content).toContain('scripted demo model');
     expect(choice.message.content).toContain('say `check req-11223344`');
+  });
+
+  it('shows a list as one line a row', async () => {
+    await start();
+    const call = { role: 'assistant', content: null, tool_calls: [{ function: { name: 'banksman_get_vms', arguments: '{}' } }] };
+    const rows = [
+      { vmid: 100, name: 'web', node: 'pve', flags: {} },
+      { vmid: 101, name: 'nas', node: 'Home' },
+    ];
+    const result = { role: 'tool', content: `2 VMs\n${JSON.stringify({ status: 'ok', result: { vms: rows } })}` };
+    expect((await complete([user('list vms'), call, result])).message.content).toContain('```\n100  web  pve\n101  nas  Home\n```');
   });
 
   it('tells what it understands when it does not understand', async () => {

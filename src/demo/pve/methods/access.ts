@@ -1,6 +1,7 @@
 /** `/version` and `/access`. */
 import { ApiError, badParameters, forbidden } from '../api-error.ts';
 import type { ApiCall, ApiMethod } from '../api-method.ts';
+import type { Cluster } from '../cluster.ts';
 import { splitTokenId } from '../upid.ts';
 
 /** The release whose behaviour the emulator copies. */
@@ -45,8 +46,11 @@ function login({ cluster, parameters }: ApiCall): unknown {
   const user = given.includes('@') || realm === undefined ? given : `${given}@${realm}`;
   if (!cluster.access.verifyPassword(user, parameters.text('password') ?? '')) throw new ApiError(401, 'authentication failure\n');
   const { ticket, csrfToken } = cluster.tickets.issue(user);
-  return { username: user, ticket, CSRFPreventionToken: csrfToken, clustername: cluster.state.name, cap: capabilities(cluster.access.effective(user)) };
+  const clustername = cluster.access.holds(user, '/', 'Sys.Audit') ? { clustername: cluster.state.name } : {};
+  return { username: user, ticket, CSRFPreventionToken: csrfToken, cap: capabilities(cluster, user), ...clustername };
 }
+
+const capabilityPaths = ['/', '/nodes', '/access/groups', '/vms', '/storage', '/sdn', '/mapping'];
 
 const capabilityPrefixes: Readonly<Record<string, RegExp>> = {
   vms: /^(?:VM\.|Permissions\.Modify)/,
@@ -59,14 +63,14 @@ const capabilityPrefixes: Readonly<Record<string, RegExp>> = {
 };
 
 /** What the web interface would show, by area: the privileges of the paths below it that belong there. */
-function capabilities(effective: Readonly<Record<string, Readonly<Record<string, 0 | 1>>>>): Record<string, Record<string, 1>> {
+function capabilities(cluster: Cluster, user: string): Record<string, Record<string, 1>> {
   const result: Record<string, Record<string, 1>> = Object.fromEntries(Object.keys(capabilityPrefixes).map((area) => [area, {}]));
-  for (const [path, privileges] of Object.entries(effective)) {
+  for (const path of [...capabilityPaths, ...cluster.access.paths()]) {
     const area = /^\/(\w+)/.exec(path)?.[1] ?? 'dc';
     const prefix = capabilityPrefixes[area];
     const target = result[area];
     if (prefix === undefined || target === undefined) continue;
-    for (const name of Object.keys(privileges)) if (prefix.test(name)) target[name] = 1;
+    for (const name of cluster.access.privileges(user, path).keys()) if (prefix.test(name)) target[name] = 1;
   }
   return result;
 }

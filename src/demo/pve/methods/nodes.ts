@@ -153,7 +153,7 @@ function syslog(call: ApiCall): unknown {
   const start = call.parameters.integer('start') ?? 0;
   const limit = call.parameters.integer('limit') ?? 50;
   const page = lines.slice(start, start + (limit === 0 ? 50 : limit)).map((t, index) => ({ n: start + index + 1, t }));
-  return { page, total: lines.length };
+  return lines.length === 0 ? { page: [{ n: 1, t: 'no content' }], total: 1 } : { page, total: lines.length };
 }
 
 const graphSteps: Readonly<Record<string, number>> = { hour: 60, day: 1800, week: 10_800, month: 43_200, year: 604_800, decade: 604_800 };

@@ -40,30 +40,36 @@ function isOn(storage: StorageState, node: string): boolean {
   return storage.nodes?.includes(node) ?? true;
 }
 
-function figures(storage: StorageState): Record<string, unknown> {
-  const active = !storage.disabled;
-  return {
-    type: storage.type,
-    content: storage.content.join(','),
-    shared: storage.shared ? 1 : 0,
-    enabled: active ? 1 : 0,
-    active: active ? 1 : 0,
-    ...(active ? { total: storage.totalBytes, used: storage.usedBytes, avail: storage.totalBytes - storage.usedBytes } : {}),
-  };
+function isEnabled(storage: StorageState, node: string): boolean {
+  return !storage.disabled && isOn(storage, node);
+}
+
+/** A storage that is disabled or not for this node is described all the same, with zeros. */
+function figures(storage: StorageState, node: string): Record<string, unknown> {
+  const enabled = isEnabled(storage, node);
+  const total = enabled ? storage.totalBytes : 0;
+  const used = enabled ? storage.usedBytes : 0;
+  const state = { enabled: enabled ? 1 : 0, active: enabled ? 1 : 0, shared: storage.shared ? 1 : 0 };
+  return { type: storage.type, content: storage.content.join(','), ...state, total, used, avail: total - used };
 }
 
 function list({ cluster, node, user, parameters }: ApiCall): unknown {
   const only = parameters.text('storage');
-  const types = splitList(parameters.text('content') ?? '');
+  const types = parameters.has('content') ? splitList(parameters.text('content') ?? '') : undefined;
   const target = parameters.text('target');
-  const here = [...cluster.state.storages.values()].filter((storage) => isOn(storage, node) && (types.length === 0 || types.some((type) => storage.content.includes(type))));
-  if (only !== undefined && !here.some((storage) => storage.id === only)) throw badParameters({ storage: 'No such storage.' });
-  return here
+  const known = [...cluster.state.storages.values()].filter(
+    (storage) => types === undefined || (isEnabled(storage, node) && types.some((type) => storage.content.includes(type))),
+  );
+  if (only !== undefined && !known.some((storage) => storage.id === only)) throw badParameters({ storage: 'No such storage.' });
+  return known
     .filter((storage) => only === undefined || storage.id === only)
     .filter((storage) => mayRead(cluster, user, storage.id))
     .filter((storage) => !parameters.flag('enabled') || !storage.disabled)
-    .filter((storage) => target === undefined || target === node || (storage.shared && isOn(storage, target)))
-    .map((storage) => ({ storage: storage.id, ...figures(storage), ...(storage.disabled ? {} : { used_fraction: storage.usedBytes / storage.totalBytes }) }));
+    .filter((storage) => target === undefined || target === node || (storage.shared && isOn(storage, node) && isOn(storage, target)))
+    .map((storage) => {
+      const fraction = isEnabled(storage, node) ? { used_fraction: storage.usedBytes / storage.totalBytes } : {};
+      return { storage: storage.id, ...figures(storage, node), ...fraction };
+    });
 }
 
 function mayRead(cluster: Cluster, user: string, storage: string): boolean {
@@ -119,6 +125,8 @@ function row(volume: VolumeState): object {
   };
 }
 
-function status(call: ApiCall): unknown {
-  return figures(requireStorage(call));
+function status({ cluster, node, parameters }: ApiCall): unknown {
+  const storage = cluster.state.storages.get(parameters.text('storage') ?? '');
+  if (storage === undefined) throw badParameters({ storage: 'No such storage.' });
+  return figures(storage, node);
 }

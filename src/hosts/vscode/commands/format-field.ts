@@ -9,8 +9,11 @@ const mebibyte = 2 ** 20;
 /** Text for a table's cell; `''` for nothing. */
 export function formatField(name: string, value: JsonValue | undefined): string {
   if (value === undefined || value === null) return '';
-  if (typeof value === 'object') return JSON.stringify(value);
-  if (typeof value !== 'number') return String(value);
+  if (typeof value === 'number') return formatNumber(name, value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function formatNumber(name: string, value: number): string {
   if (byteFields.has(name) && value >= mebibyte) return bytes(value);
   if (name === 'cpu' && value >= 0 && value <= 1) return `${(value * 100).toFixed(1)} %`;
   if (name === 'uptime') return age(value);
