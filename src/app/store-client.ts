@@ -1,13 +1,10 @@
 /** The embedded store behind a worker thread: the same interface, nothing of it on the caller's thread. */
 import { Fault } from '#kernel/errors';
 import type { Store } from '#kernel/ports/store';
-import { type StoreLink, startStoreLink } from './store-link.ts';
-import type { StoreCallName, StoreCalls, StoreWorkerData } from './store-rpc.ts';
+import { type StoreLink, startStoreLink, type WorkerStoreOptions } from './store-link.ts';
+import type { StoreCallName, StoreCalls } from './store-rpc.ts';
 
-export interface WorkerStoreOptions extends StoreWorkerData {
-  /** The worker's file: `dist/store-worker.cjs`. */
-  readonly worker: string | URL;
-}
+export type { WorkerStoreOptions } from './store-link.ts';
 
 /** After a crash, how long until the worker is started again for those who listen, in ms. */
 const restartMs = 1000;

@@ -2,8 +2,12 @@
 import { Worker } from 'node:worker_threads';
 import { Fault } from '#kernel/errors';
 import { faultFrom } from '#kernel/fault-data';
-import type { WorkerStoreOptions } from './store-client.ts';
-import type { StoreCallMessage, StoreCallName, StoreWorkerMessage } from './store-rpc.ts';
+import type { StoreCallMessage, StoreCallName, StoreWorkerData, StoreWorkerMessage } from './store-rpc.ts';
+
+export interface WorkerStoreOptions extends StoreWorkerData {
+  /** The worker's file: `dist/store-worker.cjs`. */
+  readonly worker: string | URL;
+}
 
 export interface StoreLink {
   /** Resolves with what the method of that name gave, rejects with its fault. */

@@ -9,16 +9,28 @@ export function notFound(id: string): AnswerResult {
 }
 
 export function tampered(record: RequestRecord): AnswerResult {
-  return refuse('tampered', `request ${record.id} was changed after it was made, so it cannot be approved; deny it and check who can write to the store`, record);
+  return refuse(
+    'tampered',
+    `request ${record.id} was changed after it was made, so it cannot be approved; deny it and check who can write to the store`,
+    record,
+  );
 }
 
 export function selfApproval(record: RequestRecord, approver: string): AnswerResult {
-  return refuse('self_approval', `\`${showPlainly(approver, 100)}\` made request ${record.id} and cannot approve it; somebody else has to`, record);
+  return refuse(
+    'self_approval',
+    `\`${showPlainly(approver, 100)}\` made request ${record.id} and cannot approve it; somebody else has to`,
+    record,
+  );
 }
 
 export function keyNotTrusted(record: RequestRecord): AnswerResult {
   const remedy = 'trust this key first, or answer where a trusted one is';
-  return refuse('key_not_trusted', `request ${record.id} is not approved: the signing key is not among the trusted ones; ${remedy}`, record);
+  return refuse(
+    'key_not_trusted',
+    `request ${record.id} is not approved: the signing key is not among the trusted ones; ${remedy}`,
+    record,
+  );
 }
 
 /** A request that is past answering, as it is now. */

@@ -112,8 +112,10 @@ function isPinned(publicKey: string, trusted: readonly ApproverKey[]): boolean {
 
 /** Written down before it happens: a key that is trusted without a record of it would be worse than the reverse. */
 async function trust(key: ApproverKey, deps: ApprovalsDeps): Promise<void> {
-  if (!importPublicKey(key.key)) throw new Fault('bad_key', 'this is not an `ed25519:` public key', { next: 'check the key and try again' });
-  if (!deps.pinKey) throw new Fault('cannot_pin', 'keys cannot be trusted from here', { next: 'add the key to `approvers` in the configuration' });
+  if (!importPublicKey(key.key))
+    throw new Fault('bad_key', 'this is not an `ed25519:` public key', { next: 'check the key and try again' });
+  if (!deps.pinKey)
+    throw new Fault('cannot_pin', 'keys cannot be trusted from here', { next: 'add the key to `approvers` in the configuration' });
   if (isPinned(key.key, await deps.trustedKeys())) return;
   await deps.audit.append({ name: 'approver.trusted', attributes: { approver: key.name.toWellFormed(), key: key.key, via: deps.via } });
   await deps.pinKey(key);

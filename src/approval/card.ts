@@ -27,6 +27,11 @@ const impactInWords: Record<Impact, string> = {
   irreversible: 'cannot be undone',
 };
 
+const nameFields: ReadonlyMap<unknown, string> = new Map([
+  ['guest', 'vmid'],
+  ['node', 'node'],
+  ['service', 'service'],
+]);
 const maxArguments = 1200;
 const maxFacts = 10;
 /** Without 0/O, 1/I/L: read off a dialog and typed. */
@@ -114,8 +119,8 @@ function stateLine(record: RequestRecord, now: number): string {
 }
 
 function describe(target: JsonObject): string {
-  const known = ['guest', 'node', 'service', 'command', 'path', 'destination'].includes(String(target.kind));
-  return known ? describeTarget(target as unknown as Target) : canonicalJsonOrNothing(target);
+  const known: readonly unknown[] = ['guest', 'node', 'service', 'command', 'path', 'destination'];
+  return known.includes(target.kind) ? describeTarget(target as unknown as Target) : canonicalJsonOrNothing(target);
 }
 
 function canonicalJsonOrNothing(value: JsonObject): string {
@@ -139,11 +144,11 @@ function namesEveryTarget(record: RequestRecord): boolean {
   });
 }
 
+/** What identifies a target; undefined for kinds that have no short name, and for a forged value of another type. */
 function targetName(target: JsonObject | undefined): string | undefined {
-  if (target?.kind === 'guest') return String(target.vmid);
-  if (target?.kind === 'node') return String(target.node);
-  if (target?.kind === 'service') return String(target.service);
-  return undefined;
+  const field = nameFields.get(target?.kind);
+  const value = field === undefined ? undefined : target?.[field];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 function worse(a: Impact, b: Impact): Impact {

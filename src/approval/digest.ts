@@ -9,5 +9,7 @@ import type { EffectiveAction } from '#kernel/request';
  */
 export function digestOf(action: EffectiveAction): string {
   // An interface has no index signature, hence the cast; canonicalJson checks every value itself.
-  return createHash('sha256').update(canonicalJson(action as unknown as JsonObject)).digest('hex');
+  return createHash('sha256')
+    .update(canonicalJson(action as unknown as JsonObject))
+    .digest('hex');
 }

@@ -1,7 +1,7 @@
 /** Links a record into the chain. */
 import { createHash } from 'node:crypto';
 import type { AuditDraft, AuditRecord, ChainPoint } from '#kernel/audit-event';
-import { canonicalJson, type JsonObject } from '#kernel/json';
+import { canonicalJson } from '#kernel/json';
 
 /** What the first record names as its predecessor. */
 export const genesisHash = '0'.repeat(64);
@@ -26,6 +26,6 @@ export function seal(draft: AuditDraft, previous: ChainPoint | undefined, time: 
 /** SHA-256, in hex, over the canonical JSON of everything in the record but `hash` itself; keys nobody knows count, too. */
 export function hashOf(record: Omit<AuditRecord, 'hash'>): string {
   return createHash('sha256')
-    .update(canonicalJson({ ...record, hash: undefined } as unknown as JsonObject))
+    .update(canonicalJson({ ...record, hash: undefined }))
     .digest('hex');
 }

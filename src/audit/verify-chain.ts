@@ -64,7 +64,10 @@ function flawOf(record: AuditRecord, last: ChainPoint | undefined, anchors: Read
 
 function misplaced(found: number, due: number): Flaw {
   const what = found > due ? 'removed, or records were reordered' : 'inserted, repeated or reordered';
-  return { broken: Number.isSafeInteger(found) ? found : due, message: `record ${found} stands where record ${due} belongs: something was ${what}` };
+  return {
+    broken: Number.isSafeInteger(found) ? found : due,
+    message: `record ${found} stands where record ${due} belongs: something was ${what}`,
+  };
 }
 
 /** A record that cannot even be hashed (not JSON, a lone surrogate) is an altered one. */

@@ -27,13 +27,27 @@ export interface Authority {
 export function createAuthority(commonName: string, now: number): Authority {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = distinguishedName(commonName);
-  const root = assemble({ issuer: name, subject: name, publicKey: keys.publicKey, signer: keys.privateKey, now, extensions: authorityExtensions(keys.publicKey) });
+  const root = assemble({
+    issuer: name,
+    subject: name,
+    publicKey: keys.publicKey,
+    signer: keys.privateKey,
+    now,
+    extensions: authorityExtensions(keys.publicKey),
+  });
   return {
     certificatePem: pem(root),
     issue(subject, names, addresses) {
       const leaf = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const extensions = serverExtensions(leaf.publicKey, keys.publicKey, names, addresses);
-      const der = assemble({ issuer: name, subject: distinguishedName(subject), publicKey: leaf.publicKey, signer: keys.privateKey, now, extensions });
+      const der = assemble({
+        issuer: name,
+        subject: distinguishedName(subject),
+        publicKey: leaf.publicKey,
+        signer: keys.privateKey,
+        now,
+        extensions,
+      });
       return {
         certificatePem: pem(der),
         privateKeyPem: leaf.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
@@ -82,7 +96,9 @@ function extension(id: string, critical: boolean, value: Buffer): Buffer {
 }
 
 function keyIdentifier(key: KeyObject): Buffer {
-  return createHash('sha1').update(key.export({ type: 'spki', format: 'der' })).digest();
+  return createHash('sha1')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest();
 }
 
 function authorityExtensions(key: KeyObject): Buffer[] {

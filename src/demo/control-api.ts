@@ -7,7 +7,21 @@ import type { DemoFaults } from './demo-types.ts';
 import { type LoopbackServer, startLoopbackServer } from './loopback-http.ts';
 import type { Cluster } from './pve/cluster.ts';
 
-const names = ['api', 'nodeDown', 'nodeUp', 'loseQuorum', 'regainQuorum', 'revokeToken', 'expireToken', 'swapCertificate', 'taskNeverEnds', 'taskFails', 'taskWarns', 'removeWakeAddress', 'clear'] as const;
+const names = [
+  'api',
+  'nodeDown',
+  'nodeUp',
+  'loseQuorum',
+  'regainQuorum',
+  'revokeToken',
+  'expireToken',
+  'swapCertificate',
+  'taskNeverEnds',
+  'taskFails',
+  'taskWarns',
+  'removeWakeAddress',
+  'clear',
+] as const;
 const sshNames = ['changeHostKey', 'refuseAuth', 'refuseConnections', 'refuseChannels', 'hang'] as const;
 
 /** `GET` on the returned URL answers with guests, nodes and tasks as they are. */
@@ -31,8 +45,11 @@ async function apply(faults: DemoFaults, name: string, given: readonly unknown[]
   const plain = names.find((one) => one === name);
   const ssh = sshNames.find((one) => `ssh.${one}` === name);
   // The other process is a test of ours: its arguments are checked by the switches, not by type.
-  const run = (plain === undefined ? (ssh === undefined ? undefined : faults.ssh[ssh]) : faults[plain]) as ((...args: readonly unknown[]) => unknown) | undefined;
-  if (run === undefined) throw new Error(`no fault \`${name}\`; there are ${[...names, ...sshNames.map((one) => `ssh.${one}`)].join(', ')}`);
+  const run = (plain === undefined ? (ssh === undefined ? undefined : faults.ssh[ssh]) : faults[plain]) as
+    | ((...args: readonly unknown[]) => unknown)
+    | undefined;
+  if (run === undefined)
+    throw new Error(`no fault \`${name}\`; there are ${[...names, ...sshNames.map((one) => `ssh.${one}`)].join(', ')}`);
   await run.apply(faults, [...given]);
 }
 

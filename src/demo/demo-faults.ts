@@ -19,8 +19,8 @@ export interface FaultTargets {
 
 export function createFaults(targets: FaultTargets): DemoFaults {
   const { cluster, api } = targets;
-  const touched = { tokens: new Set<string>(), wake: new Map<string, string>(), certificates: new Set<string>() };
   const node = (name: string): NodeState => required(cluster.state.nodes, name);
+  const undo: (() => void)[] = [];
   return {
     api: (fault) => api.add(fault),
     nodeDown: (name) => switchNode(targets, node(name), false),
@@ -31,17 +31,10 @@ export function createFaults(targets: FaultTargets): DemoFaults {
     regainQuorum: () => {
       cluster.state.quorate = true;
     },
-    revokeToken(id) {
-      touched.tokens.add(id);
-      cluster.access.revokeToken(id);
-    },
-    expireToken(id) {
-      touched.tokens.add(id);
-      cluster.access.expireToken(id, Math.floor(cluster.clock.now() / 1000) - 1);
-    },
+    ...tokenFaults(cluster, undo),
     swapCertificate(name) {
       for (const endpoint of name === undefined ? targets.endpoints.values() : [required(targets.endpoints, name)]) {
-        touched.certificates.add(endpoint.node);
+        undo.push(() => endpoint.useCertificate(targets.originalCertificate(endpoint.node)));
         endpoint.useCertificate(targets.newCertificate(endpoint.node));
       }
     },
@@ -49,24 +42,38 @@ export function createFaults(targets: FaultTargets): DemoFaults {
     taskFails: (match, text) => cluster.taskFaults.add(match, { kind: 'fails', text }),
     taskWarns: (match, ...lines) => cluster.taskFaults.add(match, { kind: 'warns', lines }),
     removeWakeAddress(name) {
-      const address = node(name).config.get('wakeonlan');
-      if (address !== undefined) touched.wake.set(name, address);
-      node(name).config.delete('wakeonlan');
+      const { config } = node(name);
+      const address = config.get('wakeonlan');
+      if (address !== undefined) undo.push(() => config.set('wakeonlan', address));
+      config.delete('wakeonlan');
     },
     ssh: sshFaults(targets),
-    async clear() {
-      api.clear();
-      cluster.taskFaults.clear();
-      cluster.state.quorate = true;
-      for (const id of touched.tokens) cluster.access.restoreToken(id);
-      for (const [name, address] of touched.wake) node(name).config.set('wakeonlan', address);
-      for (const name of touched.certificates) required(targets.endpoints, name).useCertificate(targets.originalCertificate(name));
-      touched.certificates.clear();
-      for (const ssh of targets.sshNodes.values()) {
-        Object.assign(ssh.faults, { refuseAuth: false, refuseChannels: false, hang: false });
-        ssh.useHostKey('original');
-      }
-      await Promise.all([...cluster.state.nodes.values()].map((one) => switchNode(targets, one, true)));
+    clear: () => clearAll(targets, undo),
+  };
+}
+
+async function clearAll(targets: FaultTargets, undo: (() => void)[]): Promise<void> {
+  const { cluster, api, sshNodes } = targets;
+  api.clear();
+  cluster.taskFaults.clear();
+  cluster.state.quorate = true;
+  for (const step of undo.splice(0)) step();
+  for (const ssh of sshNodes.values()) {
+    Object.assign(ssh.faults, { refuseAuth: false, refuseChannels: false, hang: false });
+    ssh.useHostKey('original');
+  }
+  await Promise.all([...cluster.state.nodes.values()].map((one) => switchNode(targets, one, true)));
+}
+
+function tokenFaults({ access, clock }: Cluster, undo: (() => void)[]): Pick<DemoFaults, 'revokeToken' | 'expireToken'> {
+  return {
+    revokeToken(id) {
+      undo.push(() => access.restoreToken(id));
+      access.revokeToken(id);
+    },
+    expireToken(id) {
+      undo.push(() => access.restoreToken(id));
+      access.expireToken(id, Math.floor(clock.now() / 1000) - 1);
     },
   };
 }
@@ -91,12 +98,13 @@ function sshFaults(targets: FaultTargets): DemoFaults['ssh'] {
 /** Changes the state and waits until the servers have followed. */
 async function switchNode({ cluster, endpoints, sshNodes }: FaultTargets, node: NodeState, up: boolean): Promise<void> {
   setNodeUp(cluster, node, up);
-  const servers = [endpoints.get(node.name), sshNodes.get(node.name)];
-  await Promise.all(servers.map((server) => (up ? server?.open() : server?.close())));
+  const servers = [endpoints.get(node.name), sshNodes.get(node.name)].filter((server) => server !== undefined);
+  await Promise.all(servers.map((server) => (up ? server.open() : server.close())));
 }
 
 function required<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
   const value = map.get(name);
-  if (value === undefined) throw new Error(`the demo has no node \`${name}\`; it has ${[...map.keys()].map((one) => `\`${one}\``).join(', ')}`);
+  if (value === undefined)
+    throw new Error(`the demo has no node \`${name}\`; it has ${[...map.keys()].map((one) => `\`${one}\``).join(', ')}`);
   return value;
 }

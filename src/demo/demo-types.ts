@@ -8,7 +8,12 @@ import type { TaskMatch } from './pve/task-faults.ts';
 /** The configuration of design.md §9, as JSON: usable as `--config`. */
 export interface DemoConfig {
   readonly clusters: readonly [DemoClusterConfig];
-  readonly protected: { readonly nodes: readonly string[]; readonly guests: readonly number[]; readonly services: readonly string[]; readonly addresses: readonly string[] };
+  readonly protected: {
+    readonly nodes: readonly string[];
+    readonly guests: readonly number[];
+    readonly services: readonly string[];
+    readonly addresses: readonly string[];
+  };
 }
 
 export interface DemoClusterConfig {

@@ -4,7 +4,17 @@
  * extension in the host would see) and found too much for one fixed shape.
  */
 
-const tags = { boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, oid: 0x06, utf8: 0x0c, generalizedTime: 0x18, sequence: 0x30, set: 0x31 } as const;
+const tags = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  oid: 0x06,
+  utf8: 0x0c,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  set: 0x31,
+} as const;
 
 /** A tag, the definite length and the parts one after the other. */
 export function tagged(tag: number, ...parts: readonly Uint8Array[]): Buffer {
@@ -65,6 +75,9 @@ function base128(value: number): number[] {
 
 /** GeneralizedTime in whole seconds, UTC. */
 export function time(date: Date): Buffer {
-  const digits = date.toISOString().replace(/\.\d+Z$/, 'Z').replace(/[-:T]/g, '');
+  const digits = date
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replace(/[-:T]/g, '');
   return tagged(tags.generalizedTime, Buffer.from(digits, 'ascii'));
 }

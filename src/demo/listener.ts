@@ -36,7 +36,10 @@ export async function startListener(server: Server, options: ListenerOptions): P
   };
 }
 
-async function listenOnFirst(server: Server, { addresses, port }: ListenerOptions): Promise<{ readonly address: string; readonly port: number }> {
+async function listenOnFirst(
+  server: Server,
+  { addresses, port }: ListenerOptions,
+): Promise<{ readonly address: string; readonly port: number }> {
   for (const [index, address] of addresses.entries()) {
     try {
       await listen(server, index === 0 ? port : 0, address);

@@ -13,11 +13,15 @@ export interface LoopbackServer {
 }
 
 /** Answers every request with JSON; what `handle` throws becomes 400 with its message. */
-export async function startLoopbackServer(handle: (request: IncomingMessage, body: string) => Promise<LoopbackAnswer> | LoopbackAnswer): Promise<LoopbackServer> {
-  const server = createServer(async (request, response) => {
-    const { status, body } = await answer(handle, request);
-    response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
-    response.end(JSON.stringify(body));
+export async function startLoopbackServer(
+  handle: (request: IncomingMessage, body: string) => Promise<LoopbackAnswer> | LoopbackAnswer,
+): Promise<LoopbackServer> {
+  const server = createServer((request, response) => {
+    // `answer` turns every failure into an answer.
+    void answer(handle, request).then(({ status, body }) => {
+      response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
+      response.end(JSON.stringify(body));
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -33,7 +37,10 @@ export async function startLoopbackServer(handle: (request: IncomingMessage, bod
   };
 }
 
-async function answer(handle: (request: IncomingMessage, body: string) => Promise<LoopbackAnswer> | LoopbackAnswer, request: IncomingMessage): Promise<LoopbackAnswer> {
+async function answer(
+  handle: (request: IncomingMessage, body: string) => Promise<LoopbackAnswer> | LoopbackAnswer,
+  request: IncomingMessage,
+): Promise<LoopbackAnswer> {
   try {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);

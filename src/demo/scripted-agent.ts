@@ -95,22 +95,29 @@ function repeat(name: string, answer: string): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-/** A list as one line a row, anything else as it came. */
+/** A list as one line a row; what the sentence has said already is left out; anything else as it came. */
 function details(text: string): string {
-  const rows = rowsOf(text);
-  const quote = rows ? rows.map(rowText).join('\n') : text;
+  const result = resultOf(text);
+  if (result === null) return '';
+  const rows = rowsOf(result);
+  const quote = rows ? rows.map(rowText).join('\n') : result === undefined ? text : JSON.stringify(result, undefined, 2);
   const shown = quote.length > MAX_QUOTE ? `${quote.slice(0, MAX_QUOTE)}\n… and ${quote.length - MAX_QUOTE} characters more` : quote;
   return `\`\`\`\n${shown.replaceAll('```', "'''")}\n\`\`\``;
 }
 
-function rowsOf(text: string): readonly object[] | undefined {
+/** Undefined for a text that is not an answer of Banksman, null for an answer with no result. */
+function resultOf(text: string): unknown {
   try {
-    const { result } = JSON.parse(text) as { result?: unknown };
-    const lists = [result, ...Object.values(result ?? {})].filter((value): value is object[] => Array.isArray(value) && value.length > 0);
-    return lists.find((list) => list.every((row) => typeof row === 'object' && row !== null));
+    const answer = JSON.parse(text) as { status?: unknown; result?: unknown };
+    return typeof answer.status === 'string' ? (answer.result ?? null) : undefined;
   } catch {
     return undefined;
   }
+}
+
+function rowsOf(result: unknown): readonly object[] | undefined {
+  const lists = [result, ...Object.values(result ?? {})].filter((value): value is object[] => Array.isArray(value) && value.length > 0);
+  return lists.find((list) => list.every((row) => typeof row === 'object' && row !== null));
 }
 
 function rowText(row: object): string {

@@ -17,5 +17,13 @@ export function chatAgent(sessionHash: string, modelTier: ModelTier): Agent {
   return { id: `chat:${sessionHash}`, host: 'chat', modelTier };
 }
 
+/**
+ * An MCP client: `mcp:` + the token's name, over stdio the OS user. The label is what the client calls itself: for people to read, and no
+ * part of the identity, since any client can claim any name.
+ */
+export function mcpAgent(name: string, modelTier: ModelTier, label?: string): Agent {
+  return { id: `mcp:${name}`, host: 'mcp', modelTier, ...(label === undefined ? {} : { label }) };
+}
+
 /** Banksman itself refreshing what it shows. */
 export const monitorAgent: Agent = { id: 'monitor', host: 'monitor', modelTier: 'basic' };

@@ -36,7 +36,7 @@ export function stripUnseen(text: string): string {
 
 // ECMA-48 §5.4 control sequences, OSC/DCS/APC/PM strings up to their terminator, and two-character escapes.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matching escape sequences is the purpose
-const ansiEscape = /[\u001b\u009b](?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|[ -/]*[0-~])?/g;
+const ansiEscape = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b(?:[\]PX^_][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|[ -/]*[0-~])?/g;
 
 function escapeCodePoint(char: string): string {
   return `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;

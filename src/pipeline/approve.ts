@@ -13,6 +13,8 @@ export interface ApproveContext {
   readonly call: IncomingCall;
   readonly deps: PipelineDeps;
   readonly deadline: Deadline;
+  /** Told how long a person took, in ms. */
+  onWaited(ms: number): void;
 }
 
 export async function approve(state: Classified, context: ApproveContext): Promise<Step<Approved>> {
@@ -58,9 +60,10 @@ async function riskOf(state: Classified, context: ApproveContext): Promise<reado
 }
 
 /** A person's time is not counted; the caller's cancel is. */
-async function waitForPerson(request: RequestRecord, { call, deps, deadline }: ApproveContext): Promise<RequestRecord> {
+async function waitForPerson(request: RequestRecord, { call, deps, deadline, onWaited }: ApproveContext): Promise<RequestRecord> {
   if (call.waitMs <= 0) return request;
   const done = new AbortController();
+  const since = performance.now();
   deadline.pause();
   try {
     call.ask?.(request, done.signal);
@@ -68,6 +71,7 @@ async function waitForPerson(request: RequestRecord, { call, deps, deadline }: A
     return (await deps.approvals.waitForDecision(request.id, { timeoutMs: call.waitMs, signal: deadline.signal })) ?? request;
   } finally {
     done.abort();
+    onWaited(performance.now() - since);
     deadline.resume();
   }
 }
@@ -89,6 +93,7 @@ async function spend(state: Classified, request: RequestRecord, { call, deps, de
       requestId: request.id,
     });
   }
+  deadline.signal.throwIfAborted();
   const claimed = await deps.approvals.claim(request.id, digest);
   if (!claimed.ok) return refuse({ status: 'denied', code: claimed.code, message: claimed.message, requestId: request.id });
   return goOn({ ...current, requestId: request.id });

@@ -19,12 +19,14 @@ const maxArgumentDepth = 16;
 export interface CallTrail {
   readonly id: string;
   readonly startedAt: number;
+  /** A person's time to decide, in ms: not the call's own. */
+  waitedMs: number;
   state?: Partial<Resolved> & { readonly requestId?: string };
   rules?: readonly string[];
 }
 
 export function startTrail(): CallTrail {
-  return { id: randomUUID(), startedAt: performance.now() };
+  return { id: randomUUID(), startedAt: performance.now(), waitedMs: 0 };
 }
 
 export function redactionOf(deps: PipelineDeps): RedactionOptions {
@@ -66,7 +68,7 @@ export function logOutcome(call: IncomingCall, trail: CallTrail, deps: PipelineD
 }
 
 function durationOf(trail: CallTrail): number {
-  return Math.round(performance.now() - trail.startedAt);
+  return Math.round(performance.now() - trail.startedAt - trail.waitedMs);
 }
 
 /** OpenTelemetry GenAI names where there are any. */

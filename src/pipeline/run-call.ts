@@ -1,5 +1,5 @@
 /** The path of a call (design §3): the stages in their order, and nothing else. */
-import { type Deadline, startDeadline } from '#execution/deadline';
+import { type Deadline, startDeadline, withinSignal } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
 import { classify as classifyTier, effectiveTier } from '#policy/classify';
@@ -36,7 +36,9 @@ async function outcomeOf(call: IncomingCall, trail: CallTrail, deps: PipelineDep
 /** Everything before the effect. A fault on the way is a refusal: nothing has happened yet. */
 async function decide(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Step<Approved>> {
   try {
-    return await decideStages(call, trail, deps, deadline);
+    // A question must not be put to a person for a caller who has gone; and a port that ignores its signal keeps nobody waiting.
+    deadline.signal.throwIfAborted();
+    return await withinSignal(decideStages(call, trail, deps, deadline), deadline.signal);
   } catch (thrown) {
     return refuseByFault(toFault(deadline.signal.aborted ? deadline.signal.reason : thrown));
   }
@@ -56,7 +58,14 @@ async function decideStages(call: IncomingCall, trail: CallTrail, deps: Pipeline
   trail.state = classified;
   trail.rules = classified.decision.rules;
   if (classified.decision.effect === 'deny') return refuseBy(classified.decision);
-  const approved = await approve(classified, { call, deps, deadline });
+  const approved = await approve(classified, {
+    call,
+    deps,
+    deadline,
+    onWaited: (ms) => {
+      trail.waitedMs += ms;
+    },
+  });
   if (!approved.ok) return approved;
   trail.state = approved.state;
   // Written down before it happens. Green only looks: its one record follows.

@@ -1,5 +1,5 @@
 /**
- * What leaves: secrets out, invisible characters out, size capped. Pure and idempotent: redacting twice changes nothing more.
+ * What leaves: secrets out, invisible characters out, size capped. Pure; where nothing was cut, redacting twice changes nothing more.
  * Works on values, not on serialized text, so that structure survives.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
@@ -40,7 +40,8 @@ const secretPatterns: readonly SecretPattern[] = [
   { kind: 'gitlab-token', pattern: /\bglpat-[A-Za-z0-9_-]{20,64}\b/g },
   { kind: 'slack-token', pattern: /\bxox[abeoprs]-[A-Za-z0-9-]{10,250}\b/g },
   { kind: 'api-key', pattern: /\bsk-[A-Za-z0-9_-]{20,250}\b/g },
-  { kind: 'jwt', pattern: /\beyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}\b/g },
+  // Not `\b`: `eyJ-eyJ-eyJ-…` would start anew, and look 2,000 characters ahead, at every hyphen.
+  { kind: 'jwt', pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}/g },
   { kind: 'bearer', pattern: /(?<=\bbearer )[A-Za-z0-9._~+/-]{12,2000}=*/gi },
   { kind: 'basic-auth', pattern: /(?<=\bauthorization["']?: ?["']?basic )[A-Za-z0-9+/]{6,2000}={0,2}/gi },
   // The last `@` ends the password, which may itself hold colons.
@@ -49,7 +50,7 @@ const secretPatterns: readonly SecretPattern[] = [
   {
     kind: 'password',
     pattern:
-      /(?<=(?:password|(?<!\/)passwd|passphrase|secret(?:[_-]?(?:access[_-]?)?key)?|api[_-]?key|token)["']? ?[=:] ?["']?)(?!\[redacted:)[^\s"',;]{4,500}/gi,
+      /(?<=(?:password|(?<!\/)passwd|passphrase|secret(?:[_-]?(?:access[_-]?)?key)?|api[_-]?key|(?<!PVEAPI)token)["']? ?[=:] ?["']?)(?!\[redacted:)[^\s"',;]{4,500}/gi,
   },
 ];
 

@@ -71,7 +71,12 @@ function createConnector(options: EndpointOptions, origin: string): Connector {
 }
 
 /** A read over a kept connection, and once more over a new one when the kept one was closed meanwhile. */
-async function sendPooled(kept: FreshConnection & { pool: Pool }, path: string, request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
+async function sendPooled(
+  kept: FreshConnection & { pool: Pool },
+  path: string,
+  request: ApiRequest,
+  signal: AbortSignal,
+): Promise<ApiAnswer> {
   try {
     return await exchange(kept.pool, path, request, signal);
   } catch (thrown) {

@@ -32,7 +32,7 @@ export class TransportFailure extends Error {
 }
 
 /** Names of X.509 verification results (OpenSSL `X509_V_ERR_*` without the prefix) and Node's own for a wrong host name. */
-const untrustedCodes = new Set([
+const untrustedCodes = [
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
   'CERT_CHAIN_TOO_LONG',
@@ -48,11 +48,19 @@ const untrustedCodes = new Set([
   'UNABLE_TO_GET_ISSUER_CERT',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+];
+
+const kinds: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
+  ...untrustedCodes.map((code): [string, FailureKind] => [code, 'untrusted']),
+  ['ECONNRESET', 'closed'],
+  ['EPIPE', 'closed'],
+  ['UND_ERR_SOCKET', 'closed'],
+  ['ETIMEDOUT', 'timeout'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'timeout'],
+  ['UND_ERR_BODY_TIMEOUT', 'timeout'],
+  ['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'too_large'],
 ]);
-
-const timeoutCodes = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-
-const closedCodes = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 const phrases: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'its name cannot be resolved now',
@@ -68,6 +76,7 @@ const phrases: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
   UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
   UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the answer is larger than what is read',
   UND_ERR_SOCKET: 'connection closed before the answer was complete',
 };
 
@@ -76,12 +85,15 @@ export function readFailure(thrown: unknown, sent: boolean): TransportFailure {
   if (thrown instanceof TransportFailure) return thrown;
   if (thrown instanceof PinMismatch) return new TransportFailure('pin', thrown.message, false, thrown);
   const code = errorCode(thrown);
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return new TransportFailure('too_large', 'the answer is larger than what is read', sent);
-  if (untrustedCodes.has(code)) return new TransportFailure('untrusted', code, false);
-  if (timeoutCodes.has(code)) return new TransportFailure('timeout', phrases[code] ?? 'no answer in time', sent);
-  if (closedCodes.has(code)) return new TransportFailure('closed', phrases[code] ?? 'connection closed', sent);
-  if (code.startsWith('HPE_')) return new TransportFailure('unreachable', 'what came back is not HTTP', sent);
-  return new TransportFailure('unreachable', phrases[code] ?? `connection failed (${code})`, sent);
+  const kind = kinds.get(code) ?? 'unreachable';
+  // An untrusted peer is left before anything is written.
+  return kind === 'untrusted' ? new TransportFailure(kind, code, false) : new TransportFailure(kind, phraseOf(code), sent);
+}
+
+/** SECURITY: never the error's own text, which may quote what was sent. */
+function phraseOf(code: string): string {
+  if (code.startsWith('HPE_')) return 'what came back is not HTTP';
+  return phrases[code] ?? `connection failed (${code})`;
 }
 
 function errorCode(thrown: unknown): string {

@@ -49,7 +49,16 @@ export function caConnector(trust: TlsTrust & { kind: 'system' | 'ca' }, timeout
 
 /** Node's bundled list and what the operating system trusts; `default` alone would leave a company's own CA out. */
 function systemCertificates(): string[] {
-  return [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])];
+  return [...new Set([...tls.getCACertificates('default'), ...storeCertificates()])];
+}
+
+/** Without a store that can be read, fewer are trusted: that refuses, it never lets in. */
+function storeCertificates(): readonly string[] {
+  try {
+    return tls.getCACertificates('system');
+  } catch {
+    return [];
+  }
 }
 
 /** A connector for a certificate known by its fingerprint; who signed it, its name and its dates do not matter. */

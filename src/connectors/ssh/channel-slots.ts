@@ -3,6 +3,7 @@
 export interface ChannelSlots {
   /** Runs `work` once there is room. Rejects with the signal's reason when it aborts while waiting. */
   use<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
+  readonly running: number;
   /** Running and waiting. */
   readonly pending: number;
 }
@@ -49,6 +50,9 @@ export function createChannelSlots(count: number): ChannelSlots {
         running--;
         give();
       }
+    },
+    get running() {
+      return running;
     },
     get pending() {
       return running + waiting.length;

@@ -2,13 +2,13 @@
 import { Fault } from '#kernel/errors';
 import { formatDuration } from '#kernel/text';
 import { cancelledFault, stopReason } from '../time-limit.ts';
-import type { NodeConnection } from './node-connection.ts';
-import { ChannelLost } from './run-command.ts';
+import { ConnectionLost } from './node-connection.ts';
+import type { CommandPlace } from './run-command.ts';
 import { cancelledOnNodeFault, leftRunningFault, lostFault, type NodeAt, timeoutFault } from './ssh-fault.ts';
 
 /** A command that has a connection and a channel of its own. */
 export interface Run {
-  readonly connection: NodeConnection;
+  readonly place: CommandPlace;
   readonly at: NodeAt;
   /** The node's own limit for the command. */
   readonly seconds: number;
@@ -25,7 +25,7 @@ export interface Progress {
 /** `thrown` under `limited`, a signal of `withTimeLimit` over `limitMs`, as what the caller is told. */
 export function readCommandEnd(thrown: unknown, progress: Progress, limited: AbortSignal, limitMs: number): unknown {
   const { node, run } = progress;
-  if (thrown instanceof ChannelLost && run) return lostFault(run.at, run.seconds);
+  if (thrown instanceof ConnectionLost && run) return lostFault(run.at, run.seconds);
   const reason = stopReason(limited);
   if (reason === undefined || thrown !== limited.reason) return thrown;
   if (reason === 'limit') return limitFault(progress, limitMs);

@@ -1,12 +1,15 @@
 /** One connection per node, opened when first needed, shared by all commands, closed when idle. */
 import type { Clock } from '#kernel/ports/clock';
+import { type ChannelRoom, createChannelRoom } from './channel-room.ts';
 import { type ChannelSlots, createChannelSlots } from './channel-slots.ts';
 import { type ConnectOptions, connectNode, type NodeConnection } from './node-connection.ts';
+import { orAbort } from './or-abort.ts';
+import type { CommandPlace } from './run-command.ts';
 import type { NodeAt } from './ssh-fault.ts';
 
 export interface ConnectionPool {
   /** Runs `work` with the node's connection, when one of its channels is free. */
-  use<Result>(at: NodeAt, signal: AbortSignal, work: (connection: NodeConnection) => Promise<Result>): Promise<Result>;
+  use<Result>(at: NodeAt, signal: AbortSignal, work: (place: CommandPlace) => Promise<Result>): Promise<Result>;
   /** Ends every connection; those being opened, too. */
   close(): void;
 }
@@ -21,6 +24,7 @@ const idleMs = 60_000;
 
 interface Entry {
   readonly slots: ChannelSlots;
+  readonly room: ChannelRoom;
   readonly opening: Promise<NodeConnection>;
   /** Ends the opening, or the open connection. */
   readonly ending: AbortController;
@@ -33,16 +37,10 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
   function open(key: string, at: NodeAt): Entry {
     const ending = new AbortController();
     const opening = connectNode({ ...options, at }, ending.signal);
-    const entry: Entry = { slots: createChannelSlots(channelsPerConnection), opening, ending, idle: undefined };
+    const slots = createChannelSlots(channelsPerConnection);
+    const entry: Entry = { slots, room: createChannelRoom(options.clock, () => slots.running), opening, ending, idle: undefined };
     entries.set(key, entry);
-    opening.then(
-      (connection) => {
-        ending.signal.addEventListener('abort', () => connection.end(), { once: true });
-        if (ending.signal.aborted) connection.end();
-        connection.lost.addEventListener('abort', () => forget(key, entry), { once: true });
-      },
-      () => forget(key, entry),
-    );
+    followOpening(entry, () => forget(key, entry));
     return entry;
   }
 
@@ -72,7 +70,10 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
       const entry = entries.get(key) ?? open(key, at);
       entry.idle?.abort();
       try {
-        return await entry.slots.use(signal, async () => work(await orAbort(entry.opening, signal)));
+        return await entry.slots.use(signal, async () => {
+          const connection = await orAbort(entry.opening, signal);
+          return work({ connection, room: entry.room });
+        });
       } finally {
         closeWhenIdle(key, entry);
       }
@@ -83,15 +84,11 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
   };
 }
 
-/** What is shared goes on; only this caller's waiting ends. */
-async function orAbort<Result>(shared: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const leave = () => reject(signal.reason);
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    return await Promise.race([shared, promise]);
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
+/** Ties the connection to `ending`, and tells when it is gone or never came. */
+function followOpening({ opening, ending }: Entry, gone: () => void): void {
+  opening.then((connection) => {
+    ending.signal.addEventListener('abort', () => connection.end(), { once: true });
+    if (ending.signal.aborted) connection.end();
+    connection.lost.addEventListener('abort', gone, { once: true });
+  }, gone);
 }

@@ -1,7 +1,6 @@
 /** Commands on cluster nodes over ssh (RFC 4254), by ssh2. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
@@ -36,6 +35,7 @@ export interface NodeShellOptions {
 export interface ClosableNodeShell extends NodeShell {
   /** Connects, checks the host key and logs in, runs nothing: for `doctor`. @throws {Fault} as `exec` */
   probe(node: string, signal: AbortSignal): Promise<void>;
+  /** Ends every connection and, with it, what is running; nothing can be run afterwards. */
   close(): void;
 }
 
@@ -48,29 +48,22 @@ export function createNodeShell(options: NodeShellOptions): ClosableNodeShell {
     timeoutMs: Math.min(10_000, timeoutMs),
   });
 
-  async function locate(node: string, signal: AbortSignal): Promise<faults.NodeAt> {
-    const entry = Object.hasOwn(options.nodes, node) ? options.nodes[node] : undefined;
-    if (entry) return { node, user: options.user, host: entry.host, port: entry.port };
-    const host = await options.addressOf?.(node, signal);
-    if (host === undefined) throw faults.notConfiguredFault(node, options.cluster);
-    return { node, user: options.user, host, port: 22 };
-  }
+  const closed = new AbortController();
 
   /** `work` with the node's connection, under the limit. */
-  async function withNode<Result>(node: string, signal: AbortSignal, work: (run: Run) => Promise<Result>): Promise<Result> {
+  async function withNode<Result>(node: string, caller: AbortSignal, work: (run: Run) => Promise<Result>): Promise<Result> {
+    const signal = AbortSignal.any([caller, closed.signal]);
     if (signal.aborted) throw cancelledFault(signal, `ssh to \`${node}\``);
     const deadline = clock.now() + timeoutMs;
     return withTimeLimit(clock, timeoutMs, signal, async (limited) => {
       const progress: Progress = { node };
       try {
-        const at = await locate(node, limited);
+        const at = await locate(options, node, limited);
         progress.at = at;
-        return await pool.use(at, limited, (connection) =>
-          withRoom(clock, limited, async () => {
-            progress.run = { connection, at, seconds: nodeLimitSeconds(deadline - clock.now()), signal: limited };
-            return work(progress.run);
-          }),
-        );
+        return await pool.use(at, limited, (place) => {
+          progress.run = { place, at, seconds: nodeLimitSeconds(deadline - clock.now()), signal: limited };
+          return work(progress.run);
+        });
       } catch (thrown) {
         throw readCommandEnd(thrown, progress, limited, timeoutMs);
       }
@@ -79,32 +72,27 @@ export function createNodeShell(options: NodeShellOptions): ClosableNodeShell {
 
   return {
     exec: (node, command, signal) =>
-      withNode(node, signal, async ({ connection, at, seconds, signal: limited }) => {
+      withNode(node, signal, async ({ place, at, seconds, signal: limited }) => {
         const startedAt = clock.now();
-        const result: ShellResult = await runCommand(connection, wrapCommand(command, seconds), limited);
+        const result: ShellResult = await runCommand(place, wrapCommand(command, seconds), limited);
         if (wasTimedOut(result.exitCode, clock.now() - startedAt, seconds)) throw faults.stoppedOnNodeFault(at, seconds);
         if (result.truncated) log.debug(`${node}: output of a command was cut`);
         return result;
       }),
     probe: (node, signal) => withNode(node, signal, () => Promise.resolve()),
-    close: () => pool.close(),
+    close() {
+      closed.abort();
+      pool.close();
+    },
   };
 }
 
-/** Waits between tries, in ms: sshd frees a session's place a little after it said that the session is over. */
-const roomWaits = [50, 150, 400, 1_000];
-
-/** Tries again when the server had no room for one more channel: nothing was run then. */
-async function withRoom<Result>(clock: Clock, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-  for (const wait of roomWaits) {
-    try {
-      return await work();
-    } catch (thrown) {
-      if (!(thrown instanceof Fault) || thrown.code !== 'ssh_channel_failed' || !thrown.retryable) throw thrown;
-      await clock.sleep(wait, signal);
-    }
-  }
-  return work();
+async function locate({ nodes, user, addressOf, cluster }: NodeShellOptions, node: string, signal: AbortSignal): Promise<faults.NodeAt> {
+  const entry = Object.hasOwn(nodes, node) ? nodes[node] : undefined;
+  if (entry) return { node, user, host: entry.host, port: entry.port };
+  const host = await addressOf?.(node, signal);
+  if (host === undefined) throw faults.notConfiguredFault(node, cluster);
+  return { node, user, host, port: 22 };
 }
 
 function agentSocketOf({ agent, agentSocket = process.env['SSH_AUTH_SOCK'] }: NodeShellOptions): { agentSocket?: string } {

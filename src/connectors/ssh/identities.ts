@@ -1,6 +1,6 @@
 /** What this side can prove who it is with: private keys from files, then the agent. Never a password. */
 import { readFile } from 'node:fs/promises';
-import { type AnyAuthMethod, utils } from 'ssh2';
+import ssh2, { type AnyAuthMethod } from 'ssh2';
 
 export interface IdentityOptions {
   readonly user: string;
@@ -44,7 +44,7 @@ async function readIdentity(path: string): Promise<Identity> {
   } catch (thrown) {
     return { state: 'unusable', path, why: (thrown as NodeJS.ErrnoException).code ?? 'cannot be read' };
   }
-  const parsed = utils.parseKey(key);
+  const parsed = ssh2.utils.parseKey(key);
   if (parsed instanceof Error) {
     return /encrypted|passphrase/i.test(parsed.message)
       ? { state: 'encrypted', path }

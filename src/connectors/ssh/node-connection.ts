@@ -1,5 +1,5 @@
 /** One verified, authenticated ssh connection to one node. */
-import { Client, type ConnectConfig } from 'ssh2';
+import ssh2, { type Client, type ConnectConfig } from 'ssh2';
 import type { Fault } from '#kernel/errors';
 import { hostKeyAlgorithms, refuseHostKey } from './host-key-check.ts';
 import { type Identities, type IdentityOptions, loadIdentities } from './identities.ts';
@@ -7,10 +7,18 @@ import { lookUpHost } from './known-hosts.ts';
 import type { KnownHostsFile } from './known-hosts-file.ts';
 import { authFault, connectFault, type NodeAt } from './ssh-fault.ts';
 
+/** The reason of `lost`: the connection ended before the command did. */
+export class ConnectionLost extends Error {
+  constructor() {
+    super('the connection ended before the command did');
+    this.name = 'ConnectionLost';
+  }
+}
+
 export interface NodeConnection {
   readonly at: NodeAt;
   readonly client: Client;
-  /** Aborts when the connection is gone, whoever ended it. */
+  /** Aborts with `ConnectionLost` when the connection is gone, whoever ended it. */
   readonly lost: AbortSignal;
   end(): void;
 }
@@ -60,7 +68,7 @@ interface Peer {
 }
 
 function openConnection(config: ConnectConfig, { at, identities }: Peer, signal: AbortSignal): Promise<NodeConnection> {
-  const client = new Client();
+  const client = new ssh2.Client();
   const gone = new AbortController();
   const { promise, resolve, reject } = Promise.withResolvers<NodeConnection>();
   const abandon = () => {
@@ -71,7 +79,8 @@ function openConnection(config: ConnectConfig, { at, identities }: Peer, signal:
     .on('ready', () => {
       // Nagle's algorithm and delayed acknowledgements cost 90 ms a command otherwise.
       client.setNoDelay(true);
-      resolve({ at, client, lost: gone.signal, end: () => client.end() });
+      // Not `client.end()`: with a dead peer that would wait for an answer for ever.
+      resolve({ at, client, lost: gone.signal, end: () => client.destroy() });
     })
     .on('error', (error) => {
       // The agent's own failures are not the end: the next method is tried.
@@ -81,7 +90,7 @@ function openConnection(config: ConnectConfig, { at, identities }: Peer, signal:
     })
     .on('close', () => {
       reject(connectFault(new Error('the connection was closed during the handshake'), at, identities));
-      gone.abort();
+      gone.abort(new ConnectionLost());
     });
   signal.addEventListener('abort', abandon, { once: true });
   client.connect(config);

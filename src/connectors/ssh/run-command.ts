@@ -2,44 +2,58 @@
 import type { ClientChannel } from 'ssh2';
 import type { ShellResult } from '#kernel/ports/shell';
 import { createCappedOutput } from './capped-output.ts';
-import type { NodeConnection } from './node-connection.ts';
-import { channelFault } from './ssh-fault.ts';
+import type { ChannelRoom } from './channel-room.ts';
+import { ConnectionLost, type NodeConnection } from './node-connection.ts';
+import { orAbort } from './or-abort.ts';
+import { channelFault, goneFault } from './ssh-fault.ts';
 
 /** Kept of each of the two streams. */
 const maxStreamBytes = 256 * 1024;
 
-/** The channel is gone without the command's end being known: the connection died. */
-export class ChannelLost extends Error {
-  constructor() {
-    super('the connection ended before the command did');
-    this.name = 'ChannelLost';
-  }
+/** A connection, and how channels are got on it. */
+export interface CommandPlace {
+  readonly connection: NodeConnection;
+  readonly room: ChannelRoom;
 }
 
 /**
  * Runs `text` as it is: no terminal, no agent or X11 forwarding, no environment of ours.
- * @throws {Fault} `ssh_channel_failed`; {ChannelLost}; the signal's reason when it aborts (the command is then told to stop, which may not help)
+ * @throws {Fault} `ssh_channel_failed`, `ssh_unreachable` (nothing was run); {ConnectionLost} when the connection dies in the middle;
+ * the signal's reason when it aborts: the command is then told to stop, which may not help
  */
-export async function runCommand(connection: NodeConnection, text: string, signal: AbortSignal): Promise<ShellResult> {
-  signal.throwIfAborted();
+export async function runCommand({ connection, room }: CommandPlace, text: string, signal: AbortSignal): Promise<ShellResult> {
   const stop = AbortSignal.any([signal, connection.lost]);
-  const { promise, resolve, reject } = Promise.withResolvers<ShellResult>();
-  let channel: ClientChannel | undefined;
-  const onStop = () => {
-    reject(signal.aborted ? signal.reason : new ChannelLost());
-    if (channel) stopChannel(channel);
+  const { channel, closed } = await room.open(stop, () => openChannel(connection, text, stop));
+  try {
+    return await orAbort(closed, stop);
+  } finally {
+    if (stop.aborted) stopChannel(channel);
+  }
+}
+
+interface OpenChannel {
+  readonly channel: ClientChannel;
+  /** When the channel is closed: whatever came over it. */
+  readonly closed: Promise<ShellResult>;
+}
+
+async function openChannel(connection: NodeConnection, text: string, stop: AbortSignal): Promise<OpenChannel> {
+  stop.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<OpenChannel>();
+  const onOpen = (error: Error | undefined, channel: ClientChannel) => {
+    if (error) return reject(channelFault(connection.at, error));
+    // Nobody waits any more.
+    if (stop.aborted) stopChannel(channel);
+    // In this very turn: the command's whole output and end may be in the packets that are parsed next.
+    resolve({ channel, closed: collect(channel, connection.lost) });
   };
-  stop.addEventListener('abort', onStop, { once: true });
-  connection.client.exec(text, (error, opened) => {
-    if (error) return reject(connection.lost.aborted ? new ChannelLost() : channelFault(connection.at, error));
-    channel = opened;
-    collect(opened, (result) => {
-      if (result.exitCode === undefined && result.signal === undefined && connection.lost.aborted) return reject(new ChannelLost());
-      resolve(result);
-    });
-    if (stop.aborted) stopChannel(opened);
-  });
-  return promise.finally(() => stop.removeEventListener('abort', onStop));
+  try {
+    connection.client.exec(text, onOpen);
+  } catch {
+    // ssh2 throws where the socket has just ended and its `close` is still to come.
+    throw goneFault(connection.at);
+  }
+  return orAbort(promise, stop);
 }
 
 /** Best effort: sshd drops signals of root logins without privilege separation, and closing a channel kills nothing. */
@@ -48,26 +62,23 @@ function stopChannel(channel: ClientChannel): void {
   channel.close();
 }
 
-function collect(channel: ClientChannel, done: (result: ShellResult) => void): void {
+/** @param lost tells a channel that ended with its connection from one that was closed without a word */
+function collect(channel: ClientChannel, lost: AbortSignal): Promise<ShellResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<ShellResult>();
   const stdout = createCappedOutput(maxStreamBytes);
   const stderr = createCappedOutput(maxStreamBytes);
-  let exitCode: number | undefined;
-  let exitSignal: string | undefined;
+  const end: { exitCode?: number; signal?: string } = {};
   channel.on('data', (chunk: Buffer) => stdout.push(chunk));
   channel.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
   // A channel that was reset reports it here; what matters is that it closes.
   channel.on('error', () => undefined);
   channel.on('exit', (code: number | null, name?: string) => {
-    if (code !== null) exitCode = code;
-    if (name !== undefined) exitSignal = name;
+    if (code !== null) end.exitCode = code;
+    if (name !== undefined) end.signal = name;
   });
-  channel.on('close', () =>
-    done({
-      stdout: stdout.text(),
-      stderr: stderr.text(),
-      ...(exitCode === undefined ? {} : { exitCode }),
-      ...(exitSignal === undefined ? {} : { signal: exitSignal }),
-      truncated: stdout.truncated || stderr.truncated,
-    }),
-  );
+  channel.on('close', () => {
+    if (lost.aborted && end.exitCode === undefined && end.signal === undefined) return reject(new ConnectionLost());
+    resolve({ stdout: stdout.text(), stderr: stderr.text(), ...end, truncated: stdout.truncated || stderr.truncated });
+  });
+  return promise;
 }

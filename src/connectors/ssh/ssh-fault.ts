@@ -79,6 +79,14 @@ export function lostFault(at: NodeAt, seconds: number): Fault {
   });
 }
 
+/** The kept connection had ended already. */
+export function goneFault(at: NodeAt): Fault {
+  return new Fault('ssh_unreachable', `the ssh connection to ${where(at)} has just ended; nothing was run`, {
+    next: 'try again',
+    retryable: true,
+  });
+}
+
 /** The command was not run. Retryable when the server had no room, not when it will not have it at all. */
 export function channelFault(at: NodeAt, error: Error): Fault {
   // RFC 4254 §5.1: 1 is "administratively prohibited"; a refused exec request has no reason.
@@ -87,7 +95,10 @@ export function channelFault(at: NodeAt, error: Error): Fault {
   const next = retryable
     ? 'try again; if it stays so, check `MaxSessions` of sshd on the node'
     : 'check that the account may run commands on the node (no forced command, a valid shell)';
-  return new Fault('ssh_channel_failed', `${where(at)} opened no channel for the command: ${firstLine(error.message)}`, { next, retryable });
+  return new Fault('ssh_channel_failed', `${where(at)} opened no channel for the command: ${firstLine(error.message)}`, {
+    next,
+    retryable,
+  });
 }
 
 export function notConfiguredFault(node: string, cluster: string): Fault {

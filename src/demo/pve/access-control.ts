@@ -126,7 +126,9 @@ export class AccessControl {
   private ownPrivileges(subject: string, path: string): Privileges {
     let roles: readonly AclEntry[] = [];
     for (const level of levelsOf(path)) {
-      const here = this.seed.entries.filter((entry) => entry.path === level && entry.subject === subject && (level === path || entry.propagate !== false));
+      const here = this.seed.entries.filter(
+        (entry) => entry.path === level && entry.subject === subject && (level === path || entry.propagate !== false),
+      );
       if (here.length > 0) roles = here;
     }
     const result = new Map<string, 0 | 1>();

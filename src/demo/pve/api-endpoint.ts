@@ -38,9 +38,12 @@ const idleMs = 5000;
 /** Starts the endpoint. Rejects with `EADDRINUSE` when the port is taken. */
 export async function startApiEndpoint(options: EndpointOptions): Promise<ApiEndpoint> {
   const { node, certificate } = options;
-  const server = createServer({ key: certificate.privateKeyPem, cert: certificate.certificatePem, ALPNProtocols: ['http/1.1'] }, (request, response) => {
-    void answer(options, request, response);
-  });
+  const server = createServer(
+    { key: certificate.privateKeyPem, cert: certificate.certificatePem, ALPNProtocols: ['http/1.1'] },
+    (request, response) => {
+      answer(options, request, response).catch(() => response.destroy());
+    },
+  );
   server.maxRequestsPerSocket = requestsPerConnection;
   server.keepAliveTimeout = idleMs;
   const { addresses, port } = options;

@@ -59,7 +59,9 @@ export class ApiFaults {
 
   /** The effect for this request, counted; undefined for none. */
   strike(method: string, path: string, endpoint: string): ApiEffect | undefined {
-    const rule = this.rules.find((one) => one.hits < (one.fault.times ?? Number.POSITIVE_INFINITY) && hits(one.fault, { method, path, endpoint }));
+    const rule = this.rules.find(
+      (one) => one.hits < (one.fault.times ?? Number.POSITIVE_INFINITY) && hits(one.fault, { method, path, endpoint }),
+    );
     if (rule === undefined) return undefined;
     rule.hits += 1;
     return rule.fault.effect;
@@ -78,7 +80,11 @@ function hits(fault: ApiFault, request: { readonly method: string; readonly path
 export function replaced(effect: ApiEffect | undefined): Reply | 'hang' | undefined {
   if (effect?.kind === 'hang') return 'hang';
   if (effect?.kind !== 'status') return undefined;
-  return { ...emptyReply(effect.status, effect.reason), body: effect.body ?? '', contentType: effect.body === undefined ? undefined : 'application/json;charset=UTF-8' };
+  return {
+    ...emptyReply(effect.status, effect.reason),
+    body: effect.body ?? '',
+    contentType: effect.body === undefined ? undefined : 'application/json;charset=UTF-8',
+  };
 }
 
 /** Sends an answer as the effect has it. */

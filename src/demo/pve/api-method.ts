@@ -1,6 +1,6 @@
 /** How an API method is declared. The tables in `methods/` are data; `dispatch.ts` loops over them. */
 import type { Cluster } from './cluster.ts';
-import type { Parameters, ParameterSpec, ParameterSpecs } from './parameter.ts';
+import type { ParameterSpec, ParameterSpecs, Parameters } from './parameter.ts';
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE';
 

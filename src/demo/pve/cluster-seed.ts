@@ -1,6 +1,16 @@
 /** A whole cluster as data: the demo's initial state, and what tests hand in to build their own. */
 import type { AclSeed } from './access-control.ts';
-import type { ClusterState, ConfigValue, GuestKind, GuestState, NodeState, ServiceState, StorageState, ThermalZone, VolumeState } from './state.ts';
+import type {
+  ClusterState,
+  ConfigValue,
+  GuestKind,
+  GuestState,
+  NodeState,
+  ServiceState,
+  StorageState,
+  ThermalZone,
+  VolumeState,
+} from './state.ts';
 
 export interface ServiceSeed {
   readonly name: string;

@@ -1,10 +1,11 @@
 /** From a routed path to an answer, in the order of `PVE/HTTPServer.pm`: method, token rule, permission, proxy, parameters, handler. */
+
+import { normalizeAclPath } from './access-control.ts';
 import { ApiError, badParameters, failed, forbidden, ProxyError } from './api-error.ts';
 import { type ApiMethod, type Permission, pathParameters, type Verb } from './api-method.ts';
-import { normalizeAclPath } from './access-control.ts';
 import { type Cluster, seesOnline } from './cluster.ts';
 import { apiMethods } from './methods/index.ts';
-import { normalizeParameters, readParameters, verifyParameters } from './parameter.ts';
+import { normalizeParameters, readParameters, scalarText, verifyParameters } from './parameter.ts';
 
 export interface ApiRequest {
   readonly verb: string;
@@ -71,22 +72,30 @@ function matchSegments(segments: readonly string[], parts: readonly string[]): R
 function merge(variables: Readonly<Record<string, string>>, parameters: Readonly<Record<string, unknown>>): Record<string, unknown> {
   for (const [name, value] of Object.entries(parameters)) {
     const fixed = variables[name];
-    if (fixed !== undefined && String(value) !== fixed) throw badParameters({ [name]: 'duplicate parameter (already defined in URI) with conflicting values!' });
+    if (fixed !== undefined && String(value) !== fixed)
+      throw badParameters({ [name]: 'duplicate parameter (already defined in URI) with conflicting values!' });
   }
   return { ...variables, ...parameters };
 }
 
 function pathSpecs(variables: Readonly<Record<string, string>>) {
-  return Object.fromEntries(Object.keys(variables).flatMap((name) => (pathParameters[name] === undefined ? [] : [[name, pathParameters[name]] as const])));
+  return Object.fromEntries(
+    Object.keys(variables).flatMap((name) => (pathParameters[name] === undefined ? [] : [[name, pathParameters[name]] as const])),
+  );
 }
 
-function checkPermission(cluster: Cluster, permission: Permission, user: string | undefined, values: Readonly<Record<string, unknown>>): void {
+function checkPermission(
+  cluster: Cluster,
+  permission: Permission,
+  user: string | undefined,
+  values: Readonly<Record<string, unknown>>,
+): void {
   if (user === undefined) {
     if (permission === 'world') return;
     throw forbidden('user != null');
   }
   if (typeof permission === 'string') return;
-  const filled = permission.path.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''));
+  const filled = permission.path.replace(/\{(\w+)\}/g, (_, name: string) => scalarText(values[name] ?? ''));
   const path = normalizeAclPath(filled);
   const held = cluster.access.privileges(user, path);
   const missing = permission.privileges.filter((name) => !held.has(name));

@@ -111,7 +111,11 @@ export function lxcStatus(cluster: Cluster, guest: GuestState): Record<string, u
 function optionalFacts(guest: GuestState): Record<string, unknown> {
   const lock = lockOf(guest);
   const tags = guest.config.get('tags');
-  return { ...(lock === undefined ? {} : { lock }), ...(tags === undefined ? {} : { tags }), ...(isTemplate(guest) ? { template: 1 } : {}) };
+  return {
+    ...(lock === undefined ? {} : { lock }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(isTemplate(guest) ? { template: 1 } : {}),
+  };
 }
 
 function pressures(form: (value: number) => unknown, extra: readonly string[]): Record<string, unknown> {

@@ -72,7 +72,8 @@ export function startPlan(target: GuestTarget): TaskPlan {
   return (task) =>
     locked(target, task, function* () {
       const guest = load(target);
-      if (isTemplate(guest)) throw new TaskError(guest.kind === 'qemu' ? "you can't start a vm if it's a template" : "you can't start a CT if it's a template");
+      if (isTemplate(guest))
+        throw new TaskError(guest.kind === 'qemu' ? "you can't start a vm if it's a template" : "you can't start a CT if it's a template");
       checkLock(guest);
       if (guest.running) throw new TaskError(`${guest.kind === 'qemu' ? 'VM' : 'CT'} ${guest.vmid} already running`);
       yield* bringUp(target, guest, task);

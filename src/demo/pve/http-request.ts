@@ -20,15 +20,19 @@ const knownVerbs = ['GET', 'POST', 'PUT', 'DELETE'];
 
 /** The part of the path below `/api2/json`, decoded. An encoded slash separates from here on. @throws {HttpError} */
 export function apiPath(request: IncomingMessage): string {
-  const verb = request.method ?? '';
-  if (!knownVerbs.includes(verb)) throw new HttpError(501, `method '${verb}' not available`, '');
-  if (request.headers['transfer-encoding'] !== undefined) throw new HttpError(501, 'chunked transfer encoding not supported');
+  checkHeader(request);
   const path = percentDecode((request.url ?? '').split('?', 1)[0] ?? '');
   if (!path.startsWith('/api2')) throw new HttpError(500, `no such file '${path}'`);
   const [, format, rest] = /^\/api2\/+([a-z][a-z0-9]+)(\/.*)?$/s.exec(path) ?? [];
   if (format === undefined) throw new HttpError(501, 'no such uri');
   if (format !== 'json') throw new HttpError(501, `no formatter for uri ${rest ?? '/'}, ${format}`);
   return rest ?? '/';
+}
+
+function checkHeader(request: IncomingMessage): void {
+  const verb = request.method ?? '';
+  if (!knownVerbs.includes(verb)) throw new HttpError(501, `method '${verb}' not available`, '');
+  if (request.headers['transfer-encoding'] !== undefined) throw new HttpError(501, 'chunked transfer encoding not supported');
 }
 
 /** The parameters of query and body; the query wins. Reads the body to its end. @throws {HttpError} */
@@ -43,16 +47,21 @@ export async function requestParameters(request: IncomingMessage): Promise<Recor
 async function readBody(request: IncomingMessage): Promise<string> {
   const length = Number(request.headers['content-length'] ?? 0);
   if (length === 0) return '';
-  const verb = request.method ?? '';
-  if (verb !== 'POST' && verb !== 'PUT') throw new HttpError(501, `Unexpected content for method '${verb}'`);
-  if (length > maxBodyBytes) throw new HttpError(501, 'for data too large');
-  const type = contentType(request);
-  if (type !== '' && type !== 'application/x-www-form-urlencoded' && type !== 'application/json') {
-    throw new HttpError(506, `upload 'Content-Type '${request.headers['content-type']}' not implemented`);
-  }
+  checkBody(request, length);
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
+}
+
+const bodyTypes = ['', 'application/x-www-form-urlencoded', 'application/json'];
+
+function checkBody(request: IncomingMessage, length: number): void {
+  const verb = request.method ?? '';
+  if (verb !== 'POST' && verb !== 'PUT') throw new HttpError(501, `Unexpected content for method '${verb}'`);
+  if (length > maxBodyBytes) throw new HttpError(501, 'for data too large');
+  if (!bodyTypes.includes(contentType(request))) {
+    throw new HttpError(506, `upload 'Content-Type '${request.headers['content-type']}' not implemented`);
+  }
 }
 
 function contentType(request: IncomingMessage): string {
@@ -71,7 +80,10 @@ function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    throw new HttpError(500, `malformed JSON string, neither tag, array, object, number, string or atom, at character offset 0 (before "${body.slice(0, 20)}")`);
+    throw new HttpError(
+      500,
+      `malformed JSON string, neither tag, array, object, number, string or atom, at character offset 0 (before "${body.slice(0, 20)}")`,
+    );
   }
 }
 

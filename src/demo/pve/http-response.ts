@@ -53,7 +53,7 @@ function statusLine(reply: Reply): { readonly status: number; readonly reason: s
 /** Sends the answer. */
 export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   const { status, reason, body } = statusLine(reply);
-  const gzip = body.length > compressFrom && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+  const gzip = body.length > compressFrom && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
   const bytes = gzip ? gzipSync(body) : Buffer.from(body, 'utf8');
   const date = new Date().toUTCString();
   response.writeHead(status, reason, {

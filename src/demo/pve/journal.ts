@@ -17,7 +17,11 @@ export function journalLines(cluster: Cluster, node: NodeState, unit: string | u
   const entries = [...node.services.values()]
     .filter((service) => wanted === undefined || service.name === wanted)
     .flatMap((service) => serviceEntries(service));
-  if (wanted === undefined) entries.push({ at: node.bootedAt, text: 'kernel: Linux version 6.17.4-2-pve (build@proxmox)' }, { at: cluster.clock.now() - 60_000, text: 'CRON[4711]: (root) CMD (cd / && run-parts --report /etc/cron.hourly)' });
+  if (wanted === undefined)
+    entries.push(
+      { at: node.bootedAt, text: 'kernel: Linux version 6.17.4-2-pve (build@proxmox)' },
+      { at: cluster.clock.now() - 60_000, text: 'CRON[4711]: (root) CMD (cd / && run-parts --report /etc/cron.hourly)' },
+    );
   return entries.sort((one, other) => one.at - other.at).map(({ at, text }) => `${journalTime(at)} ${node.name} ${text}`);
 }
 

@@ -19,14 +19,16 @@ export interface ParameterSpec {
 export type ParameterSpecs = Readonly<Record<string, ParameterSpec>>;
 
 const formats = {
-  'pve-node': (value: string) => (/^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/.test(value) ? undefined : 'value does not look like a valid node name'),
+  'pve-node': (value: string) =>
+    /^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/.test(value) ? undefined : 'value does not look like a valid node name',
   'pve-vmid': vmid,
   'pve-vmid-list': (value: string) => eachOf(value, vmid),
   'pve-configid': (value: string) => (/^[a-z][a-z0-9_-]+$/i.test(value) ? undefined : `invalid configuration ID '${value}'`),
   'pve-storage-id': storageId,
   'pve-storage-content': storageContent,
   'pve-storage-content-list': (value: string) => eachOf(value, storageContent),
-  'pve-task-status-type-list': (value: string) => eachOf(value, (one) => (/^(?:ok|error|warning|unknown)$/i.test(one) ? undefined : `invalid status '${one}'`)),
+  'pve-task-status-type-list': (value: string) =>
+    eachOf(value, (one) => (/^(?:ok|error|warning|unknown)$/i.test(one) ? undefined : `invalid status '${one}'`)),
 } as const satisfies Record<string, (value: string) => string | undefined>;
 
 function vmid(value: string): string | undefined {
@@ -45,7 +47,9 @@ function storageId(value: string): string | undefined {
 }
 
 function eachOf(list: string, check: (value: string) => string | undefined): string | undefined {
-  return splitList(list).map(check).find((reason) => reason !== undefined);
+  return splitList(list)
+    .map(check)
+    .find((reason) => reason !== undefined);
 }
 
 /** PVE's `split_list`: commas, semicolons, white space and NULs separate. */
@@ -59,9 +63,11 @@ export function normalizeParameters(specs: ParameterSpecs, values: Readonly<Reco
 }
 
 function normalized(spec: ParameterSpec | undefined, value: unknown): unknown {
-  if (spec?.type === 'array' && typeof value === 'string' && value !== '' && value !== '0') return [value];
-  if (spec?.type === 'string' && spec.format?.endsWith('-list') === true && Array.isArray(value)) return value.join(',');
-  return value;
+  if (spec === undefined) return value;
+  // Perl's truth: an empty text and `0` are not worth a list.
+  if (spec.type === 'array') return typeof value === 'string' && !['', '0'].includes(value) ? [value] : value;
+  const isList = spec.format?.endsWith('-list') ?? false;
+  return isList && Array.isArray(value) ? value.join(',') : value;
 }
 
 const unknownProperty = 'property is not defined in schema and the schema does not allow additional properties';
@@ -91,7 +97,7 @@ function checkProperty(spec: ParameterSpec, value: unknown): string | undefined 
   if (isMissing(value)) return spec.optional === true ? undefined : 'property is missing and it is not optional';
   const typeError = checkType(spec.type, value);
   if (typeError !== undefined || typeof value === 'object') return typeError;
-  return checkText(spec, String(value));
+  return checkText(spec, scalarText(value));
 }
 
 function checkText(spec: ParameterSpec, text: string): string | undefined {
@@ -114,7 +120,11 @@ function checkEnumeration(spec: ParameterSpec, text: string): string | undefined
   return `value '${text}' does not have a value in the enumeration '${spec.enum.join(', ')}'`;
 }
 
-const scalarForms: Readonly<Record<string, RegExp>> = { boolean: /^[01]$/, integer: /^[+-]?\d+$/, number: /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/ };
+const scalarForms: Readonly<Record<string, RegExp>> = {
+  boolean: /^[01]$/,
+  integer: /^[+-]?\d+$/,
+  number: /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/,
+};
 
 function checkType(type: ParameterSpec['type'], value: unknown): string | undefined {
   const fails = `type check ('${type}') failed`;
@@ -132,6 +142,11 @@ function referenceName(value: unknown): string | undefined {
   return typeof value === 'object' ? 'HASH' : undefined;
 }
 
+/** A scalar as text; what is none was refused or is read with `list`. */
+export function scalarText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 /** Verified parameters, read in the type the method wants. Undefined: not given. */
 export interface Parameters {
   text(name: string): string | undefined;
@@ -143,7 +158,7 @@ export interface Parameters {
 }
 
 export function readParameters(values: Readonly<Record<string, unknown>>): Parameters {
-  const text = (name: string): string | undefined => (isMissing(values[name]) ? undefined : String(values[name]));
+  const text = (name: string): string | undefined => (isMissing(values[name]) ? undefined : scalarText(values[name]));
   return {
     text,
     integer(name) {

@@ -62,6 +62,7 @@ export class TaskEngine {
   private live: Live[] = [];
   private nextPid = 0x4d2;
   private cursor: number;
+  private advancing = false;
   private readonly filter: PlanFilter;
 
   constructor(clock: DemoClock, bootedAt: (node: string) => number, filter: PlanFilter) {
@@ -87,9 +88,14 @@ export class TaskEngine {
   /** Does everything that is due, in the order of time. */
   advance(): void {
     const now = this.clock.now();
-    for (let next = this.nextDue(now); next !== undefined; next = this.nextDue(now)) {
-      this.cursor = Math.max(this.cursor, next.due);
-      this.step(next);
+    this.advancing = true;
+    try {
+      for (let next = this.nextDue(now); next !== undefined; next = this.nextDue(now)) {
+        this.cursor = Math.max(this.cursor, next.due);
+        this.step(next);
+      }
+    } finally {
+      this.advancing = false;
     }
     this.cursor = Math.max(this.cursor, now);
   }
@@ -121,8 +127,9 @@ export class TaskEngine {
     record.log.push(...(seed.log ?? []), lastLine(seed.status));
   }
 
+  /** A task that another one starts begins in that one's time, which may lie behind the clock. */
   private stepTime(): number {
-    return Math.max(this.cursor, this.clock.now());
+    return this.advancing ? this.cursor : Math.max(this.cursor, this.clock.now());
   }
 
   private addRecord(start: TaskStart, at: number): TaskRecord {

@@ -10,7 +10,10 @@ export interface TaskMatch {
   readonly id?: string | number;
 }
 
-type Effect = { readonly kind: 'never-ends' } | { readonly kind: 'fails'; readonly text: string } | { readonly kind: 'warns'; readonly lines: readonly string[] };
+type Effect =
+  | { readonly kind: 'never-ends' }
+  | { readonly kind: 'fails'; readonly text: string }
+  | { readonly kind: 'warns'; readonly lines: readonly string[] };
 
 export class TaskFaults {
   private rules: { readonly match: TaskMatch; readonly effect: Effect }[] = [];

@@ -21,7 +21,10 @@ export function createTicketOffice(clock: DemoClock): TicketOffice {
   return {
     issue(user) {
       const at = clock.now();
-      const stamp = Math.floor(at / 1000).toString(16).toUpperCase().padStart(8, '0');
+      const stamp = Math.floor(at / 1000)
+        .toString(16)
+        .toUpperCase()
+        .padStart(8, '0');
       const ticket = `PVE:${user}:${stamp}::${randomBytes(128).toString('base64')}`;
       const csrfToken = `${stamp}:${randomBytes(32).toString('base64')}`;
       issued.set(ticket, { user, csrfToken, at });

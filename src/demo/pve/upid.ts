@@ -13,7 +13,8 @@ export interface Upid {
   readonly user: string;
 }
 
-const pattern = /^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8,9}):([0-9A-Fa-f]{8}):([^:\s/]+):([^:\s/]*):([^:\s/]+):$/;
+const pattern =
+  /^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8,9}):([0-9A-Fa-f]{8}):([^:\s/]+):([^:\s/]*):([^:\s/]+):$/;
 
 export function encodeUpid(upid: Upid): string {
   const numbers = [upid.pid, upid.pstart, upid.starttime].map((value) => value.toString(16).toUpperCase().padStart(8, '0'));
@@ -23,7 +24,15 @@ export function encodeUpid(upid: Upid): string {
 export function decodeUpid(text: string): Upid | undefined {
   const [, node = '', pid = '', pstart = '', starttime = '', type = '', id = '', user = ''] = pattern.exec(text) ?? [];
   if (node === '') return undefined;
-  return { node, pid: Number.parseInt(pid, 16), pstart: Number.parseInt(pstart, 16), starttime: Number.parseInt(starttime, 16), type, id, user };
+  return {
+    node,
+    pid: Number.parseInt(pid, 16),
+    pstart: Number.parseInt(pstart, 16),
+    starttime: Number.parseInt(starttime, 16),
+    type,
+    id,
+    user,
+  };
 }
 
 /** Splits `user@realm!token`; `tokenid` is undefined for a user. */

@@ -13,7 +13,18 @@ export interface FileTree {
   expand(pattern: string): readonly string[];
 }
 
-const emptyDirectories = ['/root', '/tmp', '/var/log/pve', '/var/lib/vz/images', '/var/lib/vz/snippets', '/var/lib/vz/dump', '/var/lib/vz/template/iso', '/var/lib/vz/template/cache', '/etc/pve/qemu-server', '/etc/pve/lxc'];
+const emptyDirectories = [
+  '/root',
+  '/tmp',
+  '/var/log/pve',
+  '/var/lib/vz/images',
+  '/var/lib/vz/snippets',
+  '/var/lib/vz/dump',
+  '/var/lib/vz/template/iso',
+  '/var/lib/vz/template/cache',
+  '/etc/pve/qemu-server',
+  '/etc/pve/lxc',
+];
 
 export function fileTree(cluster: Cluster, node: NodeState): FileTree {
   const files = new Map<string, string>([...systemFiles(cluster, node), ...configurationFiles(cluster, node), ...dumpFiles(cluster, node)]);
@@ -25,7 +36,9 @@ export function fileTree(cluster: Cluster, node: NodeState): FileTree {
       const base = clean(path);
       if (!directories.has(base)) return undefined;
       const prefix = base === '/' ? '/' : `${base}/`;
-      const names = everything.filter((one) => one !== base && one.startsWith(prefix)).map((one) => one.slice(prefix.length).split('/', 1)[0] ?? '');
+      const names = everything
+        .filter((one) => one !== base && one.startsWith(prefix))
+        .map((one) => one.slice(prefix.length).split('/', 1)[0] ?? '');
       return [...new Set(names)].sort();
     },
     expand(pattern) {
@@ -55,9 +68,17 @@ function directoriesOf(paths: readonly string[]): Set<string> {
   return found;
 }
 
+/** What is no valid pattern (`[z-a]`, `[`) matches nothing, so that the word stays as it is. */
 function globPattern(glob: string): RegExp {
-  const source = glob.replace(/[.+^${}()|\\]/g, '\\$&').replace(/\*/g, '[^/]*').replace(/\?/g, '[^/]');
-  return new RegExp(`^${source}$`);
+  const source = glob
+    .replace(/[.+^${}()|\\]/g, '\\$&')
+    .replace(/\*/g, '[^/]*')
+    .replace(/\?/g, '[^/]');
+  try {
+    return new RegExp(`^${source}$`);
+  } catch {
+    return /(?!)/;
+  }
 }
 
 function systemFiles(cluster: Cluster, node: NodeState): [string, string][] {
@@ -75,8 +96,16 @@ function systemFiles(cluster: Cluster, node: NodeState): [string, string][] {
     ['/proc/uptime', `${uptime}.12 ${uptime * node.cpus}.50\n`],
     ['/proc/loadavg', `${loads.join(' ')} 2/412 91824\n`],
     ['/proc/version', `${kernel.sysname} version ${kernel.release} (build@proxmox) ${kernel.version}\n`],
-    ['/proc/meminfo', `MemTotal:       ${kib(node.memoryBytes)} kB\nMemFree:        ${kib(node.memoryBytes - mem)} kB\nMemAvailable:   ${kib(node.memoryBytes - mem)} kB\nSwapTotal:             0 kB\nSwapFree:              0 kB\n`],
-    ['/proc/cpuinfo', Array.from({ length: node.cpus }, (_, index) => `processor\t: ${index}\nmodel name\t: Intel(R) Xeon(R) E-2336 CPU @ 2.90GHz\n`).join('\n')],
+    [
+      '/proc/meminfo',
+      `MemTotal:       ${kib(node.memoryBytes)} kB\nMemFree:        ${kib(node.memoryBytes - mem)} kB\nMemAvailable:   ${kib(node.memoryBytes - mem)} kB\nSwapTotal:             0 kB\nSwapFree:              0 kB\n`,
+    ],
+    [
+      '/proc/cpuinfo',
+      Array.from({ length: node.cpus }, (_, index) => `processor\t: ${index}\nmodel name\t: Intel(R) Xeon(R) E-2336 CPU @ 2.90GHz\n`).join(
+        '\n',
+      ),
+    ],
   ];
 }
 
@@ -84,15 +113,24 @@ function configurationFiles(cluster: Cluster, node: NodeState): [string, string]
   const nodes = [...cluster.state.nodes.values()];
   const guests = [...cluster.state.guests.values()];
   const folder = (guest: GuestState) => (guest.kind === 'qemu' ? 'qemu-server' : 'lxc');
-  const text = (guest: GuestState) => [...guest.config].map(([key, value]) => `${key}: ${value}\n`).sort().join('');
+  const text = (guest: GuestState) =>
+    [...guest.config]
+      .map(([key, value]) => `${key}: ${value}\n`)
+      .sort()
+      .join('');
   return [
     ['/etc/hostname', `${node.name}\n`],
     ['/etc/hosts', `127.0.0.1 localhost.localdomain localhost\n${nodes.map((one) => `${one.ip} ${one.name}.lan ${one.name}\n`).join('')}`],
     ['/etc/os-release', 'PRETTY_NAME="Debian GNU/Linux 13 (trixie)"\nNAME="Debian GNU/Linux"\nVERSION_ID="13"\nID=debian\n'],
     ['/etc/debian_version', '13.2\n'],
     ...guests.map((guest): [string, string] => [`/etc/pve/nodes/${guest.node}/${folder(guest)}/${guest.vmid}.conf`, text(guest)]),
-    ...guests.filter((guest) => guest.node === node.name).map((guest): [string, string] => [`/etc/pve/${folder(guest)}/${guest.vmid}.conf`, text(guest)]),
-    ...nodes.map((one): [string, string] => [`/etc/pve/nodes/${one.name}/config`, [...one.config].map(([key, value]) => `${key}: ${value.trim()}\n`).join('')]),
+    ...guests
+      .filter((guest) => guest.node === node.name)
+      .map((guest): [string, string] => [`/etc/pve/${folder(guest)}/${guest.vmid}.conf`, text(guest)]),
+    ...nodes.map((one): [string, string] => [
+      `/etc/pve/nodes/${one.name}/config`,
+      [...one.config].map(([key, value]) => `${key}: ${value.trim()}\n`).join(''),
+    ]),
   ];
 }
 

@@ -31,22 +31,27 @@ export function complained(text: string, exitCode = 1): CommandOutput {
   return { stdout: '', stderr: `${text}\n`, exitCode };
 }
 
+export interface ReadOptions {
+  readonly options: ReadonlyMap<string, string>;
+  readonly operands: readonly string[];
+}
+
 /** Positional arguments, and options with their values. `valued` names the options that take the next word. */
-export function readOptions(args: readonly string[], valued: readonly string[]): { readonly options: ReadonlyMap<string, string>; readonly operands: readonly string[] } {
+export function readOptions(args: readonly string[], valued: readonly string[]): ReadOptions {
   const options = new Map<string, string>();
   const operands: string[] = [];
-  for (let index = 0; index < args.length; index += 1) {
-    const arg = args[index] ?? '';
-    if (arg === '--') {
-      operands.push(...args.slice(index + 1));
-      break;
-    }
-    const [name = '', value] = arg.startsWith('--') ? arg.split(/=(.*)/s, 2) : [arg, undefined];
-    if (!arg.startsWith('-') || arg === '-') operands.push(arg);
-    else if (value === undefined && valued.includes(name)) options.set(name, args[++index] ?? '');
-    else options.set(name, value ?? '');
+  const rest = [...args];
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === '--') operands.push(...rest.splice(0));
+    else if (arg === '-' || !arg.startsWith('-')) operands.push(arg);
+    else readOption(arg, rest, valued, options);
   }
   return { options, operands };
+}
+
+function readOption(arg: string, rest: string[], valued: readonly string[], options: Map<string, string>): void {
+  const [name = arg, value] = arg.startsWith('--') ? arg.split(/=(.*)/s, 2) : [arg];
+  options.set(name, value ?? (valued.includes(name) ? (rest.shift() ?? '') : ''));
 }
 
 /** Whether any of the short letters or long names was given, also inside a cluster such as `-lht`. */

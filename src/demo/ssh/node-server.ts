@@ -86,24 +86,25 @@ function createProtocol(options: SshNodeOptions, keys: OpensshKey, faults: SshFa
 
 function serve(options: SshNodeOptions, faults: SshFaults, client: Connection): void {
   const allowed = ssh2.utils.parseKey(options.clientKey);
-  let sessions = 0;
+  const sessions = new Set<AbortController>();
   client.on('authentication', (context) => {
     if (!faults.refuseAuth && !(allowed instanceof Error) && isAllowed(context, options.user, allowed)) context.accept();
     else context.reject(['publickey']);
   });
   client.on('session', (accept, reject) => {
-    if (faults.refuseChannels || sessions >= maxSessions) return reject();
-    sessions += 1;
-    const session = accept();
+    if (faults.refuseChannels || sessions.size >= maxSessions) return reject();
     const closed = new AbortController();
-    const end = () => {
-      if (closed.signal.aborted) return;
-      sessions -= 1;
+    sessions.add(closed);
+    const session = accept();
+    session.once('close', () => {
+      sessions.delete(closed);
       closed.abort();
-    };
-    session.once('close', end);
-    client.once('close', end);
+    });
     serveSession(options, faults, session, closed.signal);
+  });
+  client.once('close', () => {
+    for (const closed of sessions) closed.abort();
+    sessions.clear();
   });
   // A client that goes away in the middle is its own affair.
   client.on('error', () => undefined);
@@ -113,7 +114,10 @@ function isAllowed(context: AuthContext, user: string, allowed: ssh2.ParsedKey):
   if (context.username !== user || context.method !== 'publickey') return false;
   if (context.key.algo !== allowed.type || !context.key.data.equals(allowed.getPublicSSH())) return false;
   // Without a signature the client only asks whether the key would do.
-  return context.signature === undefined || context.blob === undefined || allowed.verify(context.blob, context.signature, context.hashAlgo) === true;
+  if (context.signature === undefined || context.blob === undefined) return true;
+  // SECURITY: declared as a boolean, but it returns an `Error` for what it cannot check.
+  const verdict: unknown = allowed.verify(context.blob, context.signature, context.hashAlgo);
+  return verdict === true;
 }
 
 function serveSession(options: SshNodeOptions, faults: SshFaults, session: Session, closed: AbortSignal): void {
@@ -123,7 +127,7 @@ function serveSession(options: SshNodeOptions, faults: SshFaults, session: Sessi
   session.on('exec', (accept, _reject, info) => {
     const channel = accept();
     channel.on('error', () => undefined);
-    if (!faults.hang) void execute(options, channel, info, closed);
+    if (!faults.hang) execute(options, channel, info, closed).catch(() => channel.close());
   });
 }
 

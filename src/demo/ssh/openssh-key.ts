@@ -21,7 +21,15 @@ export function generateOpensshKey(comment: string): OpensshKey {
   const publicBlob = Buffer.concat([field(type), field(point)]);
   const check = randomBytes(4);
   const secret = padded(Buffer.concat([check, check, field(type), field(point), field(Buffer.concat([seed, point])), field(comment)]));
-  const file = Buffer.concat([Buffer.from('openssh-key-v1\0'), field('none'), field('none'), field(''), number(1), field(publicBlob), field(secret)]);
+  const file = Buffer.concat([
+    Buffer.from('openssh-key-v1\0'),
+    field('none'),
+    field('none'),
+    field(''),
+    number(1),
+    field(publicBlob),
+    field(secret),
+  ]);
   const lines = file.toString('base64').match(/.{1,70}/g) ?? [];
   return {
     privateFile: `-----BEGIN OPENSSH PRIVATE KEY-----\n${lines.join('\n')}\n-----END OPENSSH PRIVATE KEY-----\n`,

@@ -68,10 +68,17 @@ async function runWords(place: ScriptPlace, files: FileTree, words: readonly str
   if (path === '') return { stdout: '', stderr: '', exitCode: 0 };
   const name = path.replace(/^(?:\/usr)?\/s?bin\//, '');
   if (name === 'timeout') return runTimeout(place, files, args, stdin);
-  if (name === 'env') return runWords(place, files, args.filter((word, index) => index > 0 || !word.includes('=')), stdin);
+  if (name === 'env')
+    return runWords(
+      place,
+      files,
+      args.filter((word, index) => index > 0 || !word.includes('=')),
+      stdin,
+    );
   if (name === 'sh' || name === 'bash') return runShell(place, args);
   const run = nodeCommands.get(name);
-  if (run === undefined) return complained(`bash: line 1: ${path}: ${path.includes('/') ? 'No such file or directory' : 'command not found'}`, 127);
+  if (run === undefined)
+    return complained(`bash: line 1: ${path}: ${path.includes('/') ? 'No such file or directory' : 'command not found'}`, 127);
   return run({ ...place, files, args, stdin });
 }
 

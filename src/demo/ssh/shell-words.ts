@@ -49,7 +49,8 @@ export function parseScript(script: string): readonly Step[] {
   };
   for (const token of tokenize(script)) {
     if (token.kind === 'operator' && token.text === '|') endCommand();
-    else if (token.kind === 'operator' && /^(?:;|\n|&&|\|\|)$/.test(token.text)) endStep(token.text === '\n' ? ';' : (token.text as Step['when']));
+    else if (token.kind === 'operator' && /^(?:;|\n|&&|\|\|)$/.test(token.text))
+      endStep(token.text === '\n' ? ';' : (token.text as Step['when']));
     else current.push(token);
   }
   endStep(';');

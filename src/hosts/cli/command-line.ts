@@ -18,6 +18,14 @@ export interface CommandOptions {
   readonly group?: string;
   readonly count?: string;
   readonly port?: string;
+  readonly http?: string;
+  readonly 'tls-cert'?: string;
+  readonly 'tls-key'?: string;
+  readonly 'allow-host'?: string[];
+  readonly 'allow-origin'?: string[];
+  readonly tier?: string;
+  readonly expires?: string;
+  readonly sse?: boolean;
   readonly json?: boolean;
   readonly help?: boolean;
   readonly version?: boolean;
@@ -33,6 +41,14 @@ const options = {
   group: { type: 'string' },
   count: { type: 'string' },
   port: { type: 'string' },
+  http: { type: 'string' },
+  'tls-cert': { type: 'string' },
+  'tls-key': { type: 'string' },
+  'allow-host': { type: 'string', multiple: true },
+  'allow-origin': { type: 'string', multiple: true },
+  tier: { type: 'string' },
+  expires: { type: 'string' },
+  sse: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },

@@ -6,7 +6,10 @@ import { runAudit } from './commands/audit.ts';
 import { runCall } from './commands/call.ts';
 import { runDemo } from './commands/demo.ts';
 import { runDoctor } from './commands/doctor.ts';
+import { runMcp } from './commands/mcp.ts';
 import { runPolicy } from './commands/policy.ts';
+import { runServe } from './commands/serve.ts';
+import { runTokens } from './commands/tokens.ts';
 import { runTools } from './commands/tools.ts';
 import { printError, printText } from './output.ts';
 import { usage } from './usage.ts';
@@ -20,6 +23,9 @@ const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['audit', runAudit],
   ['doctor', runDoctor],
   ['demo', runDemo],
+  ['mcp', runMcp],
+  ['serve', runServe],
+  ['tokens', runTokens],
 ]);
 
 async function runCommand(argv: readonly string[]): Promise<number> {

@@ -14,7 +14,7 @@ export async function withApp<T>(options: CommandOptions, work: (app: App, signa
   const app = await createApp({
     config,
     baseDir,
-    stateDir: options.state ?? defaultStateDir(),
+    stateDir: stateDirOf(options),
     configFile: defaultConfigFile(),
     log: stderrLog,
     via: 'cli',
@@ -29,6 +29,11 @@ export async function withApp<T>(options: CommandOptions, work: (app: App, signa
     process.off('SIGINT', stop).off('SIGTERM', stop);
     await app.close();
   }
+}
+
+/** `--state`, or where this user's state is. */
+export function stateDirOf({ state }: CommandOptions): string {
+  return state ?? defaultStateDir();
 }
 
 /** `--config` takes a file, or the JSON object itself (as `banksman demo` prints it). */

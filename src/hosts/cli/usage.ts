@@ -9,6 +9,11 @@ export const usage = `banksman: the agent tool layer for Proxmox VE clusters and
   banksman audit verify [--json]
   banksman doctor [--json]
   banksman demo [--port N]
+  banksman mcp
+  banksman serve --http HOST:PORT [--sse] [--tls-cert FILE --tls-key FILE] [--allow-host NAME]… [--allow-origin ORIGIN]…
+  banksman tokens list [--json]
+  banksman tokens create NAME [--tier basic|intermediate|advanced] [--expires 90d|12h|never] [--json]
+  banksman tokens revoke NAME
 
 Every command takes
   --config FILE   configuration (JSON; a JSON object itself is taken, too); default: $XDG_CONFIG_HOME/banksman/config.json

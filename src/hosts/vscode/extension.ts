@@ -1,4 +1,6 @@
 /** The extension's entry. It exports these two functions and nothing else: every other extension can require this module. */
+// oxlint-disable-next-line import/no-unassigned-import -- it has to run before the modules below make their schemas, and has nothing to give
+import './without-eval.ts';
 import type { ExtensionContext } from 'vscode';
 import type { TestSeam } from './test-seam.ts';
 import { startWindow, type WindowSession } from './window-session.ts';

@@ -23,7 +23,7 @@ export function reportProblems(session: AppSession, log: Log): Disposable {
 }
 
 async function tell(fault: Fault): Promise<void> {
-  const [button, command] = fault.code === 'bad_config' ? ['Open Settings', 'banksman.openSettings'] : ['Try Again', 'banksman.restart'];
+  const [button, command] = fault.code === 'bad_config' ? ['Open Settings', 'banksman.openSettings'] : ['Try Again', 'banksman.reload'];
   const pressed = await window.showErrorMessage(problemNotice(fault), button, 'Show Log');
   if (pressed === button) await commands.executeCommand(command);
   if (pressed === 'Show Log') await commands.executeCommand('banksman.showLog');

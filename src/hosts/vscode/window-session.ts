@@ -106,10 +106,16 @@ function windowGate({ context, places, session, dialogs, queue }: Core, person: 
   });
 }
 
-function reloadTriggers({ context, session }: Core): Disposable[] {
+/** Settings and tokens are read when an App is built, so a change of either means a new one. */
+function reloadTriggers({ context, session, log }: Core): Disposable[] {
+  const reloadWhen = (changed: boolean, what: string) => {
+    if (!changed) return;
+    log.info(`${what} changed: starting again with the new ones`);
+    session.reload();
+  };
   return [
-    workspace.onDidChangeConfiguration((event) => event.affectsConfiguration(section) && session.reload()),
-    workspace.onDidChangeWorkspaceFolders(() => session.reload()),
-    context.secrets.onDidChange(({ key }) => key.startsWith(tokenSecret('')) && session.reload()),
+    workspace.onDidChangeConfiguration((event) => reloadWhen(event.affectsConfiguration(section), 'the settings')),
+    workspace.onDidChangeWorkspaceFolders(() => reloadWhen(true, 'the folders')),
+    context.secrets.onDidChange(({ key }) => reloadWhen(key.startsWith(tokenSecret('')), 'the API tokens')),
   ];
 }

@@ -28,7 +28,11 @@ export async function connect(options: DatabaseOptions): Promise<DatabaseSync> {
   try {
     prepareFile(file);
     const retry = { file, deadlineMs: options.busyDeadlineMs, onTimeout: lockedFault };
-    const opened = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true, enableDoubleQuotedStringLiterals: false });
+    const opened = new DatabaseSync(file, {
+      timeout: busyTimeoutMs,
+      enableForeignKeyConstraints: true,
+      enableDoubleQuotedStringLiterals: false,
+    });
     connection = opened;
     await setUp(opened, retry);
     return opened;
@@ -40,7 +44,10 @@ export async function connect(options: DatabaseOptions): Promise<DatabaseSync> {
 
 async function setUp(connection: DatabaseSync, retry: BusyRetryOptions): Promise<void> {
   // Even `PRAGMA synchronous` reads the file first, so it may find it locked.
-  await retryWhileBusy(() => connection.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL;'), retry);
+  await retryWhileBusy(
+    () => connection.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL;'),
+    retry,
+  );
   await retryWhileBusy(() => requireOurs(connection, retry.file), retry);
   // Switching a fresh file to WAL does not wait for other processes that do the same: hence the retry, also for the switch itself.
   await retryWhileBusy(() => switchToWal(connection, retry.file), retry);
@@ -62,9 +69,13 @@ function requireOurs(connection: DatabaseSync, file: string): void {
   if (mark !== applicationId && (mark !== 0 || tables > 0)) throw corruptFault(file, 'it is a database of another program');
   const version = pragma(connection, 'user_version');
   if (version > migrations.length) {
-    throw new Fault('store_too_new', `the store \`${file}\` was made by a newer Banksman (version ${version}, this one knows ${migrations.length})`, {
-      next: 'update Banksman here, or choose another folder with `--state`',
-    });
+    throw new Fault(
+      'store_too_new',
+      `the store \`${file}\` was made by a newer Banksman (version ${version}, this one knows ${migrations.length})`,
+      {
+        next: 'update Banksman here, or choose another folder with `--state`',
+      },
+    );
   }
   if (statSync(file).size > fullCheckBytes) return;
   const verdict = connection.prepare('PRAGMA quick_check(1)').get()?.quick_check;
@@ -74,9 +85,13 @@ function requireOurs(connection: DatabaseSync, file: string): void {
 function switchToWal(connection: DatabaseSync, file: string): void {
   const mode = connection.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
   if (mode === 'wal') return;
-  throw new Fault('store_unavailable', `the store \`${file}\` lies where SQLite cannot share it between processes (journal mode \`${mode}\`)`, {
-    next: 'choose a folder on a local disk with `--state`',
-  });
+  throw new Fault(
+    'store_unavailable',
+    `the store \`${file}\` lies where SQLite cannot share it between processes (journal mode \`${String(mode)}\`)`,
+    {
+      next: 'choose a folder on a local disk with `--state`',
+    },
+  );
 }
 
 function migrate(connection: DatabaseSync, file: string): void {

@@ -3,8 +3,8 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { Fault } from '#kernel/errors';
 import { retryWhileBusy } from './busy-retry.ts';
 import { connect, type DatabaseOptions } from './connect.ts';
-import { fileIdentity } from './store-file.ts';
 import { busyFault } from './sqlite-faults.ts';
+import { fileIdentity } from './store-file.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -57,7 +57,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     file,
     read: (work) => retryWhileBusy(() => session.transact('BEGIN', work).value, { ...retry, check: requireOpen }),
     write: async (work) => {
-      const { value, changed } = await retryWhileBusy(() => session.transact('BEGIN IMMEDIATE', work), { ...retry, check: requireSameFile });
+      const { value, changed } = await retryWhileBusy(() => session.transact('BEGIN IMMEDIATE', work), {
+        ...retry,
+        check: requireSameFile,
+      });
       if (changed) afterCommit();
       return value;
     },

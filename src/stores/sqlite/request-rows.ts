@@ -43,14 +43,23 @@ export function findRequest(tx: Transaction, id: string, now: number): RequestRe
   if (!row) return undefined;
   const record = recordOfRow(row, now);
   if (record) return record;
-  throw new Fault('store_corrupt', `request \`${id}\` in the store is damaged or was not written by Banksman`, { next: 'check who can write to the store' });
+  throw new Fault('store_corrupt', `request \`${id}\` in the store is damaged or was not written by Banksman`, {
+    next: 'check who can write to the store',
+  });
 }
 
-export function countPending(tx: Transaction, now: number, agentId?: string): number {
-  const row =
-    agentId === undefined
-      ? tx.get("SELECT count(*) AS n FROM requests WHERE status = 'pending' AND due_at > ?", now)
-      : tx.get("SELECT count(*) AS n FROM requests WHERE status = 'pending' AND due_at > ? AND agent_id = ?", now, agentId);
+export function countPending(tx: Transaction, now: number): number {
+  const row = tx.get("SELECT count(*) AS n FROM requests WHERE status = 'pending' AND due_at > ?", now);
+  return Number(row?.n);
+}
+
+/** Through the index of open requests, so that other agents' thousands cost nothing; its `IN` term is what makes it usable. */
+export function countPendingOf(tx: Transaction, agentId: string, now: number): number {
+  const row = tx.get(
+    `SELECT count(*) AS n FROM requests INDEXED BY requests_open
+     WHERE agent_id = ? AND status IN ('pending', 'approved') AND status = 'pending' AND due_at > ?`,
+    ...[agentId, now],
+  );
   return Number(row?.n);
 }
 
@@ -59,7 +68,14 @@ export function listRequests(tx: Transaction, query: RequestQuery, now: number):
   const limit = Math.min(Math.max(1, Math.trunc(query.limit)), maxPage);
   const before = positionOf(query.cursor);
   const rows = sources(query.statuses)
-    .flatMap((source) => tx.all(`SELECT * FROM requests WHERE seq < ? AND ${source.where} ORDER BY seq DESC LIMIT ?`, before, ...source.values(now), limit + 1))
+    .flatMap((source) =>
+      tx.all(
+        `SELECT * FROM requests WHERE seq < ? AND ${source.where} ORDER BY seq DESC LIMIT ?`,
+        before,
+        ...source.values(now),
+        limit + 1,
+      ),
+    )
     .sort((a, b) => Number(b.seq) - Number(a.seq));
   const page = rows.slice(0, limit);
   const records = page.map((row) => recordOfRow(row, now)).filter((record) => record !== undefined);
@@ -86,5 +102,8 @@ function sources(statuses: readonly RequestStatus[] | undefined): readonly Sourc
 function positionOf(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new Fault('bad_cursor', 'this `cursor` is not one that a list returned', { audience: 'user', next: 'start again without a cursor' });
+  throw new Fault('bad_cursor', 'this `cursor` is not one that a list returned', {
+    audience: 'user',
+    next: 'start again without a cursor',
+  });
 }

@@ -29,6 +29,8 @@ CREATE TABLE requests (
   consumed_by TEXT
 ) STRICT;
 CREATE INDEX requests_by_status ON requests (status, seq);
+-- Counting reads this alone, never the (much longer) rows.
+CREATE INDEX requests_live ON requests (status, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX requests_due ON requests (due_at) WHERE due_at IS NOT NULL;
 CREATE UNIQUE INDEX requests_open ON requests (agent_id, digest) WHERE status IN ('pending', 'approved');
 

@@ -11,7 +11,12 @@ export type AppendSealed = (tx: Transaction, draft: AuditDraft) => AuditRecord;
 export function createAppend(seal: Seal, now: () => number): AppendSealed {
   return (tx, draft) => {
     const record = seal(draft, headOf(tx), now());
-    tx.run('INSERT INTO audit (sequence, name, body) VALUES (?, ?, ?)', record.sequence, record.name, canonicalJson(record as unknown as JsonObject));
+    tx.run(
+      'INSERT INTO audit (sequence, name, body) VALUES (?, ?, ?)',
+      record.sequence,
+      record.name,
+      canonicalJson(record as unknown as JsonObject),
+    );
     return record;
   };
 }
@@ -26,7 +31,9 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Aud
       }
     },
     read: (after, limit) =>
-      database.read((tx) => tx.all('SELECT sequence, body FROM audit WHERE sequence > ? ORDER BY sequence LIMIT ?', after, limit).map(recordOf)),
+      database.read((tx) =>
+        tx.all('SELECT sequence, body FROM audit WHERE sequence > ? ORDER BY sequence LIMIT ?', after, limit).map(recordOf),
+      ),
     head: () => database.read(headOf),
   };
 }
@@ -37,7 +44,10 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Aud
  */
 function headOf(tx: Transaction): ChainPoint | undefined {
   const row = tx.get('SELECT sequence, hash FROM audit_head');
-  if (!row) throw new Fault('store_corrupt', 'the trail has lost its head anchor: the store was altered', { next: 'run `banksman audit verify` and keep the file' });
+  if (!row)
+    throw new Fault('store_corrupt', 'the trail has lost its head anchor: the store was altered', {
+      next: 'run `banksman audit verify` and keep the file',
+    });
   const sequence = Number(row.sequence);
   return sequence === 0 ? undefined : { sequence, hash: String(row.hash) };
 }

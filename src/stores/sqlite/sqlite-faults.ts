@@ -10,7 +10,10 @@ type Kind = 'read_only' | 'corrupt' | 'full' | 'refused' | 'unavailable';
 const kindByCode: Readonly<Record<number, Kind>> = { 8: 'read_only', 11: 'corrupt', 13: 'full', 19: 'refused', 26: 'corrupt' };
 
 const describe: Record<Kind, (file: string, detail: string) => readonly [message: string, options: FaultOptions]> = {
-  read_only: (file) => [`the store \`${file}\` cannot be written: it is read-only`, { next: 'make the file and its folder writable, or choose another folder with `--state`' }],
+  read_only: (file) => [
+    `the store \`${file}\` cannot be written: it is read-only`,
+    { next: 'make the file and its folder writable, or choose another folder with `--state`' },
+  ],
   corrupt: (file, detail) => [
     `the store \`${file}\` is damaged or not a database (${detail}); it was left as it is`,
     { next: 'keep a copy for inspection, then move it away or restore a backup; a new one is made at the next start' },

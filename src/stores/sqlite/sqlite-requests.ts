@@ -1,13 +1,20 @@
 /** The request state machine in SQLite. Every change and its audit record are one transaction. */
 import { Fault } from '#kernel/errors';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
-import { isSelfApproval, type RequestDecision, type RequestDraft, type RequestRecord, requestLifeMs, type SignedGrant } from '#kernel/request';
+import {
+  isSelfApproval,
+  type RequestDecision,
+  type RequestDraft,
+  type RequestRecord,
+  requestLifeMs,
+  type SignedGrant,
+} from '#kernel/request';
 import { parseRequestDraft } from '#kernel/request-schema';
 import type { Database, Transaction } from './database.ts';
 import { expireDue } from './expire-due.ts';
 import { grantFlaw } from './grant-flaw.ts';
 import { auditAttributes } from './request-audit.ts';
-import { countPending, findRequest, listRequests, recordOfRow } from './request-rows.ts';
+import { countPending, countPendingOf, findRequest, listRequests, recordOfRow } from './request-rows.ts';
 import type { AppendSealed } from './sqlite-audit.ts';
 
 export interface RequestsDeps {
@@ -47,16 +54,22 @@ export function createSqliteRequests(deps: RequestsDeps): RequestStore {
 function requireStorable(draft: RequestDraft): void {
   const stored = parseRequestDraft(JSON.stringify(draft));
   if (stored && draft.agent.id === draft.action.agentId) return;
-  throw new Fault('bad_request_draft', 'this request cannot be stored: a field is missing, unknown or of the wrong kind', { audience: 'bug' });
+  throw new Fault('bad_request_draft', 'this request cannot be stored: a field is missing, unknown or of the wrong kind', {
+    audience: 'bug',
+  });
 }
 
 function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): TransitionResult {
   const now = deps.now();
   expireDue(tx, now, deps.append);
-  const existing = tx.get("SELECT * FROM requests WHERE agent_id = ? AND digest = ? AND status IN ('pending', 'approved')", draft.agent.id, draft.digest);
+  const existing = tx.get(
+    "SELECT * FROM requests WHERE agent_id = ? AND digest = ? AND status IN ('pending', 'approved')",
+    draft.agent.id,
+    draft.digest,
+  );
   const known = existing && recordOfRow(existing, now);
   if (known) return { ok: true, record: known };
-  if (countPending(tx, now, draft.agent.id) >= deps.maxPendingPerAgent) return { ok: false, why: 'too_many' };
+  if (countPendingOf(tx, draft.agent.id, now) >= deps.maxPendingPerAgent) return { ok: false, why: 'too_many' };
   const id = freeId(tx, deps.newId);
   const expiresAt = now + requestLifeMs;
   tx.run(
@@ -77,7 +90,12 @@ function freeId(tx: Transaction, newId: () => string): string {
   throw new Fault('store_unavailable', 'no free request id was found', { audience: 'bug' });
 }
 
-function approve(tx: Transaction, id: string, answer: { grant: SignedGrant; decision: RequestDecision }, deps: RequestsDeps): TransitionResult {
+function approve(
+  tx: Transaction,
+  id: string,
+  answer: { grant: SignedGrant; decision: RequestDecision },
+  deps: RequestsDeps,
+): TransitionResult {
   const found = inStatus(tx, id, 'pending', deps);
   if (!found.ok) return found;
   const { record } = found;
@@ -87,7 +105,10 @@ function approve(tx: Transaction, id: string, answer: { grant: SignedGrant; deci
   if (flaw) return { ok: false, why: flaw, record };
   const set = "status = 'approved', due_at = ?, approver = ?, decision = ?, signed_grant = ?";
   change(tx, record, set, [grant.payload.expiresAt, decision.by, JSON.stringify(decision), JSON.stringify(grant)]);
-  deps.append(tx, { name: 'approval.approved', attributes: auditAttributes(record, { ...decision, key_id: grant.keyId, nonce: grant.payload.nonce }) });
+  deps.append(tx, {
+    name: 'approval.approved',
+    attributes: auditAttributes(record, { ...decision, key_id: grant.keyId, nonce: grant.payload.nonce }),
+  });
   return { ok: true, record: { ...record, status: 'approved', decision, grant } };
 }
 
@@ -122,10 +143,14 @@ function spend(tx: Transaction, claim: { id: string; digest: string; by: string 
   const { record } = found;
   if (record.digest !== claim.digest) return { ok: false, why: 'mismatch', record };
   // SECURITY: a row that was put back from `consumed` still has its spending in the trail.
-  if (tx.get("SELECT 1 FROM audit WHERE name = 'approval.consumed' AND request_id = ?", record.id)) return { ok: false, why: 'not_approved', record };
+  if (tx.get("SELECT 1 FROM audit WHERE name = 'approval.consumed' AND request_id = ?", record.id))
+    return { ok: false, why: 'not_approved', record };
   const consumedAt = deps.now();
   change(tx, record, "status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = ?", [consumedAt, claim.by]);
-  deps.append(tx, { name: 'approval.consumed', attributes: auditAttributes(record, { by: claim.by, approver: record.grant?.payload.approver ?? null }) });
+  deps.append(tx, {
+    name: 'approval.consumed',
+    attributes: auditAttributes(record, { by: claim.by, approver: record.grant?.payload.approver ?? null }),
+  });
   return { ok: true, record: { ...record, status: 'consumed', consumedAt, consumedBy: claim.by } };
 }
 
@@ -144,6 +169,12 @@ function inStatus(tx: Transaction, id: string, status: 'pending' | 'approved', d
 
 /** Compare-and-set on the status that was read. Inside the transaction nothing can have changed it, so a miss is a bug. */
 function change(tx: Transaction, record: RequestRecord, set: string, values: readonly (string | number)[]): void {
-  const changed = tx.run(`UPDATE requests SET ${set} WHERE id = ? AND status = ? AND digest = ?`, ...values, record.id, record.status, record.digest);
+  const changed = tx.run(
+    `UPDATE requests SET ${set} WHERE id = ? AND status = ? AND digest = ?`,
+    ...values,
+    record.id,
+    record.status,
+    record.digest,
+  );
   if (changed !== 1) throw new Fault('store_refused', `request \`${record.id}\` did not change`, { audience: 'bug' });
 }

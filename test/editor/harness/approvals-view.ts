@@ -2,6 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 
 const ACTIVITY = '.activitybar .action-item:has([aria-label^="Banksman"]), .activitybar .action-item[aria-label^="Banksman"]';
 const ROWS = '.part.sidebar .monaco-list-row';
+const PERSON_MS = 1200;
 
 /** A row of the tree of pending approvals. */
 export interface ApprovalRow {
@@ -39,9 +40,11 @@ export async function waitRowGone(page: Page, text: string, timeoutMs = 30_000):
   await page.locator(ROWS, { hasText: text }).first().waitFor({ state: 'detached', timeout: timeoutMs });
 }
 
-/** Presses an inline action (`Review`, `Deny`) of the row that shows `text`. */
+/** Presses an inline action (`Review`, `Deny`) of the row that shows `text`, as a person who has seen it appear. */
 export async function pressRowAction(page: Page, text: string, action: string): Promise<void> {
   const row = page.locator(ROWS, { hasText: text }).first();
+  // The editor draws a new row more than once and forgets its element in between: a press then brings no row along.
+  await page.waitForTimeout(PERSON_MS);
   await row.hover();
   await row.locator(`.action-label[aria-label^="${action}"]`).click();
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '../../../scripts/lib/cache-folder.mjs';
+import { saveArtifact } from './screenshot.ts';
 import { waitUntil } from './wait-until.ts';
 
 /** The folder of the hostile test extension. */
@@ -13,5 +14,7 @@ export async function attack(folder: string, name: Attack, requestId = ''): Prom
   writeFileSync(path.join(folder, 'attack.json'), JSON.stringify({ name, requestId }));
   const report = path.join(folder, `report-${name}.json`);
   await waitUntil(`the end of the attack ${name}`, () => existsSync(report), 180_000);
-  return JSON.parse(readFileSync(report, 'utf8')) as string[];
+  const lines = JSON.parse(readFileSync(report, 'utf8')) as string[];
+  saveArtifact(`attack-${name}.txt`, lines.join('\n'));
+  return lines;
 }

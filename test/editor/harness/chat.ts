@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { waitUntil } from './wait-until.ts';
 
 const INPUT = '.interactive-input-part';
 
@@ -43,4 +44,10 @@ export async function waitCard(page: Page, timeoutMs = 60_000): Promise<Confirma
 /** Whether such a card is on the screen now. */
 export async function hasCard(page: Page): Promise<boolean> {
   return (await page.locator(`${CARD} .monaco-button:visible`).count()) > 0;
+}
+
+/** Lets the card pass if one comes before `isOver`: whether the editor shows one is its own affair. */
+export async function allowIfAsked(page: Page, isOver: () => boolean): Promise<void> {
+  const shown = await waitUntil('a card or the end of the call', async () => ((await hasCard(page)) ? 'card' : isOver() && 'over'), 60_000);
+  if (shown === 'card') await (await waitCard(page)).press('Allow Once');
 }

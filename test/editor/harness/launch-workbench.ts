@@ -41,6 +41,8 @@ export interface Workbench {
   readonly model: ScriptedModel;
   /** The workspace folder. */
   readonly folder: string;
+  /** XDG_CONFIG_HOME of the extension: approvers' keys are pinned below it. */
+  readonly configDir: string;
   /** Opens another window on the same folder: an extension host of its own, the same user. */
   openWindow(): Promise<Page>;
   close(): Promise<void>;
@@ -92,7 +94,7 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
   const context = await openBrowser(path.join(root, 'browser'), bench.browser);
   cleanups.push(() => context.close());
   const openWindow = (): Promise<Page> => openEditorWindow(context, editor.url);
-  return { page: await openWindow(), context, editor, demo, model, folder, openWindow };
+  return { page: await openWindow(), context, editor, demo, model, folder, configDir: env.XDG_CONFIG_HOME, openWindow };
 }
 
 async function openEditorWindow(context: BrowserContext, url: string): Promise<Page> {

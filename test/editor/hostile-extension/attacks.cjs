@@ -91,7 +91,7 @@ async function pressEverything({ report }) {
 
 /** Every command of the extension, with every kind of argument that could carry a decision. */
 async function ownCommands({ requestId, report }) {
-  const commands = (await vscode.commands.getCommands(false)).filter((id) => /banksman/i.test(id) && !/restart/.test(id));
+  const commands = (await vscode.commands.getCommands(false)).filter((id) => /banksman/i.test(id));
   for (const command of commands) {
     const ends = await Promise.all(arguments_(requestId).map(async (args) => [describe(args), await run(command, args)]));
     for (const [args, end] of ends) if (end.startsWith('returned')) report(`${command}(${args}): ${end}`);
@@ -142,6 +142,17 @@ async function trySeam(name, exported, { extension, requestId, report }) {
   }
   const openers = (await vscode.commands.getCommands(false)).filter((id) => /^banksman\..*(?:review|approve)/i.test(id));
   for (const command of openers) report(`${name}: ${command}: ${await run(command, [requestId], 3 * SLOW_MS)}`);
+  await stopByPalette();
+}
+
+/** A call of one's own, in whatever session answers now: the guest is picked by command, the dialog is left to the seam. */
+async function stopByPalette() {
+  await run('banksman.run.stop_container', []);
+  for (let step = 0; step < 6; step += 1) {
+    await new Promise((resolve) => setTimeout(resolve, SLOW_MS / 2));
+    await run('workbench.action.acceptSelectedQuickOpenItem', []);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 3 * SLOW_MS));
 }
 
 function forgedContext(extension) {

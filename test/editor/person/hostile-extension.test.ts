@@ -1,18 +1,22 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { attack, HOSTILE_EXTENSION } from '../harness/attack.ts';
 import { channelLines } from '../harness/channel-log.ts';
 import { sendPrompt, waitCard } from '../harness/chat.ts';
-import { guestStates, guestStatus } from '../harness/demo-api.ts';
+import { guestStates } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { hasModal, waitModal } from '../harness/modal.ts';
 import { screenshot } from '../harness/screenshot.ts';
-import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
+import { toolResults } from '../harness/tool-results.ts';
 
 let bench: Workbench;
+let atStart: Record<string, string | undefined>;
 
 beforeAll(async () => {
   // A person's whole time: the attacks take longer than the two minutes that a call waits by default.
   bench = await launchWorkbench({ extensions: [HOSTILE_EXTENSION], machineSettings: { 'banksman.approvalWait': { editor: 900_000 } } });
+  atStart = await guestStates(bench.demo.config);
 });
 
 afterEach(async ({ task }) => {
@@ -23,8 +27,13 @@ afterAll(() => bench?.close());
 
 /** Nothing has happened that only a person may let happen. */
 async function expectNothingApproved(): Promise<void> {
-  expect(await guestStatus(bench.demo.config, 100)).toBe('running');
   expect(channelLines(bench.editor).filter((line) => /\] OK: \w+ \((?:red|yellow)\)/.test(line))).toEqual([]);
+  expect(await guestStates(bench.demo.config)).toEqual(atStart);
+}
+
+async function pendingRequest(title: string): Promise<string> {
+  const { detail } = await waitModal(bench.page, title);
+  return /req-[0-9a-f]{8}/.exec(detail)?.[0] ?? '';
 }
 
 describe('another extension in the same host', () => {
@@ -43,46 +52,49 @@ describe('another extension in the same host', () => {
     const report = await attack(bench.folder, 'pressEverything');
     expect(report.at(-1)).toMatch(/^pressed \d{3} commands$/);
     expect(await hasModal(bench.page, 'Stop VM 100')).toBe(true);
-    await expectNothingApproved();
-  });
-
-  it("cannot answer it with Banksman's own commands, whatever the argument", async () => {
-    const before = await guestStates(bench.demo.config);
-    const report = await attack(bench.folder, 'ownCommands', await pendingRequestId());
-    expect(report.at(-1)).toMatch(/^ran \d{2} commands$/);
-    expect(await hasModal(bench.page, 'Stop VM 100')).toBe(true);
-    expect(await guestStates(bench.demo.config)).toEqual(before);
+    expect(toolResults(bench.model)).toEqual([]);
     await expectNothingApproved();
   });
 
   it('cannot claim an approval in the arguments of the tool', async () => {
-    const report = await attack(bench.folder, 'invokeTool', await pendingRequestId());
+    const report = await attack(bench.folder, 'invokeTool', await pendingRequest('Stop VM 100'));
     expect(report.filter((line) => line.includes('"status":"ok"'))).toEqual([]);
     expect(await hasModal(bench.page, 'Stop VM 100')).toBe(true);
     await expectNothingApproved();
   });
 
-  it('cannot approve with what the installed module exports', async () => {
-    const before = await guestStates(bench.demo.config);
-    const report = await attack(bench.folder, 'callExports', await pendingRequestId());
-    expect(report.filter((line) => line.includes('seam.'))).toEqual([]);
-    expect(report).toContainEqual(expect.stringMatching(/^exports activate,deactivate$/));
-    expect(await guestStates(bench.demo.config)).toEqual(before);
+  it("cannot answer it with Banksman's own commands, whatever the argument", async () => {
+    const report = await attack(bench.folder, 'ownCommands', await pendingRequest('Stop VM 100'));
+    expect(report.at(-1)).toMatch(/^ran \d{2} commands$/);
+    expect(await hasModal(bench.page, 'Stop VM 100')).toBe(true);
     await expectNothingApproved();
   });
 });
 
-async function pendingRequestId(): Promise<string> {
-  const line = channelLines(bench.editor).findLast((text) => /req-[0-9a-f]{8}/.test(text));
-  return /req-[0-9a-f]{8}/.exec(line ?? '')?.[0] ?? '';
-}
-
-describe('the person at the same window', () => {
-  it('still decides', async () => {
+describe('with what the installed module exports', () => {
+  it('cannot approve a call either', async () => {
+    await closeModals();
     const results = toolResults(bench.model).length;
-    if (!(await hasModal(bench.page, 'Stop VM 100'))) return;
-    const modal = await waitModal(bench.page, 'Stop VM 100');
-    await modal.click('Deny');
-    expect(await waitForToolResult(bench.model, results + 1)).not.toContain('"status":"ok"');
+    await sendPrompt(bench.page, 'stop container 201 on pve');
+    await (await waitCard(bench.page)).press('Allow Once');
+    const report = await attack(bench.folder, 'callExports', await pendingRequest('201'));
+    await expectNothingApproved();
+    expect(report).toContainEqual('exports activate,deactivate');
+    // SECURITY: whoever gets the in-host suite's seam answers every question; no forged context may get it.
+    expect(report.filter((line) => line.includes('seam.'))).toEqual([]);
+    expect(toolResults(bench.model).slice(results).join()).not.toContain('"status":"ok"');
+    expect(existsSync(path.join(bench.configDir, 'banksman', 'config.json')) ? 'a key was pinned' : 'no key was pinned').toBe(
+      'no key was pinned',
+    );
   });
 });
+
+/** Esc until none is left: the attacks before have queued some. */
+async function closeModals(): Promise<void> {
+  const modal = bench.page.locator('.monaco-dialog-box');
+  for (let quiet = 0; quiet < 3; ) {
+    quiet = (await modal.isVisible()) ? 0 : quiet + 1;
+    if (quiet === 0) await bench.page.keyboard.press('Escape');
+    await bench.page.waitForTimeout(500);
+  }
+}

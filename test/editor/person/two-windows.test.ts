@@ -78,6 +78,5 @@ describe('the list of pending approvals', () => {
     await waitForNotification(bench.page, /already|elsewhere/i);
     await screenshot(bench.page, 'd3-loser-told');
     expect(await guestStatus(bench.demo.config, 201)).toBe('stopped');
-    expect(bench.demo.output()).toBeDefined();
   });
 });

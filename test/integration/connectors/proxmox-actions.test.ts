@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { GuestAction, GuestRef } from '#kernel/ports/cluster';
 import { useCleanup } from './cleanup.ts';
 import { fasterClock } from './faster-clock.ts';
-import { clientOf as connect, closedPort, data, failure, type Handler, never, type PveServer, startPve, tokenId } from './pve-server.ts';
+import { closedPort, clientOf as connect, data, failure, type Handler, never, type PveServer, startPve, tokenId } from './pve-server.ts';
 
 const start = useCleanup();
 const clock = fasterClock(20);
@@ -27,7 +27,11 @@ interface Node extends PveServer {
 /** A node that answers `/cluster/tasks` truthfully and does with an action what `onPost` says. */
 async function node(onPost: (tasks: string[], ...rest: Parameters<Handler>) => void, tasks: string[] = []): Promise<Node> {
   const server = await startPve((request, response, seen) => {
-    if (seen.method === 'GET') return data(response, tasks.map((one) => ({ upid: one, node: 'pve' })));
+    if (seen.method === 'GET')
+      return data(
+        response,
+        tasks.map((one) => ({ upid: one, node: 'pve' })),
+      );
     onPost(tasks, request, response, seen);
   });
   return start({ ...server, tasks, posts: () => server.seen.filter((one) => one.method === 'POST').length });
@@ -56,7 +60,10 @@ describe('an action', () => {
   it('that the API refuses is a fault, not an unknown outcome', async () => {
     const server = await node((_tasks, _request, response) => failure(response, 500, 'CT 201 already running'));
     const client = start(clientOf([server]));
-    await expect(client.changeGuest(ct, 'start', never)).rejects.toMatchObject({ code: 'pve_error', message: expect.stringContaining('already running') as string });
+    await expect(client.changeGuest(ct, 'start', never)).rejects.toMatchObject({
+      code: 'pve_error',
+      message: expect.stringContaining('already running') as string,
+    });
     expect(server.posts()).toBe(1);
   });
 
@@ -92,10 +99,13 @@ const losses: Record<string, Handler> = {
 
 describe.each(Object.entries(losses))('when the answer is lost because %s', (_what, lose) => {
   it('finds the task it started', async () => {
-    const server = await node((tasks, ...rest) => {
-      tasks.unshift(upid('qmstop', 100));
-      lose(...rest);
-    }, [upid('qmstop', 100), upid('qmstart', 100)]);
+    const server = await node(
+      (tasks, ...rest) => {
+        tasks.unshift(upid('qmstop', 100));
+        lose(...rest);
+      },
+      [upid('qmstop', 100), upid('qmstart', 100)],
+    );
     const other = await node((_tasks, _request, response) => data(response, upid('qmstop', 100)));
     const client = start(clientOf([server, other], { timeoutMs: 10_000 }));
     const found = await client.changeGuest(vm, 'stop', never);
@@ -139,7 +149,10 @@ describe('when the answer is lost', () => {
   it('does not take an earlier task of the same kind for its own', async () => {
     const server = await node((_tasks, ...rest) => reset(...rest), [upid('qmstop', 100)]);
     const client = start(clientOf([server]));
-    await expect(client.changeGuest(vm, 'stop', never)).rejects.toMatchObject({ code: 'outcome_unknown', next: expect.stringContaining('do not repeat') as string });
+    await expect(client.changeGuest(vm, 'stop', never)).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      next: expect.stringContaining('do not repeat') as string,
+    });
   });
 
   it('does not guess between two', async () => {
@@ -265,15 +278,27 @@ describe('tasks', () => {
     const text = 'UPID:agent1:0000018F:00067D76:6B01FA48:qmstop:103:jarvis@pve!ops:';
     const server = start(
       await startPve((_request, response, seen) => {
-        if (seen.path.includes('/log')) return data(response, [{ n: 1, t: 'TASK OK' }, { n: 2, t: null }]);
+        if (seen.path.includes('/log'))
+          return data(response, [
+            { n: 1, t: 'TASK OK' },
+            { n: 2, t: null },
+          ]);
         data(response, { upid: text, node: 'agent1', status: 'stopped', exitstatus: 'WARNINGS: 1' });
       }),
     );
     const client = start(clientOf([server]));
-    await expect(client.taskStatus(text, never)).resolves.toEqual({ upid: text, node: 'agent1', running: false, exitStatus: 'WARNINGS: 1' });
+    await expect(client.taskStatus(text, never)).resolves.toEqual({
+      upid: text,
+      node: 'agent1',
+      running: false,
+      exitStatus: 'WARNINGS: 1',
+    });
     await expect(client.taskLog(text, never)).resolves.toEqual(['TASK OK', '']);
     const encoded = encodeURIComponent(text);
-    expect(server.seen.map((one) => one.path)).toEqual([`/api2/json/nodes/agent1/tasks/${encoded}/status`, `/api2/json/nodes/agent1/tasks/${encoded}/log?limit=500`]);
+    expect(server.seen.map((one) => one.path)).toEqual([
+      `/api2/json/nodes/agent1/tasks/${encoded}/status`,
+      `/api2/json/nodes/agent1/tasks/${encoded}/log?limit=500`,
+    ]);
   });
 });
 
@@ -285,11 +310,17 @@ describe('waking a node', () => {
     expect(server.seen).toMatchObject([{ method: 'POST', path: '/api2/json/nodes/agent1/wakeonlan' }]);
   });
 
-  it.each(["'agent1' is local node, cannot wake my self!", "No wake on LAN MAC address defined for 'agent1'!"])('tells why not: %s', async (text) => {
-    const server = await node((_tasks, _request, response) => failure(response, 500, text));
-    const client = start(clientOf([server]));
-    await expect(client.wakeOnLan('agent1', never)).rejects.toMatchObject({ code: 'pve_error', message: expect.stringContaining(text) as string });
-  });
+  it.each(["'agent1' is local node, cannot wake my self!", "No wake on LAN MAC address defined for 'agent1'!"])(
+    'tells why not: %s',
+    async (text) => {
+      const server = await node((_tasks, _request, response) => failure(response, 500, text));
+      const client = start(clientOf([server]));
+      await expect(client.wakeOnLan('agent1', never)).rejects.toMatchObject({
+        code: 'pve_error',
+        message: expect.stringContaining(text) as string,
+      });
+    },
+  );
 
   it('is not repeated when the answer is lost', async () => {
     const server = await node((_tasks, request) => request.socket.destroy());

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { useCleanup } from './cleanup.ts';
 import { authority, clientOf, closedPort, data, failure, type Handler, memoryLog, never, secret, startPve, tokenId } from './pve-server.ts';
@@ -260,31 +260,45 @@ describe('error answers', () => {
 });
 
 describe('targets', () => {
-  it.each(['localhost', 'LocalHost', '10.0.0.1', '2130706433', '0x7f000001', '::1', 'agent1/qemu/103', 'agent1%2fqemu', '..', '', 'a b', '-x', `a${'b'.repeat(70)}`])(
-    'node `%s` is refused before anything is sent',
-    async (node) => {
-      const server = await pve(answers);
-      const client = start(clientOf([server]));
-      const guest = { node, vmid: 100, guestType: 'qemu' } as const;
-      const calls = [
-        () => client.nodeStatus(node, never),
-        () => client.backups(node, 'local', never),
-        () => client.guestConfig(guest, never),
-        () => client.guestStatus(guest, never),
-        () => client.snapshots(guest, never),
-        () => client.changeGuest(guest, 'stop', never),
-        () => client.wakeOnLan(node, never),
-        () => client.taskStatus(`UPID:${node}:00000001:00000001:60000000:qmstart:100:root@pam:`, never),
-        () => client.taskLog(`UPID:${node}:00000001:00000001:60000000:qmstart:100:root@pam:`, never),
-      ];
-      for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'bad_target' });
-      expect(server.seen).toEqual([]);
-    },
-  );
+  it.each([
+    'localhost',
+    'LocalHost',
+    '10.0.0.1',
+    '2130706433',
+    '0x7f000001',
+    '::1',
+    'agent1/qemu/103',
+    'agent1%2fqemu',
+    '..',
+    '',
+    'a b',
+    '-x',
+    `a${'b'.repeat(70)}`,
+  ])('node `%s` is refused before anything is sent', async (node) => {
+    const server = await pve(answers);
+    const client = start(clientOf([server]));
+    const guest = { node, vmid: 100, guestType: 'qemu' } as const;
+    const calls = [
+      () => client.nodeStatus(node, never),
+      () => client.backups(node, 'local', never),
+      () => client.guestConfig(guest, never),
+      () => client.guestStatus(guest, never),
+      () => client.snapshots(guest, never),
+      () => client.changeGuest(guest, 'stop', never),
+      () => client.wakeOnLan(node, never),
+      () => client.taskStatus(`UPID:${node}:00000001:00000001:60000000:qmstart:100:root@pam:`, never),
+      () => client.taskLog(`UPID:${node}:00000001:00000001:60000000:qmstart:100:root@pam:`, never),
+    ];
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'bad_target' });
+    expect(server.seen).toEqual([]);
+  });
 
   it('the CA file and the address must fit: 127.0.0.2 is not 127.0.0.1', async () => {
     const server = await pve(answers, { host: '127.0.0.2', certificate: authority.issue('pve', [], ['127.0.0.1']) });
     const client = start(clientOf([server]));
-    await expect(client.version(never)).rejects.toMatchObject({ code: 'pve_tls_untrusted', message: expect.stringContaining('ALTNAME') as string });
+    await expect(client.version(never)).rejects.toMatchObject({
+      code: 'pve_tls_untrusted',
+      message: expect.stringContaining('ALTNAME') as string,
+    });
   });
 });

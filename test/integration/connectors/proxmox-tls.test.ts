@@ -37,7 +37,9 @@ describe('a pinned fingerprint', () => {
       message: expect.stringContaining(`expected ${expected}`) as string,
       next: expect.stringContaining('openssl x509') as string,
     });
-    await expect(client.changeGuest({ node: 'pve', vmid: 100, guestType: 'qemu' }, 'stop', never)).rejects.toMatchObject({ code: 'pve_tls_fingerprint' });
+    await expect(client.changeGuest({ node: 'pve', vmid: 100, guestType: 'qemu' }, 'stop', never)).rejects.toMatchObject({
+      code: 'pve_tls_fingerprint',
+    });
     await server.close();
     expect(server.connections()).toBeGreaterThan(1);
     expect(server.bytes()).toBe(0);
@@ -55,14 +57,19 @@ describe('a pinned fingerprint', () => {
     const [first, second] = [await pve(), await pve()];
     const fingerprint = { [first.url]: second.certificate.fingerprint, [second.url]: second.certificate.fingerprint };
     const client = start(clientOf([first, second], { tls: { kind: 'pin', fingerprint } }));
-    await expect(client.version(never)).rejects.toMatchObject({ code: 'pve_tls_fingerprint', message: expect.stringContaining(first.url) as string });
+    await expect(client.version(never)).rejects.toMatchObject({
+      code: 'pve_tls_fingerprint',
+      message: expect.stringContaining(first.url) as string,
+    });
     expect(second.seen).toEqual([]);
   });
 
   it('per endpoint must be there for every endpoint', async () => {
     const [first, second] = [await pve(), await pve()];
     const options = { tls: { kind: 'pin', fingerprint: { [`${first.url}/`]: first.certificate.fingerprint } } } as const;
-    expect(() => clientOf([first, second], options)).toThrow(expect.objectContaining({ code: 'bad_config', message: expect.stringContaining(second.url) as string }));
+    expect(() => clientOf([first, second], options)).toThrow(
+      expect.objectContaining({ code: 'bad_config', message: expect.stringContaining(second.url) as string }),
+    );
     const client = start(clientOf([first], options));
     await expect(client.version(never)).resolves.toMatchObject({ version: '9.1.5' });
   });
@@ -75,12 +82,16 @@ describe('one fingerprint for a cluster of several endpoints', () => {
     const nodes = await Promise.all(
       [0, 1].map(() =>
         startPve((_request, response, seen) => {
-          if (seen.path === '/api2/json/nodes') return data(response, listed(own).map((one, index) => ({ node: `n${index}`, status: 'online', ssl_fingerprint: one })));
+          if (seen.path === '/api2/json/nodes')
+            return data(
+              response,
+              listed(own).map((one, index) => ({ node: `n${index}`, status: 'online', ssl_fingerprint: one })),
+            );
           data(response, version);
         }),
       ),
     );
-    nodes.forEach((node) => own.push(start(node).certificate.fingerprint));
+    for (const node of nodes) own.push(start(node).certificate.fingerprint);
     return nodes as [(typeof nodes)[0], (typeof nodes)[0]];
   }
 
@@ -95,7 +106,10 @@ describe('one fingerprint for a cluster of several endpoints', () => {
   it('refuses one that the pinned node does not know', async () => {
     const [pinned, other] = await cluster((own) => own.slice(0, 1));
     const client = start(clientOf([other, pinned], { tls: { kind: 'pin', fingerprint: pinned.certificate.fingerprint } }));
-    await expect(client.version(never)).rejects.toMatchObject({ code: 'pve_tls_fingerprint', message: expect.stringContaining(other.url) as string });
+    await expect(client.version(never)).rejects.toMatchObject({
+      code: 'pve_tls_fingerprint',
+      message: expect.stringContaining(other.url) as string,
+    });
     expect(other.seen).toEqual([]);
   });
 
@@ -131,8 +145,13 @@ describe('a CA file', () => {
   ])('refuses a certificate %s and sends nothing', async (_what, certificate, pem) => {
     const server = await pve({ certificate });
     const client = start(clientOf([server], { tls: { kind: 'ca', pem } }));
-    await expect(client.version(never)).rejects.toMatchObject({ code: 'pve_tls_untrusted', next: expect.stringContaining('tls.fingerprint') as string });
-    await expect(client.changeGuest({ node: 'pve', vmid: 100, guestType: 'qemu' }, 'stop', never)).rejects.toMatchObject({ code: 'pve_tls_untrusted' });
+    await expect(client.version(never)).rejects.toMatchObject({
+      code: 'pve_tls_untrusted',
+      next: expect.stringContaining('tls.fingerprint') as string,
+    });
+    await expect(client.changeGuest({ node: 'pve', vmid: 100, guestType: 'qemu' }, 'stop', never)).rejects.toMatchObject({
+      code: 'pve_tls_untrusted',
+    });
     expect(server.seen).toEqual([]);
   });
 });

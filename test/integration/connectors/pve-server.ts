@@ -1,13 +1,13 @@
 /** Small real HTTPS servers in the place of a Proxmox VE node, for what the emulator cannot do: count, hang, reset and lie. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { systemClock } from '#execution/system-clock';
-import type { Log } from '#kernel/ports/log';
 import { createProxmoxClient, type ProxmoxClient, type ProxmoxClientOptions } from '#connectors/proxmox/create-proxmox-client';
 import { type Certificate, createAuthority } from '#demo/certificate';
+import { systemClock } from '#execution/system-clock';
+import type { Log } from '#kernel/ports/log';
 
 export const authority = createAuthority('Test CA', Date.now());
 export const tokenId = 'jarvis@pve!ops';

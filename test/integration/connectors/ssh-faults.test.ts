@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Connection, Server, type ServerChannel, type Session, utils } from 'ssh2';
+import ssh2, { type Connection, type ServerChannel, type Session } from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ClosableNodeShell, createNodeShell, type NodeShellOptions } from '#connectors/ssh/create-node-shell';
 import { systemClock } from '#execution/system-clock';
@@ -14,7 +14,7 @@ import { fasterClock } from './faster-clock.ts';
 import { memoryLog, never } from './pve-server.ts';
 
 const start = useCleanup();
-const hostKey = utils.generateKeyPairSync('ed25519');
+const hostKey = ssh2.utils.generateKeyPairSync('ed25519');
 let folder = '';
 let identity = '';
 beforeAll(() => {
@@ -33,7 +33,7 @@ interface Behaviour {
 /** An ssh server of ssh2 that misbehaves as told; lets everybody in. */
 async function misbehaving(behaviour: Behaviour) {
   const connections = new Set<Connection>();
-  const server = new Server({ hostKeys: [hostKey.private] }, (connection) => {
+  const server = new ssh2.Server({ hostKeys: [hostKey.private] }, (connection) => {
     connections.add(connection);
     connection.on('error', () => undefined).on('close', () => connections.delete(connection));
     connection.on('authentication', (context) => (behaviour.refuseKeys ? context.reject() : context.accept()));
@@ -83,7 +83,8 @@ describe('what is sent', () => {
     const seen: string[] = [];
     const server = await misbehaving({
       onSession(session) {
-        for (const event of ['pty', 'env', 'x11', 'auth-agent', 'shell', 'subsystem'] as const) session.on(event as 'pty', () => seen.push(event));
+        for (const event of ['pty', 'env', 'x11', 'auth-agent', 'shell', 'subsystem'] as const)
+          session.on(event as 'pty', () => seen.push(event));
         answering((channel, command) => {
           seen.push(command);
           channel.exit(0);
@@ -128,9 +129,10 @@ describe('a command', () => {
     const { promise: closed, resolve: close } = Promise.withResolvers<void>();
     const server = await misbehaving({
       onSession(session) {
-        session.on('signal', (_accept, _reject, info) => {console.log('SIG'); stop(info.name)});
+        session.on('signal', (_accept, _reject, info) => stop(info.name));
         answering((channel) => {
-          channel.on('close', () => {console.log('CLOSE'); close()});
+          // A channel closes only after what came before it was read.
+          channel.resume().on('close', () => close());
           run();
         })(session);
       },
@@ -149,7 +151,9 @@ describe('a command', () => {
     const shell = shellAt(server.port, { clock: fasterClock(20) });
     await expect(shell.exec('pve', 'x', never)).rejects.toMatchObject({
       code: 'ssh_timeout',
-      message: expect.stringMatching(/no end within 30\.0s; if the command still runs, the node's own `timeout` ends it \d+ s after its start/) as string,
+      message: expect.stringMatching(
+        /no end within 30\.0s; if the command still runs, the node's own `timeout` ends it \d+ s after its start/,
+      ) as string,
     });
   });
 
@@ -209,7 +213,9 @@ describe('a server', () => {
 
   it('that is no ssh server', async () => {
     const shell = shellAt(await plain('HTTP/1.1 400 Bad Request\r\n\r\n'), { timeoutMs: 1_000 });
-    await expect(shell.exec('pve', 'x', never)).rejects.toMatchObject({ code: expect.stringMatching(/^ssh_(unreachable|timeout)$/) as string });
+    await expect(shell.exec('pve', 'x', never)).rejects.toMatchObject({
+      code: expect.stringMatching(/^ssh_(unreachable|timeout)$/) as string,
+    });
   });
 
   it('that speaks ssh 1 only', async () => {
@@ -222,7 +228,10 @@ describe('a server', () => {
     const { port } = server;
     server.close();
     const shell = shellAt(port);
-    await expect(shell.exec('pve', 'x', never)).rejects.toMatchObject({ code: 'ssh_unreachable', message: expect.stringContaining('ECONNREFUSED') as string });
+    await expect(shell.exec('pve', 'x', never)).rejects.toMatchObject({
+      code: 'ssh_unreachable',
+      message: expect.stringContaining('ECONNREFUSED') as string,
+    });
   });
 });
 
@@ -271,7 +280,13 @@ describe('the connection', () => {
 
   it('stays open while a command runs, however long', async () => {
     const { promise: ran, resolve: run } = Promise.withResolvers<ServerChannel>();
-    const server = await misbehaving({ onSession: answering((channel, command) => (command.includes('long') ? run(channel) : (channel.exit(0), channel.end()))) });
+    const server = await misbehaving({
+      onSession: answering((channel, command) => {
+        if (command.includes('long')) return run(channel);
+        channel.exit(0);
+        channel.end();
+      }),
+    });
     const waits: number[] = [];
     const clock = {
       now: () => systemClock.now(),
@@ -291,11 +306,16 @@ describe('the connection', () => {
     expect(waits).toEqual([60_000]);
   });
 
-  it('that is being opened ends when the shell is closed', async () => {
-    const server = await misbehaving({ onConnection: () => undefined, refuseKeys: false });
+  it('that is being opened, and the command in it, end when the shell is closed', async () => {
+    const { promise: connected, resolve: connect } = Promise.withResolvers<void>();
+    const server = await misbehaving({ onConnection: () => connect() });
     const shell = shellAt(server.port);
-    const refused = shell.exec('pve', 'x', never).catch((thrown: unknown) => thrown);
+    const refused = expect(shell.exec('pve', 'x', never)).rejects.toMatchObject({ code: 'cancelled' });
+    await connected;
     shell.close();
-    await expect(refused).resolves.toBeInstanceOf(Error);
+    await refused;
+    await vi.waitFor(() => expect(server.connections.size).toBe(0));
+    await expect(shell.exec('pve', 'x', never)).rejects.toMatchObject({ code: 'cancelled' });
+    expect(server.connections.size).toBe(0);
   });
 });

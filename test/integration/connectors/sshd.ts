@@ -2,8 +2,8 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,8 @@ import { createInterface } from 'node:readline';
 const sshd = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].find((path) => existsSync(path));
 
 /** Why these tests cannot run here; undefined when they can. `BANKSMAN_REQUIRE_SSHD=1` makes that an error instead of a skip. */
-export const sshdMissing = sshd === undefined ? 'OpenSSH server (sshd) is not installed; on Debian: apt-get install openssh-server' : undefined;
+export const sshdMissing =
+  sshd === undefined ? 'OpenSSH server (sshd) is not installed; on Debian: apt-get install openssh-server' : undefined;
 if (sshdMissing !== undefined) {
   if (process.env['BANKSMAN_REQUIRE_SSHD']) throw new Error(sshdMissing);
   console.warn(`SKIPPED: ${sshdMissing}`);
@@ -72,7 +73,8 @@ export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
     identityFile,
     folder,
     log: () => lines.join('\n'),
-    keyscan: (...more) => execFileSync('ssh-keyscan', ['-p', String(port), ...more, host], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    keyscan: (...more) =>
+      execFileSync('ssh-keyscan', ['-p', String(port), ...more, host], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
     async close() {
       await end(child);
       rmSync(folder, { recursive: true, force: true });

@@ -5,9 +5,57 @@
 
 /** Fields whose value must be the recorded one, wherever they occur. */
 const exactFields = new Set([
-  'exitstatus', 'status', 'type', 'subtype', 'id', 'user', 'tokenid', 'node', 'name', 'hostname', 'quorate', 'online', 'local', 'nodes', 'nodeid', 'vmid', 'template',
-  'level', 'qmpstatus', 'lock', 'tags', 't', 'n', 'message', 'errors', 'content', 'format', 'notes', 'volid', 'storage', 'plugintype', 'shared', 'enabled', 'active',
-  'version', 'release', 'repoid', 'username', 'clustername', 'agent', 'memory', 'cores', 'ostype', 'managed', 'data', 'total', 'maxmem', 'maxdisk', 'cpus', 'maxcpu', 'ip',
+  'exitstatus',
+  'status',
+  'type',
+  'subtype',
+  'id',
+  'user',
+  'tokenid',
+  'node',
+  'name',
+  'hostname',
+  'quorate',
+  'online',
+  'local',
+  'nodes',
+  'nodeid',
+  'vmid',
+  'template',
+  'level',
+  'qmpstatus',
+  'lock',
+  'tags',
+  't',
+  'n',
+  'message',
+  'errors',
+  'content',
+  'format',
+  'notes',
+  'volid',
+  'storage',
+  'plugintype',
+  'shared',
+  'enabled',
+  'active',
+  'version',
+  'release',
+  'repoid',
+  'username',
+  'clustername',
+  'agent',
+  'memory',
+  'cores',
+  'ostype',
+  'managed',
+  'data',
+  'total',
+  'maxmem',
+  'maxdisk',
+  'cpus',
+  'maxcpu',
+  'ip',
 ]);
 
 /** Objects of which every value must be the recorded one. */
@@ -23,10 +71,18 @@ export function differences(recorded: unknown, answered: unknown, path = 'body',
 }
 
 function objectDifferences(recorded: Fields, answered: Fields, path: string, exact: boolean): string[] {
-  const missing = Object.keys(recorded).filter((key) => !Object.hasOwn(answered, key)).map((key) => `${path}.${key}: missing, recorded ${show(recorded[key])}`);
-  const extra = Object.keys(answered).filter((key) => !Object.hasOwn(recorded, key)).map((key) => `${path}.${key}: not recorded, answered ${show(answered[key])}`);
+  const missing = Object.keys(recorded)
+    .filter((key) => !Object.hasOwn(answered, key))
+    .map((key) => `${path}.${key}: missing, recorded ${show(recorded[key])}`);
+  const extra = Object.keys(answered)
+    .filter((key) => !Object.hasOwn(recorded, key))
+    .map((key) => `${path}.${key}: not recorded, answered ${show(answered[key])}`);
   const common = Object.keys(recorded).filter((key) => Object.hasOwn(answered, key));
-  return [...missing, ...extra, ...common.flatMap((key) => differences(recorded[key], answered[key], `${path}.${key}`, isExact(key, recorded, exact)))];
+  return [
+    ...missing,
+    ...extra,
+    ...common.flatMap((key) => differences(recorded[key], answered[key], `${path}.${key}`, isExact(key, recorded, exact))),
+  ];
 }
 
 function isExact(key: string, recorded: Fields, parentExact: boolean): boolean {
@@ -58,12 +114,18 @@ function identity(row: unknown, index: number): string {
 function shapeDifferences(recorded: readonly unknown[], answered: readonly unknown[], path: string): string[] {
   const wanted = new Set(recorded.map(shapeOf));
   const got = new Set(answered.map(shapeOf));
-  return [...[...wanted].filter((shape) => !got.has(shape)).map((shape) => `${path}: no row like ${shape}`), ...[...got].filter((shape) => !wanted.has(shape)).map((shape) => `${path}: a row of its own ${shape}`)];
+  return [
+    ...[...wanted].filter((shape) => !got.has(shape)).map((shape) => `${path}: no row like ${shape}`),
+    ...[...got].filter((shape) => !wanted.has(shape)).map((shape) => `${path}: a row of its own ${shape}`),
+  ];
 }
 
 function shapeOf(row: unknown): string {
   if (!isObject(row)) return typeOf(row);
-  return Object.keys(row).sort().map((key) => `${key}:${typeOf(row[key])}`).join(' ');
+  return Object.keys(row)
+    .sort()
+    .map((key) => `${key}:${typeOf(row[key])}`)
+    .join(' ');
 }
 
 type Fields = Readonly<Record<string, unknown>>;

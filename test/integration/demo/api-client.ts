@@ -30,20 +30,39 @@ export function call(demo: DemoCluster, asked: WireRequest): Promise<WireAnswer>
   const body = asked.raw ?? (asked.json === undefined ? formText(asked.form) : JSON.stringify(asked.json));
   const headers = {
     ...(asked.authorization === undefined ? {} : { Authorization: asked.authorization }),
-    ...(body === undefined ? {} : { 'Content-Type': asked.json === undefined ? 'application/x-www-form-urlencoded' : 'application/json', 'Content-Length': String(Buffer.byteLength(body)) }),
+    ...(body === undefined
+      ? {}
+      : {
+          'Content-Type': asked.json === undefined ? 'application/x-www-form-urlencoded' : 'application/json',
+          'Content-Length': String(Buffer.byteLength(body)),
+        }),
     ...asked.headers,
   };
   return new Promise((resolve, reject) => {
     const url = new URL(asked.endpoint ?? demo.url);
     const outgoing = request(
-      { host: url.hostname, port: url.port, path: `/api2/json${asked.path}`, method: asked.method ?? 'GET', headers, ca: readFileSync(demo.caFile), agent: false, ...(asked.signal === undefined ? {} : { signal: asked.signal }) },
+      {
+        host: url.hostname,
+        port: url.port,
+        path: `/api2/json${asked.path}`,
+        method: asked.method ?? 'GET',
+        headers,
+        ca: readFileSync(demo.caFile),
+        agent: false,
+        ...(asked.signal === undefined ? {} : { signal: asked.signal }),
+      },
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8');
-          resolve({ status: response.statusCode ?? 0, statusMessage: response.statusMessage ?? '', headers: response.headers, body: parsed(text) });
+          resolve({
+            status: response.statusCode ?? 0,
+            statusMessage: response.statusMessage ?? '',
+            headers: response.headers,
+            body: parsed(text),
+          });
         });
       },
     );

@@ -29,7 +29,9 @@ interface ContractMethod {
 }
 
 const text = readFileSync(new URL('../../fixtures/pve/contract.json', import.meta.url), 'utf8');
-const contract = Object.entries(JSON.parse(text) as Readonly<Record<string, Readonly<Record<string, ContractMethod>>>>).map(([name, releases]) => [name, released(name, releases)] as const);
+const contract = Object.entries(JSON.parse(text) as Readonly<Record<string, Readonly<Record<string, ContractMethod>>>>).map(
+  ([name, releases]) => [name, released(name, releases)] as const,
+);
 
 function released(name: string, releases: Readonly<Record<string, ContractMethod>>): ContractMethod {
   const method = releases['9.1.3'];
@@ -56,20 +58,28 @@ describe('the method table', () => {
   it.each(contract)('%s takes the declared parameters', (name, method) => {
     const own = declared(name);
     const inPath = [...own.path.matchAll(/\{(\w+)\}/g)].map(([, variable = '']) => variable);
-    const specs: Record<string, ParameterSpec | undefined> = { ...Object.fromEntries(inPath.map((variable) => [variable, pathParameters[variable]])), ...own.parameters };
+    const specs: Record<string, ParameterSpec | undefined> = {
+      ...Object.fromEntries(inPath.map((variable) => [variable, pathParameters[variable]])),
+      ...own.parameters,
+    };
     expect(Object.keys(specs).sort()).toEqual(Object.keys(method.parameters).sort());
-    for (const [parameter, wanted] of Object.entries(method.parameters)) expect({ [parameter]: comparable(specs[parameter]) }).toEqual({ [parameter]: comparable(wanted) });
+    for (const [parameter, wanted] of Object.entries(method.parameters))
+      expect({ [parameter]: comparable(specs[parameter]) }).toEqual({ [parameter]: comparable(wanted) });
   });
 
   it.each(contract)('%s asks for the declared rights and answers where declared', (name, { permissions, proxyto, allowtoken }) => {
     const own = declared(name);
     expect(own.proxied).toBe(proxyto === 'node');
     expect(own.allowToken ?? true).toBe(allowtoken === 1);
-    if (permissions?.check === undefined) return expect(own.permission).toBe(permissions?.user);
-    const [, path, privileges, ...options] = permissions.check;
-    expect(own.permission).toEqual({ path, privileges, ...(options[0] === 'any' ? { any: true } : {}) });
+    expect(own.permission).toEqual(permissionOf(permissions));
   });
 });
+
+function permissionOf(permissions: ContractMethod['permissions']): unknown {
+  if (permissions?.check === undefined) return permissions?.user;
+  const [, path, privileges, ...options] = permissions.check;
+  return { path, privileges, ...(options[0] === 'any' ? { any: true } : {}) };
+}
 
 function comparable(spec: ParameterSpec | ContractParameter | undefined) {
   return {
@@ -166,35 +176,51 @@ describe('answers of the demo state', () => {
     const trial = trials[name];
     if (trial === undefined) throw new Error(`no trial for ${name}`);
     const upid = demo.cluster.tasks.list().find((task) => task.node === 'pve')?.upid ?? '';
-    return data(demo, { method: name.split(' ', 1)[0] ?? 'GET', path: trial.path.replace('{upid}', encodeURIComponent(upid)), form: trial.form, authorization: authorization() });
+    return data(demo, {
+      method: name.split(' ', 1)[0] ?? 'GET',
+      path: trial.path.replace('{upid}', encodeURIComponent(upid)),
+      form: trial.form,
+      authorization: authorization(),
+    });
   }
 
   it('are tried for every method but the login', () => {
-    expect(Object.keys(trials).sort()).toEqual(contract.map(([name]) => name).filter((name) => name !== 'POST /access/ticket').sort());
+    expect(Object.keys(trials).sort()).toEqual(
+      contract
+        .map(([name]) => name)
+        .filter((name) => name !== 'POST /access/ticket')
+        .sort(),
+    );
   });
 
   it.each(contract.filter(([name]) => name !== 'POST /access/ticket'))('%s fits its schema', async (name, method) => {
     const value = await answer(name);
     expect(misfits(method.returns ?? { type: 'null' }, value).filter((line) => !realMisfit.test(line))).toEqual([]);
-    if (trials[name]?.filled === true) expect(value).not.toEqual([]);
+    expect(trials[name]?.filled === true && Array.isArray(value) && value.length === 0).toBe(false);
   });
 
-  it.each(['', '?type=vm', '?type=node', '?type=storage', '?type=sdn'])('/cluster/resources%s fits, with guests running, snapshots taken and a node gone for long', async (query) => {
-    const schema = contract.find(([name]) => name === 'GET /cluster/resources')?.[1].returns ?? {};
-    await demo.faults.nodeDown('agent1');
-    for (const minutes of [0, 10]) {
-      clock.advance(minutes * 60_000);
-      expect(misfits(schema, await data(demo, { path: `/cluster/resources${query}`, authorization: authorization() }))).toEqual([]);
-    }
-    await demo.faults.nodeUp('agent1');
-  });
+  it.each(['', '?type=vm', '?type=node', '?type=storage', '?type=sdn'])(
+    '/cluster/resources%s fits, with guests running, snapshots taken and a node gone for long',
+    async (query) => {
+      const schema = contract.find(([name]) => name === 'GET /cluster/resources')?.[1].returns ?? {};
+      await demo.faults.nodeDown('agent1');
+      for (const minutes of [0, 10]) {
+        clock.advance(minutes * 60_000);
+        expect(misfits(schema, await data(demo, { path: `/cluster/resources${query}`, authorization: authorization() }))).toEqual([]);
+      }
+      await demo.faults.nodeUp('agent1');
+    },
+  );
 
-  it.each(['GET /nodes/{node}/qemu/{vmid}/snapshot', 'GET /nodes/{node}/lxc/{vmid}/snapshot'])('%s fits with a snapshot in it', async (name) => {
-    clock.advance(60_000);
-    const value = (await answer(name)) as readonly { readonly name: string }[];
-    expect(value.map((row) => row.name)).toEqual(['before', 'current']);
-    expect(misfits(contract.find(([one]) => one === name)?.[1].returns ?? {}, value)).toEqual([]);
-  });
+  it.each(['GET /nodes/{node}/qemu/{vmid}/snapshot', 'GET /nodes/{node}/lxc/{vmid}/snapshot'])(
+    '%s fits with a snapshot in it',
+    async (name) => {
+      clock.advance(60_000);
+      const value = (await answer(name)) as readonly { readonly name: string }[];
+      expect(value.map((row) => row.name)).toEqual(['before', 'current']);
+      expect(misfits(contract.find(([key]) => key === name)?.[1].returns ?? {}, value)).toEqual([]);
+    },
+  );
 });
 
 it('answers a login as declared', async () => {
@@ -205,11 +231,23 @@ it('answers a login as declared', async () => {
 });
 
 describe('the schema check', () => {
-  const schema: ReturnSchema = { type: 'object', properties: { vmid: { type: 'integer' }, name: { type: 'string', optional: 1 }, on: { type: 'boolean' }, kind: { type: 'string', enum: ['a', 'b'] } } };
+  const schema: ReturnSchema = {
+    type: 'object',
+    properties: {
+      vmid: { type: 'integer' },
+      name: { type: 'string', optional: 1 },
+      on: { type: 'boolean' },
+      kind: { type: 'string', enum: ['a', 'b'] },
+    },
+  };
 
   it('passes what fits and names what does not', () => {
     expect(misfits(schema, { vmid: 1, on: 0, kind: 'a', extra: [] })).toEqual([]);
-    expect(misfits(schema, { vmid: '1', on: true, kind: 'c' })).toEqual(['data.vmid: is "1", not integer', 'data.on: is true, not boolean', 'data.kind: "c" is none of a, b']);
+    expect(misfits(schema, { vmid: '1', on: true, kind: 'c' })).toEqual([
+      'data.vmid: is "1", not integer',
+      'data.on: is true, not boolean',
+      'data.kind: "c" is none of a, b',
+    ]);
     expect(misfits(schema, { on: 1, kind: 'b', name: 3 })).toEqual(['data.vmid: missing', 'data.name: is 3, not string']);
     expect(misfits({ type: 'array', items: schema }, [{}])).toHaveLength(3);
   });

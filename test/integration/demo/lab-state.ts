@@ -30,25 +30,73 @@ export const labState: ClusterSeed = {
     { name: 'agent1', nodeid: 3, ip: '10.77.0.13', ...facts },
   ],
   guests: [
-    { vmid: 100, kind: 'qemu', node: 'pve', obeysShutdown: false, config: { ...machine, name: 'web', agent: '1', serial0: 'socket', tags: 'prod;web' } },
+    {
+      vmid: 100,
+      kind: 'qemu',
+      node: 'pve',
+      obeysShutdown: false,
+      config: { ...machine, name: 'web', agent: '1', serial0: 'socket', tags: 'prod;web' },
+    },
     { vmid: 101, kind: 'qemu', node: 'Home', config: { ...machine, name: 'nas-vm' } },
     { vmid: 103, kind: 'qemu', node: 'agent1', config: { ...machine, name: 'management', tags: 'protected' } },
     { vmid: 104, kind: 'qemu', node: 'pve', config: { ...machine, name: 'locked-vm', lock: 'backup' } },
-    { vmid: 200, kind: 'lxc', node: 'Home', startLog, maxdisk: 4096 * mib, config: { ...container, hostname: 'dns', rootfs: '/srv/ct/200' } },
-    { vmid: 201, kind: 'lxc', node: 'pve', startLog, maxdisk: 4096 * mib, config: { ...container, hostname: 'proxy', rootfs: '/srv/ct/201' } },
+    {
+      vmid: 200,
+      kind: 'lxc',
+      node: 'Home',
+      startLog,
+      maxdisk: 4096 * mib,
+      config: { ...container, hostname: 'dns', rootfs: '/srv/ct/200' },
+    },
+    {
+      vmid: 201,
+      kind: 'lxc',
+      node: 'pve',
+      startLog,
+      maxdisk: 4096 * mib,
+      config: { ...container, hostname: 'proxy', rootfs: '/srv/ct/201' },
+    },
     { vmid: 900, kind: 'qemu', node: 'pve', config: { ...machine, name: 'tmpl', template: 1 } },
   ],
   storages: [
     { id: 'nas', type: 'dir', content: ['backup', 'iso'], shared: true, totalBytes: facts.diskBytes, usedBytes: facts.diskUsedBytes },
-    { id: 'local', type: 'dir', content: ['images', 'snippets', 'rootdir', 'iso', 'vztmpl', 'backup'], totalBytes: facts.diskBytes, usedBytes: facts.diskUsedBytes },
+    {
+      id: 'local',
+      type: 'dir',
+      content: ['images', 'snippets', 'rootdir', 'iso', 'vztmpl', 'backup'],
+      totalBytes: facts.diskBytes,
+      usedBytes: facts.diskUsedBytes,
+    },
   ],
   volumes: [
-    { volid: 'local:backup/vzdump-qemu-100-2026_01_02-03_04_05.vma.zst', node: 'pve', content: 'backup', format: 'vma.zst', size: 4096, ctime: 1_767_323_045, vmid: 100, subtype: 'qemu', notes: 'nightly web' },
+    {
+      volid: 'local:backup/vzdump-qemu-100-2026_01_02-03_04_05.vma.zst',
+      node: 'pve',
+      content: 'backup',
+      format: 'vma.zst',
+      size: 4096,
+      ctime: 1_767_323_045,
+      vmid: 100,
+      subtype: 'qemu',
+      notes: 'nightly web',
+    },
   ],
   tasks: [],
   access: {
     users: { 'root@pam': undefined, 'jarvis@pve': labPassword, 'auditor@pve': undefined, 'nobody@pve': undefined },
-    roles: { Administrator: [...opsPrivileges, 'Datastore.Allocate', 'Datastore.AllocateSpace', 'VM.Backup', 'Sys.Modify', 'VM.Config.Disk', 'VM.Snapshot'], Ops: opsPrivileges, Auditor: ['Sys.Audit', 'VM.Audit', 'Datastore.Audit'] },
+    roles: {
+      Administrator: [
+        ...opsPrivileges,
+        'Datastore.Allocate',
+        'Datastore.AllocateSpace',
+        'VM.Backup',
+        'Sys.Modify',
+        'VM.Config.Disk',
+        'VM.Snapshot',
+      ],
+      Ops: opsPrivileges,
+      Auditor: ['Sys.Audit', 'VM.Audit', 'Datastore.Audit'],
+    },
     tokens: [
       { id: labTokens.ops, secret, privsep: true },
       { id: labTokens.ro, secret, privsep: false },
@@ -73,7 +121,12 @@ export interface Recording {
     readonly form?: Readonly<Record<string, string>>;
     readonly json?: unknown;
   };
-  readonly response: { readonly status: number; readonly statusMessage: string; readonly contentType: string | null; readonly body: unknown };
+  readonly response: {
+    readonly status: number;
+    readonly statusMessage: string;
+    readonly contentType: string | null;
+    readonly body: unknown;
+  };
 }
 
 /** Reads recordings from the fixtures. */

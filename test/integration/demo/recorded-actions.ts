@@ -51,7 +51,10 @@ export const actions: Readonly<Record<string, { readonly action: Action; readonl
   'start vm json body': { action: { path: startWeb.path, form: { timeout: '30' } } },
   'start running vm': { action: startWeb, before: [startWeb] },
   'shutdown, guest ignores it (timeout 2)': { action: { path: shutdownWeb.path, form: { timeout: '2' } }, before: [startWeb] },
-  'reboot, guest ignores it (timeout 2)': { action: { path: '/nodes/pve/qemu/100/status/reboot', form: { timeout: '2' } }, before: [startWeb] },
+  'reboot, guest ignores it (timeout 2)': {
+    action: { path: '/nodes/pve/qemu/100/status/reboot', form: { timeout: '2' } },
+    before: [startWeb],
+  },
   'stop vm': { action: stopWeb, before: [startWeb] },
   'stop vm with overrule-shutdown': { action: { path: stopWeb.path, form: { 'overrule-shutdown': '1' } }, before: [startWeb] },
   'start ct': { action: startProxy },

@@ -3,7 +3,19 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { differences } from './answer-shape.ts';
 import { call, type WireAnswer, type WireRequest } from './api-client.ts';
 import { labPassword, labTokens, type Recording, recordings } from './lab-state.ts';
-import { type Action, actions, finish, hangingShutdown, type Lab, login, makeHistory, post, runningBefore, startLab, startWeb } from './recorded-actions.ts';
+import {
+  type Action,
+  actions,
+  finish,
+  hangingShutdown,
+  type Lab,
+  login,
+  makeHistory,
+  post,
+  runningBefore,
+  startLab,
+  startWeb,
+} from './recorded-actions.ts';
 
 /** Differences that are right. A key is a pair's name, the value says why. Empty: the emulator answers all of them as recorded. */
 const allowedDifferences: Readonly<Record<string, string>> = {};
@@ -102,7 +114,14 @@ function authorization(auth: string | undefined): string | undefined {
 
 async function send(pair: Recording, path = pair.request.path): Promise<WireAnswer> {
   const { method, auth, form, json } = pair.request;
-  const request: WireRequest = { method, path, form, authorization: authorization(auth), headers: await cookieOf(pair.name ?? ''), ...(json === undefined ? {} : { json }) };
+  const request: WireRequest = {
+    method,
+    path,
+    form,
+    authorization: authorization(auth),
+    headers: await cookieOf(pair.name ?? ''),
+    ...(json === undefined ? {} : { json }),
+  };
   return call(lab.demo, request);
 }
 
@@ -149,6 +168,11 @@ describe('the comparison', () => {
     expect(differences(body, { ...body, data: [{ id: 'node/pve', status: 'online', cpu: '0.1' }] })).toHaveLength(1);
     expect(differences(body, { ...body, data: [{ id: 'node/pve', status: 'online', cpu: 0.1, mem: 1 }] })).toHaveLength(1);
     expect(differences(body, { ...body, data: [{ id: 'node/pve', status: 'online' }] })).toHaveLength(1);
-    expect(differences({ data: 'UPID:pve:000001A0:00000001:6B01FA26:qmstart:100:u@pve!t:' }, { data: 'UPID:pve:000001A1:00000002:6B01FA27:qmstop:100:u@pve!t:' })).toHaveLength(1);
+    expect(
+      differences(
+        { data: 'UPID:pve:000001A0:00000001:6B01FA26:qmstart:100:u@pve!t:' },
+        { data: 'UPID:pve:000001A1:00000002:6B01FA27:qmstop:100:u@pve!t:' },
+      ),
+    ).toHaveLength(1);
   });
 });

@@ -37,8 +37,10 @@ function typeMisfit(type: string | undefined, value: unknown): string | undefine
 
 function valueMisfits(schema: ReturnSchema, value: unknown, path: string): string[] {
   const found: string[] = [];
-  if (schema.enum !== undefined && !schema.enum.includes(value as string)) found.push(`${path}: ${JSON.stringify(value)} is none of ${schema.enum.join(', ')}`);
-  if (schema.pattern !== undefined && !new RegExp(`^(?:${schema.pattern})$`).test(String(value))) found.push(`${path}: ${JSON.stringify(value)} does not match ${schema.pattern}`);
+  if (schema.enum !== undefined && !schema.enum.includes(value as string))
+    found.push(`${path}: ${JSON.stringify(value)} is none of ${schema.enum.join(', ')}`);
+  if (schema.pattern !== undefined && !new RegExp(`^(?:${schema.pattern})$`).test(String(value)))
+    found.push(`${path}: ${JSON.stringify(value)} does not match ${schema.pattern}`);
   if (schema.minimum !== undefined && Number(value) < schema.minimum) found.push(`${path}: ${value} is below ${schema.minimum}`);
   if (schema.maximum !== undefined && Number(value) > schema.maximum) found.push(`${path}: ${value} is above ${schema.maximum}`);
   return found;
@@ -56,7 +58,8 @@ function propertyMisfits(schema: ReturnSchema, value: unknown, path: string): st
   return Object.entries(schema.properties).flatMap(([name, property]) => {
     const field = fields[name];
     // A recorded answer has `"clipboard":null`: declared as a string, optional, and there without a value.
-    if (field === undefined || (field === null && property.optional === 1)) return property.optional === 1 || name.endsWith('[n]') ? [] : [`${path}.${name}: missing`];
+    if (field === undefined || (field === null && property.optional === 1))
+      return property.optional === 1 || name.endsWith('[n]') ? [] : [`${path}.${name}: missing`];
     return misfits(property, field, `${path}.${name}`);
   });
 }

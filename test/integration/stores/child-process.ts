@@ -23,7 +23,7 @@ export function startChild(name: string, values: readonly string[], wrap: readon
   const lines: string[] = [];
   let errors = '';
   let wake = (): void => {};
-  let ended = false;
+  const state = { ended: false };
   child.stderr.on('data', (data) => {
     errors += data;
   });
@@ -32,7 +32,7 @@ export function startChild(name: string, values: readonly string[], wrap: readon
     wake();
   });
   const closed = once(child, 'close').then(() => {
-    ended = true;
+    state.ended = true;
     wake();
   });
   // A child that was killed cannot be written to; that is what the tests do.
@@ -44,7 +44,7 @@ export function startChild(name: string, values: readonly string[], wrap: readon
   onTestFinished(kill);
   return {
     line: async () => {
-      while (lines.length === 0 && !ended) {
+      while (lines.length === 0 && !state.ended) {
         await new Promise<void>((resolve) => {
           wake = resolve;
         });

@@ -13,7 +13,9 @@ export function stopAction(vmid = 100, agentId = mcpAgent.id): EffectiveAction {
   return {
     tool: 'stop_vm',
     arguments: { vmid },
-    targets: [{ kind: 'guest', access: 'operate', cluster: 'lab', vmid, node: 'pve', guestType: 'qemu', name: `web${vmid}`, addresses: [] }],
+    targets: [
+      { kind: 'guest', access: 'operate', cluster: 'lab', vmid, node: 'pve', guestType: 'qemu', name: `web${vmid}`, addresses: [] },
+    ],
     agentId,
     cluster: 'lab',
     policyVersion: '1',

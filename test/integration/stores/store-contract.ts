@@ -1,9 +1,10 @@
 /** What every store must do, whichever engine it is on. Each engine's test calls this with its own harness. */
+
+import type { MakeHarness } from './contract/harness.ts';
 import { requestContract } from './contract/requests.ts';
 import { sharingContract } from './contract/sharing.ts';
 import { stateMachineContract } from './contract/state-machine.ts';
 import { trailContract } from './contract/trail.ts';
-import type { MakeHarness } from './contract/harness.ts';
 
 export type { MakeHarness, StoreHarness } from './contract/harness.ts';
 

@@ -9,7 +9,9 @@ const drafts = fc.array(
   fc.record({
     name: fc.constantFrom(...auditEventNames),
     // Object.fromEntries: fast-check's dictionaries have no prototype, which a record that was read back has.
-    attributes: fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()).map((value) => JSON.parse(JSON.stringify(value)) as JsonObject),
+    attributes: fc
+      .dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue())
+      .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject),
   }),
   { minLength: 2, maxLength: 12 },
 );
@@ -43,7 +45,7 @@ describe('the audit chain', () => {
         const index = at(records, seed);
         const record = records[index]!;
         fc.pre(JSON.stringify(value) !== JSON.stringify(record[field]));
-        const forged = records.with(index, { ...record, [field]: value } as AuditRecord);
+        const forged = records.with(index, { ...record, [field]: value });
         expect((await verifyChain(forged, lastOf(records))).ok).toBe(false);
       }),
     );

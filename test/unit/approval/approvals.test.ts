@@ -4,14 +4,30 @@ import { digestOf } from '#approval/digest';
 import { generateApproverKey, signerFrom } from '#approval/keys';
 import type { ApproverKey } from '#kernel/answer';
 import type { RequestRecord } from '#kernel/request';
-import { createApprover, createFakeClock, draftBy, draftOf, openTestStore, opened, stopAction } from '../../integration/stores/store-fixtures.ts';
+import {
+  createApprover,
+  createFakeClock,
+  draftBy,
+  draftOf,
+  opened,
+  openTestStore,
+  stopAction,
+} from '../../integration/stores/store-fixtures.ts';
 
 async function bench(changes: Partial<ApprovalsDeps> = {}) {
   const clock = createFakeClock();
   const store = await openTestStore({ clock });
   const alice = createApprover('user:alice');
   const pinned: ApproverKey[] = [alice.pinned];
-  const deps: ApprovalsDeps = { requests: store.requests, audit: store.audit, clock, via: 'editor', trustedKeys: async () => pinned, pinKey: async (key) => void pinned.push(key), ...changes };
+  const deps: ApprovalsDeps = {
+    requests: store.requests,
+    audit: store.audit,
+    clock,
+    via: 'editor',
+    trustedKeys: async () => pinned,
+    pinKey: async (key) => void pinned.push(key),
+    ...changes,
+  };
   const names = async () => (await store.audit.read(0, 100)).map((record) => record.name);
   return { clock, store, alice, pinned, deps, approvals: createApprovals(deps), names };
 }
@@ -22,7 +38,11 @@ describe('approving', () => {
     const { id, digest } = await opened(store);
     const answer = await approvals.approve(id, alice.signer);
     expect(answer).toMatchObject({ ok: true, code: 'approved', message: `approved once: Stop VM 100 (web100) on pve (${id})` });
-    expect(answer.record).toMatchObject({ status: 'approved', decision: { by: 'user:alice', via: 'editor' }, grant: { payload: { digest, requestId: id } } });
+    expect(answer.record).toMatchObject({
+      status: 'approved',
+      decision: { by: 'user:alice', via: 'editor' },
+      grant: { payload: { digest, requestId: id } },
+    });
     expect(await names()).toEqual(['approval.requested', 'approval.approved']);
   });
 
@@ -63,7 +83,11 @@ describe('approving', () => {
     const { approvals, store, alice, clock, names } = await bench();
     const { id } = await opened(store);
     clock.advance(3_600_000);
-    expect(await approvals.approve(id, alice.signer)).toMatchObject({ ok: false, code: 'expired', message: expect.stringContaining('nothing ran') });
+    expect(await approvals.approve(id, alice.signer)).toMatchObject({
+      ok: false,
+      code: 'expired',
+      message: expect.stringContaining('nothing ran'),
+    });
     expect(await approvals.deny(id, 'user:alice')).toMatchObject({ ok: false, code: 'expired' });
     expect(await names()).toEqual(['approval.requested', 'approval.expired']);
   });
@@ -122,7 +146,11 @@ describe('approving', () => {
   it('does not make a second grant when two windows answer at once', async () => {
     const { approvals, store, alice, deps } = await bench();
     const { id } = await opened(store);
-    const answers = await Promise.all([approvals.approve(id, alice.signer), createApprovals(deps).approve(id, alice.signer), approvals.deny(id, 'user:bob')]);
+    const answers = await Promise.all([
+      approvals.approve(id, alice.signer),
+      createApprovals(deps).approve(id, alice.signer),
+      approvals.deny(id, 'user:bob'),
+    ]);
     expect(answers.filter((answer) => answer.ok)).toHaveLength(1);
     expect(answers.filter((answer) => answer.code === 'already_decided')).toHaveLength(2);
   });

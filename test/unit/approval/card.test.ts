@@ -63,9 +63,19 @@ describe('reviewCard', () => {
   });
 
   it('stays bounded, and says what it left out', () => {
-    const action = { ...stopAction(), arguments: { command: `ls ${'x'.repeat(20_000)}; rm -rf /` }, targets: Array.from({ length: 40 }, (_, index) => ({ kind: 'node', node: `n${index}` })) };
+    const action = {
+      ...stopAction(),
+      arguments: { command: `ls ${'x'.repeat(20_000)}; rm -rf /` },
+      targets: Array.from({ length: 40 }, (_, index) => ({ kind: 'node', node: `n${index}` })),
+    };
     const title = action.targets.map((target) => target.node).join(' ');
-    const card = cardOf({ action, digest: digestOf(action), title, risk: Array.from({ length: 50 }, () => 'x'.repeat(5000)), claim: 'x'.repeat(5000) });
+    const card = cardOf({
+      action,
+      digest: digestOf(action),
+      title,
+      risk: Array.from({ length: 50 }, () => 'x'.repeat(5000)),
+      claim: 'x'.repeat(5000),
+    });
     expect(card.detail.length).toBeLessThan(12_000);
     expect(card.detail).toContain('NOT SHOWN IN FULL');
     expect(card.detail).toContain('(and 30 more targets, not shown)');
@@ -85,7 +95,9 @@ describe('reviewCard', () => {
     });
 
     it('an action without a canonical form', () => {
-      expect(cardOf({ action: { ...stopAction(), arguments: { a: '\ud800' } }, digest: digestOf(stopAction()) })).toMatchObject({ tampered: true });
+      expect(cardOf({ action: { ...stopAction(), arguments: { a: '\ud800' } }, digest: digestOf(stopAction()) })).toMatchObject({
+        tampered: true,
+      });
     });
 
     it.each([
@@ -97,15 +109,16 @@ describe('reviewCard', () => {
     });
 
     it('a title or a tool that the catalog would not have given', () => {
-      const describe = () => ({ title: 'Stop VM 100 (web100) on pve', impact: 'disruptive' }) as const;
-      expect(reviewCard(recordOf(), { now, describe }).tampered).toBe(false);
-      expect(reviewCard(recordOf({ title: 'Start VM 100 (web100) on pve' }), { now, describe }).tampered).toBe(true);
+      const fromCatalog = () => ({ title: 'Stop VM 100 (web100) on pve', impact: 'disruptive' }) as const;
+      expect(reviewCard(recordOf(), { now, describe: fromCatalog }).tampered).toBe(false);
+      expect(reviewCard(recordOf({ title: 'Start VM 100 (web100) on pve' }), { now, describe: fromCatalog }).tampered).toBe(true);
       expect(reviewCard(recordOf(), { now, describe: () => undefined }).tampered).toBe(true);
     });
   });
 
   describe('asks for typing', () => {
-    const typed = (changes: Partial<RequestRecord>, level: 'balanced' | 'strict') => reviewCard(recordOf(changes), { now, level }).typeToConfirm;
+    const typed = (changes: Partial<RequestRecord>, level: 'balanced' | 'strict') =>
+      reviewCard(recordOf(changes), { now, level }).typeToConfirm;
 
     it.each([
       ['none', false, false],
@@ -130,8 +143,8 @@ describe('reviewCard', () => {
     });
 
     it('even where the stored impact was played down', () => {
-      const describe = () => ({ title: 'Stop VM 100 (web100) on pve', impact: 'irreversible' }) as const;
-      expect(reviewCard(recordOf({ impact: 'none' }), { now, describe }).typeToConfirm).toMatch(/^web100 /);
+      const fromCatalog = () => ({ title: 'Stop VM 100 (web100) on pve', impact: 'irreversible' }) as const;
+      expect(reviewCard(recordOf({ impact: 'none' }), { now, describe: fromCatalog }).typeToConfirm).toMatch(/^web100 /);
     });
   });
 });

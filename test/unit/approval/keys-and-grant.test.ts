@@ -4,7 +4,7 @@ import { digestOf } from '#approval/digest';
 import { grantPayload, signGrant, verifyGrant } from '#approval/grant';
 import { generateApproverKey, importPublicKey, isSameKey, keyIdOf, signerFrom } from '#approval/keys';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import { grantLifeMs, type GrantPayload } from '#kernel/request';
+import { type GrantPayload, grantLifeMs } from '#kernel/request';
 import { createApprover, stopAction } from '../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;
@@ -29,14 +29,16 @@ describe('approver keys', () => {
   });
 
   it.each([
-    ['nothing', ''],
+    ['a word', 'hunter2'],
     ['a public key', generateApproverKey().publicKey],
     ['a truncated key', generateApproverKey().privateKey.slice(0, 40)],
-    ['another kind of key', `ed25519-private:${generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64url')}`],
+    [
+      'another kind of key',
+      `ed25519-private:${generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64url')}`,
+    ],
   ])('refuse %s without repeating it', (_, text) => {
     const refused = (): unknown => signerFrom(text, 'user:alice');
-    expect(refused).toThrowError(expect.objectContaining({ code: 'bad_key' }));
-    if (text !== '') expect(refused).not.toThrowError(expect.objectContaining({ message: expect.stringContaining(text) }));
+    expect(refused).toThrowError(expect.objectContaining({ code: 'bad_key', message: expect.not.stringContaining(text) }));
   });
 
   it('have an id that follows the key, not its spelling', () => {
@@ -59,7 +61,8 @@ describe('approver keys', () => {
 });
 
 describe('grants', () => {
-  const resigned = (changes: Partial<GrantPayload>, by = alice) => signGrant({ ...grantPayload(request, 'user:alice', now), ...changes }, by.signer);
+  const resigned = (changes: Partial<GrantPayload>, by = alice) =>
+    signGrant({ ...grantPayload(request, 'user:alice', now), ...changes }, by.signer);
 
   it('verify for the request, digest and key they were made with', async () => {
     expect(verifyGrant(await resigned({}), expected)).toEqual({ ok: true });
@@ -87,11 +90,20 @@ describe('grants', () => {
     expect(verifyGrant(await resigned(changes), expected)).toEqual({ ok: false, why });
   });
 
-  it.each(['requestId', 'digest', 'approver', 'issuedAt', 'expiresAt', 'nonce', 'version'] as const)('whose %s was changed after signing are refused', async (field) => {
-    const grant = await resigned({});
-    const payload = { ...grant.payload, [field]: typeof grant.payload[field] === 'number' ? grant.payload[field] + 1 : 'req-11111111' } as GrantPayload;
-    expect(verifyGrant({ ...grant, payload }, { ...expected, requestId: payload.requestId, digest: payload.digest })).toEqual({ ok: false, why: 'bad_signature' });
-  });
+  it.each(['requestId', 'digest', 'approver', 'issuedAt', 'expiresAt', 'nonce', 'version'] as const)(
+    'whose %s was changed after signing are refused',
+    async (field) => {
+      const grant = await resigned({});
+      const payload = {
+        ...grant.payload,
+        [field]: typeof grant.payload[field] === 'number' ? grant.payload[field] + 1 : 'req-11111111',
+      } as GrantPayload;
+      expect(verifyGrant({ ...grant, payload }, { ...expected, requestId: payload.requestId, digest: payload.digest })).toEqual({
+        ok: false,
+        why: 'bad_signature',
+      });
+    },
+  );
 
   it('are worth nothing without a pinned key', async () => {
     const mallory = createApprover('user:mallory');
@@ -99,7 +111,10 @@ describe('grants', () => {
     expect(verifyGrant(grant, expected)).toEqual({ ok: false, why: 'untrusted_key' });
     expect(verifyGrant(grant, { ...expected, trustedKeys: [] })).toEqual({ ok: false, why: 'untrusted_key' });
     expect(verifyGrant({ ...grant, keyId: keyIdOf(alice.pinned.key)! }, expected)).toEqual({ ok: false, why: 'bad_signature' });
-    expect(verifyGrant({ ...grant, keyId: '' }, { ...expected, trustedKeys: [{ name: 'damaged', key: 'ed25519:nonsense' }] })).toEqual({ ok: false, why: 'untrusted_key' });
+    expect(verifyGrant({ ...grant, keyId: '' }, { ...expected, trustedKeys: [{ name: 'damaged', key: 'ed25519:nonsense' }] })).toEqual({
+      ok: false,
+      why: 'untrusted_key',
+    });
   });
 
   it.each(['', 'AAAA', '!', 'A'.repeat(86)])('with the signature %j are refused', async (signature) => {

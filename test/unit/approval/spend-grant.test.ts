@@ -1,9 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { createSpender, type SpendDeps } from '#approval/spend-grant';
-import { Fault } from '#kernel/errors';
 import type { ApproverKey } from '#kernel/answer';
+import { Fault } from '#kernel/errors';
 import type { RequestRecord } from '#kernel/request';
-import { approved, createApprover, createFakeClock, decisionBy, draftBy, grantFor, openTestStore, opened } from '../../integration/stores/store-fixtures.ts';
+import {
+  approved,
+  createApprover,
+  createFakeClock,
+  decisionBy,
+  draftBy,
+  grantFor,
+  opened,
+  openTestStore,
+} from '../../integration/stores/store-fixtures.ts';
 
 async function bench() {
   const clock = createFakeClock();
@@ -23,7 +32,10 @@ describe('spending a grant', () => {
   it('works once', async () => {
     const { spend, store, alice, clock } = await bench();
     const { id, digest } = await approved(store, alice, clock.now());
-    expect(await spend(id, digest, 'pid 1')).toMatchObject({ ok: true, record: { status: 'consumed', consumedBy: 'pid 1', consumedAt: clock.now() } });
+    expect(await spend(id, digest, 'pid 1')).toMatchObject({
+      ok: true,
+      record: { status: 'consumed', consumedBy: 'pid 1', consumedAt: clock.now() },
+    });
     expect(await spend(id, digest, 'pid 1')).toMatchObject({ ok: false, why: 'already_used' });
   });
 
@@ -137,18 +149,23 @@ describe('spending a grant', () => {
     expect(await spend(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'already_used' });
   });
 
-  it.each(['not_approved', 'already_used', 'expired', 'digest_mismatch', 'bad_signature', 'untrusted_key'])('has a next step in the words for %s', async (why) => {
-    const { forging, spend, store, alice, clock } = await bench();
-    const record = await approved(store, alice, clock.now());
-    const outcomes = [
-      await spend('req-00000000', record.digest, 'x'),
-      await spend(record.id, 'f'.repeat(64), 'x'),
-      await createSpender(forging((found) => ({ ...found, status: 'consumed' })))(record.id, record.digest, 'x'),
-      await createSpender(forging((found) => ({ ...found, status: 'expired' })))(record.id, record.digest, 'x'),
-      await createSpender(forging((found) => ({ ...found, grant: { ...found.grant!, signature: 'AA' } })))(record.id, record.digest, 'x'),
-      await createSpender(forging((found) => ({ ...found, grant: { ...found.grant!, keyId: 'other' } })))(record.id, record.digest, 'x'),
-    ];
-    const found = outcomes.find((outcome) => !outcome.ok && outcome.why === why);
-    expect(found).toMatchObject({ message: expect.stringMatching(/; (?:ask again|wait for|tell the person|a person has to)|so it is worth nothing; tell/) });
-  });
+  it.each(['not_approved', 'already_used', 'expired', 'digest_mismatch', 'bad_signature', 'untrusted_key'])(
+    'has a next step in the words for %s',
+    async (why) => {
+      const { forging, spend, store, alice, clock } = await bench();
+      const record = await approved(store, alice, clock.now());
+      const outcomes = [
+        await spend('req-00000000', record.digest, 'x'),
+        await spend(record.id, 'f'.repeat(64), 'x'),
+        await createSpender(forging((found) => ({ ...found, status: 'consumed' })))(record.id, record.digest, 'x'),
+        await createSpender(forging((found) => ({ ...found, status: 'expired' })))(record.id, record.digest, 'x'),
+        await createSpender(forging((found) => ({ ...found, grant: { ...found.grant!, signature: 'AA' } })))(record.id, record.digest, 'x'),
+        await createSpender(forging((found) => ({ ...found, grant: { ...found.grant!, keyId: 'other' } })))(record.id, record.digest, 'x'),
+      ];
+      const found = outcomes.find((outcome) => !outcome.ok && outcome.why === why);
+      expect(found).toMatchObject({
+        message: expect.stringMatching(/; (?:ask again|wait for|tell the person|a person has to)|so it is worth nothing; tell/),
+      });
+    },
+  );
 });

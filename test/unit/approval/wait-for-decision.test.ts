@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { type WaitDeps, waitForDecision } from '#approval/wait-for-decision';
 import { Fault } from '#kernel/errors';
-import { createApprover, createFakeClock, decisionBy, draftBy, grantFor, openTestStore, opened } from '../../integration/stores/store-fixtures.ts';
+import {
+  createApprover,
+  createFakeClock,
+  decisionBy,
+  draftBy,
+  grantFor,
+  opened,
+  openTestStore,
+} from '../../integration/stores/store-fixtures.ts';
 
 async function bench() {
   const clock = createFakeClock();

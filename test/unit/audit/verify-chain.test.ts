@@ -49,7 +49,11 @@ describe('verifyChain', () => {
   it('finds an end that was cut off when it knows where the trail had got to', async () => {
     const records = chain(5);
     expect(await verifyChain(records.slice(0, 3))).toMatchObject({ ok: true });
-    expect(await verifyChain(records.slice(0, 3), { anchors: [records[4]!] })).toMatchObject({ ok: false, broken: 4, message: expect.stringContaining('record 5') });
+    expect(await verifyChain(records.slice(0, 3), { anchors: [records[4]!] })).toMatchObject({
+      ok: false,
+      broken: 4,
+      message: expect.stringContaining('record 5'),
+    });
     expect(await verifyChain([], { anchors: [records[4]!] })).toMatchObject({ ok: false, broken: 1 });
   });
 
@@ -58,7 +62,11 @@ describe('verifyChain', () => {
     const other = chain(4).concat();
     const rewritten = [...other.slice(0, 2), seal({ name: 'tool.denied', attributes: {} }, other[1], 0)];
     expect(await verifyChain(rewritten)).toMatchObject({ ok: true });
-    expect(await verifyChain(rewritten, { anchors: [records[2]!] })).toMatchObject({ ok: false, broken: 3, message: expect.stringContaining('rewritten') });
+    expect(await verifyChain(rewritten, { anchors: [records[2]!] })).toMatchObject({
+      ok: false,
+      broken: 3,
+      message: expect.stringContaining('rewritten'),
+    });
   });
 
   it('verifies a part of a trail from a known point', async () => {

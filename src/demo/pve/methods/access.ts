@@ -81,6 +81,6 @@ function permissions({ cluster, user, parameters }: ApiCall): unknown {
   if (subject !== user && !ownToken && !cluster.access.holds(user, '/access', 'Sys.Audit')) throw forbidden('/access, Sys.Audit');
   const path = parameters.text('path');
   if (path === undefined) return cluster.access.effective(subject);
-  if (!/^\/[a-zA-Z0-9./_-]*$/.test(path)) throw badParameters({ path: "invalid format - value does not look like a valid ACL path\n" });
+  if (!/^\/[a-zA-Z0-9./_-]*$/.test(path)) throw badParameters({ path: 'invalid format - value does not look like a valid ACL path\n' });
   return { [path]: Object.fromEntries(cluster.access.privileges(subject, path)) };
 }

@@ -10,7 +10,13 @@ const base = '/nodes/{node}/qemu/{vmid}/agent';
 
 export const agentMethods: readonly ApiMethod[] = [
   { verb: 'POST', path: `${base}/ping`, permission: audit, proxied: true, run: ask(() => ({})) },
-  { verb: 'GET', path: `${base}/info`, permission: audit, proxied: true, run: ask(() => ({ version: '10.0.2', supported_commands: [{ name: 'guest-ping', enabled: true, 'success-response': true }] })) },
+  {
+    verb: 'GET',
+    path: `${base}/info`,
+    permission: audit,
+    proxied: true,
+    run: ask(() => ({ version: '10.0.2', supported_commands: [{ name: 'guest-ping', enabled: true, 'success-response': true }] })),
+  },
   { verb: 'GET', path: `${base}/get-osinfo`, permission: audit, proxied: true, run: ask(osInfo) },
   { verb: 'GET', path: `${base}/network-get-interfaces`, permission: audit, proxied: true, run: ask(interfaces) },
   {
@@ -51,12 +57,27 @@ function ask(answer: (guest: GuestState) => unknown): (call: ApiCall) => unknown
 }
 
 function osInfo(guest: GuestState): unknown {
-  return { id: 'debian', name: 'Debian GNU/Linux', 'pretty-name': 'Debian GNU/Linux 13 (trixie)', 'version-id': '13', 'kernel-release': '6.12.48', machine: 'x86_64', 'host-name': guestName(guest) };
+  return {
+    id: 'debian',
+    name: 'Debian GNU/Linux',
+    'pretty-name': 'Debian GNU/Linux 13 (trixie)',
+    'version-id': '13',
+    'kernel-release': '6.12.48',
+    machine: 'x86_64',
+    'host-name': guestName(guest),
+  };
 }
 
 /** The address that cloud-init was given, or one made of the guest's id. */
 function interfaces(guest: GuestState): unknown {
   const address = /(?:^|,)ip=([\d.]+)/.exec(String(guest.config.get('ipconfig0') ?? ''))?.[1] ?? `192.168.1.${100 + (guest.vmid % 100)}`;
-  const row = (name: string, mac: string, ip: string, prefix: number) => ({ name, 'hardware-address': mac, 'ip-addresses': [{ 'ip-address': ip, 'ip-address-type': 'ipv4', prefix }] });
-  return [row('lo', '00:00:00:00:00:00', '127.0.0.1', 8), row('eth0', `bc:24:11:00:00:${(guest.vmid % 256).toString(16).padStart(2, '0')}`, address, 24)];
+  const row = (name: string, mac: string, ip: string, prefix: number) => ({
+    name,
+    'hardware-address': mac,
+    'ip-addresses': [{ 'ip-address': ip, 'ip-address-type': 'ipv4', prefix }],
+  });
+  return [
+    row('lo', '00:00:00:00:00:00', '127.0.0.1', 8),
+    row('eth0', `bc:24:11:00:00:${(guest.vmid % 256).toString(16).padStart(2, '0')}`, address, 24),
+  ];
 }

@@ -11,10 +11,27 @@ const text = { type: 'string', optional: true } as const;
 
 const parameters: ParameterSpecs = {
   node: { ...text, format: 'pve-node' },
-  all: flag, quiet: flag, remove: flag, stdexcludes: flag, stdout: flag, stop: flag,
-  bwlimit: count, lockwait: count, stopwait: count, ionice: { ...count, maximum: 8 }, maxfiles: { ...count, minimum: 1 },
-  pigz: { type: 'integer', optional: true }, zstd: { type: 'integer', optional: true },
-  dumpdir: text, fleecing: text, mailto: text, performance: text, pool: text, 'prune-backups': text, script: text, tmpdir: text,
+  all: flag,
+  quiet: flag,
+  remove: flag,
+  stdexcludes: flag,
+  stdout: flag,
+  stop: flag,
+  bwlimit: count,
+  lockwait: count,
+  stopwait: count,
+  ionice: { ...count, maximum: 8 },
+  maxfiles: { ...count, minimum: 1 },
+  pigz: { type: 'integer', optional: true },
+  zstd: { type: 'integer', optional: true },
+  dumpdir: text,
+  fleecing: text,
+  mailto: text,
+  performance: text,
+  pool: text,
+  'prune-backups': text,
+  script: text,
+  tmpdir: text,
   'exclude-path': { type: 'array', optional: true },
   'job-id': { ...text, maxLength: 50, pattern: '\\S+' },
   'notes-template': { ...text, maxLength: 1024, requires: 'storage' },
@@ -32,7 +49,9 @@ const parameters: ParameterSpecs = {
 const rootOnly = ['tmpdir', 'dumpdir', 'script', 'job-id'];
 const tuning = ['bwlimit', 'performance', 'ionice'];
 
-export const backupMethods: readonly ApiMethod[] = [{ verb: 'POST', path: '/nodes/{node}/vzdump', permission: 'all', proxied: true, parameters, run: backup }];
+export const backupMethods: readonly ApiMethod[] = [
+  { verb: 'POST', path: '/nodes/{node}/vzdump', permission: 'all', proxied: true, parameters, run: backup },
+];
 
 function backup(call: ApiCall): string {
   checkRights(call);
@@ -54,14 +73,16 @@ function require({ cluster, user }: ApiCall, path: string, privilege: string): v
 }
 
 function checkRights(call: ApiCall): void {
-  for (const name of rootOnly) if (call.parameters.has(name) && call.user !== 'root@pam') throw badParameters({ [name]: 'Only root may set this option.' });
+  for (const name of rootOnly)
+    if (call.parameters.has(name) && call.user !== 'root@pam') throw badParameters({ [name]: 'Only root may set this option.' });
   if (tuning.some((name) => call.parameters.has(name))) require(call, '/', 'Sys.Modify');
   if (call.parameters.flag('stdout')) throw badParameters({ stdout: 'option is only allowed on the command line interface.' });
 }
 
 function checkChoice({ parameters: given }: ApiCall, wanted: readonly number[]): void {
   for (const name of ['all', 'exclude', 'pool']) {
-    if (wanted.length > 0 && given.has(name) && given.text(name) !== '0') throw badParameters({ [name]: "option conflicts with option 'vmid'" });
+    if (wanted.length > 0 && given.has(name) && given.text(name) !== '0')
+      throw badParameters({ [name]: "option conflicts with option 'vmid'" });
   }
   if (wanted.length === 0 && !['all', 'stop', 'pool'].some((name) => given.has(name))) throw badParameters({ vmid: 'property is missing' });
 }
@@ -71,7 +92,8 @@ function* dump(call: ApiCall, vmids: readonly number[], storage: string, task: T
   const failures = [];
   for (const vmid of vmids) {
     const guest = call.cluster.state.guests.get(vmid);
-    const error = guest === undefined || !call.cluster.access.holds(call.user, `/vms/${vmid}`, 'VM.Backup') ? missing(vmid, guest) : undefined;
+    const error =
+      guest === undefined || !call.cluster.access.holds(call.user, `/vms/${vmid}`, 'VM.Backup') ? missing(vmid, guest) : undefined;
     if (guest === undefined || error !== undefined) {
       failures.push(error);
       task.log(`ERROR: Backup of VM ${vmid} failed - ${error}`);
@@ -91,7 +113,12 @@ function missing(vmid: number, guest: GuestState | undefined): string {
 
 function keep(call: ApiCall, guest: GuestState, storage: string, task: TaskContext): void {
   const date = new Date(task.now());
-  const stamp = date.toISOString().slice(0, 19).replace('T', '-').replace(/:/g, '_').replace(/^(\d+)-(\d+)-(\d+)/, '$1_$2_$3');
+  const stamp = date
+    .toISOString()
+    .slice(0, 19)
+    .replace('T', '-')
+    .replace(/:/g, '_')
+    .replace(/^(\d+)-(\d+)-(\d+)/, '$1_$2_$3');
   const format = guest.kind === 'qemu' ? 'vma.zst' : 'tar.zst';
   call.cluster.state.volumes.push({
     storage,

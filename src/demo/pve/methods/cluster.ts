@@ -62,7 +62,9 @@ function row(cluster: Cluster, task: TaskRecord) {
   return {
     ...{ upid: task.upid, node: task.node, type: task.type, id: task.id, starttime: task.starttime, user },
     ...(tokenid === undefined ? {} : { tokenid }),
-    ...(task.exitstatus === undefined ? { saved: '0' } : { status: task.exitstatus, endtime: task.endtime, saved: savedMark(cluster, task) }),
+    ...(task.exitstatus === undefined
+      ? { saved: '0' }
+      : { status: task.exitstatus, endtime: task.endtime, saved: savedMark(cluster, task) }),
   };
 }
 
@@ -96,7 +98,13 @@ function haStatus({ cluster, node: local }: ApiCall): unknown {
   ];
   for (const node of cluster.state.nodes.values()) {
     const state = node.up ? 'idle' : 'old timestamp - dead?';
-    rows.push({ id: `lrm:${node.name}`, type: 'lrm', node: node.name, status: `${node.name} (${state}, watchdog standby, ${at})`, timestamp });
+    rows.push({
+      id: `lrm:${node.name}`,
+      type: 'lrm',
+      node: node.name,
+      status: `${node.name} (${state}, watchdog standby, ${at})`,
+      timestamp,
+    });
   }
   return rows;
 }

@@ -34,7 +34,12 @@ const migration: ParameterSpecs = {
 
 export const guestActionMethods: readonly ApiMethod[] = [
   action('qemu', 'start', { skiplock: flag, timeout: seconds, machine: text, ...migration }, startQemu),
-  action('qemu', 'stop', { skiplock: flag, migratedfrom: nodeName, timeout: seconds, keepActive: flag, 'overrule-shutdown': flag }, stopQemu),
+  action(
+    'qemu',
+    'stop',
+    { skiplock: flag, migratedfrom: nodeName, timeout: seconds, keepActive: flag, 'overrule-shutdown': flag },
+    stopQemu,
+  ),
   action('qemu', 'shutdown', { skiplock: flag, timeout: seconds, forceStop: flag, keepActive: flag }, shutdownQemu),
   action('qemu', 'reboot', { timeout: seconds }, rebootQemu),
   action('qemu', 'reset', { skiplock: flag }, resetQemu),
@@ -57,7 +62,8 @@ function begin(target: GuestTarget, call: ApiCall, type: string, plan: TaskPlan)
 function rootOnly(call: ApiCall, ...names: readonly string[]): void {
   for (const name of names) {
     const value = call.parameters.text(name);
-    if (value !== undefined && value !== '0' && value !== 'false' && call.user !== 'root@pam') throw badParameters({ [name]: 'Only root may use this option.' });
+    if (value !== undefined && value !== '0' && value !== 'false' && call.user !== 'root@pam')
+      throw badParameters({ [name]: 'Only root may use this option.' });
   }
 }
 
@@ -75,7 +81,18 @@ function isRunning({ cluster, kind, node, vmid }: GuestTarget): boolean {
 }
 
 function startQemu(call: ApiCall): string {
-  rootOnly(call, 'stateuri', 'skiplock', 'migratedfrom', 'migration_type', 'migration_network', 'targetstorage', 'force-cpu', 'with-conntrack-state', 'nets-host-mtu');
+  rootOnly(
+    call,
+    'stateuri',
+    'skiplock',
+    'migratedfrom',
+    'migration_type',
+    'migration_network',
+    'targetstorage',
+    'force-cpu',
+    'with-conntrack-state',
+    'nets-host-mtu',
+  );
   requireQuorum(call);
   const target = targetOf(call, 'qemu');
   return begin(target, call, 'qmstart', startPlan(target));
@@ -90,7 +107,12 @@ function stopQemu(call: ApiCall): string {
 function shutdownQemu(call: ApiCall): string {
   rootOnly(call, 'skiplock', 'keepActive');
   const target = targetOf(call, 'qemu');
-  return begin(target, call, 'qmshutdown', shutdownPlan(target, { timeoutSeconds: timeoutOf(call), force: call.parameters.flag('forceStop') }));
+  return begin(
+    target,
+    call,
+    'qmshutdown',
+    shutdownPlan(target, { timeoutSeconds: timeoutOf(call), force: call.parameters.flag('forceStop') }),
+  );
 }
 
 /** @throws {ApiError} 500 at once for a VM that is not there or not running */
@@ -130,7 +152,12 @@ function stopLxc(call: ApiCall): string {
 function shutdownLxc(call: ApiCall): string {
   const target = targetOf(call, 'lxc');
   if (!isRunning(target)) throw failed(`CT ${target.vmid} not running`);
-  return begin(target, call, 'vzshutdown', shutdownPlan(target, { timeoutSeconds: timeoutOf(call), force: call.parameters.flag('forceStop') }));
+  return begin(
+    target,
+    call,
+    'vzshutdown',
+    shutdownPlan(target, { timeoutSeconds: timeoutOf(call), force: call.parameters.flag('forceStop') }),
+  );
 }
 
 /** PVE says `VM` here, of a container too. */
@@ -146,7 +173,11 @@ function snapshotMethod(kind: GuestKind): ApiMethod {
     path: `/nodes/{node}/${kind}/{vmid}/snapshot`,
     permission: { path: '/vms/{vmid}', privileges: ['VM.Snapshot'] },
     proxied: true,
-    parameters: { snapname: { type: 'string', format: 'pve-configid', maxLength: 40 }, description: text, ...(kind === 'qemu' ? { vmstate: flag } : {}) },
+    parameters: {
+      snapname: { type: 'string', format: 'pve-configid', maxLength: 40 },
+      description: text,
+      ...(kind === 'qemu' ? { vmstate: flag } : {}),
+    },
     run: (call) => snapshot(call, kind),
   };
 }

@@ -27,7 +27,10 @@ function readMethods(kind: GuestKind): ApiMethod[] {
       path: `${base}/{vmid}/config`,
       permission: auditGuest,
       proxied: true,
-      parameters: { current: { type: 'boolean', optional: true }, snapshot: { type: 'string', optional: true, format: 'pve-configid', maxLength: 40 } },
+      parameters: {
+        current: { type: 'boolean', optional: true },
+        snapshot: { type: 'string', optional: true, format: 'pve-configid', maxLength: 40 },
+      },
       run: (call) => config(call, kind),
     },
     { verb: 'GET', path: `${base}/{vmid}/snapshot`, permission: auditGuest, proxied: true, run: (call) => snapshots(call, kind) },
@@ -48,7 +51,9 @@ function list(call: ApiCall, kind: GuestKind): unknown {
   const visible = guests.filter((guest) => cluster.access.holds(user, `/vms/${guest.vmid}`, 'VM.Audit'));
   if (kind === 'lxc') return visible.map((guest) => lxcStatus(cluster, guest));
   const full = call.parameters.flag('full');
-  return visible.map((guest) => (full ? { ...qemuStatus(cluster, guest), qmpstatus: guest.running ? 'running' : 'stopped' } : qemuStatus(cluster, guest)));
+  return visible.map((guest) =>
+    full ? { ...qemuStatus(cluster, guest), qmpstatus: guest.running ? 'running' : 'stopped' } : qemuStatus(cluster, guest),
+  );
 }
 
 function current(call: ApiCall, kind: GuestKind): unknown {
@@ -65,7 +70,9 @@ function current(call: ApiCall, kind: GuestKind): unknown {
 }
 
 function digestOf(guest: GuestState): string {
-  return createHash('sha1').update(JSON.stringify([...guest.config, guest.snapshots])).digest('hex');
+  return createHash('sha1')
+    .update(JSON.stringify([...guest.config, guest.snapshots]))
+    .digest('hex');
 }
 
 function config(call: ApiCall, kind: GuestKind): unknown {
@@ -75,7 +82,8 @@ function config(call: ApiCall, kind: GuestKind): unknown {
     throw badParameters({ snapshot: reason, current: reason });
   }
   const guest = requireGuest(call, kind);
-  if (snapshot !== undefined && !guest.snapshots.some((one) => one.name === snapshot)) throw failed(`snapshot '${snapshot}' does not exist`);
+  if (snapshot !== undefined && !guest.snapshots.some((one) => one.name === snapshot))
+    throw failed(`snapshot '${snapshot}' does not exist`);
   return { ...Object.fromEntries(guest.config), digest: digestOf(guest) };
 }
 

@@ -10,7 +10,19 @@ import { release } from './access.ts';
 
 const auditNode = { path: '/nodes/{node}', privileges: ['Sys.Audit'] } as const;
 const powerNode = { path: '/nodes/{node}', privileges: ['Sys.PowerMgmt'] } as const;
-const configKeys = ['acme', 'acmedomain0', 'acmedomain1', 'acmedomain2', 'acmedomain3', 'acmedomain4', 'acmedomain5', 'ballooning-target', 'description', 'startall-onboot-delay', 'wakeonlan'];
+const configKeys = [
+  'acme',
+  'acmedomain0',
+  'acmedomain1',
+  'acmedomain2',
+  'acmedomain3',
+  'acmedomain4',
+  'acmedomain5',
+  'ballooning-target',
+  'description',
+  'startall-onboot-delay',
+  'wakeonlan',
+];
 const datePattern = '\\d{4}-\\d{2}-\\d{2}( \\d{2}:\\d{2}(:\\d{2})?)?';
 
 export const nodeMethods: readonly ApiMethod[] = [
@@ -67,7 +79,12 @@ export function answeringNode({ cluster, node }: ApiCall): NodeState {
 }
 
 /** Kernel of the demo nodes; `uname` over ssh says the same. */
-export const kernel = { sysname: 'Linux', release: '6.17.4-2-pve', version: '#1 SMP PREEMPT_DYNAMIC PMX 6.17.4-2 (2025-12-19T07:49Z)', machine: 'x86_64' } as const;
+export const kernel = {
+  sysname: 'Linux',
+  release: '6.17.4-2-pve',
+  version: '#1 SMP PREEMPT_DYNAMIC PMX 6.17.4-2 (2025-12-19T07:49Z)',
+  machine: 'x86_64',
+} as const;
 const cpuModel = 'Intel(R) Xeon(R) E-2336 CPU @ 2.90GHz';
 
 function status(call: ApiCall): unknown {
@@ -84,7 +101,18 @@ function status(call: ApiCall): unknown {
     idle: 0,
     uptime,
     loadavg: loads,
-    cpuinfo: { vendor: 'GenuineIntel', model: cpuModel, family: '6', mhz: '2900.000', flags: 'fpu vme de pse tsc msr pae sse sse2 ht vmx aes avx avx2', hvm: '1', user_hz: 100, sockets: 1, cores: node.cpus, cpus: node.cpus },
+    cpuinfo: {
+      vendor: 'GenuineIntel',
+      model: cpuModel,
+      family: '6',
+      mhz: '2900.000',
+      flags: 'fpu vme de pse tsc msr pae sse sse2 ht vmx aes avx avx2',
+      hvm: '1',
+      user_hz: 100,
+      sockets: 1,
+      cores: node.cpus,
+      cpus: node.cpus,
+    },
     memory: { total: node.memoryBytes, used: mem, free: node.memoryBytes - mem, available: node.memoryBytes - mem },
     swap: { total: 0, used: 0, free: 0 },
     rootfs: { total: node.diskBytes, used: disk, free, avail: free },
@@ -166,6 +194,16 @@ function graph({ cluster, parameters }: ApiCall): unknown {
   return Array.from({ length: 70 }, (_, index) => {
     const time = last - (69 - index) * step;
     const cpu = 0.04 + 0.2 * cluster.random.stable('rrd', node.name, time);
-    return { time, cpu, maxcpu: node.cpus, loadavg: cpu * node.cpus, iowait: 0, memtotal: node.memoryBytes, memused: node.memoryBytes * 0.32, roottotal: node.diskBytes, rootused: node.diskUsedBytes };
+    return {
+      time,
+      cpu,
+      maxcpu: node.cpus,
+      loadavg: cpu * node.cpus,
+      iowait: 0,
+      memtotal: node.memoryBytes,
+      memused: node.memoryBytes * 0.32,
+      roottotal: node.diskBytes,
+      rootused: node.diskUsedBytes,
+    };
   });
 }

@@ -95,5 +95,7 @@ function storageRows({ cluster, user }: ApiCall, storage: StorageState): object[
 
 function networkRow({ cluster, user }: ApiCall, node: string): object[] {
   if (!cluster.access.holds(user, '/sdn/zones/localnetwork', 'SDN.Audit')) return [];
-  return [{ id: `network/${node}/zone/localnetwork`, type: 'network', 'network-type': 'zone', network: 'localnetwork', node, status: 'ok' }];
+  return [
+    { id: `network/${node}/zone/localnetwork`, type: 'network', 'network-type': 'zone', network: 'localnetwork', node, status: 'ok' },
+  ];
 }

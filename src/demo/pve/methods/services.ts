@@ -9,15 +9,43 @@ const auditNode = { path: '/nodes/{node}', privileges: ['Sys.Audit'] } as const;
 
 /** Units that the API lists, sorted; the list is fixed in `PVE/API2/Services.pm`. */
 export const listedServices = [
-  'chrony', 'corosync', 'cron', 'ksmtuned', 'lxcfs', 'postfix', 'proxmox-firewall', 'pve-cluster', 'pve-firewall', 'pve-ha-crm', 'pve-ha-lrm', 'pve-lxc-syscalld',
-  'pvedaemon', 'pvefw-logger', 'pveproxy', 'pvescheduler', 'pvestatd', 'qmeventd', 'spiceproxy', 'sshd', 'syslog', 'systemd-journald', 'systemd-timesyncd',
+  'chrony',
+  'corosync',
+  'cron',
+  'ksmtuned',
+  'lxcfs',
+  'postfix',
+  'proxmox-firewall',
+  'pve-cluster',
+  'pve-firewall',
+  'pve-ha-crm',
+  'pve-ha-lrm',
+  'pve-lxc-syscalld',
+  'pvedaemon',
+  'pvefw-logger',
+  'pveproxy',
+  'pvescheduler',
+  'pvestatd',
+  'qmeventd',
+  'spiceproxy',
+  'sshd',
+  'syslog',
+  'systemd-journald',
+  'systemd-timesyncd',
 ] as const;
 
 const service = { type: 'string', enum: listedServices } as const;
 
 export const serviceMethods: readonly ApiMethod[] = [
   { verb: 'GET', path: '/nodes/{node}/services', permission: auditNode, proxied: true, run: list },
-  { verb: 'GET', path: '/nodes/{node}/services/{service}/state', permission: auditNode, proxied: true, parameters: { service }, run: state },
+  {
+    verb: 'GET',
+    path: '/nodes/{node}/services/{service}/state',
+    permission: auditNode,
+    proxied: true,
+    parameters: { service },
+    run: state,
+  },
   {
     verb: 'POST',
     path: '/nodes/{node}/services/{service}/restart',
@@ -42,7 +70,8 @@ function state(call: ApiCall): unknown {
   const name = call.parameters.text('service') ?? '';
   const known = answeringNode(call).services.get(name);
   // A unit that is not installed is described by its own name, as systemd does.
-  if (known === undefined) return { service: name, name, desc: `${name}.service`, state: 'dead', 'active-state': 'inactive', 'unit-state': 'not-found' };
+  if (known === undefined)
+    return { service: name, name, desc: `${name}.service`, state: 'dead', 'active-state': 'inactive', 'unit-state': 'not-found' };
   return row(known);
 }
 

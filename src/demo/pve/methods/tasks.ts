@@ -53,23 +53,29 @@ function list(call: ApiCall): unknown {
   return { page: page.map(row), total: chosen.length };
 }
 
-function taskFilter(call: ApiCall): (task: TaskRecord) => boolean {
+type TaskTest = (task: TaskRecord) => boolean;
+
+/** One test per filter that was given. */
+function taskFilter(call: ApiCall): TaskTest {
   const { cluster, parameters, user } = call;
   const auditor = cluster.access.holds(user, `/nodes/${parameters.text('node')}`, 'Sys.Audit');
-  const userFilter = parameters.text('userfilter')?.toLowerCase();
-  const type = parameters.text('typefilter');
-  const vmid = parameters.text('vmid');
-  const since = parameters.integer('since') ?? Number.NEGATIVE_INFINITY;
-  const until = parameters.integer('until') ?? Number.POSITIVE_INFINITY;
   const kinds = wantedKinds(call);
-  return (task) =>
-    (auditor || isOwner(task, user)) &&
-    (userFilter === undefined || task.user.toLowerCase().includes(userFilter)) &&
-    (type === undefined || task.type === type) &&
-    (vmid === undefined || task.id === vmid) &&
-    task.starttime >= since &&
-    task.starttime <= until &&
-    kinds.has(kindOf(task.exitstatus));
+  const tests: TaskTest[] = [(task) => auditor || isOwner(task, user), (task) => kinds.has(kindOf(task.exitstatus)), ...givenFilters(call)];
+  return (task) => tests.every((test) => test(task));
+}
+
+function givenFilters({ parameters }: ApiCall): TaskTest[] {
+  const makers: Readonly<Record<string, (value: string) => TaskTest>> = {
+    userfilter: (value) => (task) => task.user.toLowerCase().includes(value.toLowerCase()),
+    typefilter: (value) => (task) => task.type === value,
+    vmid: (value) => (task) => task.id === value,
+    since: (value) => (task) => task.starttime >= Number(value),
+    until: (value) => (task) => task.starttime <= Number(value),
+  };
+  return Object.entries(makers).flatMap(([name, make]) => {
+    const value = parameters.text(name);
+    return value === undefined ? [] : [make(value)];
+  });
 }
 
 function wantedKinds({ parameters }: ApiCall): ReadonlySet<string> {

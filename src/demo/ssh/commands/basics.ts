@@ -7,7 +7,8 @@ const longestSequence = 5_000_000;
 
 function sequence({ args }: CommandInput): CommandOutput {
   const last = Number(args[0]);
-  if (args.length !== 1 || !Number.isInteger(last) || last > longestSequence) return complained(`seq: invalid argument: ‘${args.join(' ')}’`);
+  if (args.length !== 1 || !Number.isInteger(last) || last > longestSequence)
+    return complained(`seq: invalid argument: ‘${args.join(' ')}’`);
   return printed(Array.from({ length: Math.max(0, last) }, (_, index) => index + 1).join('\n'));
 }
 

@@ -7,24 +7,32 @@ import { type CommandInput, type CommandOutput, complained, hasOption, type Node
 function hostname({ node, args }: CommandInput): CommandOutput {
   const [option, ...more] = args;
   if (option === undefined) return printed(node.name);
-  if (more.length > 0 || !option.startsWith('-')) return complained('hostname: you must be root to change the host name');
-  if (option === '-I' || option === '-i' || option === '--all-ip-addresses') return printed(`${node.ip} `);
-  if (option === '-f' || option === '--fqdn') return printed(`${node.name}.lan`);
-  return option === '-s' || option === '--short' ? printed(node.name) : complained(`hostname: invalid option -- '${option.replace(/^-+/, '')}'`);
+  const answers: Readonly<Record<string, string>> = {
+    '-I': `${node.ip} `,
+    '-i': node.ip,
+    '-f': `${node.name}.lan`,
+    '--fqdn': `${node.name}.lan`,
+    '-s': node.name,
+    '--short': node.name,
+  };
+  const answer = answers[option];
+  if (answer !== undefined && more.length === 0) return printed(answer);
+  return complained(
+    option.startsWith('-') ? `hostname: invalid option -- '${option.replace(/^-+/, '')}'` : 'hostname: the demo nodes keep their names',
+  );
 }
 
 function uname({ node, args }: CommandInput): CommandOutput {
   const { options } = readOptions(args, []);
+  const facts = { s: kernel.sysname, n: node.name, r: kernel.release, v: kernel.version, m: kernel.machine, o: 'GNU/Linux' };
+  if (options.size === 0) return printed(facts.s);
   const all = hasOption(options, 'a', '--all');
-  const parts = [
-    all || options.size === 0 || hasOption(options, 's') ? kernel.sysname : undefined,
-    all || hasOption(options, 'n') ? node.name : undefined,
-    all || hasOption(options, 'r') ? kernel.release : undefined,
-    all || hasOption(options, 'v') ? kernel.version : undefined,
-    all || hasOption(options, 'm') ? kernel.machine : undefined,
-    all || hasOption(options, 'o') ? 'GNU/Linux' : undefined,
-  ];
-  return printed(parts.filter((part) => part !== undefined).join(' '));
+  return printed(
+    Object.entries(facts)
+      .filter(([letter]) => all || hasOption(options, letter))
+      .map(([, fact]) => fact)
+      .join(' '),
+  );
 }
 
 function uptime({ cluster, node, args }: CommandInput): CommandOutput {
@@ -52,31 +60,51 @@ function processes({ cluster, node, args }: CommandInput): CommandOutput {
   const { operands, options } = readOptions(args, ['-p', '-o', '--sort']);
   if (options.get('-p') === '1') return printed('systemd');
   const guests = [...cluster.state.guests.values()].filter((guest) => guest.node === node.name && guest.running);
-  const row = (pid: number, cpu: string, command: string) => `root ${String(pid).padStart(11)} ${cpu.padStart(4)}  0.8 241712 98304 ?        Ss   Nov18   4:12 ${command}`;
+  const row = (pid: number, cpu: string, command: string) =>
+    `root ${String(pid).padStart(11)} ${cpu.padStart(4)}  0.8 241712 98304 ?        Ss   Nov18   4:12 ${command}`;
   const lines = [
     row(1, '0.0', '/sbin/init'),
     row(812, '0.1', 'pmxcfs'),
     row(998, '0.0', 'sshd: /usr/sbin/sshd -D [listener] 0 of 10-100 startups'),
     row(1187, '0.2', 'pvedaemon'),
     row(1204, '0.3', 'pveproxy'),
-    ...guests.map((guest) => row(guest.pid, (guestFigures(cluster, guest).cpu * 100).toFixed(1), guest.kind === 'qemu' ? `/usr/bin/kvm -id ${guest.vmid}` : `lxc-start -F -n ${guest.vmid}`)),
+    ...guests.map((guest) =>
+      row(
+        guest.pid,
+        (guestFigures(cluster, guest).cpu * 100).toFixed(1),
+        guest.kind === 'qemu' ? `/usr/bin/kvm -id ${guest.vmid}` : `lxc-start -F -n ${guest.vmid}`,
+      ),
+    ),
   ];
-  const header = operands.includes('aux') || operands.length === 0 ? 'USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND' : 'PID CMD';
+  const header =
+    operands.includes('aux') || operands.length === 0
+      ? 'USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND'
+      : 'PID CMD';
   return printed([header, ...lines].join('\n'));
 }
 
 function top(input: CommandInput): CommandOutput {
   const { options } = readOptions(input.args, ['-o', '-w', '-n', '-d']);
   if (!hasOption(options, 'b')) return complained('top: failed tty get');
-  return printed(`top - ${uptime({ ...input, args: [] }).stdout.trim()}\nTasks: 214 total,   1 running, 213 sleeping\n\n${processes({ ...input, args: ['aux'] }).stdout}`);
+  return printed(
+    `top - ${uptime({ ...input, args: [] }).stdout.trim()}\nTasks: 214 total,   1 running, 213 sleeping\n\n${processes({ ...input, args: ['aux'] }).stdout}`,
+  );
 }
 
 function addresses({ node, args }: CommandInput): CommandOutput {
   const words = args.filter((arg) => !arg.startsWith('-'));
-  if (args.includes('-j')) return printed(JSON.stringify([{ ifname: 'vmbr0', operstate: 'UP', addr_info: [{ family: 'inet', local: node.ip, prefixlen: 24 }] }]));
-  if (words[0] === 'addr' || words[0] === 'a' || words[0] === 'address') return printed(`1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n    inet 127.0.0.1/8 scope host lo\n2: vmbr0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500\n    inet ${node.ip}/24 scope global vmbr0`);
-  if (words[0] === 'route' || words[0] === 'r') return printed(`default via 192.168.1.1 dev vmbr0 proto kernel onlink\n192.168.1.0/24 dev vmbr0 proto kernel scope link src ${node.ip}`);
-  if (words[0] === 'link' || words[0] === 'l') return printed('1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n2: vmbr0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500');
+  if (args.includes('-j'))
+    return printed(JSON.stringify([{ ifname: 'vmbr0', operstate: 'UP', addr_info: [{ family: 'inet', local: node.ip, prefixlen: 24 }] }]));
+  if (words[0] === 'addr' || words[0] === 'a' || words[0] === 'address')
+    return printed(
+      `1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n    inet 127.0.0.1/8 scope host lo\n2: vmbr0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500\n    inet ${node.ip}/24 scope global vmbr0`,
+    );
+  if (words[0] === 'route' || words[0] === 'r')
+    return printed(
+      `default via 192.168.1.1 dev vmbr0 proto kernel onlink\n192.168.1.0/24 dev vmbr0 proto kernel scope link src ${node.ip}`,
+    );
+  if (words[0] === 'link' || words[0] === 'l')
+    return printed('1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n2: vmbr0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500');
   return complained(`Object "${words[0] ?? ''}" is unknown, try "ip help".`, 1);
 }
 
@@ -94,5 +122,10 @@ export const identityCommands: Readonly<Record<string, NodeCommand>> = {
   whoami: () => printed('root'),
   id: () => printed('uid=0(root) gid=0(root) groups=0(root)'),
   arch: () => printed(kernel.machine),
-  pveversion: ({ args }) => printed(args.includes('-v') || args.includes('--verbose') ? `proxmox-ve: 9.1.0\npve-manager: ${release.version}\nqemu-server: 9.1.4\nlxc-pve: 6.0.5-3` : packages),
+  pveversion: ({ args }) =>
+    printed(
+      args.includes('-v') || args.includes('--verbose')
+        ? `proxmox-ve: 9.1.0\npve-manager: ${release.version}\nqemu-server: 9.1.4\nlxc-pve: 6.0.5-3`
+        : packages,
+    ),
 };

@@ -4,25 +4,38 @@ import { findService, restartService } from '../../pve/services.ts';
 import type { ServiceState } from '../../pve/state.ts';
 import { type CommandInput, type CommandOutput, complained, hasOption, type NodeCommand, printed, readOptions } from '../node-command.ts';
 
+type Verb = (input: CommandInput, units: readonly string[], quiet: boolean) => CommandOutput;
+
+const verbs: Readonly<Record<string, Verb>> = {
+  'is-active': question({ word: (service) => service?.active ?? 'inactive', wanted: 'active', otherwise: 3 }),
+  'is-failed': question({ word: (service) => service?.active ?? 'inactive', wanted: 'failed', otherwise: 1 }),
+  'is-enabled': question({ word: (service) => service?.unitState ?? 'not-found', wanted: 'enabled', otherwise: 1 }),
+  status,
+  restart,
+};
+
 function systemctl(input: CommandInput): CommandOutput {
   const { operands, options } = readOptions(input.args, ['-n', '--lines', '-o', '--type', '-t', '--state']);
   const [action = 'list-units', ...units] = operands;
-  const quiet = hasOption(options, 'q', '--quiet');
+  if (options.has('--version')) return printed('systemd 257 (257.8-1~deb13u2)');
   if (action === 'list-units' || action === 'list-unit-files') return listUnits(input);
-  if (action === '--version') return printed('systemd 257 (257.8-1~deb13u2)');
-  if (units.length === 0) return complained('Too few arguments.');
-  if (action === 'is-active') return answers(input, units, quiet, (service) => service?.active ?? 'inactive', 'active', 3);
-  if (action === 'is-failed') return answers(input, units, quiet, (service) => service?.active ?? 'inactive', 'failed', 1);
-  if (action === 'is-enabled') return answers(input, units, quiet, (service) => service?.unitState ?? 'not-found', 'enabled', 1);
-  if (action === 'status') return status(input, units);
-  if (action === 'restart') return restart(input, units);
-  return complained(`Unknown command verb '${action}'.`);
+  const verb = verbs[action];
+  if (verb === undefined) return complained(`Unknown command verb '${action}'.`);
+  return units.length === 0 ? complained('Too few arguments.') : verb(input, units, hasOption(options, 'q', '--quiet'));
+}
+
+interface Question {
+  readonly word: (service: ServiceState | undefined) => string;
+  readonly wanted: string;
+  readonly otherwise: number;
 }
 
 /** One word per unit; the exit code is 0 when any is as asked. */
-function answers(input: CommandInput, units: readonly string[], quiet: boolean, word: (service: ServiceState | undefined) => string, wanted: string, otherwise: number): CommandOutput {
-  const words = units.map((unit) => word(findService(input.node, unit)));
-  return { stdout: quiet ? '' : words.map((one) => `${one}\n`).join(''), stderr: '', exitCode: words.includes(wanted) ? 0 : otherwise };
+function question({ word, wanted, otherwise }: Question): Verb {
+  return (input, units, quiet) => {
+    const words = units.map((unit) => word(findService(input.node, unit)));
+    return { stdout: quiet ? '' : words.map((one) => `${one}\n`).join(''), stderr: '', exitCode: words.includes(wanted) ? 0 : otherwise };
+  };
 }
 
 function restart({ cluster, node }: CommandInput, units: readonly string[]): CommandOutput {
@@ -63,12 +76,30 @@ function statusBlock({ cluster, node }: CommandInput, service: ServiceState): st
 }
 
 function listUnits({ node }: CommandInput): CommandOutput {
-  const rows = [...node.services.values()].map((service) => `  ${`${service.name}.service`.padEnd(30)} loaded ${service.active.padEnd(8)} ${service.description}`);
-  return printed(['  UNIT                           LOAD   ACTIVE   DESCRIPTION', ...rows, '', `${rows.length} loaded units listed.`].join('\n'));
+  const rows = [...node.services.values()].map(
+    (service) => `  ${`${service.name}.service`.padEnd(30)} loaded ${service.active.padEnd(8)} ${service.description}`,
+  );
+  return printed(
+    ['  UNIT                           LOAD   ACTIVE   DESCRIPTION', ...rows, '', `${rows.length} loaded units listed.`].join('\n'),
+  );
 }
 
 function journalctl({ cluster, node, args }: CommandInput): CommandOutput {
-  const { options } = readOptions(args, ['-u', '--unit', '-n', '--lines', '--since', '--until', '-S', '-U', '-p', '--priority', '-o', '--output', '-b']);
+  const { options } = readOptions(args, [
+    '-u',
+    '--unit',
+    '-n',
+    '--lines',
+    '--since',
+    '--until',
+    '-S',
+    '-U',
+    '-p',
+    '--priority',
+    '-o',
+    '--output',
+    '-b',
+  ]);
   if (options.has('--disk-usage')) return printed('Archived and active journals take up 96M in the file system.');
   const lines = journalLines(cluster, node, options.get('-u') ?? options.get('--unit'));
   if (hasOption(options, 'r', '--reverse')) lines.reverse();

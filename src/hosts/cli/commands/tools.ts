@@ -1,5 +1,6 @@
 /** `banksman tools`: the catalog on stdout. */
 import { describeTools } from '#app/catalog';
+import { toolAnnotations } from '#app/tool-annotations';
 import { toolGroups } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
@@ -16,12 +17,12 @@ const formats: Readonly<Record<string, (tool: ToolDescription) => unknown>> = {
     permission,
     schema: inputSchema,
   }),
-  mcp: ({ name, title, description, inputSchema, tier, impact }) => ({
-    name,
-    title,
-    description,
-    inputSchema,
-    annotations: annotationsOf(tier, impact),
+  mcp: (tool) => ({
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: tool.inputSchema,
+    annotations: toolAnnotations(tool),
   }),
   ollama: ({ name, description, inputSchema }) => ({ type: 'function', function: { name, description, parameters: inputSchema } }),
 };
@@ -40,9 +41,4 @@ export function runTools(words: readonly string[], options: CommandOptions): num
       .map(format),
   );
   return 0;
-}
-
-/** Derived from the tier and the impact, so that they cannot contradict them. */
-function annotationsOf(tier: ToolDescription['tier'], impact: ToolDescription['impact']) {
-  return { readOnlyHint: tier === 'green', destructiveHint: impact === 'disruptive' || impact === 'irreversible', openWorldHint: false };
 }

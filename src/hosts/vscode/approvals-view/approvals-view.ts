@@ -13,12 +13,10 @@ import {
 } from 'vscode';
 import { viewId } from '../contributes/views.ts';
 import { createDisposableBag } from '../disposables.ts';
-import { type ApprovalRow, approvalRow } from './approval-row.ts';
+import type { ApprovalRow } from './approval-row.ts';
 import type { PendingFeed } from './pending-feed.ts';
 import type { ProblemRow } from './problem-rows.ts';
-
-/** An element of the tree. Commands that get one use its `id` and nothing else. */
-export type ViewElement = { readonly kind: 'approval'; readonly id: string } | { readonly kind: 'problem'; readonly row: ProblemRow };
+import { createShownRows, type ViewElement } from './shown-rows.ts';
 
 const countdownMs = 5000;
 
@@ -26,48 +24,37 @@ const countdownMs = 5000;
 export function createApprovalsView(feed: PendingFeed): Disposable {
   const bag = createDisposableBag();
   const changed = bag.add(new EventEmitter<ViewElement | undefined>());
-  let rows = new Map<string, ApprovalRow>();
-  const readRows = () => {
-    rows = new Map(feed.records.map((record) => [record.id, approvalRow(record, Date.now())]));
-  };
+  const shown = createShownRows();
   const view = bag.add(
     window.createTreeView<ViewElement>(viewId, {
       showCollapseAll: false,
       treeDataProvider: {
         onDidChangeTreeData: changed.event,
-        getChildren: (element) => (element ? [] : elements(feed)),
-        getTreeItem: (element) => treeItem(element, rows),
+        getChildren: (element) => (element ? [] : shown.elements()),
+        getTreeItem: (element) => treeItem(element, shown.row),
       },
     }),
   );
   const refresh = () => {
-    readRows();
     showBadge(view, feed.pending);
     // Empty, not absent: only then do the welcome texts show.
     view.message = feed.headline ?? '';
     void commands.executeCommand('setContext', 'banksman.state', feed.stateName);
-    changed.fire(undefined);
+    for (const element of shown.update(feed, Date.now())) changed.fire(element);
   };
   bag.add({ dispose: feed.onChange(refresh) });
   bag.add(
     refreshCountdown(view, () => {
-      const before = [...rows.values()].map((row) => row.description).join();
-      readRows();
-      if ([...rows.values()].map((row) => row.description).join() !== before) changed.fire(undefined);
+      for (const element of shown.update(feed, Date.now())) changed.fire(element);
     }),
   );
   refresh();
   return bag;
 }
 
-function elements(feed: PendingFeed): ViewElement[] {
-  const problems = feed.problems.map((row): ViewElement => ({ kind: 'problem', row }));
-  return [...problems, ...feed.records.map((record): ViewElement => ({ kind: 'approval', id: record.id }))];
-}
-
-function treeItem(element: ViewElement, rows: ReadonlyMap<string, ApprovalRow>): TreeItem {
+function treeItem(element: ViewElement, rowOf: (id: string) => ApprovalRow | undefined): TreeItem {
   if (element.kind === 'problem') return problemItem(element.row);
-  const row = rows.get(element.id);
+  const row = rowOf(element.id);
   const item = new TreeItem(row?.label ?? element.id, TreeItemCollapsibleState.None);
   item.id = element.id;
   item.contextValue = 'approval';

@@ -20,6 +20,8 @@ export class PendingFeed {
   #records: readonly RequestRecord[] = [];
   #pending = 0;
   #timer: NodeJS.Timeout | undefined;
+  #reading = false;
+  #changedMeanwhile = false;
   #disposed = false;
 
   constructor(session: AppSession, onError: (error: unknown) => void) {
@@ -77,9 +79,18 @@ export class PendingFeed {
   }
 
   #schedule(delay: number): void {
+    // One read at a time, so that an older answer never overwrites a newer one; what changes meanwhile is read right after.
+    this.#changedMeanwhile = this.#reading;
+    if (this.#reading || this.#disposed) return;
     clearTimeout(this.#timer);
-    if (this.#disposed) return;
-    this.#timer = setTimeout(() => void this.#read(), delay);
+    this.#timer = setTimeout(() => void this.#readAndGoOn(), delay);
+  }
+
+  async #readAndGoOn(): Promise<void> {
+    this.#reading = true;
+    await this.#read();
+    this.#reading = false;
+    this.#schedule(this.#changedMeanwhile ? debounceMs : rereadMs);
   }
 
   async #read(): Promise<void> {
@@ -92,7 +103,6 @@ export class PendingFeed {
     } catch (thrown) {
       this.#onError(thrown);
     }
-    this.#schedule(rereadMs);
   }
 
   #publish(records: readonly RequestRecord[], pending: number): void {

@@ -21,12 +21,23 @@ export function registerApprovalCommands(deps: ApprovalCommandDeps): Disposable[
       if (id !== undefined) await act(id);
     });
   return [
-    onRequest('banksman.review', (id) => deps.review(id)),
+    commands.registerCommand('banksman.review', async (argument: unknown) => {
+      // Opening a dialog decides nothing, so the only request there is needs no choosing.
+      const id = requestIdFrom(argument) ?? (await onlyRequest(deps.session)) ?? (await pickRequest(deps.session));
+      if (id !== undefined) await deps.review(id);
+    }),
     // Anything may run these two. Refusing is always safe: the agent can ask again.
     onRequest('banksman.deny', (id) => deny(id, deps)),
     onRequest('banksman.denyWithMessage', (id) => denyWithMessage(id, deps)),
     commands.registerCommand('banksman.showApprovals', () => commands.executeCommand(`${viewId}.focus`)),
   ];
+}
+
+async function onlyRequest(session: AppSession): Promise<string | undefined> {
+  const records = await session
+    .use(async ({ approvals }) => (await approvals.list({ statuses: ['pending'], limit: 2 })).records)
+    .catch(() => []);
+  return records.length === 1 ? records[0]?.id : undefined;
 }
 
 async function pickRequest(session: AppSession): Promise<string | undefined> {

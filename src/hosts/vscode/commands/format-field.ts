@@ -15,7 +15,7 @@ export function formatField(name: string, value: JsonValue | undefined): string 
 
 function formatNumber(name: string, value: number): string {
   if (byteFields.has(name) && value >= mebibyte) return bytes(value);
-  if (name === 'cpu' && value >= 0 && value <= 1) return `${(value * 100).toFixed(1)} %`;
+  if (name === 'cpu' && value >= 0 && value <= 1) return `${(value * 100).toFixed(1)}\u00a0%`;
   if (name === 'uptime') return age(value);
   if (timeFields.has(name) && value > 1e9) return new Date(value * 1000).toISOString().slice(0, 16).replace('T', ' ');
   return String(value);
@@ -23,7 +23,7 @@ function formatNumber(name: string, value: number): string {
 
 function bytes(value: number): string {
   const gibibytes = value / 2 ** 30;
-  return gibibytes >= 1 ? `${gibibytes.toFixed(1)} GiB` : `${Math.round(value / mebibyte)} MiB`;
+  return gibibytes >= 1 ? `${gibibytes.toFixed(1)}\u00a0GiB` : `${Math.round(value / mebibyte)}\u00a0MiB`;
 }
 
 /** @param seconds since the start; 0 is what the API says of something that does not run */

@@ -20,7 +20,7 @@ export function registerMaintenanceCommands({ session, channel, documents }: Mai
     commands.registerCommand('banksman.openWalkthrough', () =>
       commands.executeCommand('workbench.action.openWalkthrough', 'banksman.banksman#banksman.start', false),
     ),
-    commands.registerCommand('banksman.restart', () => session.reload()),
+    commands.registerCommand('banksman.reload', () => session.reload()),
     commands.registerCommand('banksman.doctor', () =>
       withApp(session, 'Banksman: looking', async (app, signal) => documents.show('Banksman Doctor', doctorPage(await app.doctor(signal)))),
     ),

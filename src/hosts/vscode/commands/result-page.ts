@@ -5,7 +5,7 @@ import type { Outcome } from '#kernel/outcome';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
 import { formatField } from './format-field.ts';
 
-const maxColumns = 10;
+const maxColumns = 9;
 const maxRows = 500;
 /** What people look for first; the rest follows in the rows' own order. */
 const firstColumns = [
@@ -45,43 +45,54 @@ export function doctorPage(findings: readonly Finding[]): string {
 
 function valueMarkdown(value: JsonValue): string {
   if (Array.isArray(value)) return listMarkdown(value as readonly JsonValue[]);
-  if (!isJsonObject(value)) return codeSpan(formatField('', value), 1000);
-  const entries = Object.entries(value).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined);
-  const plain = entries.filter(([, item]) => !isTable(item));
-  const tables = entries.filter(([, item]) => isTable(item)).map(([key, item]) => `## ${escapeMarkdown(key)}\n\n${valueMarkdown(item)}`);
-  const facts =
-    plain.length === 0
-      ? []
-      : [['| | |', '|:--|:--|', ...plain.map(([key, item]) => `| ${escapeMarkdown(key)} | ${cell(key, item)} |`)].join('\n')];
-  return [...facts, ...tables].join('\n\n');
+  if (!isJsonObject(value)) return fieldText('', value);
+  const facts = flatFacts(value).map(([name, item]) => `| ${escapeMarkdown(name)} | ${fieldText(name, item)} |`);
+  const tables = Object.entries(value).filter((entry): entry is [string, readonly JsonValue[]] => isTable(entry[1]));
+  const sections = tables.map(([name, rows]) => `## ${escapeMarkdown(name)}\n\n${listMarkdown(rows)}`);
+  return [...(facts.length === 0 ? [] : [['| | |', '|:--|:--|', ...facts].join('\n')]), ...sections].join('\n\n');
 }
 
-function isTable(value: JsonValue): boolean {
+/** `memory.used` beside `uptime`: one level of objects is laid out flat, tables come after. */
+function flatFacts(value: JsonObject): [string, JsonValue | undefined][] {
+  return Object.entries(value).flatMap(([name, item]): [string, JsonValue | undefined][] => {
+    if (isTable(item)) return [];
+    return isJsonObject(item) ? Object.entries(item).map(([inner, field]) => [`${name}.${inner}`, field]) : [[name, item]];
+  });
+}
+
+function isTable(value: JsonValue | undefined): boolean {
   return Array.isArray(value) && value.some(isJsonObject);
 }
 
 function listMarkdown(values: readonly JsonValue[]): string {
   const rows = values.filter(isJsonObject);
   if (values.length === 0) return 'Nothing there.';
+  const more = values.length > maxRows ? `\n\n${values.length - maxRows} more are not shown.` : '';
   if (rows.length !== values.length)
-    return values
-      .slice(0, maxRows)
-      .map((value) => `- ${cell('', value)}`)
-      .join('\n');
+    return (
+      values
+        .slice(0, maxRows)
+        .map((value) => `- ${fieldText('', value)}`)
+        .join('\n') + more
+    );
   const columns = columnsOf(rows);
-  const lines = rows.slice(0, maxRows).map((row) => `| ${columns.map((column) => cell(column, row[column])).join(' | ')} |`);
-  const more = rows.length > maxRows ? `\n\n${rows.length - maxRows} more rows are not shown.` : '';
+  const lines = rows.slice(0, maxRows).map((row) => `| ${columns.map((column) => fieldText(column, row[column])).join(' | ')} |`);
   return [`| ${columns.map(escapeMarkdown).join(' | ')} |`, `|${columns.map(() => ':--|').join('')}`, ...lines].join('\n') + more;
 }
 
+/** Known ones first; columns in which every row says nothing (or 0) are left out. */
 function columnsOf(rows: readonly JsonObject[]): string[] {
-  const all = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((column) => !hiddenColumns.has(column));
-  const first = firstColumns.filter((column) => all.includes(column));
-  return [...first, ...all.filter((column) => !first.includes(column))].slice(0, maxColumns);
+  const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const telling = all.filter(
+    (column) => !hiddenColumns.has(column) && rows.some((row) => row[column] !== 0 && formatField(column, row[column]) !== ''),
+  );
+  const first = firstColumns.filter((column) => telling.includes(column));
+  return [...first, ...telling.filter((column) => !first.includes(column))].slice(0, maxColumns);
 }
 
-function cell(name: string, value: JsonValue | undefined): string {
-  const text = formatField(name, value);
+function fieldText(name: string, value: JsonValue | undefined): string {
+  const text = formatField(name.slice(name.lastIndexOf('.') + 1), value);
+  if (typeof value !== 'object') return escapeMarkdown(text);
   // GFM: a pipe ends a cell even in a code span, unless escaped.
   return text === '' ? '' : codeSpan(text, 200).replaceAll('|', '\\|');
 }

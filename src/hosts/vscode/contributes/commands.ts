@@ -22,7 +22,7 @@ const ownCommands: readonly CommandContribution[] = [
   { command: 'banksman.verifyAudit', title: 'Verify Audit Trail', category, icon: '$(verified)' },
   { command: 'banksman.openSettings', title: 'Open Settings', category, icon: '$(gear)' },
   { command: 'banksman.openWalkthrough', title: 'Open Walkthrough', category, icon: '$(book)' },
-  { command: 'banksman.restart', title: 'Restart', category, icon: '$(debug-restart)' },
+  { command: 'banksman.reload', title: 'Reload Settings and Store', category, icon: '$(refresh)' },
 ];
 
 export function commandContributions(tools: readonly ToolDescription[]): readonly CommandContribution[] {

@@ -32,8 +32,11 @@ export function languageModelToolContributions(tools: readonly ToolDescription[]
   }));
 }
 
-/** No “always allow” for what changes anything. A courtesy: the gate does not rely on it. */
+/**
+ * No “always allow” for what can change anything. A courtesy: the gate does not rely on it.
+ * Forbidden tools are left out: the editor would show its generic card for a call that is refused anyway.
+ */
 export function autoApprovalDefaults(tools: readonly ToolDescription[]): Record<string, boolean> {
-  const mutating = tools.filter((tool) => tool.tier !== 'green');
+  const mutating = tools.filter((tool) => tool.tier === 'yellow' || tool.tier === 'red');
   return Object.fromEntries(mutating.map((tool) => [`${extensionId}/${languageModelName(tool.name)}`, false]));
 }

@@ -9,13 +9,13 @@ const onView = `view == ${viewId}`;
 export function menuContributions(tools: readonly ToolDescription[]) {
   return {
     'view/title': [
-      { command: 'banksman.showLog', when: onView, group: '1_check@0' },
+      { command: 'banksman.showLog', when: onView, group: 'navigation@1' },
       { command: 'banksman.openSettings', when: onView, group: '2_setup@0' },
       { command: 'banksman.doctor', when: onView, group: '1_check@1' },
       { command: 'banksman.verifyAudit', when: onView, group: '1_check@2' },
       { command: 'banksman.setClusterToken', when: onView, group: '2_setup@1' },
       { command: 'banksman.openWalkthrough', when: onView, group: '2_setup@2' },
-      { command: 'banksman.restart', when: onView, group: '3_restart@1' },
+      { command: 'banksman.reload', when: onView, group: '3_restart@1' },
     ],
     'view/item/context': [
       { command: 'banksman.review', when: onApproval, group: 'inline@1' },

@@ -21,10 +21,15 @@ export function resultText(outcome: Outcome): ResultText {
 }
 
 function oneLine(outcome: Outcome): string {
-  const parts = [outcome.status === 'ok' ? outcome.message : `${outcome.status.toUpperCase()} (${outcome.code}): ${outcome.message}`];
-  if (outcome.request_id !== undefined) parts.push(`Request ${outcome.request_id}.`);
-  if (outcome.next !== undefined) parts.push(`Next: ${outcome.next}`);
-  return parts.join(' ').replace(/\s*\n\s*/g, ' ');
+  const said = outcome.status === 'ok' ? outcome.message : `${outcome.status.toUpperCase()} (${outcome.code}): ${outcome.message}`;
+  if (outcome.request_id === undefined && outcome.next === undefined) return onOneLine(said);
+  const request = outcome.request_id === undefined ? '' : ` Request ${outcome.request_id}.`;
+  const next = outcome.next === undefined ? '' : ` Next: ${outcome.next}`;
+  return onOneLine(`${said.trimEnd().replace(/[^.!?…]$/, '$&.')}${request}${next}`);
+}
+
+function onOneLine(text: string): string {
+  return text.replace(/\s*[\r\n]\s*/g, ' ');
 }
 
 function fitJson(outcome: Outcome, room: number): string {

@@ -7,7 +7,9 @@ const [file = '', id = '', digest = '', count = '1'] = process.argv.slice(2);
 const store = await openSqliteStore({ file, seal });
 say('ready');
 await told();
-const claims = await Promise.all(Array.from({ length: Number(count) }, (_, index) => store.requests.spend(id, digest, `${process.pid}/${index}`)));
+const claims = await Promise.all(
+  Array.from({ length: Number(count) }, (_, index) => store.requests.spend(id, digest, `${process.pid}/${index}`)),
+);
 say(String(claims.filter((claim) => claim.ok).length));
 await store.close();
 process.exit(0);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { RequestDraft } from '#kernel/request';
 import { approved, createApprover, decisionBy, draftBy, draftOf, opened, stopAction } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 
@@ -12,13 +11,22 @@ export function requestContract(makeHarness: MakeHarness): void {
       const store = await harness.open();
       const now = harness.now();
       const record = await opened(store);
-      expect(record).toEqual({ ...draftOf(), id: expect.stringMatching(/^req-[a-f0-9]{8}$/), status: 'pending', createdAt: now, expiresAt: now + 3_600_000 });
+      expect(record).toEqual({
+        ...draftOf(),
+        id: expect.stringMatching(/^req-[a-f0-9]{8}$/),
+        status: 'pending',
+        createdAt: now,
+        expiresAt: now + 3_600_000,
+      });
       expect(await store.requests.get(record.id)).toEqual(record);
     });
 
     it('keeps any text, however odd', async () => {
       const store = await (await makeHarness()).open();
-      const action = { ...stopAction(), arguments: { text: '\u0000\n"\'; DROP TABLE requests; --\u{1f600}', deep: { __proto__: null, a: [1, null, -0.5, 1e21] } } };
+      const action = {
+        ...stopAction(),
+        arguments: { text: '\u0000\n"\'; DROP TABLE requests; --\u{1f600}', deep: { __proto__: null, a: [1, null, -0.5, 1e21] } },
+      };
       const record = await opened(store, draftOf({ action, title: 'Stop VM 100 \u202e', claim: '' }));
       expect(await store.requests.get(record.id)).toEqual(record);
     });
@@ -93,17 +101,20 @@ export function requestContract(makeHarness: MakeHarness): void {
       ['an agent that its action does not name', { agent: { id: 'mcp:other', host: 'mcp' } }],
     ])('refuses a draft with %s', async (_, change) => {
       const store = await (await makeHarness()).open();
-      await expect(store.requests.open({ ...draftOf(), ...change } as RequestDraft)).rejects.toMatchObject({ code: 'bad_request_draft' });
+      await expect(store.requests.open({ ...draftOf(), ...change })).rejects.toMatchObject({ code: 'bad_request_draft' });
       expect(await store.requests.list({ limit: 10 })).toEqual({ records: [] });
     });
   });
 
   describe('looking requests up', () => {
-    it.each(['', 'req-', 'req-zzzzzzzz', 'req-00000000', 'REQ-00000000', 'req-000000001', "req-' OR 1", '*', 'req-0000000\n'])('finds nothing for %j', async (id) => {
-      const store = await (await makeHarness()).open();
-      await opened(store);
-      expect(await store.requests.get(id)).toBeUndefined();
-    });
+    it.each(['', 'req-', 'req-zzzzzzzz', 'req-00000000', 'REQ-00000000', 'req-000000001', "req-' OR 1", '*', 'req-0000000\n'])(
+      'finds nothing for %j',
+      async (id) => {
+        const store = await (await makeHarness()).open();
+        await opened(store);
+        expect(await store.requests.get(id)).toBeUndefined();
+      },
+    );
 
     it('lists newest first, in pages that neither repeat nor miss one while others arrive', async () => {
       const harness = await makeHarness();
@@ -144,7 +155,8 @@ export function requestContract(makeHarness: MakeHarness): void {
       const granted = await approved(store, alice, harness.now(), draftBy('mcp:c'));
       const pending = await opened(store, draftBy('mcp:d'));
       await harness.advance(1000);
-      const idsOf = async (...statuses: ('pending' | 'approved' | 'denied' | 'expired')[]) => (await store.requests.list({ statuses, limit: 10 })).records.map((record) => record.id);
+      const idsOf = async (...statuses: ('pending' | 'approved' | 'denied' | 'expired')[]) =>
+        (await store.requests.list({ statuses, limit: 10 })).records.map((record) => record.id);
       expect(await idsOf('pending')).toEqual([pending.id]);
       expect(await idsOf('approved', 'denied')).toEqual([granted.id, denied.id]);
       expect(await idsOf('expired')).toEqual([lapsed.id]);

@@ -6,7 +6,8 @@ import type { MakeHarness, StoreHarness } from './harness.ts';
 
 const alice = createApprover();
 
-const connections = (harness: StoreHarness, count = 4): Promise<Store[]> => Promise.all(Array.from({ length: count }, () => harness.open({ maxPendingPerAgent: 1000 })));
+const connections = (harness: StoreHarness, count = 4): Promise<Store[]> =>
+  Promise.all(Array.from({ length: count }, () => harness.open({ maxPendingPerAgent: 1000 })));
 
 /** Resolves at the store's next ring. */
 function nextChange(store: Store): Promise<void> {
@@ -31,7 +32,9 @@ export function sharingContract(makeHarness: MakeHarness): void {
       const harness = await makeHarness();
       const stores = await connections(harness);
       const { id, digest } = await approved(stores[0]!, alice, harness.now());
-      const claims = await Promise.all(Array.from({ length: 200 }, (_, index) => stores[index % 4]!.requests.spend(id, digest, `claim ${index}`)));
+      const claims = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => stores[index % 4]!.requests.spend(id, digest, `claim ${index}`)),
+      );
       const winners = claims.filter((claim) => claim.ok);
       expect(winners).toHaveLength(1);
       expect(await stores[3]!.requests.get(id)).toEqual(winners[0]?.record);
@@ -48,14 +51,20 @@ export function sharingContract(makeHarness: MakeHarness): void {
       const harness = await makeHarness();
       const stores = await connections(harness);
       const { id } = await opened(stores[0]!);
-      const answers = await Promise.all(stores.map((store, index) => (index % 2 ? store.requests.deny(id, decisionBy(`user:${index}`)) : store.requests.cancel(id, 'mcp:laptop'))));
+      const answers = await Promise.all(
+        stores.map((store, index) =>
+          index % 2 ? store.requests.deny(id, decisionBy(`user:${index}`)) : store.requests.cancel(id, 'mcp:laptop'),
+        ),
+      );
       expect(answers.filter((answer) => answer.ok)).toHaveLength(1);
     });
 
     it('write one chain', async () => {
       const harness = await makeHarness();
       const stores = await connections(harness);
-      await Promise.all(Array.from({ length: 80 }, (_, index) => stores[index % 4]!.audit.append({ name: 'tool.finished', attributes: { index } })));
+      await Promise.all(
+        Array.from({ length: 80 }, (_, index) => stores[index % 4]!.audit.append({ name: 'tool.finished', attributes: { index } })),
+      );
       expect(await verifyTrail(stores[1]!.audit)).toMatchObject({ ok: true, records: 80 });
     });
   });
@@ -77,13 +86,11 @@ export function sharingContract(makeHarness: MakeHarness): void {
     it('rings for every one of many changes made elsewhere, so that the last is not missed', async () => {
       const harness = await makeHarness();
       const [here, there] = [await harness.open(), await harness.open({ maxPendingPerAgent: 100 })];
-      const seen = new Promise<void>((resolve) => {
-        here.requests.onChange(async () => {
-          if ((await here.requests.countPending()) === 25) resolve();
-        });
+      const seen = new Promise<number>((resolve) => {
+        here.requests.onChange(() => void here.requests.countPending().then((count) => count >= 25 && resolve(count)));
       });
       for (let index = 0; index < 25; index += 1) await opened(there, draftBy('mcp:a', 100 + index));
-      await seen;
+      expect(await seen).toBe(25);
     });
 
     it('ends for the one who leaves, not for the others, even for the same function twice', async () => {

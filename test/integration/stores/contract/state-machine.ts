@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { Store } from '#kernel/ports/store';
 import type { TransitionResult } from '#kernel/ports/request-store';
+import type { Store } from '#kernel/ports/store';
 import { type GrantPayload, type RequestRecord, type RequestStatus, requestStatuses, requestTransitions } from '#kernel/request';
 import { approved, createApprover, decisionBy, draftOf, grantFor, opened, stopAction } from '../store-fixtures.ts';
 import type { MakeHarness, StoreHarness } from './harness.ts';
 
 const alice = createApprover();
 type Operation = 'approve' | 'deny' | 'cancel' | 'revoke' | 'spend';
-const leadsTo: Record<Operation, RequestStatus> = { approve: 'approved', deny: 'denied', cancel: 'cancelled', revoke: 'revoked', spend: 'consumed' };
+const leadsTo: Record<Operation, RequestStatus> = {
+  approve: 'approved',
+  deny: 'denied',
+  cancel: 'cancelled',
+  revoke: 'revoked',
+  spend: 'consumed',
+};
 
 async function act(store: Store, record: RequestRecord, operation: Operation, now: number): Promise<TransitionResult> {
   const { requests } = store;
@@ -16,6 +22,11 @@ async function act(store: Store, record: RequestRecord, operation: Operation, no
   if (operation === 'cancel') return requests.cancel(record.id, 'mcp:laptop');
   if (operation === 'revoke') return requests.revoke(record.id, decisionBy('user:bob', now));
   return requests.spend(record.id, record.digest, 'pid 1');
+}
+
+function refusalFrom(from: RequestStatus, operation: Operation): string {
+  if (from === 'expired') return 'expired';
+  return operation === 'spend' || operation === 'revoke' ? 'not_approved' : 'not_pending';
 }
 
 async function reach(status: RequestStatus, store: Store, harness: StoreHarness): Promise<RequestRecord> {
@@ -42,7 +53,7 @@ export function stateMachineContract(makeHarness: MakeHarness): void {
       expect(result.ok).toBe(allowed);
       expect(result.record?.status).toBe(allowed ? leadsTo[operation] : from);
       expect(await store.requests.get(record.id)).toEqual(result.record);
-      if (!result.ok) expect(result.why).toBe(from === 'expired' ? 'expired' : operation === 'spend' || operation === 'revoke' ? 'not_approved' : 'not_pending');
+      expect(result.ok ? undefined : result.why).toBe(allowed ? undefined : refusalFrom(from, operation));
     });
 
     it.each(operations)('answers %s of an unknown request', async (operation) => {
@@ -56,7 +67,12 @@ export function stateMachineContract(makeHarness: MakeHarness): void {
       const store = await harness.open();
       const granted = await approved(store, alice, harness.now());
       await store.requests.spend(granted.id, granted.digest, 'host pid 1');
-      expect(await store.requests.get(granted.id)).toEqual({ ...granted, status: 'consumed', consumedAt: harness.now(), consumedBy: 'host pid 1' });
+      expect(await store.requests.get(granted.id)).toEqual({
+        ...granted,
+        status: 'consumed',
+        consumedAt: harness.now(),
+        consumedBy: 'host pid 1',
+      });
     });
 
     it('shows the latest decision of one that was revoked', async () => {
@@ -122,7 +138,11 @@ export function stateMachineContract(makeHarness: MakeHarness): void {
       await harness.advance(299_000);
       expect(await store.requests.get(late.id)).toMatchObject({ status: 'approved' });
       await harness.advance(1000);
-      expect(await store.requests.spend(late.id, late.digest, 'x')).toMatchObject({ ok: false, why: 'expired', record: { status: 'expired' } });
+      expect(await store.requests.spend(late.id, late.digest, 'x')).toMatchObject({
+        ok: false,
+        why: 'expired',
+        record: { status: 'expired' },
+      });
     });
   });
 }

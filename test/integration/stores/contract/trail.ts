@@ -18,7 +18,8 @@ export function trailContract(makeHarness: MakeHarness): void {
       const harness = await makeHarness();
       const store = await harness.open();
       const appended = [];
-      for (let index = 0; index < 5; index += 1) appended.push(await store.audit.append({ name: 'tool.started', attributes: { index, text: '\u{1f600}"\\' } }));
+      for (let index = 0; index < 5; index += 1)
+        appended.push(await store.audit.append({ name: 'tool.started', attributes: { index, text: '\u{1f600}"\\' } }));
       expect(await store.audit.read(0, 10)).toEqual(appended);
       expect(await store.audit.read(2, 2)).toEqual(appended.slice(2, 4));
       expect(await store.audit.read(5, 10)).toEqual([]);
@@ -29,7 +30,9 @@ export function trailContract(makeHarness: MakeHarness): void {
 
     it('refuses a record that has no canonical form, and goes on', async () => {
       const store = await (await makeHarness()).open();
-      await expect(store.audit.append({ name: 'tool.started', attributes: { a: '\ud800' } })).rejects.toMatchObject({ code: 'audit_unavailable' });
+      await expect(store.audit.append({ name: 'tool.started', attributes: { a: '\ud800' } })).rejects.toMatchObject({
+        code: 'audit_unavailable',
+      });
       await store.audit.append({ name: 'tool.started', attributes: {} });
       expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 1 });
     });

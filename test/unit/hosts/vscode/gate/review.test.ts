@@ -146,14 +146,32 @@ describe('an answer', () => {
   });
 
   it('after the request expired is ignored, and said', async () => {
-    const on = await scene({ reactions: [{ press: () => (on.clock.advance(3_600_001), approveButton) }] });
+    const on = await scene({
+      reactions: [
+        {
+          press: () => {
+            on.clock.advance(3_600_001);
+            return approveButton;
+          },
+        },
+      ],
+    });
     expect(await on.review()).toBe('failed');
     expect((await on.now())?.status).toBe('expired');
     expect(on.person.told).toEqual([{ kind: 'info', message: expect.stringMatching(/^Too late, nothing runs: Stop VM 100 /) }]);
   });
 
   it('after somebody else answered changes nothing, and is said', async () => {
-    const on = await scene({ reactions: [{ press: async () => (await on.approvals.deny(on.record.id, 'user:bob'), approveButton) }] });
+    const on = await scene({
+      reactions: [
+        {
+          press: async () => {
+            await on.approvals.deny(on.record.id, 'user:bob');
+            return approveButton;
+          },
+        },
+      ],
+    });
     expect(await on.review()).toBe('failed');
     expect(await on.now()).toMatchObject({ status: 'denied', decision: { by: 'user:bob' } });
     expect(on.person.told).toEqual([{ kind: 'info', message: expect.stringContaining('was already denied by user:bob') }]);

@@ -1,0 +1,102 @@
+/**
+ * What paths below a directory really are: every component looked at by itself, links resolved by their text and never followed out.
+ * The answer is for deciding; whoever opens the file afterwards must pin each component while opening (a name can change in between).
+ */
+import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
+import path from 'node:path';
+import type { PathFact, PathFacts } from '#kernel/ports/path-facts';
+
+/** As Linux: ELOOP after 40 links (path_resolution(7)). */
+const mostLinks = 40;
+
+/** Looks below `root`, an absolute path in which links are resolved already. Synchronous: a few `lstat` calls per path. */
+export function createPathFacts(root: string): PathFacts {
+  return {
+    look: (segments) => {
+      try {
+        return walk(root, segments);
+      } catch (thrown) {
+        return { kind: 'unreadable', reason: codeOf(thrown) };
+      }
+    },
+    names: (segments) => {
+      try {
+        return readdirSync(path.join(root, ...segments));
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+interface Walk {
+  /** Segments still to go, the next one first. */
+  left: string[];
+  /** Real segments below the root, no links in them. */
+  readonly done: string[];
+  links: number;
+}
+
+function walk(root: string, segments: readonly string[]): PathFact {
+  const state: Walk = { left: [...segments], done: [], links: 0 };
+  let stats: Stats | undefined = lstatSync(root);
+  while (state.left.length > 0) {
+    const name = state.left.shift() ?? '';
+    if (name === '' || name === '.') continue;
+    if (name === '..') {
+      // Beside the root is outside, whatever follows.
+      if (state.done.pop() === undefined) return { kind: 'outside' };
+      stats = lstatSync(path.join(root, ...state.done));
+      continue;
+    }
+    stats = lstatSync(path.join(root, ...state.done, name), { throwIfNoEntry: false });
+    if (stats === undefined) return missing(state, name);
+    if (stats.isSymbolicLink()) {
+      const end = enterLink(root, state, name);
+      if (end !== undefined) return end;
+    } else state.done.push(name);
+  }
+  return factOf(stats, state.done);
+}
+
+/** Puts the text of a link before what is left. */
+function enterLink(root: string, state: Walk, name: string): PathFact | undefined {
+  state.links += 1;
+  if (state.links > mostLinks) return { kind: 'loop' };
+  const text = readlinkSync(path.join(root, ...state.done, name));
+  if (!path.isAbsolute(text)) {
+    state.left.unshift(...split(text));
+    return undefined;
+  }
+  const below = path.relative(root, text);
+  // An absolute link into the workspace is one into it; anything else is outside, `/proc/self/cwd` too.
+  if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) return { kind: 'outside' };
+  state.done.length = 0;
+  state.left.unshift(...split(below));
+  return undefined;
+}
+
+/** What is missing is below the last directory that is there; `..` behind it must not climb out of the root. */
+function missing({ done, left }: Walk, name: string): PathFact {
+  const whole = [...done, name];
+  for (const segment of left) {
+    if (segment === '..') {
+      if (whole.pop() === undefined) return { kind: 'outside' };
+    } else if (segment !== '' && segment !== '.') whole.push(segment);
+  }
+  return { kind: 'missing', path: whole };
+}
+
+function factOf(stats: Stats | undefined, done: readonly string[]): PathFact {
+  if (stats === undefined) return { kind: 'missing', path: done };
+  if (stats.isFile()) return { kind: 'file', path: done, size: stats.size };
+  return { kind: stats.isDirectory() ? 'directory' : 'special', path: done };
+}
+
+function split(text: string): readonly string[] {
+  return text.split(path.sep);
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : 'unknown error';
+}

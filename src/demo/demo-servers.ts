@@ -1,0 +1,79 @@
+/** Starts the servers of a demo: certificates, one API endpoint and one ssh node per cluster node. */
+import { type Authority, type Certificate, createAuthority } from './certificate.ts';
+import { type ApiEndpoint, startApiEndpoint } from './pve/api-endpoint.ts';
+import type { ApiFaults } from './pve/api-faults.ts';
+import type { Cluster } from './pve/cluster.ts';
+import { type SshNode, startSshNode } from './ssh/node-server.ts';
+
+/** What ends everything that was started, in the order of starting. */
+export type Cleanup = (() => Promise<void>)[];
+
+export const loopback = '127.0.0.1';
+export const sshUser = 'root';
+
+export interface Certificates {
+  readonly authority: Authority;
+  of(node: string): Certificate;
+  /** Another one for the same node, by the same authority. */
+  another(node: string): Certificate;
+}
+
+/** Issues the certificates and writes their fingerprints into the cluster. @param perNode one for each, or one for all */
+export function issueCertificates(cluster: Cluster, perNode: boolean): Certificates {
+  // Certificates are for real clients, so they live by the machine's clock.
+  const authority = createAuthority(`Proxmox Virtual Environment ${cluster.state.name}`, Date.now());
+  const names = [...cluster.state.nodes.keys()];
+  const addresses = [...names.map((_, index) => `127.0.0.${index + 1}`), ...[...cluster.state.nodes.values()].map((node) => node.ip)];
+  const issue = (node: string) => authority.issue(node, ['localhost', ...(perNode ? [node] : names)], addresses);
+  const shared = issue(names[0] ?? 'localhost');
+  const byNode = new Map(names.map((name) => [name, perNode ? issue(name) : shared]));
+  for (const [name, certificate] of byNode) cluster.fingerprints.set(name, certificate.fingerprint);
+  return { authority, of: (node) => byNode.get(node) ?? shared, another: issue };
+}
+
+export interface EndpointPlan {
+  readonly certificates: Certificates;
+  readonly api: ApiFaults;
+  /** Of the first endpoint. */
+  readonly port: number;
+}
+
+/** One endpoint per node on 127.0.0.1, .2, .3: what works on 127.0.0.1 only does not work on a real cluster. */
+export async function startEndpoints(cluster: Cluster, plan: EndpointPlan, cleanup: Cleanup): Promise<Map<string, ApiEndpoint>> {
+  const endpoints = new Map<string, ApiEndpoint>();
+  for (const node of cluster.state.nodes.keys()) {
+    const address = `127.0.0.${endpoints.size + 1}`;
+    const endpoint = await startApiEndpoint({
+      cluster,
+      node,
+      certificate: plan.certificates.of(node),
+      faults: plan.api,
+      addresses: address === loopback ? [loopback] : [address, loopback],
+      port: endpoints.size === 0 ? plan.port : 0,
+    });
+    cleanup.push(() => endpoint.close());
+    endpoints.set(node, endpoint);
+  }
+  return endpoints;
+}
+
+/** @param clientKey the public key that may log in */
+export async function startSshNodes(cluster: Cluster, clientKey: string, cleanup: Cleanup): Promise<Map<string, SshNode>> {
+  const nodes = new Map<string, SshNode>();
+  for (const node of cluster.state.nodes.values()) {
+    const server = await startSshNode({ cluster, node, user: sshUser, clientKey, address: loopback });
+    cleanup.push(() => server.close());
+    nodes.set(node.name, server);
+  }
+  return nodes;
+}
+
+/** A node that goes down by itself (a shutdown over the API) takes its servers along. */
+export function followNodes(cluster: Cluster, endpoints: ReadonlyMap<string, ApiEndpoint>, sshNodes: ReadonlyMap<string, SshNode>): void {
+  cluster.onNodeChange = (node) => {
+    for (const server of [endpoints.get(node.name), sshNodes.get(node.name)]) {
+      // A port that was taken meanwhile leaves the node unreachable, which is what a client then sees.
+      void (node.up ? server?.open() : server?.close())?.catch(() => undefined);
+    }
+  };
+}

@@ -1,0 +1,83 @@
+/** `banksman serve --http`: MCP over HTTP, until stopped. */
+import { readFile } from 'node:fs/promises';
+import { listMcpTokens } from '#app/mcp-tokens';
+import { version } from '#app/version';
+import { toFault } from '#kernel/errors';
+import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
+import { printError, printJson, stderrLog } from '../output.ts';
+import { stateDirOf, withApp } from '../session.ts';
+
+/** The last line on stdout is JSON with the addresses. */
+export async function runServe(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  const address = listenAddress(options.http);
+  const tls = await tlsOf(options);
+  const stateDir = stateDirOf(options);
+  // Loaded on demand: the other commands start without the protocol's packages.
+  const { serveAppOverHttp } = await import('#hosts/mcp/serve-app-over-http');
+  await withApp(options, async (app, signal) => {
+    const endpoint = await serveAppOverHttp({
+      ...address,
+      ...(tls === undefined ? {} : { tls }),
+      app,
+      version,
+      stateDir,
+      sse: options.sse === true,
+      allowedHosts: options['allow-host'] ?? [],
+      allowedOrigins: options['allow-origin'] ?? [],
+      log: stderrLog,
+    });
+    try {
+      const { origin } = endpoint;
+      printJson({
+        url: `${origin}${endpoint.mcpPath}`,
+        health: `${origin}${endpoint.healthPath}`,
+        ...(options.sse === true ? { sse: `${origin}${endpoint.ssePath}` } : {}),
+      });
+      await sayWhoMayCome(stateDir);
+      await stopped(signal);
+    } finally {
+      await endpoint.close();
+    }
+  });
+  return 0;
+}
+
+/** `HOST:PORT` or `PORT` alone, which means loopback. @throws {Fault} `bad_usage` */
+function listenAddress(named: string | undefined): { readonly host: string; readonly port: number } {
+  const parts = /^(?:(?<host>localhost|[\d.]+|\[[0-9a-f:.]+\]):)?(?<port>\d+)$/i.exec(named ?? '')?.groups;
+  if (parts === undefined) {
+    throw badUsage('`serve` needs `--http HOST:PORT`, HOST being an IP address or `localhost`: 127.0.0.1:7331, [::1]:0 (0: any free port)');
+  }
+  const host = (parts['host'] ?? '127.0.0.1').replace(/^\[|\]$/g, '');
+  return { host, port: wholeNumber(parts['port'] ?? '', 'http', { min: 0, max: 65_535 }) };
+}
+
+async function tlsOf(options: CommandOptions): Promise<{ readonly cert: Buffer; readonly key: Buffer } | undefined> {
+  const { 'tls-cert': cert, 'tls-key': key } = options;
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined) throw badUsage('`--tls-cert` and `--tls-key` go together');
+  return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
+}
+
+async function read(file: string, option: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (thrown) {
+    throw badUsage(`\`--${option}\`: ${toFault(thrown).message}`);
+  }
+}
+
+async function sayWhoMayCome(stateDir: string): Promise<void> {
+  const { tokens, unreadable } = await listMcpTokens(stateDir);
+  for (const file of unreadable) printError(`${file} is no token; it lets nobody in`);
+  if (tokens.length === 0) printError('nobody can connect yet: make a token with `banksman tokens create NAME`');
+}
+
+async function stopped(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  if (signal.aborted) resolve();
+  // A signal's listener alone does not keep the process: the server does.
+  await promise;
+}

@@ -1,0 +1,186 @@
+/** MCP over HTTP: one listener, `/mcp`, `/health`, and `/sse` where asked for. */
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { Fault, toFault } from '#kernel/errors';
+import { isLoopback } from './address-guard.ts';
+import { createGatekeeper, type Gatekeeper } from './gatekeeper.ts';
+import type { HttpOptions } from './http-options.ts';
+import { messageCount, readBody } from './read-body.ts';
+import { RefusedRequest, sendRefusal } from './refusal.ts';
+import { createSseEndpoint, messagesPath, type SseEndpoint, ssePath } from './sse-endpoint.ts';
+import { createStreamableEndpoint, type StreamableEndpoint } from './streamable-endpoint.ts';
+import { goneSignal, webRequest, writeWebResponse } from './web-exchange.ts';
+
+export interface HttpEndpoint {
+  /** `http://127.0.0.1:41234`, without a path. */
+  readonly origin: string;
+  readonly mcpPath: string;
+  readonly ssePath: string;
+  readonly healthPath: string;
+  /** Tells clients that the list of tools is another one. */
+  toolsChanged(): void;
+  /** Ends every session and connection; idempotent. */
+  close(): Promise<void>;
+}
+
+export const mcpPath = '/mcp';
+export const healthPath = '/health';
+
+/** Sockets open at once, whoever holds them. */
+const maxConnections = 1024;
+
+/** How long a client may take to send a request, in ms. */
+const headersTimeoutMs = 10_000;
+const requestTimeoutMs = 30_000;
+
+/** @throws {Fault} `tls_required`, `bad_address`, `port_taken`, `listen_failed` */
+export async function serveHttp(options: HttpOptions): Promise<HttpEndpoint> {
+  if (!isLoopback(options.host) && options.tls === undefined) {
+    throw new Fault('tls_required', `\`${options.host}\` is beyond this machine, and without TLS tokens and results could be read on the way`, {
+      next: 'name --tls-cert and --tls-key, or listen on 127.0.0.1 and reach it through ssh -L',
+    });
+  }
+  const parts: Parts = {
+    gatekeeper: createGatekeeper(options),
+    streamable: createStreamableEndpoint(options),
+    ...(options.sse ? { sse: createSseEndpoint(options) } : {}),
+    options,
+  };
+  const server = createListener(options, (request, response) => void answer(request, response, parts));
+  server.maxConnections = maxConnections;
+  const port = await listen(server, options);
+  const sweeper = setInterval(() => void sweep(parts), options.limits.sweepMs).unref();
+  let closing: Promise<void> | undefined;
+  return {
+    origin: `${options.tls === undefined ? 'http' : 'https'}://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
+    mcpPath,
+    ssePath,
+    healthPath,
+    toolsChanged: () => {
+      parts.streamable.toolsChanged();
+      parts.sse?.toolsChanged();
+    },
+    close: () => (closing ??= close(server, sweeper, parts)),
+  };
+}
+
+interface Parts {
+  readonly gatekeeper: Gatekeeper;
+  readonly streamable: StreamableEndpoint;
+  readonly sse?: SseEndpoint;
+  readonly options: HttpOptions;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  try {
+    parts.gatekeeper.checkAddress(request);
+    await route(request, response, parts);
+  } catch (thrown) {
+    if (thrown instanceof RefusedRequest) return sendRefusal(response, thrown.refusal);
+    // The client left in the middle of its request.
+    if (response.destroyed) return;
+    parts.options.log.error(`mcp: ${toFault(thrown).message}`);
+    sendRefusal(response, { status: 500, message: 'internal error', code: -32_603, close: true });
+  }
+}
+
+async function route(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://here');
+  const { pathname } = url;
+  if (pathname === healthPath) return sendHealth(request, response);
+  if (pathname === mcpPath) return answerStreamable(request, response, parts);
+  if (parts.sse !== undefined && pathname === ssePath) return openSse(request, response, parts, parts.sse);
+  if (parts.sse !== undefined && pathname === messagesPath) return postSse(request, response, { parts, sse: parts.sse, url });
+  throw new RefusedRequest({ status: 404, message: `nothing is here; MCP is at ${mcpPath}` });
+}
+
+/** Says that it runs, to anybody; nothing else. */
+function sendHealth(request: IncomingMessage, response: ServerResponse): void {
+  allowOnly(request, ['GET', 'HEAD']);
+  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end('{"status":"ok"}');
+}
+
+async function answerStreamable(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  allowOnly(request, ['GET', 'POST', 'DELETE']);
+  const token = await parts.gatekeeper.identify(request);
+  const leave = request.method === 'GET' ? () => undefined : parts.gatekeeper.enter(token);
+  try {
+    const body = request.method === 'POST' ? await readBody(request, parts.options.limits) : undefined;
+    parts.gatekeeper.countMessages(token, messageCount(body));
+    await writeWebResponse(response, await parts.streamable.answer(webRequest(request, goneSignal(response)), body, token));
+  } finally {
+    leave();
+  }
+}
+
+async function openSse(request: IncomingMessage, response: ServerResponse, { gatekeeper }: Parts, sse: SseEndpoint): Promise<void> {
+  allowOnly(request, ['GET']);
+  const token = await gatekeeper.identify(request);
+  gatekeeper.countMessages(token, 1);
+  await sse.open(response, token);
+}
+
+interface SsePost {
+  readonly parts: Parts;
+  readonly sse: SseEndpoint;
+  readonly url: URL;
+}
+
+async function postSse(request: IncomingMessage, response: ServerResponse, { parts, sse, url }: SsePost): Promise<void> {
+  allowOnly(request, ['POST']);
+  const token = await parts.gatekeeper.identify(request);
+  const leave = parts.gatekeeper.enter(token);
+  try {
+    const body = await readBody(request, parts.options.limits);
+    parts.gatekeeper.countMessages(token, messageCount(body));
+    sse.post(url, body, token);
+    response.writeHead(202).end('Accepted');
+  } finally {
+    leave();
+  }
+}
+
+function allowOnly(request: IncomingMessage, methods: readonly string[]): void {
+  if (methods.includes(request.method ?? '')) return;
+  throw new RefusedRequest({ status: 405, message: `use ${methods.join(', ')}`, headers: { allow: methods.join(', ') }, close: true });
+}
+
+function createListener({ tls }: HttpOptions, listener: RequestListener): HttpServer {
+  const settings = { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAlive: true, maxHeaderSize: 16_384 };
+  return tls === undefined
+    ? createHttpServer(settings, listener)
+    : createHttpsServer({ ...settings, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener);
+}
+
+async function listen(server: HttpServer, { host, port }: HttpOptions): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject).listen(port, host === 'localhost' ? '127.0.0.1' : host, resolve);
+  try {
+    await promise;
+  } catch (thrown) {
+    throw listenFault(thrown, host, port);
+  }
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+function listenFault(thrown: unknown, host: string, port: number): Fault {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  if (code === 'EADDRINUSE') {
+    return new Fault('port_taken', `port ${port} on ${host} is taken`, { next: 'choose another one, or 0 for any', cause: thrown });
+  }
+  return new Fault('listen_failed', `cannot listen on ${host}:${port}: ${toFault(thrown).message}`, { cause: thrown });
+}
+
+async function sweep({ gatekeeper, streamable, sse, options }: Parts): Promise<void> {
+  gatekeeper.sweep();
+  await Promise.all([streamable.sweep(), sse?.sweep()]).catch((thrown: unknown) => options.log.warn(`mcp: ${toFault(thrown).message}`));
+}
+
+async function close(server: HttpServer, sweeper: NodeJS.Timeout, { streamable, sse }: Parts): Promise<void> {
+  clearInterval(sweeper);
+  const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+  await Promise.all([streamable.close(), sse?.close()]);
+  server.closeAllConnections();
+  await closed;
+}

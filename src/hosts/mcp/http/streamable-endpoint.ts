@@ -1,0 +1,152 @@
+/** `/mcp`: Streamable HTTP. 2026-07-28 without sessions, 2025-11-25 and before with them. */
+import { randomUUID } from 'node:crypto';
+import {
+  createMcpHandler,
+  isInitializeRequest,
+  isJSONRPCRequest,
+  isLegacyRequest,
+  type McpHttpHandler,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { type McpToken } from '#app/mcp-tokens';
+import type { HttpOptions } from './http-options.ts';
+import { RefusedRequest } from './refusal.ts';
+import { createSessions, type Session, type Sessions } from './sessions.ts';
+
+export interface StreamableEndpoint {
+  /** `body` is parsed already; undefined for GET and DELETE. The request's signal aborts when the client is gone. */
+  answer(request: Request, body: unknown, token: McpToken): Promise<Response>;
+  sweep(): Promise<void>;
+  /** Tells every client that listens that the list of tools is another one. */
+  toolsChanged(): void;
+  close(): Promise<void>;
+}
+
+type Transport = WebStandardStreamableHTTPServerTransport;
+type EndpointOptions = Pick<HttpOptions, 'createServer' | 'bus' | 'limits' | 'authentication' | 'log'>;
+
+interface Parts {
+  readonly options: EndpointOptions;
+  readonly sessions: Sessions<Transport>;
+  readonly modern: McpHttpHandler;
+}
+
+export function createStreamableEndpoint(options: EndpointOptions): StreamableEndpoint {
+  const sessions = createSessions<Transport>(options.limits, () => performance.now());
+  const modern = createMcpHandler(({ authInfo }) => options.createServer(callerOf(authInfo?.extra), 'modern'), {
+    legacy: 'reject',
+    ...(options.bus === undefined ? {} : { bus: options.bus }),
+    maxSubscriptions: options.limits.sessions,
+    onerror: (error) => options.log.debug(`mcp: ${error.message}`),
+  });
+  const parts = { options, sessions, modern };
+  return {
+    answer: async (request, body, token) => {
+      if (await isLegacyRequest(request, body)) return answerLegacy(parts, request, body, token);
+      return modern.fetch(request, { parsedBody: body, authInfo: authInfoOf(token) });
+    },
+    sweep: () => sessions.sweep(options.authentication.isLive),
+    toolsChanged: () => {
+      modern.notify.toolsChanged();
+      sessions.toolsChanged();
+    },
+    close: async () => {
+      await Promise.all([modern.close(), sessions.close()]);
+    },
+  };
+}
+
+/** SECURITY: the token itself goes no further than the check. */
+function authInfoOf(token: McpToken) {
+  return { token: '', clientId: token.name, scopes: [], extra: { token } };
+}
+
+function callerOf(extra: Record<string, unknown> | undefined) {
+  // Set above, for every request that gets this far.
+  const token = extra?.['token'] as McpToken | undefined;
+  if (token === undefined) throw new RefusedRequest({ status: 401, message: 'a bearer token is needed' });
+  return { name: token.name, modelTier: token.modelTier };
+}
+
+async function answerLegacy(parts: Parts, request: Request, body: unknown, token: McpToken): Promise<Response> {
+  const session = await sessionFor(parts, request, body, token);
+  const done = parts.sessions.use(session.id);
+  const transport = session.connection;
+  // Without an event store nothing can be delivered to a client that is gone, so nothing goes on for it.
+  const cancel = () => cancelAll(transport, body);
+  request.signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const response = await transport.handleRequest(request, { parsedBody: body, authInfo: authInfoOf(token) });
+    return whenRead(response, () => {
+      request.signal.removeEventListener('abort', cancel);
+      done();
+    });
+  } catch (thrown) {
+    done();
+    throw thrown;
+  }
+}
+
+/** As the client itself would cancel them. */
+function cancelAll(transport: Transport, body: unknown): void {
+  for (const message of [body].flat()) {
+    if (!isJSONRPCRequest(message)) continue;
+    transport.onmessage?.({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: message.id, reason: 'the client is gone' },
+    });
+  }
+}
+
+/** The same response; `done` is called once its body has been read to the end or given up. */
+function whenRead(response: Response, done: () => void): Response {
+  if (response.body === null) {
+    done();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done: isOver, value } = await reader.read();
+      if (!isOver) return controller.enqueue(value);
+      done();
+      controller.close();
+    },
+    cancel: async (reason) => {
+      done();
+      await reader.cancel(reason);
+    },
+  });
+  return new Response(body, { status: response.status, headers: response.headers });
+}
+
+async function sessionFor(parts: Parts, request: Request, body: unknown, token: McpToken): Promise<Session<Transport>> {
+  const id = request.headers.get('mcp-session-id');
+  if (id !== null) {
+    const known = parts.sessions.find(id, token);
+    if (known !== undefined) return known;
+    // 404 tells the client to begin anew (transports, session management).
+    throw new RefusedRequest({ status: 404, message: 'session not found: it has expired, or it is not yours', code: -32_001 });
+  }
+  if (!isInitializeRequest(body)) throw new RefusedRequest({ status: 400, message: 'no session: begin with `initialize`' });
+  return openSession(parts, token);
+}
+
+async function openSession({ sessions, options }: Parts, token: McpToken): Promise<Session<Transport>> {
+  if (!(await sessions.hasRoom(token))) {
+    throw new RefusedRequest({ status: 503, message: 'too many sessions are open; end one', headers: { 'retry-after': '30' } });
+  }
+  const id = randomUUID();
+  const connection = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
+  const server = options.createServer({ name: token.name, modelTier: token.modelTier }, 'legacy');
+  await server.connect(connection);
+  const passOn = connection.onclose;
+  connection.onclose = () => {
+    sessions.remove(id);
+    passOn?.();
+  };
+  const session = { id, token, server, connection };
+  sessions.add(session);
+  return session;
+}

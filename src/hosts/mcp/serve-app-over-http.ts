@@ -1,0 +1,37 @@
+/** MCP over HTTP for the App. */
+import type { App } from '#app/app';
+import { checkMcpToken, isMcpTokenLive } from '#app/mcp-tokens';
+import type { Log } from '#kernel/ports/log';
+import { createCallTracker } from './call-tracker.ts';
+import { createMcpServer } from './create-mcp-server.ts';
+import { defaultLimits, type HttpOptions } from './http/http-options.ts';
+import { type HttpEndpoint, serveHttp } from './http/serve-http.ts';
+
+export interface AppHttpOptions extends Pick<HttpOptions, 'host' | 'port' | 'sse' | 'allowedHosts' | 'allowedOrigins' | 'tls'> {
+  readonly app: App;
+  readonly version: string;
+  /** Where the tokens are. */
+  readonly stateDir: string;
+  readonly log: Log;
+}
+
+/** `close` waits until no call is under way. @throws {Fault} as `serveHttp` */
+export async function serveAppOverHttp({ app, version, stateDir, ...options }: AppHttpOptions): Promise<HttpEndpoint> {
+  const calls = createCallTracker();
+  const endpoint = await serveHttp({
+    ...options,
+    limits: defaultLimits,
+    authentication: {
+      check: (bearer) => checkMcpToken(stateDir, bearer),
+      isLive: (token) => isMcpTokenLive(stateDir, token),
+    },
+    createServer: (caller, era) => createMcpServer({ app, version, calls }, caller, era),
+  });
+  return {
+    ...endpoint,
+    close: async () => {
+      await endpoint.close();
+      await calls.settled();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** MCP over stdin and stdout: one client, which is whoever started this process. */
+import { userInfo } from 'node:os';
+import process from 'node:process';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { App } from '#app/app';
+import type { Log } from '#kernel/ports/log';
+import { createCallTracker } from './call-tracker.ts';
+import { createMcpServer } from './create-mcp-server.ts';
+
+export interface StdioOptions {
+  readonly app: App;
+  readonly version: string;
+  readonly log: Log;
+  /** Ends it, as the end of stdin does. */
+  readonly signal: AbortSignal;
+}
+
+/** The longest message taken in, in bytes. */
+const maxMessageBytes = 4 * 1024 * 1024;
+
+/** Serves until stdin ends or `signal` aborts. Calls under way are cancelled; when it resolves, none is left. */
+export async function serveMcpOverStdio({ app, version, log, signal }: StdioOptions): Promise<void> {
+  const calls = createCallTracker();
+  const caller = { name: userInfo().username, modelTier: app.config.defaultModelTier };
+  const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: maxMessageBytes });
+  // Each answer that waits for the pipe to drain adds a listener; a slow client is no leak.
+  process.stdout.setMaxListeners(0);
+  const handle = serveStdio(({ era }) => createMcpServer({ app, version, calls }, caller, era), {
+    transport,
+    onerror: (error) => log.warn(`mcp: ${error.message}`),
+  });
+  const ended = Promise.withResolvers<void>();
+  const passOn = transport.onclose;
+  transport.onclose = () => {
+    passOn?.();
+    ended.resolve();
+  };
+  const stop = () => ended.resolve();
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    await ended.promise;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await handle.close();
+    await calls.settled();
+  }
+}

@@ -1,0 +1,49 @@
+/** Options that the file readers have in common on both read-only surfaces (GNU coreutils 9, GNU grep 3). */
+import type { ProgramRule, Takes } from '../program-rule.ts';
+import { amount, colourChoice, searchPattern, wholeNumber } from '../value-kinds.ts';
+
+type Options = Pick<ProgramRule, 'flags' | 'values' | 'longs' | 'optional' | 'count'>;
+
+export const catOptions: Options = {
+  flags: 'AbeEnstTuv',
+  longs: flags('--show-all', '--number-nonblank', '--show-ends', '--number', '--squeeze-blank', '--show-tabs', '--show-nonprinting'),
+};
+
+/** Not `-f`, `-F`, `--follow`, `--retry`, `--pid`: they wait. */
+export const headOptions: Options = {
+  flags: 'qvz',
+  values: { n: amount, c: amount },
+  longs: { ...flags('--quiet', '--silent', '--verbose', '--zero-terminated'), '--lines': amount, '--bytes': amount },
+  count: true,
+};
+
+/** Not `--files0-from`: it reads a list of files. */
+export const wcOptions: Options = {
+  flags: 'clmLw',
+  longs: flags('--bytes', '--chars', '--lines', '--max-line-length', '--words'),
+};
+
+/** Not `-f`, `--file`, `--exclude-from`: they read files. Not `-R`: it follows links. `-r` is the surface's choice. */
+export const grepOptions = {
+  flags: 'abcEFGhHilLnoPqsTUvwxyzZ',
+  values: { e: searchPattern, m: wholeNumber, A: wholeNumber, B: wholeNumber, C: wholeNumber },
+  longs: {
+    ...flags('--extended-regexp', '--fixed-strings', '--basic-regexp', '--perl-regexp', '--ignore-case', '--no-ignore-case', '--invert-match', '--word-regexp', '--line-regexp', '--count'),
+    ...flags('--files-with-matches', '--files-without-match', '--only-matching', '--quiet', '--silent', '--no-messages', '--byte-offset', '--with-filename', '--no-filename', '--line-number'),
+    ...flags('--initial-tab', '--null', '--text', '--null-data', '--line-buffered'),
+    '--regexp': searchPattern,
+    '--max-count': wholeNumber,
+    '--after-context': wholeNumber,
+    '--before-context': wholeNumber,
+    '--context': wholeNumber,
+  },
+  optional: { '--color': { kind: colourChoice }, '--colour': { kind: colourChoice } },
+  count: true,
+} satisfies Options;
+
+/** `-e` gives the pattern, so the first operand is a file then. */
+export const patternGiven = ['-e', '--regexp'] as const;
+
+function flags(...names: readonly string[]): Readonly<Record<string, Takes>> {
+  return Object.fromEntries(names.map((name) => [name, null]));
+}

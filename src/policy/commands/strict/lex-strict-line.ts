@@ -1,0 +1,81 @@
+/**
+ * The lexer of the strict subset (POSIX.1-2024 §2.2 to §2.10, of which almost everything is refused): simple commands, `|`, the
+ * separators of the dialect, quotes, a few backslashes, patterns, and `2>/dev/null` or `2>&1`.
+ */
+import type { Dialect, ErrorOutput, Lexed, Pipeline, Separator, SimpleCommand, Word } from './strict-line.ts';
+import { readWord } from './read-word.ts';
+import { Cursor, LexFault } from './cursor.ts';
+import { unfitCharacter } from './unfit-character.ts';
+
+/** A line as pipelines of decoded commands, or the place where it leaves the subset. */
+export function lexStrictLine(text: string, dialect: Dialect): Lexed {
+  try {
+    return { ok: true, pipelines: readLine(text, dialect) };
+  } catch (thrown) {
+    if (thrown instanceof LexFault) return { ok: false, refusal: { offset: thrown.offset, message: thrown.message } };
+    throw thrown;
+  }
+}
+
+function readLine(text: string, dialect: Dialect): readonly Pipeline[] {
+  if (text.length > dialect.limits.length) throw new LexFault(dialect.limits.length, `a line longer than ${dialect.limits.length} characters`);
+  const unfit = unfitCharacter(text, dialect.nonAscii);
+  if (unfit !== undefined) throw new LexFault(unfit.offset, unfit.message);
+  const cursor = new Cursor(text, dialect.nonAscii);
+  const pipelines = [readPipeline(cursor, dialect, undefined)];
+  let count = pipelines[0]?.commands.length ?? 0;
+  while (!cursor.atEnd) {
+    const pipeline = readPipeline(cursor, dialect, readSeparator(cursor, dialect.separators));
+    pipelines.push(pipeline);
+    count += pipeline.commands.length;
+    if (count > dialect.limits.commands) throw new LexFault(cursor.at, `more than ${dialect.limits.commands} commands`);
+  }
+  return pipelines;
+}
+
+function readPipeline(cursor: Cursor, dialect: Dialect, after: Separator | undefined): Pipeline {
+  const commands = [readCommand(cursor, dialect)];
+  while (cursor.next === '|' && cursor.second !== '|') {
+    if (cursor.second === '&') throw cursor.fault('`|&`, which is not taken: write `2>&1 |`');
+    cursor.take(1);
+    commands.push(readCommand(cursor, dialect));
+    if (commands.length > dialect.limits.commands) throw cursor.fault(`more than ${dialect.limits.commands} commands`);
+  }
+  return { commands, ...(after === undefined ? {} : { after }) };
+}
+
+function readSeparator(cursor: Cursor, separators: readonly Separator[]): Separator {
+  const found = ['&&', '||', ';;', ';&', ';', '&'].find((operator) => cursor.startsWith(operator));
+  if (found === undefined) throw cursor.fault(`\`${cursor.next}\`, which is not taken here`);
+  const separator = separators.find((allowed) => allowed === found);
+  if (separator === undefined) throw cursor.fault(`\`${found}\`, which is not taken; between commands stand ${listed(separators)} and \`|\``);
+  cursor.take(found.length);
+  return separator;
+}
+
+function readCommand(cursor: Cursor, dialect: Dialect): SimpleCommand {
+  const words: Word[] = [];
+  let errors: ErrorOutput | undefined;
+  cursor.skipBlanks();
+  while (!cursor.atEnd && !'|&;'.includes(cursor.next)) {
+    const redirection = readRedirection(cursor);
+    if (redirection === undefined) words.push(readWord(cursor));
+    else if (errors === undefined) errors = redirection;
+    else throw cursor.fault('a second redirection of the error output');
+    if (words.length > dialect.limits.words) throw cursor.fault(`more than ${dialect.limits.words} words in one command`);
+    cursor.skipBlanks();
+  }
+  if (words.length === 0) throw cursor.fault('no command where one must stand');
+  return { words, ...(errors === undefined ? {} : { errors }) };
+}
+
+/** Only at the start of a word: `foo2>/dev/null` would redirect the standard output of `foo2`. */
+function readRedirection(cursor: Cursor): ErrorOutput | undefined {
+  if (cursor.takeMatch(/2> ?\/dev\/null(?=[ |&;]|$)/y)) return '2>/dev/null';
+  if (cursor.takeMatch(/2>&1(?=[ |&;]|$)/y)) return '2>&1';
+  return undefined;
+}
+
+function listed(separators: readonly Separator[]): string {
+  return separators.map((separator) => `\`${separator}\``).join(', ');
+}

@@ -1,0 +1,127 @@
+/** From a word's node to the texts that it can become. Anything that is not understood makes the word unknown, never a guess. */
+import type { Node } from 'web-tree-sitter';
+import type { ShellWord } from './shell-word.ts';
+import type { Variables } from './variables.ts';
+
+/** Where `~` and `$HOME` lead: no path below it is in a workspace. */
+export const homeDirectory = '/home/~';
+
+export interface WordScope {
+  readonly variables: Variables;
+  /** Absolute paths that `$PWD` and `$(pwd)` can be. */
+  readonly directories: readonly string[];
+}
+
+interface Piece {
+  readonly values: readonly string[] | undefined;
+  readonly glob?: boolean;
+  readonly quoted?: boolean;
+}
+
+const unknown: Piece = { values: undefined };
+const mostValues = 32;
+
+export function decodeWord(node: Node, scope: WordScope): ShellWord {
+  const piece = decode(node, scope, false);
+  const word = { glob: piece.glob ?? false, quoted: piece.quoted ?? false, offset: node.startIndex, source: node.text };
+  return piece.values === undefined ? word : { ...word, values: piece.values };
+}
+
+function decode(node: Node, scope: WordScope, inQuotes: boolean): Piece {
+  switch (node.type) {
+    case 'command_name':
+    case 'extglob_pattern':
+      return node.namedChildCount === 1 && node.firstNamedChild !== null ? decode(node.firstNamedChild, scope, inQuotes) : decodePlain(node.text);
+    case 'word':
+    case 'number':
+    case 'test_operator':
+    case 'regex':
+      return decodePlain(node.text);
+    case 'raw_string':
+      return { values: [node.text.slice(1, -1)], quoted: true };
+    case 'string':
+      return { ...joined(stringPieces(node, scope)), quoted: true };
+    case 'concatenation':
+      return decodeConcatenation(node, scope);
+    case 'simple_expansion':
+    case 'expansion':
+      return variable(node, scope, inQuotes);
+    case 'command_substitution':
+      return /^(?:\$\( *pwd *\)|` *pwd *`)$/.test(node.text) ? { values: scope.directories, quoted: inQuotes } : unknown;
+    case 'arithmetic_expansion':
+      return { values: ['0'] };
+    default:
+      return unknown;
+  }
+}
+
+/** Unquoted text: backslashes taken away, patterns and braces noticed, a leading `~` resolved. */
+function decodePlain(text: string): Piece {
+  // Braces expand to several words; which ones decides the shell.
+  if (/(?<!\\)\{[^}]*(?:,|\.\.)[^}]*\}/.test(text)) return unknown;
+  const glob = /(?<!\\)[*?[]/.test(text);
+  const quoted = text.includes('\\');
+  const plain = text.replace(/\\([\s\S])/g, '$1');
+  return { values: [text.startsWith('~') ? homeOf(plain) : plain], glob, quoted };
+}
+
+/** `~`, `~/x`, `~user/x`. */
+function homeOf(text: string): string {
+  return `${homeDirectory}${text.slice(1)}`;
+}
+
+function decodeConcatenation(node: Node, scope: WordScope): Piece {
+  // `{a,b}` parses as separate words side by side.
+  if (node.children.some((child) => child.type === 'word' && /^[{}]$/.test(child.text)) || /(?<![\\$])\{[^}]*[,.]/.test(bareText(node))) return unknown;
+  return joined(node.children.map((child) => decode(child, scope, false)));
+}
+
+/** The text of a concatenation with its quoted parts blanked out. */
+function bareText(node: Node): string {
+  return node.children.map((child) => (child.type === 'word' || child.type === '{' || child.type === '}' ? child.text : '_')).join('');
+}
+
+/** The parts of a double-quoted string, text between the nodes included (the grammar leaves out blanks beside expansions). */
+function stringPieces(node: Node, scope: WordScope): readonly Piece[] {
+  const pieces: Piece[] = [];
+  const end = node.endIndex - 1;
+  let at = node.startIndex + 1;
+  for (const child of node.children.slice(1, -1)) {
+    if (child.startIndex > at) pieces.push(unescaped(node.text.slice(at - node.startIndex, child.startIndex - node.startIndex)));
+    pieces.push(child.type === 'string_content' ? unescaped(child.text) : child.isNamed ? decode(child, scope, true) : unescaped(child.text));
+    at = child.endIndex;
+  }
+  if (end > at) pieces.push(unescaped(node.text.slice(at - node.startIndex, end - node.startIndex)));
+  return pieces;
+}
+
+function unescaped(text: string): Piece {
+  return { values: [text.replace(/\\([$`"\\])/g, '$1')] };
+}
+
+function variable(node: Node, scope: WordScope, inQuotes: boolean): Piece {
+  const name = /^\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*)|([?#$]))$/.exec(node.text);
+  const values = name === null ? undefined : valuesOf(name[1] ?? name[2] ?? name[3] ?? '', scope);
+  if (values === undefined) return unknown;
+  // Outside quotes the shell splits the value at blanks and expands its patterns.
+  if (!inQuotes && values.some((value) => value === '' || /[\s\\~{]/.test(value))) return unknown;
+  return { values, glob: !inQuotes && values.some((value) => /[*?[]/.test(value)), quoted: inQuotes };
+}
+
+function valuesOf(name: string, scope: WordScope): readonly string[] | undefined {
+  if (/^[?#$]$/.test(name)) return ['0'];
+  if (scope.variables.has(name)) return scope.variables.get(name);
+  if (name === 'HOME') return [homeDirectory];
+  return name === 'PWD' ? scope.directories : undefined;
+}
+
+/** Every way to put one value of each piece after the other. */
+function joined(pieces: readonly Piece[]): Piece {
+  let values: readonly string[] | undefined = [''];
+  for (const piece of pieces) {
+    const next: readonly string[] | undefined = piece.values;
+    values = values === undefined || next === undefined ? undefined : values.flatMap((start) => next.map((end) => start + end));
+    if (values !== undefined && values.length > mostValues) values = undefined;
+  }
+  return { values, glob: pieces.some((piece) => piece.glob), quoted: pieces.some((piece) => piece.quoted) };
+}

@@ -1,0 +1,33 @@
+/** What is refused before the parser sees it: text that a shell reads otherwise than the grammar does, and text that people cannot see. */
+
+export interface GateFault {
+  readonly offset: number;
+  readonly message: string;
+}
+
+const longest = 10_000;
+
+/** Each with what is said of it. Measured against bash 5.2: tree-sitter-bash 0.25.1 misreads these without an error. */
+const faults: readonly (readonly [RegExp, string])[] = [
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
+  [/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/, 'a control character'],
+  [/[^\S \t\n]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029]/u, 'an invisible or reordering character, or a blank that is none for the shell'],
+  [/\\\n/, 'a backslash at the end of a line'],
+  [/\$\[/, '`$[`, old arithmetic'],
+  [/\$\{[\s|]/, '`${ `, a substitution that runs commands'],
+  [/\$\{[^}\n]*@[A-Za-z]\}/, '`${…@…}`, which may run what a variable holds'],
+  [/\$\{!/, '`${!…}`, a variable named by another'],
+  [/\\`/, 'an escaped backquote'],
+];
+
+/** The first thing in the text that no parse can be trusted with, or undefined. */
+export function gateFault(text: string): GateFault | undefined {
+  if (text.trim() === '') return { offset: 0, message: 'no command' };
+  if (text.length > longest) return { offset: longest, message: `a command longer than ${longest} characters` };
+  if (!text.isWellFormed()) return { offset: 0, message: 'text that is not well-formed' };
+  for (const [pattern, message] of faults) {
+    const offset = text.search(pattern);
+    if (offset >= 0) return { offset, message };
+  }
+  return undefined;
+}

@@ -1,0 +1,24 @@
+/** One run of one program, its words decoded, as the rules judge it. */
+import type { Decision } from '#kernel/decision';
+import type { PathScope } from './judge-path.ts';
+import type { ShellWord } from './shell-word.ts';
+
+export interface Invocation {
+  /** Program and arguments; the program's word is known and has one value. */
+  readonly program: string;
+  readonly args: readonly ShellWord[];
+  readonly offset: number;
+  readonly scope: PathScope;
+  /** What stands on its standard input: nothing of its own, another command's output, or text in the command. */
+  readonly input: 'none' | 'pipe' | 'file' | 'text';
+  /** Text of a here-document or here-string with nothing to expand. */
+  readonly inputText?: string;
+  /** Functions that the command line defines. */
+  readonly functions: ReadonlySet<string>;
+}
+
+/** Judges another command that a command runs (`env X`, `xargs X`, `bash -c X`). */
+export interface Recursion {
+  invocation(next: Invocation): readonly Decision[];
+  script(text: string, of: Invocation): readonly Decision[];
+}

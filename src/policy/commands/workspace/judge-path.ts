@@ -1,0 +1,103 @@
+/** A path in a developer's command: inside the workspace, no secret read, nothing planted, nothing outside touched. */
+import type { Decision } from '#kernel/decision';
+import type { PathFact, Segments } from '#kernel/ports/path-facts';
+import { isControlPath } from '../../paths/control-files.ts';
+import { locatePath } from '../../paths/locate-path.ts';
+import { isSecretPath } from '../../paths/secret-files.ts';
+import type { WorkspaceView } from '../../paths/workspace-view.ts';
+import { expandPattern } from '../expand-pattern.ts';
+import type { GlobPart } from '../strict/strict-line.ts';
+import { askFor, type Concern, refuseFor } from './findings.ts';
+
+/** `touch`: names and attributes only; `remove` is a write that takes the file away. */
+export type PathAction = 'list' | 'read' | 'write' | 'remove';
+
+export interface PathScope {
+  readonly view: WorkspaceView;
+  /** Absolute directories in which the command may run. */
+  readonly directories: readonly string[];
+}
+
+export interface NamedPath {
+  readonly text: string;
+  readonly glob: boolean;
+  readonly offset: number;
+}
+
+/** Read and written by everybody without effect. */
+const harmlessDevices = /^\/dev\/(?:null|stdin|stdout|stderr|tty|fd\/[0-2])$/;
+
+/** What speaks against the path; empty when nothing does. */
+export function judgePath(path: NamedPath, action: PathAction, scope: PathScope): readonly Decision[] {
+  if (path.text === '-' || path.text === '' || harmlessDevices.test(path.text)) return [];
+  if (/^\/dev\/(?:tcp|udp)(?:\/|$)/.test(path.text)) return [askFor('network_blocked', path.offset, `\`${path.text}\` is a network connection`)];
+  const texts = path.glob ? globPaths(path, scope) : [path.text];
+  if (texts === undefined) return [askFor('unclear', path.offset, `\`${path.text}\`: the pattern may match too much`)];
+  return scope.directories.flatMap((directory) => texts.flatMap((text) => judgeOne({ ...path, text }, action, { scope, directory })));
+}
+
+interface At {
+  readonly scope: PathScope;
+  readonly directory: string;
+}
+
+function judgeOne(path: NamedPath, action: PathAction, { scope, directory }: At): readonly Decision[] {
+  const { ground, facts } = scope.view;
+  const located = locatePath(path.text.startsWith('/') ? path.text : `${directory}/${path.text}`, ground);
+  const shown = path.text.slice(0, 100);
+  if (!located.ok) {
+    const concern: Concern = located.code === 'PATH_OUTSIDE_WORKSPACE' ? located.code : 'unclear';
+    return action === 'write' || action === 'remove'
+      ? [refuseFor('write-outside', path.offset, `\`${shown}\`: ${located.message}`)]
+      : [askFor(concern, path.offset, located.message)];
+  }
+  if (action === 'remove' && isWholeWorkspace(located.segments, path)) return [refuseFor('remove-all', path.offset, `\`${shown}\` is the whole workspace`)];
+  const fact = facts.look(located.raw);
+  return judgeFact(fact, action, path) ?? judgeName(located.segments, fact, { action, path });
+}
+
+function isWholeWorkspace(segments: Segments, path: NamedPath): boolean {
+  return segments.length === 0 || (segments.length === 1 && path.glob && /(?:^|\/)\*$/.test(path.text));
+}
+
+function judgeFact(fact: PathFact, action: PathAction, { offset, text }: NamedPath): readonly Decision[] | undefined {
+  if (fact.kind === 'outside') return [askFor('SYMLINK_OUTSIDE_WORKSPACE', offset, `\`${text}\` leads outside the workspace`)];
+  if (fact.kind === 'loop') return [askFor('unclear', offset, `\`${text}\`: links form a circle`)];
+  if (fact.kind === 'special' && action === 'read') return [askFor('NOT_A_REGULAR_FILE', offset, `\`${text}\` is a device, socket or pipe`)];
+  return undefined;
+}
+
+interface Named {
+  readonly action: PathAction;
+  readonly path: NamedPath;
+}
+
+function judgeName(written: Segments, fact: PathFact, { action, path }: Named): readonly Decision[] {
+  if (action === 'list') return [];
+  const real = 'path' in fact ? fact.path : written;
+  const either = (test: (segments: Segments) => boolean) => test(written) || test(real);
+  if (action !== 'read' && either(isControlPath)) return [askFor('CONTROL_FILE', path.offset, `\`${path.text}\` makes other programs run something later`)];
+  if ((action === 'read' || fact.kind === 'file') && fact.kind !== 'directory' && either(isSecretPath)) {
+    return [askFor('SECRET_FILE', path.offset, `\`${path.text}\`: the name stands for a secret`)];
+  }
+  return [];
+}
+
+/** What a pattern matches, and the pattern itself (nothing may match now and something later); undefined when it roams. */
+function globPaths(path: NamedPath, { view, directories }: PathScope): readonly string[] | undefined {
+  const firstWild = path.text.search(/[*?[]/);
+  const tail = path.text.slice(path.text.lastIndexOf('/', firstWild) + 1);
+  if (/(?:^|\/)\.\.(?:\/|$)/.test(tail) || /(?:^|\/)\.[*?[]/.test(tail)) return undefined;
+  const found: string[] = [path.text];
+  for (const directory of directories) {
+    const base = path.text.startsWith('/') ? '' : `${directory}/`;
+    const names = expandPattern(patternParts(base + path.text), view);
+    if (names === 'too-many') continue;
+    found.push(...names);
+  }
+  return found;
+}
+
+function patternParts(text: string): readonly GlobPart[] {
+  return (text.match(/\*|\?|\[!?[^\]/]+\]|[^*?[]+|\[/g) ?? []).map((piece) => (/^(?:\*|\?|\[.+\])$/s.test(piece) ? { wild: piece } : { literal: piece }));
+}

@@ -1,0 +1,18 @@
+/** Words of a parsed command: what they are once the shell has taken quotes and variables away, as far as the text tells. */
+
+export interface ShellWord {
+  /** Every text that it can become; undefined when the text does not tell (a substitution, an unknown variable). */
+  readonly values?: readonly string[];
+  /** It holds a pattern outside quotes. */
+  readonly glob: boolean;
+  /** Some part of it is quoted, so it stays one word. */
+  readonly quoted: boolean;
+  /** UTF-16 offset in the text. */
+  readonly offset: number;
+  readonly source: string;
+}
+
+/** A word that is exactly this. */
+export function knownWord(text: string, like: Pick<ShellWord, 'offset' | 'source'>): ShellWord {
+  return { values: [text], glob: false, quoted: true, offset: like.offset, source: like.source };
+}

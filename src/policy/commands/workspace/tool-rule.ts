@@ -1,0 +1,43 @@
+/** What developers' programs may do, as data. A program that no rule names asks. */
+import type { PathAction } from './judge-path.ts';
+import type { Concern } from './findings.ts';
+
+/** Words that make a command ask, each with what it would do. */
+export interface Caution {
+  /** Tested against one decoded word, options and operands alike. */
+  readonly word: RegExp;
+  readonly concern: Concern;
+  readonly message: string;
+}
+
+export interface ToolRule {
+  readonly id: string;
+  readonly programs: readonly string[];
+  /** What it does to the paths among its words; `text`: its words are no paths. */
+  readonly paths: PathAction | 'text';
+  /** The first operand is text (a pattern, a program of `sed`), unless one of these options gave it. */
+  readonly textFirst?: readonly string[] | true;
+  /** Options whose next word is text, never a path or another option (`git commit -m`). */
+  readonly textOptions?: readonly string[];
+  readonly cautions?: readonly Caution[];
+  /** Words that the text does not tell are taken: the program only prints or compares them. */
+  readonly takesUnknown?: boolean;
+  /** The first operand must be one of these, by group; absent: any. */
+  readonly verbs?: readonly VerbGroup[];
+  /** It waits for a person or for input without operands. */
+  readonly needsOperand?: boolean;
+  readonly justification: string;
+  readonly match: readonly string[];
+  readonly notMatch: readonly string[];
+}
+
+export interface VerbGroup {
+  /** Undefined stands for no verb at all. */
+  readonly verbs: readonly (string | undefined)[];
+  /** Absent: it runs. */
+  readonly concern?: Concern;
+  readonly message?: string;
+  readonly paths?: PathAction | 'text';
+  readonly textOptions?: readonly string[];
+  readonly cautions?: readonly Caution[];
+}

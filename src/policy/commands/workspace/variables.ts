@@ -1,0 +1,41 @@
+/** Which texts the variables of a command line can hold, whatever runs when: every assignment anywhere in it counts. */
+import type { Node } from 'web-tree-sitter';
+
+/** By name; undefined value: some text that is not known. Absent: never assigned here. */
+export type Variables = ReadonlyMap<string, readonly string[] | undefined>;
+
+/** Commands that assign to the names they are given. */
+const assigning: ReadonlySet<string> = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'let', 'unset', 'wait', 'local', 'declare', 'typeset', 'export', 'readonly']);
+const mostValues = 16;
+
+/** Collects the assignments below `root`; `literal` decodes a word without variables, or gives undefined. */
+export function collectVariables(root: Node, literal: (node: Node) => readonly string[] | undefined): Variables {
+  const found = new Map<string, readonly string[] | undefined>();
+  const add = (name: string, values: readonly string[] | undefined) => {
+    const known = found.has(name) ? found.get(name) : [];
+    const all = known === undefined || values === undefined ? undefined : [...new Set([...known, ...values])];
+    found.set(name, all !== undefined && all.length <= mostValues ? all : undefined);
+  };
+  for (const node of root.descendantsOfType(['variable_assignment', 'for_statement', 'command'])) collect(node, literal, add);
+  return found;
+}
+
+type Add = (name: string, values: readonly string[] | undefined) => void;
+
+function collect(node: Node, literal: (node: Node) => readonly string[] | undefined, add: Add): void {
+  if (node.type === 'command') return collectFromCommand(node, add);
+  const name = (node.type === 'for_statement' ? node.childForFieldName('variable') : node.childForFieldName('name'))?.text ?? '';
+  if (node.type === 'for_statement') {
+    const values = node.childrenForFieldName('value').map(literal);
+    return add(name, values.length > 0 && values.every((value) => value !== undefined) ? values.flat() : undefined);
+  }
+  const value = node.childForFieldName('value');
+  const appends = node.children.some((child) => child.type === '+=');
+  add(name, appends ? undefined : value === null ? [''] : literal(value));
+}
+
+function collectFromCommand(node: Node, add: Add): void {
+  const name = node.childForFieldName('name')?.text ?? '';
+  if (!assigning.has(name)) return;
+  for (const word of node.childrenForFieldName('argument')) if (/^[A-Za-z_]\w*$/.test(word.text)) add(word.text, undefined);
+}

@@ -1,0 +1,22 @@
+/**
+ * Files that make another program run something later, outside every sandbox: hooks, editor and container settings, start-up files. Writing
+ * one is a person's decision.
+ */
+import type { Segments } from '#kernel/ports/path-facts';
+import { foldName } from './secret-files.ts';
+
+const directories: ReadonlySet<string> = new Set(['.git', 'git~1', '.hg', '.svn', '.vscode', '.idea', '.devcontainer', '.husky', '.cursor', '.claude', '.fleet', '.direnv', '.ssh', '.gnupg', '.aws', '.kube', '.docker', '.cargo', '.yarn']);
+const names: ReadonlySet<string> = new Set([
+  ...['.mcp.json', '.envrc', '.gitmodules', '.gitconfig', '.devcontainer.json', '.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.profile', '.zshrc', '.zprofile', '.zshenv', '.zlogin', '.login', '.cshrc'],
+  ...['.npmrc', '.yarnrc', '.yarnrc.yml', '.pnpmfile.cjs', '.pnp.cjs', '.ripgreprc', '.lesskey', '.inputrc', '.vimrc', '.exrc', '.nvimrc', '.gdbinit', '.lldbinit', '.netrc', '.pre-commit-config.yaml', '.tool-versions', '.mise.toml'],
+  ...['sitecustomize.py', 'usercustomize.py'],
+]);
+
+/** Whether writing the path plants something that runs later; `segments` are below the root. */
+export function isControlPath(segments: Segments): boolean {
+  const folded = segments.map(foldName);
+  if (folded.some((segment) => directories.has(segment))) return true;
+  const name = folded.at(-1) ?? '';
+  if (names.has(name) || name.endsWith('.code-workspace')) return true;
+  return folded[0] === '.github' && (folded[1] === 'hooks' || folded[1] === 'agents');
+}

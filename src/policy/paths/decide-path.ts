@@ -1,0 +1,52 @@
+/** The path policy: may a file tool read, write or list this path? */
+import { allow, ask, type Decision, deny } from '#kernel/decision';
+import { isControlPath } from './control-files.ts';
+import { locatePath } from './locate-path.ts';
+import type { PathFact, Segments } from '#kernel/ports/path-facts';
+import { isSecretPath } from './secret-files.ts';
+import type { WorkspaceView } from './workspace-view.ts';
+
+export type PathUse = 'read' | 'write' | 'list';
+
+/** Bytes of a file above which a tool does not open it. */
+export const maxFileBytes = 50 * 1024 * 1024;
+
+/** Decides one path; the answer of `facts` is part of it, so a later open must check again. */
+export function decidePath(path: string, use: PathUse, { ground, facts }: WorkspaceView): Decision {
+  const located = locatePath(path, ground);
+  if (!located.ok) return deny(located.code, `${located.message}; name a path in the workspace`, ['path.text']);
+  const fact = facts.look(located.segments);
+  return refuseByFact(fact, use) ?? decideByName(located.segments, 'path' in fact ? fact.path : located.segments, use);
+}
+
+function refuseByFact(fact: PathFact, use: PathUse): Decision | undefined {
+  switch (fact.kind) {
+    case 'outside':
+      return deny('SYMLINK_OUTSIDE_WORKSPACE', 'a link on the way leads outside the workspace', ['path.links']);
+    case 'loop':
+      return deny('SYMLINK_LOOP', 'the links on the way form a circle', ['path.links']);
+    case 'unreadable':
+      return deny('PATH_UNREADABLE', `the path cannot be looked at: ${fact.reason}`, ['path.facts']);
+    case 'special':
+      return deny('NOT_A_REGULAR_FILE', 'this is a device, socket or pipe', ['path.type']);
+    case 'directory':
+      return use === 'list' ? undefined : deny('NOT_A_REGULAR_FILE', 'this is a directory', ['path.type']);
+    case 'file':
+      if (use === 'list') return deny('NOT_A_DIRECTORY', 'this is a file; read it instead', ['path.type']);
+      return use === 'read' && fact.size > maxFileBytes
+        ? deny('FILE_TOO_LARGE', `the file has ${fact.size} bytes, more than ${maxFileBytes}; search it instead`, ['path.size'])
+        : undefined;
+    case 'missing':
+      return undefined;
+  }
+}
+
+/** By the name as written and by the name that links lead to; the stricter counts. */
+function decideByName(written: Segments, real: Segments, use: PathUse): Decision {
+  const either = (test: (segments: Segments) => boolean) => test(written) || test(real);
+  if (use === 'write' && either(isControlPath)) {
+    return ask('CONTROL_FILE', 'what is written here makes other programs run something later; a person must agree', ['path.control-files']);
+  }
+  if (use !== 'list' && either(isSecretPath)) return ask('SECRET_FILE', 'the name stands for a secret; a person must agree', ['path.secret-files']);
+  return allow('allowed', 'a path in the workspace', ['path.inside']);
+}

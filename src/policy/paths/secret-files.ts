@@ -1,0 +1,33 @@
+/** File names that stand for secrets. Names only: a key in `notes.txt` is for the redaction to find. */
+import type { Segments } from '#kernel/ports/path-facts';
+
+/** Base names in lower case, as shell patterns with `*` only (also handed to `grep --exclude`). */
+export const secretNames: readonly string[] = [
+  ...['.env', '.env.*', '*.env', '.env~', '.netrc', '_netrc', '.npmrc', '.pypirc', '.pgpass', '.my.cnf', '.htpasswd', '.git-credentials', '.dockercfg', '.vault-token', '.terraformrc', '.s3cfg', '.boto'],
+  ...['id_rsa*', 'id_dsa*', 'id_ecdsa*', 'id_ed25519*', 'ssh_host_*_key', '*.pem', '*.key', '*.p12', '*.pfx', '*.jks', '*.keystore', '*.kdbx', '*.ppk', '*.token'],
+  ...['credentials', 'credentials.json', 'credentials.toml', 'client_secret*.json', 'service-account*.json', 'secrets.json', 'secrets.yml', 'secrets.yaml', 'secrets.toml', 'kubeconfig', 'terraform.tfstate*', 'shadow', 'gshadow'],
+  ...['.bash_history', '.zsh_history', '.python_history', '.node_repl_history', '.psql_history', 'state.vscdb'],
+];
+
+/** Directories in which every file is one. */
+export const secretDirectories: readonly string[] = ['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker'];
+
+const harmless = /(?:^\.env(?:\.[a-z0-9]+)*\.(?:example|sample|template|dist|defaults|schema)|\.pub)$/;
+const patterns = secretNames.map((name) => new RegExp(`^${name.replace(/[.~]/g, '\\$&').replaceAll('*', '.*')}$`, 's'));
+
+/** Whether the path names a secret by what it is called, whatever its case. */
+export function isSecretPath(segments: Segments): boolean {
+  const folded = segments.map(foldName);
+  const name = folded.at(-1) ?? '';
+  if (folded.slice(0, -1).some((directory) => secretDirectories.includes(directory))) return !harmless.test(name);
+  return !harmless.test(name) && patterns.some((pattern) => pattern.test(name));
+}
+
+/** One spelling for names that some file system takes for the same: compatibility forms, case, ignorable characters. */
+export function foldName(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase()
+    .replace(/[. ]+$/, '');
+}

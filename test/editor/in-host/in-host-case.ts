@@ -1,0 +1,34 @@
+import type * as vscode from 'vscode';
+
+/** What a case of the in-host suite gets; the editor's API is passed in, so that a file of cases can be read outside the editor too. */
+export interface InHost {
+  readonly api: typeof vscode;
+  readonly extension: vscode.Extension<Seam | undefined>;
+  readonly seam: Seam;
+}
+
+/** The in-host suite's side of src/hosts/vscode/test-seam.ts: modal dialogs are refused in this kind of test, so it answers instead. */
+export interface Seam {
+  answerWith(answer: ((question: Question) => string | undefined | Promise<string | undefined>) | undefined): void;
+}
+
+export interface Question {
+  readonly id: string;
+  readonly title: string;
+  readonly buttons: readonly string[];
+}
+
+export interface InHostCase {
+  readonly name: string;
+  run(host: InHost): Promise<void>;
+}
+
+/** How a case ended, as the page is told. */
+export interface InHostResult {
+  readonly name: string;
+  /** The error's text; absent when it passed. */
+  readonly error?: string;
+}
+
+/** Begins each line of the suite: the page gets the editor's whole log beside it. */
+export const RESULT_PREFIX = 'banksman-in-host ';

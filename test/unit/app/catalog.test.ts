@@ -1,0 +1,115 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { catalog, describeTool, describeTools } from '#app/catalog';
+import { actionTiers, impacts, permissions, toolGroups } from '#kernel/tiers';
+
+interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: unknown;
+  readonly items?: Schema;
+  readonly description?: string;
+  readonly [keyword: string]: unknown;
+}
+
+const tools = describeTools().map((tool) => [tool.name, tool, tool.inputSchema as Schema] as const);
+
+/** The tiers of design §5 of what is in this version. */
+const tiers: Record<string, readonly string[]> = {
+  green: [
+    'get_cluster_status',
+    'get_node_status',
+    'get_vms',
+    'get_containers',
+    'get_storage',
+    'get_cluster_resources',
+    'get_node_temperature',
+    'get_recent_tasks',
+    'get_backups',
+    'check_request_status',
+  ],
+  yellow: ['execute_ssh', 'restart_service', 'wake_node'],
+  red: ['start_vm', 'stop_vm', 'restart_vm', 'start_container', 'stop_container', 'restart_container'],
+  black: ['reboot_node'],
+};
+
+function every(schema: Schema): readonly Schema[] {
+  const inner = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])];
+  return [schema, ...inner.flatMap(every)];
+}
+
+describe('the catalog', () => {
+  it('has every tool in its action tier', () => {
+    for (const tier of actionTiers) {
+      const named = catalog.filter((tool) => tool.tier === tier).map((tool) => tool.name);
+      expect(named.filter((name) => tiers[tier]?.includes(name) || !Object.values(tiers).flat().includes(name))).toEqual(named);
+    }
+    expect(catalog.map((tool) => tool.name)).toEqual(expect.arrayContaining(Object.values(tiers).flat()));
+  });
+
+  it('names each tool once, `verb_noun`', () => {
+    const names = catalog.map((tool) => tool.name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^[a-z]+(?:_[a-z]+)+$/);
+    expect(new Set(catalog.map((tool) => tool.title)).size).toBe(names.length);
+  });
+
+  it('holds no tool that approves, denies or sets anything', () => {
+    for (const { name } of catalog) expect(name).not.toMatch(/approve|deny|grant|revoke|confirm|set_|level|auto|trust|^(?!list_pending_approvals).*approv/);
+  });
+
+  it('is described by name, or not at all', () => {
+    expect(describeTool('stop_vm')).toEqual(describeTools().find((tool) => tool.name === 'stop_vm'));
+    expect(describeTool('nope')).toBeNull();
+    expect(describeTool('constructor')).toBeNull();
+  });
+
+  it('gives hosts no way to a handler', () => {
+    for (const tool of describeTools()) expect(Object.values(tool).filter((value) => typeof value === 'function')).toEqual([]);
+  });
+});
+
+describe.each(tools)('%s', (name, tool, schema) => {
+  it('says what it does', () => {
+    expect(tool.description.length).toBeGreaterThanOrEqual(60);
+    expect(tool.description).toMatch(/\.$/);
+    expect(tool.title.length).toBeGreaterThan(3);
+    expect(toolGroups).toContain(tool.group);
+    expect(impacts).toContain(tool.impact);
+    expect(permissions).toContain(tool.permission);
+    expect(tool.timeoutMs).toBe(60_000);
+  });
+
+  it('changes nothing if it is green, and may be asked for if it is not', () => {
+    expect(tool.tier === 'green').toBe(tool.permission === 'data:read' || tool.group === 'workspace');
+    if (tool.tier === 'green') expect(tool.impact).toBe('none');
+    if (tool.tier === 'red') expect(tool.impact).not.toBe('none');
+    expect('reason' in (schema.properties ?? {})).toBe(tool.tier !== 'green');
+  });
+
+  it('has a strict schema that every client understands', () => {
+    expect(schema.type).toBe('object');
+    for (const part of every(schema)) {
+      if (part.type === 'object') {
+        expect(part.additionalProperties).toBe(false);
+        expect(Object.keys(part.properties ?? {})).toEqual(expect.arrayContaining([...(part.required ?? [])]));
+      }
+      if (part.type === 'array') expect(part.items).toBeDefined();
+    }
+    for (const keyword of ['oneOf', 'anyOf', 'allOf', 'not', '$ref', '$defs', '$schema']) expect(schema).not.toHaveProperty(keyword);
+  });
+
+  it('describes every argument, none of which confirms anything', () => {
+    for (const [key, part] of Object.entries(schema.properties ?? {})) {
+      expect(key).not.toMatch(/confirm|approv|force|override|bypass|sudo|token|password|yes/i);
+      expect(part.description, key).toMatch(/\w/);
+      expect(part.type, key).toMatch(/^(?:string|integer|number|boolean|array|object)$/);
+    }
+  });
+
+  it('keeps its schema (the committed snapshot is what clients see)', async () => {
+    const file = path.resolve(import.meta.dirname, '../../fixtures/tools', `${name}.json`);
+    await expect(`${JSON.stringify(tool, null, 2)}\n`).toMatchFileSnapshot(file);
+  });
+});

@@ -1,0 +1,150 @@
+import { userInfo } from 'node:os';
+import { describe, expect, it, vi } from 'vitest';
+import { catalog } from '#app/catalog';
+import { agentOf, inputOf } from '#hosts/cli/commands/call';
+import { runTools } from '#hosts/cli/commands/tools';
+import { operands, parseCommandLine, wholeNumber } from '#hosts/cli/command-line';
+import { printError, printJson, printText, stderrLog } from '#hosts/cli/output';
+import { run } from '#hosts/cli/run';
+
+const badUsage = expect.objectContaining({ code: 'bad_usage', audience: 'user', next: 'see `banksman --help`' });
+
+/** Everything written while `work` ran. */
+async function written(work: () => unknown): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => out.push(String(text)) > 0);
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => err.push(String(text)) > 0);
+  try {
+    await work();
+  } finally {
+    stdout.mockRestore();
+    stderr.mockRestore();
+  }
+  return { stdout: out.join(''), stderr: err.join('') };
+}
+
+async function exitOf(argv: readonly string[]): Promise<{ readonly status: unknown; readonly stdout: string; readonly stderr: string }> {
+  const before = process.exitCode;
+  const text = await written(() => run(argv));
+  const status = process.exitCode;
+  process.exitCode = before;
+  return { status, ...text };
+}
+
+describe('the words and options of a command line', () => {
+  it('may come in any order', () => {
+    const parsed = { words: ['call', 'stop_vm'], options: { input: '{"vmid":100}', json: true } };
+    for (const argv of [
+      ['call', 'stop_vm', '--input', '{"vmid":100}', '--json'],
+      ['--json', 'call', '--input={"vmid":100}', 'stop_vm'],
+    ]) {
+      expect(parseCommandLine(argv)).toMatchObject(parsed);
+    }
+    expect(parseCommandLine(['call', '--', '--json'])).toMatchObject({ words: ['call', '--json'] });
+  });
+
+  it.each([['--approve'], ['--confirmed'], ['--yes'], ['-y'], ['--force'], ['--json=maybe'], ['--input'], ['--__proto__=x']])('%s is refused by name', (option) => {
+    expect(() => parseCommandLine(['call', 'stop_vm', option])).toThrow(badUsage);
+    expect(() => parseCommandLine(['call', 'stop_vm', option])).toThrow(option.replace(/=.*/, ''));
+  });
+
+  it('are exactly as many as the command takes', () => {
+    expect(operands(['a'], ['TOOL'])).toEqual(['a']);
+    expect(() => operands([], ['TOOL'])).toThrow('missing TOOL');
+    expect(() => operands(['a', 'b'], ['TOOL'])).toThrow('unexpected `b`');
+  });
+
+  it.each([
+    ['0', 0],
+    ['8006', 8006],
+    ['65535', 65_535],
+  ])('take %s for a number', (text, value) => {
+    expect(wholeNumber(text, 'port', { min: 0, max: 65_535 })).toBe(value);
+  });
+
+  it.each(['', '-1', '65536', '1.5', '1e3', '0x50', ' 80', '８０', 'x'])('do not take %j for one', (text) => {
+    expect(() => wholeNumber(text, 'port', { min: 0, max: 65_535 })).toThrow('`--port` must be a whole number from 0 to 65535');
+  });
+});
+
+describe('the caller', () => {
+  it('is the OS user, whatever the model', () => {
+    const id = `cli:${userInfo().username}`;
+    expect(agentOf({}, 'intermediate')).toEqual({ id, host: 'cli', modelTier: 'intermediate' });
+    expect(agentOf({ model: 'gpt-4' }, 'basic')).toEqual({ id, host: 'cli', modelTier: 'advanced', model: 'gpt-4' });
+    expect(agentOf({ model: 'nobody-knows' }, 'advanced')).toMatchObject({ id, modelTier: 'basic' });
+  });
+});
+
+describe('the input', () => {
+  it('is JSON, or nothing', async () => {
+    expect(await inputOf({})).toEqual({});
+    expect(await inputOf({ input: '{"vmid":100}' })).toEqual({ vmid: 100 });
+    await expect(inputOf({ input: '{vmid:100}' })).rejects.toMatchObject({ code: 'bad_config', message: expect.stringContaining('--input: not valid JSON') });
+  });
+});
+
+describe('output', () => {
+  it('goes to stdout as data and to stderr as words', async () => {
+    vi.stubEnv('BANKSMAN_DEBUG', '');
+    const text = await written(() => {
+      printJson({ a: '\u001b' });
+      printText('x');
+      printText('y\n');
+      printError('no');
+      stderrLog.debug('hidden');
+      stderrLog.info('i');
+      stderrLog.warn('w');
+      stderrLog.error('e');
+    });
+    expect(text.stdout).toBe('{"a":"\\u001b"}\nx\ny\n');
+    expect(text.stderr).toBe('banksman: no\n[info] i\n[warning] w\n[error] e\n');
+    vi.stubEnv('BANKSMAN_DEBUG', '1');
+    expect((await written(() => stderrLog.debug('shown'))).stderr).toBe('[debug] shown\n');
+  });
+});
+
+describe('the tool list', () => {
+  const list = async (options: object) => JSON.parse((await written(() => runTools([], options))).stdout) as Record<string, unknown>[];
+
+  it('is the catalog, or one group of it', async () => {
+    expect((await list({})).map((tool) => tool['name'])).toEqual(catalog.map((tool) => tool.name));
+    for (const tool of await list({ group: 'security' })) expect(tool['group']).toBe('security');
+    expect(Object.keys((await list({}))[0] ?? {})).toEqual(['name', 'title', 'description', 'group', 'tier', 'impact', 'permission', 'schema']);
+  });
+
+  it('has the forms of MCP and Ollama', async () => {
+    expect((await list({ format: 'ollama' }))[0]).toMatchObject({ type: 'function', function: { name: 'get_cluster_status', parameters: { type: 'object' } } });
+    const mcp = await list({ format: 'mcp' });
+    expect(mcp.find((tool) => tool['name'] === 'stop_vm')).toMatchObject({ annotations: { readOnlyHint: false, destructiveHint: true } });
+    expect(mcp.find((tool) => tool['name'] === 'get_vms')).toMatchObject({ annotations: { readOnlyHint: true } });
+  });
+
+  it.each([{ format: 'xml' }, { format: 'constructor' }, { format: '__proto__' }, { group: 'x' }])('has nothing for %j', (options) => {
+    expect(() => runTools([], options)).toThrow(badUsage);
+    expect(() => runTools(['x'], {})).toThrow('unexpected `x`');
+  });
+});
+
+describe('a command line as a whole', () => {
+  it.each([
+    [['--help'], 0, /banksman call TOOL/],
+    [[], 1, /banksman call TOOL/],
+    [['--version'], 0, /^\d+\.\d+\.\d+/],
+  ])('%j exits %d', async (argv, status, stdout) => {
+    expect(await exitOf(argv)).toMatchObject({ status, stdout: expect.stringMatching(stdout) });
+  });
+
+  it.each([
+    [['nope'], /no command is named `nope`; there are tools, call/],
+    [['constructor'], /no command is named/],
+    [['call'], /missing TOOL/],
+    [['call', 'get_vms', '--input', '{'], /--input: not valid JSON/],
+    [['audit', 'forge'], /not `forge`/],
+    [['call', 'get_vms', '--config', '/nonexistent/banksman.json'], /cannot be read/],
+    [['call', 'get_vms', '--config', '{"securityLevel":"x"}'], /`securityLevel`.*"relaxed"/],
+  ])('%j exits 1 and says why on stderr only', async (argv, stderr) => {
+    expect(await exitOf(argv)).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(stderr) });
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { agentName } from '#hosts/vscode/approvals-view/agent-name';
+import { approvalRow } from '#hosts/vscode/approvals-view/approval-row';
+import { countdown } from '#hosts/vscode/approvals-view/countdown';
+import type { RequestRecord } from '#kernel/request';
+import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
+
+const now = 1_800_000_000_000;
+const record = (changes: Partial<RequestRecord> = {}): RequestRecord => ({
+  ...draftOf(),
+  id: 'req-0123abcd',
+  status: 'pending',
+  createdAt: now,
+  expiresAt: now + 3_600_000,
+  ...changes,
+});
+
+describe('countdown', () => {
+  it.each([
+    [3_600_000, '60m left'],
+    [3_599_999, '59m left'],
+    [60_000, '1m left'],
+    [59_999, '59s left'],
+    [1000, '1s left'],
+    [999, 'expired'],
+    [-5, 'expired'],
+  ])('%d ms: %s', (left, text) => {
+    expect(countdown(now + left, now)).toBe(text);
+  });
+});
+
+describe('agentName', () => {
+  it.each([
+    [{ id: 'chat:c6f07af71974e1a3', host: 'chat' }, 'Chat c6f07a'],
+    [{ id: 'chat:unknown-caller', host: 'chat', label: 'no chat session' }, 'Chat “no chat session”'],
+    [{ id: 'mcp:laptop', host: 'mcp', label: 'La\u202eptop' }, 'MCP “La\\u{202e}ptop”'],
+    [{ id: 'mcp:laptop', host: 'mcp' }, 'MCP laptop'],
+    [{ id: 'cli:root', host: 'cli' }, 'CLI root'],
+    [{ id: 'user:alice', host: 'palette' }, 'Palette alice'],
+  ] as const)('%j', (agent, name) => {
+    expect(agentName(agent)).toBe(name);
+  });
+});
+
+describe('approvalRow', () => {
+  it('has everything in words', () => {
+    const row = approvalRow(record(), now + 60_000);
+    expect(row).toMatchObject({
+      id: 'req-0123abcd',
+      label: 'Stop VM 100 (web100) on pve',
+      description: '59m left · MCP “Laptop”',
+      icon: 'warning',
+    });
+    expect(row.spoken).toBe('Stop VM 100 (web100) on pve, disruptive, asked by MCP “Laptop”, 59m left');
+    expect(row.tooltip).toContain('`stop_vm {"vmid":100}`');
+    expect(row.tooltip).toContain('It has been up for 3 days\\.');
+  });
+
+  it('differs in shape, not only in colour, by impact', () => {
+    const icons = (['none', 'reversible', 'disruptive', 'irreversible'] as const).map(
+      (impact) => approvalRow(record({ impact }), now).icon,
+    );
+    expect(new Set(icons).size).toBe(4);
+  });
+
+  const nasty = '[click](command:x) `a` | <b> $(error) https://evil.example\n# big \u202e';
+  it('shows words from outside as they are, on their own line', () => {
+    const hostile = record({
+      title: nasty,
+      risk: [nasty],
+      reason: nasty,
+      claim: nasty,
+      agent: { id: nasty, host: 'mcp', model: nasty, label: nasty },
+    });
+    const row = approvalRow(hostile, now);
+    expect(row.label).not.toMatch(/[\n\u202e]/);
+    const outsideCode = row.tooltip.replace(/(`+) ?.*?[^`]\1(?!`)/g, '');
+    expect(outsideCode).not.toMatch(/(?<!\\)\[|(?<!\\)<|(?<!\\)\$\(|https:\/\//);
+    // Title, one fact, claim and a table of 2 + 6 lines: nothing has added a line.
+    expect(row.tooltip.split('\n').filter((line) => line !== '')).toHaveLength(3 + 8);
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfig } from '#app/config';
+import { problemHeadline, problemNotice, problemRows } from '#hosts/vscode/approvals-view/problem-rows';
+import { Fault, toFault } from '#kernel/errors';
+
+/** As the editor host parses the settings. */
+function faultOf(raw: unknown): Fault {
+  try {
+    parseConfig(raw, 'settings `banksman.*`');
+  } catch (thrown) {
+    return toFault(thrown);
+  }
+  throw new Error('the settings were accepted');
+}
+
+describe('a bad configuration', () => {
+  const two = faultOf({ clusters: [{ name: 'lab', endpoints: ['http://x'], tokenId: 'ops@pve!banksman' }], securityLevel: 'lax' });
+
+  it('has a row for each field, with what was found', () => {
+    const rows = problemRows(two);
+    expect(rows.map((row) => row.label)).toEqual(['clusters.0.endpoints.0', 'securityLevel']);
+    expect(rows[0]?.description).toMatch(/https.*found.*http:\/\/x/);
+    expect(rows[1]?.tooltip).toMatch(/^banksman\.securityLevel: .*\nSelect to open the settings\.$/);
+  });
+
+  it('is counted in words, and the notice names the first', () => {
+    expect(problemHeadline(two)).toBe('2 settings are wrong, so no tool runs.');
+    expect(problemNotice(two)).toMatch(/`banksman\.clusters\.0\.endpoints\.0`: .*\(and 1 more\)$/);
+    const one = faultOf({ securityLevel: 'lax' });
+    expect(problemHeadline(one)).toBe('One setting is wrong, so no tool runs.');
+    expect(problemNotice(one)).not.toContain('more)');
+  });
+
+  it('does not repeat a secret that somebody put in the wrong place', () => {
+    const fault = faultOf({ clusters: [{ name: 'lab', endpoints: ['https://x'], tokenId: 'ops@pve!banksman', token: '0b1c2d3e-secret' }] });
+    expect(JSON.stringify([problemRows(fault), problemHeadline(fault), problemNotice(fault)])).not.toContain('0b1c2d3e');
+  });
+});
+
+it('any other problem has one row with its remedy', () => {
+  const fault = new Fault('store_locked', 'the store is locked', { next: 'close the other program' });
+  expect(problemRows(fault)).toEqual([
+    { label: 'Could not start', description: 'the store is locked', tooltip: 'the store is locked\nclose the other program' },
+  ]);
+  expect(problemHeadline(fault)).toContain('could not start');
+  expect(problemNotice(fault)).toContain('the store is locked');
+});

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { createShownRows, type Shown } from '#hosts/vscode/approvals-view/shown-rows';
+import type { RequestRecord } from '#kernel/request';
+import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
+
+const now = 1_800_000_000_000;
+const record = (id: string): RequestRecord => ({ ...draftOf(), id, status: 'pending', createdAt: now, expiresAt: now + 3_600_000 });
+const showing = (...ids: string[]): Shown => ({ records: ids.map(record), problems: [] });
+
+it('draws the whole tree when a row comes or goes, and nothing when none does', () => {
+  const shown = createShownRows();
+  expect(shown.update(showing(), now)).toEqual([]);
+  expect(shown.update(showing('req-00000001'), now)).toEqual([undefined]);
+  expect(shown.update(showing('req-00000001'), now)).toEqual([]);
+  expect(shown.update(showing('req-00000002', 'req-00000001'), now)).toEqual([undefined]);
+  expect(shown.elements()).toEqual([
+    { kind: 'approval', id: 'req-00000002' },
+    { kind: 'approval', id: 'req-00000001' },
+  ]);
+  expect(shown.update(showing(), now)).toEqual([undefined]);
+  expect(shown.row('req-00000001')).toBeUndefined();
+});
+
+it('draws one row anew when its countdown moves, as the element that the editor knows', () => {
+  const shown = createShownRows();
+  shown.update(showing('req-00000001'), now);
+  const [element] = shown.elements();
+  const [changed, ...more] = shown.update(showing('req-00000001'), now + 61_000);
+  expect(changed).toBe(element);
+  expect(more).toEqual([]);
+  expect(shown.row('req-00000001')?.description).toMatch(/^58m left/);
+});
+
+it('puts problems first', () => {
+  const shown = createShownRows();
+  const problem = { label: 'securityLevel', description: 'wrong', tooltip: 'wrong' };
+  expect(shown.update({ ...showing('req-00000001'), problems: [problem] }, now)).toEqual([undefined]);
+  expect(shown.elements().map((element) => element.kind)).toEqual(['problem', 'approval']);
+});

@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { describeTools } from '#app/catalog';
+import { configSchema } from '#app/config';
+import { manifestParts } from '#hosts/vscode/contributes/manifest';
+import { toolSchema } from '#hosts/vscode/contributes/tool-schema';
+
+const manifest = JSON.parse(readFileSync(new URL('../../../../../package.json', import.meta.url), 'utf8')) as Record<string, unknown>;
+const tools = describeTools();
+const parts = manifestParts(tools);
+const { contributes } = parts;
+
+it('package.json holds exactly what is derived', () => {
+  expect(manifest).toMatchObject(JSON.parse(JSON.stringify(parts)));
+  expect(manifest.contributes).toEqual(JSON.parse(JSON.stringify(contributes)));
+});
+
+it('uses stable API alone', () => {
+  expect(manifest).not.toHaveProperty('enabledApiProposals');
+  expect(contributes).not.toHaveProperty('languageModelToolSets');
+});
+
+describe('languageModelTools', () => {
+  it('have every tool once, under its prefixed name', () => {
+    expect(contributes.languageModelTools.map((tool) => tool.name)).toEqual(tools.map((tool) => `banksman_${tool.name}`));
+  });
+
+  it.each(contributes.languageModelTools)('$name is one that the agent sees', (tool) => {
+    expect(tool.name).toMatch(/^(?!copilot_|vscode_)[\w-]+$/);
+    expect(tool.toolReferenceName).toBe(tool.name);
+    expect(tool.canBeReferencedInPrompt).toBe(true);
+    expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(tool.modelDescription.length).toBeGreaterThan(20);
+  });
+
+  it('are not eligible for “always allow” when they change anything', () => {
+    const defaults = contributes.configurationDefaults['chat.tools.eligibleForAutoApproval'];
+    const mutating = tools.filter((tool) => ['yellow', 'red'].includes(tool.tier)).map((tool) => `banksman.banksman/banksman_${tool.name}`);
+    expect(defaults).toEqual(Object.fromEntries(mutating.map((key) => [key, false])));
+    expect(mutating).toContain('banksman.banksman/banksman_stop_vm');
+  });
+});
+
+describe('settings', () => {
+  const properties: Record<string, { scope?: string; default?: unknown }> = contributes.configuration.properties;
+
+  it('are all of the configuration, and only for this machine', () => {
+    expect(Object.keys(properties).sort()).toEqual(
+      Object.keys(configSchema.shape)
+        .map((key) => `banksman.${key}`)
+        .sort(),
+    );
+    for (const [name, property] of Object.entries(properties)) expect(property.scope, name).toBe('machine');
+    expect(parts.capabilities.untrustedWorkspaces.restrictedConfigurations.sort()).toEqual(Object.keys(properties).sort());
+  });
+
+  it('default to what the configuration accepts', () => {
+    const defaults = Object.fromEntries(
+      Object.entries(properties).map(([name, { default: value }]) => [name.slice('banksman.'.length), value]),
+    );
+    expect(configSchema.parse(defaults)).toEqual(configSchema.parse({}));
+  });
+});
+
+describe('commands', () => {
+  const ids = contributes.commands.map(({ command }) => command);
+
+  it('are named once, in one category', () => {
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(contributes.commands.map(({ category }) => category))).toEqual(new Set(['Banksman']));
+  });
+
+  it('have one for each cluster action, none for a forbidden one', () => {
+    expect(ids).toEqual(expect.arrayContaining(['banksman.run.stop_vm', 'banksman.run.get_vms']));
+    expect(ids).not.toContain('banksman.run.reboot_node');
+    expect(ids).not.toContain('banksman.run.check_request_status');
+  });
+
+  it('say by their name that none of them approves', () => {
+    expect(ids.filter((id) => /approve$|accept|confirm|trust|level/i.test(id))).toEqual([]);
+  });
+
+  it('are all there for menus, walkthrough and welcome texts', () => {
+    const used = new Set(
+      JSON.stringify([contributes.menus, contributes.viewsWelcome, contributes.walkthroughs]).match(/banksman\.[a-z][\w.]*(?=["?)\\])/g),
+    );
+    const known = new Set([...ids, 'banksman.approvals', 'banksman.start', 'banksman.state', 'banksman.clusters', 'banksman.protected']);
+    expect([...used].filter((id) => !known.has(id))).toEqual([]);
+  });
+});
+
+it('names files that exist', () => {
+  const named = new Set(JSON.stringify(parts).match(/media\/[\w/.-]+/g));
+  expect(named.size).toBeGreaterThan(5);
+  for (const file of named) expect(readFileSync(new URL(`../../../../../${file}`, import.meta.url)).length, file).toBeGreaterThan(100);
+});
+
+describe('toolSchema', () => {
+  const property = { type: 'string', description: 'd' };
+  it.each([
+    [{ type: 'array' }, 'must be an object'],
+    [{ type: 'object', anyOf: [] }, '`anyOf` at the root'],
+    [{ type: 'object', properties: { a: { type: 'string' } } }, 'needs a description'],
+    [{ type: 'object', properties: { a: { description: 'd' } } }, 'has no type'],
+    [{ type: 'object', properties: { a: { type: 'array', description: 'd' } } }, 'needs `items`'],
+    [{ type: 'object', properties: { a: property }, required: ['b'] }, '`b` is required but not declared'],
+  ])('refuses what a chat would drop: %j', (schema, message) => {
+    expect(() => toolSchema('x', schema)).toThrow(message);
+  });
+
+  it('keeps only what a model reads', () => {
+    expect(toolSchema('x', { $schema: 's', type: 'object', properties: { a: property }, required: ['a'], title: 't' })).toEqual({
+      type: 'object',
+      properties: { a: property },
+      required: ['a'],
+      additionalProperties: false,
+    });
+  });
+});

@@ -1,0 +1,45 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { codeSpan, escapeMarkdown } from '#hosts/vscode/markdown';
+
+const hostile = fc.string({
+  unit: fc.oneof(fc.constantFrom(...Array.from('[](){}<>`*_|!#\\&;:/.@$~\n\t')), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })),
+});
+
+describe('escapeMarkdown', () => {
+  it('leaves no punctuation that markdown could read', () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const rest = escapeMarkdown(text).replace(/\\[!-/:-@[-`{-~]/g, '');
+        expect(rest).not.toMatch(/[!-/:-@[-`{-~]/);
+        expect(rest).not.toMatch(/[\n\r\u2028\u2029\u202e\u200b]/);
+      }),
+    );
+  });
+
+  it.each([
+    ['[x](command:banksman.deny)', '\\[x\\]\\(command\\:banksman\\.deny\\)'],
+    ['https://evil.example', 'https\\:\\/\\/evil\\.example'],
+    ['<img src=x>', '\\<img src\\=x\\>'],
+    ['$(error)', '\\$\\(error\\)'],
+  ])('%s', (text, escaped) => {
+    expect(escapeMarkdown(text)).toBe(escaped);
+  });
+});
+
+describe('codeSpan', () => {
+  it('is one span whatever is inside', () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const span = codeSpan(text);
+        const fence = /^`+/.exec(span)?.[0] ?? '';
+        const inside = span.slice(fence.length, -fence.length);
+        expect(span.endsWith(fence)).toBe(true);
+        // CommonMark §6.1: it ends at the first run of backticks of exactly the fence's length.
+        const runs: string[] = inside.match(/`+/g) ?? [];
+        expect(runs.every((run) => run.length < fence.length)).toBe(true);
+        expect(inside).not.toContain('\n');
+      }),
+    );
+  });
+});

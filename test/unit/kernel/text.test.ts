@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { formatDuration, maxStringLength, sanitizeText, showPlainly, stripUnseen } from '#kernel/text';
+
+describe('sanitizing a string argument', () => {
+  it.each([
+    ['NUL', 'a\u0000b', 'ab'],
+    ['escape and bell', '\u001b[31mred\u0007', '[31mred'],
+    ['carriage return', 'a\r\nb', 'a\nb'],
+    ['vertical tab and form feed', 'a\u000b\u000cb', 'ab'],
+    ['DEL and C1', 'a\u007f\u0080\u009b\u009fb', 'ab'],
+    ['newline and tab', 'a\nb\tc', 'a\nb\tc'],
+    ['white space around', ' \t\n a \n', 'a'],
+  ])('%s', (_what, dirty, clean) => {
+    expect(sanitizeText(dirty)).toBe(clean);
+  });
+
+  it('cuts to 10,000 characters, never through a character', () => {
+    expect(maxStringLength).toBe(10_000);
+    expect(sanitizeText('x'.repeat(10_000))).toHaveLength(10_000);
+    expect(sanitizeText('x'.repeat(10_001))).toHaveLength(10_000);
+    const cut = sanitizeText(`${'x'.repeat(9_999)}😀`);
+    expect(cut).toHaveLength(10_000);
+    expect(cut.isWellFormed()).toBe(true);
+  });
+
+  it('mends lone surrogates, and does not make a new character out of two of them', () => {
+    expect(sanitizeText('a\ud800b')).toBe('a\ufffdb');
+    expect(sanitizeText('\udb40\u0001\udc41')).toBe('\ufffd\ufffd');
+  });
+});
+
+describe('showing text plainly', () => {
+  it.each([
+    ['newline and tab', 'a\nb\tc', 'a\\nb\\tc'],
+    ['carriage return', 'a\rb', 'a\\u{d}b'],
+    ['ANSI colour', '\u001b[31mx', '\\u{1b}[31mx'],
+    ['C1 CSI', '\u009b31mx', '\\u{9b}31mx'],
+    ['next line', 'a\u0085b', 'a\\u{85}b'],
+    ['right-to-left override', 'a\u202eb', 'a\\u{202e}b'],
+    ['bidi isolates', '\u2066a\u2069', '\\u{2066}a\\u{2069}'],
+    ['zero-width space and joiner', 'a\u200b\u200db', 'a\\u{200b}\\u{200d}b'],
+    ['soft hyphen', 'a\u00adb', 'a\\u{ad}b'],
+    ['byte order mark', '\ufeffa', '\\u{feff}a'],
+    ['line and paragraph separator', 'a\u2028b\u2029', 'a\\u{2028}b\\u{2029}'],
+    ['tag characters', '\u{e0041}', '\\u{e0041}'],
+    ['variation selector', 'a\ufe0f', 'a\\u{fe0f}'],
+    ['Hangul filler', 'a\u3164', 'a\\u{3164}'],
+    ['interlinear annotation', '\ufff9a\ufffb', '\\u{fff9}a\\u{fffb}'],
+    ['ordinary letters of any script', 'Größe 名前 שלום 😀', 'Größe 名前 שלום 😀'],
+  ])('%s', (_what, text, shown) => {
+    expect(showPlainly(text)).toBe(shown);
+  });
+
+  it('says how much was left out', () => {
+    expect(showPlainly('x'.repeat(300))).toBe('x'.repeat(300));
+    expect(showPlainly('x'.repeat(301))).toBe(`${'x'.repeat(300)}… (301 bytes in all)`);
+    expect(showPlainly('😀😀', 1).isWellFormed()).toBe(true);
+  });
+});
+
+describe('taking out what is not seen', () => {
+  it.each([
+    ['colours', 'a\u001b[1;31mb\u001b[0m', 'ab'],
+    ['8-bit CSI', 'a\u009b31mb', 'ab'],
+    ['cursor moves and erasing', 'a\u001b[2J\u001b[Hb', 'ab'],
+    ['window title ended by BEL', '\u001b]0;title\u0007a', 'a'],
+    ['hyperlink ended by ST', '\u001b]8;;http://evil/\u001b\\a\u001b]8;;\u001b\\', 'a'],
+    ['DCS string', '\u001bPq#0\u001b\\a', 'a'],
+    ['two-character escapes', 'a\u001bcb\u001b(Bc', 'abc'],
+    ['a lone escape at the end', 'a\u001b', 'a'],
+    ['zero-width and bidi', 'a\u200b\u202eb\u2069', 'ab'],
+    ['tags that spell an order', `a${[...'rm'].map((c) => String.fromCodePoint(0xe0000 + (c.codePointAt(0) ?? 0))).join('')}b`, 'ab'],
+    ['newlines and tabs stay', 'a\n\tb', 'a\n\tb'],
+    ['accents and emoji stay', 'é😀', 'é😀'],
+  ])('%s', (_what, text, clean) => {
+    expect(stripUnseen(text)).toBe(clean);
+  });
+
+  it('does not put an invisible character together from two halves with something between them', () => {
+    expect(stripUnseen('\udb40\u200b\udc41')).toBe('\ufffd\ufffd');
+    expect(showPlainly('\udb40\u200b\udc41')).toBe('\ufffd\\u{200b}\ufffd');
+  });
+});
+
+describe('a duration', () => {
+  it.each([
+    [-5, '0ms'],
+    [0, '0ms'],
+    [0.4, '0ms'],
+    [1, '1ms'],
+    [950, '950ms'],
+    [999, '999ms'],
+    [999.4, '999ms'],
+    [999.5, '1.0s'],
+    [1_000, '1.0s'],
+    [2_500, '2.5s'],
+    [59_949, '59.9s'],
+    [59_950, '1m 0s'],
+    [60_000, '1m 0s'],
+    [89_499, '1m 29s'],
+    [90_000, '1m 30s'],
+    [119_499, '1m 59s'],
+    [119_500, '2m 0s'],
+    [3_600_000, '60m 0s'],
+  ])('of %d ms is `%s`', (milliseconds, text) => {
+    expect(formatDuration(milliseconds)).toBe(text);
+  });
+});

@@ -1,0 +1,233 @@
+import { describe, expect, it, vi } from 'vitest';
+import { Fault } from '#kernel/errors';
+import type { ToolContext } from '#kernel/tool';
+import type { PipelineDeps } from '#pipeline/deps';
+import { agent, createBench } from './support/bench.ts';
+import { createProbe } from './support/probe-tool.ts';
+
+const limits = { callMs: 20, slowMs: 60_000 };
+const forever = () => new Promise<never>(() => undefined);
+
+describe('a trail that cannot be written', () => {
+  it.each(['yellow', 'red'] as const)('before the effect: a %s handler never starts', async (tier) => {
+    const probe = createProbe({ tier });
+    const bench = await createBench({ tools: [probe.tool] });
+    if (tier === 'red') {
+      const { request_id: id = '' } = await bench.call('probe_tool');
+      await bench.approvals.approve(id, bench.alice.signer);
+    }
+    bench.trail.fail((draft) => draft.name === 'tool.started');
+    expect(await bench.call('probe_tool')).toMatchObject({ status: 'error', message: expect.stringContaining('disk full') });
+    expect(probe.runs).toEqual([]);
+  });
+
+  it('after a green call: the result is withheld', async () => {
+    const probe = createProbe({}, () => ({ ok: true, message: 'read', result: { secret: 'x' } }));
+    const { call, trail, lines } = await createBench({ tools: [probe.tool] });
+    trail.fail(() => true);
+    const outcome = await call('probe_tool');
+    expect(outcome).toMatchObject({ status: 'error', code: 'audit_unavailable', next: expect.stringContaining('banksman doctor') });
+    expect(outcome).not.toHaveProperty('result');
+    expect(lines).toEqual([expect.stringMatching(/^warn FAILED: probe_tool \(green\) .* audit_unavailable: /)]);
+  });
+
+  it('after an effect: what happened is reported with the failure', async () => {
+    const probe = createProbe({ tier: 'yellow' }, () => ({ ok: true, message: 'restarted x', result: {} }));
+    const { call, trail } = await createBench({ tools: [probe.tool] });
+    trail.fail((draft) => draft.name === 'tool.finished');
+    const outcome = await call('probe_tool');
+    expect(outcome).toMatchObject({ status: 'error', code: 'audit_unavailable', message: expect.stringMatching(/^restarted x; but the audit trail/) });
+    expect(probe.runs).toHaveLength(1);
+  });
+
+  it('the store’s own remedy is passed on', async () => {
+    const audit: PipelineDeps['audit'] = {
+      append: () => Promise.reject(new Fault('audit_unavailable', 'disk full', { next: 'free some space' })),
+      read: async () => [],
+      head: async () => undefined,
+    };
+    const { call } = await createBench({ tools: [createProbe().tool], deps: { audit } });
+    expect(await call('probe_tool')).toMatchObject({ code: 'audit_unavailable', next: 'free some space' });
+  });
+});
+
+describe('a record', () => {
+  it('comes before and after an effect, with one call id, the target, and the request', async () => {
+    const bench = await createBench();
+    const { request_id: id = '' } = await bench.call('stop_vm', { vmid: 100, reason: 'because' });
+    await bench.approvals.approve(id, bench.alice.signer);
+    await bench.call('stop_vm', { vmid: 100 });
+    const [started, finished] = (await bench.trail.all()).filter((record) => record.name.startsWith('tool.')).slice(-2);
+    expect(started?.name).toBe('tool.started');
+    expect(finished?.name).toBe('tool.finished');
+    expect(started?.attributes).toMatchObject({
+      'gen_ai.tool.call.arguments': { vmid: 100 },
+      tier: 'red',
+      target: [{ kind: 'guest', cluster: 'lab', vmid: 100, node: 'pve', guestType: 'qemu', name: 'web' }],
+      rules: ['tier:red', 'level:balanced'],
+      request_id: id,
+      policy_version: bench.deps.settings.version,
+    });
+    expect(finished?.attributes).toMatchObject({ status: 'ok', code: 'ok', request_id: id, duration_ms: expect.any(Number) });
+    expect(finished?.attributes['gen_ai.tool.call.id']).toBe(started?.attributes['gen_ai.tool.call.id']);
+  });
+
+  it('of a failure names it as an error type; of a refusal the rule behind it', async () => {
+    const { call, trail } = await createBench();
+    await call('stop_vm', { vmid: 999 });
+    expect(await trail.last()).toMatchObject({ name: 'tool.finished', attributes: { status: 'error', 'error.type': 'unknown_guest' } });
+    await call('stop_vm', { vmid: 103 });
+    expect(await trail.last()).toMatchObject({ name: 'tool.denied', attributes: { code: 'protected_resource', rules: ['protected.guests:103'] } });
+  });
+
+  it('shows names from callers plainly', async () => {
+    const { call, trail } = await createBench();
+    await call('get_vms', {}, { agent: { ...agent, label: 'a\u202eb\n', model: 'm\ud800\u200b' } });
+    expect((await trail.last())?.attributes['agent']).toMatchObject({ label: 'a\\u{202e}b\\n', model: 'm\ufffd\\u{200b}' });
+  });
+});
+
+describe('secrets', () => {
+  const secret = '3f0c1a9e-77aa-4b0d-9d2e-0123456789ab';
+  const knownSecrets = () => [secret];
+
+  it('do not leave in a result, a message, a hint, a record or a log line', async () => {
+    const probe = createProbe({}, () => ({
+      ok: false,
+      code: 'x',
+      message: `said ${secret}`,
+      next: `try ${secret}`,
+      result: { rows: [{ text: secret, password: 'x' }] },
+    }));
+    const { call, trail, lines } = await createBench({ tools: [probe.tool], deps: { knownSecrets } });
+    const outcome = await call('probe_tool', { value: `with ${secret}` });
+    expect(probe.runs).toEqual([{ value: `with ${secret}` }]);
+    expect(outcome).toMatchObject({ message: 'said [redacted:known]', result: { rows: [{ text: '[redacted:known]', password: '[redacted:field]' }] } });
+    expect(JSON.stringify([outcome, await trail.all(), lines])).not.toContain(secret);
+  });
+
+  it.each([
+    ['of a refused command', 'execute_ssh', { node: 'pve', command: `curl -H "X: ${secret}"` }],
+    ['in a key', 'get_vms', { [secret]: 1 }],
+    ['in a place of another kind', 'get_vms', [secret]],
+    ['in a deep place', 'get_vms', { filter: { a: [secret] } }],
+  ])('%s are not in the trail either', async (_what, tool, input) => {
+    const { call, trail, lines } = await createBench({ deps: { knownSecrets } });
+    const outcome = await call(tool, input);
+    expect(outcome.status).not.toBe('ok');
+    expect(JSON.stringify([outcome, await trail.all(), lines])).not.toContain(secret);
+  });
+
+  it('do not leave in an error of a connector', async () => {
+    const { call, cluster, lines } = await createBench({ deps: { knownSecrets } });
+    cluster.down = new Fault('pve_401', `bad token ${secret}`, { next: `check ${secret}` });
+    expect(JSON.stringify([await call('get_vms'), lines])).not.toContain(secret);
+  });
+});
+
+describe('time', () => {
+  it('is up for a handler that ignores its signal, and what goes on without it is said', async () => {
+    const probe = createProbe({ tier: 'yellow' }, (_input, context: ToolContext) => {
+      context.stillRunning('still running, UPID 1');
+      return forever();
+    });
+    const { call, trail } = await createBench({ tools: [probe.tool], deps: { limits } });
+    const outcome = await call('probe_tool');
+    expect(outcome).toMatchObject({ status: 'error', code: 'timeout', message: 'probe_tool: took longer than 20ms; still running, UPID 1' });
+    expect(outcome.next).toMatch(/^it was not stopped/);
+    expect((await trail.last())?.attributes).toMatchObject({ code: 'timeout', message: expect.stringContaining('still running') });
+  });
+
+  it('is the shorter of the tool’s and the configured', async () => {
+    const probe = createProbe({ timeoutMs: 20 }, forever);
+    const { call } = await createBench({ tools: [probe.tool] });
+    expect(await call('probe_tool')).toMatchObject({ code: 'timeout', message: 'probe_tool: took longer than 20ms' });
+  });
+
+  it('is the cause, whatever a handler makes of the abort', async () => {
+    const probe = createProbe({}, (_input, { signal }) => {
+      const { promise, reject } = Promise.withResolvers<never>();
+      signal.addEventListener('abort', () => reject(new Error('socket hang up')));
+      return promise;
+    });
+    const { call } = await createBench({ tools: [probe.tool], deps: { limits } });
+    expect(await call('probe_tool')).toMatchObject({ code: 'timeout' });
+  });
+
+  it('also counts while the cluster is asked what a target is', async () => {
+    const { call, cluster } = await createBench({ deps: { limits } });
+    const nodes = vi.spyOn(cluster.access.api, 'nodes').mockImplementation(forever);
+    expect(await call('stop_vm', { vmid: 100 })).toMatchObject({ status: 'error', code: 'timeout' });
+    expect(nodes).toHaveBeenCalledOnce();
+  });
+
+  it('a lifecycle call that ends before its task is known says that it may have begun', async () => {
+    const bench = await createBench({ deps: { limits: { callMs: 2_000, slowMs: 60_000 } } });
+    const { request_id: id = '' } = await bench.call('stop_vm', { vmid: 100 });
+    await bench.approvals.approve(id, bench.alice.signer);
+    const caller = new AbortController();
+    bench.cluster.beforeChange = () => {
+      caller.abort();
+      return forever();
+    };
+    expect(await bench.call('stop_vm', { vmid: 100 }, { signal: caller.signal })).toMatchObject({
+      code: 'cancelled',
+      message: expect.stringContaining('the stop of VM 100 (web) on pve may have been started'),
+      next: expect.stringContaining('it was not stopped'),
+    });
+  });
+});
+
+describe('a caller who gives up', () => {
+  it('sees the handler’s signal abort', async () => {
+    const caller = new AbortController();
+    const seen = Promise.withResolvers<unknown>();
+    const probe = createProbe({}, (_input, { signal }) => {
+      signal.addEventListener('abort', () => seen.resolve(signal.reason));
+      caller.abort();
+      return forever();
+    });
+    const { call } = await createBench({ tools: [probe.tool] });
+    expect(await call('probe_tool', {}, { signal: caller.signal })).toMatchObject({ status: 'error', code: 'cancelled' });
+    expect(await seen.promise).toMatchObject({ code: 'cancelled' });
+  });
+
+  it('before it starts, or while the grant is spent, sees no effect', async () => {
+    const probe = createProbe({ tier: 'red' });
+    const bench = await createBench({ tools: [probe.tool] });
+    const { request_id: id = '' } = await bench.call('probe_tool');
+    await bench.approvals.approve(id, bench.alice.signer);
+    const caller = new AbortController();
+    const { approvals } = bench.deps;
+    const claim: typeof approvals.claim = async (request, digest) => {
+      const claimed = await approvals.claim(request, digest);
+      caller.abort();
+      return claimed;
+    };
+    const late = await createBench({ tools: [probe.tool], deps: { approvals: { ...approvals, claim }, settings: bench.deps.settings } });
+    expect(await late.call('probe_tool', {}, { signal: caller.signal })).toMatchObject({ status: 'error', code: 'cancelled' });
+    expect(await late.call('probe_tool', {}, { signal: caller.signal })).toMatchObject({ status: 'error', code: 'cancelled' });
+    expect(probe.runs).toEqual([]);
+    expect(await bench.approvals.countPending()).toBe(0);
+  });
+});
+
+it('progress reaches the caller as plain text', async () => {
+  const progress: string[] = [];
+  const probe = createProbe({}, (_input, context) => {
+    context.progress('Stop VM 100 (\u001b[31mred\u202e)');
+    return { ok: true, message: 'x', result: {} };
+  });
+  const { call } = await createBench({ tools: [probe.tool] });
+  await call('probe_tool', {}, { onProgress: (message) => progress.push(message) });
+  expect(progress).toEqual(['Stop VM 100 (\\u{1b}[31mred\\u{202e})']);
+});
+
+it('a tool outside the cluster group gets no cluster', async () => {
+  const probe = createProbe({}, (_input, context) => {
+    context.cluster();
+    return { ok: true, message: 'x', result: {} };
+  });
+  const { call } = await createBench({ tools: [probe.tool] });
+  expect(await call('probe_tool')).toMatchObject({ status: 'error', code: 'no_cluster' });
+});

@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { catalog } from '#app/catalog';
+import type { Target } from '#kernel/resource';
+import type { Tool } from '#kernel/tool';
+import { effectiveAction, lastingTarget } from '#pipeline/action';
+import { authorize } from '#pipeline/authorize';
+import { classify } from '#pipeline/classify';
+import { explainCall } from '#pipeline/explain-call';
+import type { Resolved } from '#pipeline/stage';
+import { findTool, validate } from '#pipeline/validate';
+import { Fault } from '#kernel/errors';
+import { agent, createBench, settingsOf } from './support/bench.ts';
+import { createProbe } from './support/probe-tool.ts';
+
+function toolNamed(name: string): Tool {
+  return catalog.find((tool) => tool.name === name) ?? expect.fail(`no tool ${name}`);
+}
+function messageOf(tool: string, input: unknown): string {
+  const step = validate(toolNamed(tool), input);
+  return step.ok ? expect.fail('was accepted') : step.refusal.message;
+}
+
+describe('identify', () => {
+  it('finds a tool by its very name', () => {
+    expect(findTool('stop_vm', catalog)).toMatchObject({ ok: true, state: { name: 'stop_vm' } });
+    for (const name of ['Stop_vm', 'stop_vm ', '', 'constructor', 'banksman_stop_vm']) expect(findTool(name, catalog).ok).toBe(false);
+  });
+
+  it('names a few that are near, or none', () => {
+    const near = findTool('stop the vm', catalog);
+    expect(near.ok || near.refusal.message).toMatch(/did you mean `start_vm`, `stop_vm`/);
+    const far = findTool(`x${'y'.repeat(5_000)}`, catalog);
+    expect(far.ok || far.refusal.message.length).toBeLessThan(200);
+    expect(far.ok || far.refusal.message).not.toContain('did you mean');
+  });
+});
+
+describe('validate', () => {
+  it('answers an unknown argument with the allowed ones', () => {
+    expect(messageOf('stop_vm', { vmid: 100, force_it: 1, x: 2 })).toMatch(
+      /^unknown argument `force_it`, `x`; `stop_vm` takes `vmid`, `node`, `cluster`, `reason`\. Only a person can confirm/,
+    );
+    expect(messageOf('get_cluster_status', { x: 1 })).toBe('unknown argument `x`; `get_cluster_status` takes `cluster`');
+    const { tool } = createProbe({ input: z.strictObject({}) });
+    const none = validate(tool, { x: 1 });
+    expect(none.ok || none.refusal.message).toBe('unknown argument `x`; `probe_tool` takes no arguments');
+  });
+
+  it.each(['confirmed', 'confirm', 'CONFIRMED', 'isConfirmed', 'approved', 'force', 'override', 'authorized', 'bypass_policy', 'sudo', 'grant'])(
+    'says who can confirm when asked to by `%s`',
+    (key) => {
+      expect(messageOf('stop_vm', { vmid: 100, [key]: true })).toContain('Only a person can confirm a call');
+    },
+  );
+
+  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'])('refuses the key `%s` by name', (key) => {
+    const input: unknown = JSON.parse(`{"vmid":100,"${key}":{"vmid":103}}`);
+    expect(messageOf('stop_vm', input)).toContain(`unknown argument \`${key}\``);
+  });
+
+  it.each([[[]], ['x'], [5], [true]])('takes no %j for arguments', (input) => {
+    expect(messageOf('stop_vm', input)).toMatch(/^`input`: /);
+  });
+
+  it('names the argument and what is wrong with it, a few at a time', () => {
+    expect(messageOf('restart_service', { node: 'pve', service: '--now' })).toBe(
+      '`service`: must be a plain systemd unit name such as `nginx` or `nginx.service`',
+    );
+    expect(messageOf('restart_service', {}).split('; ')).toHaveLength(2);
+  });
+
+  it('sets the agent’s claim apart, takes defaults in, and leaves no undefined', () => {
+    const stop = validate(toolNamed('stop_vm'), { vmid: '100', reason: ' why ', node: undefined });
+    expect(stop).toMatchObject({ ok: true, state: { input: { vmid: 100 }, claim: 'why' } });
+    expect(stop.ok && Object.keys(stop.state.input)).toEqual(['vmid']);
+    const silent = validate(toolNamed('stop_vm'), { vmid: 100, reason: '' });
+    expect(silent.ok && silent.state).not.toHaveProperty('claim');
+    expect(validate(toolNamed('get_recent_tasks'), null)).toMatchObject({ ok: true, state: { input: { limit: 20 } } });
+  });
+});
+
+describe('authorize', () => {
+  it.each(catalog.map((tool) => [tool.name, tool] as const))('%s: by the permission it declares', (_name, tool) => {
+    const needed = tool.permission === 'data:read' ? 'basic' : 'intermediate';
+    expect(authorize(tool, { ...agent, modelTier: 'basic' }).effect).toBe(needed === 'basic' ? 'allow' : 'deny');
+    expect(authorize(tool, { ...agent, modelTier: 'intermediate' }).effect).toBe('allow');
+    expect(authorize(tool, { ...agent, modelTier: 'advanced' })).toMatchObject({ effect: 'allow', rules: [`permission:${tool.permission}`] });
+  });
+});
+
+describe('classify', () => {
+  const resolved = (tool: Tool, targets: readonly Target[]): Resolved => ({ tool, input: {}, resources: [], tier: tool.tier, cluster: 'lab', targets });
+  const command = (text: string): Target => ({ kind: 'command', access: 'operate', surface: 'ssh', text });
+  const service = (name: string): Target => ({ kind: 'service', access: 'operate', cluster: 'lab', node: 'pve', service: name });
+
+  it('takes the strictest of the tier and every target’s own policy', () => {
+    const ssh = toolNamed('execute_ssh');
+    const settings = settingsOf({});
+    expect(classify(resolved(ssh, [command('uptime')]), settings).decision).toMatchObject({ effect: 'allow', code: 'yellow_logged' });
+    expect(classify(resolved(ssh, [command('rm x')]), settings).decision).toMatchObject({ effect: 'deny', code: 'COMMAND_BLOCKED' });
+    expect(classify(resolved(ssh, [command('uptime'), command('rm x')]), settings).decision.effect).toBe('deny');
+    expect(classify(resolved(ssh, [command('uptime')]), settingsOf({ securityLevel: 'strict' })).decision.effect).toBe('ask');
+    expect(classify(resolved(ssh, [service('reboot.target')]), settings).decision).toMatchObject({ effect: 'deny', code: 'unit_not_a_service' });
+    expect(classify(resolved({ ...ssh, tier: 'black' }, [command('uptime')]), settings).decision).toMatchObject({ effect: 'deny', code: 'black_tier' });
+  });
+
+  it('replaces a command by its canonical text, and leaves a refused one as it is', () => {
+    const { targets } = classify(resolved(toolNamed('execute_ssh'), [command('df    -h'), command('rm   x'), service('x.service')]), settingsOf({}));
+    expect(targets).toEqual([command('df -h'), command('rm   x'), service('x.service')]);
+  });
+});
+
+describe('the effective action', () => {
+  const guest: Target = {
+    kind: 'guest',
+    access: 'operate',
+    cluster: 'lab',
+    vmid: 100,
+    node: 'pve',
+    guestType: 'qemu',
+    name: 'web',
+    status: 'running',
+    addresses: ['10.0.0.1'],
+  };
+
+  it('is everything that will run, and nothing that changes by itself', () => {
+    expect(lastingTarget(guest)).toEqual({ kind: 'guest', cluster: 'lab', vmid: 100, node: 'pve', guestType: 'qemu', name: 'web' });
+    const { name: _name, ...nameless } = guest;
+    expect(lastingTarget(nameless)).not.toHaveProperty('name');
+    const node: Target = { kind: 'node', access: 'read', cluster: 'lab', node: 'pve', online: true, addresses: ['10.0.0.1'] };
+    expect(lastingTarget(node)).toEqual({ kind: 'node', cluster: 'lab', node: 'pve' });
+    const unit: Target = { kind: 'service', access: 'operate', cluster: 'lab', node: 'pve', service: 'x.service' };
+    expect(lastingTarget(unit)).toEqual({ kind: 'service', cluster: 'lab', node: 'pve', service: 'x.service' });
+    expect(lastingTarget({ kind: 'command', access: 'operate', surface: 'ssh', text: 'x' })).toEqual({ kind: 'command', surface: 'ssh', text: 'x' });
+    expect(lastingTarget({ kind: 'path', access: 'read', path: '/x' })).toEqual({ kind: 'path', access: 'read', path: '/x' });
+    expect(lastingTarget({ kind: 'destination', access: 'read', host: 'h' })).toEqual({ kind: 'destination', host: 'h' });
+  });
+
+  it('names tool, arguments, targets, agent, cluster and policy', () => {
+    const state: Resolved = { tool: toolNamed('stop_vm'), input: { vmid: 100 }, resources: [], tier: 'red', cluster: 'lab', targets: [guest] };
+    expect(effectiveAction(state, agent, 'v1')).toEqual({
+      tool: 'stop_vm',
+      arguments: { vmid: 100 },
+      targets: [lastingTarget(guest)],
+      agentId: 'mcp:laptop',
+      cluster: 'lab',
+      policyVersion: 'v1',
+    });
+    const { cluster: _cluster, ...nowhere } = state;
+    expect(effectiveAction(nowhere, agent, 'v1').cluster).toBeNull();
+  });
+});
+
+describe('explaining a call', () => {
+  const idle = () => new AbortController().signal;
+  const explain = async (tool: string, input: unknown, options: Parameters<typeof createBench>[0] = {}, modelTier = agent.modelTier) => {
+    const bench = await createBench(options);
+    return { bench, explanation: await explainCall({ tool, input, agent: { ...agent, modelTier } }, bench.deps, idle()) };
+  };
+
+  it('gives every stage’s answer, and executes, asks and stores nothing', async () => {
+    const { bench, explanation } = await explain('stop_vm', { vmid: 100 });
+    expect(explanation.stages.map(({ stage, decision }) => `${stage} ${decision.effect}`)).toEqual([
+      'identify allow',
+      'validate allow',
+      'authorize allow',
+      'protect allow',
+      'classify ask',
+    ]);
+    expect(explanation.decision).toMatchObject({ effect: 'ask', code: 'confirmation_required' });
+    expect(explanation.stages.at(-1)?.detail).toEqual({ tier: 'red', level: 'balanced' });
+    expect(bench.cluster.effects).toEqual([]);
+    expect(await bench.trail.all()).toEqual([]);
+    expect(await bench.approvals.countPending()).toBe(0);
+  });
+
+  it.each<[string, unknown, string, string]>([
+    ['nope', {}, 'identify', 'unknown_tool'],
+    ['stop_vm', {}, 'validate', 'invalid_input'],
+    ['stop_vm', { vmid: 103 }, 'protect', 'protected_resource'],
+    ['stop_vm', { vmid: 999 }, 'protect', 'unknown_guest'],
+    ['execute_ssh', { node: 'pve', command: 'rm x' }, 'classify', 'COMMAND_BLOCKED'],
+    ['reboot_node', { node: 'pve' }, 'classify', 'black_tier'],
+  ])('%s %j ends at %s with %s', async (tool, input, stage, code) => {
+    const { explanation } = await explain(tool, input);
+    expect(explanation.stages.at(-1)).toMatchObject({ stage, decision: { effect: 'deny', code } });
+    expect(explanation.decision).toMatchObject({ effect: 'deny', code });
+  });
+
+  it('goes on after a refusal by model tier, which stays the answer', async () => {
+    const { explanation } = await explain('stop_vm', { vmid: 100 }, {}, 'basic');
+    expect(explanation.stages.map(({ stage }) => stage)).toContain('classify');
+    expect(explanation.decision.code).toBe('model_tier_too_low');
+  });
+
+  it('of a cluster that is down is a refusal, too', async () => {
+    const bench = await createBench();
+    bench.cluster.down = new Fault('pve_unreachable', 'no route');
+    const explanation = await explainCall({ tool: 'stop_vm', input: { vmid: 100 }, agent }, bench.deps, idle());
+    expect(explanation.decision).toMatchObject({ effect: 'deny', code: 'pve_unreachable' });
+  });
+
+  it('shows no secret', async () => {
+    const secret = '3f0c1a9e-77aa-4b0d-9d2e-0123456789ab';
+    const { explanation } = await explain('execute_ssh', { node: 'pve', command: `x ${secret}` }, { deps: { knownSecrets: () => [secret] } });
+    expect(JSON.stringify(explanation)).not.toContain(secret);
+  });
+});

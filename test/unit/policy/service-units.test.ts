@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { decideServiceUnit } from '#policy/service-units';
+import { unitName, unitStem } from '#policy/unit-name';
+
+describe('a unit name', () => {
+  it.each([
+    ['docker', 'docker.service', 'docker'],
+    ['docker.service', 'docker.service', 'docker'],
+    ['docker.socket', 'docker.socket', 'docker'],
+    ['Docker', 'Docker.service', 'docker'],
+    ['DOCKER.SOCKET', 'DOCKER.SOCKET.service', 'docker.socket'],
+    ['getty@tty1', 'getty@tty1.service', 'getty@tty1'],
+    ['my.app', 'my.app.service', 'my.app'],
+  ])('`%s` is `%s` to systemd', (name, full, stem) => {
+    expect(unitName(name)).toBe(full);
+    expect(unitStem(unitName(name))).toBe(stem);
+  });
+});
+
+describe('restarting one unit', () => {
+  it.each(['nginx', 'docker', 'docker.socket', 'pvedaemon', 'ssh', 'pve-firewall', 'fstrim.timer', 'getty@tty1', 'cups.path'])(
+    '`%s` is restarting one service',
+    (name) => {
+      expect(decideServiceUnit(unitName(name)).effect).toBe('allow');
+    },
+  );
+
+  it.each([
+    'reboot.target',
+    'poweroff.target',
+    'halt.target',
+    'kexec.target',
+    'ctrl-alt-del.target',
+    'runlevel6.target',
+    'rescue.target',
+    'emergency.target',
+    'sleep.target',
+    'multi-user.target',
+    'default.target',
+    'system.slice',
+    'qemu.slice',
+    '100.scope',
+    'init.scope',
+    'var-lib-vz.mount',
+    'dev-pve-swap.swap',
+    'mnt.automount',
+    'sys-x.device',
+  ])('`%s` is no service', (name) => {
+    expect(decideServiceUnit(unitName(name))).toMatchObject({ effect: 'deny', code: 'unit_not_a_service' });
+  });
+
+  it.each([
+    'systemd-reboot',
+    'systemd-reboot.service',
+    'Systemd-Reboot',
+    'systemd-poweroff',
+    'systemd-halt',
+    'systemd-kexec',
+    'systemd-soft-reboot',
+    'systemd-exit',
+    'systemd-suspend',
+    'systemd-hibernate',
+    'systemd-hybrid-sleep',
+    'systemd-suspend-then-hibernate',
+    'kexec',
+    'rescue',
+    'emergency',
+    'debug-shell',
+    'watchdog-mux',
+    'systemd-reboot@x',
+  ])('`%s` is what reboot_node is: black', (name) => {
+    expect(decideServiceUnit(unitName(name))).toMatchObject({ effect: 'deny', code: 'black_tier' });
+  });
+
+  it.each(['pve-guests', 'pve-container@200', 'pve-container@200.service', 'pve-container-debug@200', 'lxc@200', 'lxc', 'PVE-Guests'])(
+    '`%s` is what the red guest tools are for',
+    (name) => {
+      expect(decideServiceUnit(unitName(name))).toMatchObject({ effect: 'deny', code: 'unit_is_a_guest' });
+    },
+  );
+});
