@@ -17,11 +17,11 @@ export function announce(
   return { title: tool.headline(parsed.data, targets), asks };
 }
 
-/** The resource as named, in the shape of a target; what is not known yet is said to be unknown. */
+/** The resource as named, in the shape of a target; a node that is not known yet is left out of its name. */
 function literalTarget(resource: Resource): Target {
   switch (resource.kind) {
     case 'guest':
-      return { ...resource, cluster: '', node: resource.node ?? 'its node', guestType: resource.guestType ?? 'qemu', addresses: [] };
+      return { ...resource, cluster: '', node: resource.node ?? '', guestType: resource.guestType ?? 'qemu', addresses: [] };
     case 'node':
       return { ...resource, cluster: '', online: false, addresses: [] };
     case 'service':

@@ -1,5 +1,4 @@
 /** The configuration (design §9): one schema, parsed once at the edge. The editor's settings `banksman.*` are its top-level keys. */
-import { isIP } from 'node:net';
 import * as z from 'zod';
 import { canonicalAddress } from '#kernel/address';
 import { nodeNamePattern } from '#kernel/arguments';
@@ -13,9 +12,8 @@ const fingerprint = z
   .transform((text) => text.toUpperCase());
 
 const address = z
-  .string()
   // Stricter than what callers may write: `192.168.1.0/24` or `61` would protect one address that nobody meant.
-  .refine((text) => isIP(text) !== 0, 'must be one IPv4 or IPv6 address, without prefix length or port')
+  .union([z.ipv4(), z.ipv6()], 'must be one IPv4 or IPv6 address, without prefix length or port')
   .transform((text) => canonicalAddress(text) ?? text);
 
 const endpoint = z

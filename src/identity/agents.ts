@@ -24,6 +24,3 @@ export function chatAgent(sessionHash: string, modelTier: ModelTier): Agent {
 export function mcpAgent(name: string, modelTier: ModelTier, label?: string): Agent {
   return { id: `mcp:${name}`, host: 'mcp', modelTier, ...(label === undefined ? {} : { label }) };
 }
-
-/** Banksman itself refreshing what it shows. */
-export const monitorAgent: Agent = { id: 'monitor', host: 'monitor', modelTier: 'basic' };

@@ -92,7 +92,7 @@ export type Target = GuestTarget | NodeTarget | ServiceTarget | CommandResource 
 export function describeTarget(target: Target): string {
   switch (target.kind) {
     case 'guest':
-      return `${target.guestType === 'qemu' ? 'VM' : 'container'} ${target.vmid}${target.name ? ` (${target.name})` : ''} on ${target.node}`;
+      return describeGuest(target);
     case 'node':
       return `node ${target.node}`;
     case 'service':
@@ -104,4 +104,8 @@ export function describeTarget(target: Target): string {
     case 'destination':
       return `destination ${target.host}`;
   }
+}
+
+function describeGuest({ guestType, vmid, name, node }: GuestTarget): string {
+  return `${guestType === 'qemu' ? 'VM' : 'container'} ${vmid}${name ? ` (${name})` : ''}${node === '' ? '' : ` on ${node}`}`;
 }

@@ -3,6 +3,7 @@ import { Server } from '@modelcontextprotocol/server';
 import type { App } from '#app/app';
 import type { CallTracker } from './call-tracker.ts';
 import { type Caller, callTool } from './call-tool.ts';
+import { serveGuide } from './guide.ts';
 import { instructions } from './instructions.ts';
 import { toolList } from './tool-list.ts';
 
@@ -12,8 +13,15 @@ export interface McpServerParts {
   readonly calls: CallTracker;
 }
 
-/** How long a client may keep the tool list, in ms. It changes only with the program. */
-const listTtlMs = 300_000;
+/** All of these change only with the program. */
+const kept = { ttlMs: 300_000, cacheScope: 'private' } as const;
+const cacheHints = {
+  'tools/list': kept,
+  'resources/list': kept,
+  'resources/templates/list': kept,
+  'resources/read': kept,
+  'prompts/list': kept,
+};
 
 /**
  * INVARIANT: a new one per connection, session or request, never shared: a server that is reused can hand one client's answer to another
@@ -23,9 +31,9 @@ export function createMcpServer(parts: McpServerParts, caller: Caller, era: 'leg
   const server = new Server(
     { name: 'banksman', title: 'Banksman', version: parts.version },
     {
-      capabilities: { tools: { listChanged: true } },
+      capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} },
       instructions,
-      cacheHints: { 'tools/list': { ttlMs: listTtlMs, cacheScope: 'private' } },
+      cacheHints,
     },
   );
   const tools = toolList(parts.app.tools);
@@ -33,5 +41,6 @@ export function createMcpServer(parts: McpServerParts, caller: Caller, era: 'leg
   server.setRequestHandler('tools/call', ({ params }, ctx) =>
     parts.calls.track(callTool(params, ctx, { app: parts.app, server, caller, era })),
   );
+  serveGuide(server, parts.app.tools);
   return server;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, pagingArguments } from '#kernel/arguments';
+import type { ClusterPort } from '#kernel/ports/cluster';
 import { sanitizeText } from '#kernel/text';
 import { defineTool } from '#kernel/tool';
 import { countMessage, listResult, pageOf } from '../support/paging.ts';
@@ -36,17 +37,22 @@ export const getBackups = defineTool({
     );
     const result = listResult('backups', page, { node, storage: input.storage });
     if (page.total > 0 || input.filter) return { ok: true, message: countMessage(page, 'backup'), result };
-    // Without VM.Backup the API answers 200 and an empty list, so "none" and "not allowed to see" look alike.
-    const blind = !(await maySeeBackups(api.permissions(context.signal)));
+    // Without these the API answers 200 and an empty list, so "none" and "not allowed to see" look alike.
+    const missing = await missingPrivileges(api, context.signal);
+    if (missing.length === 0) return { ok: true, message: '0 backups', result };
     return {
       ok: true,
-      message: blind ? '0 backups visible; the token lacks VM.Backup, so there may be some' : '0 backups',
-      result: { ...result, ...(blind ? { missing_privilege: 'VM.Backup' } : {}) },
+      message: `0 backups visible; the token lacks ${missing.join(' and ')}, so there may be some`,
+      result: { ...result, missing_privileges: missing },
     };
   },
 });
 
-async function maySeeBackups(permissions: Promise<Readonly<Record<string, Readonly<Record<string, boolean>>>>>): Promise<boolean> {
-  const paths = await permissions.catch(() => ({}));
-  return Object.values(paths).some((privileges) => Object.hasOwn(privileges, 'VM.Backup'));
+/** What `PVE::Storage::check_volume_access` asks for before a backup is listed. */
+const neededPrivileges = ['VM.Backup', 'Datastore.AllocateSpace'] as const;
+
+async function missingPrivileges(api: ClusterPort, signal: AbortSignal): Promise<readonly string[]> {
+  const paths = await api.permissions(signal).catch(() => ({}));
+  const held = Object.values(paths);
+  return neededPrivileges.filter((privilege) => !held.some((privileges) => Object.hasOwn(privileges, privilege)));
 }

@@ -58,7 +58,7 @@ async function runLifecycle(lifecycle: GuestLifecycle, context: ToolContext): Pr
   context.stillRunning(`the ${lifecycle.action} of ${describeTarget(guest)} may have been started`);
   const upid = await api.changeGuest(guest, lifecycle.action, context.signal);
   const end = await followTask(api, upid, context);
-  const now = await statusNow(api, guest, context.signal);
+  const now = end.succeeded ? await settledStatus(lifecycle, guest, context) : await statusNow(api, guest, context.signal);
   return lifecycleResult(lifecycle, guest, end, now);
 }
 
@@ -84,6 +84,24 @@ function lifecycleResult(lifecycle: GuestLifecycle, guest: GuestTarget, end: Tas
   const state = now === undefined ? '' : `; it is ${now} now`;
   const warned = end.warnings ? ` with ${end.exitStatus}` : '';
   return { ok: true, message: `${what} ${lifecycle.done}${warned} (task exit status ${end.exitStatus})${state}`, result };
+}
+
+/** A VM's reboot task ends when the guest is down; another task starts it again about two seconds later. In ms. */
+const settleMs = 10_000;
+const settlePollMs = 500;
+
+const statusAfter: Readonly<Record<GuestAction, string>> = { start: 'running', stop: 'stopped', reboot: 'running' };
+
+/** The status once it is what the action leads to, or as it is after a while. */
+async function settledStatus(lifecycle: GuestLifecycle, guest: GuestTarget, context: ToolContext): Promise<string | undefined> {
+  const { api } = context.cluster();
+  const until = context.clock.now() + settleMs;
+  context.stillRunning('the task itself has ended with success; only the new state was not seen in time');
+  for (;;) {
+    const now = await statusNow(api, guest, context.signal);
+    if (now === undefined || now === statusAfter[lifecycle.action] || context.clock.now() >= until) return now;
+    await context.clock.sleep(settlePollMs, context.signal);
+  }
 }
 
 async function statusNow(api: ClusterPort, guest: GuestTarget, signal: AbortSignal): Promise<string | undefined> {

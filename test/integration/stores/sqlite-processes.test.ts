@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
 import type { AuditRecord } from '#kernel/audit-event';
 import type { Store } from '#kernel/ports/store';
@@ -12,6 +12,9 @@ async function allRecords(store: Store): Promise<readonly AuditRecord[]> {
   const head = await store.audit.head();
   return store.audit.read(0, head?.sequence ?? 0);
 }
+
+// Every child is a Node of its own: slow to start where much else runs.
+vi.setConfig({ testTimeout: 180_000 });
 
 describe('several processes on one SQLite file', () => {
   it('that claim one grant 200 times have exactly one winner, every time', async () => {

@@ -106,7 +106,7 @@ describe('the file refuses', () => {
       raw.prepare(`UPDATE OR REPLACE requests SET status = 'cancelled', due_at = NULL, ${column} = ${value} WHERE id = ?`).run(id);
     expect(update).toThrow(/what was asked and answered does not change|CHECK constraint failed/);
     expect(() => raw.prepare(`UPDATE requests SET ${column} = ${value} WHERE id = ?`).run(id)).toThrow(
-      /does not change|cannot go that way|CHECK constraint failed/,
+      /does not change|cannot go that way|CHECK constraint failed|needs a grant/,
     );
   });
 
@@ -260,6 +260,21 @@ describe('a forger who dropped the triggers', () => {
     raw.prepare("UPDATE requests SET draft = json_set(draft, '$.title', 'Look at VM 200') WHERE id = ?").run(record.id);
     expect(approvals().card((await store.requests.get(record.id))!)).toMatchObject({ tampered: true });
     expect(await approvals().approve(record.id, alice.signer)).toMatchObject({ ok: false, code: 'tampered' });
+  });
+
+  it('cannot swap a whole, consistent request under an open dialog', async () => {
+    const { store, raw, approvals } = await bench();
+    const record = await opened(store);
+    const here = approvals();
+    expect(here.card(record)).toMatchObject({ tampered: false, title: 'Stop VM 100 (web100) on pve?' });
+    const other = draftOf({ action: stopAction(103), title: 'Stop VM 103 (web103) on pve' });
+    dropTriggers(raw);
+    raw.prepare('UPDATE requests SET draft = ?, digest = ? WHERE id = ?').run(JSON.stringify(other), other.digest, record.id);
+    expect(await here.approve(record.id, alice.signer)).toMatchObject({ ok: false, code: 'tampered' });
+    expect((await store.requests.get(record.id))?.status).toBe('pending');
+    // What is on screen from now on is the other one; approving that is a person's own choice.
+    expect(here.card((await store.requests.get(record.id))!)).toMatchObject({ title: 'Stop VM 103 (web103) on pve?' });
+    expect(await here.approve(record.id, alice.signer)).toMatchObject({ ok: true, record: { digest: other.digest } });
   });
 
   it('only breaks reading of the row that was made unreadable, and is told of', async () => {

@@ -17,11 +17,40 @@ const agents: fc.Arbitrary<Agent> = fc.record({
 const value = fc.oneof(fc.constantFrom<unknown>(100, '100', 103, 200, true, 'yes', 'pve', null), fc.jsonValue({ maxDepth: 2 }));
 const input = fc.oneof(
   fc.record(
-    { vmid: fc.constantFrom<unknown>(100, '0100', 103, 200, 201), node: fc.constantFrom('pve', 'Home'), reason: fc.string(), cluster: fc.constant('lab') },
+    {
+      vmid: fc.constantFrom<unknown>(100, '0100', 103, 200, 201),
+      node: fc.constantFrom('pve', 'Home'),
+      reason: fc.string(),
+      cluster: fc.constant('lab'),
+    },
     { requiredKeys: ['vmid'] },
   ),
-  fc.dictionary(fc.constantFrom('vmid', 'node', 'confirmed', 'approved', 'force', 'grant', 'request_id', 'digest', 'signature', '__proto__', 'x'), value),
+  fc.dictionary(
+    fc.constantFrom('vmid', 'node', 'confirmed', 'approved', 'force', 'grant', 'request_id', 'digest', 'signature', '__proto__', 'x'),
+    value,
+  ),
   fc.jsonValue(),
+);
+
+type Step =
+  | { readonly kind: 'call'; readonly tool: string; readonly vmid: number; readonly agent: string }
+  | { readonly kind: 'approve' | 'deny' | 'revoke'; readonly pick: number }
+  | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'move'; readonly node: string };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('call' as const),
+      tool: fc.constantFrom('stop_vm', 'start_vm'),
+      vmid: fc.constantFrom(100, 101),
+      agent: fc.constantFrom('mcp:a', 'mcp:b'),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('approve' as const), pick: fc.nat(5) }) },
+  fc.record({ kind: fc.constantFrom('deny' as const, 'revoke' as const), pick: fc.nat(5) }),
+  fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1_000, 299_999, 300_000, 3_600_000) }),
+  fc.record({ kind: fc.constant('move' as const), node: fc.constantFrom('pve', 'Home') }),
 );
 
 describe('a red handler', () => {
@@ -40,53 +69,54 @@ describe('a red handler', () => {
     }
   });
 
-  type Step =
-    | { readonly kind: 'call'; readonly tool: string; readonly vmid: number; readonly agent: string }
-    | { readonly kind: 'approve' | 'deny' | 'revoke'; readonly pick: number }
-    | { readonly kind: 'wait'; readonly ms: number }
-    | { readonly kind: 'move'; readonly node: string };
-  const step: fc.Arbitrary<Step> = fc.oneof(
-    { weight: 4, arbitrary: fc.record({ kind: fc.constant('call' as const), tool: fc.constantFrom('stop_vm', 'start_vm'), vmid: fc.constantFrom(100, 101), agent: fc.constantFrom('mcp:a', 'mcp:b') }) },
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant('approve' as const), pick: fc.nat(5) }) },
-    fc.record({ kind: fc.constantFrom('deny' as const, 'revoke' as const), pick: fc.nat(5) }),
-    fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1_000, 299_999, 300_000, 3_600_000) }),
-    fc.record({ kind: fc.constant('move' as const), node: fc.constantFrom('pve', 'Home') }),
-  );
-
   it('runs once per approval, for the very call and agent that it was given to, whatever the order of things', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
         const bench = await createBench({ config: {} });
         const approved = new Map<string, number>();
         const ran = new Map<string, number>();
-        for (const one of steps) {
-          if (one.kind === 'wait') bench.clock.advance(one.ms);
-          if (one.kind === 'move') for (const guest of bench.cluster.guests.slice(0, 2)) guest.node = one.node;
-          if (one.kind === 'call') {
-            const agent: Agent = { id: one.agent, host: 'mcp', modelTier: 'advanced' };
-            const where = bench.cluster.guests.find((guest) => guest.vmid === one.vmid)?.node;
-            const outcome = await bench.call(one.tool, { vmid: one.vmid }, { agent });
-            if (outcome.status === 'ok') count(ran, `${one.agent} ${one.tool} ${one.vmid} ${where}`);
-          }
-          if (one.kind === 'approve' || one.kind === 'deny' || one.kind === 'revoke') {
-            const { records } = await bench.approvals.list({ limit: 10 });
-            const record = records[one.pick % Math.max(records.length, 1)];
-            if (record === undefined) continue;
-            if (one.kind === 'deny') await bench.approvals.deny(record.id, 'user:alice');
-            else if (one.kind === 'revoke') await bench.approvals.revoke(record.id, 'user:alice');
-            else if ((await bench.approvals.approve(record.id, bench.alice.signer)).ok) {
-              const [target] = record.action.targets;
-              count(approved, `${record.agent.id} ${record.action.tool} ${record.action.arguments['vmid']} ${target?.['node']}`);
-            }
-          }
-        }
+        for (const one of steps) await take(one, { bench, approved, ran });
         for (const [what, times] of ran) expect(times, what).toBeLessThanOrEqual(approved.get(what) ?? 0);
-        expect(bench.cluster.effects.filter((effect) => effect.startsWith('changeGuest'))).toHaveLength([...ran.values()].reduce((a, b) => a + b, 0));
+        expect(bench.cluster.effects.filter((effect) => effect.startsWith('changeGuest'))).toHaveLength(
+          [...ran.values()].reduce((a, b) => a + b, 0),
+        );
       }),
       { numRuns: 25 },
     );
   });
 });
+
+interface Run {
+  readonly bench: Awaited<ReturnType<typeof createBench>>;
+  readonly approved: Map<string, number>;
+  readonly ran: Map<string, number>;
+}
+
+async function take(step: Step, run: Run): Promise<void> {
+  const { bench } = run;
+  if (step.kind === 'wait') bench.clock.advance(step.ms);
+  else if (step.kind === 'move') for (const guest of bench.cluster.guests.slice(0, 2)) guest.node = step.node;
+  else if (step.kind === 'call') await callOnce(step, run);
+  else await answer(step, run);
+}
+
+async function callOnce(step: Extract<Step, { kind: 'call' }>, { bench, ran }: Run): Promise<void> {
+  const where = bench.cluster.guests.find((guest) => guest.vmid === step.vmid)?.node;
+  const outcome = await bench.call(step.tool, { vmid: step.vmid }, { agent: { id: step.agent, host: 'mcp', modelTier: 'advanced' } });
+  if (outcome.status === 'ok') count(ran, `${step.agent} ${step.tool} ${step.vmid} ${where}`);
+}
+
+async function answer(step: Extract<Step, { pick: number }>, { bench, approved }: Run): Promise<void> {
+  const { records } = await bench.approvals.list({ limit: 10 });
+  const record = records[step.pick % Math.max(records.length, 1)];
+  if (record === undefined) return;
+  if (step.kind === 'deny') await bench.approvals.deny(record.id, 'user:alice');
+  else if (step.kind === 'revoke') await bench.approvals.revoke(record.id, 'user:alice');
+  else if ((await bench.approvals.approve(record.id, bench.alice.signer)).ok) {
+    const { tool, arguments: input, targets } = record.action;
+    count(approved, `${record.agent.id} ${tool} ${input['vmid']} ${targets[0]?.['node']}`);
+  }
+}
 
 function count(map: Map<string, number>, key: string): void {
   map.set(key, (map.get(key) ?? 0) + 1);

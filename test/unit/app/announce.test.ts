@@ -8,7 +8,7 @@ const say = (tool: string, input: unknown, config: object = {}) => announce(tool
 describe('what is about to run', () => {
   it('is said from the literal arguments', () => {
     expect(say('stop_vm', { vmid: '100', node: 'pve' })).toEqual({ title: 'Stop VM 100 on pve', asks: true });
-    expect(say('stop_container', { vmid: 200 })).toEqual({ title: 'Stop container 200 on its node', asks: true });
+    expect(say('stop_container', { vmid: 200 })).toEqual({ title: 'Stop container 200', asks: true });
     expect(say('restart_service', { node: 'pve', service: 'nginx' })).toEqual({ title: 'Restart nginx on pve', asks: false });
     expect(say('execute_ssh', { node: 'pve', command: 'uptime' })).toEqual({ title: 'Run "uptime" on node pve', asks: false });
     expect(say('wake_node', { node: 'pve' })).toEqual({ title: 'Wake node pve', asks: false });

@@ -56,7 +56,8 @@ describe('the catalog', () => {
   });
 
   it('holds no tool that approves, denies or sets anything', () => {
-    for (const { name } of catalog) expect(name).not.toMatch(/approve|deny|grant|revoke|confirm|set_|level|auto|trust|^(?!list_pending_approvals).*approv/);
+    for (const { name } of catalog)
+      expect(name).not.toMatch(/approve|deny|grant|revoke|confirm|set_|level|auto|trust|^(?!list_pending_approvals).*approv/);
   });
 
   it('is described by name, or not at all', () => {
@@ -83,20 +84,18 @@ describe.each(tools)('%s', (name, tool, schema) => {
 
   it('changes nothing if it is green, and may be asked for if it is not', () => {
     expect(tool.tier === 'green').toBe(tool.permission === 'data:read' || tool.group === 'workspace');
-    if (tool.tier === 'green') expect(tool.impact).toBe('none');
-    if (tool.tier === 'red') expect(tool.impact).not.toBe('none');
+    expect(tool.impact === 'none' || tool.tier !== 'green').toBe(true);
+    expect(tool.impact !== 'none' || tool.tier !== 'red').toBe(true);
     expect('reason' in (schema.properties ?? {})).toBe(tool.tier !== 'green');
   });
 
   it('has a strict schema that every client understands', () => {
     expect(schema.type).toBe('object');
-    for (const part of every(schema)) {
-      if (part.type === 'object') {
-        expect(part.additionalProperties).toBe(false);
-        expect(Object.keys(part.properties ?? {})).toEqual(expect.arrayContaining([...(part.required ?? [])]));
-      }
-      if (part.type === 'array') expect(part.items).toBeDefined();
-    }
+    const parts = every(schema);
+    const objects = parts.filter((part) => part.type === 'object');
+    expect(objects.map((part) => part.additionalProperties)).toEqual(objects.map(() => false));
+    expect(objects.flatMap((part) => (part.required ?? []).filter((key) => !Object.hasOwn(part.properties ?? {}, key)))).toEqual([]);
+    expect(parts.filter((part) => part.type === 'array' && part.items === undefined)).toEqual([]);
     for (const keyword of ['oneOf', 'anyOf', 'allOf', 'not', '$ref', '$defs', '$schema']) expect(schema).not.toHaveProperty(keyword);
   });
 

@@ -43,14 +43,15 @@ describe('a configuration file', () => {
 });
 
 describe('broken JSON', () => {
-  it.each(['{"token": SECRETSECRET}', '{"token": "SECRET" "x"}', '{"x": "SECRET', 'SECRET', '{"SECRET": \'x\'}'])('%s is not quoted back', (text) => {
-    expect(() => parseJson(text, '--input')).toThrow(expect.objectContaining({ code: 'bad_config', message: expect.stringMatching(/^--input: not valid JSON: \w/) }));
-    try {
-      parseJson(text, '--input');
-    } catch (thrown) {
-      expect((thrown as Error).message).not.toContain('SECRET');
-    }
-  });
+  it.each(['{"token": SECRETSECRET}', '{"token": "SECRET" "x"}', '{"x": "SECRET', 'SECRET', '{"SECRET": \'x\'}'])(
+    '%s is not quoted back',
+    (text) => {
+      expect(() => parseJson(text, '--input')).toThrow(
+        expect.objectContaining({ code: 'bad_config', message: expect.stringMatching(/^--input: not valid JSON: \w/) }),
+      );
+      expect(() => parseJson(text, '--input')).toThrow(expect.objectContaining({ message: expect.not.stringContaining('SECRET') }));
+    },
+  );
 });
 
 describe('pinning an approver', () => {
@@ -62,7 +63,11 @@ describe('pinning an approver', () => {
     await addApprover(file, key('A'));
     await addApprover(file, key('B'));
     await addApprover(file, { ...key('A'), name: 'again' });
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ securityLevel: 'strict', protected: { guests: [103] }, approvers: [key('A'), key('B')] });
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+      securityLevel: 'strict',
+      protected: { guests: [103] },
+      approvers: [key('A'), key('B')],
+    });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(file, '..'))).toEqual(['config.json']);
     expect(await readApprovers(file)).toEqual([key('A'), key('B')]);
@@ -88,7 +93,7 @@ describe('pinning an approver', () => {
   it('says so when it cannot write, and leaves nothing behind', async () => {
     const parent = folder();
     writeFileSync(join(parent, 'file'), '');
-    await expect(addApprover(join(parent, 'file', 'config.json'), key('A'))).rejects.toThrow();
+    await expect(addApprover(join(parent, 'file', 'config.json'), key('A'))).rejects.toThrow(/config\.json|ENOTDIR|EEXIST/);
     const target = join(parent, 'config.json');
     mkdirSync(target);
     await expect(addApprover(target, key('A'))).rejects.toMatchObject({ code: 'bad_config' });

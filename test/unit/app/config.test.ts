@@ -11,11 +11,11 @@ function messageOf(raw: unknown): string {
   try {
     parse(raw);
   } catch (thrown) {
-    expect(thrown).toBeInstanceOf(Fault);
-    expect(thrown).toMatchObject({ code: 'bad_config' });
-    return (thrown as Fault).message;
+    // Anything else than the one kind of fault fails the test that asked.
+    if (thrown instanceof Fault && thrown.code === 'bad_config') return thrown.message;
+    throw thrown;
   }
-  return expect.fail(`accepted: ${JSON.stringify(raw)}`);
+  throw new Error(`accepted: ${JSON.stringify(raw)}`);
 }
 const withCluster = (more: object) => ({ clusters: [{ ...cluster, ...more }] });
 
@@ -87,20 +87,33 @@ describe('there is no way to switch verification off', () => {
   });
 
   it('says what is allowed instead', () => {
-    expect(messageOf(withCluster({ tls: { verify: false } }))).toMatch(/must be `\{ "fingerprint".*cannot be switched off; found `\{"verify":false\}`/);
+    expect(messageOf(withCluster({ tls: { verify: false } }))).toMatch(
+      /must be `\{ "fingerprint".*cannot be switched off; found `\{"verify":false\}`/,
+    );
   });
 
-  it.each(['http://10.0.0.11:8006', 'HTTP://x', 'ftp://x', '10.0.0.11:8006', '//10.0.0.11', '', 'file:///etc/passwd'])('endpoint `%s`', (endpoint) => {
-    expect(messageOf(withCluster({ endpoints: [endpoint] }))).toContain('`clusters.0.endpoints.0`: must be an https URL such as');
-  });
+  it.each(['http://10.0.0.11:8006', 'HTTP://x', 'ftp://x', '10.0.0.11:8006', '//10.0.0.11', '', 'file:///etc/passwd'])(
+    'endpoint `%s`',
+    (endpoint) => {
+      expect(messageOf(withCluster({ endpoints: [endpoint] }))).toContain('`clusters.0.endpoints.0`: must be an https URL such as');
+    },
+  );
 });
 
 describe('a bad configuration', () => {
   it.each<[string, unknown, RegExp]>([
     ['no object', [], /`\(top level\)`: .*found `\[\]`/],
     ['an unknown key', { foo: 1 }, /`\(top level\)`: Unrecognized key: "foo"; allowed here: clusters, protected, .*approvalWait/],
-    ['an unknown key in a cluster', withCluster({ foo: 1 }), /`clusters\.0`: .*allowed here: name, endpoints, tokenId, tokenFile, tls, ssh, wake/],
-    ['an unknown key of a node', withCluster({ ssh: { nodes: { pve: { host: 'h', x: 1 } } } }), /`clusters\.0\.ssh\.nodes\.pve`: .*host, port, aliases/],
+    [
+      'an unknown key in a cluster',
+      withCluster({ foo: 1 }),
+      /`clusters\.0`: .*allowed here: name, endpoints, tokenId, tokenFile, tls, ssh, wake/,
+    ],
+    [
+      'an unknown key of a node',
+      withCluster({ ssh: { nodes: { pve: { host: 'h', x: 1 } } } }),
+      /`clusters\.0\.ssh\.nodes\.pve`: .*host, port, aliases/,
+    ],
     ['no endpoint', withCluster({ endpoints: [] }), /`clusters\.0\.endpoints`/],
     ['two clusters of one name', { clusters: [cluster, cluster] }, /two are named `lab`/],
     ['a level', { securityLevel: 'yolo' }, /`securityLevel`: .*"relaxed"\|"balanced"\|"strict".*found `"yolo"`/],
@@ -109,13 +122,25 @@ describe('a bad configuration', () => {
     ['no limit', { limits: { callMs: 0 } }, /`limits\.callMs`/],
     ['a wait', { approvalWait: { mcp: -1 } }, /`approvalWait\.mcp`/],
     ['a guest that is text', { protected: { guests: ['103'] } }, /`protected\.guests\.0`: .*found `"103"`/],
-    ['a node that is an address', { protected: { nodes: ['192.168.1.61'] } }, /`protected\.nodes\.0`: must be a node’s own name.*addresses go into/],
+    [
+      'a node that is an address',
+      { protected: { nodes: ['192.168.1.61'] } },
+      /`protected\.nodes\.0`: must be a node’s own name.*addresses go into/,
+    ],
     ['a node with its domain', { protected: { nodes: ['agent1.lan'] } }, /must be a node’s own name/],
     ['a subnet', { protected: { addresses: ['192.168.1.0/24'] } }, /`protected\.addresses\.0`: must be one IPv4 or IPv6 address/],
     ['a bare number', { protected: { addresses: ['61'] } }, /must be one IPv4 or IPv6 address/],
     ['an address with a port', { protected: { addresses: ['192.168.1.61:22'] } }, /must be one IPv4 or IPv6 address/],
-    ['a service without a node', { protected: { services: [{ name: 'docker' }] } }, /`protected\.services\.0`: must be a unit name such as `docker`, or/],
-    ['a service on a node by address', { protected: { services: [{ name: 'docker', node: '192.168.1.60' }] } }, /`protected\.services\.0\.node`: must be a node’s own name/],
+    [
+      'a service without a node',
+      { protected: { services: [{ name: 'docker' }] } },
+      /`protected\.services\.0`: must be a unit name such as `docker`, or/,
+    ],
+    [
+      'a service on a node by address',
+      { protected: { services: [{ name: 'docker', node: '192.168.1.60' }] } },
+      /`protected\.services\.0\.node`: must be a node’s own name/,
+    ],
     ['a store', { store: 'redis://h' }, /`store`: must start with `sqlite:`/],
     ['an approver without a key', { approvers: [{ name: 'x', key: 'rsa:AAAA' }] }, /`approvers\.0\.key`: must be `ed25519:`/],
     ['a wake-up URL without a node', withCluster({ wake: { http: 'http://h/wake' } }), /`clusters\.0\.wake\.http`: must hold `\{node\}`/],

@@ -95,7 +95,9 @@ describe('work under a signal', () => {
     stop.abort(new Fault('timeout', 'too long'));
     await expect(waited).rejects.toMatchObject({ code: 'timeout' });
     reject(new Error('late'));
-    await expect(withinSignal(new Promise(() => undefined), AbortSignal.abort(new Fault('gone', 'x')))).rejects.toMatchObject({ code: 'gone' });
+    await expect(withinSignal(new Promise(() => undefined), AbortSignal.abort(new Fault('gone', 'x')))).rejects.toMatchObject({
+      code: 'gone',
+    });
   });
 });
 

@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os';
 import { describe, expect, it, vi } from 'vitest';
 import { catalog } from '#app/catalog';
+import { operands, parseCommandLine, wholeNumber } from '#hosts/cli/command-line';
 import { agentOf, inputOf } from '#hosts/cli/commands/call';
 import { runTools } from '#hosts/cli/commands/tools';
-import { operands, parseCommandLine, wholeNumber } from '#hosts/cli/command-line';
 import { printError, printJson, printText, stderrLog } from '#hosts/cli/output';
 import { run } from '#hosts/cli/run';
 
@@ -44,10 +44,13 @@ describe('the words and options of a command line', () => {
     expect(parseCommandLine(['call', '--', '--json'])).toMatchObject({ words: ['call', '--json'] });
   });
 
-  it.each([['--approve'], ['--confirmed'], ['--yes'], ['-y'], ['--force'], ['--json=maybe'], ['--input'], ['--__proto__=x']])('%s is refused by name', (option) => {
-    expect(() => parseCommandLine(['call', 'stop_vm', option])).toThrow(badUsage);
-    expect(() => parseCommandLine(['call', 'stop_vm', option])).toThrow(option.replace(/=.*/, ''));
-  });
+  it.each([['--approve'], ['--confirmed'], ['--yes'], ['-y'], ['--force'], ['--json=maybe'], ['--input'], ['--__proto__=x']])(
+    '%s is refused by name',
+    (option) => {
+      expect(() => parseCommandLine(['call', 'stop_vm', option])).toThrow(badUsage);
+      expect(() => parseCommandLine(['call', 'stop_vm', option])).toThrow(option.replace(/=.*/, ''));
+    },
+  );
 
   it('are exactly as many as the command takes', () => {
     expect(operands(['a'], ['TOOL'])).toEqual(['a']);
@@ -81,7 +84,10 @@ describe('the input', () => {
   it('is JSON, or nothing', async () => {
     expect(await inputOf({})).toEqual({});
     expect(await inputOf({ input: '{"vmid":100}' })).toEqual({ vmid: 100 });
-    await expect(inputOf({ input: '{vmid:100}' })).rejects.toMatchObject({ code: 'bad_config', message: expect.stringContaining('--input: not valid JSON') });
+    await expect(inputOf({ input: '{vmid:100}' })).rejects.toMatchObject({
+      code: 'bad_config',
+      message: expect.stringContaining('--input: not valid JSON'),
+    });
   });
 });
 
@@ -111,11 +117,23 @@ describe('the tool list', () => {
   it('is the catalog, or one group of it', async () => {
     expect((await list({})).map((tool) => tool['name'])).toEqual(catalog.map((tool) => tool.name));
     for (const tool of await list({ group: 'security' })) expect(tool['group']).toBe('security');
-    expect(Object.keys((await list({}))[0] ?? {})).toEqual(['name', 'title', 'description', 'group', 'tier', 'impact', 'permission', 'schema']);
+    expect(Object.keys((await list({}))[0] ?? {})).toEqual([
+      'name',
+      'title',
+      'description',
+      'group',
+      'tier',
+      'impact',
+      'permission',
+      'schema',
+    ]);
   });
 
   it('has the forms of MCP and Ollama', async () => {
-    expect((await list({ format: 'ollama' }))[0]).toMatchObject({ type: 'function', function: { name: 'get_cluster_status', parameters: { type: 'object' } } });
+    expect((await list({ format: 'ollama' }))[0]).toMatchObject({
+      type: 'function',
+      function: { name: 'get_cluster_status', parameters: { type: 'object' } },
+    });
     const mcp = await list({ format: 'mcp' });
     expect(mcp.find((tool) => tool['name'] === 'stop_vm')).toMatchObject({ annotations: { readOnlyHint: false, destructiveHint: true } });
     expect(mcp.find((tool) => tool['name'] === 'get_vms')).toMatchObject({ annotations: { readOnlyHint: true } });

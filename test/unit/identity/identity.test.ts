@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chatAgent, cliAgent, monitorAgent, paletteAgent } from '#identity/agents';
+import { chatAgent, cliAgent, paletteAgent } from '#identity/agents';
 import { modelTierOf } from '#identity/model-tier';
 import { lowestTierWith, permits } from '#identity/permissions';
 import { modelTiers, permissions } from '#kernel/tiers';
@@ -80,8 +80,7 @@ describe('agents', () => {
     expect(chatAgent('abc', 'advanced')).toEqual({ id: 'chat:abc', host: 'chat', modelTier: 'advanced' });
   });
 
-  it('at the palette are people; the monitor only looks', () => {
+  it('at the palette are people, whom no model tier limits', () => {
     expect(paletteAgent('ann')).toEqual({ id: 'user:ann', host: 'palette', modelTier: 'advanced' });
-    expect(monitorAgent).toEqual({ id: 'monitor', host: 'monitor', modelTier: 'basic' });
   });
 });

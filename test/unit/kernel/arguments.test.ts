@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { clusterArgument, nodeArgument, nodeNamePattern, pagingArguments, reasonArgument, serviceArgument, text, vmidArgument } from '#kernel/arguments';
+import {
+  clusterArgument,
+  nodeArgument,
+  nodeNamePattern,
+  pagingArguments,
+  reasonArgument,
+  serviceArgument,
+  text,
+  vmidArgument,
+} from '#kernel/arguments';
 
 describe('a guest number', () => {
   it.each<[unknown, number]>([
@@ -85,10 +94,15 @@ describe('paging', () => {
   it.each([{}, { limit: 1 }, { limit: 500 }, { filter: 'x' }, { cursor: '1.00000000' }])('takes %j', (input) => {
     expect(paging.safeParse(input).success).toBe(true);
   });
-  it.each([{ limit: 0 }, { limit: 501 }, { limit: 1.5 }, { limit: '5' }, { filter: 'x'.repeat(201) }, { cursor: 'x'.repeat(201) }, { page: 1 }])(
-    'refuses %j',
-    (input) => {
-      expect(paging.safeParse(input).success).toBe(false);
-    },
-  );
+  it.each([
+    { limit: 0 },
+    { limit: 501 },
+    { limit: 1.5 },
+    { limit: '5' },
+    { filter: 'x'.repeat(201) },
+    { cursor: 'x'.repeat(201) },
+    { page: 1 },
+  ])('refuses %j', (input) => {
+    expect(paging.safeParse(input).success).toBe(false);
+  });
 });

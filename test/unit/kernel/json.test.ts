@@ -9,7 +9,7 @@ function double(hex: string): number {
 describe('canonical JSON (RFC 8785)', () => {
   it('gives the example of §3.2.2 and §3.2.3 byte for byte', () => {
     const value = {
-      numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
+      numbers: [Number('333333333.33333329'), 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
       string: '\u20ac$\u000F\u000aA\'\u0042\u0022\u005c\\"\u002f',
       literals: [null, true, false],
     };

@@ -69,7 +69,7 @@ describe('taking out what is not seen', () => {
     ['two-character escapes', 'a\u001bcb\u001b(Bc', 'abc'],
     ['a lone escape at the end', 'a\u001b', 'a'],
     ['zero-width and bidi', 'a\u200b\u202eb\u2069', 'ab'],
-    ['tags that spell an order', `a${[...'rm'].map((c) => String.fromCodePoint(0xe0000 + (c.codePointAt(0) ?? 0))).join('')}b`, 'ab'],
+    ['tags that spell an order', 'a\u{e0072}\u{e006d}b', 'ab'],
     ['newlines and tabs stay', 'a\n\tb', 'a\n\tb'],
     ['accents and emoji stay', 'é😀', 'é😀'],
   ])('%s', (_what, text, clean) => {

@@ -88,8 +88,9 @@ describe('a request', () => {
   });
 
   it.each(['req-1a2b3c4d', 'req-00000000'])('has an id like `%s`', (id) => expect(id).toMatch(requestIdPattern));
-  it.each(['req-1A2B3C4D', 'req-1a2b3c4', 'req-1a2b3c4d5', 'req-1a2b3c4d\n', ' req-1a2b3c4d', 'req_1a2b3c4d', ''])('has no id like %j', (id) =>
-    expect(id).not.toMatch(requestIdPattern),
+  it.each(['req-1A2B3C4D', 'req-1a2b3c4', 'req-1a2b3c4d5', 'req-1a2b3c4d\n', ' req-1a2b3c4d', 'req_1a2b3c4d', ''])(
+    'has no id like %j',
+    (id) => expect(id).not.toMatch(requestIdPattern),
   );
 
   it('is not approved by who made it, except at the palette', () => {
@@ -104,7 +105,9 @@ it('targets are named in few words', () => {
   expect(describeTarget({ ...guest, name: 'web' })).toBe('VM 100 (web) on pve');
   expect(describeTarget({ ...guest, guestType: 'lxc' })).toBe('container 100 on pve');
   expect(describeTarget({ kind: 'node', access: 'read', cluster: 'lab', node: 'pve', online: true, addresses: [] })).toBe('node pve');
-  expect(describeTarget({ kind: 'service', access: 'operate', cluster: 'lab', node: 'pve', service: 'a.service' })).toBe('a.service on pve');
+  expect(describeTarget({ kind: 'service', access: 'operate', cluster: 'lab', node: 'pve', service: 'a.service' })).toBe(
+    'a.service on pve',
+  );
   expect(describeTarget({ kind: 'command', access: 'operate', surface: 'ssh', text: 'a "b"' })).toBe('command "a \\"b\\""');
   expect(describeTarget({ kind: 'path', access: 'read', path: '/x' })).toBe('path /x');
   expect(describeTarget({ kind: 'destination', access: 'read', host: 'h' })).toBe('destination h');

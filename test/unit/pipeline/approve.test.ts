@@ -24,7 +24,9 @@ describe('a red call', () => {
     const bench = await createBench();
     const outcome = await bench.call('stop_vm', { ...stop, reason: 'it is slow' });
     expect(outcome).toMatchObject({ status: 'pending', code: 'approval_pending', request_id: expect.stringMatching(/^req-[0-9a-f]{8}$/) });
-    expect(outcome.message).toBe(`Stop VM 100 (web) on pve: waiting for a person to approve request ${outcome.request_id}; nothing has been done yet`);
+    expect(outcome.message).toBe(
+      `Stop VM 100 (web) on pve: waiting for a person to approve request ${outcome.request_id}; nothing has been done yet`,
+    );
     expect(outcome.next).toContain(`check_request_status with request_id ${outcome.request_id}`);
     expect(stops(bench)).toEqual([]);
     expect(await bench.trail.names()).toEqual(['approval.requested', 'tool.finished']);
@@ -44,7 +46,11 @@ describe('a red call', () => {
   it('runs exactly once for one approval, and the next call asks anew', async () => {
     const bench = await createBench();
     const id = await grantStop(bench);
-    expect(await bench.call('stop_vm', stop)).toMatchObject({ status: 'ok', request_id: id, result: { status: 'stopped', task: { exitstatus: 'OK' } } });
+    expect(await bench.call('stop_vm', stop)).toMatchObject({
+      status: 'ok',
+      request_id: id,
+      result: { status: 'stopped', task: { exitstatus: 'OK' } },
+    });
     const again = await bench.call('stop_vm', stop);
     expect(again).toMatchObject({ status: 'pending' });
     expect(again.request_id).not.toBe(id);
@@ -253,7 +259,7 @@ describe('a call that waits for a person', () => {
 });
 
 describe('a target that changes while a person thinks', () => {
-  const whileAsked = async (change: (bench: Bench) => void) => {
+  const whileAsked = async (change: (bench: Bench) => unknown) => {
     const bench = await createBench();
     const outcome = await bench.call('stop_vm', stop, {
       waitMs: 120_000,
@@ -275,13 +281,17 @@ describe('a target that changes while a person thinks', () => {
     expect(await bench.store.requests.get(outcome.request_id ?? '')).toMatchObject({ status: 'approved' });
   });
 
-  it.each<[string, string, (bench: Bench) => void]>([
-    ['moving to a protected node', 'protected_resource', (bench) => void (web(bench).node = 'agent1')],
-    ['taking a protected address', 'protected_resource', (bench) => void (web(bench).config = { ipconfig0: 'ip=192.168.1.65/24' })],
-    ['being replaced by another guest', 'target_changed', (bench) => void (web(bench).name = 'database')],
-    ['becoming a container', 'wrong_kind', (bench) => void (web(bench).type = 'lxc')],
-    ['being removed', 'unknown_guest', (bench) => void bench.cluster.guests.splice(0, 1)],
-    ['losing its cluster', 'gone', (bench) => void (bench.cluster.down = new Fault('gone', 'x'))],
+  it.each<[string, string, (bench: Bench) => unknown]>([
+    ['moving to a protected node', 'protected_resource', (bench) => Object.assign(web(bench), { node: 'agent1' })],
+    [
+      'taking a protected address',
+      'protected_resource',
+      (bench) => Object.assign(web(bench), { config: { ipconfig0: 'ip=192.168.1.65/24' } }),
+    ],
+    ['being replaced by another guest', 'target_changed', (bench) => Object.assign(web(bench), { name: 'database' })],
+    ['becoming a container', 'wrong_kind', (bench) => Object.assign(web(bench), { type: 'lxc' })],
+    ['being removed', 'unknown_guest', (bench) => bench.cluster.guests.splice(0, 1)],
+    ['losing its cluster', 'gone', (bench) => Object.assign(bench.cluster, { down: new Fault('gone', 'x') })],
   ])('by %s is refused as %s', async (_what, code, change) => {
     const { bench, outcome } = await whileAsked(change);
     expect(outcome).toMatchObject({ code });

@@ -72,7 +72,11 @@ describe('protected resources through the whole pipeline', () => {
     await expectProtected(bench, 'stop_vm', { vmid: 103, cluster: 'nope' });
     const none = await createBench({ deps: { clusters: new Map() } });
     await expectProtected(none, 'stop_vm', { vmid: 103 });
-    expect(await none.call('stop_vm', { vmid: 100 })).toMatchObject({ status: 'error', code: 'no_cluster', next: expect.stringContaining('clusters') });
+    expect(await none.call('stop_vm', { vmid: 100 })).toMatchObject({
+      status: 'error',
+      code: 'no_cluster',
+      next: expect.stringContaining('clusters'),
+    });
   });
 
   it('by aliases of every cluster while it is not known which one is meant', async () => {
@@ -83,7 +87,10 @@ describe('protected resources through the whole pipeline', () => {
     ]);
     const bench = await createBench({ deps: { clusters } });
     await expectProtected(bench, 'execute_ssh', { node: 'mgmt.lan', command: 'uptime' });
-    expect(await bench.call('execute_ssh', { node: 'pve', command: 'uptime' })).toMatchObject({ code: 'unknown_cluster', message: expect.stringContaining('`a`, `b`') });
+    expect(await bench.call('execute_ssh', { node: 'pve', command: 'uptime' })).toMatchObject({
+      code: 'unknown_cluster',
+      message: expect.stringContaining('`a`, `b`'),
+    });
   });
 
   it('is recorded with the rule and the arguments', async () => {
@@ -150,11 +157,20 @@ describe('what live data adds', () => {
   });
 
   it('a service everywhere, a service on one node', async () => {
-    const config = { protected: { services: [{ name: 'nginx', node: '*' }, { name: 'postgres', node: 'pve' }] } };
+    const config = {
+      protected: {
+        services: [
+          { name: 'nginx', node: '*' },
+          { name: 'postgres', node: 'pve' },
+        ],
+      },
+    };
     const bench = await createBench({ config });
     for (const node of ['Home', 'pve', 'agent1']) await expectProtected(bench, 'restart_service', { node, service: 'nginx.socket' });
     await expectProtected(bench, 'restart_service', { node: 'pve', service: 'Postgres' });
-    expect(await bench.call('restart_service', { node: 'Home', service: 'nginx2' }, { signal: AbortSignal.abort() })).toMatchObject({ code: 'cancelled' });
+    expect(await bench.call('restart_service', { node: 'Home', service: 'nginx2' }, { signal: AbortSignal.abort() })).toMatchObject({
+      code: 'cancelled',
+    });
   });
 });
 

@@ -36,7 +36,11 @@ describe('a trail that cannot be written', () => {
     const { call, trail } = await createBench({ tools: [probe.tool] });
     trail.fail((draft) => draft.name === 'tool.finished');
     const outcome = await call('probe_tool');
-    expect(outcome).toMatchObject({ status: 'error', code: 'audit_unavailable', message: expect.stringMatching(/^restarted x; but the audit trail/) });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'audit_unavailable',
+      message: expect.stringMatching(/^restarted x; but the audit trail/),
+    });
     expect(probe.runs).toHaveLength(1);
   });
 
@@ -77,7 +81,10 @@ describe('a record', () => {
     await call('stop_vm', { vmid: 999 });
     expect(await trail.last()).toMatchObject({ name: 'tool.finished', attributes: { status: 'error', 'error.type': 'unknown_guest' } });
     await call('stop_vm', { vmid: 103 });
-    expect(await trail.last()).toMatchObject({ name: 'tool.denied', attributes: { code: 'protected_resource', rules: ['protected.guests:103'] } });
+    expect(await trail.last()).toMatchObject({
+      name: 'tool.denied',
+      attributes: { code: 'protected_resource', rules: ['protected.guests:103'] },
+    });
   });
 
   it('shows names from callers plainly', async () => {
@@ -102,7 +109,10 @@ describe('secrets', () => {
     const { call, trail, lines } = await createBench({ tools: [probe.tool], deps: { knownSecrets } });
     const outcome = await call('probe_tool', { value: `with ${secret}` });
     expect(probe.runs).toEqual([{ value: `with ${secret}` }]);
-    expect(outcome).toMatchObject({ message: 'said [redacted:known]', result: { rows: [{ text: '[redacted:known]', password: '[redacted:field]' }] } });
+    expect(outcome).toMatchObject({
+      message: 'said [redacted:known]',
+      result: { rows: [{ text: '[redacted:known]', password: '[redacted:field]' }] },
+    });
     expect(JSON.stringify([outcome, await trail.all(), lines])).not.toContain(secret);
   });
 
@@ -133,7 +143,11 @@ describe('time', () => {
     });
     const { call, trail } = await createBench({ tools: [probe.tool], deps: { limits } });
     const outcome = await call('probe_tool');
-    expect(outcome).toMatchObject({ status: 'error', code: 'timeout', message: 'probe_tool: took longer than 20ms; still running, UPID 1' });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'timeout',
+      message: 'probe_tool: took longer than 20ms; still running, UPID 1',
+    });
     expect(outcome.next).toMatch(/^it was not stopped/);
     expect((await trail.last())?.attributes).toMatchObject({ code: 'timeout', message: expect.stringContaining('still running') });
   });

@@ -61,7 +61,10 @@ describe('a yellow call', () => {
     const { call, cluster } = await createBench();
     await call('execute_ssh', { node: 'pve', command: '  df    -h ' });
     expect(cluster.effects).toContain('exec pve df -h');
-    expect(await call('execute_ssh', { node: 'pve', command: 'df -h; reboot' })).toMatchObject({ status: 'denied', code: 'COMMAND_BLOCKED' });
+    expect(await call('execute_ssh', { node: 'pve', command: 'df -h; reboot' })).toMatchObject({
+      status: 'denied',
+      code: 'COMMAND_BLOCKED',
+    });
     expect(cluster.effects.filter((effect) => effect.startsWith('exec'))).toHaveLength(1);
   });
 });
@@ -95,7 +98,11 @@ describe('refusals', () => {
   it('a model tier that is too low stops before the cluster is asked anything', async () => {
     const { call, cluster, trail } = await createBench();
     const outcome = await call('stop_vm', stop, { agent: { ...agent, modelTier: 'basic' } });
-    expect(outcome).toMatchObject({ status: 'denied', code: 'model_tier_too_low', message: expect.stringContaining('starts at model tier intermediate') });
+    expect(outcome).toMatchObject({
+      status: 'denied',
+      code: 'model_tier_too_low',
+      message: expect.stringContaining('starts at model tier intermediate'),
+    });
     expect(cluster.calls).toEqual([]);
     expect((await trail.last())?.attributes).toMatchObject({ rules: ['permission:cluster:operate'], status: 'denied' });
     expect(await trail.names()).toEqual(['tool.denied']);
@@ -104,7 +111,11 @@ describe('refusals', () => {
   it('`confirmed` is no argument; who can confirm is said', async () => {
     const { call, cluster } = await createBench();
     const outcome = await call('stop_vm', { ...stop, confirmed: true });
-    expect(outcome).toMatchObject({ status: 'error', code: 'invalid_input', message: expect.stringContaining('Only a person can confirm') });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'invalid_input',
+      message: expect.stringContaining('Only a person can confirm'),
+    });
     expect(cluster.calls).toEqual([]);
   });
 

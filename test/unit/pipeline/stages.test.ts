@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { catalog } from '#app/catalog';
+import { Fault } from '#kernel/errors';
 import type { Target } from '#kernel/resource';
 import type { Tool } from '#kernel/tool';
 import { effectiveAction, lastingTarget } from '#pipeline/action';
@@ -9,16 +10,18 @@ import { classify } from '#pipeline/classify';
 import { explainCall } from '#pipeline/explain-call';
 import type { Resolved } from '#pipeline/stage';
 import { findTool, validate } from '#pipeline/validate';
-import { Fault } from '#kernel/errors';
 import { agent, createBench, settingsOf } from './support/bench.ts';
 import { createProbe } from './support/probe-tool.ts';
 
 function toolNamed(name: string): Tool {
-  return catalog.find((tool) => tool.name === name) ?? expect.fail(`no tool ${name}`);
+  const found = catalog.find((tool) => tool.name === name);
+  if (found === undefined) throw new Error(`no tool ${name}`);
+  return found;
 }
 function messageOf(tool: string, input: unknown): string {
   const step = validate(toolNamed(tool), input);
-  return step.ok ? expect.fail('was accepted') : step.refusal.message;
+  if (step.ok) throw new Error('was accepted');
+  return step.refusal.message;
 }
 
 describe('identify', () => {
@@ -47,12 +50,21 @@ describe('validate', () => {
     expect(none.ok || none.refusal.message).toBe('unknown argument `x`; `probe_tool` takes no arguments');
   });
 
-  it.each(['confirmed', 'confirm', 'CONFIRMED', 'isConfirmed', 'approved', 'force', 'override', 'authorized', 'bypass_policy', 'sudo', 'grant'])(
-    'says who can confirm when asked to by `%s`',
-    (key) => {
-      expect(messageOf('stop_vm', { vmid: 100, [key]: true })).toContain('Only a person can confirm a call');
-    },
-  );
+  it.each([
+    'confirmed',
+    'confirm',
+    'CONFIRMED',
+    'isConfirmed',
+    'approved',
+    'force',
+    'override',
+    'authorized',
+    'bypass_policy',
+    'sudo',
+    'grant',
+  ])('says who can confirm when asked to by `%s`', (key) => {
+    expect(messageOf('stop_vm', { vmid: 100, [key]: true })).toContain('Only a person can confirm a call');
+  });
 
   it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'])('refuses the key `%s` by name', (key) => {
     const input: unknown = JSON.parse(`{"vmid":100,"${key}":{"vmid":103}}`);
@@ -85,12 +97,22 @@ describe('authorize', () => {
     const needed = tool.permission === 'data:read' ? 'basic' : 'intermediate';
     expect(authorize(tool, { ...agent, modelTier: 'basic' }).effect).toBe(needed === 'basic' ? 'allow' : 'deny');
     expect(authorize(tool, { ...agent, modelTier: 'intermediate' }).effect).toBe('allow');
-    expect(authorize(tool, { ...agent, modelTier: 'advanced' })).toMatchObject({ effect: 'allow', rules: [`permission:${tool.permission}`] });
+    expect(authorize(tool, { ...agent, modelTier: 'advanced' })).toMatchObject({
+      effect: 'allow',
+      rules: [`permission:${tool.permission}`],
+    });
   });
 });
 
 describe('classify', () => {
-  const resolved = (tool: Tool, targets: readonly Target[]): Resolved => ({ tool, input: {}, resources: [], tier: tool.tier, cluster: 'lab', targets });
+  const resolved = (tool: Tool, targets: readonly Target[]): Resolved => ({
+    tool,
+    input: {},
+    resources: [],
+    tier: tool.tier,
+    cluster: 'lab',
+    targets,
+  });
   const command = (text: string): Target => ({ kind: 'command', access: 'operate', surface: 'ssh', text });
   const service = (name: string): Target => ({ kind: 'service', access: 'operate', cluster: 'lab', node: 'pve', service: name });
 
@@ -101,12 +123,21 @@ describe('classify', () => {
     expect(classify(resolved(ssh, [command('rm x')]), settings).decision).toMatchObject({ effect: 'deny', code: 'COMMAND_BLOCKED' });
     expect(classify(resolved(ssh, [command('uptime'), command('rm x')]), settings).decision.effect).toBe('deny');
     expect(classify(resolved(ssh, [command('uptime')]), settingsOf({ securityLevel: 'strict' })).decision.effect).toBe('ask');
-    expect(classify(resolved(ssh, [service('reboot.target')]), settings).decision).toMatchObject({ effect: 'deny', code: 'unit_not_a_service' });
-    expect(classify(resolved({ ...ssh, tier: 'black' }, [command('uptime')]), settings).decision).toMatchObject({ effect: 'deny', code: 'black_tier' });
+    expect(classify(resolved(ssh, [service('reboot.target')]), settings).decision).toMatchObject({
+      effect: 'deny',
+      code: 'unit_not_a_service',
+    });
+    expect(classify(resolved({ ...ssh, tier: 'black' }, [command('uptime')]), settings).decision).toMatchObject({
+      effect: 'deny',
+      code: 'black_tier',
+    });
   });
 
   it('replaces a command by its canonical text, and leaves a refused one as it is', () => {
-    const { targets } = classify(resolved(toolNamed('execute_ssh'), [command('df    -h'), command('rm   x'), service('x.service')]), settingsOf({}));
+    const { targets } = classify(
+      resolved(toolNamed('execute_ssh'), [command('df    -h'), command('rm   x'), service('x.service')]),
+      settingsOf({}),
+    );
     expect(targets).toEqual([command('df -h'), command('rm   x'), service('x.service')]);
   });
 });
@@ -132,13 +163,24 @@ describe('the effective action', () => {
     expect(lastingTarget(node)).toEqual({ kind: 'node', cluster: 'lab', node: 'pve' });
     const unit: Target = { kind: 'service', access: 'operate', cluster: 'lab', node: 'pve', service: 'x.service' };
     expect(lastingTarget(unit)).toEqual({ kind: 'service', cluster: 'lab', node: 'pve', service: 'x.service' });
-    expect(lastingTarget({ kind: 'command', access: 'operate', surface: 'ssh', text: 'x' })).toEqual({ kind: 'command', surface: 'ssh', text: 'x' });
+    expect(lastingTarget({ kind: 'command', access: 'operate', surface: 'ssh', text: 'x' })).toEqual({
+      kind: 'command',
+      surface: 'ssh',
+      text: 'x',
+    });
     expect(lastingTarget({ kind: 'path', access: 'read', path: '/x' })).toEqual({ kind: 'path', access: 'read', path: '/x' });
     expect(lastingTarget({ kind: 'destination', access: 'read', host: 'h' })).toEqual({ kind: 'destination', host: 'h' });
   });
 
   it('names tool, arguments, targets, agent, cluster and policy', () => {
-    const state: Resolved = { tool: toolNamed('stop_vm'), input: { vmid: 100 }, resources: [], tier: 'red', cluster: 'lab', targets: [guest] };
+    const state: Resolved = {
+      tool: toolNamed('stop_vm'),
+      input: { vmid: 100 },
+      resources: [],
+      tier: 'red',
+      cluster: 'lab',
+      targets: [guest],
+    };
     expect(effectiveAction(state, agent, 'v1')).toEqual({
       tool: 'stop_vm',
       arguments: { vmid: 100 },
@@ -203,7 +245,11 @@ describe('explaining a call', () => {
 
   it('shows no secret', async () => {
     const secret = '3f0c1a9e-77aa-4b0d-9d2e-0123456789ab';
-    const { explanation } = await explain('execute_ssh', { node: 'pve', command: `x ${secret}` }, { deps: { knownSecrets: () => [secret] } });
+    const { explanation } = await explain(
+      'execute_ssh',
+      { node: 'pve', command: `x ${secret}` },
+      { deps: { knownSecrets: () => [secret] } },
+    );
     expect(JSON.stringify(explanation)).not.toContain(secret);
   });
 });

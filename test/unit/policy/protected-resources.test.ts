@@ -59,12 +59,22 @@ describe('a protected node, as named', () => {
     expect(decision.rules[0]).toMatch(/^protected\.(?:nodes:agent1|addresses:(?:192\.168\.1\.6[15]|fd00::65))$/);
   });
 
-  it.each(['pve', 'pve.lan', '192.168.1.60', 'agent10', 'xagent1', 'agent', 'agent1x', '192.168.1.6', '192.168.1.62', 'fd00::66', 'lan', ''])(
-    'is not `%s`',
-    (name) => {
-      expect(nodeLiteral(name).effect).toBe('allow');
-    },
-  );
+  it.each([
+    'pve',
+    'pve.lan',
+    '192.168.1.60',
+    'agent10',
+    'xagent1',
+    'agent',
+    'agent1x',
+    '192.168.1.6',
+    '192.168.1.62',
+    'fd00::66',
+    'lan',
+    '',
+  ])('is not `%s`', (name) => {
+    expect(nodeLiteral(name).effect).toBe('allow');
+  });
 });
 
 describe('a protected guest, as named', () => {
@@ -147,7 +157,13 @@ const guest = (vmid: number, on: string, addresses: readonly string[] = []): Gue
   guestType: 'qemu',
   addresses,
 });
-const service = (name: string, on: string): ServiceTarget => ({ kind: 'service', access: 'operate', cluster: 'lab', node: on, service: name });
+const service = (name: string, on: string): ServiceTarget => ({
+  kind: 'service',
+  access: 'operate',
+  cluster: 'lab',
+  node: on,
+  service: name,
+});
 
 describe('what live rows imply', () => {
   const rows = {
@@ -207,7 +223,10 @@ describe('a resolved target', () => {
   });
 
   it('of a service counts by unit and node', () => {
-    expect(protectTarget(service('nginx.service', 'pve'), list, nothing)).toMatchObject({ effect: 'deny', rules: ['protected.services:nginx'] });
+    expect(protectTarget(service('nginx.service', 'pve'), list, nothing)).toMatchObject({
+      effect: 'deny',
+      rules: ['protected.services:nginx'],
+    });
     expect(protectTarget(service('postgres.service', 'pve'), list, nothing).reason).toContain('protected on `pve`');
     expect(protectTarget(service('postgres.service', 'Home'), list, nothing).effect).toBe('allow');
     expect(protectTarget(service('docker.service', 'pve'), list, nothing).effect).toBe('allow');

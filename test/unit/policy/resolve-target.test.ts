@@ -73,18 +73,22 @@ describe('a node', () => {
     },
   );
 
-  it.each(['localhost', 'pve2', '192.168.1.99', '127.0.0.1'].map((node) => [node, node === 'pve2' || node === 'localhost' ? 'unknown_node' : 'invalid_input'] as const))(
-    'named `%s` is none (%s)',
-    (node, code) => {
-      const { target, problem } = resolve({ kind: 'node', access: 'read', node });
-      expect(target).toBeUndefined();
-      expect(problem).toMatchObject({ code, message: expect.stringContaining('nodes here: `Home`, `pve`, `agent1`') });
+  it.each(
+    ['localhost', 'pve2', '192.168.1.99', '127.0.0.1'].map(
+      (node) => [node, node === 'pve2' || node === 'localhost' ? 'unknown_node' : 'invalid_input'] as const,
+    ),
+  )('named `%s` is none (%s)', (node, code) => {
+    const { target, problem } = resolve({ kind: 'node', access: 'read', node });
+    expect(target).toBeUndefined();
+    expect(problem).toMatchObject({ code, message: expect.stringContaining('nodes here: `Home`, `pve`, `agent1`') });
+  });
+
+  it.each(['pve/../agent1', 'agent1%2fqemu%2f103', 'pve agent1', 'pve;reboot', '../../access', 'пве'])(
+    'named `%s` is bad input',
+    (node) => {
+      expect(resolve({ kind: 'node', access: 'read', node })).toMatchObject({ problem: { code: 'invalid_input' } });
     },
   );
-
-  it.each(['pve/../agent1', 'agent1%2fqemu%2f103', 'pve agent1', 'pve;reboot', '../../access', 'пве'])('named `%s` is bad input', (node) => {
-    expect(resolve({ kind: 'node', access: 'read', node })).toMatchObject({ problem: { code: 'invalid_input' } });
-  });
 });
 
 describe('a service', () => {
@@ -92,7 +96,9 @@ describe('a service', () => {
     expect(resolve({ kind: 'service', access: 'operate', node: 'pve', service: 'docker' })).toEqual({
       target: { kind: 'service', access: 'operate', cluster: 'lab', node: 'pve', service: 'docker.service' },
     });
-    expect(resolve({ kind: 'service', access: 'operate', node: 'pve', service: 'docker.socket' }).target).toMatchObject({ service: 'docker.socket' });
+    expect(resolve({ kind: 'service', access: 'operate', node: 'pve', service: 'docker.socket' }).target).toMatchObject({
+      service: 'docker.socket',
+    });
   });
 
   it('on a node that is named otherwise keeps what it is, for protection', () => {

@@ -16,9 +16,17 @@ describe('a secret by its form', () => {
     ['key in JSON text', `{"key":"${pem('PRIVATE KEY').replaceAll('\n', '\\n')}"}`, '{"key":"[redacted:private-key]"}'],
     ['key without its end', `-----BEGIN PRIVATE KEY-----\nMIIEvQIBADAN`, '[redacted:private-key]'],
     ['two keys', `${pem('PRIVATE KEY')}\n${pem('RSA PRIVATE KEY')}`, '[redacted:private-key]\n[redacted:private-key]'],
-    ['key without its end before another', `-----BEGIN PRIVATE KEY-----\nMII\n${pem('PRIVATE KEY')}`, '[redacted:private-key][redacted:private-key]'],
+    [
+      'key without its end before another',
+      `-----BEGIN PRIVATE KEY-----\nMII\n${pem('PRIVATE KEY')}`,
+      '[redacted:private-key][redacted:private-key]',
+    ],
     ['approver key', `key ed25519-private:${'A'.repeat(64)}`, 'key [redacted:approver-key]'],
-    ['PVE API header', `Authorization: PVEAPIToken=ops@pve!banksman=${uuid}`, 'Authorization: PVEAPIToken=ops@pve!banksman=[redacted:pve-token]'],
+    [
+      'PVE API header',
+      `Authorization: PVEAPIToken=ops@pve!banksman=${uuid}`,
+      'Authorization: PVEAPIToken=ops@pve!banksman=[redacted:pve-token]',
+    ],
     ['PVE token line', `ops@pve!banksman=${uuid}`, 'ops@pve!banksman=[redacted:pve-token]'],
     ['PVE ticket', `PVEAuthCookie=PVE:root@pam:65A1B2C3::${'aB+/'.repeat(10)}==; x`, 'PVEAuthCookie=[redacted:pve-ticket]; x'],
     ['AWS key', 'AKIAIOSFODNN7EXAMPLE', '[redacted:aws-key]'],
@@ -70,7 +78,9 @@ describe('a secret by its form', () => {
 
 describe('a secret that this process knows', () => {
   it('is taken out wherever it stands', () => {
-    expect(clean('x=3f0c1a9e-77aa-4b0d-9d2e-0123456789ab,3f0c1a9e-77aa-4b0d-9d2e-0123456789ab')).toBe('x=[redacted:known],[redacted:known]');
+    expect(clean('x=3f0c1a9e-77aa-4b0d-9d2e-0123456789ab,3f0c1a9e-77aa-4b0d-9d2e-0123456789ab')).toBe(
+      'x=[redacted:known],[redacted:known]',
+    );
   });
 
   it('is not hidden by invisible characters or colours in between', () => {
@@ -117,13 +127,15 @@ describe('JSON', () => {
   });
 
   it('flags, empty values and nested objects under such a name stay readable', () => {
-    expect(redactObject({ secret: 1, password: '', token: true, ticket: null, authorization: { user: 'a', token: 'b' } }, options)).toEqual({
-      secret: 1,
-      password: '',
-      token: true,
-      ticket: null,
-      authorization: { user: 'a', token: '[redacted:field]' },
-    });
+    expect(redactObject({ secret: 1, password: '', token: true, ticket: null, authorization: { user: 'a', token: 'b' } }, options)).toEqual(
+      {
+        secret: 1,
+        password: '',
+        token: true,
+        ticket: null,
+        authorization: { user: 'a', token: '[redacted:field]' },
+      },
+    );
   });
 
   it('keys are no way out either', () => {

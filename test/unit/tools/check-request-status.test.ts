@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { requestStatuses } from '#kernel/request';
-import { approved, createApprover, draftOf, openTestStore, opened } from '../../integration/stores/store-fixtures.ts';
+import { approved, createApprover, draftOf, opened, openTestStore } from '../../integration/stores/store-fixtures.ts';
 import { createToolBench } from './support/run-tool.ts';
 
 describe('check_request_status', () => {
   it('looks nothing up for what is no id', async () => {
-    let looked = 0;
-    const { run } = createToolBench({ get: async () => void (looked += 1) as undefined });
+    const looked: string[] = [];
+    const { run } = createToolBench({ get: async (id) => void looked.push(id) });
     for (const id of ['', 'x', "' OR 1=1 --", 'req-1A2B3C4D', '../req-1a2b3c4d', 'x'.repeat(5_000)]) {
       const result = await run('check_request_status', { request_id: id });
       expect(result).toMatchObject({ ok: true, message: expect.stringContaining('not a request id'), result: { status: 'invalid' } });
       expect(JSON.stringify(result.result).length).toBeLessThan(100);
     }
-    expect(looked).toBe(0);
-    expect(await run('check_request_status', { request_id: ' req-1a2b3c4d ' })).toMatchObject({ result: { request_id: 'req-1a2b3c4d', status: 'not_found' } });
-    expect(looked).toBe(1);
+    expect(looked).toEqual([]);
+    expect(await run('check_request_status', { request_id: ' req-1a2b3c4d ' })).toMatchObject({
+      result: { request_id: 'req-1a2b3c4d', status: 'not_found' },
+    });
+    expect(looked).toEqual(['req-1a2b3c4d']);
   });
 
   it('tells how it stands and what to do next, and nothing of the grant', async () => {
@@ -26,16 +28,26 @@ describe('check_request_status', () => {
       result: { status: 'pending', tool: 'stop_vm', title: record.title, expires_at: new Date(record.expiresAt).toISOString() },
       next: expect.stringContaining('wait for the person'),
     });
-    const { id, grant } = await approved(store, createApprover(), Date.now(), draftOf({ action: { ...record.action, arguments: { vmid: 7 } } }));
+    const { id, grant } = await approved(
+      store,
+      createApprover(),
+      Date.now(),
+      draftOf({ action: { ...record.action, arguments: { vmid: 7 } } }),
+    );
     const result = await run('check_request_status', { request_id: id });
-    expect(result).toMatchObject({ result: { status: 'approved', expires_at: new Date(grant?.payload.expiresAt ?? 0).toISOString() }, next: expect.stringContaining('it runs once') });
+    expect(result).toMatchObject({
+      result: { status: 'approved', expires_at: new Date(grant?.payload.expiresAt ?? 0).toISOString() },
+      next: expect.stringContaining('it runs once'),
+    });
     expect(JSON.stringify(result)).not.toContain(grant?.signature);
   });
 
   it.each(requestStatuses)('has a next step for %s', async (status) => {
     const store = await openTestStore();
     const record = await opened(store);
-    const { run } = createToolBench({ get: async () => ({ ...record, status, decision: { by: 'user:a', via: 'cli', at: 1, message: 'because' } }) });
+    const { run } = createToolBench({
+      get: async () => ({ ...record, status, decision: { by: 'user:a', via: 'cli', at: 1, message: 'because' } }),
+    });
     const result = await run('check_request_status', { request_id: record.id });
     expect(result.next).toMatch(/\w+/);
     expect(result.result).toMatchObject({ status, message: 'because' });

@@ -20,10 +20,19 @@ describe('get_cluster_status', () => {
   it('tells a cluster without quorum and a standalone node apart', async () => {
     const { run, cluster } = createToolBench();
     const api = cluster.access.api as { clusterStatus: unknown };
-    api.clusterStatus = async () => [{ type: 'cluster', name: 'c', quorate: false }, { type: 'node', name: 'a', online: true }];
-    expect(await run('get_cluster_status')).toMatchObject({ message: 'cluster c is without quorum: 1 of 1 nodes online, not quorate', result: { health: 'without quorum' } });
+    api.clusterStatus = async () => [
+      { type: 'cluster', name: 'c', quorate: false },
+      { type: 'node', name: 'a', online: true },
+    ];
+    expect(await run('get_cluster_status')).toMatchObject({
+      message: 'cluster c is without quorum: 1 of 1 nodes online, not quorate',
+      result: { health: 'without quorum' },
+    });
     api.clusterStatus = async () => [{ type: 'node', name: 'a', online: true }];
-    expect(await run('get_cluster_status')).toMatchObject({ message: 'cluster lab is healthy: 1 of 1 nodes online, standalone', result: { quorate: null } });
+    expect(await run('get_cluster_status')).toMatchObject({
+      message: 'cluster lab is healthy: 1 of 1 nodes online, standalone',
+      result: { quorate: null },
+    });
   });
 });
 
@@ -46,7 +55,10 @@ describe('get_node_status', () => {
 describe('the lists', () => {
   it('get_vms and get_containers keep the API’s own fields, sorted', async () => {
     const { run } = createToolBench();
-    expect(await run('get_vms')).toMatchObject({ message: '3 VMs, 3 running', result: { vms: [{ vmid: 100, type: 'qemu' }, { vmid: 101 }, { vmid: 103 }] } });
+    expect(await run('get_vms')).toMatchObject({
+      message: '3 VMs, 3 running',
+      result: { vms: [{ vmid: 100, type: 'qemu' }, { vmid: 101 }, { vmid: 103 }] },
+    });
     expect(await run('get_containers', { limit: 1 })).toMatchObject({
       message: '1 of 2 containers (pass `cursor` for more), 1 running',
       result: { containers: [{ vmid: 200, node: 'Home', type: 'lxc', status: 'running' }], cursor: expect.any(String) },
@@ -55,12 +67,15 @@ describe('the lists', () => {
 
   it('get_cluster_resources asks for what the API knows: `container` is the lxc rows of `vm`', async () => {
     const { run, cluster } = createToolBench();
-    cluster.rows = [{ type: 'qemu', vmid: 1 }, { type: 'lxc', vmid: 2 }];
+    cluster.rows = [
+      { type: 'qemu', vmid: 1 },
+      { type: 'lxc', vmid: 2 },
+    ];
     expect(await run('get_cluster_resources', { type: 'container' })).toMatchObject({ result: { resources: [{ vmid: 2 }], total: 1 } });
     await run('get_cluster_resources', { type: 'sdn' });
     await run('get_cluster_resources');
     expect(cluster.calls).toEqual(['resources vm', 'resources sdn', 'resources all']);
-    await expect(run('get_cluster_resources', { type: 'pool' })).rejects.toThrow();
+    await expect(run('get_cluster_resources', { type: 'pool' })).rejects.toThrow('"type"');
   });
 
   it('get_storage lists the pools', async () => {
@@ -73,7 +88,10 @@ describe('the lists', () => {
   it('get_recent_tasks gives twenty, the newest first', async () => {
     const { run, cluster } = createToolBench();
     cluster.rows = Array.from({ length: 30 }, (_, starttime) => ({ upid: `U${starttime}`, starttime }));
-    expect(await run('get_recent_tasks')).toMatchObject({ message: '20 of 30 tasks (pass `cursor` for more)', result: { tasks: expect.arrayContaining([{ upid: 'U29', starttime: 29 }]) } });
+    expect(await run('get_recent_tasks')).toMatchObject({
+      message: '20 of 30 tasks (pass `cursor` for more)',
+      result: { tasks: expect.arrayContaining([{ upid: 'U29', starttime: 29 }]) },
+    });
     expect(await run('get_recent_tasks', { limit: 1 })).toMatchObject({ result: { tasks: [{ upid: 'U29' }] } });
   });
 });
@@ -81,7 +99,10 @@ describe('the lists', () => {
 describe('get_backups', () => {
   it('lists the newest first', async () => {
     const { run, cluster } = createToolBench();
-    cluster.rows = [{ volid: 'a', ctime: 1 }, { volid: 'b', ctime: 2 }];
+    cluster.rows = [
+      { volid: 'a', ctime: 1 },
+      { volid: 'b', ctime: 2 },
+    ];
     expect(await run('get_backups', { node: 'pve' }, [target.node('pve')])).toMatchObject({
       message: '2 backups',
       result: { node: 'pve', storage: 'local', backups: [{ volid: 'b' }, { volid: 'a' }] },
@@ -95,17 +116,25 @@ describe('get_backups', () => {
     cluster.permissions = { '/': { 'VM.Audit': true } };
     expect(await run('get_backups', { node: 'pve' }, [target.node('pve')])).toMatchObject({
       message: expect.stringContaining('the token lacks VM.Backup'),
-      result: { missing_privilege: 'VM.Backup' },
+      result: { missing_privileges: ['VM.Backup', 'Datastore.AllocateSpace'] },
     });
   });
 
   it.each(['../local', 'a/b', '-x', '', 'x'.repeat(101), 'local;id'])('takes no storage like %j', async (storage) => {
-    await expect(createToolBench().run('get_backups', { node: 'pve', storage }, [target.node('pve')])).rejects.toThrow();
+    await expect(createToolBench().run('get_backups', { node: 'pve', storage }, [target.node('pve')])).rejects.toThrow('"storage"');
   });
 });
 
 describe('get_node_temperature', () => {
-  const zones = ['zone0/type:x86_pkg_temp', 'zone0/temp:45500', 'zone1/temp:-5000', 'zone2/type:acpitz', 'zone2/temp:', 'zone3/temp:abc', 'noise'];
+  const zones = [
+    'zone0/type:x86_pkg_temp',
+    'zone0/temp:45500',
+    'zone1/temp:-5000',
+    'zone2/type:acpitz',
+    'zone2/temp:',
+    'zone3/temp:abc',
+    'noise',
+  ];
 
   it('gives every zone that has a number, in degrees', async () => {
     const { run, cluster } = createToolBench();
@@ -113,7 +142,13 @@ describe('get_node_temperature', () => {
     expect(await run('get_node_temperature', { node: 'pve' }, [target.node('pve')])).toMatchObject({
       ok: true,
       message: 'node pve: 2 thermal zones, hottest 45.5 °C',
-      result: { zones: [{ zone: 'thermal_zone0', type: 'x86_pkg_temp', celsius: 45.5 }, { zone: 'thermal_zone1', type: null, celsius: -5 }], hottest: 45.5 },
+      result: {
+        zones: [
+          { zone: 'thermal_zone0', type: 'x86_pkg_temp', celsius: 45.5 },
+          { zone: 'thermal_zone1', type: null, celsius: -5 },
+        ],
+        hottest: 45.5,
+      },
     });
   });
 
@@ -130,9 +165,15 @@ describe('execute_ssh', () => {
     const { run, cluster } = createToolBench();
     const result = await run('execute_ssh', { node: 'x', command: 'rm -rf /' }, both);
     expect(cluster.effects).toEqual(['exec pve uptime']);
-    expect(result).toMatchObject({ ok: true, message: '`uptime` on pve ended with exit code 0', result: { command: 'uptime', stdout: 'ok\n', exit_code: 0 } });
+    expect(result).toMatchObject({
+      ok: true,
+      message: '`uptime` on pve ended with exit code 0',
+      result: { command: 'uptime', stdout: 'ok\n', exit_code: 0 },
+    });
     expect(result.result).not.toHaveProperty('truncated');
-    await expect(run('execute_ssh', { node: 'x', command: 'uptime' }, [target.node('pve')])).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(run('execute_ssh', { node: 'x', command: 'uptime' }, [target.node('pve')])).rejects.toMatchObject({
+      code: 'internal_error',
+    });
   });
 
   it('reports how it failed', async () => {
@@ -146,7 +187,10 @@ describe('execute_ssh', () => {
     });
     const { exitCode: _none, ...killed } = shell({ signal: 'KILL' });
     cluster.shellAnswer = () => killed;
-    expect(await run('execute_ssh', { node: 'x', command: 'x' }, both)).toMatchObject({ message: '`uptime` on pve ended with signal KILL', result: { exit_code: null } });
+    expect(await run('execute_ssh', { node: 'x', command: 'x' }, both)).toMatchObject({
+      message: '`uptime` on pve ended with signal KILL',
+      result: { exit_code: null },
+    });
   });
 });
 
@@ -166,7 +210,11 @@ describe('restart_service', () => {
     clock.advance(2_999);
     expect(cluster.effects).toHaveLength(1);
     clock.advance(1);
-    expect(await result).toMatchObject({ ok: true, message: 'nginx.service on pve was restarted and is active', result: { state: 'active' } });
+    expect(await result).toMatchObject({
+      ok: true,
+      message: 'nginx.service on pve was restarted and is active',
+      result: { state: 'active' },
+    });
     expect(cluster.effects.at(-1)).toBe('exec pve systemctl is-active -- nginx.service');
     expect(running).toEqual(['`systemctl restart nginx.service` on pve may still be running']);
   });
@@ -175,7 +223,11 @@ describe('restart_service', () => {
     const { result, clock } = start({ 'is-active': { stdout: 'failed\n', exitCode: 3 } });
     await clock.sleeping();
     clock.advance(3_000);
-    expect(await result).toMatchObject({ ok: false, code: 'service_not_active', message: 'nginx.service on pve was restarted and is failed 3 s later' });
+    expect(await result).toMatchObject({
+      ok: false,
+      code: 'service_not_active',
+      message: 'nginx.service on pve was restarted and is failed 3 s later',
+    });
   });
 
   it('says why it could not be restarted', async () => {

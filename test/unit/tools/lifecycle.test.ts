@@ -14,7 +14,8 @@ describe('the six lifecycle tools', () => {
     ['start_container', 200, 'Home', 'lxc', 'start', 'running', 'container 200 (web) on Home started'],
     ['stop_container', 200, 'Home', 'lxc', 'stop', 'stopped', 'container 200 (web) on Home stopped'],
     ['restart_container', 200, 'Home', 'lxc', 'reboot', 'running', 'container 200 (web) on Home restarted'],
-  ] as const)('%s does one thing to the resolved guest, and says how it ended', async (name, vmid, node, type, action, status, message) => {
+  ] as const)('%s does one thing to the resolved guest, and says how it ended', async (...row) => {
+    const [name, vmid, node, type, action, status, message] = row;
     const { run, cluster, running } = createToolBench();
     const result = await run(name, { vmid }, [target.guest(vmid, node, type)]);
     expect(cluster.effects).toEqual([`changeGuest ${action} ${vmid} on ${node}`]);
@@ -23,7 +24,33 @@ describe('the six lifecycle tools', () => {
       message: `${message} (task exit status OK); it is ${status} now`,
       result: { vmid, node, type, status, task: { exitstatus: 'OK', log: ['TASK OK'] } },
     });
-    expect(running).toEqual([expect.stringContaining('may have been started'), `still running, UPID ${cluster.task.upid}`]);
+    expect(running).toEqual([
+      expect.stringContaining('may have been started'),
+      `still running, UPID ${cluster.task.upid}`,
+      expect.stringContaining('has ended with success'),
+    ]);
+  });
+
+  it('a reboot whose task ends while the guest is down is reported once it is up again', async () => {
+    const { run, cluster, clock } = createToolBench();
+    const now = { status: 'stopped' };
+    Object.assign(cluster.access.api, { guestStatus: async () => now });
+    const reboot = run('restart_vm', { vmid: 100 }, [target.guest(100, 'pve')]);
+    await clock.sleeping();
+    now.status = 'running';
+    clock.advance(500);
+    expect(await reboot).toMatchObject({ ok: true, message: expect.stringContaining('it is running now') });
+  });
+
+  it('a reboot after which the guest stays down says so', async () => {
+    const { run, cluster, clock } = createToolBench();
+    Object.assign(cluster.access.api, { guestStatus: async () => ({ status: 'stopped' }) });
+    const reboot = run('restart_vm', { vmid: 100 }, [target.guest(100, 'pve')]);
+    for (let looks = 0; looks < 20; looks += 1) {
+      await clock.sleeping();
+      clock.advance(500);
+    }
+    expect(await reboot).toMatchObject({ ok: true, message: expect.stringContaining('it is stopped now') });
   });
 
   it('use what was resolved, never the raw arguments', async () => {

@@ -1,8 +1,10 @@
-/** What a person sees while a call runs: a word in the status bar at once, a notification with Cancel once it takes long. */
+/** What a person sees while a call runs: a word in the status bar at once, instead of it a notification with Cancel once it takes long. */
 import { ProgressLocation, window } from 'vscode';
 import type { HumanGate } from '#app/app';
+import { showPlainly } from '#kernel/text';
 
 const longMs = 3000;
+const maxMessage = 160;
 
 export interface CallProgress {
   onProgress(message: string): void;
@@ -13,35 +15,45 @@ export interface CallProgress {
 
 /** @param cancel called when the person presses Cancel */
 export function showCallProgress(title: string, gate: HumanGate, cancel: () => void): CallProgress {
-  const ended = Promise.withResolvers<void>();
-  const reports = new Set<(message: string) => void>();
-  let timer: NodeJS.Timeout | undefined;
-  const watch = (location: ProgressLocation, cancellable: boolean) =>
-    void window.withProgress({ location, title, cancellable }, (progress, token) => {
-      reports.add((message) => progress.report({ message }));
-      token.onCancellationRequested(cancel);
-      return ended.promise;
-    });
-  const arm = () => {
-    timer = setTimeout(() => watch(ProgressLocation.Notification, true), longMs);
+  let shown = showProgress(title, ProgressLocation.Window);
+  const becomeLong = () => {
+    shown.end();
+    shown = showProgress(title, ProgressLocation.Notification, cancel);
   };
-  watch(ProgressLocation.Window, false);
-  arm();
+  let timer = setTimeout(becomeLong, longMs);
+  const ended = new AbortController();
   return {
-    onProgress(message) {
-      for (const report of reports) report(message);
-    },
+    onProgress: (message) => shown.report(showPlainly(message, maxMessage)),
     gate: {
       ask(request, done) {
         clearTimeout(timer);
-        done.addEventListener('abort', arm, { once: true });
-        void ended.promise.then(() => done.removeEventListener('abort', arm));
+        const goOn = () => {
+          timer = setTimeout(becomeLong, longMs);
+        };
+        done.addEventListener('abort', goOn, { once: true, signal: ended.signal });
         gate.ask(request, done);
       },
     },
     end() {
+      ended.abort();
       clearTimeout(timer);
-      ended.resolve();
+      shown.end();
     },
   };
+}
+
+interface ShownProgress {
+  report(message: string): void;
+  end(): void;
+}
+
+function showProgress(title: string, location: ProgressLocation, cancel?: () => void): ShownProgress {
+  const ended = Promise.withResolvers<void>();
+  let report = (_message: string): void => {};
+  void window.withProgress({ location, title, cancellable: cancel !== undefined }, (progress, token) => {
+    report = (message) => progress.report({ message });
+    if (cancel) token.onCancellationRequested(cancel);
+    return ended.promise;
+  });
+  return { report: (message) => report(message), end: ended.resolve };
 }

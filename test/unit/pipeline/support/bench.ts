@@ -1,12 +1,13 @@
 /** The pipeline with a cluster in memory, the real approval core and the real store in a folder of the test's own. */
-import { createApprovals } from '#approval/approvals';
+
 import { callApprovals, describeAction } from '#app/call-approvals';
 import { catalog } from '#app/catalog';
 import { parseConfig } from '#app/config';
 import { policySettings } from '#app/policy-settings';
+import { createApprovals } from '#approval/approvals';
 import type { Agent } from '#kernel/agent';
-import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import type { ApproverKey } from '#kernel/answer';
+import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import type { Outcome } from '#kernel/outcome';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';

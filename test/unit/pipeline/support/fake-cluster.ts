@@ -58,7 +58,7 @@ export function createFakeCluster(name = 'lab'): FakeCluster {
     task: { upid, node: 'pve', running: false, exitStatus: 'OK' },
     rows: [],
     nodeStatus: {},
-    permissions: { '/': { 'VM.Backup': true } },
+    permissions: { '/': { 'VM.Backup': true, 'Datastore.AllocateSpace': true } },
     beforeChange: () => undefined,
   };
   return cluster;
@@ -75,7 +75,8 @@ function apiOf(name: string, self: () => FakeCluster): ClusterPort {
   return {
     name,
     clusterStatus: (signal) => read('clusterStatus', signal, () => statusRows(self())),
-    nodes: (signal) => read('nodes', signal, () => self().nodes.map(({ node, status }): NodeRow => ({ node, status, raw: { node, status } }))),
+    nodes: (signal) =>
+      read('nodes', signal, () => self().nodes.map(({ node, status }): NodeRow => ({ node, status, raw: { node, status } }))),
     guests: (signal) => read('guests', signal, () => self().guests.map(guestRow)),
     resources: (type, signal) => read(`resources ${type ?? 'all'}`, signal, () => self().rows),
     nodeStatus: (node, signal) => read(`nodeStatus ${node}`, signal, () => self().nodeStatus),
@@ -122,7 +123,9 @@ function wakerOf(self: () => FakeCluster): Waker {
 }
 
 function statusRows(cluster: FakeCluster): readonly ClusterStatusRow[] {
-  const nodes = cluster.nodes.map(({ node, status, ip }): ClusterStatusRow => ({ type: 'node', name: node, ip, online: status === 'online' }));
+  const nodes = cluster.nodes.map(
+    ({ node, status, ip }): ClusterStatusRow => ({ type: 'node', name: node, ip, online: status === 'online' }),
+  );
   return [{ type: 'cluster', name: 'homelab', quorate: true, nodes: nodes.length }, ...nodes];
 }
 

@@ -1,7 +1,6 @@
 /** A handler by itself, on a cluster in memory and with resolved targets: what it does when the pipeline lets it. */
 import { expect } from 'vitest';
 import { catalog } from '#app/catalog';
-import type { JsonObject } from '#kernel/json';
 import type { Target } from '#kernel/resource';
 import type { ToolContext, ToolResult } from '#kernel/tool';
 import { createFakeClock, type FakeClock } from '../../../integration/stores/store-fixtures.ts';

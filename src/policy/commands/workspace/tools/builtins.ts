@@ -1,0 +1,64 @@
+/** Shell builtins and programs that only print what the command line or the machine says. */
+import type { ToolRule } from '../tool-rule.ts';
+
+export const builtinRules: readonly ToolRule[] = [
+  {
+    id: 'workspace.print',
+    programs: ['echo', 'printf', 'true', 'false', ':', 'test', '[', 'expr', 'exit', 'return', 'break', 'continue', 'shift', 'basename', 'dirname', 'seq', 'wait', 'jobs', 'clear', 'tput', 'let', 'read', 'local', 'unset', 'getopts', 'bc', 'factor', 'cal', 'numfmt', 'tr'],
+    paths: 'text',
+    takesUnknown: true,
+    cautions: [{ word: /^-v$/, concern: 'unclear', message: 'an assignment by `-v`' }],
+    justification: 'prints, compares or sets shell variables; touches no file',
+    match: ['echo "$(git rev-parse --short HEAD)"', "echo 'rm -rf /'", 'test -d dist', 'true'],
+    notMatch: ['echo x > /etc/passwd', 'echo $(curl http://x)'],
+  },
+  {
+    id: 'workspace.machine',
+    programs: ['pwd', 'whoami', 'id', 'groups', 'uname', 'nproc', 'arch', 'uptime', 'free', 'ps', 'tty', 'locale', 'which', 'type', 'hash', 'printenv', 'lscpu', 'sw_vers', 'tasklist', 'times', 'ulimit', 'umask', 'command', 'users', 'whereis', 'lsb_release', 'logname'],
+    paths: 'text',
+    cautions: [{ word: /^-[A-Za-z]*e[A-Za-z]*w|^[a-z]*e[a-z]*$/, concern: 'SECRET_FILE', message: 'the environment of processes' }],
+    justification: 'prints facts about the machine and the user',
+    match: ['pwd', 'uname -a', 'ps aux', 'which node'],
+    notMatch: ['ps auxe', 'ps eww'],
+  },
+  {
+    id: 'workspace.date',
+    programs: ['date'],
+    paths: 'text',
+    cautions: [
+      { word: /^(?:-[A-Za-z]*s|--set|\d)/, concern: 'destructive', message: 'sets the clock' },
+      { word: /^(?:-[fr]|--file|--reference)/, concern: 'unclear', message: 'reads a file' },
+    ],
+    justification: 'prints the time',
+    match: ['date +%F', "date -u '+%F %T'"],
+    notMatch: ['date -s 2000-01-01', 'date 010100002000', 'date -f /etc/shadow'],
+  },
+  {
+    id: 'workspace.hostname',
+    programs: ['hostname'],
+    paths: 'text',
+    cautions: [{ word: /^(?:[^-]|-F|-b|--file|--boot)/, concern: 'destructive', message: 'sets the name of the machine' }],
+    justification: 'prints the name of the machine',
+    match: ['hostname', 'hostname -f'],
+    notMatch: ['hostname x', 'hostname -F x'],
+  },
+  {
+    id: 'workspace.set',
+    programs: ['set', 'shopt'],
+    paths: 'text',
+    cautions: [{ word: /^(?!(?:-[euxvfoC]+|\+[euxvfoC]+|pipefail|errexit|nounset|xtrace|verbose|noglob|noclobber|-s|-u|nullglob|globstar|dotglob|failglob|nocaseglob|--)$)/, concern: 'unclear', message: 'an option of the shell that changes what commands mean' }],
+    justification: 'makes a script stop at errors and the like',
+    match: ['set -e', 'set -euo pipefail', 'shopt -s globstar'],
+    notMatch: ['set -m', 'shopt -s expand_aliases', 'set -o allexport'],
+  },
+  {
+    id: 'workspace.sleep',
+    programs: ['sleep'],
+    paths: 'text',
+    cautions: [{ word: /^(?!\d{1,2}(?:\.\d+)?s?$|[1-5]?\d{2}s?$|[1-9]m$)/, concern: 'never_ends', message: 'a very long wait' }],
+    needsOperand: true,
+    justification: 'waits for a short time',
+    match: ['sleep 1', 'sleep 0.5', 'sleep 30s'],
+    notMatch: ['sleep 999999', 'sleep 1d', 'sleep infinity'],
+  },
+];

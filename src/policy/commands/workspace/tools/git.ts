@@ -1,0 +1,35 @@
+/**
+ * git: ordinary work in this repository. SECURITY: a repository's configuration can run programs; whoever runs git for us does so with
+ * `core.fsmonitor`, `core.hooksPath` and the pager switched off, in the sandbox.
+ */
+import type { Caution, ToolRule, VerbGroup } from '../tool-rule.ts';
+
+const code = (word: RegExp, message: string): Caution => ({ word, concern: 'runs_other_code', message });
+const message = ['-m', '--message', '--author', '--date', '--format', '--pretty', '--grep', '-S', '-G', '--since', '--until', '--after', '--before', '-L', '--committer', '-am', '--trailer', '-u', '--cleanup', '--sort', '--fixup', '--squash'];
+const rootOptions: readonly Caution[] = [
+  code(/^(?:-c|-c\S+|--config-env.*|--exec-path=.*|--upload-pack.*|--upload-pa.*|--receive-pack.*|--exec=.*|-x|--exec|--ext-diff|--textconv|--open-files-in-pager.*|-O.*|--extcmd.*|--tool.*|--template.*|--unsafe-paths|--gpg-sign.*|-S\w+|--use-mailmap-cmd|--show-signature|--paginate|-p=.*|--smtp.*|--to-command.*|--strategy.*|-X\w*|--edit|--interactive|-i|--patch-with-editor|--cmd.*|--hook-path.*|--separate-git-dir.*|--namespace.*|--super-prefix.*)$/, 'an option that runs or configures another program'),
+  { word: /^(?:--git-dir|--work-tree|--bare|--global|--system|--no-index|--output-directory)\b/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'another repository or settings of the user' },
+  { word: /^(?:https?|git|ssh|ftps?|file|ext|git\+ssh):|^[\w.-]+@[\w.-]+:|::/, concern: 'network_blocked', message: 'another repository' },
+];
+const quiet = (...verbs: readonly string[]): VerbGroup => ({ verbs, paths: 'list', textOptions: message });
+
+export const gitRules: readonly ToolRule[] = [
+  {
+    id: 'workspace.git',
+    programs: ['git'],
+    paths: 'list',
+    textOptions: message,
+    cautions: rootOptions,
+    verbs: [
+      quiet('status', 'diff', 'log', 'show', 'blame', 'annotate', 'rev-parse', 'rev-list', 'ls-files', 'ls-tree', 'describe', 'shortlog', 'reflog', 'cat-file', 'for-each-ref', 'show-ref', 'name-rev', 'merge-base', 'diff-tree', 'diff-index', 'diff-files', 'check-ignore', 'check-attr', 'count-objects', 'whatchanged', 'range-diff', 'cherry', 'symbolic-ref', 'var', 'version', '--version', 'grep', 'stripspace', 'fsck', 'verify-commit', 'show-branch', 'help', '-p', '--no-pager'),
+      quiet('add', 'commit', 'stash', 'restore', 'checkout', 'switch', 'branch', 'tag', 'merge', 'reset', 'revert', 'cherry-pick', 'rm', 'mv', 'rebase', 'apply', 'am', 'format-patch', 'notes', 'sparse-checkout', 'update-index', 'worktree', 'archive', 'bundle', 'gc', 'prune', 'pack-refs', 'clean', 'read-tree', 'write-tree', 'hash-object', 'mktag', 'commit-tree', 'maintenance', 'stage'),
+      { verbs: ['init'], paths: 'write' },
+      { verbs: ['fetch', 'pull', 'push', 'clone', 'ls-remote', 'submodule', 'remote', 'send-email', 'request-pull', 'svn', 'p4', 'lfs', 'cvsimport', 'archimport', 'imap-send', 'http-push', 'fetch-pack', 'send-pack', 'subtree', 'credential'], concern: 'network_blocked', message: 'another repository' },
+      { verbs: ['config'], concern: 'CONTROL_FILE', message: 'settings that can run programs' },
+      { verbs: ['bisect', 'filter-branch', 'difftool', 'mergetool', 'daemon', 'instaweb', 'gui', 'citool', 'web--browse', 'hook', 'replace', 'fast-import', 'fast-export', 'shell', 'update-server-info', 'credential-store', 'credential-cache', 'update-ref', 'filter-repo', 'annex', 'rerere'], concern: 'runs_other_code', message: 'runs another program or rewrites history' },
+    ],
+    justification: 'works in this repository',
+    match: ['git status --porcelain=v1 -b', 'git diff --stat HEAD~1', 'git commit -m "fix: remove sudo and curl usage"', 'git add -A', 'git stash', 'git show HEAD:README.md', 'git log --oneline -n 5', 'git checkout -b feature/x', 'git log --grep="rm -rf /"', 'git restore src/index.ts', 'git log -p'],
+    notMatch: ['git push origin main', "git -c core.pager='sh -c id' log", 'git config core.hooksPath ./h', 'git -C /outside status', 'git --exec-path=./evil status', 'git diff --ext-diff', 'git log --output=/outside/x', 'git diff --no-index /etc/shadow /dev/null', 'git rebase -x id HEAD~1', 'git bisect run id', 'git clone https://x/y', 'git grep --open-files-in-pager=./x y', 'git init --template=./evil', 'git worktree add /outside/w', 'git submodule foreach id', 'git evil-alias'],
+  },
+];

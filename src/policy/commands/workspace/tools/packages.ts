@@ -1,0 +1,52 @@
+/** Package managers: running scripts of the project is work, fetching and publishing needs a person. */
+import type { Caution, ToolRule, VerbGroup } from '../tool-rule.ts';
+
+const configuration: Caution = { word: /^--(?:script-shell|prefix|globalconfig|userconfig|cache|node-options|shell|global-folder|dir|cwd|modules-dir|store-dir|registry|location|global|init-module|git|editor|browser|viewer)\b|^(?:-g|-C)$/, concern: 'environment', message: 'changes where packages go or which programs are run' };
+const network = (...verbs: readonly string[]): VerbGroup => ({ verbs, concern: 'network_blocked', message: 'needs the network' });
+const servers: VerbGroup = { verbs: ['serve', 'preview', 'watch'], concern: 'never_ends', message: 'a server that runs until it is stopped' };
+
+export const packageRules: readonly ToolRule[] = [
+  {
+    id: 'workspace.npm',
+    programs: ['npm'],
+    paths: 'write',
+    cautions: [configuration],
+    verbs: [
+      { verbs: ['run', 'run-script', 'rum', 'urn', 'test', 't', 'tst', 'start', 'stop', 'restart', 'ls', 'list', 'll', 'la', 'version', 'pack', 'explain', 'why', 'bin', 'root', 'prefix', 'help', 'query', 'fund', 'shrinkwrap', 'prune', 'dedupe', 'rebuild', 'uninstall', 'remove', 'rm', 'un', '--version', '-v', 'pkg'], paths: 'text' },
+      network('install', 'i', 'in', 'ins', 'inst', 'insta', 'instal', 'isnt', 'isnta', 'isntal', 'isntall', 'add', 'ci', 'clean-install', 'ic', 'install-clean', 'install-test', 'it', 'install-ci-test', 'cit', 'update', 'up', 'upgrade', 'udpate', 'exec', 'x', 'create', 'publish', 'unpublish', 'deprecate', 'dist-tag', 'owner', 'access', 'team', 'org', 'login', 'logout', 'adduser', 'whoami', 'token', 'profile', 'audit', 'outdated', 'view', 'v', 'info', 'show', 'search', 'ping', 'doctor', 'star', 'hook', 'sbom', 'docs', 'repo', 'bugs', 'home', 'diff', 'stage'),
+      { verbs: ['config', 'c', 'set', 'get', 'link', 'ln', 'edit', 'explore', 'cache', 'completion'], concern: 'environment', message: 'changes settings or links' },
+      { verbs: ['init', 'innit'], concern: 'network_blocked', message: 'may download an initializer' },
+    ],
+    justification: 'runs scripts of the project and prints what is installed',
+    match: ['npm test', 'npm run build', 'npm ls --depth=0', 'npm run test:inspect-output', 'npm run format', 'npm test -- --grep x'],
+    notMatch: ['npm install', 'npm publish', 'npm exec -y evil-pkg', 'npm config set prefix /outside', 'npm i -g x', 'npm --script-shell=./x test', 'npm', 'npm unknownverb'],
+  },
+  {
+    id: 'workspace.pnpm',
+    programs: ['pnpm', 'yarn', 'bun'],
+    paths: 'text',
+    textOptions: ['--filter', '-F', '--workspace'],
+    cautions: [configuration, { word: /^--(?:inspect|preload|hot|watch)/, concern: 'runs_other_code', message: 'a debugger, a server or preloaded code' }],
+    verbs: [
+      network('install', 'i', 'add', 'a', 'update', 'up', 'upgrade', 'upgrade-interactive', 'dlx', 'x', 'create', 'publish', 'fetch', 'audit', 'outdated', 'deploy', 'import', 'set', 'self-update', 'env', 'login', 'logout', 'npm', 'info', 'view', 'global', 'link', 'unlink', 'config', 'plugin', 'patch', 'patch-commit', 'pm', 'init', 'store', 'server', 'setup', 'policies', 'remove', 'rm', 'rb', 'rebuild', 'approve-builds', 'repl'),
+      servers,
+      { verbs: [undefined], concern: 'network_blocked', message: 'installs packages' },
+    ],
+    justification: 'runs scripts of the project',
+    match: ['pnpm -r run build', 'pnpm test', 'yarn build', 'bun test', 'pnpm --filter web build', 'yarn run lint'],
+    notMatch: ['pnpm add x', 'yarn', 'bunx evil', 'pnpm dlx evil', 'bun --inspect x.ts', 'yarn install', 'bun install'],
+  },
+  {
+    id: 'workspace.pip',
+    programs: ['pip', 'pip3', 'uv', 'poetry', 'pipenv', 'pdm', 'hatch', 'rye', 'composer', 'bundle', 'bundler', 'pub'],
+    paths: 'write',
+    verbs: [
+      { verbs: ['list', 'show', 'freeze', 'check', '--version', 'inspect', 'help', 'tree', 'version', 'build', 'validate', 'test', 'dump-autoload', 'dumpautoload', 'env', 'lock'], cautions: [{ word: /^use$|^remove$/, concern: 'environment', message: 'changes settings' }] },
+      { verbs: ['run', 'exec', 'run-script'], concern: 'unclear', message: 'a program that was not recognised' },
+      network('install', 'download', 'wheel', 'add', 'sync', 'update', 'upgrade', 'publish', 'pip', 'tool', 'python', 'self', 'search', 'index', 'cache', 'config', 'uninstall', 'require', 'create-project', 'remove', 'login', 'x', 'upload', 'global'),
+    ],
+    justification: 'prints what is installed and builds the project',
+    match: ['pip list', 'pip freeze', 'poetry check', 'composer validate'],
+    notMatch: ['pip install x', 'pip download http://x/y.whl', 'uv sync', 'poetry add x', 'bundle install', 'pip install --target /outside x', 'poetry publish'],
+  },
+];

@@ -1,0 +1,41 @@
+/** Programs that read files and print. */
+import type { ToolRule } from '../tool-rule.ts';
+
+export const readerRules: readonly ToolRule[] = [
+  {
+    id: 'workspace.list',
+    programs: ['ls', 'tree', 'du', 'df', 'stat', 'file', 'realpath', 'readlink', 'exa', 'eza', 'lsd', 'dir', 'vdir', 'mdls'],
+    paths: 'list',
+    cautions: [{ word: /^(?:--files0-from|-m$|--magic-file|--fromfile|-o$)/, concern: 'unclear', message: 'reads a list from a file or writes one' }],
+    justification: 'lists names and attributes',
+    match: ['ls', 'ls -la src', 'du -sh .', 'stat file.txt', 'ls nc/ dd/ wget/', 'tree -L 2'],
+    notMatch: ['ls /etc', 'ls ..', 'stat /outside/x', 'ls ~'],
+  },
+  {
+    id: 'workspace.read',
+    programs: ['cat', 'head', 'tail', 'wc', 'nl', 'tac', 'rev', 'fold', 'fmt', 'cut', 'paste', 'join', 'comm', 'diff', 'cmp', 'md5sum', 'sha1sum', 'sha224sum', 'sha256sum', 'sha384sum', 'sha512sum', 'b2sum', 'cksum', 'sum', 'shasum', 'md5', 'base64', 'base32', 'hexdump', 'od', 'strings', 'column', 'expand', 'unexpand', 'tsort', 'pr', 'look', 'zcat', 'gzcat', 'bzcat', 'xzcat', 'zstdcat', 'bat', 'batcat', 'nm', 'objdump', 'readelf', 'size', 'ldd', 'cloc', 'scc', 'tokei', 'csvlook', 'mdcat', 'glow', 'colordiff', 'wdiff', 'identify', 'exiftool'],
+    paths: 'read',
+    cautions: [
+      { word: /^(?:-[0-9cnqvz]*[fF]|--follow|--retry|--pid)/, concern: 'never_ends', message: 'waits for more' },
+      { word: /^--files0-from/, concern: 'unclear', message: 'reads a list of files' },
+      { word: /^(?:--pager|--diff-program|--to-command|-tagsfromfile)/, concern: 'runs_other_code', message: 'runs another program' },
+    ],
+    justification: 'prints files of the workspace',
+    match: ['cat file.txt', 'head -n 5 a.txt', 'diff a.txt b.txt', 'sha256sum file.txt', 'cat curl.txt', 'tail -n 50 log.txt', 'cut -d, -f1 a.csv', 'diff -u a b'],
+    notMatch: ['cat /etc/passwd', 'tail -f log.txt', 'cat ~/.ssh/id_rsa', 'cat .env', 'tail -n 1 -F x', 'base64 ~/.netrc', 'wc --files0-from=x'],
+  },
+  {
+    id: 'workspace.search',
+    programs: ['grep', 'egrep', 'fgrep', 'zgrep', 'rg', 'ag', 'ack', 'jq', 'yq', 'xq', 'gron', 'ast-grep', 'comby', 'xmllint', 'csvgrep', 'fd', 'fdfind', 'locate'],
+    paths: 'read',
+    textFirst: ['-e', '--regexp', '-f', '--file', '--from-file', '--files', '--type-list'],
+    textOptions: ['-e', '--regexp', '--arg', '--argjson', '-g', '--glob', '--include', '--exclude', '--exclude-dir', '-t', '--type', '-T', '--type-not'],
+    cautions: [
+      { word: /^(?:--pre(?!-glob)|--hostname-bin|--pager|-x$|-X$|--exec|--exec-batch|--search-zip|--noent|--xinclude|--load-trace|--rewrite)/, concern: 'runs_other_code', message: 'runs another program or loads other files' },
+      { word: /^(?:-R|--dereference-recursive|--follow|-[A-Za-z]*R[A-Za-z]*$)/, concern: 'SYMLINK_OUTSIDE_WORKSPACE', message: 'follows links' },
+    ],
+    justification: 'searches files of the workspace',
+    match: ['grep -rn TODO src', "rg 'fn main' src", "jq '.scripts' package.json", '! grep -q TODO src/index.ts', "grep -E '/etc/passwd' src/index.ts", 'rg -n x'],
+    notMatch: ['rg --pre ./x pat', 'grep -r token ~/.config', 'grep x /etc/passwd', 'grep -R x .', 'fd -x rm', 'grep -f /etc/shadow x', 'grep KEY .env'],
+  },
+];

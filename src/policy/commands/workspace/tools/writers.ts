@@ -1,0 +1,101 @@
+/** Programs that write, move and remove files. */
+import type { Caution, ToolRule } from '../tool-rule.ts';
+
+const absoluteNames: Caution = { word: /^(?:-[A-Za-z]*P[A-Za-z]*|--absolute-names|--absolute-paths|-\w*:\w*)$/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'takes absolute names out of the archive' };
+
+export const writerRules: readonly ToolRule[] = [
+  {
+    id: 'workspace.write',
+    programs: ['touch', 'mkdir', 'cp', 'ln', 'install', 'tee', 'csplit', 'uniq', 'xxd', 'iconv', 'dos2unix', 'unix2dos', 'shuf', 'mktemp', 'sponge', 'convert', 'magick', 'optipng', 'svgo', 'pandoc', 'ffmpeg', 'gettext', 'msgfmt', 'xgettext', 'unexpand', 'sync', 'uuencode', 'uudecode', 'ditto', 'link', 'gitk', 'dot', 'plantuml', 'mmdc', 'pdftotext', 'cwebp'],
+    paths: 'write',
+    cautions: [
+      { word: /^(?:--lua-filter|--filter|-F$|--pdf-engine|--extract-media|-filter_complex_script)/, concern: 'runs_other_code', message: 'runs another program' },
+      { word: /^(?:mvg|msl|url|ephemeral|https?|ftp):|^@/i, concern: 'runs_other_code', message: 'reads a script or another place' },
+    ],
+    justification: 'writes files of the workspace',
+    match: ['mkdir -p src/new/dir', 'touch src/new.ts', 'cp a.txt b.txt', 'ln -s src lib', 'npm test | tee out.log'],
+    notMatch: ['cp x ~/.ssh/authorized_keys', 'touch /outside/x', 'mkdir /outside/d', 'tee .vscode/mcp.json', 'ln -sf /etc e', 'cp evil .git/hooks/post-checkout', 'cp /dev/null /etc/hosts', 'cp x /dev/nvme0n1'],
+  },
+  {
+    id: 'workspace.split',
+    programs: ['split', 'sort'],
+    paths: 'write',
+    textOptions: ['-t', '-k', '--field-separator', '--key'],
+    cautions: [{ word: /^(?:--compress-program|--filter|--comp|--fil|--files0-from)/, concern: 'runs_other_code', message: 'runs another program' }],
+    justification: 'sorts and splits files of the workspace',
+    match: ['sort a.txt', 'sort -rn', 'sort -o b.txt a.txt', 'split -l 100 a.txt part-'],
+    notMatch: ['sort -o /outside/x file.txt', 'sort --compress-program=./x a', 'split --filter=id x', 'split -b1 x /outside/y'],
+  },
+  {
+    id: 'workspace.remove',
+    programs: ['rm', 'rmdir', 'unlink', 'mv', 'rename', 'shred', 'truncate', 'trash', 'rimraf', 'del-cli', 'srm'],
+    paths: 'remove',
+    cautions: [
+      { word: /^--no-preserve-root$/, concern: 'destructive', message: 'removes the root' },
+      { word: /^(?:-s|--size=?)[+<>/%]?\d*(?:[GTPEZY]i?B?)$|^\d+[TPEZY]i?B?$/, concern: 'destructive', message: 'a very large file' },
+    ],
+    justification: 'removes and moves files of the workspace, never all of it',
+    match: ['rm file.txt', 'rm -rf dist build coverage', 'mv a.txt b.txt', 'rm -rf node_modules/.cache', 'rm -f *.log'],
+    notMatch: ['rm -rf /', 'rm -rf ~', 'rm -rf ..', 'rm -rf .', 'rm -rf *', 'mv /etc/passwd .', 'mv x .mcp.json', 'rm -rf .git', 'rm -rf "$HOME"', 'rm -rf $UNKNOWN', 'mv src /tmp'],
+  },
+  {
+    id: 'workspace.mode',
+    programs: ['chmod'],
+    paths: 'write',
+    textFirst: true,
+    cautions: [{ word: /^(?:0?[2-7][0-7]{3}|[ugoa]*[+=][rwxXt]*s\w*|--reference.*)$/, concern: 'destructive', message: 'sets the set-user-id bit' }],
+    justification: 'makes files of the workspace executable or readable',
+    match: ['chmod +x scripts/build.sh', 'chmod 644 a.txt', 'chmod -R u+w dist'],
+    notMatch: ['chmod u+s ./app', 'chmod 4755 ./app', 'chmod 777 /etc', 'chmod g+s x', 'chmod +x .git/hooks/pre-commit'],
+  },
+  {
+    id: 'workspace.archive',
+    programs: ['tar', 'bsdtar', 'zip', 'unzip', 'gzip', 'gunzip', 'bzip2', 'bunzip2', 'xz', 'unxz', 'zstd', 'unzstd', '7z', '7za', '7zz', 'ar', 'jar', 'brotli', 'pigz', 'lz4', 'ouch'],
+    paths: 'write',
+    cautions: [
+      absoluteNames,
+      { word: /^(?:--checkpoint|--to-command|--use-compress-program|-I|--rsh-command|--rmt-command|-F$|--info-script|--new-volume-script|-TT|--unzip-command|--index-file|-T$|--files-from)/, concern: 'runs_other_code', message: 'runs another program' },
+    ],
+    justification: 'packs and unpacks files of the workspace',
+    match: ['tar czf out.tgz src', 'tar -xzf vendor.tgz -C build', 'zip -r x.zip src', 'unzip x.zip -d build', 'gzip -k a.txt'],
+    notMatch: ['tar xPf x.tar', "tar cf x.tar --checkpoint=1 --checkpoint-action=exec=id src", 'tar xf x.tar --to-command=./x', 'unzip x.zip -d /outside', 'zip x.zip a -T -TT id', 'tar xf x.tar -C /', 'tar -I ./x -cf a.tar b'],
+  },
+  {
+    id: 'workspace.dd',
+    programs: ['dd'],
+    paths: 'text',
+    cautions: [{ word: /^(?!(?:if|of)=(?!\/|~|\.\.|\.git\/|.*\/\.\.)|(?:bs|ibs|obs)=\d{1,6}[kKM]?$|(?:count|skip|seek)=\d{1,4}$|(?:status|conv)=)/, concern: 'destructive', message: 'raw copying from or to a device, or of a large amount' }],
+    justification: 'copies blocks between files of the workspace',
+    match: ['dd if=a.bin of=b.bin bs=1k count=10'],
+    notMatch: ['dd if=/dev/zero of=x bs=1G count=1000', 'dd of=/dev/sda if=x', 'dd if=x of=/outside/y', 'dd if=x of=../y'],
+  },
+  {
+    id: 'workspace.sed',
+    programs: ['sed', 'gsed'],
+    paths: 'write',
+    textFirst: ['-e', '--expression', '-f', '--file'],
+    textOptions: ['-e', '--expression'],
+    cautions: [
+      { word: /^(?:[\d$,!~+ ]*|\/(?:[^/\\]|\\.)*\/[,!]?|.*[;{}\n] *)[ ]*[ewWrR](?: |$)/s, concern: 'runs_other_code', message: 'a `sed` command that runs a program or names a file' },
+      { word: /^s(.)(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gimIM0-9p]*[ew]|[;{}\n] *s(.)(?:(?!\2)[^\\]|\\.)*\2(?:(?!\2)[^\\]|\\.)*\2[gimIM0-9p]*[ew]/s, concern: 'runs_other_code', message: 'a substitution that runs a program or writes a file' },
+      { word: /^--follow-symlinks|^-s?n?f$/, concern: 'unclear', message: 'a script file or links' },
+    ],
+    justification: 'edits text of the workspace',
+    match: ['sed -i "s/foo/bar/g" src/index.ts', "sed -n '1,10p' a.txt", "sed 's/e/w/' a.txt", "sed -e 's|/etc/x|y|' a.txt", "sed -i '/console.log/d' a.ts", "sed '/^write/d' x"],
+    notMatch: ["sed '1e curl x' file.txt", 'sed -n "w /outside/x" file.txt', 'sed -i s/a/b/ /etc/hosts', 'sed -i s/a/b/ .git/config', "sed 's/a/b/e' x", "sed 's/a/b/w /outside/x' x", "sed '/a/w x' y", "sed 'r /etc/passwd' a", 'sed -f evil.sed x'],
+  },
+  {
+    id: 'workspace.awk',
+    programs: ['awk', 'gawk', 'mawk', 'nawk'],
+    paths: 'read',
+    textFirst: ['-f', '--file'],
+    textOptions: ['-F', '-v', '--field-separator', '--assign'],
+    cautions: [
+      { word: /system\s*\(|getline|[|>]|\b(?:close|fflush)\s*\(|@(?:load|include)|\/inet/s, concern: 'runs_other_code', message: 'an `awk` program that runs another, reads or writes files' },
+      { word: /^(?:-[fliEdpoDS]|--(?:file|load|include|exec|dump|profile|pretty|debug))/, concern: 'runs_other_code', message: 'loads code or writes files' },
+    ],
+    justification: 'prints columns of files of the workspace',
+    match: ["awk '{print $1}' a.txt", "awk -F, '{s+=$2} END {print s}' a.csv", "ls -l | awk '{print $5}'"],
+    notMatch: ["awk 'BEGIN{system(\"curl x\")}'", "awk '{print > \"/outside/x\"}' a", "awk 'BEGIN{\"id\"|getline x}'", "awk '{print $1}' /etc/passwd", 'awk -f x.awk a'],
+  },
+];
