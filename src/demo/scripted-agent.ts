@@ -7,6 +7,7 @@ const LOOKUP = `${PREFIX}get_cluster_resources`;
 const HONEST = 'I am a scripted demo model: I know a few phrases and no more.';
 /** Characters of a tool's answer that are repeated in the chat. */
 const MAX_QUOTE = 3000;
+const COLUMNS = ['vmid', 'name', 'storage', 'node', 'type', 'volid', 'status'];
 const MAX_COLUMNS = 5;
 
 /**
@@ -120,9 +121,11 @@ function rowsOf(result: unknown): readonly object[] | undefined {
   return lists.find((list) => list.every((row) => typeof row === 'object' && row !== null));
 }
 
+/** The columns that tell rows apart, or the first few of a row that has none of them. */
 function rowText(row: object): string {
-  const values = Object.values(row).filter((value) => ['string', 'number'].includes(typeof value) && value !== '');
-  return values.slice(0, MAX_COLUMNS).join('  ');
+  const values = new Map(Object.entries(row).filter(([, value]) => ['string', 'number'].includes(typeof value) && value !== ''));
+  const telling = COLUMNS.filter((name) => values.has(name)).map((name) => values.get(name));
+  return (telling.length > 1 ? telling : [...values.values()]).slice(0, MAX_COLUMNS).join('  ');
 }
 
 /** Progress messages and titles, which the editor asks for without tools. */

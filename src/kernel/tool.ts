@@ -4,9 +4,11 @@ import type { Agent } from './agent.ts';
 import type { JsonValue } from './json.ts';
 import type { Clock } from './ports/clock.ts';
 import type { ClusterPort } from './ports/cluster.ts';
+import type { CommandRunner } from './ports/command-runner.ts';
 import type { RequestStore } from './ports/request-store.ts';
 import type { NodeShell } from './ports/shell.ts';
 import type { Waker } from './ports/waker.ts';
+import type { WorkspaceFiles, WorkspaceSearch } from './ports/workspace.ts';
 import type { Resource, Target } from './resource.ts';
 import type { ActionTier, Impact, Permission, ToolGroup } from './tiers.ts';
 
@@ -22,6 +24,13 @@ export interface ClusterAccess {
   readonly waker: Waker;
 }
 
+/** The workspace of this process. */
+export interface WorkspaceAccess {
+  readonly files: WorkspaceFiles;
+  readonly search: WorkspaceSearch;
+  readonly runner: CommandRunner;
+}
+
 /** What a handler gets: only what it may use, all of it under one signal. */
 export interface ToolContext {
   /** The caller, already identified. */
@@ -32,6 +41,8 @@ export interface ToolContext {
   readonly targets: readonly Target[];
   /** The cluster of this call. @throws {Fault} `no_cluster` for a tool outside the cluster group */
   cluster(): ClusterAccess;
+  /** The workspace. @throws {Fault} `no_workspace` where there is none */
+  workspace(): WorkspaceAccess;
   /** Requests, to look at only. */
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending'>;
   readonly clock: Clock;

@@ -27,6 +27,11 @@ export function toolContext(
       if (configured === undefined) throw new Fault('no_cluster', `\`${state.tool.name}\` has no cluster`, { audience: 'bug' });
       return configured.access;
     },
+    workspace: () => {
+      if (deps.workspace === undefined)
+        throw new Fault('no_workspace', 'there is no workspace', { next: 'open a folder, or set `workspace.root`' });
+      return deps.workspace;
+    },
     requests: deps.requests,
     clock: deps.clock,
     // Names from the cluster are in it, and some hosts print it to a terminal.

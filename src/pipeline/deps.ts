@@ -7,7 +7,7 @@ import type { Log } from '#kernel/ports/log';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
 import type { ActionTier, SecurityLevel } from '#kernel/tiers';
-import type { ClusterAccess, Tool } from '#kernel/tool';
+import type { ClusterAccess, Tool, WorkspaceAccess } from '#kernel/tool';
 import type { NodeAliases, ProtectedList } from '#policy/protected-resources';
 
 /** One configured cluster, with the other names its nodes have in configuration. */
@@ -43,6 +43,8 @@ export interface PipelineDeps {
   readonly tools: readonly Tool[];
   readonly clusters: ReadonlyMap<string, ConfiguredCluster>;
   readonly settings: PolicySettings;
+  /** Absent where there is no workspace. */
+  readonly workspace?: WorkspaceAccess;
   readonly approvals: CallApprovals;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending'>;
   readonly audit: AuditLog;

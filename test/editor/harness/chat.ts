@@ -6,7 +6,7 @@ const INPUT = '.interactive-input-part';
 /** Waits until the chat has chosen the scripted model; a fresh browser profile needs a few seconds to enable the chat. */
 export async function openChat(page: Page, modelName: string): Promise<void> {
   const chosen = page.locator(`${INPUT} .chat-input-toolbars .action-item`, { hasText: modelName });
-  await chosen.waitFor({ timeout: 90_000 });
+  await chosen.waitFor({ timeout: 150_000 });
 }
 
 /** Types into the chat and presses Enter, as a person does. */

@@ -27,3 +27,26 @@ export async function noneLeft(text: string): Promise<void> {
     { timeout: 5_000, interval: 20 },
   );
 }
+
+/** The process id that a command wrote to `file`. @throws {Error} while it is not there */
+export function processIn(file: string): number {
+  const pid = Number(readFileSync(file, 'utf8').trim());
+  if (!Number.isInteger(pid) || pid < 2) throw new Error(`no process id in ${file}`);
+  return pid;
+}
+
+/** Ends the nearest ancestor whose command line fits: never anything that was not looked at first. @throws {Error} when there is none */
+export function killAncestor(pid: number, pattern: RegExp): void {
+  for (let parent = parentOf(pid); parent > 1; parent = parentOf(parent)) {
+    if (!pattern.test(commandLine(String(parent)))) continue;
+    process.kill(parent, 'SIGKILL');
+    return;
+  }
+  throw new Error(`no ancestor of ${pid} is ${pattern}`);
+}
+
+/** proc(5): the fourth field of `stat`; the second, in brackets, may hold blanks. */
+function parentOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}

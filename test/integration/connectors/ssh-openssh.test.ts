@@ -1,15 +1,21 @@
 import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ClosableNodeShell, createNodeShell, type NodeShellOptions } from '#connectors/ssh/create-node-shell';
 import { systemClock } from '#execution/system-clock';
 import { useCleanup } from './cleanup.ts';
-import { noneLeft, processesWith } from './processes.ts';
+import { killAncestor, noneLeft, processesWith, processIn } from './processes.ts';
 import { memoryLog, never } from './pve-server.ts';
 import { makeKey, type Sshd, sshdMissing, startAgent, startSshd } from './sshd.ts';
 
 const start = useCleanup();
+
+/** A command that runs for long and that no other run of these tests, nor an earlier one, has left behind. */
+function longSleep(): string {
+  return `sleep ${randomInt(100_000, 999_999)}.${randomInt(100_000, 999_999)}`;
+}
 
 /** A shell for the node `pve`, which is `server`. */
 function shellOf(server: Sshd, options: Partial<NodeShellOptions> & { knownHosts: string }): ClosableNodeShell {
@@ -98,32 +104,35 @@ describe.skipIf(sshdMissing)('a command on a real OpenSSH server', () => {
 
   it('is ended on the node when its time is over, with all it started', async () => {
     const shell = shellOf(server, { ...trusted(server), timeoutMs: 4_000 });
-    const refused = shell.exec('pve', 'sleep 98761 & sleep 98761', never);
+    const marker = longSleep();
+    const refused = shell.exec('pve', `${marker} & ${marker}`, never);
     await expect(refused).rejects.toMatchObject({
       code: 'ssh_timeout',
       message: expect.stringContaining('stopped on the node after its limit of 1 s') as string,
     });
-    await noneLeft('sleep 98761');
+    await noneLeft(marker);
   });
 
   it('is ended on the node even when it will not hear of it', async () => {
     const shell = shellOf(server, { ...trusted(server), timeoutMs: 4_900 });
-    const refused = shell.exec('pve', "trap '' TERM; sleep 98762; sleep 98762", never);
+    const marker = longSleep();
+    const refused = shell.exec('pve', `trap '' TERM; ${marker}; ${marker}`, never);
     await expect(refused).rejects.toMatchObject({ code: 'ssh_timeout' });
-    await noneLeft('98762');
+    await noneLeft(marker);
   });
 
   it('that the caller cancels is given up at once, and the node ends it at its own limit', async () => {
     const shell = shellOf(server, { ...trusted(server), timeoutMs: 5_000 });
     const caller = new AbortController();
-    const refused = expect(shell.exec('pve', 'sleep 98763', caller.signal)).rejects.toMatchObject({
+    const marker = longSleep();
+    const refused = expect(shell.exec('pve', marker, caller.signal)).rejects.toMatchObject({
       code: 'cancelled',
       message: expect.stringContaining("node's own `timeout` ends the command") as string,
     });
-    await vi.waitFor(() => expect(processesWith('sleep 98763')).not.toEqual([]), { timeout: 4_000 });
+    await vi.waitFor(() => expect(processesWith(marker)).not.toEqual([]), { timeout: 4_000 });
     caller.abort();
     await refused;
-    await noneLeft('sleep 98763');
+    await noneLeft(marker);
     await expect(shell.exec('pve', 'echo next', never)).resolves.toMatchObject({ stdout: 'next\n' });
   });
 
@@ -171,16 +180,16 @@ describe.skipIf(sshdMissing)('the connection', () => {
   it('that dies in the middle of a command is told, and the next command gets a new one', async () => {
     const server = start(await startSshd());
     const shell = shellOf(server, trusted(server));
-    const lost = expect(shell.exec('pve', 'sleep 98764', never)).rejects.toMatchObject({
+    const pidFile = join(server.folder, 'pid-of-command');
+    const lost = expect(shell.exec('pve', `echo $$ > ${pidFile}; exec ${longSleep()}`, never)).rejects.toMatchObject({
       code: 'ssh_connection_lost',
       message: expect.stringContaining("node's own `timeout` ends it") as string,
     });
-    await vi.waitFor(() => expect(processesWith('sleep 98764')).not.toEqual([]), { timeout: 10_000 });
-    // The session's own parent is the sshd of this connection.
-    await shell.exec('pve', 'kill -9 $(ps -o ppid= -p $(ps -o ppid= -p $PPID))', never).catch(() => undefined);
+    const command = await vi.waitFor(() => processIn(pidFile), { timeout: 10_000 });
+    killAncestor(command, /^sshd(?:-session)?: /);
     await lost;
     await expect(shell.exec('pve', 'echo again', never)).resolves.toMatchObject({ stdout: 'again\n' });
-    await shell.exec('pve', 'pkill -f "^sleep 98764"', never);
+    process.kill(command, 'SIGKILL');
   });
 
   it('survives more sessions than the server allows, by waiting', async () => {

@@ -92,29 +92,29 @@ interface Run {
   readonly ran: Map<string, number>;
 }
 
-async function take(step: Step, run: Run): Promise<void> {
+async function take(one: Step, run: Run): Promise<void> {
   const { bench } = run;
-  if (step.kind === 'wait') bench.clock.advance(step.ms);
-  else if (step.kind === 'move') for (const guest of bench.cluster.guests.slice(0, 2)) guest.node = step.node;
-  else if (step.kind === 'call') await callOnce(step, run);
-  else await answer(step, run);
+  if (one.kind === 'wait') bench.clock.advance(one.ms);
+  else if (one.kind === 'move') for (const guest of bench.cluster.guests.slice(0, 2)) guest.node = one.node;
+  else if (one.kind === 'call') await callOnce(one, run);
+  else await answer(one, run);
 }
 
-async function callOnce(step: Extract<Step, { kind: 'call' }>, { bench, ran }: Run): Promise<void> {
-  const where = bench.cluster.guests.find((guest) => guest.vmid === step.vmid)?.node;
-  const outcome = await bench.call(step.tool, { vmid: step.vmid }, { agent: { id: step.agent, host: 'mcp', modelTier: 'advanced' } });
-  if (outcome.status === 'ok') count(ran, `${step.agent} ${step.tool} ${step.vmid} ${where}`);
+async function callOnce(one: Extract<Step, { kind: 'call' }>, { bench, ran }: Run): Promise<void> {
+  const where = bench.cluster.guests.find((guest) => guest.vmid === one.vmid)?.node;
+  const outcome = await bench.call(one.tool, { vmid: one.vmid }, { agent: { id: one.agent, host: 'mcp', modelTier: 'advanced' } });
+  if (outcome.status === 'ok') count(ran, `${one.agent} ${one.tool} ${one.vmid} ${where}`);
 }
 
-async function answer(step: Extract<Step, { pick: number }>, { bench, approved }: Run): Promise<void> {
+async function answer(one: Extract<Step, { pick: number }>, { bench, approved }: Run): Promise<void> {
   const { records } = await bench.approvals.list({ limit: 10 });
-  const record = records[step.pick % Math.max(records.length, 1)];
+  const record = records[one.pick % Math.max(records.length, 1)];
   if (record === undefined) return;
-  if (step.kind === 'deny') await bench.approvals.deny(record.id, 'user:alice');
-  else if (step.kind === 'revoke') await bench.approvals.revoke(record.id, 'user:alice');
+  if (one.kind === 'deny') await bench.approvals.deny(record.id, 'user:alice');
+  else if (one.kind === 'revoke') await bench.approvals.revoke(record.id, 'user:alice');
   else if ((await bench.approvals.approve(record.id, bench.alice.signer)).ok) {
-    const { tool, arguments: input, targets } = record.action;
-    count(approved, `${record.agent.id} ${tool} ${input['vmid']} ${targets[0]?.['node']}`);
+    const { tool, arguments: given, targets } = record.action;
+    count(approved, `${record.agent.id} ${tool} ${given['vmid']} ${targets[0]?.['node']}`);
   }
 }
 

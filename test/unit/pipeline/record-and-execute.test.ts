@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
+import { startDeadline } from '#execution/deadline';
 import { Fault } from '#kernel/errors';
 import type { ToolContext } from '#kernel/tool';
 import type { PipelineDeps } from '#pipeline/deps';
+import { execute } from '#pipeline/execute';
 import { agent, createBench } from './support/bench.ts';
 import { createProbe } from './support/probe-tool.ts';
 
@@ -159,13 +161,14 @@ describe('time', () => {
   });
 
   it('is the cause, whatever a handler makes of the abort', async () => {
-    const probe = createProbe({}, (_input, { signal }) => {
+    // Handed on as it is: its rejection comes before anybody else hears of the abort.
+    const run = (_input: unknown, { signal }: ToolContext) => {
       const { promise, reject } = Promise.withResolvers<never>();
       signal.addEventListener('abort', () => reject(new Error('socket hang up')));
       return promise;
-    });
-    const { call } = await createBench({ tools: [probe.tool], deps: { limits } });
-    expect(await call('probe_tool')).toMatchObject({ code: 'timeout' });
+    };
+    const { call } = await createBench({ tools: [createProbe({ run }).tool], deps: { limits } });
+    expect(await call('probe_tool')).toMatchObject({ code: 'timeout', message: 'probe_tool: took longer than 20ms' });
   });
 
   it('also counts while the cluster is asked what a target is', async () => {
@@ -224,6 +227,18 @@ describe('a caller who gives up', () => {
     expect(probe.runs).toEqual([]);
     expect(await bench.approvals.countPending()).toBe(0);
   });
+});
+
+it('the execute stage by itself starts nothing once the signal has aborted', async () => {
+  const probe = createProbe({ tier: 'red' });
+  const { deps } = await createBench({ tools: [probe.tool] });
+  const call = { tool: 'probe_tool', input: {}, agent, signal: AbortSignal.abort(), waitMs: 0 };
+  const decision = { effect: 'allow', code: 'x', reason: 'x', rules: [] } as const;
+  const state = { tool: probe.tool, input: {}, resources: [], tier: 'red', targets: [], decision } as const;
+  const deadline = startDeadline(60_000, call.signal);
+  expect(await execute(state, call, deps, deadline)).toMatchObject({ status: 'error', code: 'cancelled' });
+  deadline.end();
+  expect(probe.runs).toEqual([]);
 });
 
 it('progress reaches the caller as plain text', async () => {

@@ -71,14 +71,10 @@ function homeOf(text: string): string {
 }
 
 function decodeConcatenation(node: Node, scope: WordScope): Piece {
-  // `{a,b}` parses as separate words side by side.
-  if (node.children.some((child) => child.type === 'word' && /^[{}]$/.test(child.text)) || /(?<![\\$])\{[^}]*[,.]/.test(bareText(node))) return unknown;
-  return joined(node.children.map((child) => decode(child, scope, false)));
-}
-
-/** The text of a concatenation with its quoted parts blanked out. */
-function bareText(node: Node): string {
-  return node.children.map((child) => (child.type === 'word' || child.type === '{' || child.type === '}' ? child.text : '_')).join('');
+  // `{a,b}` and `{1..3}` expand to several words; `stash@{0}` does not, and parses the same way.
+  const bare = node.children.map((child) => (child.childCount === 0 && child.type !== 'raw_string' ? child.text : '_')).join('');
+  if (/(?<![\\$])\{[^}]*(?:,|\.\.)[^}]*\}/.test(bare) || /(?<![\\$])\{[^}]*[,.]_?/.test(bare)) return unknown;
+  return joined(node.children.map((child) => (child.isNamed ? decode(child, scope, false) : decodePlain(child.text))));
 }
 
 /** The parts of a double-quoted string, text between the nodes included (the grammar leaves out blanks beside expansions). */

@@ -19,6 +19,8 @@ export interface ToolRule {
   readonly textFirst?: readonly string[] | true;
   /** Options whose next word is text, never a path or another option (`git commit -m`). */
   readonly textOptions?: readonly string[];
+  /** Options whose next word is a program of the tool: no path, but the cautions look at it (`sed -e`). */
+  readonly codeOptions?: readonly string[];
   readonly cautions?: readonly Caution[];
   /** Words that the text does not tell are taken: the program only prints or compares them. */
   readonly takesUnknown?: boolean;

@@ -6,12 +6,19 @@ import type { Caution, ToolRule, VerbGroup } from '../tool-rule.ts';
 
 const code = (word: RegExp, message: string): Caution => ({ word, concern: 'runs_other_code', message });
 const message = ['-m', '--message', '--author', '--date', '--format', '--pretty', '--grep', '-S', '-G', '--since', '--until', '--after', '--before', '-L', '--committer', '-am', '--trailer', '-u', '--cleanup', '--sort', '--fixup', '--squash'];
-const rootOptions: readonly Caution[] = [
-  code(/^(?:-c|-c\S+|--config-env.*|--exec-path=.*|--upload-pack.*|--upload-pa.*|--receive-pack.*|--exec=.*|-x|--exec|--ext-diff|--textconv|--open-files-in-pager.*|-O.*|--extcmd.*|--tool.*|--template.*|--unsafe-paths|--gpg-sign.*|-S\w+|--use-mailmap-cmd|--show-signature|--paginate|-p=.*|--smtp.*|--to-command.*|--strategy.*|-X\w*|--edit|--interactive|-i|--patch-with-editor|--cmd.*|--hook-path.*|--separate-git-dir.*|--namespace.*|--super-prefix.*)$/, 'an option that runs or configures another program'),
-  { word: /^(?:--git-dir|--work-tree|--bare|--global|--system|--no-index|--output-directory)\b/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'another repository or settings of the user' },
+/** Behind the verb. What may stand before it is `git-root-options.ts`'s. */
+const cautions: readonly Caution[] = [
+  code(
+    /^(?:--config-env|--exec|--exec-path|--upload-pa|--receive-pa|--ext-diff|--textconv|--open-files-in-pager|-O|--extcmd|--tool|--template|--unsafe-paths|--gpg-sign|--smtp|--strategy(?!-option)|--interactive|--separate-git-dir|--show-signature|--config|--recurse-submodules|--filters|--refs$|--editor|--local-env)/,
+    'an option that runs or configures another program',
+  ),
+  { word: /^(?:--git-dir|--work-tree|--global|--system|--no-index|--output-directory)\b/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'another repository, a place outside, or settings of the user' },
   { word: /^(?:https?|git|ssh|ftps?|file|ext|git\+ssh):|^[\w.-]+@[\w.-]+:|::/, concern: 'network_blocked', message: 'another repository' },
+  { word: /:(?:[^:]*\/)?(?:\.env(?:\.|$)|id_(?:rsa|ed25519)$|[^/:]*\.(?:pem|key)$)/, concern: 'SECRET_FILE', message: 'a secret from the history' },
 ];
+const rebase: readonly Caution[] = [code(/^(?:-x|--exec|-i|--interactive|--edit-todo)/, 'runs commands or an editor')];
 const quiet = (...verbs: readonly string[]): VerbGroup => ({ verbs, paths: 'list', textOptions: message });
+const reads = (...verbs: readonly string[]): VerbGroup => ({ verbs, paths: 'read', textOptions: message });
 
 export const gitRules: readonly ToolRule[] = [
   {
@@ -19,11 +26,12 @@ export const gitRules: readonly ToolRule[] = [
     programs: ['git'],
     paths: 'list',
     textOptions: message,
-    cautions: rootOptions,
+    cautions,
     verbs: [
-      quiet('status', 'diff', 'log', 'show', 'blame', 'annotate', 'rev-parse', 'rev-list', 'ls-files', 'ls-tree', 'describe', 'shortlog', 'reflog', 'cat-file', 'for-each-ref', 'show-ref', 'name-rev', 'merge-base', 'diff-tree', 'diff-index', 'diff-files', 'check-ignore', 'check-attr', 'count-objects', 'whatchanged', 'range-diff', 'cherry', 'symbolic-ref', 'var', 'version', '--version', 'grep', 'stripspace', 'fsck', 'verify-commit', 'show-branch', 'help', '-p', '--no-pager'),
-      quiet('add', 'commit', 'stash', 'restore', 'checkout', 'switch', 'branch', 'tag', 'merge', 'reset', 'revert', 'cherry-pick', 'rm', 'mv', 'rebase', 'apply', 'am', 'format-patch', 'notes', 'sparse-checkout', 'update-index', 'worktree', 'archive', 'bundle', 'gc', 'prune', 'pack-refs', 'clean', 'read-tree', 'write-tree', 'hash-object', 'mktag', 'commit-tree', 'maintenance', 'stage'),
-      { verbs: ['init'], paths: 'write' },
+      reads('status', 'diff', 'log', 'show', 'blame', 'annotate', 'rev-parse', 'rev-list', 'ls-files', 'ls-tree', 'describe', 'shortlog', 'reflog', 'cat-file', 'for-each-ref', 'show-ref', 'name-rev', 'merge-base', 'diff-tree', 'diff-index', 'diff-files', 'check-ignore', 'check-attr', 'count-objects', 'whatchanged', 'range-diff', 'cherry', 'symbolic-ref', 'var', 'version', '--version', 'grep', 'stripspace', 'fsck', 'verify-commit', 'show-branch', 'help'),
+      quiet('add', 'commit', 'stash', 'restore', 'checkout', 'switch', 'branch', 'tag', 'merge', 'reset', 'revert', 'cherry-pick', 'rm', 'mv', 'apply', 'am', 'format-patch', 'notes', 'sparse-checkout', 'update-index', 'worktree', 'archive', 'bundle', 'gc', 'prune', 'pack-refs', 'clean', 'read-tree', 'write-tree', 'hash-object', 'mktag', 'commit-tree', 'maintenance', 'stage'),
+      { verbs: ['rebase'], paths: 'list', cautions: rebase },
+      { verbs: ['init'], paths: 'list' },
       { verbs: ['fetch', 'pull', 'push', 'clone', 'ls-remote', 'submodule', 'remote', 'send-email', 'request-pull', 'svn', 'p4', 'lfs', 'cvsimport', 'archimport', 'imap-send', 'http-push', 'fetch-pack', 'send-pack', 'subtree', 'credential'], concern: 'network_blocked', message: 'another repository' },
       { verbs: ['config'], concern: 'CONTROL_FILE', message: 'settings that can run programs' },
       { verbs: ['bisect', 'filter-branch', 'difftool', 'mergetool', 'daemon', 'instaweb', 'gui', 'citool', 'web--browse', 'hook', 'replace', 'fast-import', 'fast-export', 'shell', 'update-server-info', 'credential-store', 'credential-cache', 'update-ref', 'filter-repo', 'annex', 'rerere'], concern: 'runs_other_code', message: 'runs another program or rewrites history' },

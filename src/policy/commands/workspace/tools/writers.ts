@@ -74,7 +74,7 @@ export const writerRules: readonly ToolRule[] = [
     programs: ['sed', 'gsed'],
     paths: 'write',
     textFirst: ['-e', '--expression', '-f', '--file'],
-    textOptions: ['-e', '--expression'],
+    codeOptions: ['-e', '--expression'],
     cautions: [
       { word: /^(?:[\d$,!~+ ]*|\/(?:[^/\\]|\\.)*\/[,!]?|.*[;{}\n] *)[ ]*[ewWrR](?: |$)/s, concern: 'runs_other_code', message: 'a `sed` command that runs a program or names a file' },
       { word: /^s(.)(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gimIM0-9p]*[ew]|[;{}\n] *s(.)(?:(?!\2)[^\\]|\\.)*\2(?:(?!\2)[^\\]|\\.)*\2[gimIM0-9p]*[ew]/s, concern: 'runs_other_code', message: 'a substitution that runs a program or writes a file' },

@@ -1,0 +1,118 @@
+/** Languages: a script of the workspace runs (the sandbox holds it), code in the command line is looked at, debuggers and servers ask. */
+import type { Decision } from '#kernel/decision';
+import { askFor } from './findings.ts';
+import { reachesOut } from './inline-code.ts';
+import type { Invocation, Recursion } from './invocation.ts';
+import { judgePath } from './judge-path.ts';
+import type { ShellWord } from './shell-word.ts';
+
+interface Interpreter {
+  readonly programs: RegExp;
+  /** Options whose next word is code; a last letter in a cluster counts. */
+  readonly inline: RegExp;
+  /** Options that may stand alone. */
+  readonly plain: RegExp;
+  /** Options that take the next word: a path or a name in the workspace. */
+  readonly valued?: RegExp;
+  /** Asks with these whatever else stands there. */
+  readonly refused?: RegExp;
+  readonly modules?: true;
+}
+
+const interpreters: readonly Interpreter[] = [
+  {
+    programs: /^(?:node|nodejs)$/,
+    inline: /^(?:-e|-p|-pe|--eval|--print)$/,
+    plain: /^(?:-v|--version|-c|--check|-h|--help|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof)$/,
+    valued: /^(?:-r|--require|--import|-C|--conditions|--test-name-pattern|--test-reporter|--test-reporter-destination)$/,
+    refused: /^(?:--inspect.*|inspect|debug|--debug.*|--prof-process|--env-file.*|--loader.*|--experimental-loader.*|--openssl.*|--diagnostic-dir.*|--icu-data-dir.*|--snapshot.*|--watch.*|-i|--interactive)$/,
+  },
+  {
+    programs: /^(?:python|python2|python3|python3\.\d+|pypy|pypy3)$/,
+    inline: /^-[BEIOSsuvbqdx]*c$/,
+    plain: /^(?:-[BEIOSsuvbqdV]+|--version|-VV|-h|--help)$/,
+    valued: /^-[WX]$/,
+    refused: /^(?:-[A-Za-z]*i|-X.*(?:perf|importtime)|--check-hash.*)$/,
+    modules: true,
+  },
+  { programs: /^(?:ruby|jruby)$/, inline: /^-[wnplaU]*e$/, plain: /^(?:-[wcvU]+|-W\d?|--version|-Ilib|-Itest|-Ispec)$/, valued: /^-I$/, refused: /^-(?:run|r.*|S|x.*)$/ },
+  { programs: /^perl$/, inline: /^-[wnpl0-9ai]*[eE]$/, plain: /^(?:-[wcvlnp]+|--version|-Ilib|-Mstrict|-Mwarnings)$/, valued: /^-I$/, refused: /^-(?:d.*|[Mm].*|S|x.*|T|U|s)$/ },
+  { programs: /^php$/, inline: /^(?:-r|-B|-R|-E)$/, plain: /^(?:-l|-v|--version|-i|-m|-n|-q)$/, refused: /^(?:-S.*|-t|-d.*|-c.*|-z.*|-a|--interactive|--server.*)$/ },
+  { programs: /^(?:lua|luajit|Rscript|julia|groovy|scala|kotlin|escript|runghc|racket|guile|janet)$/, inline: /^-e$/, plain: /^(?:-v|--version|--vanilla|-q)$/ },
+  { programs: /^java$/, inline: /^\0$/, plain: /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D[\w.]+=[\w.,:-]*|--enable-preview)$/, valued: /^(?:-jar|-cp|-classpath|--class-path|-m|--module-path|-p|--source)$/ },
+  { programs: /^(?:tsx|ts-node|ts-node-esm|vite-node|babel-node|swc-node)$/, inline: /^(?:-e|-p|-pe|--eval|--print)$/, plain: /^(?:-T|--transpile-only|--esm|--files|--version|-v|--swc|--test)$/, valued: /^(?:-P|--project|--tsconfig)$/, refused: /^(?:watch|repl|--inspect.*|--watch)$/ },
+];
+
+/** Modules of `python -m` that compute or write inside the workspace; test tools are judged as themselves. */
+const pythonModules: ReadonlySet<string> = new Set(['venv', 'json.tool', 'unittest', 'compileall', 'py_compile', 'timeit', 'doctest', 'cProfile', 'build', 'ast', 'dis', 'calendar', 'platform', 'tabnanny', 'tokenize', 'trace', 'this', 'zipfile', 'sysconfig', 'site', 'gzip', 'base64', 'pyclbr', 'inspect']);
+const pythonTools: ReadonlySet<string> = new Set(['pytest', 'black', 'ruff', 'isort', 'flake8', 'pylint', 'mypy', 'pyright', 'bandit', 'coverage', 'yapf', 'autopep8', 'pydocstyle', 'pycodestyle', 'vulture', 'pip', 'poetry', 'tox', 'nox', 'sphinx', 'nose2', 'behave', 'pre_commit', 'pdb', 'debugpy', 'uvicorn', 'gunicorn', 'codespell', 'autoflake', 'mkdocs']);
+
+/** undefined: the program is no interpreter. */
+export function judgeInterpreter(invocation: Invocation, recursion: Recursion): readonly Decision[] | undefined {
+  const found = interpreters.find((entry) => entry.programs.test(invocation.program));
+  return found === undefined ? undefined : judgeArguments(found, invocation, recursion);
+}
+
+function judgeArguments(language: Interpreter, invocation: Invocation, recursion: Recursion): readonly Decision[] {
+  const { args } = invocation;
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index];
+    const text = word?.values?.length === 1 ? word.values[0] : undefined;
+    if (word === undefined || text === undefined) return [askFor('unclear', word?.offset ?? invocation.offset, `\`${word?.source.slice(0, 60) ?? ''}\` is not known before it runs`)];
+    if (language.refused?.test(text)) return [risky(word, text, invocation.program)];
+    if (language.modules && /^-[BEIOSsuvbqd]*m/.test(text)) return judgeModule(invocation, index, recursion);
+    if (language.inline.test(text)) return judgeCode(args[index + 1], invocation);
+    if (!text.startsWith('-')) return judgeScript(invocation, index);
+    if (text === '-') return judgeInput(invocation);
+    if (language.valued?.test(text)) {
+      const path = pathsIn(args.slice(index + 1, index + 2), invocation);
+      if (path.length > 0) return path;
+      index += 1;
+    } else if (!language.plain.test(text)) return [risky(word, text, invocation.program)];
+  }
+  const onlyAsks = args.length > 0 && args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(word.values?.[0] ?? ''));
+  return onlyAsks || args.some((word) => word.values?.[0] === '-jar') ? [] : judgeInput(invocation);
+}
+
+function risky(word: ShellWord, text: string, program: string): Decision {
+  return askFor('runs_other_code', word.offset, `\`${text.slice(0, 60)}\` of \`${program}\` opens a debugger or server, or loads other code`);
+}
+
+function judgeScript(invocation: Invocation, index: number): readonly Decision[] {
+  const [script, ...rest] = invocation.args.slice(index);
+  const text = script?.values?.[0] ?? '';
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return [askFor('network_blocked', script?.offset ?? 0, `\`${text.slice(0, 80)}\` is an address`)];
+  return [...pathsIn(script === undefined ? [] : [script], invocation), ...pathsIn(rest, invocation)];
+}
+
+/** Arguments of a program of the workspace: nothing outside, no secrets; what is unknown is the program's to see. */
+function pathsIn(words: readonly ShellWord[], { scope }: Invocation): readonly Decision[] {
+  return words.flatMap((word) =>
+    (word.values ?? []).flatMap((value) => {
+      const path = /^--?[\w-]+=((?:\/|~|\.).*)$/s.exec(value)?.[1] ?? value;
+      if (/^(?:-|[a-z][a-z0-9+.-]*:\/\/)/i.test(path) || (/[\\%]/.test(path) && !path.startsWith('/'))) return [];
+      return judgePath({ text: path, glob: word.glob, offset: word.offset }, 'read', scope);
+    }),
+  );
+}
+
+function judgeModule(invocation: Invocation, index: number, recursion: Recursion): readonly Decision[] {
+  const word = invocation.args[index];
+  const attached = word?.values?.[0]?.replace(/^-[BEIOSsuvbqd]*m/, '') ?? '';
+  const module = attached === '' ? (invocation.args[index + 1]?.values?.[0] ?? '') : attached;
+  const rest = invocation.args.slice(index + (attached === '' ? 2 : 1));
+  if (pythonTools.has(module)) return recursion.invocation({ ...invocation, program: module.replace('pre_commit', 'pre-commit'), args: rest });
+  if (pythonModules.has(module)) return pathsIn(rest, invocation);
+  return [askFor('runs_other_code', word?.offset ?? invocation.offset, `the module \`${module.slice(0, 40)}\` is not known to be harmless`)];
+}
+
+function judgeCode(code: ShellWord | undefined, { program, offset }: Invocation): readonly Decision[] {
+  const texts = code?.values;
+  if (texts?.length === 1 && !reachesOut(texts[0] ?? '')) return [];
+  return [askFor('runs_other_code', code?.offset ?? offset, `code for \`${program}\` that reaches for files, processes or the network, or is not known`)];
+}
+
+function judgeInput({ inputText, program, offset }: Invocation): readonly Decision[] {
+  if (inputText !== undefined && !reachesOut(inputText)) return [];
+  return [askFor('runs_other_code', offset, `\`${program}\` takes its program from standard input`)];
+}

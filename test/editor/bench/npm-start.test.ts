@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { cacheFolder, ROOT } from '../../../scripts/lib/cache-folder.mjs';
+import { cleanEnv } from '../../../scripts/lib/clean-env.mjs';
+import { waitUntil } from '../harness/wait-until.ts';
+
+const STOP_MS = 20_000;
+
+/** A cache of its own, so that a demo that somebody runs is left alone; the installed editor is shared. */
+let cache: string;
+let started: ChildProcess | undefined;
+let output = '';
+
+beforeEach(() => {
+  cache = mkdtempSync(path.join(os.tmpdir(), 'banksman-start-'));
+  symlinkSync(path.join(cacheFolder(), 'editor'), path.join(cache, 'editor'));
+});
+
+afterEach(async () => {
+  started?.kill('SIGTERM');
+  await waitUntil('everything to end', nothingRuns, STOP_MS);
+  rmSync(cache, { recursive: true, force: true, maxRetries: 5 });
+});
+
+function npmStart(env: Record<string, string> = {}): ChildProcess {
+  output = '';
+  // No display: the editor of the bench, also where a person has desktop VS Code.
+  const scrubbed = cleanEnv({ BANKSMAN_CACHE: cache, DISPLAY: undefined, WAYLAND_DISPLAY: undefined, BANKSMAN_PORT: undefined, ...env });
+  const child = spawn('npm', ['start', '--silent'], { cwd: ROOT, env: scrubbed, stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  started = child;
+  return child;
+}
+
+function exitCode(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => {
+    child.once('exit', (code) => resolve(code));
+  });
+}
+
+function lastLine(): string {
+  return output.trimEnd().split('\n').at(-1) ?? '';
+}
+
+async function readyUrl(): Promise<string> {
+  const found = await waitUntil('the line `Ready: …`', () => /^Ready: (?<url>http:.*)$/.exec(lastLine())?.groups?.url, 120_000).catch(
+    (error: unknown) => {
+      throw new Error(`npm start printed:\n${output}`, { cause: error });
+    },
+  );
+  return found;
+}
+
+/** The cache's path is among the arguments of all that `npm start` starts, but npm, its shell and the demo cluster. */
+function nothingRuns(): boolean {
+  const lines = globSync('/proc/[0-9]*/cmdline').map((file) => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch {
+      return '';
+    }
+  });
+  return !lines.some((line) => line.includes(cache));
+}
+
+describe('npm start', () => {
+  it('opens an editor on the demo cluster, says where last, and stops everything on SIGTERM', async () => {
+    const child = npmStart();
+    const url = await readyUrl();
+    expect((await fetch(url)).status).toBe(200);
+    const config = JSON.parse(readFileSync(path.join(cache, 'start', 'config', 'banksman', 'config.json'), 'utf8'));
+    const settings = JSON.parse(readFileSync(path.join(cache, 'start', 'editor', 'data', 'Machine', 'settings.json'), 'utf8'));
+    expect(settings['banksman.clusters']).toEqual(config.clusters);
+    const demoToken = config.clusters[0].tokenFile;
+    const ended = exitCode(child);
+    child.kill('SIGTERM');
+    await ended;
+    await waitUntil('everything to end', nothingRuns, STOP_MS);
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
+    await waitUntil('the demo cluster to end and to take its files along', () => !existsSync(demoToken), STOP_MS);
+  });
+
+  it('stops everything when npm is killed and cannot say so', async () => {
+    const child = npmStart();
+    const url = await readyUrl();
+    child.kill('SIGKILL');
+    await waitUntil('everything to end', nothingRuns, STOP_MS);
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
+  });
+
+  it('takes the port that it is told, and says so when it is taken', async () => {
+    const blocker = net.createServer();
+    const port = await new Promise<number>((resolve) => {
+      blocker.listen(0, '127.0.0.1', () => resolve((blocker.address() as net.AddressInfo).port));
+    });
+    const ended = exitCode(npmStart({ BANKSMAN_PORT: String(port) }));
+    expect(await ended).toBe(1);
+    expect(output).toContain(`port ${port} on 127.0.0.1 is taken`);
+    await new Promise((resolve) => blocker.close(resolve));
+    npmStart({ BANKSMAN_PORT: String(port) });
+    expect(new URL(await readyUrl()).port).toBe(String(port));
+  });
+
+  it.each(['0', '65536', 'eighty', '-1'])('refuses BANKSMAN_PORT=%s', async (port) => {
+    expect(await exitCode(npmStart({ BANKSMAN_PORT: port }))).toBe(1);
+    expect(output).toContain('BANKSMAN_PORT must be a port from 1 to 65535');
+  });
+});

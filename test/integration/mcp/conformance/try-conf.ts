@@ -1,0 +1,20 @@
+import { InMemoryServerEventBus } from '@modelcontextprotocol/server';
+import { serveHttp } from '/work/main/src/hosts/mcp/http/serve-http.ts';
+import { defaultLimits } from '/work/main/src/hosts/mcp/http/http-options.ts';
+import { createFixtureServer } from './fixture-server.ts';
+import { startTokenProxy } from './token-proxy.ts';
+import { runSuite } from './run-suite.ts';
+const bus = new InMemoryServerEventBus();
+const token = { name: 'conf', modelTier: 'basic', createdAt: '', expiresAt: null } as const;
+const log = { debug: (l: string) => process.env.DBG && console.log('debug', l), info: console.log, warn: console.log, error: console.log };
+const ep = await serveHttp({ host: '127.0.0.1', port: 0, sse: false, allowedHosts: [], allowedOrigins: [], limits: { ...defaultLimits, messagesPerSecond: 1000 , messageBurst: 1000 , sessionsPerToken: 256},
+  authentication: { check: async (b) => (b === 'secret' ? token : undefined), isLive: async () => true }, createServer: (_c, era) => createFixtureServer(bus, era), bus, log });
+const proxy = await startTokenProxy(ep.origin + ep.mcpPath, 'secret');
+const [runner, ...opts] = process.argv.slice(2);
+const run = await runSuite(runner as 'stable', proxy.url, opts);
+const by: Record<string, number> = {};
+for (const c of run.checks) by[c.status] = (by[c.status] ?? 0) + 1;
+console.log('exit', run.exitCode, by, new Set(run.checks.map((c) => c.scenario)).size, 'scenarios');
+for (const c of run.checks) if (!['SUCCESS', 'INFO', 'SKIPPED'].includes(c.status)) console.log(c.status, c.scenario, c.id, c.message.slice(0, 300));
+if (process.env.OUT) console.log(run.output.slice(-3000));
+await proxy.close(); await ep.close();
