@@ -23,3 +23,10 @@ for (const r of rows){ const i=repl(r.input); let d;
  if((d.effect==='allow')!==(r.must==='allow')){bad[r.surface]=(bad[r.surface]??0)+1;console.log(r.must,r.family,r.op??'',JSON.stringify(i).slice(0,120),d.code,d.reason.slice(0,200));} }
 console.log('bad',bad,'of',n);
 if(process.argv[3]) for(const l of process.argv.slice(3)) {console.log(decideReadonlyCommand(l,view));}
+import { loadShellParser } from './src/policy/commands/workspace/shell-parser.ts';
+import { decideWorkspaceCommand } from './src/policy/commands/workspace/decide-workspace-command.ts';
+const parser=await loadShellParser({runtime:readFileSync('node_modules/web-tree-sitter/web-tree-sitter.wasm'),bash:readFileSync('node_modules/tree-sitter-bash/tree-sitter-bash.wasm')});
+let wb=0,wn=0;
+const t0=process.hrtime.bigint();
+for(const r of rows){ if(r.surface!=='workspace_command')continue; wn++; const i=repl(r.input); const d=decideWorkspaceCommand(i,{parser,view}).decision; if((d.effect==='allow')!==(r.must==='allow')){wb++;console.log(r.must,r.family,r.layer??'',JSON.stringify(r.input).slice(0,120),d.code,d.reason.slice(0,200));}}
+console.log('workspace bad',wb,'of',wn, Number(process.hrtime.bigint()-t0)/1000/wn,'us each');

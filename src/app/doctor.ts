@@ -4,7 +4,9 @@ import type { ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import type { ApproverKey } from '#kernel/answer';
 import { toFault } from '#kernel/errors';
 import type { Store } from '#kernel/ports/store';
+import { stricterTier } from '#kernel/tiers';
 import type { Finding } from './app.ts';
+import { catalog } from './catalog.ts';
 import type { ClusterConfig, Config } from './config.ts';
 import type { ConnectedClusters } from './connect-clusters.ts';
 import { expandPath } from './paths.ts';
@@ -22,8 +24,16 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     storeFindings(parts.store),
     approverFindings(parts),
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
+    unseenProtected(parts, signal),
   ]);
-  return [nodeFinding(), ...findings.flat(), ...noCluster(parts.config), ...protection(parts.config), sandbox];
+  return [
+    nodeFinding(),
+    ...findings.flat(),
+    ...noCluster(parts.config),
+    ...protection(parts.config),
+    ...uselessTiers(parts.config),
+    sandbox,
+  ];
 }
 
 function nodeFinding(): Finding {
@@ -118,6 +128,50 @@ function protection(config: Config): readonly Finding[] {
   return [
     { topic: 'protected', state: 'warning', message: 'nothing is protected', remedy: 'list in `protected` what this layer itself runs on' },
   ];
+}
+
+/** `tiers` can only make a known tool stricter; an entry that does nothing is probably a mistake. */
+function uselessTiers(config: Config): readonly Finding[] {
+  return Object.entries(config.tiers).flatMap(([name, tier]) => {
+    const tool = catalog.find((entry) => entry.name === name);
+    if (tool !== undefined && stricterTier(tool.tier, tier) !== tool.tier) return [];
+    if (tool?.tier === tier) return [];
+    const why =
+      tool === undefined ? 'no tool has that name' : `\`${name}\` is ${tool.tier} already, and configuration only makes a tool stricter`;
+    return [
+      { topic: 'tiers', state: 'warning', message: `\`tiers.${name}\` has no effect: ${why}`, remedy: 'correct or remove the entry' },
+    ];
+  });
+}
+
+/** A protected guest that no token can see protects its number, but not the node it runs on. */
+async function unseenProtected(parts: DoctorParts, signal: AbortSignal): Promise<readonly Finding[]> {
+  const { guests, nodes } = parts.config.protected;
+  if (parts.clusters.clients.size === 0 || guests.length + nodes.length === 0) return [];
+  const seen = await Promise.all([...parts.clusters.clients.values()].map((client) => seenBy(client, signal)));
+  // A cluster that cannot be asked has a finding of its own.
+  if (seen.includes(undefined)) return [];
+  const known = seen.filter((entry) => entry !== undefined);
+  const unseen = [
+    ...guests.filter((vmid) => !known.some((entry) => entry.guests.has(vmid))).map((vmid) => `guest ${vmid}`),
+    ...nodes.filter((node) => !known.some((entry) => entry.nodes.has(node.toLowerCase()))).map((node) => `node \`${node}\``),
+  ];
+  const remedy = 'correct `protected`, or let the token see them (VM.Audit, Sys.Audit)';
+  return unseen.map((what) => ({
+    topic: 'protected',
+    state: 'warning',
+    message: `${what} is protected, but no cluster shows it: what it depends on is not known`,
+    remedy,
+  }));
+}
+
+async function seenBy(client: ProxmoxClient, signal: AbortSignal) {
+  try {
+    const [guests, nodes] = await Promise.all([client.guests(signal), client.nodes(signal)]);
+    return { guests: new Set(guests.map((row) => row.vmid)), nodes: new Set(nodes.map((row) => row.node.toLowerCase())) };
+  } catch {
+    return undefined;
+  }
 }
 
 async function probe(topic: string, look: () => Promise<string>): Promise<Finding> {

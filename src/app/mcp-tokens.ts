@@ -107,9 +107,13 @@ function folderOf(stateDir: string): string {
 
 function tokenName(name: string): string {
   if (namePattern.test(name)) return name;
-  throw new Fault('bad_token_name', `\`${name}\` is no token name: 1 to 63 lower-case letters, digits, \`-\` or \`_\`, a letter or digit first`, {
-    audience: 'user',
-  });
+  throw new Fault(
+    'bad_token_name',
+    `\`${name}\` is no token name: 1 to 63 lower-case letters, digits, \`-\` or \`_\`, a letter or digit first`,
+    {
+      audience: 'user',
+    },
+  );
 }
 
 function hashOf(token: string): string {

@@ -5,7 +5,7 @@ import type { Clock } from '#kernel/ports/clock';
 export interface ChannelRoom {
   /**
    * Opens a channel, again after a while when that was refused for lack of room: as long as other commands hold channels that will
-   * become free, and otherwise a few times, because sshd frees a place a little after it says that a session is over.
+   * become free or get theirs meanwhile, and otherwise a few times, because sshd frees a place a little after it says that a session is over.
    * Rejects with the signal's reason when it aborts between two tries.
    */
   open<Channel>(signal: AbortSignal, open: () => Promise<Channel>): Promise<Channel>;
@@ -17,15 +17,19 @@ const waits = [50, 150, 400, 1_000];
 /** @param running how many commands have a place on the connection, those that are opening their channel included */
 export function createChannelRoom(clock: Clock, running: () => number): ChannelRoom {
   let opening = 0;
+  let opened = 0;
 
   async function tryUntilOpen<Channel>(signal: AbortSignal, open: () => Promise<Channel>): Promise<Channel> {
-    for (let tries = 0; ; tries++) {
+    let [tries, seen] = [0, opened];
+    for (;;) {
       try {
         return await open();
       } catch (thrown) {
         const othersHoldRoom = running() > opening;
+        // Where others get in, there is room from time to time: only tries in a row of nobody's success count.
+        if (opened !== seen) [tries, seen] = [0, opened];
         if (!isNoRoom(thrown) || (tries >= waits.length && !othersHoldRoom)) throw thrown;
-        await clock.sleep(waits[tries] ?? 1_000, signal);
+        await clock.sleep(waits[tries++] ?? 1_000, signal);
       }
     }
   }
@@ -34,7 +38,9 @@ export function createChannelRoom(clock: Clock, running: () => number): ChannelR
     async open(signal, open) {
       opening++;
       try {
-        return await tryUntilOpen(signal, open);
+        const channel = await tryUntilOpen(signal, open);
+        opened++;
+        return channel;
       } finally {
         opening--;
       }

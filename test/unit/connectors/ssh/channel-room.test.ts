@@ -67,6 +67,17 @@ describe('createChannelRoom', () => {
     await Promise.all(both);
   });
 
+  it('does not give up while others get in, however short they stay', async () => {
+    const one = opener(12);
+    const ran = room.open(never, one.open);
+    for (let turn = 0; turn < 6; turn++) {
+      await pass(2);
+      await room.open(never, () => Promise.resolve('in and out'));
+    }
+    await pass(6);
+    await expect(ran).resolves.toBe('ran');
+  });
+
   it.each([new Fault('ssh_channel_failed', 'prohibited'), new Fault('ssh_timeout', 'x', { retryable: true }), new Error('x')])(
     'passes on %s',
     async (thrown) => {

@@ -42,6 +42,7 @@ export function createToolBench(requests: Partial<ToolContext['requests']> = {})
       signal: new AbortController().signal,
       targets,
       cluster: () => cluster.access,
+      workspace: () => expect.fail('no workspace'),
       requests: { get: async () => undefined, list: async () => ({ records: [] }), countPending: async () => 0, ...requests },
       clock,
       progress: (message) => void progress.push(message),

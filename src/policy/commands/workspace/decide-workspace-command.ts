@@ -1,0 +1,78 @@
+/**
+ * The `workspace_command` surface: a developer's shell in the workspace. The text decides whether it runs, asks or is refused; what the text
+ * cannot tell (`npm test`, `make`) is the operating system sandbox's to hold.
+ */
+import type { Node } from 'web-tree-sitter';
+import { allow, type Decision, deny, strictest } from '#kernel/decision';
+import type { WorkspaceView } from '../../paths/workspace-view.ts';
+import { type CommandDecision, placed } from '../command-decision.ts';
+import type { UserRule } from '../user-rule.ts';
+import { decodeWord } from './decode-word.ts';
+import { askFor } from './findings.ts';
+import { gateFault } from './gate.ts';
+import type { Invocation } from './invocation.ts';
+import type { ShellParser } from './shell-parser.ts';
+import { collectVariables } from './variables.ts';
+import { visit, type Walk } from './walk.ts';
+
+export interface WorkspacePolicy {
+  readonly parser: ShellParser;
+  readonly view: WorkspaceView;
+  readonly userRules?: readonly UserRule[];
+}
+
+const mostNodes = 4_000;
+const mostCommands = 64;
+const deepestScript = 3;
+
+/** Synchronous; looks only through `view.facts`. What runs is the text itself, in the sandbox. */
+export function decideWorkspaceCommand(text: string, policy: WorkspacePolicy): CommandDecision {
+  const found = judgeText(text, policy, { directories: policy.view.ground.roots.slice(0, 1), depth: 0 });
+  if (found.length === 0) return { decision: allow('allowed', 'ordinary work in the workspace', ['workspace.known-tools']), canonical: text };
+  const worst = strictest(found);
+  const decision: Decision = { ...worst, rules: [...new Set([...worst.rules, ...found.flatMap(({ rules }) => rules)])] };
+  return decision.effect === 'deny' ? { decision } : { decision, canonical: text };
+}
+
+interface Level {
+  readonly directories: readonly string[];
+  readonly depth: number;
+}
+
+function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonly Decision[] {
+  const fault = gateFault(text);
+  if (fault !== undefined) return [deny('COMMAND_BLOCKED', placed(fault.offset, fault.message), ['workspace.gate'])];
+  const root = policy.parser.parse(text);
+  if (root === undefined) return [askFor('unclear', 0, 'this is no complete command of the shell')];
+  const odd = oddShape(root);
+  if (odd.length > 0) return odd;
+  const literalScope = { variables: new Map<string, readonly string[]>(), directories: level.directories };
+  const own = (policy.userRules ?? []).filter((rule) => rule.surface === 'workspace_command');
+  const walk: Walk = {
+    view: policy.view,
+    userRules: own,
+    variables: collectVariables(root, (node) => decodeWord(node, literalScope).values),
+    functions: new Set(root.descendantsOfType('function_definition').map((node) => node.childForFieldName('name')?.text ?? '')),
+    found: [],
+    script: (inner, of) => judgeScript(inner, of, { policy, depth: level.depth + 1 }),
+  };
+  visit(walk, root, { directories: level.directories, input: 'none', inFunction: false });
+  return walk.found;
+}
+
+function judgeScript(text: string, of: Invocation, { policy, depth }: { readonly policy: WorkspacePolicy; readonly depth: number }): readonly Decision[] {
+  if (depth > deepestScript) return [askFor('unclear', of.offset, 'scripts within scripts')];
+  return judgeText(text, policy, { directories: of.scope.directories, depth });
+}
+
+/** What is asked about wherever it stands: background jobs, stray separators, too much of anything. */
+function oddShape(root: Node): readonly Decision[] {
+  if (root.namedChildren.every((child) => child.type === 'comment')) return [askFor('unclear', 0, 'there is no command')];
+  if (root.descendantCount > mostNodes || root.descendantsOfType('command').length > mostCommands) return [askFor('unclear', 0, 'too many commands to judge')];
+  const background = root.descendantsOfType('&').filter((node) => !/expression|redirect/.test(node.parent?.type ?? ''));
+  const stray = root.descendantsOfType(';;').filter((node) => node.parent?.type !== 'case_item');
+  return [
+    ...background.map((node) => askFor('background', node.startIndex, 'a job in the background, which would stay behind')),
+    ...stray.map((node) => askFor('unclear', node.startIndex, '`;;` outside `case`')),
+  ];
+}

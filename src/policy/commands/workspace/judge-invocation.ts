@@ -1,0 +1,118 @@
+/** One invocation against everything that is known about its program. Empty: nothing speaks against it. */
+import { allow, ask, type Decision, deny } from '#kernel/decision';
+import { fitsUserRule, type UserRule } from '../user-rule.ts';
+import { askFor, refuseFor } from './findings.ts';
+import { judgeInterpreter } from './interpreters.ts';
+import type { Invocation, Recursion } from './invocation.ts';
+import { judgePath } from './judge-path.ts';
+import { judgeTool } from './judge-tool.ts';
+import { needsNetwork, refusalGroup } from './refused-programs.ts';
+import { runnerJudges } from './runners.ts';
+import { toolRules } from './tools/tool-rules.ts';
+import { unwrap } from './wrappers.ts';
+
+const rulesByProgram = new Map(toolRules.flatMap((rule) => rule.programs.map((program) => [program, rule] as const)));
+/** Where a project's own programs lie; they are the tools of the same name. */
+const projectBins = /(?:^|\/)(?:node_modules\/\.bin|\.venv\/bin|venv\/bin|vendor\/bin)\/([^/]+)$/;
+/** Files of the workspace that start a known tool. */
+const scriptTools: Readonly<Record<string, string>> = { gradlew: 'gradle', mvnw: 'mvn' };
+
+export function judgeInvocation(invocation: Invocation, recursion: Recursion, userRules: readonly UserRule[]): readonly Decision[] {
+  const built = judgeBuiltIn(invocation, recursion);
+  const words = [invocation.program, ...invocation.args.map((word) => (word.values?.length === 1 ? (word.values[0] ?? '') : '\0'))];
+  const users = userRules.filter((rule) => fitsUserRule(rule, words));
+  const stricter = users.filter((rule) => rule.effect !== 'allow').map(userDecision);
+  const isDefault = built.length > 0 && built.every((decision) => decision.code === 'unknown_program');
+  const lifted = isDefault ? users.find((rule) => rule.effect === 'allow') : undefined;
+  return [...(lifted === undefined ? built : [userDecision(lifted)]), ...stricter];
+}
+
+function judgeBuiltIn(invocation: Invocation, recursion: Recursion): readonly Decision[] {
+  const { program, offset, functions } = invocation;
+  if (functions.has(program)) return [];
+  if (program.includes('/')) return judgeByPath(invocation, recursion);
+  const wrapped = unwrap(invocation, recursion);
+  if (wrapped !== undefined) return wrapped;
+  const group = refusalGroup(program);
+  if (group !== undefined) return [refuseFor(group, offset, `\`${program}\` (${group.replace('-', ' ')}) is not run by agents`)];
+  if (needsNetwork(program)) return [askFor('network_blocked', offset, `\`${program}\` needs the network`)];
+  return judgeByName(invocation, recursion);
+}
+
+function judgeByName(invocation: Invocation, recursion: Recursion): readonly Decision[] {
+  const { program, offset, args } = invocation;
+  const runner = Object.hasOwn(runnerJudges, program) ? runnerJudges[program] : undefined;
+  if (runner !== undefined) return runner(invocation, recursion);
+  const interpreted = judgeInterpreter(invocation, recursion);
+  if (interpreted !== undefined) return interpreted;
+  const rule = rulesByProgram.get(program);
+  if (rule === undefined) return [askFor('unknown_program', offset, `\`${program.slice(0, 60)}\` is not among the known programs`)];
+  if (rule.id === 'workspace.pnpm') return judgeTool(rule, invocation).flatMap((decision) => (decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision]));
+  if (rule.id === 'workspace.git') return [...gitRootOptions(invocation), ...judgeTool(rule, withoutGitRoot(invocation))];
+  return rule.needsOperand && args.length === 0 ? [askFor('unclear', offset, `\`${program}\` without an operand`)] : judgeTool(rule, invocation);
+}
+
+/** `yarn lint`: a script of the project or a program of it; a known program is judged as itself. */
+function scriptOrTool(invocation: Invocation, recursion: Recursion): readonly Decision[] {
+  const texts = invocation.args.map((word) => word.values?.[0] ?? '');
+  const start = texts.findIndex((text, index) => !text.startsWith('-') && !/^(?:--filter|-F|--workspace)$/.test(texts[index - 1] ?? ''));
+  const first = texts[start] === 'run' ? start + 1 : start;
+  const name = texts[first] ?? '';
+  const offset = invocation.args[first]?.offset ?? invocation.offset;
+  if (!/^[\w:.-]+$/.test(name)) return [askFor('unclear', offset, `\`${invocation.program}\` without a script's name`)];
+  if (texts[start] === 'run' || /^(?:run|test|t|build|lint|exec|why|list|ls|workspaces|workspace|node|bin|licenses)$/.test(name)) return [];
+  const judged = recursion.invocation({ ...invocation, program: name, args: invocation.args.slice(first + 1), offset });
+  return judged.filter((decision) => decision.code !== 'unknown_program');
+}
+
+/** Options before the verb of git: only ones that cannot run anything; `-C` and the like name a place that is looked at. */
+function gitRootOptions({ args, scope }: Invocation): readonly Decision[] {
+  const found: Decision[] = [];
+  for (let index = 0; index < gitVerbIndex(args.map((word) => word.values?.[0] ?? '')); index += 1) {
+    const word = args[index];
+    const text = word?.values?.[0] ?? '';
+    if (word === undefined || /^(?:--no-pager|-P|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--no-replace-objects|--version|--help)$/.test(text)) continue;
+    const place = args[index + 1];
+    if (text === '-C' && place?.values !== undefined) {
+      found.push(...place.values.flatMap((value) => judgePath({ text: value, glob: false, offset: place.offset }, 'list', scope)));
+      index += 1;
+    } else found.push(askFor('runs_other_code', word.offset, `\`${text.slice(0, 60)}\` before the verb of \`git\``));
+  }
+  return found;
+}
+
+function gitVerbIndex(texts: readonly string[]): number {
+  const index = texts.findIndex((text, at) => !text.startsWith('-') && texts[at - 1] !== '-C' && texts[at - 1] !== '-c');
+  return index < 0 ? texts.length : index;
+}
+
+function withoutGitRoot(invocation: Invocation): Invocation {
+  const start = gitVerbIndex(invocation.args.map((word) => word.values?.[0] ?? ''));
+  const alone = start === invocation.args.length && invocation.args.some((word) => /^--(?:version|help)$/.test(word.values?.[0] ?? ''));
+  return { ...invocation, args: alone ? invocation.args.filter((word) => word.values?.[0] === '--version').map((word) => ({ ...word, values: ['version'] })) : invocation.args.slice(start) };
+}
+
+/** A program named by its path is that file, whatever it is called. */
+function judgeByPath(invocation: Invocation, recursion: Recursion): readonly Decision[] {
+  const { program, offset, scope, args } = invocation;
+  const name = program.slice(program.lastIndexOf('/') + 1);
+  const group = refusalGroup(name);
+  if (group !== undefined) return [refuseFor(group, offset, `\`${program}\` (${group.replace('-', ' ')}) is not run by agents`)];
+  const inside = scope.directories.flatMap(() => judgePath({ text: program, glob: false, offset }, 'write', scope));
+  if (inside.length > 0) return inside.map(() => askFor('unknown_program', offset, `\`${program.slice(0, 80)}\` is no program of the workspace`));
+  const tool = projectBins.exec(program)?.[1] ?? scriptTools[name];
+  if (tool !== undefined) return recursion.invocation({ ...invocation, program: tool }).filter((decision) => decision.code !== 'unknown_program');
+  return args.flatMap((word) =>
+    (word.values ?? []).flatMap((value) => (/^(?:\/|~|\.\.)/.test(value) || /(?:^|\/)\.\.(?:\/|$)/.test(value) ? judgePath({ text: value, glob: word.glob, offset: word.offset }, 'read', scope) : inspectorOption(value, word.offset))),
+  );
+}
+
+function inspectorOption(value: string, offset: number): readonly Decision[] {
+  return /^--(?:inspect|remote-debugging)/.test(value) ? [askFor('runs_other_code', offset, `\`${value}\` opens a debugger`)] : [];
+}
+
+function userDecision(rule: UserRule): Decision {
+  const make = { allow, ask, deny }[rule.effect];
+  const code = { allow: 'allowed', ask: 'confirmation_required', deny: 'COMMAND_BLOCKED' }[rule.effect];
+  return make(code, `the rule \`${rule.id}\` of the settings: ${rule.justification}`, [`user.${rule.id}`]);
+}

@@ -1,0 +1,60 @@
+/** Redirections: files that are written or read, text that becomes input. */
+import type { Node } from 'web-tree-sitter';
+import { decodeWord } from './decode-word.ts';
+import { askFor } from './findings.ts';
+import { inspectWord } from './inspect-word.ts';
+import { judgePath } from './judge-path.ts';
+import { pathScope, type Place, visit, type Walk, wordScope } from './walk.ts';
+
+type Input = Partial<Pick<Place, 'input' | 'inputText'>>;
+
+/** Judges the redirections of a statement and says what its standard input becomes. */
+export function readRedirects(walk: Walk, node: Node, place: Place): Input {
+  let input: Input = {};
+  for (const child of node.namedChildren) {
+    if (child.type === 'file_redirect') input = { ...input, ...readFile(walk, child, place) };
+    else if (child.type === 'heredoc_redirect') input = { ...input, ...readHereDocument(walk, child, place) };
+    else if (child.type === 'herestring_redirect') input = { ...input, ...readHereString(walk, child, place) };
+  }
+  return input;
+}
+
+function readFile(walk: Walk, node: Node, place: Place): Input {
+  const operator = node.children.find((child) => !child.isNamed)?.type ?? '';
+  const target = node.childForFieldName('destination');
+  if (/^[<>]&-?$/.test(operator) && (target === null || /^\d+-?$|^-$/.test(target.text))) return {};
+  if (target === null) {
+    walk.found.push(askFor('unclear', node.startIndex, 'a redirection without a file'));
+    return {};
+  }
+  inspectWord(walk, target, place);
+  if (target.type === 'process_substitution') return operator === '<' ? { input: 'pipe' } : {};
+  const word = decodeWord(target, wordScope(walk, place));
+  if (word.values === undefined || word.glob) walk.found.push(askFor('unclear', target.startIndex, `\`${target.text.slice(0, 60)}\`: the file is not known before it runs`));
+  const action = operator === '<' ? 'read' : 'write';
+  for (const text of word.values ?? []) walk.found.push(...judgePath({ text, glob: false, offset: target.startIndex }, action, pathScope(walk, place)));
+  return operator === '<' ? { input: 'file' } : {};
+}
+
+function readHereDocument(walk: Walk, node: Node, place: Place): Input {
+  let body: Node | undefined;
+  for (const child of node.namedChildren) {
+    if (child.type === 'file_redirect') readFile(walk, child, place);
+    else if (child.type === 'heredoc_body') body = child;
+    else if (!/^(?:heredoc_start|heredoc_end|file_descriptor)$/.test(child.type)) visit(walk, child, { directories: place.directories, input: 'pipe', inFunction: place.inFunction });
+  }
+  if (body === undefined) return { input: 'text' };
+  const start = node.namedChildren.find((child) => child.type === 'heredoc_start')?.text ?? '';
+  const isRaw = /^['"\\]/.test(start);
+  if (!isRaw) for (const child of body.namedChildren) inspectWord(walk, child, place);
+  const isPlain = isRaw || !/[$`\\]/.test(body.text);
+  return isPlain ? { input: 'text', inputText: body.text } : { input: 'text' };
+}
+
+function readHereString(walk: Walk, node: Node, place: Place): Input {
+  const [target] = node.namedChildren;
+  if (target === undefined) return { input: 'text' };
+  const word = decodeWord(target, wordScope(walk, place));
+  const text = word.values?.length === 1 ? word.values[0] : undefined;
+  return { input: 'text', ...(text === undefined ? {} : { inputText: text }) };
+}

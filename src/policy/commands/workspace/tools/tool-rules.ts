@@ -1,0 +1,10 @@
+import type { ToolRule } from '../tool-rule.ts';
+import { builderRules } from './builders.ts';
+import { builtinRules } from './builtins.ts';
+import { gitRules } from './git.ts';
+import { packageRules } from './packages.ts';
+import { readerRules } from './readers.ts';
+import { writerRules } from './writers.ts';
+
+/** Every rule of developers' programs; a program is named by one of them only. */
+export const toolRules: readonly ToolRule[] = [...builtinRules, ...readerRules, ...writerRules, ...builderRules, ...packageRules, ...gitRules];

@@ -1,0 +1,230 @@
+/**
+ * The walk over a parsed command line: every command in it is found and judged, wherever it stands. A kind of node that is not named here
+ * asks.
+ */
+import type { Node } from 'web-tree-sitter';
+import type { Decision } from '#kernel/decision';
+import type { WorkspaceView } from '../../paths/workspace-view.ts';
+import type { UserRule } from '../user-rule.ts';
+import { decodeWord, type WordScope } from './decode-word.ts';
+import { judgeAssignment } from './environment.ts';
+import { askFor } from './findings.ts';
+import type { Invocation } from './invocation.ts';
+import { judgeInvocation } from './judge-invocation.ts';
+import type { PathScope } from './judge-path.ts';
+import { changeDirectory, isDirectoryChange } from './change-directory.ts';
+import type { ShellWord } from './shell-word.ts';
+import type { Variables } from './variables.ts';
+import { inspectWord } from './inspect-word.ts';
+import { readRedirects } from './redirects.ts';
+
+/** What holds for the whole line. */
+export interface Walk {
+  readonly view: WorkspaceView;
+  readonly userRules: readonly UserRule[];
+  readonly variables: Variables;
+  readonly functions: ReadonlySet<string>;
+  readonly found: Decision[];
+  /** Judges the text of `bash -c`. */
+  script(text: string, of: Invocation): readonly Decision[];
+}
+
+/** What holds where a command stands. */
+export interface Place {
+  readonly directories: readonly string[];
+  readonly input: Invocation['input'];
+  readonly inputText?: string;
+  readonly producer?: string;
+  readonly inFunction: boolean;
+}
+
+type Directories = readonly string[];
+type Visit = (walk: Walk, node: Node, place: Place) => Directories;
+
+const visits: Readonly<Record<string, Visit>> = {
+  program: visitSequence,
+  compound_statement: visitSequence,
+  do_group: visitSequence,
+  else_clause: visitSequence,
+  list: visitList,
+  pipeline: visitPipeline,
+  subshell: inSubshell,
+  negated_command: visitSequence,
+  redirected_statement: visitRedirected,
+  command: visitCommand,
+  declaration_command: visitDeclaration,
+  unset_command: inspectOnly,
+  variable_assignment: visitAssignment,
+  variable_assignments: visitSequence,
+  test_command: inspectOnly,
+  if_statement: visitBranches,
+  elif_clause: visitBranches,
+  while_statement: visitLoop,
+  for_statement: visitFor,
+  c_style_for_statement: visitCountingFor,
+  case_statement: visitBranches,
+  case_item: visitBranches,
+  function_definition: visitFunction,
+  comment: (_walk, _node, place) => place.directories,
+};
+
+/** Judges what is below `node` and gives the directories in which what follows may run. */
+export function visit(walk: Walk, node: Node, place: Place): Directories {
+  const visitor = Object.hasOwn(visits, node.type) ? visits[node.type] : undefined;
+  if (visitor !== undefined) return visitor(walk, node, place);
+  walk.found.push(askFor('unclear', node.startIndex, `a construct that is not known here (\`${node.type}\`)`));
+  return place.directories;
+}
+
+export function visitSequence(walk: Walk, node: Node, place: Place): Directories {
+  let directories = place.directories;
+  for (const child of node.namedChildren) {
+    if (child.type === 'variable_name') continue;
+    directories = visit(walk, child, { ...place, directories });
+  }
+  return directories;
+}
+
+/** Behind `&&` the left side has succeeded, behind `||` it has not. */
+function visitList(walk: Walk, node: Node, place: Place): Directories {
+  const [left, right] = node.namedChildren.filter((child) => child.type !== 'comment');
+  if (left === undefined || right === undefined) return place.directories;
+  const after = visit(walk, left, place);
+  const isAnd = node.children.some((child) => child.type === '&&');
+  const last = visit(walk, right, { ...place, directories: isAnd ? after : union(place.directories, after) });
+  return union(isAnd ? last : union(after, last), isAnd && after !== place.directories ? last : place.directories);
+}
+
+function visitPipeline(walk: Walk, node: Node, place: Place): Directories {
+  let before: Node | undefined;
+  for (const child of node.namedChildren) {
+    const producer = before === undefined ? undefined : producerName(before);
+    visit(walk, child, before === undefined ? place : { directories: place.directories, inFunction: place.inFunction, input: 'pipe', ...(producer === undefined ? {} : { producer }) });
+    before = child;
+  }
+  return place.directories;
+}
+
+function producerName(node: Node): string | undefined {
+  const name = node.type === 'command' ? node.childForFieldName('name')?.text : undefined;
+  if (name !== 'git') return name;
+  return node.childrenForFieldName('argument')[0]?.text === 'ls-files' ? name : undefined;
+}
+
+function inSubshell(walk: Walk, node: Node, place: Place): Directories {
+  visitSequence(walk, node, place);
+  return place.directories;
+}
+
+function visitBranches(walk: Walk, node: Node, place: Place): Directories {
+  let all = place.directories;
+  for (const child of node.namedChildren) {
+    const isStatement = Object.hasOwn(visits, child.type) && child.type !== 'variable_name';
+    if (isStatement) all = union(all, visit(walk, child, { ...place, directories: all }));
+    else inspectWord(walk, child, place);
+  }
+  return all;
+}
+
+function visitLoop(walk: Walk, node: Node, place: Place): Directories {
+  const condition = node.childForFieldName('condition')?.text.trim() ?? '';
+  const endless = node.children.some((child) => child.type === 'until') ? /^(?:false|! *true)$/ : /^(?:true|:|\(\( *1 *\)\)|\[+ *1 *\]+|! *false)$/;
+  const leaves = /\b(?:break|exit|return)\b/.test(node.childForFieldName('body')?.text ?? '');
+  if (endless.test(condition) && !leaves) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
+  return visitBranches(walk, node, place);
+}
+
+function visitFor(walk: Walk, node: Node, place: Place): Directories {
+  if (node.child(0)?.type === 'select') walk.found.push(askFor('unclear', node.startIndex, '`select`, which asks a person'));
+  return visitBranches(walk, node, place);
+}
+
+function visitCountingFor(walk: Walk, node: Node, place: Place): Directories {
+  if (node.childForFieldName('condition') === null) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
+  for (const child of node.namedChildren) if (child.type !== 'do_group' && child.type !== 'compound_statement') inspectWord(walk, child, place);
+  const body = node.childForFieldName('body');
+  return body === null ? place.directories : union(place.directories, visit(walk, body, place));
+}
+
+function visitFunction(walk: Walk, node: Node, place: Place): Directories {
+  const body = node.childForFieldName('body');
+  if (body !== null) visit(walk, body, { ...place, input: 'none', inFunction: true });
+  return place.directories;
+}
+
+function visitAssignment(walk: Walk, node: Node, place: Place): Directories {
+  judgeAssigned(walk, node, { place, program: undefined });
+  return place.directories;
+}
+
+function judgeAssigned(walk: Walk, node: Node, { place, program }: { readonly place: Place; readonly program: string | undefined }): void {
+  const value = node.childForFieldName('value');
+  if (value !== null) inspectWord(walk, value, place);
+  const word: ShellWord = value === null ? { values: [''], glob: false, quoted: true, offset: node.startIndex, source: '' } : decodeWord(value, wordScope(walk, place));
+  const name = node.childForFieldName('name')?.text ?? '';
+  walk.found.push(...judgeAssignment({ name, value: word, offset: node.startIndex }, program, pathScope(walk, place)));
+}
+
+/** `export A=b`; options other than `-x`, `-r`, `-i`, `-a` change what names mean. */
+function visitDeclaration(walk: Walk, node: Node, place: Place): Directories {
+  for (const child of node.namedChildren) {
+    if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program: undefined });
+    else if (child.type !== 'variable_name' && !/^-[xrgaApl]+$/.test(child.text)) walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` in a declaration`));
+  }
+  return place.directories;
+}
+
+function inspectOnly(walk: Walk, node: Node, place: Place): Directories {
+  for (const child of node.namedChildren) inspectWord(walk, child, place);
+  return place.directories;
+}
+
+function visitRedirected(walk: Walk, node: Node, place: Place): Directories {
+  const body = node.childForFieldName('body');
+  const redirects = readRedirects(walk, node, place);
+  return body === null ? place.directories : visit(walk, body, { ...place, ...redirects });
+}
+
+function visitCommand(walk: Walk, node: Node, place: Place): Directories {
+  const nameNode = node.childForFieldName('name');
+  for (const child of node.namedChildren) if (child.type !== 'variable_assignment') inspectWord(walk, child, place);
+  const redirects = readRedirects(walk, node, place);
+  const scope = wordScope(walk, place);
+  const name = nameNode === null ? undefined : decodeWord(nameNode, scope);
+  const program = name?.values?.length === 1 && !name.glob ? name.values[0] : undefined;
+  for (const child of node.namedChildren) if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program });
+  if (nameNode === null) return place.directories;
+  if (name === undefined || program === undefined || program === '') {
+    walk.found.push(askFor('unclear', nameNode.startIndex, 'the program is not known before it runs'));
+    return place.directories;
+  }
+  const args = node.childrenForFieldName('argument').map((argument) => decodeWord(argument, scope));
+  if (isDirectoryChange(program)) return changeDirectory({ program, args, offset: nameNode.startIndex }, pathScope(walk, place), walk.found);
+  if (place.inFunction && walk.functions.has(program)) walk.found.push(askFor('never_ends', nameNode.startIndex, `\`${program}\` calls a function from a function`));
+  judge(walk, { program, args, offset: nameNode.startIndex, scope: pathScope(walk, place), functions: walk.functions, ...inputOf({ ...place, ...redirects }) });
+  return place.directories;
+}
+
+function inputOf({ input, inputText, producer }: Place): Pick<Invocation, 'input' | 'inputText' | 'producer'> {
+  return { input, ...(inputText === undefined ? {} : { inputText }), ...(producer === undefined ? {} : { producer }) };
+}
+
+function judge(walk: Walk, invocation: Invocation): void {
+  const recursion = {
+    invocation: (next: Invocation): readonly Decision[] => judgeInvocation(next, recursion, walk.userRules),
+    script: walk.script,
+  };
+  walk.found.push(...judgeInvocation(invocation, recursion, walk.userRules));
+}
+
+export function wordScope(walk: Walk, place: Place): WordScope {
+  return { variables: walk.variables, directories: place.directories };
+}
+
+export function pathScope(walk: Walk, place: Place): PathScope {
+  return { view: walk.view, directories: place.directories };
+}
+
+function union(a: Directories, b: Directories): Directories {
+  return a === b ? a : [...new Set([...a, ...b])];
+}
