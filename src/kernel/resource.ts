@@ -38,10 +38,20 @@ export interface CommandResource {
   readonly text: string;
 }
 
+/** What a tool does with a path; `search` takes a file or a directory. */
+export type PathUse = 'read' | 'write' | 'list' | 'search';
+
+/** A path as the caller wrote it. Below `/tmp` it means the agent's own sandbox, otherwise the workspace. */
 export interface PathResource {
   readonly kind: 'path';
   readonly access: Access;
   readonly path: string;
+  /** undefined: `read` or `write`, as `access` says. */
+  readonly use?: PathUse;
+  /** What the path is after links, set by resolution: `src/a.ts`, `/tmp/a.ts`. Part of the digest. */
+  readonly real?: string;
+  /** Set where a person (or a rule that a person made) settled what the path policy asked about this very `real`. */
+  readonly agreed?: boolean;
 }
 
 export interface DestinationResource {

@@ -52,6 +52,11 @@ export interface ToolContext {
   stillRunning(what: string): void;
 }
 
+/** What `touches` may know of the caller. */
+export interface Caller {
+  holds(permission: Permission): boolean;
+}
+
 export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   /** `verb_noun`; stable. */
   readonly name: string;
@@ -64,10 +69,12 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   readonly permission: Permission;
   /** The call's limit in ms; a person's time is not counted. */
   readonly timeoutMs: number;
+  /** Where the arguments set the call's limit, it counts instead of `timeoutMs`, in ms. */
+  limitMs?(input: z.output<Input>): number;
   /** Strict: an unknown key is refused by name. */
   readonly input: Input;
-  /** Every resource the call touches. */
-  touches(input: z.output<Input>): readonly Resource[];
+  /** Every resource the call touches. Without a caller: as for one who holds the least that the tool needs. */
+  touches(input: z.output<Input>, caller?: Caller): readonly Resource[];
   /** The question a person is asked, from the resolved targets: `Stop VM 100 (web) on pve`. */
   headline(input: z.output<Input>, targets: readonly Target[]): string;
   /** Blast radius from live data, one sentence a fact. Only for tools that may ask. */

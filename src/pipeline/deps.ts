@@ -6,8 +6,10 @@ import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
+import type { CommandResource } from '#kernel/resource';
 import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { ClusterAccess, Tool, WorkspaceAccess } from '#kernel/tool';
+import type { CommandDecision } from '#policy/commands/command-decision';
 import type { NodeAliases, ProtectedList } from '#policy/protected-resources';
 
 /** One configured cluster, with the other names its nodes have in configuration. */
@@ -22,6 +24,8 @@ export interface PolicySettings {
   readonly protectedList: ProtectedList;
   /** Configured tiers; they only make a tool stricter. */
   readonly tiers: Readonly<Record<string, ActionTier>>;
+  /** The command policy of each surface; synchronous. `canonical` is what runs. */
+  decideCommand(surface: CommandResource['surface'], text: string): CommandDecision;
   /** Changes whenever a decision could: it is part of every digest. */
   readonly version: string;
 }

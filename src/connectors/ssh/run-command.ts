@@ -80,5 +80,7 @@ function collect(channel: ClientChannel, lost: AbortSignal): Promise<ShellResult
     if (lost.aborted && end.exitCode === undefined && end.signal === undefined) return reject(new ConnectionLost());
     resolve({ stdout: stdout.text(), stderr: stderr.text(), ...end, truncated: stdout.truncated || stderr.truncated });
   });
+  // INVARIANT: nobody may be left to hear of it, when the caller went away while the channel was being opened. Unheard it would be fatal.
+  promise.catch(() => undefined);
   return promise;
 }

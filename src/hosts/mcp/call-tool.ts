@@ -1,5 +1,12 @@
 /** One `tools/call`: from the protocol into the App and back. */
-import { type CallToolRequest, type CallToolResult, type InputRequiredResult, inputRequired, type Server, type ServerContext } from '@modelcontextprotocol/server';
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import { mcpAgent } from '#app/agents';
 import type { App, HumanGate } from '#app/app';
 import type { Outcome } from '#kernel/outcome';
@@ -30,7 +37,9 @@ export async function callTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   const client = clientView(deps.server, ctx);
   const call = { params, ctx, client, report: progressReporter(ctx) };
-  return deps.era === 'modern' && client.showsForms ? callInRounds(call, deps) : callResult(await callApp(call, deps, pushedGate(call, deps)));
+  return deps.era === 'modern' && client.showsForms
+    ? callInRounds(call, deps)
+    : callResult(await callApp(call, deps, pushedGate(call, deps)));
 }
 
 interface Call {
@@ -77,8 +86,10 @@ function pushedGate(call: Call, { app, era }: CallToolDeps): HumanGate {
   return {
     ask: (request, done) => {
       waiting.ask(request, done);
+      const params = { mode: 'form', ...pointerTo(request.id, request.title) };
+      // `send`, not `elicitInput`: the latter goes out on the session's own stream over HTTP and is lost where the client has not opened one.
       call.ctx.mcpReq
-        .elicitInput({ mode: 'form', ...pointerTo(request.id, request.title) }, { signal: done, timeout: app.config.approvalWait.mcp + 5_000 })
+        .send({ method: 'elicitation/create', params }, { signal: done, timeout: app.config.approvalWait.mcp + 5_000 })
         .catch(() => undefined);
     },
   };

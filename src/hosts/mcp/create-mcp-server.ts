@@ -1,8 +1,8 @@
 /** One protocol server over the App. Both eras of the protocol are served from here. */
 import { Server } from '@modelcontextprotocol/server';
 import type { App } from '#app/app';
-import type { CallTracker } from './call-tracker.ts';
 import { type Caller, callTool } from './call-tool.ts';
+import type { CallTracker } from './call-tracker.ts';
 import { serveGuide } from './guide.ts';
 import { instructions } from './instructions.ts';
 import { toolList } from './tool-list.ts';

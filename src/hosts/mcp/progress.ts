@@ -11,7 +11,8 @@ export type ReportProgress = (message: string) => void;
  * @returns a function that does nothing for a client that did not ask
  */
 export function progressReporter({ mcpReq }: Pick<ServerContext, 'mcpReq'>): ReportProgress {
-  const progressToken = mcpReq._meta?.progressToken;
+  const { _meta: meta } = mcpReq;
+  const progressToken = meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
   let progress = 0;
   return (message) => {

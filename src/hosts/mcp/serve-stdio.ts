@@ -4,6 +4,7 @@ import process from 'node:process';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { App } from '#app/app';
 import type { Log } from '#kernel/ports/log';
+import { afterClose } from './after-close.ts';
 import { createCallTracker } from './call-tracker.ts';
 import { createMcpServer } from './create-mcp-server.ts';
 
@@ -30,11 +31,7 @@ export async function serveMcpOverStdio({ app, version, log, signal }: StdioOpti
     onerror: (error) => log.warn(`mcp: ${error.message}`),
   });
   const ended = Promise.withResolvers<void>();
-  const passOn = transport.onclose;
-  transport.onclose = () => {
-    passOn?.();
-    ended.resolve();
-  };
+  afterClose(transport, () => ended.resolve());
   const stop = () => ended.resolve();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();

@@ -15,8 +15,8 @@ function toolEntry(tool: ToolDescription): Tool {
     title: tool.title,
     description: tool.description,
     // A tool's input is a strict object by construction (`ToolDefinition`).
-    inputSchema: tool.inputSchema as Tool['inputSchema'],
-    outputSchema: outcomeSchema as unknown as NonNullable<Tool['outputSchema']>,
+    inputSchema: { ...tool.inputSchema, type: 'object' },
+    outputSchema: outcomeSchema,
     annotations: { title: tool.title, ...toolAnnotations(tool) },
   };
 }

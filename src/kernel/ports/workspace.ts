@@ -2,9 +2,9 @@
 
 /** A file's text, by lines. Line numbers start at 1. */
 export interface FileText {
-  /** Relative to the root it belongs to, `/`-separated, links resolved. */
+  /** Links resolved, `/`-separated: relative to the workspace, or below `/tmp` for the agent's own sandbox. */
   readonly path: string;
-  /** Lines `startLine` to `endLine`, joined by `\n`. */
+  /** Lines `startLine` to `endLine`, joined by `\n`; fewer than asked for where they are too long for one answer. */
   readonly text: string;
   readonly startLine: number;
   readonly endLine: number;
@@ -23,8 +23,10 @@ export interface DirectoryEntry {
 
 export interface Listing {
   readonly entries: readonly DirectoryEntry[];
-  /** Entries that were left out because the cap was reached. */
+  /** Entries that were left out because the cap was reached; counted up to a limit. */
   readonly omitted: number;
+  /** Entries that `.gitignore` files hide. */
+  readonly ignored: number;
 }
 
 export interface WrittenFile {
@@ -37,6 +39,8 @@ export interface WrittenFile {
 /** Whose files: paths below `/tmp` are the agent's own sandbox, everything else the workspace. */
 export interface FileScope {
   readonly agentId: string;
+  /** The real path for which a person agreed to what the path policy asked; opening any other still needs no asking. */
+  readonly agreed?: string;
 }
 
 /** @throws {Fault} `PATH_OUTSIDE_WORKSPACE`, `SYMLINK_OUTSIDE_WORKSPACE`, `SECRET_FILE`, `NOT_A_REGULAR_FILE`, `FILE_TOO_LARGE`, `BINARY_FILE`, `FILE_NOT_FOUND`, `QUOTA_EXCEEDED`, … */
@@ -68,11 +72,12 @@ export interface SearchHit {
 
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
-  /** There were more. */
+  /** There were more, or time was up. */
   readonly truncated: boolean;
+  readonly engine: 'ripgrep' | 'built-in';
 }
 
-/** @throws {Fault} `BAD_PATTERN` with what is wrong and where; `SEARCH_TIMEOUT` */
+/** @throws {Fault} `BAD_PATTERN` with what is wrong and where; `SEARCH_TIMEOUT`, `SEARCH_FAILED`; the codes of `WorkspaceFiles` for `path` */
 export interface WorkspaceSearch {
   search(query: SearchQuery, scope: FileScope, signal: AbortSignal): Promise<SearchResult>;
 }

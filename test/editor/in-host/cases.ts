@@ -1,35 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { InHost, InHostCase, Question } from './in-host-case.ts';
-
-/** An answer sooner than 700 ms after the question does not count. */
-const PERSON_MS = 800;
-
-interface Outcome {
-  readonly status: string;
-  readonly code: string;
-  readonly message: string;
-  readonly request_id?: string;
-  readonly result?: unknown;
-}
-
-/** Calls a tool as another extension would; the editor's own confirmation answers itself in this kind of test. */
-async function call({ api }: InHost, tool: string, input: object): Promise<Outcome> {
-  const result = await api.lm.invokeTool(`banksman_${tool}`, { input, toolInvocationToken: undefined });
-  const text = result.content.map((part) => (part instanceof api.LanguageModelTextPart ? part.value : '')).join('');
-  return JSON.parse(text.slice(text.indexOf('\n') + 1)) as Outcome;
-}
-
-/** Answers every question like a person who takes a moment, and keeps what was asked. */
-function answerSlowly({ seam }: InHost, button: string | undefined): Question[] {
-  const asked: Question[] = [];
-  seam.answerWith(async (question) => {
-    asked.push(question);
-    await sleep(PERSON_MS);
-    return button;
-  });
-  return asked;
-}
+import { answerSlowly, callTool, PERSON_MS } from './call-tool.ts';
+import type { InHost, InHostCase } from './in-host-case.ts';
 
 interface Manifest {
   readonly contributes: {
@@ -78,7 +50,7 @@ export const cases: readonly InHostCase[] = [
     name: 'runs a green tool and asks nobody',
     async run(host) {
       const asked = answerSlowly(host, 'Approve once');
-      const outcome = await call(host, 'get_cluster_status', {});
+      const outcome = await callTool(host, 'get_cluster_status', {});
       assert.equal(outcome.status, 'ok');
       assert.deepEqual(asked, []);
     },
@@ -87,7 +59,7 @@ export const cases: readonly InHostCase[] = [
     name: 'refuses an unknown argument by name',
     async run(host) {
       const asked = answerSlowly(host, 'Approve once');
-      const outcome = await call(host, 'stop_vm', { node: 'pve', vmid: 100, confirmed: true });
+      const outcome = await callTool(host, 'stop_vm', { node: 'pve', vmid: 100, confirmed: true });
       assert.equal(outcome.status, 'error');
       assert.match(outcome.message, /`confirmed`/);
       assert.deepEqual(asked, []);
@@ -97,7 +69,7 @@ export const cases: readonly InHostCase[] = [
     name: 'refuses a protected guest and asks nobody',
     async run(host) {
       const asked = answerSlowly(host, 'Approve once');
-      const outcome = await call(host, 'stop_vm', { node: 'agent1', vmid: 103 });
+      const outcome = await callTool(host, 'stop_vm', { node: 'agent1', vmid: 103 });
       assert.equal(outcome.status, 'denied');
       assert.deepEqual(asked, []);
     },
@@ -106,7 +78,7 @@ export const cases: readonly InHostCase[] = [
     name: 'tells the caller that a person denied the call',
     async run(host) {
       const asked = answerSlowly(host, 'Deny');
-      const outcome = await call(host, 'stop_vm', { node: 'pve', vmid: 100 });
+      const outcome = await callTool(host, 'stop_vm', { node: 'pve', vmid: 100 });
       assert.equal(outcome.status, 'denied');
       assert.deepEqual(
         asked.map(({ title, buttons }) => ({ title, buttons })),
@@ -123,7 +95,7 @@ export const cases: readonly InHostCase[] = [
         if (times > 1) await sleep(PERSON_MS);
         return times > 1 ? 'Deny' : 'Approve once';
       });
-      const outcome = await call(host, 'stop_vm', { node: 'pve', vmid: 100 });
+      const outcome = await callTool(host, 'stop_vm', { node: 'pve', vmid: 100 });
       assert.equal(times, 2);
       assert.equal(outcome.status, 'denied');
     },
@@ -132,9 +104,9 @@ export const cases: readonly InHostCase[] = [
     name: 'leaves a call pending that nobody answered, and says how to follow it',
     async run(host) {
       answerSlowly(host, undefined);
-      const outcome = await call(host, 'stop_container', { node: 'pve', vmid: 201 });
+      const outcome = await callTool(host, 'stop_container', { node: 'pve', vmid: 201 });
       assert.equal(outcome.status, 'pending');
-      const status = await call(host, 'check_request_status', { request_id: outcome.request_id });
+      const status = await callTool(host, 'check_request_status', { request_id: outcome.request_id });
       assert.match(JSON.stringify(status), /pending/);
     },
   },
@@ -142,7 +114,7 @@ export const cases: readonly InHostCase[] = [
     name: 'is not let through by the real dialog, which cannot be shown here',
     async run(host) {
       host.seam.answerWith(undefined);
-      const outcome = await call(host, 'stop_container', { node: 'Home', vmid: 200 });
+      const outcome = await callTool(host, 'stop_container', { node: 'Home', vmid: 200 });
       assert.equal(outcome.status, 'pending');
     },
   },
@@ -150,11 +122,11 @@ export const cases: readonly InHostCase[] = [
     name: 'runs once what a person approved',
     async run(host) {
       const asked = answerSlowly(host, 'Approve once');
-      const outcome = await call(host, 'stop_vm', { node: 'pve', vmid: 100 });
+      const outcome = await callTool(host, 'stop_vm', { node: 'pve', vmid: 100 });
       assert.equal(outcome.status, 'ok', JSON.stringify(outcome));
       assert.equal(asked.length, 1);
       answerSlowly(host, 'Deny');
-      assert.notEqual((await call(host, 'start_vm', { node: 'pve', vmid: 100 })).status, 'ok');
+      assert.notEqual((await callTool(host, 'start_vm', { node: 'pve', vmid: 100 })).status, 'ok');
     },
   },
 ];

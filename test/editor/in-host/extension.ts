@@ -1,10 +1,10 @@
 // The extension's entry for the in-host suite: the shipped one with dialogs that the suite answers. Never packaged.
 // oxlint-disable-next-line import/no-unassigned-import -- it has to run before the modules below make their schemas, and has nothing to give
 import '#hosts/vscode/without-eval';
+import { type ExtensionContext, ExtensionMode } from 'vscode';
 import { createWindowDialogs } from '#hosts/vscode/gate/window-dialogs';
 import { createTestSeam, type TestSeam } from '#hosts/vscode/test-seam';
 import { startWindow, type WindowSession } from '#hosts/vscode/window-session';
-import { type ExtensionContext, ExtensionMode } from 'vscode';
 
 let session: WindowSession | undefined;
 

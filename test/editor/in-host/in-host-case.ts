@@ -30,5 +30,11 @@ export interface InHostResult {
   readonly error?: string;
 }
 
+/** Which list of cases to run: in a trusted folder (default) or in one that nobody has trusted. */
+export type SuiteName = 'trusted' | 'untrusted';
+
+/** The environment variable of the extension host that names the suite. */
+export const SUITE_VARIABLE = 'BANKSMAN_IN_HOST_SUITE';
+
 /** Begins each line of the suite: the page gets the editor's whole log beside it. */
 export const RESULT_PREFIX = 'banksman-in-host ';

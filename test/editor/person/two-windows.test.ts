@@ -79,4 +79,17 @@ describe('the list of pending approvals', () => {
     await screenshot(bench.page, 'd3-loser-told');
     expect(await guestStatus(bench.demo.config, 201)).toBe('stopped');
   });
+
+  it('keeps a request whose window was reloaded while its dialog was open', async () => {
+    await second.close();
+    await askInFirst('stop container 200 on Home');
+    await waitModal(bench.page, '200');
+    await bench.page.reload();
+    await openApprovals(bench.page);
+    await waitRow(bench.page, '200', 60_000);
+    expect(await guestStatus(bench.demo.config, 200)).toBe('running');
+    await pressRowAction(bench.page, '200', 'Deny');
+    await waitRowGone(bench.page, '200');
+    expect(await guestStatus(bench.demo.config, 200)).toBe('running');
+  });
 });

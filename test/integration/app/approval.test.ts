@@ -81,7 +81,7 @@ describe('a red call', () => {
     const [one, two] = [await world.open(), await world.open()];
     const { request_id: id = '' } = await call(one, 'stop_vm', { vmid: 100 });
     const answers = await Promise.all([one.approvals.approve(id, world.person), two.approvals.deny(id, 'user:bob')]);
-    expect(answers.map((answer) => answer.ok).toSorted()).toEqual([false, true]);
+    expect(answers.filter((answer) => answer.ok)).toHaveLength(1);
     expect(answers.find((answer) => !answer.ok)?.code).toBe('already_decided');
   });
 

@@ -28,7 +28,7 @@ describe('tools', () => {
       schema: { type: string; additionalProperties: boolean };
     }[];
     expect(status).toBe(0);
-    expect(tools.filter((tool) => tool.schema.type === 'object' && tool.schema.additionalProperties === false)).toHaveLength(tools.length);
+    expect(tools.filter((tool) => tool.schema.type === 'object' && !tool.schema.additionalProperties)).toHaveLength(tools.length);
     expect(new Set(tools.map((tool) => tool.name)).size).toBe(tools.length);
     expect(tools.find((tool) => tool.name === 'reboot_node')?.tier).toBe('black');
   });

@@ -146,6 +146,33 @@ describe('a command', () => {
     await closed;
   });
 
+  it('whose channel opens after the caller has left, on a connection that then dies, leaves no failure unheard', async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<() => ServerChannel>();
+    const server = await misbehaving({ onSession: (session) => void session.on('exec', (accept) => ask(accept)) });
+    const unheard: unknown[] = [];
+    const note = (reason: unknown) => void unheard.push(reason);
+    process.on('unhandledRejection', note);
+    start({ close: () => void process.off('unhandledRejection', note) });
+    const shell = shellAt(server.port);
+    const caller = new AbortController();
+    const refused = expect(shell.exec('pve', 'x', caller.signal)).rejects.toMatchObject({ code: 'cancelled' });
+    const accept = await asked;
+    caller.abort();
+    await refused;
+    const channel = accept();
+    const [connection] = server.connections;
+    connection?.end();
+    await once(channel.resume(), 'close');
+    // The next command needs a new connection, so the old one is gone on this side, too, when it is refused.
+    const second = new AbortController();
+    const next = shell.exec('pve', 'x', second.signal).catch(() => undefined);
+    await vi.waitFor(() => expect(server.connections.size).toBe(1));
+    second.abort();
+    await next;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unheard).toEqual([]);
+  });
+
   it('that never ends is given up, with the truth about it', async () => {
     const server = await misbehaving({ onSession: answering(() => undefined) });
     const shell = shellAt(server.port, { clock: fasterClock(20) });

@@ -53,7 +53,11 @@ export function createGatekeeper(options: HttpOptions): Gatekeeper {
     enter: (token) => {
       const release = slots.take(token.name);
       if (release !== undefined) return release;
-      throw new RefusedRequest({ status: 503, message: 'too many requests under way; wait for some to end', headers: { 'retry-after': '1' } });
+      throw new RefusedRequest({
+        status: 503,
+        message: 'too many requests under way; wait for some to end',
+        headers: { 'retry-after': '1' },
+      });
     },
     sweep: () => {
       refusals.sweep();
@@ -64,10 +68,18 @@ export function createGatekeeper(options: HttpOptions): Gatekeeper {
 
 function checkAddress(request: IncomingMessage, guard: AddressGuard, scheme: 'http' | 'https'): void {
   if (!guard.isOwnHost(request.rawHeaders)) {
-    throw new RefusedRequest({ status: 403, message: 'the `Host` header names another server; allow a name with --allow-host', close: true });
+    throw new RefusedRequest({
+      status: 403,
+      message: 'the `Host` header names another server; allow a name with --allow-host',
+      close: true,
+    });
   }
   if (!guard.isAllowedOrigin(request.headers, scheme)) {
-    throw new RefusedRequest({ status: 403, message: 'requests from this web origin are refused; allow one with --allow-origin', close: true });
+    throw new RefusedRequest({
+      status: 403,
+      message: 'requests from this web origin are refused; allow one with --allow-origin',
+      close: true,
+    });
   }
 }
 

@@ -1,5 +1,11 @@
 /** MCP over HTTP: one listener, `/mcp`, `/health`, and `/sse` where asked for. */
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { Fault, toFault } from '#kernel/errors';
 import { isLoopback } from './address-guard.ts';
@@ -36,9 +42,13 @@ const requestTimeoutMs = 30_000;
 /** @throws {Fault} `tls_required`, `bad_address`, `port_taken`, `listen_failed` */
 export async function serveHttp(options: HttpOptions): Promise<HttpEndpoint> {
   if (!isLoopback(options.host) && options.tls === undefined) {
-    throw new Fault('tls_required', `\`${options.host}\` is beyond this machine, and without TLS tokens and results could be read on the way`, {
-      next: 'name --tls-cert and --tls-key, or listen on 127.0.0.1 and reach it through ssh -L',
-    });
+    throw new Fault(
+      'tls_required',
+      `\`${options.host}\` is beyond this machine, and without TLS tokens and results could be read on the way`,
+      {
+        next: 'name --tls-cert and --tls-key, or listen on 127.0.0.1 and reach it through ssh -L',
+      },
+    );
   }
   const parts: Parts = {
     gatekeeper: createGatekeeper(options),

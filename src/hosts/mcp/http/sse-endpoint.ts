@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { McpToken } from '#app/mcp-tokens';
+import { afterClose } from '../after-close.ts';
 import type { HttpOptions } from './http-options.ts';
 import { RefusedRequest } from './refusal.ts';
 import { createSessions } from './sessions.ts';
@@ -34,11 +35,7 @@ export function createSseEndpoint({ createServer, limits, authentication }: Endp
       // An open stream is a session in use: it ends with the stream.
       sessions.use(id);
       await server.connect(connection);
-      const passOn = connection.onclose;
-      connection.onclose = () => {
-        sessions.remove(id);
-        passOn?.();
-      };
+      afterClose(connection, () => sessions.remove(id));
     },
     post: (url, body, token) => {
       const session = sessions.find(url.searchParams.get('sessionId') ?? '', token);

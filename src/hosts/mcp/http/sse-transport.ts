@@ -21,7 +21,10 @@ export interface SseTransportOptions {
 /** Proxies close a stream that is silent for a minute. */
 const keepAliveMs = 15_000;
 
-export function createSseTransport(response: ServerResponse, { messagesPath, sessionId, requestsAtOnce }: SseTransportOptions): SseTransport {
+export function createSseTransport(
+  response: ServerResponse,
+  { messagesPath, sessionId, requestsAtOnce }: SseTransportOptions,
+): SseTransport {
   const unanswered = new Set<RequestId>();
   let keepAlive: NodeJS.Timeout | undefined;
   let over = false;

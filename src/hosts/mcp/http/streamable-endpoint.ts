@@ -8,7 +8,8 @@ import {
   type McpHttpHandler,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { type McpToken } from '#app/mcp-tokens';
+import type { McpToken } from '#app/mcp-tokens';
+import { afterClose } from '../after-close.ts';
 import type { HttpOptions } from './http-options.ts';
 import { RefusedRequest } from './refusal.ts';
 import { createSessions, type Session, type Sessions } from './sessions.ts';
@@ -141,11 +142,7 @@ async function openSession({ sessions, options }: Parts, token: McpToken): Promi
   const connection = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
   const server = options.createServer({ name: token.name, modelTier: token.modelTier }, 'legacy');
   await server.connect(connection);
-  const passOn = connection.onclose;
-  connection.onclose = () => {
-    sessions.remove(id);
-    passOn?.();
-  };
+  afterClose(connection, () => sessions.remove(id));
   const session = { id, token, server, connection };
   sessions.add(session);
   return session;

@@ -10,7 +10,11 @@ export function webRequest(request: IncomingMessage, signal: AbortSignal): Reque
   for (const [name, value] of Object.entries(request.headers)) {
     for (const item of Array.isArray(value) ? value : [value ?? '']) headers.append(name, item);
   }
-  return new Request(`http://${request.headers.host ?? 'localhost'}${request.url ?? '/'}`, { method: request.method ?? 'GET', headers, signal });
+  return new Request(`http://${request.headers.host ?? 'localhost'}${request.url ?? '/'}`, {
+    method: request.method ?? 'GET',
+    headers,
+    signal,
+  });
 }
 
 /** Writes it through, a stream with its back pressure. A client that left meanwhile is no error. */

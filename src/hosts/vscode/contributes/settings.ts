@@ -36,6 +36,9 @@ const texts: Record<Key, SettingText> = {
     ],
   },
   tiers: { text: 'Makes single tools stricter, for example `{ "restart_service": "red" }`. It cannot make one less strict.' },
+  commandRules: {
+    text: 'Your own rules for commands, each with an `id`, a `surface` (`ssh`, `readonly_bash`, `workspace_command`), an `effect`, a `program` with `args`, a `justification` and examples in `match` and `notMatch`. The strictest rule wins; an `allow` lifts only the refusal of what no rule knows.',
+  },
   approvers: {
     text: 'Public keys of the people who may approve. Approving from this editor for the first time adds its key to the configuration file by itself, after you agreed in the dialog.',
   },

@@ -2,7 +2,7 @@
  * The `workspace_command` surface: a developer's shell in the workspace. The text decides whether it runs, asks or is refused; what the text
  * cannot tell (`npm test`, `make`) is the operating system sandbox's to hold.
  */
-import type { Node } from 'web-tree-sitter';
+import { allNodes, childOf, type SyntaxNode } from './syntax-node.ts';
 import { allow, type Decision, deny, strictest } from '#kernel/decision';
 import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import { type CommandDecision, placed } from '../command-decision.ts';
@@ -44,7 +44,8 @@ function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonl
   if (fault !== undefined) return [deny('COMMAND_BLOCKED', placed(fault.offset, fault.message), ['workspace.gate'])];
   const root = policy.parser.parse(text);
   if (root === undefined) return [askFor('unclear', 0, 'this is no complete command of the shell')];
-  const odd = oddShape(root);
+  const all = allNodes(root);
+  const odd = oddShape(root, all);
   if (odd.length > 0) return odd;
   const literalScope = { variables: new Map<string, readonly string[]>(), directories: level.directories };
   const own = (policy.userRules ?? []).filter((rule) => rule.surface === 'workspace_command');
@@ -52,7 +53,7 @@ function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonl
     view: policy.view,
     userRules: own,
     variables: collectVariables(root, (node) => decodeWord(node, literalScope).values),
-    functions: new Set(root.descendantsOfType('function_definition').map((node) => node.childForFieldName('name')?.text ?? '')),
+    functions: new Set(all.filter((node) => node.type === 'function_definition').map((node) => childOf(node, 'name')?.text ?? '')),
     found: [],
     script: (inner, of) => judgeScript(inner, of, { policy, depth: level.depth + 1 }),
   };
@@ -66,11 +67,11 @@ function judgeScript(text: string, of: Invocation, { policy, depth }: { readonly
 }
 
 /** What is asked about wherever it stands: background jobs, stray separators, too much of anything. */
-function oddShape(root: Node): readonly Decision[] {
+function oddShape(root: SyntaxNode, all: readonly SyntaxNode[]): readonly Decision[] {
   if (root.namedChildren.every((child) => child.type === 'comment')) return [askFor('unclear', 0, 'there is no command')];
-  if (root.descendantCount > mostNodes || root.descendantsOfType('command').length > mostCommands) return [askFor('unclear', 0, 'too many commands to judge')];
-  const background = root.descendantsOfType('&').filter((node) => !/expression|redirect/.test(node.parent?.type ?? ''));
-  const stray = root.descendantsOfType(';;').filter((node) => node.parent?.type !== 'case_item');
+  if (all.length > mostNodes || all.filter((node) => node.type === 'command').length > mostCommands) return [askFor('unclear', 0, 'too many commands to judge')];
+  const background = all.filter((node) => node.type === '&' && !/expression|redirect/.test(node.parent?.type ?? ''));
+  const stray = all.filter((node) => node.type === ';;' && node.parent?.type !== 'case_item');
   return [
     ...background.map((node) => askFor('background', node.startIndex, 'a job in the background, which would stay behind')),
     ...stray.map((node) => askFor('unclear', node.startIndex, '`;;` outside `case`')),

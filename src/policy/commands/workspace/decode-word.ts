@@ -1,5 +1,5 @@
 /** From a word's node to the texts that it can become. Anything that is not understood makes the word unknown, never a guess. */
-import type { Node } from 'web-tree-sitter';
+import type { SyntaxNode } from './syntax-node.ts';
 import type { ShellWord } from './shell-word.ts';
 import type { Variables } from './variables.ts';
 
@@ -21,17 +21,17 @@ interface Piece {
 const unknown: Piece = { values: undefined };
 const mostValues = 32;
 
-export function decodeWord(node: Node, scope: WordScope): ShellWord {
+export function decodeWord(node: SyntaxNode, scope: WordScope): ShellWord {
   const piece = decode(node, scope, false);
   const word = { glob: piece.glob ?? false, quoted: piece.quoted ?? false, offset: node.startIndex, source: node.text };
   return piece.values === undefined ? word : { ...word, values: piece.values };
 }
 
-function decode(node: Node, scope: WordScope, inQuotes: boolean): Piece {
+function decode(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
   switch (node.type) {
     case 'command_name':
     case 'extglob_pattern':
-      return node.namedChildCount === 1 && node.firstNamedChild !== null ? decode(node.firstNamedChild, scope, inQuotes) : decodePlain(node.text);
+      return node.namedChildren.length === 1 && node.namedChildren[0] !== undefined ? decode(node.namedChildren[0], scope, inQuotes) : decodePlain(node.text);
     case 'word':
     case 'number':
     case 'test_operator':
@@ -47,7 +47,7 @@ function decode(node: Node, scope: WordScope, inQuotes: boolean): Piece {
     case 'expansion':
       return variable(node, scope, inQuotes);
     case 'command_substitution':
-      return /^(?:\$\( *pwd *\)|` *pwd *`)$/.test(node.text) ? { values: scope.directories, quoted: inQuotes } : unknown;
+      return /^(?:\$\( *(?:pwd|git rev-parse --show-toplevel) *\)|` *pwd *`)$/.test(node.text) ? { values: scope.directories, quoted: inQuotes } : unknown;
     case 'arithmetic_expansion':
       return { values: ['0'] };
     default:
@@ -70,15 +70,15 @@ function homeOf(text: string): string {
   return `${homeDirectory}${text.slice(1)}`;
 }
 
-function decodeConcatenation(node: Node, scope: WordScope): Piece {
+function decodeConcatenation(node: SyntaxNode, scope: WordScope): Piece {
   // `{a,b}` and `{1..3}` expand to several words; `stash@{0}` does not, and parses the same way.
-  const bare = node.children.map((child) => (child.childCount === 0 && child.type !== 'raw_string' ? child.text : '_')).join('');
+  const bare = node.children.map((child) => (child.children.length === 0 && child.type !== 'raw_string' ? child.text : '_')).join('');
   if (/(?<![\\$])\{[^}]*(?:,|\.\.)[^}]*\}/.test(bare) || /(?<![\\$])\{[^}]*[,.]_?/.test(bare)) return unknown;
   return joined(node.children.map((child) => (child.isNamed ? decode(child, scope, false) : decodePlain(child.text))));
 }
 
 /** The parts of a double-quoted string, text between the nodes included (the grammar leaves out blanks beside expansions). */
-function stringPieces(node: Node, scope: WordScope): readonly Piece[] {
+function stringPieces(node: SyntaxNode, scope: WordScope): readonly Piece[] {
   const pieces: Piece[] = [];
   const end = node.endIndex - 1;
   let at = node.startIndex + 1;
@@ -95,7 +95,7 @@ function unescaped(text: string): Piece {
   return { values: [text.replace(/\\([$`"\\])/g, '$1')] };
 }
 
-function variable(node: Node, scope: WordScope, inQuotes: boolean): Piece {
+function variable(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
   const name = /^\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*)|([?#$]))$/.exec(node.text);
   const values = name === null ? undefined : valuesOf(name[1] ?? name[2] ?? name[3] ?? '', scope);
   if (values === undefined) return unknown;

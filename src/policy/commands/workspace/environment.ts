@@ -33,6 +33,7 @@ export function judgeAssignment({ name, value, offset }: Assignment, program: st
   if (name === 'IFS' && program === 'read') return [];
   const fine = compilerFlags.test(name) && (value.values ?? ['$']).every((text) => /^(?:-(?:[OWgDfms]|std=)[\w=.,-]* ?|-D ?\w+ ?)*$/.test(text));
   if (fine) return [];
+  if (compilerFlags.test(name)) return [askFor('environment', offset, `\`${name}\` may change the programs that are run`)];
   if (dangerous.test(name) || suspicious.test(name)) return [askFor('environment', offset, `\`${name}\` changes how programs run`)];
   return (value.values ?? []).flatMap((text) => {
     // Text that would become a command when some later word is evaluated.

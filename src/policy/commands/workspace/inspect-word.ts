@@ -1,5 +1,5 @@
 /** What a word makes the shell do while it is expanded. */
-import type { Node } from 'web-tree-sitter';
+import type { SyntaxNode } from './syntax-node.ts';
 import { askFor } from './findings.ts';
 import { readRedirects } from './redirects.ts';
 import { type Place, visit, type Walk } from './walk.ts';
@@ -11,7 +11,7 @@ const plainArithmetic = /^[\s\w+\-*/%<>=!&|^~?:,()$]*$/;
 const leaves: ReadonlySet<string> = new Set(['word', 'raw_string', 'number', 'variable_name', 'special_variable_name', 'string_content', 'comment', 'heredoc_start', 'heredoc_end', 'heredoc_content', 'file_descriptor', 'test_operator', 'regex', 'ansi_c_string', 'extglob_pattern']);
 
 /** Judges every command in the word, and asks about expansions that are not known to be harmless. */
-export function inspectWord(walk: Walk, node: Node, place: Place): void {
+export function inspectWord(walk: Walk, node: SyntaxNode, place: Place): void {
   switch (node.type) {
     case 'command_substitution':
     case 'process_substitution':
@@ -26,11 +26,14 @@ export function inspectWord(walk: Walk, node: Node, place: Place): void {
       walk.found.push(askFor('unclear', node.startIndex, '`$"…"`, a translated string'));
       return;
     default:
+      if (/^(?:word|regex|extglob_pattern|test_operator|number)$/.test(node.type) && /\$\(|`/.test(node.text)) {
+        walk.found.push(askFor('unclear', node.startIndex, 'text that holds a command'));
+      }
       if (!leaves.has(node.type)) for (const child of node.namedChildren) inspectWord(walk, child, place);
   }
 }
 
-function inspectSubstitution(walk: Walk, node: Node, place: Place): void {
+function inspectSubstitution(walk: Walk, node: SyntaxNode, place: Place): void {
   const inside: Place = { directories: place.directories, input: 'none', inFunction: place.inFunction };
   readRedirects(walk, node, inside);
   let { directories } = inside;

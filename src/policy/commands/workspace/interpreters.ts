@@ -81,6 +81,7 @@ function risky(word: ShellWord, text: string, program: string): Decision {
 function judgeScript(invocation: Invocation, index: number): readonly Decision[] {
   const [script, ...rest] = invocation.args.slice(index);
   const text = script?.values?.[0] ?? '';
+  if (/^\/dev\//.test(text)) return judgeInput(invocation);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return [askFor('network_blocked', script?.offset ?? 0, `\`${text.slice(0, 80)}\` is an address`)];
   return [...pathsIn(script === undefined ? [] : [script], invocation), ...pathsIn(rest, invocation)];
 }

@@ -95,6 +95,7 @@ function withoutGitRoot(invocation: Invocation): Invocation {
 /** A program named by its path is that file, whatever it is called. */
 function judgeByPath(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { program, offset, scope, args } = invocation;
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(program)) return [askFor('network_blocked', offset, `\`${program.slice(0, 80)}\` is an address`)];
   const name = program.slice(program.lastIndexOf('/') + 1);
   const group = refusalGroup(name);
   if (group !== undefined) return [refuseFor(group, offset, `\`${program}\` (${group.replace('-', ' ')}) is not run by agents`)];

@@ -53,6 +53,8 @@ function judgeOne(path: NamedPath, action: PathAction, { scope, directory }: At)
   }
   if (action === 'remove' && isWholeWorkspace(located.segments, path)) return [refuseFor('remove-all', path.offset, `\`${shown}\` is the whole workspace`)];
   const fact = facts.look(located.raw);
+  // Of what a pattern matched only the names are listed.
+  if (path.glob && action === 'list' && fact.kind === 'outside') return [];
   return judgeFact(fact, action, path) ?? judgeName(located.segments, fact, { action, path });
 }
 

@@ -20,7 +20,8 @@ interface Placed {
 export function judgeTool(rule: ToolRule, invocation: Invocation): readonly Decision[] {
   const group = verbGroup(rule, invocation.args);
   if (rule.verbs !== undefined && group === 'none') {
-    return rule.id === 'workspace.check' || rule.id === 'workspace.bundler' ? judgeWords(rule, undefined, invocation) : [unknownVerb(invocation)];
+    return rule.id === 'workspace.check' || rule.id === 'workspace.bundler' ? judgeWords(rule, undefined, invocation)
+      : [unknownVerb(invocation), ...judgeWords(rule, undefined, invocation)];
   }
   if (group === undefined || group === 'none') return judgeWords(rule, undefined, invocation);
   const concern = group.concern === undefined ? [] : [askFor(group.concern, invocation.offset, `\`${invocation.program}\`: ${group.message ?? 'needs a person'}`)];
@@ -31,7 +32,8 @@ export function judgeTool(rule: ToolRule, invocation: Invocation): readonly Deci
 function verbGroup(rule: ToolRule, args: readonly ShellWord[]): VerbGroup | 'none' | undefined {
   if (rule.verbs === undefined) return undefined;
   const texts = args.map((word) => word.values?.[0]);
-  const isValue = (index: number) => rule.textOptions?.includes(texts[index - 1] ?? '') ?? false;
+  const valued = [...(rule.textOptions ?? []), ...(rule.valueOptions ?? [])];
+  const isValue = (index: number) => valued.includes(texts[index - 1] ?? '');
   const verb = texts.find((text, index) => text !== undefined && !text.startsWith('-') && !isValue(index)) ?? (args.length > 0 ? texts[0] : undefined);
   return rule.verbs.find((group) => group.verbs.includes(verb)) ?? 'none';
 }
@@ -44,7 +46,7 @@ function judgeWords(rule: ToolRule, group: VerbGroup | undefined, invocation: In
   const cautions = [...(rule.cautions ?? []), ...(group?.cautions ?? [])];
   const action = group?.paths ?? rule.paths;
   const textOptions = group?.textOptions ?? rule.textOptions ?? [];
-  return place(rule, textOptions, invocation.args).flatMap((placed) => judgeWord(placed, { cautions, action, invocation, takesUnknown: rule.takesUnknown ?? false }));
+  return place(rule, textOptions, invocation.args).flatMap((placed) => judgeWord(placed, { rule, cautions, action, invocation, takesUnknown: rule.takesUnknown ?? false, takesPipes: rule.takesPipes ?? false }));
 }
 
 function place(rule: ToolRule, textOptions: readonly string[], args: readonly ShellWord[]): readonly Placed[] {
@@ -55,23 +57,32 @@ function place(rule: ToolRule, textOptions: readonly string[], args: readonly Sh
   return args.map((word) => {
     const text = word.values?.[0] ?? '';
     const isOption = !literal && text.startsWith('-') && text.length > 1;
-    const placed: Placed = { word, literal, place: next ?? (isOption ? 'option' : expectsText ? (rule.codeOptions === undefined ? 'text' : 'code') : 'operand') };
+    const placed: Placed = { word, literal, place: next ?? (isOption ? 'option' : expectsText ? (rule.codeFault === undefined ? 'text' : 'code') : 'operand') };
     if (next === undefined && !isOption) expectsText = false;
     if (next === undefined && text === '--') literal = true;
-    next = next !== undefined || !isOption ? undefined : textOptions.includes(text) ? 'text' : rule.codeOptions?.includes(text) ? 'code' : undefined;
+    next = next !== undefined || !isOption ? undefined : textOptions.includes(text) ? 'text' : isCodeNext(rule, text) ? 'code' : undefined;
     return placed;
   });
 }
 
+function isCodeNext({ codeOption }: ToolRule, text: string): boolean {
+  const match = codeOption?.exec(text);
+  return match !== undefined && match !== null && (match[1] ?? '') === '' && !text.includes('=');
+}
+
 interface Look {
+  readonly rule: ToolRule;
   readonly cautions: readonly Caution[];
   readonly action: PathAction | 'text';
   readonly invocation: Invocation;
   readonly takesUnknown: boolean;
+  readonly takesPipes: boolean;
 }
 
 function judgeWord({ word, place: where, literal }: Placed, look: Look): readonly Decision[] {
   if (word.values === undefined) {
+    // The commands inside `<(…)` were judged by themselves; reading what they print is reading.
+    if (look.takesPipes && word.source.startsWith('<(')) return [];
     if (look.takesUnknown || (where === 'text' && word.quoted)) return [];
     return [askFor('unclear', word.offset, `\`${word.source.slice(0, 60)}\` is not known before it runs`)];
   }
@@ -82,11 +93,19 @@ type ValueWord = ShellWord & { readonly text: string };
 
 function judgeValue(word: ValueWord, look: Look & { readonly where: Place; readonly literal: boolean }): readonly Decision[] {
   const { where, action, invocation } = look;
-  const cautioned = where === 'text' && look.action !== 'text' ? [] : cautionsOn(word, look);
-  if (action === 'text' || where === 'text' || where === 'code' || cautioned.length > 0) return cautioned;
+  const cautioned = where === 'text' && look.action !== 'text' && look.rule.textFirst !== true ? [] : cautionsOn(word, look);
+  if (action === 'text' || where === 'text' || cautioned.length > 0) return cautioned;
+  const code = where === 'code' ? word.text : where === 'option' ? look.rule.codeOption?.exec(word.text)?.[1] : undefined;
+  if (code !== undefined && code !== '') return judgeCode(code, word, look);
+  if (action === 'write' && /^\/dev\/(?:stdin|fd\/)/.test(word.text)) return [askFor('runs_other_code', word.offset, `\`${word.text}\` may hold instructions`)];
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(word.text)) return [askFor('network_blocked', word.offset, `\`${word.text.slice(0, 80)}\` is an address`)];
   const path = where === 'option' ? attachedPath(word.text) : operandPath(word.text);
   return path === undefined ? [] : judgePath({ text: path, glob: word.glob, offset: word.offset }, action, invocation.scope);
+}
+
+function judgeCode(code: string, { offset }: ValueWord, { rule }: Look): readonly Decision[] {
+  const fault = rule.codeFault?.(code);
+  return fault === undefined ? [] : [askFor('runs_other_code', offset, fault)];
 }
 
 function cautionsOn(word: ValueWord, { cautions, literal, invocation }: Look & { readonly literal: boolean }): readonly Decision[] {
@@ -99,7 +118,7 @@ function cautionsOn(word: ValueWord, { cautions, literal, invocation }: Look & {
 /** `--out=/x`, `-I/x`, `-C../x`: the path in an option, if it names one that could leave the workspace. */
 function attachedPath(text: string): string | undefined {
   const value = /^--?[\w-]+=(.*)$/s.exec(text)?.[1] ?? /^-[A-Za-z]{1,2}((?:\/|\.\.).*)$/s.exec(text)?.[1];
-  if (value === undefined || !/^(?:\/|\.\.|~|\.)/.test(value)) return undefined;
+  if (value === undefined || !/^(?:\/|~|\.)|(?:^|\/)\.\.(?:\/|$)/.test(value)) return undefined;
   // Headers and libraries of the system are what compilers are for.
   return /^-(?:I|L|isystem)\/usr\//.test(text) && !text.includes('..') ? undefined : value;
 }

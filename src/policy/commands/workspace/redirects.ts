@@ -1,5 +1,5 @@
 /** Redirections: files that are written or read, text that becomes input. */
-import type { Node } from 'web-tree-sitter';
+import { childOf, type SyntaxNode } from './syntax-node.ts';
 import { decodeWord } from './decode-word.ts';
 import { askFor } from './findings.ts';
 import { inspectWord } from './inspect-word.ts';
@@ -9,7 +9,7 @@ import { pathScope, type Place, visit, type Walk, wordScope } from './walk.ts';
 type Input = Partial<Pick<Place, 'input' | 'inputText'>>;
 
 /** Judges the redirections of a statement and says what its standard input becomes. */
-export function readRedirects(walk: Walk, node: Node, place: Place): Input {
+export function readRedirects(walk: Walk, node: SyntaxNode, place: Place): Input {
   let input: Input = {};
   for (const child of node.namedChildren) {
     if (child.type === 'file_redirect') input = { ...input, ...readFile(walk, child, place) };
@@ -19,11 +19,11 @@ export function readRedirects(walk: Walk, node: Node, place: Place): Input {
   return input;
 }
 
-function readFile(walk: Walk, node: Node, place: Place): Input {
+function readFile(walk: Walk, node: SyntaxNode, place: Place): Input {
   const operator = node.children.find((child) => !child.isNamed)?.type ?? '';
-  const target = node.childForFieldName('destination');
-  if (/^[<>]&-?$/.test(operator) && (target === null || /^\d+-?$|^-$/.test(target.text))) return {};
-  if (target === null) {
+  const target = childOf(node, 'destination');
+  if (/^[<>]&-?$/.test(operator) && (target === undefined || /^\d+-?$|^-$/.test(target.text))) return {};
+  if (target === undefined) {
     walk.found.push(askFor('unclear', node.startIndex, 'a redirection without a file'));
     return {};
   }
@@ -36,8 +36,8 @@ function readFile(walk: Walk, node: Node, place: Place): Input {
   return operator === '<' ? { input: 'file' } : {};
 }
 
-function readHereDocument(walk: Walk, node: Node, place: Place): Input {
-  let body: Node | undefined;
+function readHereDocument(walk: Walk, node: SyntaxNode, place: Place): Input {
+  let body: SyntaxNode | undefined;
   for (const child of node.namedChildren) {
     if (child.type === 'file_redirect') readFile(walk, child, place);
     else if (child.type === 'heredoc_body') body = child;
@@ -51,7 +51,7 @@ function readHereDocument(walk: Walk, node: Node, place: Place): Input {
   return isPlain ? { input: 'text', inputText: body.text } : { input: 'text' };
 }
 
-function readHereString(walk: Walk, node: Node, place: Place): Input {
+function readHereString(walk: Walk, node: SyntaxNode, place: Place): Input {
   const [target] = node.namedChildren;
   if (target === undefined) return { input: 'text' };
   const word = decodeWord(target, wordScope(walk, place));

@@ -1,5 +1,6 @@
 /** tree-sitter's bash grammar, loaded from bytes that the caller hands in: this folder reads no files. */
-import { Language, type Node, Parser } from 'web-tree-sitter';
+import { Language, Parser, type TreeCursor } from 'web-tree-sitter';
+import type { SyntaxNode } from './syntax-node.ts';
 
 export interface GrammarBytes {
   /** `web-tree-sitter.wasm` 0.27.1. */
@@ -10,7 +11,7 @@ export interface GrammarBytes {
 
 export interface ShellParser {
   /** The tree's root, or undefined when the text is no complete command or the parser gave up. Synchronous. */
-  parse(text: string): Node | undefined;
+  parse(text: string): SyntaxNode | undefined;
 }
 
 /** Three trees that a matching pair of runtime and grammar gives; anything else must not be trusted. */
@@ -34,8 +35,56 @@ export async function loadShellParser(bytes: GrammarBytes): Promise<ShellParser>
   }
   return {
     parse: (text) => {
-      const root = parser.parse(text)?.rootNode;
-      return root === undefined || root === null || root.hasError ? undefined : root;
+      const tree = parser.parse(text);
+      if (tree === null) return undefined;
+      try {
+        return tree.rootNode.hasError ? undefined : takeOut(tree.walk(), text);
+      } finally {
+        tree.delete();
+      }
     },
   };
+}
+
+/** Deeper than any command that people write; the walk is recursive. */
+const deepest = 100;
+
+/** The tree below the cursor as plain data; undefined when it is too deep. */
+function takeOut(cursor: TreeCursor, text: string): SyntaxNode | undefined {
+  try {
+    return takeNode(cursor, text, { parent: undefined, depth: 0 });
+  } finally {
+    cursor.delete();
+  }
+}
+
+interface Above {
+  readonly parent: SyntaxNode | undefined;
+  readonly depth: number;
+}
+
+function takeNode(cursor: TreeCursor, text: string, { parent, depth }: Above): SyntaxNode | undefined {
+  const { startIndex, endIndex } = cursor;
+  const children: SyntaxNode[] = [];
+  const namedChildren: SyntaxNode[] = [];
+  const node: SyntaxNode = {
+    type: cursor.nodeType,
+    text: text.slice(startIndex, endIndex),
+    startIndex,
+    endIndex,
+    isNamed: cursor.nodeIsNamed,
+    field: cursor.currentFieldName ?? undefined,
+    parent,
+    children,
+    namedChildren,
+  };
+  if (!cursor.gotoFirstChild()) return node;
+  do {
+    const child = depth < deepest ? takeNode(cursor, text, { parent: node, depth: depth + 1 }) : undefined;
+    if (child === undefined) return undefined;
+    children.push(child);
+    if (child.isNamed) namedChildren.push(child);
+  } while (cursor.gotoNextSibling());
+  cursor.gotoParent();
+  return node;
 }

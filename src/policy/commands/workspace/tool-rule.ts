@@ -19,11 +19,17 @@ export interface ToolRule {
   readonly textFirst?: readonly string[] | true;
   /** Options whose next word is text, never a path or another option (`git commit -m`). */
   readonly textOptions?: readonly string[];
-  /** Options whose next word is a program of the tool: no path, but the cautions look at it (`sed -e`). */
-  readonly codeOptions?: readonly string[];
+  /** Its first text is a program of its own (`sed`, `awk`): what speaks against one, or undefined. */
+  readonly codeFault?: (code: string) => string | undefined;
+  /** Options that hold such a program: in the first group if it is attached, else as the next word. */
+  readonly codeOption?: RegExp;
+  /** Options whose next word is a value, so that it is not taken for the verb. */
+  readonly valueOptions?: readonly string[];
   readonly cautions?: readonly Caution[];
   /** Words that the text does not tell are taken: the program only prints or compares them. */
   readonly takesUnknown?: boolean;
+  /** It reads what `<(…)` stands for and does not run it. */
+  readonly takesPipes?: boolean;
   /** The first operand must be one of these, by group; absent: any. */
   readonly verbs?: readonly VerbGroup[];
   /** It waits for a person or for input without operands. */

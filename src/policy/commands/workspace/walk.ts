@@ -2,7 +2,7 @@
  * The walk over a parsed command line: every command in it is found and judged, wherever it stands. A kind of node that is not named here
  * asks.
  */
-import type { Node } from 'web-tree-sitter';
+import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 import type { Decision } from '#kernel/decision';
 import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import type { UserRule } from '../user-rule.ts';
@@ -39,7 +39,7 @@ export interface Place {
 }
 
 type Directories = readonly string[];
-type Visit = (walk: Walk, node: Node, place: Place) => Directories;
+type Visit = (walk: Walk, node: SyntaxNode, place: Place) => Directories;
 
 const visits: Readonly<Record<string, Visit>> = {
   program: visitSequence,
@@ -69,14 +69,14 @@ const visits: Readonly<Record<string, Visit>> = {
 };
 
 /** Judges what is below `node` and gives the directories in which what follows may run. */
-export function visit(walk: Walk, node: Node, place: Place): Directories {
+export function visit(walk: Walk, node: SyntaxNode, place: Place): Directories {
   const visitor = Object.hasOwn(visits, node.type) ? visits[node.type] : undefined;
   if (visitor !== undefined) return visitor(walk, node, place);
   walk.found.push(askFor('unclear', node.startIndex, `a construct that is not known here (\`${node.type}\`)`));
   return place.directories;
 }
 
-export function visitSequence(walk: Walk, node: Node, place: Place): Directories {
+export function visitSequence(walk: Walk, node: SyntaxNode, place: Place): Directories {
   let directories = place.directories;
   for (const child of node.namedChildren) {
     if (child.type === 'variable_name') continue;
@@ -86,7 +86,7 @@ export function visitSequence(walk: Walk, node: Node, place: Place): Directories
 }
 
 /** Behind `&&` the left side has succeeded, behind `||` it has not. */
-function visitList(walk: Walk, node: Node, place: Place): Directories {
+function visitList(walk: Walk, node: SyntaxNode, place: Place): Directories {
   const [left, right] = node.namedChildren.filter((child) => child.type !== 'comment');
   if (left === undefined || right === undefined) return place.directories;
   const after = visit(walk, left, place);
@@ -95,8 +95,8 @@ function visitList(walk: Walk, node: Node, place: Place): Directories {
   return union(isAnd ? last : union(after, last), isAnd && after !== place.directories ? last : place.directories);
 }
 
-function visitPipeline(walk: Walk, node: Node, place: Place): Directories {
-  let before: Node | undefined;
+function visitPipeline(walk: Walk, node: SyntaxNode, place: Place): Directories {
+  let before: SyntaxNode | undefined;
   for (const child of node.namedChildren) {
     const producer = before === undefined ? undefined : producerName(before);
     visit(walk, child, before === undefined ? place : { directories: place.directories, inFunction: place.inFunction, input: 'pipe', ...(producer === undefined ? {} : { producer }) });
@@ -105,18 +105,18 @@ function visitPipeline(walk: Walk, node: Node, place: Place): Directories {
   return place.directories;
 }
 
-function producerName(node: Node): string | undefined {
-  const name = node.type === 'command' ? node.childForFieldName('name')?.text : undefined;
+function producerName(node: SyntaxNode): string | undefined {
+  const name = node.type === 'command' ? childOf(node, 'name')?.text : undefined;
   if (name !== 'git') return name;
-  return node.childrenForFieldName('argument')[0]?.text === 'ls-files' ? name : undefined;
+  return childrenOf(node, 'argument')[0]?.text === 'ls-files' ? name : undefined;
 }
 
-function inSubshell(walk: Walk, node: Node, place: Place): Directories {
+function inSubshell(walk: Walk, node: SyntaxNode, place: Place): Directories {
   visitSequence(walk, node, place);
   return place.directories;
 }
 
-function visitBranches(walk: Walk, node: Node, place: Place): Directories {
+function visitBranches(walk: Walk, node: SyntaxNode, place: Place): Directories {
   let all = place.directories;
   for (const child of node.namedChildren) {
     const isStatement = Object.hasOwn(visits, child.type) && child.type !== 'variable_name';
@@ -126,47 +126,47 @@ function visitBranches(walk: Walk, node: Node, place: Place): Directories {
   return all;
 }
 
-function visitLoop(walk: Walk, node: Node, place: Place): Directories {
-  const condition = node.childForFieldName('condition')?.text.trim() ?? '';
+function visitLoop(walk: Walk, node: SyntaxNode, place: Place): Directories {
+  const condition = childOf(node, 'condition')?.text.trim() ?? '';
   const endless = node.children.some((child) => child.type === 'until') ? /^(?:false|! *true)$/ : /^(?:true|:|\(\( *1 *\)\)|\[+ *1 *\]+|! *false)$/;
-  const leaves = /\b(?:break|exit|return)\b/.test(node.childForFieldName('body')?.text ?? '');
+  const leaves = /\b(?:break|exit|return)\b/.test(childOf(node, 'body')?.text ?? '');
   if (endless.test(condition) && !leaves) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
   return visitBranches(walk, node, place);
 }
 
-function visitFor(walk: Walk, node: Node, place: Place): Directories {
-  if (node.child(0)?.type === 'select') walk.found.push(askFor('unclear', node.startIndex, '`select`, which asks a person'));
+function visitFor(walk: Walk, node: SyntaxNode, place: Place): Directories {
+  if (node.children[0]?.type === 'select') walk.found.push(askFor('unclear', node.startIndex, '`select`, which asks a person'));
   return visitBranches(walk, node, place);
 }
 
-function visitCountingFor(walk: Walk, node: Node, place: Place): Directories {
-  if (node.childForFieldName('condition') === null) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
+function visitCountingFor(walk: Walk, node: SyntaxNode, place: Place): Directories {
+  if (childOf(node, 'condition') === undefined) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
   for (const child of node.namedChildren) if (child.type !== 'do_group' && child.type !== 'compound_statement') inspectWord(walk, child, place);
-  const body = node.childForFieldName('body');
-  return body === null ? place.directories : union(place.directories, visit(walk, body, place));
+  const body = childOf(node, 'body');
+  return body === undefined ? place.directories : union(place.directories, visit(walk, body, place));
 }
 
-function visitFunction(walk: Walk, node: Node, place: Place): Directories {
-  const body = node.childForFieldName('body');
-  if (body !== null) visit(walk, body, { ...place, input: 'none', inFunction: true });
+function visitFunction(walk: Walk, node: SyntaxNode, place: Place): Directories {
+  const body = childOf(node, 'body');
+  if (body !== undefined) visit(walk, body, { ...place, input: 'none', inFunction: true });
   return place.directories;
 }
 
-function visitAssignment(walk: Walk, node: Node, place: Place): Directories {
+function visitAssignment(walk: Walk, node: SyntaxNode, place: Place): Directories {
   judgeAssigned(walk, node, { place, program: undefined });
   return place.directories;
 }
 
-function judgeAssigned(walk: Walk, node: Node, { place, program }: { readonly place: Place; readonly program: string | undefined }): void {
-  const value = node.childForFieldName('value');
-  if (value !== null) inspectWord(walk, value, place);
-  const word: ShellWord = value === null ? { values: [''], glob: false, quoted: true, offset: node.startIndex, source: '' } : decodeWord(value, wordScope(walk, place));
-  const name = node.childForFieldName('name')?.text ?? '';
+function judgeAssigned(walk: Walk, node: SyntaxNode, { place, program }: { readonly place: Place; readonly program: string | undefined }): void {
+  const value = childOf(node, 'value');
+  if (value !== undefined) inspectWord(walk, value, place);
+  const word: ShellWord = value === undefined ? { values: [''], glob: false, quoted: true, offset: node.startIndex, source: '' } : decodeWord(value, wordScope(walk, place));
+  const name = childOf(node, 'name')?.text ?? '';
   walk.found.push(...judgeAssignment({ name, value: word, offset: node.startIndex }, program, pathScope(walk, place)));
 }
 
 /** `export A=b`; options other than `-x`, `-r`, `-i`, `-a` change what names mean. */
-function visitDeclaration(walk: Walk, node: Node, place: Place): Directories {
+function visitDeclaration(walk: Walk, node: SyntaxNode, place: Place): Directories {
   for (const child of node.namedChildren) {
     if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program: undefined });
     else if (child.type !== 'variable_name' && !/^-[xrgaApl]+$/.test(child.text)) walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` in a declaration`));
@@ -174,31 +174,31 @@ function visitDeclaration(walk: Walk, node: Node, place: Place): Directories {
   return place.directories;
 }
 
-function inspectOnly(walk: Walk, node: Node, place: Place): Directories {
+function inspectOnly(walk: Walk, node: SyntaxNode, place: Place): Directories {
   for (const child of node.namedChildren) inspectWord(walk, child, place);
   return place.directories;
 }
 
-function visitRedirected(walk: Walk, node: Node, place: Place): Directories {
-  const body = node.childForFieldName('body');
+function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): Directories {
+  const body = childOf(node, 'body');
   const redirects = readRedirects(walk, node, place);
-  return body === null ? place.directories : visit(walk, body, { ...place, ...redirects });
+  return body === undefined ? place.directories : visit(walk, body, { ...place, ...redirects });
 }
 
-function visitCommand(walk: Walk, node: Node, place: Place): Directories {
-  const nameNode = node.childForFieldName('name');
+function visitCommand(walk: Walk, node: SyntaxNode, place: Place): Directories {
+  const nameNode = childOf(node, 'name');
   for (const child of node.namedChildren) if (child.type !== 'variable_assignment') inspectWord(walk, child, place);
   const redirects = readRedirects(walk, node, place);
   const scope = wordScope(walk, place);
-  const name = nameNode === null ? undefined : decodeWord(nameNode, scope);
+  const name = nameNode === undefined ? undefined : decodeWord(nameNode, scope);
   const program = name?.values?.length === 1 && !name.glob ? name.values[0] : undefined;
   for (const child of node.namedChildren) if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program });
-  if (nameNode === null) return place.directories;
+  if (nameNode === undefined) return place.directories;
   if (name === undefined || program === undefined || program === '') {
     walk.found.push(askFor('unclear', nameNode.startIndex, 'the program is not known before it runs'));
     return place.directories;
   }
-  const args = node.childrenForFieldName('argument').map((argument) => decodeWord(argument, scope));
+  const args = childrenOf(node, 'argument').map((argument) => decodeWord(argument, scope));
   if (isDirectoryChange(program)) return changeDirectory({ program, args, offset: nameNode.startIndex }, pathScope(walk, place), walk.found);
   if (place.inFunction && walk.functions.has(program)) walk.found.push(askFor('never_ends', nameNode.startIndex, `\`${program}\` calls a function from a function`));
   judge(walk, { program, args, offset: nameNode.startIndex, scope: pathScope(walk, place), functions: walk.functions, ...inputOf({ ...place, ...redirects }) });

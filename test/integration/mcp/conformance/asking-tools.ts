@@ -1,4 +1,7 @@
-/** The suite's tools that ask the client during a call, as 2025-11-25 does it. */
+/**
+ * The suite's tools that ask the client during a call, as 2025-11-25 does it. With `send`: the SDK's `elicitInput` and `requestSampling` go
+ * out on the session's own stream, which the client may not have opened yet, and are then lost.
+ */
 import type { ElicitRequestFormParams, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { text } from './content-tools.ts';
@@ -39,21 +42,28 @@ const enums: RequestedSchema = {
 };
 
 export function registerAskingTools(server: McpServer): void {
-  server.registerTool('test_sampling', { description: 'asks the model', inputSchema: z.object({ prompt: z.string() }) }, async ({ prompt }, ctx) => {
-    const answer = await ctx.mcpReq.requestSampling({
-      messages: [{ role: 'user', content: { type: 'text', text: prompt } }],
-      maxTokens: 100,
-    });
-    return text(`LLM response: ${JSON.stringify(answer.content)}`);
-  });
-  server.registerTool('test_elicitation', { description: 'asks the user', inputSchema: z.object({ message: z.string() }) }, ({ message }, ctx) =>
-    elicit(ctx, message, account),
+  server.registerTool(
+    'test_sampling',
+    { description: 'asks the model', inputSchema: z.object({ prompt: z.string() }) },
+    async ({ prompt }, ctx) => {
+      const messages = [{ role: 'user', content: { type: 'text', text: prompt } }];
+      const answer = await ctx.mcpReq.send({ method: 'sampling/createMessage', params: { messages, maxTokens: 100 } });
+      return text(`LLM response: ${JSON.stringify(answer.content)}`);
+    },
   );
-  server.registerTool('test_elicitation_sep1034_defaults', { description: 'asks with defaults' }, (ctx) => elicit(ctx, 'defaults', defaults));
+  server.registerTool(
+    'test_elicitation',
+    { description: 'asks the user', inputSchema: z.object({ message: z.string() }) },
+    ({ message }, ctx) => elicit(ctx, message, account),
+  );
+  server.registerTool('test_elicitation_sep1034_defaults', { description: 'asks with defaults' }, (ctx) =>
+    elicit(ctx, 'defaults', defaults),
+  );
   server.registerTool('test_elicitation_sep1330_enums', { description: 'asks with choices' }, (ctx) => elicit(ctx, 'choices', enums));
 }
 
 async function elicit(ctx: ServerContext, message: string, requestedSchema: RequestedSchema) {
-  const { action, content } = await ctx.mcpReq.elicitInput({ mode: 'form', message, requestedSchema });
+  const params = { mode: 'form', message, requestedSchema };
+  const { action, content } = await ctx.mcpReq.send({ method: 'elicitation/create', params });
   return text(`Elicitation completed: action=${action}, content=${JSON.stringify(content)}`);
 }

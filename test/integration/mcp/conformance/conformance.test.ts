@@ -81,12 +81,16 @@ describe('the product itself', () => {
     await machine.close();
   });
 
-  test.each(['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'])('stable: %s', { timeout: minutes }, async (scenario) => {
-    const run = await runSuite('stable', proxy.url, ['--scenario', scenario]);
-    expect(failures(run.checks), run.output).toEqual([]);
-    expect(run.exitCode, run.output).toBe(0);
-    expect(passed(run)).toBeGreaterThan(0);
-  });
+  test.each(['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'])(
+    'stable: %s',
+    { timeout: minutes },
+    async (scenario) => {
+      const run = await runSuite('stable', proxy.url, ['--scenario', scenario]);
+      expect(failures(run.checks), run.output).toEqual([]);
+      expect(run.exitCode, run.output).toBe(0);
+      expect(passed(run)).toBeGreaterThan(0);
+    },
+  );
 
   test.each([
     ['http-header-validation', '2026-07-28'],

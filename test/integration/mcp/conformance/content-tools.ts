@@ -1,6 +1,6 @@
 /** The conformance suite's tools that only answer. Names and texts are the suite's (`conformance list --server`, each scenario's page). */
 import { setTimeout as delay } from 'node:timers/promises';
-import { fromJsonSchema, type McpServer, type ServerEventBus } from '@modelcontextprotocol/server';
+import { fromJsonSchema, type JsonSchemaType, type McpServer, type ServerEventBus } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 
 /** A red pixel. */
@@ -63,7 +63,8 @@ function registerNotifying(server: McpServer, bus: ServerEventBus): void {
     });
   }
   server.registerTool('test_tool_with_progress', said, async (ctx) => {
-    const progressToken = ctx.mcpReq._meta?.progressToken;
+    const { _meta: meta } = ctx.mcpReq;
+    const progressToken = meta?.progressToken;
     for (const progress of [0, 50, 100]) {
       if (progressToken !== undefined)
         await ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: 100 } });
@@ -97,21 +98,23 @@ function registerSchemas(server: McpServer): void {
   );
 }
 
-const everyKeyword = {
-  $schema: 'https://json-schema.org/draft/2020-12/schema',
-  type: 'object' as const,
-  $defs: { address: { $anchor: 'addressDef', type: 'object', properties: { street: { type: 'string' }, city: { type: 'string' } } } },
-  properties: {
-    name: { type: 'string' },
-    address: { $ref: '#/$defs/address' },
-    contactMethod: { type: 'string', enum: ['phone', 'email'] },
-    phone: { type: 'string' },
-    email: { type: 'string' },
+/** As text: `then` is a keyword here, and an object with such a key is a thenable. */
+const everyKeyword = JSON.parse(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "$defs": {
+    "address": { "$anchor": "addressDef", "type": "object", "properties": { "street": { "type": "string" }, "city": { "type": "string" } } }
   },
-  allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
-  if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
-  // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
-  then: { required: ['phone'] },
-  else: { required: ['email'] },
-  additionalProperties: false,
-};
+  "properties": {
+    "name": { "type": "string" },
+    "address": { "$ref": "#/$defs/address" },
+    "contactMethod": { "type": "string", "enum": ["phone", "email"] },
+    "phone": { "type": "string" },
+    "email": { "type": "string" }
+  },
+  "allOf": [{ "anyOf": [{ "required": ["phone"] }, { "required": ["email"] }] }],
+  "if": { "properties": { "contactMethod": { "const": "phone" } }, "required": ["contactMethod"] },
+  "then": { "required": ["phone"] },
+  "else": { "required": ["email"] },
+  "additionalProperties": false
+}`) as JsonSchemaType;

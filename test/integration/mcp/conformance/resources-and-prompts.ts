@@ -27,14 +27,18 @@ export function registerResources(server: McpServer): void {
 
 export function registerPrompts(server: McpServer): void {
   const say = (text: string) => ({ role: 'user' as const, content: { type: 'text' as const, text } });
-  server.registerPrompt('test_simple_prompt', { description: 'simple' }, () => ({ messages: [say('This is a simple prompt for testing.')] }));
+  server.registerPrompt('test_simple_prompt', { description: 'simple' }, () => ({
+    messages: [say('This is a simple prompt for testing.')],
+  }));
   const words = ['paris', 'park', 'party'];
   server.registerPrompt(
     'test_prompt_with_arguments',
     {
       description: 'with arguments',
       argsSchema: z.object({
-        arg1: completable(z.string().meta({ description: 'First test argument' }), (typed) => words.filter((word) => word.startsWith(typed))),
+        arg1: completable(z.string().meta({ description: 'First test argument' }), (typed) =>
+          words.filter((word) => word.startsWith(typed)),
+        ),
         arg2: z.string().meta({ description: 'Second test argument' }),
       }),
     },
@@ -47,7 +51,10 @@ export function registerPrompts(server: McpServer): void {
       messages: [
         {
           role: 'user',
-          content: { type: 'resource', resource: { uri: resourceUri, mimeType: 'text/plain', text: 'Embedded resource content for testing.' } },
+          content: {
+            type: 'resource',
+            resource: { uri: resourceUri, mimeType: 'text/plain', text: 'Embedded resource content for testing.' },
+          },
         },
         say('Please process the embedded resource above.'),
       ],

@@ -1,10 +1,10 @@
 /** The suite's tools and prompt that ask the client between calls, as 2026-07-28 does it. */
 import {
   acceptedContent,
-  CLIENT_CAPABILITIES_META_KEY,
   type CallToolResult,
-  inputRequired,
+  CLIENT_CAPABILITIES_META_KEY,
   type InputRequiredResult,
+  inputRequired,
   type McpServer,
   type RequestStateCodec,
   type ServerContext,
@@ -74,7 +74,8 @@ function registerStateTools(server: McpServer, codec: RequestStateCodec): void {
   });
   tool('multi_round', async (ctx) => {
     if (hasAnswer(ctx, 'step2')) return text('both steps done');
-    if (hasAnswer(ctx, 'step1')) return inputRequired({ inputRequests: { step2: ask.color() }, requestState: await codec.mint({ round: 2 }) });
+    if (hasAnswer(ctx, 'step1'))
+      return inputRequired({ inputRequests: { step2: ask.color() }, requestState: await codec.mint({ round: 2 }) });
     return inputRequired({
       inputRequests: { step1: ask.name('Step 1: What is your name?') },
       requestState: await codec.mint({ round: 1 }),

@@ -46,7 +46,10 @@ async function readChecks(folder: string): Promise<readonly Check[]> {
   const files = names.filter((name) => path.basename(name) === 'checks.json');
   const perFile = await Promise.all(
     files.map(async (file) => {
-      const scenario = path.basename(path.dirname(file)).replace(/^server-/, '').replace(/-\d{4}-\d{2}-\d{2}T.*$/, '');
+      const scenario = path
+        .basename(path.dirname(file))
+        .replace(/^server-/, '')
+        .replace(/-\d{4}-\d{2}-\d{2}T.*$/, '');
       const parsed = JSON.parse(await readFile(path.join(folder, file), 'utf8')) as { id: string; status: string; errorMessage?: string }[];
       return parsed.map(({ id, status, errorMessage }) => ({ scenario, id, status, message: errorMessage ?? '' }));
     }),

@@ -70,8 +70,8 @@ describe('createChannelRoom', () => {
   it('does not give up while others get in, however short they stay', async () => {
     const one = opener(12);
     const ran = room.open(never, one.open);
-    for (let turn = 0; turn < 6; turn++) {
-      await pass(2);
+    for (let turn = 0; turn < 12; turn++) {
+      await pass(1);
       await room.open(never, () => Promise.resolve('in and out'));
     }
     await pass(6);

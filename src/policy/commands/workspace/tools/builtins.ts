@@ -4,7 +4,7 @@ import type { ToolRule } from '../tool-rule.ts';
 export const builtinRules: readonly ToolRule[] = [
   {
     id: 'workspace.print',
-    programs: ['echo', 'printf', 'true', 'false', ':', 'test', '[', 'expr', 'exit', 'return', 'break', 'continue', 'shift', 'basename', 'dirname', 'seq', 'wait', 'jobs', 'clear', 'tput', 'let', 'read', 'local', 'unset', 'getopts', 'bc', 'factor', 'cal', 'numfmt', 'tr'],
+    programs: ['echo', 'printf', 'true', 'false', ':', 'test', '[', 'expr', 'exit', 'return', 'break', 'continue', 'shift', 'basename', 'dirname', 'seq', 'wait', 'jobs', 'clear', 'tput', 'read', 'local', 'unset', 'getopts', 'bc', 'factor', 'cal', 'numfmt', 'tr'],
     paths: 'text',
     takesUnknown: true,
     cautions: [{ word: /^-v$/, concern: 'unclear', message: 'an assignment by `-v`' }],
@@ -14,12 +14,20 @@ export const builtinRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.machine',
-    programs: ['pwd', 'whoami', 'id', 'groups', 'uname', 'nproc', 'arch', 'uptime', 'free', 'ps', 'tty', 'locale', 'which', 'type', 'hash', 'printenv', 'lscpu', 'sw_vers', 'tasklist', 'times', 'ulimit', 'umask', 'command', 'users', 'whereis', 'lsb_release', 'logname'],
+    programs: ['pwd', 'whoami', 'id', 'groups', 'uname', 'nproc', 'arch', 'uptime', 'free', 'tty', 'locale', 'which', 'type', 'printenv', 'lscpu', 'sw_vers', 'tasklist', 'times', 'ulimit', 'umask', 'command', 'users', 'whereis', 'lsb_release', 'logname'],
     paths: 'text',
-    cautions: [{ word: /^-[A-Za-z]*e[A-Za-z]*w|^[a-z]*e[a-z]*$/, concern: 'SECRET_FILE', message: 'the environment of processes' }],
     justification: 'prints facts about the machine and the user',
-    match: ['pwd', 'uname -a', 'ps aux', 'which node'],
-    notMatch: ['ps auxe', 'ps eww'],
+    match: ['pwd', 'uname -a', 'which node'],
+    notMatch: ['pwd > /outside/x'],
+  },
+  {
+    id: 'workspace.ps',
+    programs: ['ps'],
+    paths: 'text',
+    cautions: [{ word: /^-[A-Za-z]*[eE][A-Za-z]*w|^[a-zA-Z]*e[a-zA-Z]*$|environ/, concern: 'SECRET_FILE', message: 'the environment of processes' }],
+    justification: 'prints processes',
+    match: ['ps aux', 'ps -ef', 'ps -p 1'],
+    notMatch: ['ps auxe', 'ps eww', 'ps -eo environ'],
   },
   {
     id: 'workspace.date',

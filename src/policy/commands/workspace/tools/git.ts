@@ -13,7 +13,7 @@ const cautions: readonly Caution[] = [
     'an option that runs or configures another program',
   ),
   { word: /^(?:--git-dir|--work-tree|--global|--system|--no-index|--output-directory)\b/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'another repository, a place outside, or settings of the user' },
-  { word: /^(?:https?|git|ssh|ftps?|file|ext|git\+ssh):|^[\w.-]+@[\w.-]+:|::/, concern: 'network_blocked', message: 'another repository' },
+  { word: /^--remote|^(?:https?|git|ssh|ftps?|file|ext|git\+ssh):|^[\w.-]+@[\w.-]+:|::/, concern: 'network_blocked', message: 'another repository' },
   { word: /:(?:[^:]*\/)?(?:\.env(?:\.|$)|id_(?:rsa|ed25519)$|[^/:]*\.(?:pem|key)$)/, concern: 'SECRET_FILE', message: 'a secret from the history' },
 ];
 const rebase: readonly Caution[] = [code(/^(?:-x|--exec|-i|--interactive|--edit-todo)/, 'runs commands or an editor')];
@@ -31,8 +31,9 @@ export const gitRules: readonly ToolRule[] = [
       reads('status', 'diff', 'log', 'show', 'blame', 'annotate', 'rev-parse', 'rev-list', 'ls-files', 'ls-tree', 'describe', 'shortlog', 'reflog', 'cat-file', 'for-each-ref', 'show-ref', 'name-rev', 'merge-base', 'diff-tree', 'diff-index', 'diff-files', 'check-ignore', 'check-attr', 'count-objects', 'whatchanged', 'range-diff', 'cherry', 'symbolic-ref', 'var', 'version', '--version', 'grep', 'stripspace', 'fsck', 'verify-commit', 'show-branch', 'help'),
       quiet('add', 'commit', 'stash', 'restore', 'checkout', 'switch', 'branch', 'tag', 'merge', 'reset', 'revert', 'cherry-pick', 'rm', 'mv', 'apply', 'am', 'format-patch', 'notes', 'sparse-checkout', 'update-index', 'worktree', 'archive', 'bundle', 'gc', 'prune', 'pack-refs', 'clean', 'read-tree', 'write-tree', 'hash-object', 'mktag', 'commit-tree', 'maintenance', 'stage'),
       { verbs: ['rebase'], paths: 'list', cautions: rebase },
+      { verbs: ['remote'], paths: 'list', cautions: [{ word: /^(?!remote$|-v$|--verbose$|get-url$|origin$|upstream$)/, concern: 'network_blocked', message: 'another repository' }] },
       { verbs: ['init'], paths: 'list' },
-      { verbs: ['fetch', 'pull', 'push', 'clone', 'ls-remote', 'submodule', 'remote', 'send-email', 'request-pull', 'svn', 'p4', 'lfs', 'cvsimport', 'archimport', 'imap-send', 'http-push', 'fetch-pack', 'send-pack', 'subtree', 'credential'], concern: 'network_blocked', message: 'another repository' },
+      { verbs: ['fetch', 'pull', 'push', 'clone', 'ls-remote', 'submodule', 'send-email', 'request-pull', 'svn', 'p4', 'lfs', 'cvsimport', 'archimport', 'imap-send', 'http-push', 'fetch-pack', 'send-pack', 'subtree', 'credential'], concern: 'network_blocked', message: 'another repository' },
       { verbs: ['config'], concern: 'CONTROL_FILE', message: 'settings that can run programs' },
       { verbs: ['bisect', 'filter-branch', 'difftool', 'mergetool', 'daemon', 'instaweb', 'gui', 'citool', 'web--browse', 'hook', 'replace', 'fast-import', 'fast-export', 'shell', 'update-server-info', 'credential-store', 'credential-cache', 'update-ref', 'filter-repo', 'annex', 'rerere'], concern: 'runs_other_code', message: 'runs another program or rewrites history' },
     ],

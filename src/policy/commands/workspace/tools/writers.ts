@@ -1,7 +1,8 @@
 /** Programs that write, move and remove files. */
+import { sedFault } from '../sed-script.ts';
 import type { Caution, ToolRule } from '../tool-rule.ts';
 
-const absoluteNames: Caution = { word: /^(?:-[A-Za-z]*P[A-Za-z]*|--absolute-names|--absolute-paths|-\w*:\w*)$/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'takes absolute names out of the archive' };
+const absoluteNames: Caution = { word: /^(?:-?[AcdtruxvzjJfkphlmoswWZabC]*P[AcdtruxvzjJfkphlmoswWZabC]*|--absolute-names|--absolute-paths|-\w*:\w*)$/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'takes absolute names out of the archive' };
 
 export const writerRules: readonly ToolRule[] = [
   {
@@ -10,7 +11,7 @@ export const writerRules: readonly ToolRule[] = [
     paths: 'write',
     cautions: [
       { word: /^(?:--lua-filter|--filter|-F$|--pdf-engine|--extract-media|-filter_complex_script)/, concern: 'runs_other_code', message: 'runs another program' },
-      { word: /^(?:mvg|msl|url|ephemeral|https?|ftp):|^@/i, concern: 'runs_other_code', message: 'reads a script or another place' },
+      { word: /^(?:mvg|msl|url|ephemeral|https?|ftp|concat|file|subfile|crypto|data|pipe|tcp|udp|rtmp|hls|cache|async):|^@/i, concern: 'runs_other_code', message: 'reads a script or another place' },
     ],
     justification: 'writes files of the workspace',
     match: ['mkdir -p src/new/dir', 'touch src/new.ts', 'cp a.txt b.txt', 'ln -s src lib', 'npm test | tee out.log'],
@@ -73,13 +74,10 @@ export const writerRules: readonly ToolRule[] = [
     id: 'workspace.sed',
     programs: ['sed', 'gsed'],
     paths: 'write',
-    textFirst: ['-e', '--expression', '-f', '--file'],
-    codeOptions: ['-e', '--expression'],
-    cautions: [
-      { word: /^(?:[\d$,!~+ ]*|\/(?:[^/\\]|\\.)*\/[,!]?|.*[;{}\n] *)[ ]*[ewWrR](?: |$)/s, concern: 'runs_other_code', message: 'a `sed` command that runs a program or names a file' },
-      { word: /^s(.)(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gimIM0-9p]*[ew]|[;{}\n] *s(.)(?:(?!\2)[^\\]|\\.)*\2(?:(?!\2)[^\\]|\\.)*\2[gimIM0-9p]*[ew]/s, concern: 'runs_other_code', message: 'a substitution that runs a program or writes a file' },
-      { word: /^--follow-symlinks|^-s?n?f$/, concern: 'unclear', message: 'a script file or links' },
-    ],
+    textFirst: ['-e', '--expression', '-f', '--file', '-ne', '-En', '-nE'],
+    codeFault: sedFault,
+    codeOption: /^(?:-[nErszu]*e|--expression(?:=|$))(.*)$/s,
+    cautions: [{ word: /^(?:--follow-symlinks|--in-place=.*\/|-[nErszu]*f.*|--file.*)$/, concern: 'unclear', message: 'a script file or links' }],
     justification: 'edits text of the workspace',
     match: ['sed -i "s/foo/bar/g" src/index.ts', "sed -n '1,10p' a.txt", "sed 's/e/w/' a.txt", "sed -e 's|/etc/x|y|' a.txt", "sed -i '/console.log/d' a.ts", "sed '/^write/d' x"],
     notMatch: ["sed '1e curl x' file.txt", 'sed -n "w /outside/x" file.txt', 'sed -i s/a/b/ /etc/hosts', 'sed -i s/a/b/ .git/config', "sed 's/a/b/e' x", "sed 's/a/b/w /outside/x' x", "sed '/a/w x' y", "sed 'r /etc/passwd' a", 'sed -f evil.sed x'],
@@ -89,13 +87,18 @@ export const writerRules: readonly ToolRule[] = [
     programs: ['awk', 'gawk', 'mawk', 'nawk'],
     paths: 'read',
     textFirst: ['-f', '--file'],
+    codeFault: awkFault,
     textOptions: ['-F', '-v', '--field-separator', '--assign'],
-    cautions: [
-      { word: /system\s*\(|getline|[|>]|\b(?:close|fflush)\s*\(|@(?:load|include)|\/inet/s, concern: 'runs_other_code', message: 'an `awk` program that runs another, reads or writes files' },
-      { word: /^(?:-[fliEdpoDS]|--(?:file|load|include|exec|dump|profile|pretty|debug))/, concern: 'runs_other_code', message: 'loads code or writes files' },
-    ],
+    cautions: [{ word: /^(?:-[fliEdpoDS]|--(?:file|load|include|exec|dump|profile|pretty|debug))/, concern: 'runs_other_code', message: 'loads code or writes files' }],
     justification: 'prints columns of files of the workspace',
     match: ["awk '{print $1}' a.txt", "awk -F, '{s+=$2} END {print s}' a.csv", "ls -l | awk '{print $5}'"],
     notMatch: ["awk 'BEGIN{system(\"curl x\")}'", "awk '{print > \"/outside/x\"}' a", "awk 'BEGIN{\"id\"|getline x}'", "awk '{print $1}' /etc/passwd", 'awk -f x.awk a'],
   },
 ];
+
+/** Strings and patterns may hold anything; outside them a pipe, a redirection or these functions reach out. */
+function awkFault(code: string): string | undefined {
+  const bare = code.replace(/"(?:[^"\\]|\\.)*"/gs, '""');
+  const reaches = /system\s*\(|getline|[|](?![|])(?<![|][|])|\b(?:close|fflush)\s*\(|@(?:load|include)/s.test(bare) || /\bprintf?\b[^;}]*>/s.test(bare);
+  return reaches || code.includes('/inet') ? 'an `awk` program that runs another, or reads or writes files' : undefined;
+}
