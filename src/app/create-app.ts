@@ -100,7 +100,7 @@ function pipelineDeps(options: AppOptions, { store, clusters, approvals }: Parts
     log: options.log,
     limits: options.config.limits,
     knownSecrets: clusters.knownSecrets,
-    sandboxState: sandboxState.state,
+    sandboxState: () => sandboxState.state,
   };
 }
 

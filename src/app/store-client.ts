@@ -69,7 +69,7 @@ type Call = <Name extends Exclude<StoreCallName, 'close'>>(
   ...values: Parameters<StoreCalls[Name]>
 ) => Promise<Awaited<ReturnType<StoreCalls[Name]>>>;
 
-function portsOver(call: Call, onChange: (listener: () => void) => () => void): Pick<Store, 'requests' | 'audit'> {
+function portsOver(call: Call, onChange: (listener: () => void) => () => void): Pick<Store, 'requests' | 'audit' | 'personas'> {
   return {
     requests: {
       open: (draft) => call('requests.open', draft),
@@ -87,6 +87,15 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       append: (draft) => call('audit.append', draft),
       read: (after, limit) => call('audit.read', after, limit),
       head: () => call('audit.head'),
+    },
+    personas: {
+      open: (agentId, directory) => call('personas.open', agentId, directory),
+      find: (agentId) => call('personas.find', agentId),
+      reserve: (account, file, limits) => call('personas.reserve', account, file, limits),
+      settle: (id, written) => call('personas.settle', id, written),
+      recount: (account, files, staleMs) => call('personas.recount', account, files, staleMs),
+      list: () => call('personas.list'),
+      takeUnused: (before) => call('personas.takeUnused', before),
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Store } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import type { StoreCallMessage, StoreCalls, StoreWorkerData, StoreWorkerMessage } from './store-rpc.ts';
 
-function callsOf({ requests, audit, close }: Store): StoreCalls {
+function callsOf({ requests, audit, personas, close }: Store): StoreCalls {
   return {
     'requests.open': requests.open,
     'requests.get': requests.get,
@@ -21,6 +21,13 @@ function callsOf({ requests, audit, close }: Store): StoreCalls {
     'audit.append': audit.append,
     'audit.read': audit.read,
     'audit.head': audit.head,
+    'personas.open': personas.open,
+    'personas.find': personas.find,
+    'personas.reserve': personas.reserve,
+    'personas.settle': personas.settle,
+    'personas.recount': personas.recount,
+    'personas.list': personas.list,
+    'personas.takeUnused': personas.takeUnused,
     close,
   };
 }

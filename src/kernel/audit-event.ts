@@ -33,6 +33,10 @@ export interface AuditRecord {
   readonly attributes: JsonObject;
   readonly previous: string;
   readonly hash: string;
+  /** Which writer's chain this belongs to, where a store holds several; absent: the store's only one. */
+  readonly chain?: string;
+  /** When the previous record of that chain was written: what has been trimmed before it can then be told from what was taken away. */
+  readonly previousTime?: string;
 }
 
 /** A point of the chain: a record's sequence and hash. */

@@ -36,6 +36,10 @@ export interface CommandResource {
   readonly access: Access;
   readonly surface: 'ssh' | 'readonly_bash' | 'workspace_command';
   readonly text: string;
+  /** Set where a person granted the network to exactly this run. */
+  readonly network?: boolean;
+  /** Set where a person agreed to exactly this run without an enforced sandbox. */
+  readonly unsandboxed?: boolean;
 }
 
 /** What a tool does with a path; `search` takes a file or a directory. */

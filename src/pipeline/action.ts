@@ -28,9 +28,21 @@ export function lastingTarget(target: Target): JsonObject {
     case 'service':
       return { kind: target.kind, cluster: target.cluster, node: target.node, service: target.service };
     case 'command':
-      return { kind: target.kind, surface: target.surface, text: target.text };
+      return {
+        kind: target.kind,
+        surface: target.surface,
+        text: target.text,
+        ...(target.network === true ? { network: true } : {}),
+        ...(target.unsandboxed === true ? { unsandboxed: true } : {}),
+      };
     case 'path':
-      return { kind: target.kind, access: target.access, path: target.path };
+      return {
+        kind: target.kind,
+        access: target.access,
+        path: target.path,
+        ...(target.real === undefined ? {} : { real: target.real }),
+        ...(target.agreed === true ? { agreed: true } : {}),
+      };
     case 'destination':
       return { kind: target.kind, host: target.host };
   }

@@ -4,10 +4,11 @@ import type { Deadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
 import { effectiveAction } from './action.ts';
+import { classify } from './classify.ts';
 import { toolContext } from './context.ts';
 import type { IncomingCall, PipelineDeps } from './deps.ts';
 import { protect } from './protect.ts';
-import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
+import { type Approved, type Classified, goOn, type Refusal, refuse, refuseBy, type Step } from './stage.ts';
 
 export interface ApproveContext {
   readonly call: IncomingCall;
@@ -80,9 +81,8 @@ async function waitForPerson(request: RequestRecord, { call, deps, deadline, onW
 async function spend(state: Classified, request: RequestRecord, { call, deps, deadline }: ApproveContext): Promise<Step<Approved>> {
   const again = await protect(state, deps, deadline.signal);
   if (!again.ok) return again;
-  // The command was made canonical after protect; it depends on the text alone.
-  const targets = again.state.targets.map((target, index) => (target.kind === 'command' ? (state.targets[index] ?? target) : target));
-  const current = { ...state, targets };
+  const current = await classify(again.state, call.agent, deps);
+  if (current.decision.effect === 'deny') return refuseBy(current.decision);
   const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version));
   if (digest !== request.digest) {
     return refuse({

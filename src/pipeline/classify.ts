@@ -1,26 +1,73 @@
-/** classify: the action tier at this security level, and what the policies for commands and units say. */
-import { type Decision, strictest } from '#kernel/decision';
-import type { CommandResource, Target } from '#kernel/resource';
+/** classify: the action tier at this security level, and what the policies for commands, paths and units say. */
+import type { Agent } from '#kernel/agent';
+import { ask, type Decision, deny, strictest } from '#kernel/decision';
+import type { CommandResource, PathResource, Target } from '#kernel/resource';
 import { classify as classifyTier } from '#policy/classify';
 import { decideServiceUnit } from '#policy/service-units';
-import type { PolicySettings } from './deps.ts';
+import type { PolicySettings, WorkspaceJudge } from './deps.ts';
 import type { Classified, Resolved } from './stage.ts';
 
-/** Replaces every command by its canonical text: what runs is what was checked. */
-export function classify(state: Resolved, settings: PolicySettings): Classified {
-  const byTier = classifyTier(state.tool.name, state.tier, settings.securityLevel);
-  const byTarget = state.targets.map((target) => decideTarget(target, settings)).filter((decision) => decision !== undefined);
-  const targets = state.targets.map((target) => (target.kind === 'command' ? canonical(target, settings) : target));
-  return { ...state, targets, decision: strictest([byTier, ...byTarget]) };
+export interface ClassifyDeps {
+  readonly settings: PolicySettings;
+  /** Absent where there is no workspace. */
+  readonly judge?: WorkspaceJudge;
 }
 
-/** What a target's own policy says; undefined where there is none. */
-function decideTarget(target: Target, settings: PolicySettings): Decision | undefined {
-  if (target.kind === 'command') return settings.decideCommand(target.surface, target.text).decision;
-  if (target.kind === 'service' && target.access === 'operate') return decideServiceUnit(target.service);
-  return undefined;
+/** Replaces every command by its canonical text and every path by what it is: what runs is what was checked. */
+export async function classify(state: Resolved, agent: Agent, deps: ClassifyDeps): Promise<Classified> {
+  const byTier = classifyTier(state.tool.name, state.tier, deps.settings.securityLevel);
+  const judged = await Promise.all(state.targets.map((target) => judgeTarget(target, agent, deps)));
+  const decisions = judged.flatMap((entry) => entry.decisions);
+  return { ...state, targets: judged.map((entry) => entry.target), decision: strictest([byTier, ...decisions]) };
 }
 
-function canonical(target: CommandResource, settings: PolicySettings): Target {
-  return { ...target, text: settings.decideCommand(target.surface, target.text).canonical ?? target.text };
+interface Judged {
+  readonly target: Target;
+  readonly decisions: readonly Decision[];
 }
+
+async function judgeTarget(target: Target, agent: Agent, deps: ClassifyDeps): Promise<Judged> {
+  if (target.kind === 'service' && target.access === 'operate') return { target, decisions: [decideServiceUnit(target.service)] };
+  if (target.kind === 'path') return judgePath(target, agent, deps);
+  if (target.kind !== 'command') return { target, decisions: [] };
+  return target.surface === 'ssh' ? judgeSsh(target, deps.settings) : judgeCommand(target, deps);
+}
+
+function judgeSsh(target: CommandResource, settings: PolicySettings): Judged {
+  const { decision, canonical } = settings.decideSsh(target.text);
+  return { target: { ...target, text: canonical ?? target.text }, decisions: [decision] };
+}
+
+/**
+ * A command in the workspace. What a person would have to grant for exactly this run (the network, running without an enforced sandbox)
+ * is written into the target, so that it is part of what they approve. INVARIANT: each such mark comes with an `ask` or a `deny`.
+ */
+async function judgeCommand(target: CommandResource, { settings, judge }: ClassifyDeps): Promise<Judged> {
+  if (judge === undefined || target.surface === 'ssh') return { target, decisions: [noWorkspace] };
+  const { decision, canonical } = judge.decideCommand(target.surface, target.text);
+  const contained = containment(await judge.sandbox(), settings.requireSandbox);
+  const marked: CommandResource = {
+    ...target,
+    text: canonical ?? target.text,
+    ...(decision.code === 'network_blocked' && decision.effect === 'ask' ? { network: true } : {}),
+    ...(contained === undefined ? {} : { unsandboxed: true }),
+  };
+  return { target: marked, decisions: contained === undefined ? [decision] : [decision, contained] };
+}
+
+/** Nothing degrades in silence: where the sandbox is not enforced, every command asks or is refused. */
+function containment(sandbox: { readonly state: string; readonly reason: string }, required: boolean): Decision | undefined {
+  if (sandbox.state === 'enforced') return undefined;
+  const why = `the OS sandbox is ${sandbox.state}: ${sandbox.reason}`;
+  return required ? deny('sandbox_required', why, ['sandbox:required']) : ask('sandbox_not_enforced', why, [`sandbox:${sandbox.state}`]);
+}
+
+async function judgePath(target: PathResource, agent: Agent, { judge }: ClassifyDeps): Promise<Judged> {
+  if (judge === undefined) return { target, decisions: [noWorkspace] };
+  const use = target.use ?? (target.access === 'operate' ? 'write' : 'read');
+  const { decision, real } = await judge.decidePath(target.path, use, agent.id);
+  const agreed = decision.effect === 'ask' ? { agreed: true } : {};
+  return { target: { ...target, ...(real === undefined ? {} : { real }), ...agreed }, decisions: [decision] };
+}
+
+const noWorkspace = deny('no_workspace', 'there is no workspace; open a folder, or set `workspace.root`', ['workspace:none']);

@@ -1,12 +1,14 @@
 /** What the pipeline needs, handed in by `app/`. */
 
 import type { Agent } from '#kernel/agent';
+import type { Decision } from '#kernel/decision';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
+import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Log } from '#kernel/ports/log';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
-import type { CommandResource } from '#kernel/resource';
+import type { CommandResource, PathUse } from '#kernel/resource';
 import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { ClusterAccess, Tool, WorkspaceAccess } from '#kernel/tool';
 import type { CommandDecision } from '#policy/commands/command-decision';
@@ -24,10 +26,20 @@ export interface PolicySettings {
   readonly protectedList: ProtectedList;
   /** Configured tiers; they only make a tool stricter. */
   readonly tiers: Readonly<Record<string, ActionTier>>;
-  /** The command policy of each surface; synchronous. `canonical` is what runs. */
-  decideCommand(surface: CommandResource['surface'], text: string): CommandDecision;
+  /** Commands in the workspace are refused, not asked about, where the OS sandbox is not enforced. */
+  readonly requireSandbox: boolean;
+  /** The command policy of cluster nodes. `canonical` is what runs. */
+  decideSsh(text: string): CommandDecision;
   /** Changes whenever a decision could: it is part of every digest. */
   readonly version: string;
+}
+
+/** The workspace's policies, about what is there at this moment. */
+export interface WorkspaceJudge {
+  decideCommand(surface: Exclude<CommandResource['surface'], 'ssh'>, text: string): CommandDecision;
+  /** The decision, and what the path is after links where it is inside. */
+  decidePath(path: string, use: PathUse, agentId: string): Promise<{ readonly decision: Decision; readonly real?: string }>;
+  sandbox(): Promise<SandboxStatus>;
 }
 
 export type ClaimResult =
@@ -49,6 +61,7 @@ export interface PipelineDeps {
   readonly settings: PolicySettings;
   /** Absent where there is no workspace. */
   readonly workspace?: WorkspaceAccess;
+  readonly judge?: WorkspaceJudge;
   readonly approvals: CallApprovals;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending'>;
   readonly audit: AuditLog;
@@ -58,7 +71,7 @@ export interface PipelineDeps {
   /** Exact secrets in use, to be redacted wherever they appear. */
   knownSecrets(): readonly string[];
   /** OS sandbox state, for every audit record. */
-  readonly sandboxState: string;
+  sandboxState(): string;
 }
 
 /** One call as it comes in from a host. */

@@ -40,7 +40,7 @@ function failure(state: Approved, thrown: unknown, deadline: Deadline, running: 
   return {
     status: 'error',
     code: fault.code,
-    message: `${state.tool.name}: ${fault.message}${still}`,
+    message: `${deadline.signal.aborted ? `${state.tool.name}: ` : ''}${fault.message}${still}`,
     ...(state.requestId === undefined ? {} : { request_id: state.requestId }),
     ...(next === undefined ? {} : { next }),
   };

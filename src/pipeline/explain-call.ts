@@ -55,7 +55,7 @@ async function explainStages(
     decision: allow('known_tool', `\`${call.tool}\` is called by ${call.agent.id}`),
     detail: { agent: call.agent.id, model_tier: call.agent.modelTier },
   });
-  const validated = validate(found.state, call.input);
+  const validated = validate(found.state, call.input, call.agent);
   if (!validated.ok) return void stages.push({ stage: 'validate', decision: refused(validated.refusal) });
   stages.push({
     stage: 'validate',
@@ -72,7 +72,7 @@ async function explainStages(
   });
   stages.push({
     stage: 'classify',
-    decision: classify(resolved.state, deps.settings).decision,
+    decision: (await classify(resolved.state, call.agent, deps)).decision,
     detail: { tier: resolved.state.tier, level: deps.settings.securityLevel },
   });
 }

@@ -88,7 +88,7 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps):
     rules: trail.rules,
     request_id: state?.requestId,
     policy_version: deps.settings.version,
-    sandbox: deps.sandboxState,
+    sandbox: deps.sandboxState(),
   };
 }
 

@@ -12,13 +12,13 @@ import { execute } from './execute.ts';
 import { protect } from './protect.ts';
 import { type CallTrail, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail } from './record.ts';
 import { type Approved, goOn, type Refusal, type Resolved, refuseBy, refuseByFault, type Step, type Validated } from './stage.ts';
-import { findTool, validate } from './validate.ts';
+import { findTool, limitOf, validate } from './validate.ts';
 
 /** Runs one call to its outcome. Never rejects. */
 export async function runCall(call: IncomingCall, deps: PipelineDeps): Promise<Outcome> {
   const trail = startTrail();
   const tool = deps.tools.find((entry) => entry.name === call.tool);
-  const deadline = startDeadline(Math.min(tool?.timeoutMs ?? deps.limits.callMs, deps.limits.callMs), call.signal);
+  const deadline = startDeadline(limitOf(tool, call.input, deps.limits.callMs), call.signal);
   try {
     const outcome = redact(await outcomeOf(call, trail, deps, deadline), deps);
     return await recorded(call, trail, deps, outcome);
@@ -47,14 +47,14 @@ async function decide(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, 
 async function decideStages(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Step<Approved>> {
   const found = findTool(call.tool, deps.tools);
   if (!found.ok) return found;
-  const validated = validate(found.state, call.input);
+  const validated = validate(found.state, call.input, call.agent);
   trail.state = validated.ok ? validated.state : { tool: found.state };
   if (!validated.ok) return validated;
   const authorized = authorize(found.state, call.agent);
   if (authorized.effect === 'deny') return refuseBy(authorized);
   const resolved = await protectStage(validated.state, deps, deadline.signal);
   if (!resolved.ok) return resolved;
-  const classified = classify(resolved.state, deps.settings);
+  const classified = await classify(resolved.state, call.agent, deps);
   trail.state = classified;
   trail.rules = classified.decision.rules;
   if (classified.decision.effect === 'deny') return refuseBy(classified.decision);

@@ -1,7 +1,9 @@
 /** identify and validate: a known tool, and input that its strict schema takes. */
 import type * as z from 'zod';
+import { permits } from '#identity/permissions';
+import type { Agent } from '#kernel/agent';
 import type { JsonObject } from '#kernel/json';
-import type { Tool } from '#kernel/tool';
+import type { Caller, Tool } from '#kernel/tool';
 import { goOn, refuse, type Step, type Validated } from './stage.ts';
 
 export function findTool(name: string, tools: readonly Tool[]): Step<Tool> {
@@ -20,7 +22,7 @@ export function findTool(name: string, tools: readonly Tool[]): Step<Tool> {
   });
 }
 
-export function validate(tool: Tool, input: unknown): Step<Validated> {
+export function validate(tool: Tool, input: unknown, agent: Agent): Step<Validated> {
   const parsed = tool.input.safeParse(input ?? {});
   if (!parsed.success) {
     return refuse({
@@ -33,7 +35,18 @@ export function validate(tool: Tool, input: unknown): Step<Validated> {
   // `reason` is the agent's claim: shown to the person, left out of the digest.
   const { reason, ...rest } = parsed.data as JsonObject;
   const claim = typeof reason === 'string' && reason !== '' ? { claim: reason } : {};
-  return goOn({ tool, input: dropUndefined(rest), ...claim, resources: tool.touches(parsed.data) });
+  return goOn({ tool, input: dropUndefined(rest), ...claim, resources: tool.touches(parsed.data, callerOf(agent)) });
+}
+
+function callerOf(agent: Agent): Caller {
+  return { holds: (permission) => permits(agent.modelTier, permission) };
+}
+
+/** The call's limit in ms: its tool's, cut to the configured one, unless the arguments set their own. */
+export function limitOf(tool: Tool | undefined, input: unknown, callMs: number): number {
+  const parsed = tool?.limitMs === undefined ? undefined : tool.input.safeParse(input ?? {});
+  if (tool?.limitMs !== undefined && parsed?.success) return tool.limitMs(parsed.data);
+  return Math.min(tool?.timeoutMs ?? callMs, callMs);
 }
 
 function explainIssues(tool: Tool, issues: readonly z.core.$ZodIssue[]): string {

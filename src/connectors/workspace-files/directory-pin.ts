@@ -1,7 +1,5 @@
 /** A directory held fast: names in it are addressed through `at`, so that what its own path leads to by now no longer matters. */
 import { Fault } from '#kernel/errors';
-import { pinByDescriptor } from './descriptor-pin.ts';
-import { pinByIdentity } from './identity-pin.ts';
 
 export interface DirectoryPin {
   /** `${at}/${name}` is the entry `name` of this very directory. */
@@ -13,16 +11,6 @@ export interface DirectoryPin {
   /** Throws {Fault} `PATH_CHANGED` where it shows that names addressed here may have been another directory's. */
   confirm(): void;
   close(): void;
-}
-
-/** `descriptors` cannot be raced (Linux); `identity` checks before and after, and can be raced by whoever swaps twice in between. */
-export type Pinning = 'descriptors' | 'identity';
-
-export const usualPinning: Pinning = process.platform === 'linux' ? 'descriptors' : 'identity';
-
-/** Pins `root`, an absolute path whose links are resolved. @throws the file system's error */
-export function pinRoot(root: string, pinning: Pinning): DirectoryPin {
-  return pinning === 'descriptors' ? pinByDescriptor(root) : pinByIdentity(root);
 }
 
 /** Something was swapped between looking and opening. */

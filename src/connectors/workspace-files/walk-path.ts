@@ -3,8 +3,9 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '#kernel/errors';
 import type { PathFact, Segments } from '#kernel/ports/path-facts';
-import { type DirectoryPin, type Pinning, pathChanged, pinRoot } from './directory-pin.ts';
+import { type DirectoryPin, pathChanged } from './directory-pin.ts';
 import { errnoOf } from './file-faults.ts';
+import { type Pinning, pinRoot } from './pin-root.ts';
 
 /** As Linux: ELOOP after 40 links (path_resolution(7)). Swaps under way count as well, so that a walk always ends. */
 const mostSteps = 40;
@@ -20,6 +21,8 @@ export interface Walked {
   readonly fact: PathFact;
   /** The deepest directory reached: the one itself where `fact` is a directory, else the one that holds (or would hold) the next name. */
   readonly directory: DirectoryPin;
+  /** The pinned directories from the root on, `directory` the last of them. */
+  readonly pins: readonly DirectoryPin[];
   /** Names below `directory`: none for a directory, one for anything else that is there, one or more for what is missing. */
   readonly names: Segments;
   close(): void;
@@ -29,16 +32,18 @@ export interface Walked {
 export function walkPath(root: RootPlace, segments: Segments): Walked {
   const walk = startWalk(root, segments);
   try {
-    return { ...finish(walk), close: () => closeAll(walk) };
+    return { ...finish(walk), pins: walk.pins, close: () => closeAll(walk) };
   } catch (thrown) {
     const directory = walk.pins.at(-1);
     if (directory === undefined || (thrown instanceof Fault && thrown.retryable)) {
       closeAll(walk);
       throw thrown;
     }
-    return { fact: { kind: 'unreadable', reason: errnoOf(thrown) }, directory, names: [], close: () => closeAll(walk) };
+    return { fact: { kind: 'unreadable', reason: errnoOf(thrown) }, directory, pins: walk.pins, names: [], close: () => closeAll(walk) };
   }
 }
+
+type End = Omit<Walked, 'close' | 'pins'>;
 
 interface Walk {
   readonly root: string;
@@ -60,7 +65,7 @@ function startWalk({ path: root, pinning }: RootPlace, segments: Segments): Walk
   }
 }
 
-function finish(walk: Walk): Omit<Walked, 'close'> {
+function finish(walk: Walk): End {
   while (walk.left.length > 0) {
     const name = walk.left.shift() ?? '';
     const end = step(walk, name);
@@ -70,7 +75,7 @@ function finish(walk: Walk): Omit<Walked, 'close'> {
 }
 
 /** One name further; something where the walk ends here. */
-function step(walk: Walk, name: string): Omit<Walked, 'close'> | undefined {
+function step(walk: Walk, name: string): End | undefined {
   if (name === '' || name === '.') return undefined;
   if (name === '..') return goUp(walk);
   const directory = topOf(walk);
@@ -86,7 +91,7 @@ function step(walk: Walk, name: string): Omit<Walked, 'close'> | undefined {
   return { fact, directory, names: [name] };
 }
 
-function goUp(walk: Walk): Omit<Walked, 'close'> | undefined {
+function goUp(walk: Walk): End | undefined {
   if (walk.done.pop() === undefined) return { fact: { kind: 'outside' }, directory: topOf(walk), names: [] };
   walk.pins.pop()?.close();
   return undefined;
@@ -103,7 +108,7 @@ function enterDirectory(walk: Walk, name: string): undefined {
 }
 
 /** Puts the text of a link before what is left. */
-function enterLink(walk: Walk, name: string): Omit<Walked, 'close'> | undefined {
+function enterLink(walk: Walk, name: string): End | undefined {
   walk.steps += 1;
   if (walk.steps > mostSteps) return { fact: { kind: 'loop' }, directory: topOf(walk), names: [] };
   let text: string;
@@ -137,7 +142,7 @@ function retry(walk: Walk, name: string, thrown: unknown, expected: readonly str
 }
 
 /** What is missing is below the last directory that is there; `..` behind it must not climb out of the root. */
-function missing({ done, left, pins }: Walk, name: string): Omit<Walked, 'close'> {
+function missing({ done, left, pins }: Walk, name: string): End {
   const directory = pins.at(-1) as DirectoryPin;
   const names = [name];
   for (const segment of left) {

@@ -15,25 +15,35 @@ export interface CommandRequest {
   readonly timeoutMs: number;
   /** Granted by a person for exactly this run. */
   readonly network: boolean;
+  /** Granted by a person for exactly this run: it may go ahead where the sandbox is not `enforced`. Never set without that grant. */
+  readonly allowUnsandboxed?: boolean;
   readonly agentId: string;
 }
+
+/** Which limit, other than time, ended a run. */
+export type CommandLimit = 'output' | 'processes' | 'memory' | 'disk';
 
 export interface CommandResult {
   /** Head and tail are kept where it is longer than the cap. */
   readonly stdout: string;
   readonly stderr: string;
+  /** 128 + n where signal n ended the command inside the sandbox (the shell's convention). */
   readonly exitCode?: number;
   readonly signal?: string;
   readonly timedOut: boolean;
+  /** The limit that the run was stopped for. */
+  readonly stoppedBy?: CommandLimit;
   readonly truncated: boolean;
   readonly sandbox: SandboxStatus['state'];
-  /** What the run left behind that somebody else would execute or follow later (hooks, configuration, links out, FIFOs). */
+  /** What the run left behind that somebody else would execute or follow later (hooks, configuration, links out, FIFOs): `path (what)`. */
   readonly planted: readonly string[];
+  /** The search for what was planted ended early: the workspace is too large to look at all of it in time. */
+  readonly scanIncomplete: boolean;
 }
 
 export interface CommandRunner {
-  /** Probed once per process; asks for it again when the environment may have changed. */
-  status(): Promise<SandboxStatus>;
+  /** Probed once per process and again after a sandbox failed to start; `fresh` probes anew. */
+  status(options?: { readonly fresh?: boolean }): Promise<SandboxStatus>;
   /** Ends the whole process tree on abort and on time-out. @throws {Fault} `sandbox_failed`, `sandbox_required`, `cancelled` */
   run(request: CommandRequest, signal: AbortSignal, onOutput: (chunk: string) => void): Promise<CommandResult>;
 }

@@ -1,25 +1,43 @@
-/** Running a helper program of ours (ripgrep), its output read line by line. Not for anything a model wrote: see `CommandRunner`. */
+/** Starting another program: exact arguments, an environment of its own, capped output, and nothing of it left afterwards. */
 
 export interface ProgramRequest {
-  /** Absolute path. */
+  /** An absolute path, or a name that is looked up in `env.PATH`. Never a shell. */
   readonly program: string;
-  readonly arguments: readonly string[];
-  /** Its working directory. */
-  readonly directory: string;
-  /** The whole environment. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** Called for each whole line of its output, without the line's end; `stop` ends the program. */
-  onLine(line: string): 'go-on' | 'stop';
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Exactly this is the program's environment; nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Its standard input; empty when left out. */
+  readonly input?: string;
+  /** In ms. */
+  readonly timeoutMs: number;
+  /** Bytes kept of each stream, half of them from the start and half from the end. */
+  readonly keepBytes: number;
+  /** Bytes of both streams together after which the program is stopped; unlimited when left out. */
+  readonly stopAfterBytes?: number;
 }
 
-export interface ProgramEnd {
-  /** undefined when it was ended by a signal, ours included. */
-  readonly exitCode?: number;
-  /** The beginning of what it wrote to stderr. */
+export interface ProgramResult {
+  /** Bytes that are not UTF-8 are U+FFFD. */
+  readonly stdout: string;
   readonly stderr: string;
-  /** `onLine` ended it. */
-  readonly stopped: boolean;
+  /** undefined when a signal ended it. */
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly timedOut: boolean;
+  /** It was stopped because it wrote more than `stopAfterBytes`. */
+  readonly flooded: boolean;
+  /** A stream was longer than `keepBytes`. */
+  readonly truncated: boolean;
 }
 
-/** Ends the program on abort and waits until it is gone. @throws the signal's reason; {Fault} `program_not_started` */
-export type RunProgram = (request: ProgramRequest, signal: AbortSignal) => Promise<ProgramEnd>;
+/** Called with whole characters, in the order in which they arrive. */
+export type OnProgramOutput = (chunk: string, stream: 'stdout' | 'stderr') => void;
+
+export interface ProgramRunner {
+  /**
+   * Resolves once the program and its whole process group have ended, whatever its exit code. On abort the group is killed first, then
+   * it rejects with the signal's reason. @throws {Fault} `program_not_started`
+   */
+  run(request: ProgramRequest, signal: AbortSignal, onOutput?: OnProgramOutput): Promise<ProgramResult>;
+}

@@ -25,7 +25,9 @@ export function byProgram(rules: readonly ProgramRule[]): RulesByProgram {
 
 /** Judges each command; `index` 0 of a pipeline has no input. */
 export function judgeLine(pipelines: readonly Pipeline[], rules: RulesByProgram, userRules: readonly UserRule[]): readonly Judged[] {
-  return pipelines.flatMap(({ commands }) => commands.map((command, index) => judgeCommand(command, { rules, userRules, piped: index > 0 })));
+  return pipelines.flatMap(({ commands }) =>
+    commands.map((command, index) => judgeCommand(command, { rules, userRules, piped: index > 0 })),
+  );
 }
 
 interface Setting {
@@ -42,7 +44,8 @@ function judgeCommand(command: SimpleCommand, setting: Setting): Judged {
   const users = setting.userRules.filter((rule) => fitsUserRule(rule, words));
   const stricter = users.filter((rule) => rule.effect !== 'allow').map(userDecision);
   const built = builtIn(name, rest, setting);
-  const lifted = built.decision.effect === 'deny' && name.bare && !isNeverLifted(words) ? users.find((rule) => rule.effect === 'allow') : undefined;
+  const lifted =
+    built.decision.effect === 'deny' && name.bare && !isNeverLifted(words) ? users.find((rule) => rule.effect === 'allow') : undefined;
   if (lifted !== undefined) return { command, files: [], options: new Set(), decision: strictest([userDecision(lifted), ...stricter]) };
   return { ...built, command, decision: strictest([built.decision, ...stricter]) };
 }
@@ -58,7 +61,11 @@ function builtIn(name: Word, rest: readonly Word[], { rules, piped }: Setting): 
     if (match.ok) return { ...match, decision: allow('allowed', `\`${name.text}\`: ${rule.justification}`, [rule.id]) };
     if (furthest === undefined || match.offset > furthest.offset) furthest = match;
   }
-  return refusal(furthest?.offset ?? name.offset, furthest?.message ?? `\`${name.text}\``, candidates.map((rule) => rule.id));
+  return refusal(
+    furthest?.offset ?? name.offset,
+    furthest?.message ?? `\`${name.text}\``,
+    candidates.map((rule) => rule.id),
+  );
 }
 
 /** A filter reads what is piped into it and then no file; without a pipe it reads files. */

@@ -1,10 +1,10 @@
 /** The `readonly_bash` surface: looking around in the workspace with seven programs. */
-import { deny, type Decision, strictest } from '#kernel/decision';
-import { locatePath } from '../paths/locate-path.ts';
+import { type Decision, deny, strictest } from '#kernel/decision';
 import type { PathFact } from '#kernel/ports/path-facts';
-import type { WorkspaceView } from '../paths/workspace-view.ts';
 import { maxFileBytes } from '../paths/decide-path.ts';
+import { locatePath } from '../paths/locate-path.ts';
 import { isSecretPath } from '../paths/secret-files.ts';
+import type { WorkspaceView } from '../paths/workspace-view.ts';
 import { type CommandDecision, placed } from './command-decision.ts';
 import { byProgram, type Judged, judgeLine } from './decide-line.ts';
 import { expandPattern } from './expand-pattern.ts';
@@ -91,8 +91,10 @@ function factRefusal(fact: PathFact, use: FileOperand['use']): { readonly code: 
   if (fact.kind === 'outside') return { code: 'SYMLINK_OUTSIDE_WORKSPACE', message: 'leads outside the workspace' };
   if (fact.kind === 'loop') return { code: 'SYMLINK_LOOP', message: 'links form a circle' };
   if (fact.kind === 'unreadable') return { code: 'PATH_UNREADABLE', message: fact.reason };
-  if (use === 'read' && fact.kind === 'special') return { code: 'NOT_A_REGULAR_FILE', message: 'a device, socket or pipe, which may never end' };
-  if (use === 'read' && fact.kind === 'file' && fact.size > maxFileBytes) return { code: 'FILE_TOO_LARGE', message: `has ${fact.size} bytes` };
+  if (use === 'read' && fact.kind === 'special')
+    return { code: 'NOT_A_REGULAR_FILE', message: 'a device, socket or pipe, which may never end' };
+  if (use === 'read' && fact.kind === 'file' && fact.size > maxFileBytes)
+    return { code: 'FILE_TOO_LARGE', message: `has ${fact.size} bytes` };
   return undefined;
 }
 

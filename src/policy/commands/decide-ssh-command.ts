@@ -42,7 +42,8 @@ function withAllRules(judged: readonly Judged[]) {
 /** A pattern stays one only where a file may stand; anywhere else it is the text that it looks like. */
 function settle(pipelines: readonly Pipeline[], judged: readonly Judged[]): readonly Pipeline[] {
   const files = new Set(judged.flatMap((entry) => entry.files.map((file) => file.word)));
-  const settleWord = (word: Word): Word => (word.glob === undefined || files.has(word) ? word : { text: word.text, offset: word.offset, bare: false });
+  const settleWord = (word: Word): Word =>
+    word.glob === undefined || files.has(word) ? word : { text: word.text, offset: word.offset, bare: false };
   const settleCommand = (command: SimpleCommand): SimpleCommand => ({ ...command, words: command.words.map(settleWord) });
   return pipelines.map((pipeline) => ({ ...pipeline, commands: pipeline.commands.map(settleCommand) }));
 }

@@ -1,7 +1,8 @@
 /** Pathname expansion (POSIX.1-2024 §2.14) done by us, so that the names that were checked are the names that run. */
-import type { GlobPart } from './strict/strict-line.ts';
+
 import { locatePath } from '../paths/locate-path.ts';
 import type { WorkspaceView } from '../paths/workspace-view.ts';
+import type { GlobPart } from './strict/strict-line.ts';
 
 const mostNames = 100;
 
@@ -57,7 +58,9 @@ function exists(path: string, { ground, facts }: WorkspaceView): boolean {
 }
 
 function segmentPattern(segment: readonly GlobPart[]): RegExp {
-  const expression = segment.map((part) => ('wild' in part ? wildExpression(part.wild) : part.literal.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))).join('');
+  const expression = segment
+    .map((part) => ('wild' in part ? wildExpression(part.wild) : part.literal.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')))
+    .join('');
   const [first] = segment;
   // A leading dot is only matched by a dot.
   const start = first !== undefined && 'literal' in first && first.literal !== '' ? '' : '(?!\\.)';
@@ -66,5 +69,8 @@ function segmentPattern(segment: readonly GlobPart[]): RegExp {
 
 function wildExpression(wild: string): string {
   if (wild === '*') return '.*';
-  return wild === '?' ? '.' : wild.replace('[!', '[^');
+  if (wild === '?') return '.';
+  // A range that runs backwards matches nothing, as in bash.
+  const runsBackwards = [...wild.matchAll(/([^![])-([^\]])/g)].some(([, from = '', to = '']) => from > to);
+  return runsBackwards ? '(?!)' : wild.replace('[!', '[^').replace(/-(?=\])/, '\\-');
 }

@@ -10,7 +10,13 @@ export interface FileOperand {
 }
 
 export type Match =
-  | { readonly ok: true; readonly options: ReadonlySet<string>; readonly operands: readonly Word[]; readonly files: readonly FileOperand[]; readonly terminator?: Word }
+  | {
+      readonly ok: true;
+      readonly options: ReadonlySet<string>;
+      readonly operands: readonly Word[];
+      readonly files: readonly FileOperand[];
+      readonly terminator?: Word;
+    }
   | { readonly ok: false; readonly offset: number; readonly message: string };
 
 /** Thrown and caught here only. */
@@ -31,6 +37,8 @@ interface State {
   /** The `--` behind which no options stand. */
   terminator: Word | undefined;
   sawWord: boolean;
+  /** Uses of `countsAsOperand`. */
+  alsoOperands: number;
   readonly options: Set<string>;
   readonly operands: Word[];
   readonly files: FileOperand[];
@@ -38,7 +46,17 @@ interface State {
 
 /** `words` without the program's name; `name` is it. */
 export function matchRule(rule: ProgramRule, name: Word, words: readonly Word[]): Match {
-  const state: State = { rule, words, index: 0, terminator: undefined, sawWord: false, options: new Set(), operands: [], files: [] };
+  const state: State = {
+    rule,
+    words,
+    index: 0,
+    terminator: undefined,
+    sawWord: false,
+    alsoOperands: 0,
+    options: new Set(),
+    operands: [],
+    files: [],
+  };
   try {
     while (state.index < words.length) step(state, take(state));
     const operands = afterVerb(state, name);
@@ -68,7 +86,8 @@ function step(state: State, word: Word): void {
   }
   if (isKeyword(state, word)) return keyword(state, word, rule.words?.[word.text] ?? null);
   if (!word.text.startsWith('-') || word.text === '-') return operand(state, word);
-  if (rule.optionsFirst && state.operands.length > 0) throw new Misfit(word, `\`${shown(word)}\` after an operand, where ${rule.program} takes no options`);
+  if (rule.optionsFirst && state.operands.length > 0)
+    throw new Misfit(word, `\`${shown(word)}\` after an operand, where ${rule.program} takes no options`);
   noPattern(word);
   if (word.text.startsWith('--')) return longOption(state, word);
   if (rule.count && /^-\d{1,6}$/.test(word.text)) return;
@@ -87,13 +106,15 @@ function verbPending({ rule, operands }: State): boolean {
 }
 
 function operand(state: State, word: Word): void {
-  if (state.rule.operandsFirst && state.sawWord) throw new Misfit(word, `\`${shown(word)}\`, which is not known to ${state.rule.program} here`);
+  if (state.rule.operandsFirst && state.sawWord)
+    throw new Misfit(word, `\`${shown(word)}\`, which is not known to ${state.rule.program} here`);
   state.operands.push(word);
 }
 
 function keyword(state: State, word: Word, takes: Takes): void {
   noPattern(word);
   state.sawWord = true;
+  if (state.rule.countsAsOperand?.includes(word.text)) state.alsoOperands += 1;
   state.options.add(word.text);
   if (takes !== null) value(state, word, takes, nextValue(state, word));
 }
@@ -178,8 +199,9 @@ function checkOperands(state: State, operands: readonly Word[], name: Word): voi
   const ownFirst = first !== undefined && !first.unless.some((option) => state.options.has(option)) ? first.kind : undefined;
   if (ownFirst !== undefined && operands.length === 0) throw new Misfit(name, `${program} without ${ownFirst.name}`);
   operands.forEach((word, index) => checkOperand(state, word, index === 0 && ownFirst !== undefined ? ownFirst : allowed?.kind));
-  const rest = operands.length - (ownFirst === undefined ? 0 : 1);
-  if (rest > (allowed?.max ?? 0)) throw new Misfit(operands.at(-1) ?? name, `\`${shown(operands.at(-1) ?? name)}\`, which is one operand too many for ${program}`);
+  const rest = operands.length - (ownFirst === undefined ? 0 : 1) + state.alsoOperands;
+  if (rest > (allowed?.max ?? 0))
+    throw new Misfit(operands.at(-1) ?? name, `\`${shown(operands.at(-1) ?? name)}\`, which is one operand too many for ${program}`);
   if (rest < (allowed?.min ?? 0)) throw new Misfit(name, `${program} without ${allowed?.kind.name ?? 'an operand'}`);
 }
 
@@ -191,13 +213,17 @@ function checkOperand(state: State, word: Word, kind: ValueKind | undefined): vo
 
 function checkRequired(state: State, name: Word): void {
   const missing = state.rule.requires?.find((group) => !group.some((option) => state.options.has(option)));
-  if (missing !== undefined) throw new Misfit(name, `${state.rule.program} without ${missing.map((option) => `\`${option}\``).join(' or ')}`);
+  if (missing !== undefined)
+    throw new Misfit(name, `${state.rule.program} without ${missing.map((option) => `\`${option}\``).join(' or ')}`);
   const clash = state.rule.exclusive?.map((group) => group.filter((option) => state.options.has(option))).find((given) => given.length > 1);
   if (clash !== undefined) throw new Misfit(name, `\`${clash.slice(0, 2).join('` together with `')}\``);
 }
 
 /** An option that depends on which files exist is no option that was checked. */
 function noPattern(word: Word): void {
+  // `--include=*.ts` names no file: it stands for itself.
+  const start = word.glob?.[0];
+  if (start !== undefined && 'literal' in start && /^--[a-z-]+=/.test(start.literal)) return;
   if (word.glob !== undefined) throw new Misfit(word, `a pattern in the option \`${shown(word)}\`; quote it`);
 }
 

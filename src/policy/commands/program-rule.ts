@@ -35,6 +35,8 @@ export interface ProgramRule {
   /** A number may follow a dash directly: `head -20`. */
   readonly count?: boolean;
   readonly operands?: { readonly kind: ValueKind; readonly min?: number; readonly max: number };
+  /** Words that name what an operand names (`dev eth0`): each counts as one. */
+  readonly countsAsOperand?: readonly string[];
   /** The kind of the first operand where it differs (the pattern of `grep`); not taken when one of `unless` was given. */
   readonly first?: { readonly kind: ValueKind; readonly unless: readonly string[] };
   /** Options end at the first operand (programs that do not permute their arguments). */

@@ -7,7 +7,11 @@ import * as z from 'zod';
 export const commandSurfaces = ['ssh', 'readonly_bash', 'workspace_command'] as const;
 export type CommandSurface = (typeof commandSurfaces)[number];
 
-const word = z.string().min(1).max(200).regex(/^[\x21-\x7e]+$/, 'must be one word of visible ASCII characters');
+const word = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[\x21-\x7e]+$/, 'must be one word of visible ASCII characters');
 
 /** The shape of one entry of `commandRules`. Absent `args` or empty: any arguments, if `more` is `any`, none if it is `none`. */
 export const userRuleSchema = z.strictObject({

@@ -1,8 +1,8 @@
 /** The path policy: may a file tool read, write or list this path? */
 import { allow, ask, type Decision, deny } from '#kernel/decision';
+import type { PathFact, Segments } from '#kernel/ports/path-facts';
 import { isControlPath } from './control-files.ts';
 import { locatePath } from './locate-path.ts';
-import type { PathFact, Segments } from '#kernel/ports/path-facts';
 import { isSecretPath } from './secret-files.ts';
 import type { WorkspaceView } from './workspace-view.ts';
 
@@ -45,8 +45,11 @@ function refuseByFact(fact: PathFact, use: PathUse): Decision | undefined {
 function decideByName(written: Segments, real: Segments, use: PathUse): Decision {
   const either = (test: (segments: Segments) => boolean) => test(written) || test(real);
   if (use === 'write' && either(isControlPath)) {
-    return ask('CONTROL_FILE', 'what is written here makes other programs run something later; a person must agree', ['path.control-files']);
+    return ask('CONTROL_FILE', 'what is written here makes other programs run something later; a person must agree', [
+      'path.control-files',
+    ]);
   }
-  if (use !== 'list' && either(isSecretPath)) return ask('SECRET_FILE', 'the name stands for a secret; a person must agree', ['path.secret-files']);
+  if (use !== 'list' && either(isSecretPath))
+    return ask('SECRET_FILE', 'the name stands for a secret; a person must agree', ['path.secret-files']);
   return allow('allowed', 'a path in the workspace', ['path.inside']);
 }

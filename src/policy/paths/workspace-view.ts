@@ -1,5 +1,5 @@
-import type { Ground } from './locate-path.ts';
 import type { PathFacts } from '#kernel/ports/path-facts';
+import type { Ground } from './locate-path.ts';
 
 /** A workspace as the policy sees it: where it is, and what its paths really are. Commands start in its root. */
 export interface WorkspaceView {

@@ -7,6 +7,7 @@ import { createChangeFeed } from './change-feed.ts';
 import { type Database, openDatabase } from './database.ts';
 import { expireDue, hasDue } from './expire-due.ts';
 import { type AppendSealed, createAppend, createSqliteAudit } from './sqlite-audit.ts';
+import { createSqlitePersonas } from './sqlite-personas.ts';
 import { createSqliteRequests } from './sqlite-requests.ts';
 
 export interface SqliteStoreOptions {
@@ -38,6 +39,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return {
     requests: createSqliteRequests({ database, append, now: () => clock.now(), newId: ids, maxPendingPerAgent, onChange: feed.onChange }),
     audit: createSqliteAudit(database, append),
+    personas: createSqlitePersonas(database, () => clock.now()),
     location: options.file,
     close: async () => {
       clearInterval(housekeeping);

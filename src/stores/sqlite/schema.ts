@@ -104,5 +104,31 @@ BEGIN SELECT RAISE(ABORT, 'the head follows the trail'); END;
 CREATE TRIGGER audit_head_kept BEFORE DELETE ON audit_head BEGIN SELECT RAISE(ABORT, 'the head is kept'); END;
 `;
 
+const personas = `
+CREATE TABLE personas (
+  agent_id TEXT PRIMARY KEY,
+  directory TEXT NOT NULL UNIQUE CHECK (length(directory) = 32 AND directory NOT GLOB '*[^0-9a-f]*'),
+  last_used INTEGER NOT NULL,
+  revision INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX personas_by_use ON personas (last_used);
+
+CREATE TABLE persona_files (
+  agent_id TEXT NOT NULL REFERENCES personas ON DELETE CASCADE,
+  path TEXT NOT NULL,
+  bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  PRIMARY KEY (agent_id, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE persona_reservations (
+  id TEXT PRIMARY KEY,
+  agent_id TEXT NOT NULL REFERENCES personas ON DELETE CASCADE,
+  path TEXT NOT NULL,
+  bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  made_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX persona_reservations_by_agent ON persona_reservations (agent_id);
+`;
+
 /** Entry n makes version n + 1 (`PRAGMA user_version`) out of version n. Never edit one that was released; append. */
-export const migrations: readonly string[] = [requests + audit];
+export const migrations: readonly string[] = [requests + audit, personas];

@@ -20,14 +20,14 @@ export interface TaskEnd {
  * Polls until the task has stopped. Runs as long as `context.signal` lets it; what to say when that aborts has been registered before.
  */
 export async function followTask(api: ClusterPort, upid: string, context: ToolContext): Promise<TaskEnd> {
-  context.stillRunning(`still running, UPID ${upid}`);
+  context.stillRunning(`still running, ${upid}`);
   let wait = firstPollMs;
   let polls = 0;
   for (;;) {
     const status = await api.taskStatus(upid, context.signal);
     if (!status.running) return endOf(api, status, context.signal);
     polls += 1;
-    context.progress(`task running (${polls} ${polls === 1 ? 'look' : 'looks'} so far), UPID ${upid}`);
+    context.progress(`waiting for the task to end (asked ${polls === 1 ? 'once' : `${polls} times`}), ${upid}`);
     await context.clock.sleep(wait, context.signal);
     wait = Math.min(wait * 2, longestPollMs);
   }

@@ -11,7 +11,8 @@ export async function openChat(page: Page, modelName: string): Promise<void> {
 
 /** Types into the chat and presses Enter, as a person does. */
 export async function sendPrompt(page: Page, text: string): Promise<void> {
-  await page.locator(`${INPUT} .monaco-editor`).click();
+  // Cards of waiting calls hold editors, too.
+  await page.locator(`${INPUT} .monaco-editor[data-uri^="chatSessionInput"]`).click();
   await page.keyboard.type(text);
   await page.keyboard.press('Enter');
 }

@@ -42,7 +42,8 @@ describe('the list of pending approvals', () => {
     await waitRow(bench.page, 'Stop VM 100');
     expect(await waitUntil('the badge', () => approvalBadge(bench.page))).toBe('1');
     const [row] = await approvalRows(bench.page);
-    expect(row?.description).toMatch(/^Chat .+ left$/);
+    expect(row?.description).toMatch(/\bChat [0-9a-f]+\b/);
+    expect(row?.description).toMatch(/\b\d+m left\b/);
     expect(row?.spoken).toContain('Stop VM 100');
     await screenshot(bench.page, 'd1-tree');
     await pressRowAction(bench.page, 'Stop VM 100', 'Review');

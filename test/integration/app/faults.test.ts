@@ -123,7 +123,7 @@ describe('tasks', () => {
     world.demo.faults.taskNeverEnds({ type: 'qmstop' });
     const outcome = await approved(hasty, 'stop_vm', { vmid: 100 });
     expect(outcome).toMatchObject({ status: 'error', code: 'timeout' });
-    expect(outcome.message).toMatch(/still running, UPID UPID:pve:/);
+    expect(outcome.message).toMatch(/still running, UPID:pve:/);
     expect(JSON.stringify(outcome)).not.toMatch(/was cancelled/);
   });
 

@@ -1,4 +1,4 @@
-/** The bundled program as MCP server, against the bundled demo cluster: what clients meet, not what the sources say. */
+/** The bundled program as MCP server: what clients meet, not what the sources say. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ export interface Machine {
   readonly env: NodeJS.ProcessEnv;
   readonly folder: string;
   readonly stateDir: string;
-  /** `--config` and its value. */
+  /** `--config` and `--state` with their values. */
   readonly config: readonly string[];
   /** Runs a command to its end. */
   run(words: readonly string[]): Promise<{ readonly status: number | null; readonly stdout: string; readonly stderr: string }>;
@@ -38,13 +38,13 @@ export interface Machine {
 }
 
 export interface MachineOptions {
-  /** Without: a configuration without clusters. */
-  readonly demo?: boolean;
-  /** Over the demo's configuration. */
+  /** The configuration; without: no clusters. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** Somebody else's state directory, to meet there. */
+  readonly stateDir?: string;
 }
 
-export async function startMachine({ demo = true, settings = {} }: MachineOptions = {}): Promise<Machine> {
+export function startMachine({ settings = {}, stateDir: shared }: MachineOptions = {}): Machine {
   const folder = mkdtempSync(path.join(tmpdir(), 'banksman-mcp-'));
   const env = { ...process.env, XDG_STATE_HOME: path.join(folder, 'state'), XDG_CONFIG_HOME: path.join(folder, 'config') };
   const children = new Set<ChildProcess>();
@@ -54,10 +54,10 @@ export async function startMachine({ demo = true, settings = {} }: MachineOption
     child.once('exit', () => children.delete(child));
     return child;
   };
-  const cluster = demo ? await firstLine(start(['demo'])) : {};
+  const stateDir = shared ?? path.join(folder, 'state', 'banksman');
   const configFile = path.join(folder, 'config.json');
-  writeFileSync(configFile, JSON.stringify({ ...cluster, ...settings }));
-  const config = ['--config', configFile];
+  writeFileSync(configFile, JSON.stringify(settings));
+  const config = ['--config', configFile, '--state', stateDir];
   const run: Machine['run'] = async (words) => {
     const child = start(words);
     const closed = once(child, 'close') as Promise<[number | null]>;
@@ -67,17 +67,17 @@ export async function startMachine({ demo = true, settings = {} }: MachineOption
   return {
     env,
     folder,
-    stateDir: path.join(folder, 'state', 'banksman'),
+    stateDir,
     config,
     run,
-    createToken: async (name, tier = 'intermediate') => (await run(['tokens', 'create', name, '--tier', tier])).stdout.trim(),
+    createToken: async (name, tier = 'intermediate') => (await run(['tokens', 'create', name, '--tier', tier, '--state', stateDir])).stdout.trim(),
     serve: async (more = []) => {
       const child = start(['serve', '--http', '127.0.0.1:0', ...config, ...more]);
       let said = '';
       child.stderr.on('data', (chunk: Buffer) => {
         said += chunk.toString();
       });
-      const addresses = (await firstLine(child)) as unknown as Addresses;
+      const addresses = (await firstLine(child, () => said)) as unknown as Addresses;
       return { ...addresses, child, said: () => said, stop: () => stop(child) };
     },
     close: async () => {
@@ -88,10 +88,10 @@ export async function startMachine({ demo = true, settings = {} }: MachineOption
 }
 
 /** @throws what the program said, when it ends without a line */
-async function firstLine(child: ChildProcess): Promise<Record<string, unknown>> {
+async function firstLine(child: ChildProcess, said: () => string): Promise<Record<string, unknown>> {
   const lines = createInterface({ input: child.stdout! });
-  const [line] = (await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => [''])])) as [string];
-  if (line === '') throw new Error(`the program ended: ${await text(child.stderr!)}`);
+  const [line] = (await Promise.race([once(lines, 'line'), once(child, 'close').then(() => [''])])) as [string];
+  if (line === '') throw new Error(`the program ended: ${said()}`);
   return JSON.parse(line) as Record<string, unknown>;
 }
 

@@ -41,7 +41,7 @@ describe('strictness', () => {
     );
   });
 
-  it('no target makes a call more permissive than its tier', () => {
+  it('no target makes a call more permissive than its tier', async () => {
     const command = fc.oneof(fc.string(), fc.constantFrom('uptime', 'df -h', 'hostname'));
     const targets = fc.array(
       fc.oneof(
@@ -52,10 +52,20 @@ describe('strictness', () => {
       ),
       { maxLength: 3 },
     );
-    fc.assert(
-      fc.property(tool, tier, level, targets, (declared, at, securityLevel, touched) => {
-        const settings = { securityLevel, protectedList: list, tiers: {}, decideCommand: (_surface: string, text: string) => decideSshCommand(text), version: '1' };
-        const { decision } = classifyStage({ tool: declared, input: {}, resources: [], tier: at, targets: touched }, settings);
+    await fc.assert(
+      fc.asyncProperty(tool, tier, level, targets, async (declared, at, securityLevel, touched) => {
+        const settings = {
+          securityLevel,
+          protectedList: list,
+          tiers: {},
+          requireSandbox: false,
+          decideSsh: (text: string) => decideSshCommand(text),
+          version: '1',
+        };
+        const agent = { id: 'cli:ann', host: 'cli', modelTier: 'advanced' } as const;
+        const { decision } = await classifyStage({ tool: declared, input: {}, resources: [], tier: at, targets: touched }, agent, {
+          settings,
+        });
         expect(strictness[decision.effect]).toBeGreaterThanOrEqual(strictness[classify(declared.name, at, securityLevel).effect]);
       }),
     );

@@ -28,6 +28,7 @@ describe('a configuration', () => {
       defaultModelTier: 'intermediate',
       tiers: {},
       approvers: [],
+      commandRules: [],
       store: 'sqlite:',
       workspace: { root: '.', requireSandbox: false },
       limits: { callMs: 60_000, apiMs: 15_000, sshMs: 30_000, slowMs: 10_000 },

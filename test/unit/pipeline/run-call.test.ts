@@ -152,7 +152,7 @@ describe('faults on the way', () => {
     });
     const { call, lines } = await createBench({ tools: [probe.tool] });
     const outcome = await call('probe_tool');
-    expect(outcome).toMatchObject({ status: 'error', code: 'internal_error', message: 'probe_tool: internal error: x is not a function' });
+    expect(outcome).toMatchObject({ status: 'error', code: 'internal_error', message: 'internal error: x is not a function' });
     expect(JSON.stringify(outcome) + lines.join('')).not.toMatch(/home|at secret/);
   });
 

@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { catalog } from '#app/catalog';
+import { lowestTierWith } from '#identity/permissions';
+import { allow, ask, type Decision, deny } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { Target } from '#kernel/resource';
+import { modelTiers } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 import { effectiveAction, lastingTarget } from '#pipeline/action';
 import { authorize } from '#pipeline/authorize';
 import { classify } from '#pipeline/classify';
+import type { WorkspaceJudge } from '#pipeline/deps';
 import { explainCall } from '#pipeline/explain-call';
 import type { Resolved } from '#pipeline/stage';
 import { findTool, validate } from '#pipeline/validate';
@@ -19,7 +23,7 @@ function toolNamed(name: string): Tool {
   return found;
 }
 function messageOf(tool: string, input: unknown): string {
-  const step = validate(toolNamed(tool), input);
+  const step = validate(toolNamed(tool), input, agent);
   if (step.ok) throw new Error('was accepted');
   return step.refusal.message;
 }
@@ -46,7 +50,7 @@ describe('validate', () => {
     );
     expect(messageOf('get_cluster_status', { x: 1 })).toBe('unknown argument `x`; `get_cluster_status` takes `cluster`');
     const { tool } = createProbe({ input: z.strictObject({}) });
-    const none = validate(tool, { x: 1 });
+    const none = validate(tool, { x: 1 }, agent);
     expect(none.ok || none.refusal.message).toBe('unknown argument `x`; `probe_tool` takes no arguments');
   });
 
@@ -83,20 +87,20 @@ describe('validate', () => {
   });
 
   it('sets the agent’s claim apart, takes defaults in, and leaves no undefined', () => {
-    const stop = validate(toolNamed('stop_vm'), { vmid: '100', reason: ' why ', node: undefined });
+    const stop = validate(toolNamed('stop_vm'), { vmid: '100', reason: ' why ', node: undefined }, agent);
     expect(stop).toMatchObject({ ok: true, state: { input: { vmid: 100 }, claim: 'why' } });
     expect(stop.ok && Object.keys(stop.state.input)).toEqual(['vmid']);
-    const silent = validate(toolNamed('stop_vm'), { vmid: 100, reason: '' });
+    const silent = validate(toolNamed('stop_vm'), { vmid: 100, reason: '' }, agent);
     expect(silent.ok && silent.state).not.toHaveProperty('claim');
-    expect(validate(toolNamed('get_recent_tasks'), null)).toMatchObject({ ok: true, state: { input: { limit: 20 } } });
+    expect(validate(toolNamed('get_recent_tasks'), null, agent)).toMatchObject({ ok: true, state: { input: { limit: 20 } } });
   });
 });
 
 describe('authorize', () => {
   it.each(catalog.map((tool) => [tool.name, tool] as const))('%s: by the permission it declares', (_name, tool) => {
-    const needed = tool.permission === 'data:read' ? 'basic' : 'intermediate';
-    expect(authorize(tool, { ...agent, modelTier: 'basic' }).effect).toBe(needed === 'basic' ? 'allow' : 'deny');
-    expect(authorize(tool, { ...agent, modelTier: 'intermediate' }).effect).toBe('allow');
+    const effects = modelTiers.map((modelTier) => authorize(tool, { ...agent, modelTier }).effect);
+    const allowed = { basic: 3, intermediate: 2, advanced: 1 }[lowestTierWith(tool.permission)];
+    expect(effects).toEqual([...Array<string>(3 - allowed).fill('deny'), ...Array<string>(allowed).fill('allow')]);
     expect(authorize(tool, { ...agent, modelTier: 'advanced' })).toMatchObject({
       effect: 'allow',
       rules: [`permission:${tool.permission}`],
@@ -116,29 +120,69 @@ describe('classify', () => {
   const command = (text: string): Target => ({ kind: 'command', access: 'operate', surface: 'ssh', text });
   const service = (name: string): Target => ({ kind: 'service', access: 'operate', cluster: 'lab', node: 'pve', service: name });
 
-  it('takes the strictest of the tier and every target’s own policy', () => {
+  const decide = async (tool: Tool, targets: readonly Target[], changes: Partial<Parameters<typeof classify>[2]> = {}) =>
+    classify(resolved(tool, targets), agent, { settings: settingsOf({}), ...changes });
+  const judge = (decision: Decision, sandbox = 'enforced'): WorkspaceJudge => ({
+    decideCommand: (_surface, text) => ({ decision, canonical: `${text} # checked` }),
+    decidePath: async () => ({ decision, real: 'real/path' }),
+    sandbox: async () => ({ state: sandbox === 'enforced' ? 'enforced' : 'unavailable', reason: 'bwrap is missing' }),
+  });
+  const shell: Target = { kind: 'command', access: 'operate', surface: 'workspace_command', text: 'npm test' };
+  const file: Target = { kind: 'path', access: 'read', path: 'a' };
+
+  it('takes the strictest of the tier and every target’s own policy', async () => {
     const ssh = toolNamed('execute_ssh');
-    const settings = settingsOf({});
-    expect(classify(resolved(ssh, [command('uptime')]), settings).decision).toMatchObject({ effect: 'allow', code: 'yellow_logged' });
-    expect(classify(resolved(ssh, [command('rm x')]), settings).decision).toMatchObject({ effect: 'deny', code: 'COMMAND_BLOCKED' });
-    expect(classify(resolved(ssh, [command('uptime'), command('rm x')]), settings).decision.effect).toBe('deny');
-    expect(classify(resolved(ssh, [command('uptime')]), settingsOf({ securityLevel: 'strict' })).decision.effect).toBe('ask');
-    expect(classify(resolved(ssh, [service('reboot.target')]), settings).decision).toMatchObject({
-      effect: 'deny',
-      code: 'unit_not_a_service',
-    });
-    expect(classify(resolved({ ...ssh, tier: 'black' }, [command('uptime')]), settings).decision).toMatchObject({
-      effect: 'deny',
-      code: 'black_tier',
-    });
+    expect((await decide(ssh, [command('uptime')])).decision).toMatchObject({ effect: 'allow', code: 'yellow_logged' });
+    expect((await decide(ssh, [command('rm x')])).decision).toMatchObject({ effect: 'deny', code: 'COMMAND_BLOCKED' });
+    expect((await decide(ssh, [command('uptime'), command('rm x')])).decision.effect).toBe('deny');
+    const strict = { settings: settingsOf({ securityLevel: 'strict' }) };
+    expect((await decide(ssh, [command('uptime')], strict)).decision.effect).toBe('ask');
+    expect((await decide(ssh, [service('reboot.target')])).decision).toMatchObject({ effect: 'deny', code: 'unit_not_a_service' });
+    const black = await classify(resolved({ ...ssh, tier: 'black' }, [command('uptime')]), agent, { settings: settingsOf({}) });
+    expect(black.decision).toMatchObject({ effect: 'deny', code: 'black_tier' });
   });
 
-  it('replaces a command by its canonical text, and leaves a refused one as it is', () => {
-    const { targets } = classify(
-      resolved(toolNamed('execute_ssh'), [command('df    -h'), command('rm   x'), service('x.service')]),
-      settingsOf({}),
-    );
+  it('replaces a command by its canonical text, and leaves a refused one as it is', async () => {
+    const { targets } = await decide(toolNamed('execute_ssh'), [command('df    -h'), command('rm   x'), service('x.service')]);
     expect(targets).toEqual([command('df -h'), command('rm   x'), service('x.service')]);
+  });
+
+  it('without a workspace, commands and paths in it are refused', async () => {
+    for (const target of [shell, file]) {
+      expect((await decide(toolNamed('run_command'), [target])).decision).toMatchObject({ effect: 'deny', code: 'no_workspace' });
+    }
+  });
+
+  it('a command runs where the sandbox holds, asks where it does not, and is refused where it must', async () => {
+    const tool = toolNamed('run_command');
+    const fine = allow('allowed', 'ordinary work');
+    const held = await decide(tool, [shell], { judge: judge(fine) });
+    expect(held).toMatchObject({ decision: { effect: 'allow' }, targets: [{ ...shell, text: 'npm test # checked' }] });
+    expect(held.targets[0]).not.toHaveProperty('unsandboxed');
+    const open = await decide(tool, [shell], { judge: judge(fine, 'unavailable') });
+    expect(open).toMatchObject({ decision: { effect: 'ask', code: 'sandbox_not_enforced' }, targets: [{ unsandboxed: true }] });
+    const settings = { ...settingsOf({}), requireSandbox: true };
+    const required = await decide(tool, [shell], { judge: judge(fine, 'unavailable'), settings });
+    expect(required.decision).toMatchObject({ effect: 'deny', code: 'sandbox_required' });
+    const refused = await decide(tool, [shell], { judge: judge(deny('COMMAND_BLOCKED', 'no'), 'unavailable') });
+    expect(refused.decision.effect).toBe('deny');
+  });
+
+  it('the network is marked only where the policy asks about it', async () => {
+    const tool = toolNamed('run_command');
+    const asked = await decide(tool, [shell], { judge: judge(ask('network_blocked', 'needs the network')) });
+    expect(asked).toMatchObject({ decision: { effect: 'ask', code: 'network_blocked' }, targets: [{ network: true }] });
+    const other = await decide(tool, [shell], { judge: judge(ask('unclear', 'cannot be judged')) });
+    expect(other.targets[0]).not.toHaveProperty('network');
+  });
+
+  it('a path becomes what it is, and is marked where a person has to agree', async () => {
+    const tool = toolNamed('read_file');
+    const fine = await decide(tool, [file], { judge: judge(allow('allowed', 'inside')) });
+    expect(fine).toMatchObject({ decision: { effect: 'allow' }, targets: [{ ...file, real: 'real/path' }] });
+    expect(fine.targets[0]).not.toHaveProperty('agreed');
+    const secret = await decide(tool, [file], { judge: judge(ask('SECRET_FILE', 'a secret')) });
+    expect(secret).toMatchObject({ decision: { effect: 'ask', code: 'SECRET_FILE' }, targets: [{ agreed: true }] });
   });
 });
 

@@ -26,7 +26,7 @@ describe('the six lifecycle tools', () => {
     });
     expect(running).toEqual([
       expect.stringContaining('may have been started'),
-      `still running, UPID ${cluster.task.upid}`,
+      `still running, ${cluster.task.upid}`,
       expect.stringContaining('has ended with success'),
     ]);
   });
@@ -98,8 +98,8 @@ describe('the six lifecycle tools', () => {
       clock.advance(1);
     }
     expect(await result).toMatchObject({ ok: true });
-    expect(progress).toContain(`task running (1 look so far), UPID ${cluster.task.upid}`);
-    expect(progress).toContain(`task running (5 looks so far), UPID ${cluster.task.upid}`);
+    expect(progress).toContain(`waiting for the task to end (asked once), ${cluster.task.upid}`);
+    expect(progress).toContain(`waiting for the task to end (asked 5 times), ${cluster.task.upid}`);
   });
 
   it('are not undone by a log or a state that cannot be read afterwards', async () => {

@@ -2,9 +2,10 @@
  * The lexer of the strict subset (POSIX.1-2024 §2.2 to §2.10, of which almost everything is refused): simple commands, `|`, the
  * separators of the dialect, quotes, a few backslashes, patterns, and `2>/dev/null` or `2>&1`.
  */
-import type { Dialect, ErrorOutput, Lexed, Pipeline, Separator, SimpleCommand, Word } from './strict-line.ts';
-import { readWord } from './read-word.ts';
+
 import { Cursor, LexFault } from './cursor.ts';
+import { readWord } from './read-word.ts';
+import type { Dialect, ErrorOutput, Lexed, Pipeline, Separator, SimpleCommand, Word } from './strict-line.ts';
 import { unfitCharacter } from './unfit-character.ts';
 
 /** A line as pipelines of decoded commands, or the place where it leaves the subset. */
@@ -18,7 +19,8 @@ export function lexStrictLine(text: string, dialect: Dialect): Lexed {
 }
 
 function readLine(text: string, dialect: Dialect): readonly Pipeline[] {
-  if (text.length > dialect.limits.length) throw new LexFault(dialect.limits.length, `a line longer than ${dialect.limits.length} characters`);
+  if (text.length > dialect.limits.length)
+    throw new LexFault(dialect.limits.length, `a line longer than ${dialect.limits.length} characters`);
   const unfit = unfitCharacter(text, dialect.nonAscii);
   if (unfit !== undefined) throw new LexFault(unfit.offset, unfit.message);
   const cursor = new Cursor(text, dialect.nonAscii);
@@ -48,7 +50,8 @@ function readSeparator(cursor: Cursor, separators: readonly Separator[]): Separa
   const found = ['&&', '||', ';;', ';&', ';', '&'].find((operator) => cursor.startsWith(operator));
   if (found === undefined) throw cursor.fault(`\`${cursor.next}\`, which is not taken here`);
   const separator = separators.find((allowed) => allowed === found);
-  if (separator === undefined) throw cursor.fault(`\`${found}\`, which is not taken; between commands stand ${listed(separators)} and \`|\``);
+  if (separator === undefined)
+    throw cursor.fault(`\`${found}\`, which is not taken; between commands stand ${listed(separators)} and \`|\``);
   cursor.take(found.length);
   return separator;
 }

@@ -33,7 +33,7 @@ const refused: Readonly<Record<string, string>> = {
   '}': '`}`, which would expand; quote it to mean the character',
 };
 
-const plainRun = /[A-Za-z0-9_.\/:,=+@%^!\]-]+/y;
+const plainRun = /[A-Za-z0-9_./:,=+@%^!\]-]+/y;
 const foreignRun = /[\p{L}\p{M}\p{N}]+/uy;
 
 /** The word that starts here. @throws {LexFault} at what is not in the subset */
@@ -117,7 +117,8 @@ function readHash(cursor: Cursor, draft: Draft): void {
 
 /** A `$` at the end of a word is the character itself, as in `grep main$`. */
 function readDollar(cursor: Cursor, draft: Draft): void {
-  if (cursor.second !== '' && !' |&;'.includes(cursor.second)) throw cursor.fault('`$`, which would expand; use single quotes to mean the character');
+  if (cursor.second !== '' && !' |&;'.includes(cursor.second))
+    throw cursor.fault('`$`, which would expand; use single quotes to mean the character');
   literal(draft, cursor.take(1));
   draft.bare = false;
 }

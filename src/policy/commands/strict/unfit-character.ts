@@ -10,7 +10,8 @@ export function unfitCharacter(text: string, nonAscii: boolean): { readonly offs
   if (/^[ -~]*$/.test(text)) return undefined;
   let offset = 0;
   for (const character of text) {
-    if (!isFit(character, nonAscii)) return { offset, message: `the character ${codePointName(character)}, which is not visible ASCII text` };
+    if (!isFit(character, nonAscii))
+      return { offset, message: `the character ${codePointName(character)}, which is not visible ASCII text` };
     offset += character.length;
   }
   return undefined;

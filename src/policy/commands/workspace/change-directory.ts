@@ -20,7 +20,12 @@ export function changeDirectory({ program, args, offset }: Change, scope: PathSc
   if (program === 'popd') return scope.directories;
   const operands = args.filter((word) => !/^(?:--|-[LPe@]+)$/.test(word.values?.[0] ?? ''));
   const [target, ...more] = operands;
-  if (target?.values === undefined || target.glob || more.length > 0 || target.values.some((value) => value.startsWith('-') || value === '')) {
+  if (
+    target?.values === undefined ||
+    target.glob ||
+    more.length > 0 ||
+    target.values.some((value) => value.startsWith('-') || value === '')
+  ) {
     found.push(askFor('unclear', target?.offset ?? offset, `\`${program}\` to a directory that is not known before it runs`));
     return scope.directories;
   }

@@ -2,7 +2,7 @@
  * The `workspace_command` surface: a developer's shell in the workspace. The text decides whether it runs, asks or is refused; what the text
  * cannot tell (`npm test`, `make`) is the operating system sandbox's to hold.
  */
-import { allNodes, childOf, type SyntaxNode } from './syntax-node.ts';
+
 import { allow, type Decision, deny, strictest } from '#kernel/decision';
 import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import { type CommandDecision, placed } from '../command-decision.ts';
@@ -12,6 +12,7 @@ import { askFor } from './findings.ts';
 import { gateFault } from './gate.ts';
 import type { Invocation } from './invocation.ts';
 import type { ShellParser } from './shell-parser.ts';
+import { allNodes, childOf, type SyntaxNode } from './syntax-node.ts';
 import { collectVariables } from './variables.ts';
 import { visit, type Walk } from './walk.ts';
 
@@ -28,7 +29,8 @@ const deepestScript = 3;
 /** Synchronous; looks only through `view.facts`. What runs is the text itself, in the sandbox. */
 export function decideWorkspaceCommand(text: string, policy: WorkspacePolicy): CommandDecision {
   const found = judgeText(text, policy, { directories: policy.view.ground.roots.slice(0, 1), depth: 0 });
-  if (found.length === 0) return { decision: allow('allowed', 'ordinary work in the workspace', ['workspace.known-tools']), canonical: text };
+  if (found.length === 0)
+    return { decision: allow('allowed', 'ordinary work in the workspace', ['workspace.known-tools']), canonical: text };
   const worst = strictest(found);
   const decision: Decision = { ...worst, rules: [...new Set([...worst.rules, ...found.flatMap(({ rules }) => rules)])] };
   return decision.effect === 'deny' ? { decision } : { decision, canonical: text };
@@ -61,7 +63,11 @@ function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonl
   return walk.found;
 }
 
-function judgeScript(text: string, of: Invocation, { policy, depth }: { readonly policy: WorkspacePolicy; readonly depth: number }): readonly Decision[] {
+function judgeScript(
+  text: string,
+  of: Invocation,
+  { policy, depth }: { readonly policy: WorkspacePolicy; readonly depth: number },
+): readonly Decision[] {
   if (depth > deepestScript) return [askFor('unclear', of.offset, 'scripts within scripts')];
   return judgeText(text, policy, { directories: of.scope.directories, depth });
 }
@@ -69,7 +75,8 @@ function judgeScript(text: string, of: Invocation, { policy, depth }: { readonly
 /** What is asked about wherever it stands: background jobs, stray separators, too much of anything. */
 function oddShape(root: SyntaxNode, all: readonly SyntaxNode[]): readonly Decision[] {
   if (root.namedChildren.every((child) => child.type === 'comment')) return [askFor('unclear', 0, 'there is no command')];
-  if (all.length > mostNodes || all.filter((node) => node.type === 'command').length > mostCommands) return [askFor('unclear', 0, 'too many commands to judge')];
+  if (all.length > mostNodes || all.filter((node) => node.type === 'command').length > mostCommands)
+    return [askFor('unclear', 0, 'too many commands to judge')];
   const background = all.filter((node) => node.type === '&' && !/expression|redirect/.test(node.parent?.type ?? ''));
   const stray = all.filter((node) => node.type === ';;' && node.parent?.type !== 'case_item');
   return [

@@ -1,6 +1,7 @@
 /** From a word's node to the texts that it can become. Anything that is not understood makes the word unknown, never a guess. */
-import type { SyntaxNode } from './syntax-node.ts';
+
 import type { ShellWord } from './shell-word.ts';
+import type { SyntaxNode } from './syntax-node.ts';
 import type { Variables } from './variables.ts';
 
 /** Where `~` and `$HOME` lead: no path below it is in a workspace. */
@@ -31,7 +32,9 @@ function decode(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
   switch (node.type) {
     case 'command_name':
     case 'extglob_pattern':
-      return node.namedChildren.length === 1 && node.namedChildren[0] !== undefined ? decode(node.namedChildren[0], scope, inQuotes) : decodePlain(node.text);
+      return node.namedChildren.length === 1 && node.namedChildren[0] !== undefined
+        ? decode(node.namedChildren[0], scope, inQuotes)
+        : decodePlain(node.text);
     case 'word':
     case 'number':
     case 'test_operator':
@@ -47,7 +50,9 @@ function decode(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
     case 'expansion':
       return variable(node, scope, inQuotes);
     case 'command_substitution':
-      return /^(?:\$\( *(?:pwd|git rev-parse --show-toplevel) *\)|` *pwd *`)$/.test(node.text) ? { values: scope.directories, quoted: inQuotes } : unknown;
+      return /^(?:\$\( *(?:pwd|git rev-parse --show-toplevel) *\)|` *pwd *`)$/.test(node.text)
+        ? { values: scope.directories, quoted: inQuotes }
+        : unknown;
     case 'arithmetic_expansion':
       return { values: ['0'] };
     default:
@@ -84,7 +89,9 @@ function stringPieces(node: SyntaxNode, scope: WordScope): readonly Piece[] {
   let at = node.startIndex + 1;
   for (const child of node.children.slice(1, -1)) {
     if (child.startIndex > at) pieces.push(unescaped(node.text.slice(at - node.startIndex, child.startIndex - node.startIndex)));
-    pieces.push(child.type === 'string_content' ? unescaped(child.text) : child.isNamed ? decode(child, scope, true) : unescaped(child.text));
+    pieces.push(
+      child.type === 'string_content' ? unescaped(child.text) : child.isNamed ? decode(child, scope, true) : unescaped(child.text),
+    );
     at = child.endIndex;
   }
   if (end > at) pieces.push(unescaped(node.text.slice(at - node.startIndex, end - node.startIndex)));

@@ -18,7 +18,8 @@ const dangerous = new RegExp(
   ].join('|')})$`,
 );
 /** Words in an unknown name that say that its value is run, loaded or added. */
-const suspicious = /(?:^|_)(?:PATH|OPTIONS?|OPTS|FLAGS|CMD|COMMAND|EXEC|EXECUTABLE|LOADER|PRELOAD|PLUGINS?|SHELL|CONFIG|RC|LIB|INIT|STARTUP|HOOKS?|WRAPPER|LAUNCHER|RUNNER|BINARY|BIN|INSPECT|AGENT|ASKPASS|SCRIPT)$/i;
+const suspicious =
+  /(?:^|_)(?:PATH|OPTIONS?|OPTS|FLAGS|CMD|COMMAND|EXEC|EXECUTABLE|LOADER|PRELOAD|PLUGINS?|SHELL|CONFIG|RC|LIB|INIT|STARTUP|HOOKS?|WRAPPER|LAUNCHER|RUNNER|BINARY|BIN|INSPECT|AGENT|ASKPASS|SCRIPT)$/i;
 const compilerFlags = /^(?:CFLAGS|CXXFLAGS|CPPFLAGS|LDFLAGS|RUSTFLAGS)$/;
 
 export interface Assignment {
@@ -31,7 +32,8 @@ export interface Assignment {
 export function judgeAssignment({ name, value, offset }: Assignment, program: string | undefined, scope: PathScope): readonly Decision[] {
   // `while IFS= read -r line` is how lines are read.
   if (name === 'IFS' && program === 'read') return [];
-  const fine = compilerFlags.test(name) && (value.values ?? ['$']).every((text) => /^(?:-(?:[OWgDfms]|std=)[\w=.,-]* ?|-D ?\w+ ?)*$/.test(text));
+  const fine =
+    compilerFlags.test(name) && (value.values ?? ['$']).every((text) => /^(?:-(?:[OWgDfms]|std=)[\w=.,-]* ?|-D ?\w+ ?)*$/.test(text));
   if (fine) return [];
   if (compilerFlags.test(name)) return [askFor('environment', offset, `\`${name}\` may change the programs that are run`)];
   if (dangerous.test(name) || suspicious.test(name)) return [askFor('environment', offset, `\`${name}\` changes how programs run`)];

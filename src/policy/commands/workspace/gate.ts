@@ -11,7 +11,10 @@ const longest = 10_000;
 const faults: readonly (readonly [RegExp, string])[] = [
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
   [/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/, 'a control character'],
-  [/[^\S \t\n]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029]/u, 'an invisible or reordering character, or a blank that is none for the shell'],
+  [
+    /[^\S \t\n]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029]/u,
+    'an invisible or reordering character, or a blank that is none for the shell',
+  ],
   [/\\\n/, 'a backslash at the end of a line'],
   [/\$\[/, '`$[`, old arithmetic'],
   [/\$\{[\s|]/, '`${ `, a substitution that runs commands'],

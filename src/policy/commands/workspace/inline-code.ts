@@ -4,7 +4,8 @@
  */
 
 /** Modules that only compute, and files of the workspace by a relative name. */
-const harmlessImports = /(?:require\s*\(\s*(['"])(?:\.\/[\w./-]+|[\w-]+\.json|node:(?:path|util|assert|url|os)|path|util|assert|url|os)\1\s*\)|\bos\.(?:EOL|platform|arch|cpus|release|path\.(?:join|basename|dirname))|sys\.(?:version|path|stdin|argv|platform|executable))/g;
+const harmlessImports =
+  /(?:require\s*\(\s*(['"])(?:\.\/[\w./-]+|[\w-]+\.json|node:(?:path|util|assert|url|os)|path|util|assert|url|os)\1\s*\)|\bos\.(?:EOL|platform|arch|cpus|release|path\.(?:join|basename|dirname))|sys\.(?:version|path|stdin|argv|platform|executable))/g;
 const reaching = new RegExp(
   [
     '\\b(?:fetch|https?|net|dns|dgram|tls|sockets?|requests?|urllib\\w*|urlopen|aiohttp|ftplib|smtplib|telnetlib|paramiko|XMLHttpRequest|WebSocket|child_process|cluster|worker_threads)\\b',
@@ -19,6 +20,8 @@ const reaching = new RegExp(
 
 /** Whether the code reaches for anything but its own values and standard streams. */
 export function reachesOut(code: string): boolean {
-  const rest = code.replace(harmlessImports, '0').replace(/\bprocess\.(?:stdout\.write|version|versions|platform|arch|argv|exit|exitCode)\b/g, '0');
+  const rest = code
+    .replace(harmlessImports, '0')
+    .replace(/\bprocess\.(?:stdout\.write|version|versions|platform|arch|argv|exit|exitCode)\b/g, '0');
   return code.length > 2_000 || reaching.test(rest);
 }

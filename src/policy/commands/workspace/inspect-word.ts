@@ -1,14 +1,31 @@
 /** What a word makes the shell do while it is expanded. */
-import type { SyntaxNode } from './syntax-node.ts';
+
 import { askFor } from './findings.ts';
 import { readRedirects } from './redirects.ts';
+import type { SyntaxNode } from './syntax-node.ts';
 import { type Place, visit, type Walk } from './walk.ts';
 
 /** `${NAME}`, lengths, defaults and cuts with plain text in them: nothing that assigns, names another variable or runs. */
 const plainExpansion = /^\$\{#?[A-Za-z_0-9@*?#]+(?:\[[@*\w]+\])?(?:(?::?[-+?]|%%?|##?|\/[/#%]?|\^\^?|,,?|:)[^`$(){}<>&|;\\]*)?\}$/;
 const plainArithmetic = /^[\s\w+\-*/%<>=!&|^~?:,()$]*$/;
 
-const leaves: ReadonlySet<string> = new Set(['word', 'raw_string', 'number', 'variable_name', 'special_variable_name', 'string_content', 'comment', 'heredoc_start', 'heredoc_end', 'heredoc_content', 'file_descriptor', 'test_operator', 'regex', 'ansi_c_string', 'extglob_pattern']);
+const leaves: ReadonlySet<string> = new Set([
+  'word',
+  'raw_string',
+  'number',
+  'variable_name',
+  'special_variable_name',
+  'string_content',
+  'comment',
+  'heredoc_start',
+  'heredoc_end',
+  'heredoc_content',
+  'file_descriptor',
+  'test_operator',
+  'regex',
+  'ansi_c_string',
+  'extglob_pattern',
+]);
 
 /** Judges every command in the word, and asks about expansions that are not known to be harmless. */
 export function inspectWord(walk: Walk, node: SyntaxNode, place: Place): void {
@@ -17,10 +34,12 @@ export function inspectWord(walk: Walk, node: SyntaxNode, place: Place): void {
     case 'process_substitution':
       return inspectSubstitution(walk, node, place);
     case 'expansion':
-      if (!plainExpansion.test(node.text)) walk.found.push(askFor('unclear', node.startIndex, `\`${node.text.slice(0, 60)}\` is not known before it runs`));
+      if (!plainExpansion.test(node.text))
+        walk.found.push(askFor('unclear', node.startIndex, `\`${node.text.slice(0, 60)}\` is not known before it runs`));
       return;
     case 'arithmetic_expansion':
-      if (!plainArithmetic.test(node.text.slice(3, -2))) walk.found.push(askFor('unclear', node.startIndex, 'arithmetic that could run a command'));
+      if (!plainArithmetic.test(node.text.slice(3, -2)))
+        walk.found.push(askFor('unclear', node.startIndex, 'arithmetic that could run a command'));
       return;
     case 'translated_string':
       walk.found.push(askFor('unclear', node.startIndex, '`$"…"`, a translated string'));

@@ -23,9 +23,11 @@ const interpreters: readonly Interpreter[] = [
   {
     programs: /^(?:node|nodejs)$/,
     inline: /^(?:-e|-p|-pe|--eval|--print)$/,
-    plain: /^(?:-v|--version|-c|--check|-h|--help|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof)$/,
+    plain:
+      /^(?:-v|--version|-c|--check|-h|--help|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof)$/,
     valued: /^(?:-r|--require|--import|-C|--conditions|--test-name-pattern|--test-reporter|--test-reporter-destination)$/,
-    refused: /^(?:--inspect.*|inspect|debug|--debug.*|--prof-process|--env-file.*|--loader.*|--experimental-loader.*|--openssl.*|--diagnostic-dir.*|--icu-data-dir.*|--snapshot.*|--watch.*|-i|--interactive)$/,
+    refused:
+      /^(?:--inspect.*|inspect|debug|--debug.*|--prof-process|--env-file.*|--loader.*|--experimental-loader.*|--openssl.*|--diagnostic-dir.*|--icu-data-dir.*|--snapshot.*|--watch.*|-i|--interactive)$/,
   },
   {
     programs: /^(?:python|python2|python3|python3\.\d+|pypy|pypy3)$/,
@@ -35,17 +37,105 @@ const interpreters: readonly Interpreter[] = [
     refused: /^(?:-[A-Za-z]*i|-X.*(?:perf|importtime)|--check-hash.*)$/,
     modules: true,
   },
-  { programs: /^(?:ruby|jruby)$/, inline: /^-[wnplaU]*e$/, plain: /^(?:-[wcvU]+|-W\d?|--version|-Ilib|-Itest|-Ispec)$/, valued: /^-I$/, refused: /^-(?:run|r.*|S|x.*)$/ },
-  { programs: /^perl$/, inline: /^-[wnpl0-9ai]*[eE]$/, plain: /^(?:-[wcvlnp]+|--version|-Ilib|-Mstrict|-Mwarnings)$/, valued: /^-I$/, refused: /^-(?:d.*|[Mm].*|S|x.*|T|U|s)$/ },
-  { programs: /^php$/, inline: /^(?:-r|-B|-R|-E)$/, plain: /^(?:-l|-v|--version|-i|-m|-n|-q)$/, refused: /^(?:-S.*|-t|-d.*|-c.*|-z.*|-a|--interactive|--server.*)$/ },
-  { programs: /^(?:lua|luajit|Rscript|julia|groovy|scala|kotlin|escript|runghc|racket|guile|janet)$/, inline: /^-e$/, plain: /^(?:-v|--version|--vanilla|-q)$/ },
-  { programs: /^java$/, inline: /^\0$/, plain: /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D[\w.]+=[\w.,:-]*|--enable-preview)$/, valued: /^(?:-jar|-cp|-classpath|--class-path|-m|--module-path|-p|--source)$/ },
-  { programs: /^(?:tsx|ts-node|ts-node-esm|vite-node|babel-node|swc-node)$/, inline: /^(?:-e|-p|-pe|--eval|--print)$/, plain: /^(?:-T|--transpile-only|--esm|--files|--version|-v|--swc|--test)$/, valued: /^(?:-P|--project|--tsconfig)$/, refused: /^(?:watch|repl|--inspect.*|--watch)$/ },
+  {
+    programs: /^(?:ruby|jruby)$/,
+    inline: /^-[wnplaU]*e$/,
+    plain: /^(?:-[wcvU]+|-W\d?|--version|-Ilib|-Itest|-Ispec)$/,
+    valued: /^-I$/,
+    refused: /^-(?:run|r.*|S|x.*)$/,
+  },
+  {
+    programs: /^perl$/,
+    inline: /^-[wnpl0-9ai]*[eE]$/,
+    plain: /^(?:-[wcvlnp]+|--version|-Ilib|-Mstrict|-Mwarnings)$/,
+    valued: /^-I$/,
+    refused: /^-(?:d.*|[Mm].*|S|x.*|T|U|s)$/,
+  },
+  {
+    programs: /^php$/,
+    inline: /^(?:-r|-B|-R|-E)$/,
+    plain: /^(?:-l|-v|--version|-i|-m|-n|-q)$/,
+    refused: /^(?:-S.*|-t|-d.*|-c.*|-z.*|-a|--interactive|--server.*)$/,
+  },
+  {
+    programs: /^(?:lua|luajit|Rscript|julia|groovy|scala|kotlin|escript|runghc|racket|guile|janet)$/,
+    inline: /^-e$/,
+    plain: /^(?:-v|--version|--vanilla|-q)$/,
+  },
+  {
+    programs: /^java$/,
+    inline: /^\0$/,
+    plain: /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D[\w.]+=[\w.,:-]*|--enable-preview)$/,
+    valued: /^(?:-jar|-cp|-classpath|--class-path|-m|--module-path|-p|--source)$/,
+  },
+  {
+    programs: /^(?:tsx|ts-node|ts-node-esm|vite-node|babel-node|swc-node)$/,
+    inline: /^(?:-e|-p|-pe|--eval|--print)$/,
+    plain: /^(?:-T|--transpile-only|--esm|--files|--version|-v|--swc|--test)$/,
+    valued: /^(?:-P|--project|--tsconfig)$/,
+    refused: /^(?:watch|repl|--inspect.*|--watch)$/,
+  },
 ];
 
 /** Modules of `python -m` that compute or write inside the workspace; test tools are judged as themselves. */
-const pythonModules: ReadonlySet<string> = new Set(['venv', 'json.tool', 'unittest', 'compileall', 'py_compile', 'timeit', 'doctest', 'cProfile', 'build', 'ast', 'dis', 'calendar', 'platform', 'tabnanny', 'tokenize', 'trace', 'this', 'zipfile', 'sysconfig', 'site', 'gzip', 'base64', 'pyclbr', 'inspect']);
-const pythonTools: ReadonlySet<string> = new Set(['pytest', 'black', 'ruff', 'isort', 'flake8', 'pylint', 'mypy', 'pyright', 'bandit', 'coverage', 'yapf', 'autopep8', 'pydocstyle', 'pycodestyle', 'vulture', 'pip', 'poetry', 'tox', 'nox', 'sphinx', 'nose2', 'behave', 'pre_commit', 'pdb', 'debugpy', 'uvicorn', 'gunicorn', 'codespell', 'autoflake', 'mkdocs']);
+const pythonModules: ReadonlySet<string> = new Set([
+  'venv',
+  'json.tool',
+  'unittest',
+  'compileall',
+  'py_compile',
+  'timeit',
+  'doctest',
+  'cProfile',
+  'build',
+  'ast',
+  'dis',
+  'calendar',
+  'platform',
+  'tabnanny',
+  'tokenize',
+  'trace',
+  'this',
+  'zipfile',
+  'sysconfig',
+  'site',
+  'gzip',
+  'base64',
+  'pyclbr',
+  'inspect',
+]);
+const pythonTools: ReadonlySet<string> = new Set([
+  'pytest',
+  'black',
+  'ruff',
+  'isort',
+  'flake8',
+  'pylint',
+  'mypy',
+  'pyright',
+  'bandit',
+  'coverage',
+  'yapf',
+  'autopep8',
+  'pydocstyle',
+  'pycodestyle',
+  'vulture',
+  'pip',
+  'poetry',
+  'tox',
+  'nox',
+  'sphinx',
+  'nose2',
+  'behave',
+  'pre_commit',
+  'pdb',
+  'debugpy',
+  'uvicorn',
+  'gunicorn',
+  'codespell',
+  'autoflake',
+  'mkdocs',
+]);
 
 /** undefined: the program is no interpreter. */
 export function judgeInterpreter(invocation: Invocation, recursion: Recursion): readonly Decision[] | undefined {
@@ -58,7 +148,8 @@ function judgeArguments(language: Interpreter, invocation: Invocation, recursion
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index];
     const text = word?.values?.length === 1 ? word.values[0] : undefined;
-    if (word === undefined || text === undefined) return [askFor('unclear', word?.offset ?? invocation.offset, `\`${word?.source.slice(0, 60) ?? ''}\` is not known before it runs`)];
+    if (word === undefined || text === undefined)
+      return [askFor('unclear', word?.offset ?? invocation.offset, `\`${word?.source.slice(0, 60) ?? ''}\` is not known before it runs`)];
     if (language.refused?.test(text)) return [risky(word, text, invocation.program)];
     if (language.modules && /^-[BEIOSsuvbqd]*m/.test(text)) return judgeModule(invocation, index, recursion);
     if (language.inline.test(text)) return judgeCode(args[index + 1], invocation);
@@ -70,19 +161,26 @@ function judgeArguments(language: Interpreter, invocation: Invocation, recursion
       index += 1;
     } else if (!language.plain.test(text)) return [risky(word, text, invocation.program)];
   }
-  const onlyAsks = args.length > 0 && args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(word.values?.[0] ?? ''));
+  const onlyAsks =
+    args.length > 0 &&
+    args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(word.values?.[0] ?? ''));
   return onlyAsks || args.some((word) => word.values?.[0] === '-jar') ? [] : judgeInput(invocation);
 }
 
 function risky(word: ShellWord, text: string, program: string): Decision {
-  return askFor('runs_other_code', word.offset, `\`${text.slice(0, 60)}\` of \`${program}\` opens a debugger or server, or loads other code`);
+  return askFor(
+    'runs_other_code',
+    word.offset,
+    `\`${text.slice(0, 60)}\` of \`${program}\` opens a debugger or server, or loads other code`,
+  );
 }
 
 function judgeScript(invocation: Invocation, index: number): readonly Decision[] {
   const [script, ...rest] = invocation.args.slice(index);
   const text = script?.values?.[0] ?? '';
   if (/^\/dev\//.test(text)) return judgeInput(invocation);
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return [askFor('network_blocked', script?.offset ?? 0, `\`${text.slice(0, 80)}\` is an address`)];
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
+    return [askFor('network_blocked', script?.offset ?? 0, `\`${text.slice(0, 80)}\` is an address`)];
   return [...pathsIn(script === undefined ? [] : [script], invocation), ...pathsIn(rest, invocation)];
 }
 
@@ -102,15 +200,24 @@ function judgeModule(invocation: Invocation, index: number, recursion: Recursion
   const attached = word?.values?.[0]?.replace(/^-[BEIOSsuvbqd]*m/, '') ?? '';
   const module = attached === '' ? (invocation.args[index + 1]?.values?.[0] ?? '') : attached;
   const rest = invocation.args.slice(index + (attached === '' ? 2 : 1));
-  if (pythonTools.has(module)) return recursion.invocation({ ...invocation, program: module.replace('pre_commit', 'pre-commit'), args: rest });
+  if (pythonTools.has(module))
+    return recursion.invocation({ ...invocation, program: module.replace('pre_commit', 'pre-commit'), args: rest });
   if (pythonModules.has(module)) return pathsIn(rest, invocation);
-  return [askFor('runs_other_code', word?.offset ?? invocation.offset, `the module \`${module.slice(0, 40)}\` is not known to be harmless`)];
+  return [
+    askFor('runs_other_code', word?.offset ?? invocation.offset, `the module \`${module.slice(0, 40)}\` is not known to be harmless`),
+  ];
 }
 
 function judgeCode(code: ShellWord | undefined, { program, offset }: Invocation): readonly Decision[] {
   const texts = code?.values;
   if (texts?.length === 1 && !reachesOut(texts[0] ?? '')) return [];
-  return [askFor('runs_other_code', code?.offset ?? offset, `code for \`${program}\` that reaches for files, processes or the network, or is not known`)];
+  return [
+    askFor(
+      'runs_other_code',
+      code?.offset ?? offset,
+      `code for \`${program}\` that reaches for files, processes or the network, or is not known`,
+    ),
+  ];
 }
 
 function judgeInput({ inputText, program, offset }: Invocation): readonly Decision[] {

@@ -47,9 +47,14 @@ function judgeByName(invocation: Invocation, recursion: Recursion): readonly Dec
   if (interpreted !== undefined) return interpreted;
   const rule = rulesByProgram.get(program);
   if (rule === undefined) return [askFor('unknown_program', offset, `\`${program.slice(0, 60)}\` is not among the known programs`)];
-  if (rule.id === 'workspace.pnpm') return judgeTool(rule, invocation).flatMap((decision) => (decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision]));
+  if (rule.id === 'workspace.pnpm')
+    return judgeTool(rule, invocation).flatMap((decision) =>
+      decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision],
+    );
   if (rule.id === 'workspace.git') return [...gitRootOptions(invocation), ...judgeTool(rule, withoutGitRoot(invocation))];
-  return rule.needsOperand && args.length === 0 ? [askFor('unclear', offset, `\`${program}\` without an operand`)] : judgeTool(rule, invocation);
+  return rule.needsOperand && args.length === 0
+    ? [askFor('unclear', offset, `\`${program}\` without an operand`)]
+    : judgeTool(rule, invocation);
 }
 
 /** `yarn lint`: a script of the project or a program of it; a known program is judged as itself. */
@@ -71,7 +76,11 @@ function gitRootOptions({ args, scope }: Invocation): readonly Decision[] {
   for (let index = 0; index < gitVerbIndex(args.map((word) => word.values?.[0] ?? '')); index += 1) {
     const word = args[index];
     const text = word?.values?.[0] ?? '';
-    if (word === undefined || /^(?:--no-pager|-P|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--no-replace-objects|--version|--help)$/.test(text)) continue;
+    if (
+      word === undefined ||
+      /^(?:--no-pager|-P|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--no-replace-objects|--version|--help)$/.test(text)
+    )
+      continue;
     const place = args[index + 1];
     if (text === '-C' && place?.values !== undefined) {
       found.push(...place.values.flatMap((value) => judgePath({ text: value, glob: false, offset: place.offset }, 'list', scope)));
@@ -89,7 +98,12 @@ function gitVerbIndex(texts: readonly string[]): number {
 function withoutGitRoot(invocation: Invocation): Invocation {
   const start = gitVerbIndex(invocation.args.map((word) => word.values?.[0] ?? ''));
   const alone = start === invocation.args.length && invocation.args.some((word) => /^--(?:version|help)$/.test(word.values?.[0] ?? ''));
-  return { ...invocation, args: alone ? invocation.args.filter((word) => word.values?.[0] === '--version').map((word) => ({ ...word, values: ['version'] })) : invocation.args.slice(start) };
+  return {
+    ...invocation,
+    args: alone
+      ? invocation.args.filter((word) => word.values?.[0] === '--version').map((word) => ({ ...word, values: ['version'] }))
+      : invocation.args.slice(start),
+  };
 }
 
 /** A program named by its path is that file, whatever it is called. */
@@ -100,11 +114,17 @@ function judgeByPath(invocation: Invocation, recursion: Recursion): readonly Dec
   const group = refusalGroup(name);
   if (group !== undefined) return [refuseFor(group, offset, `\`${program}\` (${group.replace('-', ' ')}) is not run by agents`)];
   const inside = scope.directories.flatMap(() => judgePath({ text: program, glob: false, offset }, 'write', scope));
-  if (inside.length > 0) return inside.map(() => askFor('unknown_program', offset, `\`${program.slice(0, 80)}\` is no program of the workspace`));
+  if (inside.length > 0)
+    return inside.map(() => askFor('unknown_program', offset, `\`${program.slice(0, 80)}\` is no program of the workspace`));
   const tool = projectBins.exec(program)?.[1] ?? scriptTools[name];
-  if (tool !== undefined) return recursion.invocation({ ...invocation, program: tool }).filter((decision) => decision.code !== 'unknown_program');
+  if (tool !== undefined)
+    return recursion.invocation({ ...invocation, program: tool }).filter((decision) => decision.code !== 'unknown_program');
   return args.flatMap((word) =>
-    (word.values ?? []).flatMap((value) => (/^(?:\/|~|\.\.)/.test(value) || /(?:^|\/)\.\.(?:\/|$)/.test(value) ? judgePath({ text: value, glob: word.glob, offset: word.offset }, 'read', scope) : inspectorOption(value, word.offset))),
+    (word.values ?? []).flatMap((value) =>
+      /^(?:\/|~|\.\.)/.test(value) || /(?:^|\/)\.\.(?:\/|$)/.test(value)
+        ? judgePath({ text: value, glob: word.glob, offset: word.offset }, 'read', scope)
+        : inspectorOption(value, word.offset),
+    ),
   );
 }
 

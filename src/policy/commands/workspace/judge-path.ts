@@ -30,7 +30,8 @@ const harmlessDevices = /^\/dev\/(?:null|stdin|stdout|stderr|tty|fd\/[0-2])$/;
 /** What speaks against the path; empty when nothing does. */
 export function judgePath(path: NamedPath, action: PathAction, scope: PathScope): readonly Decision[] {
   if (path.text === '-' || path.text === '' || harmlessDevices.test(path.text)) return [];
-  if (/^\/dev\/(?:tcp|udp)(?:\/|$)/.test(path.text)) return [askFor('network_blocked', path.offset, `\`${path.text}\` is a network connection`)];
+  if (/^\/dev\/(?:tcp|udp)(?:\/|$)/.test(path.text))
+    return [askFor('network_blocked', path.offset, `\`${path.text}\` is a network connection`)];
   const texts = path.glob ? globPaths(path, scope) : [path.text];
   if (texts === undefined) return [askFor('unclear', path.offset, `\`${path.text}\`: the pattern may match too much`)];
   return scope.directories.flatMap((directory) => texts.flatMap((text) => judgeOne({ ...path, text }, action, { scope, directory })));
@@ -51,10 +52,11 @@ function judgeOne(path: NamedPath, action: PathAction, { scope, directory }: At)
       ? [refuseFor('write-outside', path.offset, `\`${shown}\`: ${located.message}`)]
       : [askFor(concern, path.offset, located.message)];
   }
-  if (action === 'remove' && isWholeWorkspace(located.segments, path)) return [refuseFor('remove-all', path.offset, `\`${shown}\` is the whole workspace`)];
+  if (action === 'remove' && isWholeWorkspace(located.segments, path))
+    return [refuseFor('remove-all', path.offset, `\`${shown}\` is the whole workspace`)];
   const fact = facts.look(located.raw);
   // Of what a pattern matched only the names are listed.
-  if (path.glob && action === 'list' && fact.kind === 'outside') return [];
+  if (path.glob && action === 'list' && (fact.kind === 'outside' || fact.kind === 'loop')) return [];
   return judgeFact(fact, action, path) ?? judgeName(located.segments, fact, { action, path });
 }
 
@@ -65,7 +67,8 @@ function isWholeWorkspace(segments: Segments, path: NamedPath): boolean {
 function judgeFact(fact: PathFact, action: PathAction, { offset, text }: NamedPath): readonly Decision[] | undefined {
   if (fact.kind === 'outside') return [askFor('SYMLINK_OUTSIDE_WORKSPACE', offset, `\`${text}\` leads outside the workspace`)];
   if (fact.kind === 'loop') return [askFor('unclear', offset, `\`${text}\`: links form a circle`)];
-  if (fact.kind === 'special' && action === 'read') return [askFor('NOT_A_REGULAR_FILE', offset, `\`${text}\` is a device, socket or pipe`)];
+  if (fact.kind === 'special' && action === 'read')
+    return [askFor('NOT_A_REGULAR_FILE', offset, `\`${text}\` is a device, socket or pipe`)];
   return undefined;
 }
 
@@ -78,7 +81,8 @@ function judgeName(written: Segments, fact: PathFact, { action, path }: Named): 
   if (action === 'list') return [];
   const real = 'path' in fact ? fact.path : written;
   const either = (test: (segments: Segments) => boolean) => test(written) || test(real);
-  if (action !== 'read' && either(isControlPath)) return [askFor('CONTROL_FILE', path.offset, `\`${path.text}\` makes other programs run something later`)];
+  if (action !== 'read' && either(isControlPath))
+    return [askFor('CONTROL_FILE', path.offset, `\`${path.text}\` makes other programs run something later`)];
   if ((action === 'read' || fact.kind === 'file') && fact.kind !== 'directory' && either(isSecretPath)) {
     return [askFor('SECRET_FILE', path.offset, `\`${path.text}\`: the name stands for a secret`)];
   }
@@ -101,5 +105,7 @@ function globPaths(path: NamedPath, { view, directories }: PathScope): readonly 
 }
 
 function patternParts(text: string): readonly GlobPart[] {
-  return (text.match(/\*|\?|\[!?[^\]/]+\]|[^*?[]+|\[/g) ?? []).map((piece) => (/^(?:\*|\?|\[.+\])$/s.test(piece) ? { wild: piece } : { literal: piece }));
+  return (text.match(/\*|\?|\[!?[^\]/]+\]|[^*?[]+|\[/g) ?? []).map((piece) =>
+    /^(?:\*|\?|\[.+\])$/s.test(piece) ? { wild: piece } : { literal: piece },
+  );
 }

@@ -20,11 +20,15 @@ interface Placed {
 export function judgeTool(rule: ToolRule, invocation: Invocation): readonly Decision[] {
   const group = verbGroup(rule, invocation.args);
   if (rule.verbs !== undefined && group === 'none') {
-    return rule.id === 'workspace.check' || rule.id === 'workspace.bundler' ? judgeWords(rule, undefined, invocation)
+    return rule.id === 'workspace.check' || rule.id === 'workspace.bundler'
+      ? judgeWords(rule, undefined, invocation)
       : [unknownVerb(invocation), ...judgeWords(rule, undefined, invocation)];
   }
   if (group === undefined || group === 'none') return judgeWords(rule, undefined, invocation);
-  const concern = group.concern === undefined ? [] : [askFor(group.concern, invocation.offset, `\`${invocation.program}\`: ${group.message ?? 'needs a person'}`)];
+  const concern =
+    group.concern === undefined
+      ? []
+      : [askFor(group.concern, invocation.offset, `\`${invocation.program}\`: ${group.message ?? 'needs a person'}`)];
   return [...concern, ...judgeWords(rule, group, invocation)];
 }
 
@@ -34,7 +38,8 @@ function verbGroup(rule: ToolRule, args: readonly ShellWord[]): VerbGroup | 'non
   const texts = args.map((word) => word.values?.[0]);
   const valued = [...(rule.textOptions ?? []), ...(rule.valueOptions ?? [])];
   const isValue = (index: number) => valued.includes(texts[index - 1] ?? '');
-  const verb = texts.find((text, index) => text !== undefined && !text.startsWith('-') && !isValue(index)) ?? (args.length > 0 ? texts[0] : undefined);
+  const verb =
+    texts.find((text, index) => text !== undefined && !text.startsWith('-') && !isValue(index)) ?? (args.length > 0 ? texts[0] : undefined);
   return rule.verbs.find((group) => group.verbs.includes(verb)) ?? 'none';
 }
 
@@ -46,18 +51,32 @@ function judgeWords(rule: ToolRule, group: VerbGroup | undefined, invocation: In
   const cautions = [...(rule.cautions ?? []), ...(group?.cautions ?? [])];
   const action = group?.paths ?? rule.paths;
   const textOptions = group?.textOptions ?? rule.textOptions ?? [];
-  return place(rule, textOptions, invocation.args).flatMap((placed) => judgeWord(placed, { rule, cautions, action, invocation, takesUnknown: rule.takesUnknown ?? false, takesPipes: rule.takesPipes ?? false }));
+  return place(rule, textOptions, invocation.args).flatMap((placed) =>
+    judgeWord(placed, {
+      rule,
+      cautions,
+      action,
+      invocation,
+      takesUnknown: rule.takesUnknown ?? false,
+      takesPipes: rule.takesPipes ?? false,
+    }),
+  );
 }
 
 function place(rule: ToolRule, textOptions: readonly string[], args: readonly ShellWord[]): readonly Placed[] {
-  const given = (options: readonly string[]) => args.some((word) => options.some((option) => word.values?.[0] === option || word.values?.[0]?.startsWith(`${option}=`)));
+  const given = (options: readonly string[]) =>
+    args.some((word) => options.some((option) => word.values?.[0] === option || word.values?.[0]?.startsWith(`${option}=`)));
   let expectsText = rule.textFirst !== undefined && (rule.textFirst === true || !given(rule.textFirst));
   let literal = false;
   let next: Place | undefined;
   return args.map((word) => {
     const text = word.values?.[0] ?? '';
     const isOption = !literal && text.startsWith('-') && text.length > 1;
-    const placed: Placed = { word, literal, place: next ?? (isOption ? 'option' : expectsText ? (rule.codeFault === undefined ? 'text' : 'code') : 'operand') };
+    const placed: Placed = {
+      word,
+      literal,
+      place: next ?? (isOption ? 'option' : expectsText ? (rule.codeFault === undefined ? 'text' : 'code') : 'operand'),
+    };
     if (next === undefined && !isOption) expectsText = false;
     if (next === undefined && text === '--') literal = true;
     next = next !== undefined || !isOption ? undefined : textOptions.includes(text) ? 'text' : isCodeNext(rule, text) ? 'code' : undefined;
@@ -97,8 +116,10 @@ function judgeValue(word: ValueWord, look: Look & { readonly where: Place; reado
   if (action === 'text' || where === 'text' || cautioned.length > 0) return cautioned;
   const code = where === 'code' ? word.text : where === 'option' ? look.rule.codeOption?.exec(word.text)?.[1] : undefined;
   if (code !== undefined && code !== '') return judgeCode(code, word, look);
-  if (action === 'write' && /^\/dev\/(?:stdin|fd\/)/.test(word.text)) return [askFor('runs_other_code', word.offset, `\`${word.text}\` may hold instructions`)];
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(word.text)) return [askFor('network_blocked', word.offset, `\`${word.text.slice(0, 80)}\` is an address`)];
+  if (action === 'write' && /^\/dev\/(?:stdin|fd\/)/.test(word.text))
+    return [askFor('runs_other_code', word.offset, `\`${word.text}\` may hold instructions`)];
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(word.text))
+    return [askFor('network_blocked', word.offset, `\`${word.text.slice(0, 80)}\` is an address`)];
   const path = where === 'option' ? attachedPath(word.text) : operandPath(word.text);
   return path === undefined ? [] : judgePath({ text: path, glob: word.glob, offset: word.offset }, action, invocation.scope);
 }
@@ -112,7 +133,9 @@ function cautionsOn(word: ValueWord, { cautions, literal, invocation }: Look & {
   if (literal && word.text.startsWith('-')) return [];
   return cautions
     .filter((caution) => caution.word.test(word.text))
-    .map((caution) => askFor(caution.concern, word.offset, `\`${word.text.slice(0, 60)}\` of \`${invocation.program}\`: ${caution.message}`));
+    .map((caution) =>
+      askFor(caution.concern, word.offset, `\`${word.text.slice(0, 60)}\` of \`${invocation.program}\`: ${caution.message}`),
+    );
 }
 
 /** `--out=/x`, `-I/x`, `-C../x`: the path in an option, if it names one that could leave the workspace. */

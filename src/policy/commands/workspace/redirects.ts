@@ -1,10 +1,11 @@
 /** Redirections: files that are written or read, text that becomes input. */
-import { childOf, type SyntaxNode } from './syntax-node.ts';
+
 import { decodeWord } from './decode-word.ts';
 import { askFor } from './findings.ts';
 import { inspectWord } from './inspect-word.ts';
 import { judgePath } from './judge-path.ts';
-import { pathScope, type Place, visit, type Walk, wordScope } from './walk.ts';
+import { childOf, type SyntaxNode } from './syntax-node.ts';
+import { type Place, pathScope, visit, type Walk, wordScope } from './walk.ts';
 
 type Input = Partial<Pick<Place, 'input' | 'inputText'>>;
 
@@ -30,9 +31,11 @@ function readFile(walk: Walk, node: SyntaxNode, place: Place): Input {
   inspectWord(walk, target, place);
   if (target.type === 'process_substitution') return operator === '<' ? { input: 'pipe' } : {};
   const word = decodeWord(target, wordScope(walk, place));
-  if (word.values === undefined || word.glob) walk.found.push(askFor('unclear', target.startIndex, `\`${target.text.slice(0, 60)}\`: the file is not known before it runs`));
+  if (word.values === undefined || word.glob)
+    walk.found.push(askFor('unclear', target.startIndex, `\`${target.text.slice(0, 60)}\`: the file is not known before it runs`));
   const action = operator === '<' ? 'read' : 'write';
-  for (const text of word.values ?? []) walk.found.push(...judgePath({ text, glob: false, offset: target.startIndex }, action, pathScope(walk, place)));
+  for (const text of word.values ?? [])
+    walk.found.push(...judgePath({ text, glob: false, offset: target.startIndex }, action, pathScope(walk, place)));
   return operator === '<' ? { input: 'file' } : {};
 }
 
@@ -41,7 +44,8 @@ function readHereDocument(walk: Walk, node: SyntaxNode, place: Place): Input {
   for (const child of node.namedChildren) {
     if (child.type === 'file_redirect') readFile(walk, child, place);
     else if (child.type === 'heredoc_body') body = child;
-    else if (!/^(?:heredoc_start|heredoc_end|file_descriptor)$/.test(child.type)) visit(walk, child, { directories: place.directories, input: 'pipe', inFunction: place.inFunction });
+    else if (!/^(?:heredoc_start|heredoc_end|file_descriptor)$/.test(child.type))
+      visit(walk, child, { directories: place.directories, input: 'pipe', inFunction: place.inFunction });
   }
   if (body === undefined) return { input: 'text' };
   const start = node.namedChildren.find((child) => child.type === 'heredoc_start')?.text ?? '';

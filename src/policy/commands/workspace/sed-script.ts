@@ -51,5 +51,7 @@ function takeSubstitution(text: string): Taken | string {
   const found = /^[sy]([^\\\n])((?:\[\^?\]?[^\]\n]*\]|(?!\1)[^\\]|\\.)*)\1((?:(?!\1)[^\\]|\\.)*)\1([A-Za-z0-9]*)/s.exec(text);
   if (found === null) return 'a substitution that cannot be read';
   const flags = found[4] ?? '';
-  return /^[gpiIMm0-9]*$/.test(flags) ? { rest: text.slice(found[0].length) } : `a substitution with \`${flags}\`, which runs a program or writes a file`;
+  return /^[gpiIMm0-9]*$/.test(flags)
+    ? { rest: text.slice(found[0].length) }
+    : `a substitution with \`${flags}\`, which runs a program or writes a file`;
 }

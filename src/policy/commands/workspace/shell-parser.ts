@@ -16,7 +16,10 @@ export interface ShellParser {
 
 /** Three trees that a matching pair of runtime and grammar gives; anything else must not be trusted. */
 const knownTrees: readonly (readonly [string, string])[] = [
-  ['a "b$c" | d', '(program (pipeline (command name: (command_name (word)) argument: (string (string_content) (simple_expansion (variable_name)))) (command name: (command_name (word)))))'],
+  [
+    'a "b$c" | d',
+    '(program (pipeline (command name: (command_name (word)) argument: (string (string_content) (simple_expansion (variable_name)))) (command name: (command_name (word)))))',
+  ],
   ['a > b', '(program (redirected_statement body: (command name: (command_name (word))) redirect: (file_redirect destination: (word))))'],
   ['$(a)', '(program (command name: (command_name (command_substitution (command name: (command_name (word)))))))'],
 ];
@@ -31,7 +34,8 @@ export async function loadShellParser(bytes: GrammarBytes): Promise<ShellParser>
   parser.setLanguage(await Language.load(bytes.bash));
   for (const [text, expected] of knownTrees) {
     const found = parser.parse(text)?.rootNode.toString();
-    if (found !== expected) throw new Error(`the shell grammar does not fit its runtime: ${JSON.stringify(text)} parsed as ${found ?? 'nothing'}`);
+    if (found !== expected)
+      throw new Error(`the shell grammar does not fit its runtime: ${JSON.stringify(text)} parsed as ${found ?? 'nothing'}`);
   }
   return {
     parse: (text) => {

@@ -1,6 +1,7 @@
 /** What developers' programs may do, as data. A program that no rule names asks. */
-import type { PathAction } from './judge-path.ts';
+
 import type { Concern } from './findings.ts';
+import type { PathAction } from './judge-path.ts';
 
 /** Words that make a command ask, each with what it would do. */
 export interface Caution {

@@ -5,7 +5,21 @@ import { allNodes, childOf, childrenOf, type SyntaxNode } from './syntax-node.ts
 export type Variables = ReadonlyMap<string, readonly string[] | undefined>;
 
 /** Commands that assign to the names they are given. */
-const assigning: ReadonlySet<string> = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'let', 'unset', 'wait', 'local', 'declare', 'typeset', 'export', 'readonly']);
+const assigning: ReadonlySet<string> = new Set([
+  'read',
+  'mapfile',
+  'readarray',
+  'getopts',
+  'printf',
+  'let',
+  'unset',
+  'wait',
+  'local',
+  'declare',
+  'typeset',
+  'export',
+  'readonly',
+]);
 const mostValues = 16;
 
 /** Collects the assignments below `root`; `literal` decodes a word without variables, or gives undefined. */

@@ -2,21 +2,22 @@
  * The walk over a parsed command line: every command in it is found and judged, wherever it stands. A kind of node that is not named here
  * asks.
  */
-import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
+
 import type { Decision } from '#kernel/decision';
 import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import type { UserRule } from '../user-rule.ts';
+import { changeDirectory, isDirectoryChange } from './change-directory.ts';
 import { decodeWord, type WordScope } from './decode-word.ts';
 import { judgeAssignment } from './environment.ts';
 import { askFor } from './findings.ts';
+import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
 import { judgeInvocation } from './judge-invocation.ts';
 import type { PathScope } from './judge-path.ts';
-import { changeDirectory, isDirectoryChange } from './change-directory.ts';
-import type { ShellWord } from './shell-word.ts';
-import type { Variables } from './variables.ts';
-import { inspectWord } from './inspect-word.ts';
 import { readRedirects } from './redirects.ts';
+import type { ShellWord } from './shell-word.ts';
+import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
+import type { Variables } from './variables.ts';
 
 /** What holds for the whole line. */
 export interface Walk {
@@ -99,7 +100,13 @@ function visitPipeline(walk: Walk, node: SyntaxNode, place: Place): Directories 
   let before: SyntaxNode | undefined;
   for (const child of node.namedChildren) {
     const producer = before === undefined ? undefined : producerName(before);
-    visit(walk, child, before === undefined ? place : { directories: place.directories, inFunction: place.inFunction, input: 'pipe', ...(producer === undefined ? {} : { producer }) });
+    visit(
+      walk,
+      child,
+      before === undefined
+        ? place
+        : { directories: place.directories, inFunction: place.inFunction, input: 'pipe', ...(producer === undefined ? {} : { producer }) },
+    );
     before = child;
   }
   return place.directories;
@@ -128,7 +135,9 @@ function visitBranches(walk: Walk, node: SyntaxNode, place: Place): Directories 
 
 function visitLoop(walk: Walk, node: SyntaxNode, place: Place): Directories {
   const condition = childOf(node, 'condition')?.text.trim() ?? '';
-  const endless = node.children.some((child) => child.type === 'until') ? /^(?:false|! *true)$/ : /^(?:true|:|\(\( *1 *\)\)|\[+ *1 *\]+|! *false)$/;
+  const endless = node.children.some((child) => child.type === 'until')
+    ? /^(?:false|! *true)$/
+    : /^(?:true|:|\(\( *1 *\)\)|\[+ *1 *\]+|! *false)$/;
   const leaves = /\b(?:break|exit|return)\b/.test(childOf(node, 'body')?.text ?? '');
   if (endless.test(condition) && !leaves) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
   return visitBranches(walk, node, place);
@@ -141,7 +150,8 @@ function visitFor(walk: Walk, node: SyntaxNode, place: Place): Directories {
 
 function visitCountingFor(walk: Walk, node: SyntaxNode, place: Place): Directories {
   if (childOf(node, 'condition') === undefined) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
-  for (const child of node.namedChildren) if (child.type !== 'do_group' && child.type !== 'compound_statement') inspectWord(walk, child, place);
+  for (const child of node.namedChildren)
+    if (child.type !== 'do_group' && child.type !== 'compound_statement') inspectWord(walk, child, place);
   const body = childOf(node, 'body');
   return body === undefined ? place.directories : union(place.directories, visit(walk, body, place));
 }
@@ -157,10 +167,17 @@ function visitAssignment(walk: Walk, node: SyntaxNode, place: Place): Directorie
   return place.directories;
 }
 
-function judgeAssigned(walk: Walk, node: SyntaxNode, { place, program }: { readonly place: Place; readonly program: string | undefined }): void {
+function judgeAssigned(
+  walk: Walk,
+  node: SyntaxNode,
+  { place, program }: { readonly place: Place; readonly program: string | undefined },
+): void {
   const value = childOf(node, 'value');
-  if (value !== undefined) inspectWord(walk, value, place);
-  const word: ShellWord = value === undefined ? { values: [''], glob: false, quoted: true, offset: node.startIndex, source: '' } : decodeWord(value, wordScope(walk, place));
+  for (const child of node.namedChildren) inspectWord(walk, child, place);
+  const word: ShellWord =
+    value === undefined
+      ? { values: [''], glob: false, quoted: true, offset: node.startIndex, source: '' }
+      : decodeWord(value, wordScope(walk, place));
   const name = childOf(node, 'name')?.text ?? '';
   walk.found.push(...judgeAssignment({ name, value: word, offset: node.startIndex }, program, pathScope(walk, place)));
 }
@@ -169,7 +186,8 @@ function judgeAssigned(walk: Walk, node: SyntaxNode, { place, program }: { reado
 function visitDeclaration(walk: Walk, node: SyntaxNode, place: Place): Directories {
   for (const child of node.namedChildren) {
     if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program: undefined });
-    else if (child.type !== 'variable_name' && !/^-[xrgaApl]+$/.test(child.text)) walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` in a declaration`));
+    else if (child.type !== 'variable_name' && !/^-[xrgaApl]+$/.test(child.text))
+      walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` in a declaration`));
   }
   return place.directories;
 }
@@ -199,9 +217,18 @@ function visitCommand(walk: Walk, node: SyntaxNode, place: Place): Directories {
     return place.directories;
   }
   const args = childrenOf(node, 'argument').map((argument) => decodeWord(argument, scope));
-  if (isDirectoryChange(program)) return changeDirectory({ program, args, offset: nameNode.startIndex }, pathScope(walk, place), walk.found);
-  if (place.inFunction && walk.functions.has(program)) walk.found.push(askFor('never_ends', nameNode.startIndex, `\`${program}\` calls a function from a function`));
-  judge(walk, { program, args, offset: nameNode.startIndex, scope: pathScope(walk, place), functions: walk.functions, ...inputOf({ ...place, ...redirects }) });
+  if (isDirectoryChange(program))
+    return changeDirectory({ program, args, offset: nameNode.startIndex }, pathScope(walk, place), walk.found);
+  if (place.inFunction && walk.functions.has(program))
+    walk.found.push(askFor('never_ends', nameNode.startIndex, `\`${program}\` calls a function from a function`));
+  judge(walk, {
+    program,
+    args,
+    offset: nameNode.startIndex,
+    scope: pathScope(walk, place),
+    functions: walk.functions,
+    ...inputOf({ ...place, ...redirects }),
+  });
   return place.directories;
 }
 

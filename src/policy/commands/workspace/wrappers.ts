@@ -25,7 +25,11 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   'cross-env': { flags: /^\0$/, assignments: true },
   nice: { flags: /^(?:-\d{1,2}|-n\d{1,2}|--adjustment=\d{1,2})$/, valued: /^-n$/ },
   ionice: { flags: /^-[tc]\d?$/, valued: /^-[cn]$/ },
-  timeout: { flags: /^(?:-v|--verbose|--foreground|--preserve-status|-k\d+\w?|-s\w+|--kill-after=\S+|--signal=\w+)$/, valued: /^-[ks]$/, skip: 1 },
+  timeout: {
+    flags: /^(?:-v|--verbose|--foreground|--preserve-status|-k\d+\w?|-s\w+|--kill-after=\S+|--signal=\w+)$/,
+    valued: /^-[ks]$/,
+    skip: 1,
+  },
   gtimeout: { flags: /^\0$/, skip: 1 },
   time: { flags: /^-[pv]$/ },
   command: { flags: /^-p$/, looks: /^-[vV]+$/ },
@@ -36,7 +40,19 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
 };
 
 /** Package managers' ways to run a program of the project. */
-const runners: Readonly<Record<string, readonly string[]>> = { pnpm: ['exec'], yarn: ['exec', 'run'], uv: ['run'], poetry: ['run'], pipenv: ['run'], pdm: ['run'], hatch: ['run'], rye: ['run'], bundle: ['exec'], composer: ['exec'], npm: ['exec', 'x'] };
+const runners: Readonly<Record<string, readonly string[]>> = {
+  pnpm: ['exec'],
+  yarn: ['exec', 'run'],
+  uv: ['run'],
+  poetry: ['run'],
+  pipenv: ['run'],
+  pdm: ['run'],
+  hatch: ['run'],
+  rye: ['run'],
+  bundle: ['exec'],
+  composer: ['exec'],
+  npm: ['exec', 'x'],
+};
 
 /** undefined: the program is no wrapper. */
 export function unwrap(invocation: Invocation, recursion: Recursion): readonly Decision[] | undefined {
@@ -57,7 +73,8 @@ function unwrapWith(wrapper: Wrapper, invocation: Invocation, recursion: Recursi
       break;
     }
     if (wrapper.valued?.test(text)) index += 1;
-    else if (!wrapper.flags.test(text)) return [askFor('unclear', args[index]?.offset ?? offset, `\`${text}\` of \`${program}\` is not known`)];
+    else if (!wrapper.flags.test(text))
+      return [askFor('unclear', args[index]?.offset ?? offset, `\`${text}\` of \`${program}\` is not known`)];
   }
   const found: Decision[] = [];
   if (wrapper.assignments) index = takeAssignments(invocation, index, found);
@@ -70,7 +87,9 @@ function takeAssignments({ args, scope }: Invocation, start: number, found: Deci
     const word = args[index];
     const match = /^([A-Za-z_]\w*)=(.*)$/s.exec(single(word) ?? '');
     if (word === undefined || match === null) break;
-    found.push(...judgeAssignment({ name: match[1] ?? '', value: { ...word, values: [match[2] ?? ''] }, offset: word.offset }, undefined, scope));
+    found.push(
+      ...judgeAssignment({ name: match[1] ?? '', value: { ...word, values: [match[2] ?? ''] }, offset: word.offset }, undefined, scope),
+    );
   }
   return index;
 }
@@ -84,7 +103,8 @@ function runRest(invocation: Invocation, index: number, { recursion, alone }: Re
   const [name, ...rest] = invocation.args.slice(index);
   if (name === undefined) return alone ? [] : [askFor('unclear', invocation.offset, `\`${invocation.program}\` without a command`)];
   const program = single(name);
-  if (program === undefined || program === '' || name.glob) return [askFor('unclear', name.offset, 'the program is not known before it runs')];
+  if (program === undefined || program === '' || name.glob)
+    return [askFor('unclear', name.offset, 'the program is not known before it runs')];
   return recursion.invocation({ ...invocation, program, args: rest, offset: name.offset });
 }
 
@@ -95,7 +115,8 @@ function unwrapRunner(invocation: Invocation, recursion: Recursion): readonly De
   if (invocation.program === 'npm') return recursion.invocation({ ...invocation, program: 'npx', args: invocation.args.slice(1) });
   // `yarn run x` runs a script of the project or a program of the same name.
   if (invocation.program === 'yarn' && single(verb) === 'run') return undefined;
-  if (single(next)?.startsWith('-')) return [askFor('unclear', next.offset, `\`${next.source}\` of \`${invocation.program}\` is not known`)];
+  if (single(next)?.startsWith('-'))
+    return [askFor('unclear', next.offset, `\`${next.source}\` of \`${invocation.program}\` is not known`)];
   return runRest(invocation, 1, { recursion, alone: false });
 }
 

@@ -71,7 +71,7 @@ describe('the product itself', () => {
   let proxy: TokenProxy;
 
   beforeAll(async () => {
-    machine = await startMachine({ demo: false });
+    machine = startMachine();
     const bearer = await machine.createToken('conformance');
     proxy = await startTokenProxy((await machine.serve()).url, bearer);
   });

@@ -61,7 +61,7 @@ export async function createBench(options: BenchOptions = {}) {
     log: logTo(lines),
     limits: { callMs: 60_000, slowMs: 10_000 },
     knownSecrets: () => [],
-    sandboxState: 'unavailable',
+    sandboxState: () => 'unavailable',
     ...options.deps,
   };
   return { ...parts(deps), clock, store, alice, pinned, approvals, cluster, lines, trail, deps };

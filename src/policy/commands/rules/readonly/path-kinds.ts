@@ -5,3 +5,5 @@ const isPlain = (path: string) => path !== '' && path !== '-' && path.length <= 
 
 export const workspaceFile: ValueKind = { name: 'a file of the workspace', file: 'read', accepts: isPlain };
 export const workspacePath: ValueKind = { name: 'a path in the workspace', file: 'list', accepts: isPlain };
+/** SECURITY: GNU tail takes `+5f` and `+f` as options of old, and then waits for ever. */
+export const tailFile: ValueKind = { ...workspaceFile, accepts: (path) => isPlain(path) && !path.startsWith('+') };

@@ -19,10 +19,54 @@ const globalOptions = {
   '-family': oneOf('an address family', 'inet', 'inet6', 'link', 'bridge', 'mpls'),
 };
 
-const addressWords: Readonly<Record<string, Takes>> = { dev: interfaceName, up: null, scope: word, to: network, master: interfaceName, type: linkKind, primary: null, secondary: null, permanent: null, dynamic: null, temporary: null, deprecated: null, tentative: null };
-const linkWords: Readonly<Record<string, Takes>> = { dev: interfaceName, up: null, master: interfaceName, type: linkKind, group: word, novf: null };
-const routeWords: Readonly<Record<string, Takes>> = { dev: interfaceName, table: word, proto: word, protocol: word, scope: word, via: network, src: network, to: network, root: network, match: network, exact: network, vrf: interfaceName, type: word, metric: wholeNumber };
-const neighbourWords: Readonly<Record<string, Takes>> = { dev: interfaceName, to: network, nud: word, proxy: null, vrf: interfaceName, unused: null, nomaster: null };
+const addressWords: Readonly<Record<string, Takes>> = {
+  dev: interfaceName,
+  up: null,
+  scope: word,
+  to: network,
+  master: interfaceName,
+  type: linkKind,
+  primary: null,
+  secondary: null,
+  permanent: null,
+  dynamic: null,
+  temporary: null,
+  deprecated: null,
+  tentative: null,
+};
+const linkWords: Readonly<Record<string, Takes>> = {
+  dev: interfaceName,
+  up: null,
+  master: interfaceName,
+  type: linkKind,
+  group: word,
+  novf: null,
+};
+const routeWords: Readonly<Record<string, Takes>> = {
+  dev: interfaceName,
+  table: word,
+  proto: word,
+  protocol: word,
+  scope: word,
+  via: network,
+  src: network,
+  to: network,
+  root: network,
+  match: network,
+  exact: network,
+  vrf: interfaceName,
+  type: word,
+  metric: wholeNumber,
+};
+const neighbourWords: Readonly<Record<string, Takes>> = {
+  dev: interfaceName,
+  to: network,
+  nud: word,
+  proxy: null,
+  vrf: interfaceName,
+  unused: null,
+  nomaster: null,
+};
 
 const show = ['show', 'list', 'ls'] as const;
 const addressNames = ['addr', 'address', 'a'];
@@ -33,7 +77,10 @@ const ruleNames = ['rule', 'ru'];
 
 export const networkRules: readonly ProgramRule[] = [
   {
-    ...ipRule('bare', [...addressNames, ...linkNames, ...routeNames, ...neighbourNames, ...ruleNames, 'maddr', 'maddress', 'netns'].map((name) => [name])),
+    ...ipRule(
+      'bare',
+      [...addressNames, ...linkNames, ...routeNames, ...neighbourNames, ...ruleNames, 'maddr', 'maddress', 'netns'].map((name) => [name]),
+    ),
     justification: 'an object alone is shown',
     match: ['ip addr', 'ip -4 addr', 'ip -br a', 'ip route', 'ip -s link', 'ip neigh', 'ip rule'],
     notMatch: ['ip addr flush', 'ip addr eth0', 'ip -batch x', 'ip -n x addr', 'ip addr -4', 'ip monitor', 'ip l s'],
@@ -42,6 +89,7 @@ export const networkRules: readonly ProgramRule[] = [
     ...ipRule('addr', verbsOf([...addressNames, 'maddr', 'maddress'])),
     words: { ...ipWords(), ...addressWords },
     operands: { kind: interfaceName, max: 1 },
+    countsAsOperand: ['dev'],
     justification: 'shows addresses',
     match: ['ip addr show', 'ip -j addr show', 'ip addr show dev vmbr0', 'ip addr show vmbr0 up', 'ip a show eth0'],
     notMatch: ['ip addr add 10.0.0.1/24 dev x', 'ip addr flush dev x', 'ip addr show eth0 flush', 'ip addr restore', 'ip addr save'],
@@ -50,9 +98,17 @@ export const networkRules: readonly ProgramRule[] = [
     ...ipRule('link', verbsOf(linkNames)),
     words: { ...ipWords(), ...linkWords },
     operands: { kind: interfaceName, max: 1 },
+    countsAsOperand: ['dev'],
     justification: 'shows links',
     match: ['ip link show', 'ip link show vmbr0', 'ip -d link show type bridge', 'ip -s link show eth0', 'ip link ls up'],
-    notMatch: ['ip link set vmbr0 down', 'ip link delete vmbr0', 'ip link show eth0 set', 'ip link add x type dummy', 'ip link s lo up'],
+    notMatch: [
+      'ip link set vmbr0 down',
+      'ip link delete vmbr0',
+      'ip link show eth0 set',
+      'ip link show dev x down',
+      'ip link add x type dummy',
+      'ip link s lo up',
+    ],
   },
   {
     ...ipRule('route', verbsOf(routeNames)),
@@ -60,10 +116,19 @@ export const networkRules: readonly ProgramRule[] = [
     operands: { kind: network, max: 1 },
     justification: 'shows routes',
     match: ['ip route show', 'ip route show table all', 'ip -6 route show default', 'ip route list dev vmbr0', 'ip r ls'],
-    notMatch: ['ip route add default via 10.0.0.1', 'ip route del default', 'ip route flush cache', 'ip route show flush', 'ip route restore'],
+    notMatch: [
+      'ip route add default via 10.0.0.1',
+      'ip route del default',
+      'ip route flush cache',
+      'ip route show flush',
+      'ip route restore',
+    ],
   },
   {
-    ...ipRule('route-get', routeNames.map((name) => [name, 'get'])),
+    ...ipRule(
+      'route-get',
+      routeNames.map((name) => [name, 'get']),
+    ),
     words: { ...ipWords(), from: network, iif: interfaceName, oif: interfaceName, to: network, vrf: interfaceName },
     operands: { kind: network, max: 1 },
     justification: 'asks the kernel which route it would take; sends nothing',
@@ -82,17 +147,37 @@ export const networkRules: readonly ProgramRule[] = [
     id: 'ssh.ss',
     program: 'ss',
     flags: 'tulnap46xsemioHwW',
-    longs: { '--tcp': null, '--udp': null, '--listening': null, '--numeric': null, '--all': null, '--processes': null, '--ipv4': null, '--ipv6': null, '--summary': null, '--unix': null, '--extended': null, '--info': null, '--memory': null, '--options': null, '--no-header': null, '--oneline': null },
+    longs: {
+      '--tcp': null,
+      '--udp': null,
+      '--listening': null,
+      '--numeric': null,
+      '--all': null,
+      '--processes': null,
+      '--ipv4': null,
+      '--ipv6': null,
+      '--summary': null,
+      '--unix': null,
+      '--extended': null,
+      '--info': null,
+      '--memory': null,
+      '--options': null,
+      '--no-header': null,
+      '--oneline': null,
+    },
     words: { state: word, exclude: word, sport: null, dport: null, '=': null, or: null, and: null, '(': null, ')': null },
     operands: { kind: kind('a port such as `:22`', /^:(?:\d{1,5}|[a-z]{2,15})$/), max: 4 },
     role: 'source',
     justification: 'prints sockets; `-K` closes them, `-D` writes a file, `-F` reads one, `-E` waits, `-N` enters a namespace',
-    match: ['ss -tln', 'ss -tulpn', 'ss -s', 'ss -tn state established', "ss -tn sport = :22"],
+    match: ['ss -tln', 'ss -tulpn', 'ss -s', 'ss -tn state established', 'ss -tn sport = :22'],
     notMatch: ['ss -K', 'ss -tK dst 10.0.0.1', 'ss -D /tmp/x', 'ss -F /etc/shadow', 'ss --kill', 'ss -E', 'ss -N x'],
   },
 ];
 
-function ipRule(name: string, verbs: readonly (readonly string[])[]): Pick<ProgramRule, 'id' | 'program' | 'verbs' | 'words' | 'optionsFirst' | 'role'> {
+function ipRule(
+  name: string,
+  verbs: readonly (readonly string[])[],
+): Pick<ProgramRule, 'id' | 'program' | 'verbs' | 'words' | 'optionsFirst' | 'role'> {
   return { id: `ssh.ip-${name}`, program: 'ip', verbs, words: ipWords(), optionsFirst: true, role: 'source' };
 }
 

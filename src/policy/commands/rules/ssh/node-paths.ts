@@ -37,7 +37,18 @@ const closedInSysfs: readonly (readonly string[])[] = [
   ['firmware'],
   ['fs', 'bpf'],
 ];
-const closedLeaves: readonly string[] = ['rom', 'vpd', 'config', 'resource0', 'resource0_wc', 'eeprom', 'nvmem', 'trace_pipe', 'trace', 'data'];
+const closedLeaves: readonly string[] = [
+  'rom',
+  'vpd',
+  'config',
+  'resource0',
+  'resource0_wc',
+  'eeprom',
+  'nvmem',
+  'trace_pipe',
+  'trace',
+  'data',
+];
 
 /** SECURITY: not even listed: names of keys, and doors to other trees (`/proc/1/root`, descriptors). */
 const closedToList: readonly (readonly string[])[] = [
@@ -74,7 +85,10 @@ export const listablePath: ValueKind = {
 };
 
 /** A mount point or any file on it, for `df`: nothing of it is read. */
-export const plainPath: ValueKind = { name: 'an absolute path', accepts: (path) => segmentsOf(path) !== undefined && !/[*?[\]]/.test(path) };
+export const plainPath: ValueKind = {
+  name: 'an absolute path',
+  accepts: (path) => segmentsOf(path) !== undefined && !/[*?[\]]/.test(path),
+};
 
 /** `/a/b` as `['a', 'b']`; undefined for anything that is not absolute or not in its shortest form. */
 function segmentsOf(path: string): readonly string[] | undefined {
@@ -103,7 +117,9 @@ function isListable(path: string): boolean {
   // A pattern needs a fixed start, so that it cannot roam.
   const firstPattern = segments.findIndex((segment) => /[*?[]/.test(segment));
   if (firstPattern === 0) return false;
-  return !closedToList.some((closed) => segments.length >= closed.length && closed.every((name, index) => overlaps(segments[index] ?? '', name)));
+  return !closedToList.some(
+    (closed) => segments.length >= closed.length && closed.every((name, index) => overlaps(segments[index] ?? '', name)),
+  );
 }
 
 /** Whether the two patterns can match one name; unsure counts as yes. */

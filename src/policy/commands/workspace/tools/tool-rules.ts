@@ -7,4 +7,11 @@ import { readerRules } from './readers.ts';
 import { writerRules } from './writers.ts';
 
 /** Every rule of developers' programs; a program is named by one of them only. */
-export const toolRules: readonly ToolRule[] = [...builtinRules, ...readerRules, ...writerRules, ...builderRules, ...packageRules, ...gitRules];
+export const toolRules: readonly ToolRule[] = [
+  ...builtinRules,
+  ...readerRules,
+  ...writerRules,
+  ...builderRules,
+  ...packageRules,
+  ...gitRules,
+];

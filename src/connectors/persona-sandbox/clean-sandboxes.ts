@@ -1,0 +1,60 @@
+/**
+ * Removing sandboxes that nobody used for a day. Any number of processes may do it at once: the ledger hands each out once, and a directory
+ * that was handed out is nobody's any more, so nothing can be written into it afterwards.
+ */
+import { lstatSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { PersonaAccount, PersonaLedger } from '#kernel/ports/persona-ledger';
+
+export interface CleanOptions {
+  readonly base: string;
+  readonly ledger: PersonaLedger;
+  /** Accounts last used before this time go, in ms since the epoch. */
+  readonly before: number;
+}
+
+export interface Cleaned {
+  readonly sandboxes: number;
+  readonly bytes: number;
+}
+
+const trash = '.trash';
+
+/** Rejects with the ledger's fault; what cannot be removed from the disk now is removed the next time. */
+export async function cleanSandboxes({ base, ledger, before }: CleanOptions): Promise<Cleaned> {
+  const taken = await ledger.takeUnused(before);
+  await mkdir(path.join(base, trash), { recursive: true, mode: 0o700 });
+  for (const { directory } of taken) discard(base, directory);
+  for (const directory of await unknownDirectories(base, ledger, before)) discard(base, directory);
+  await emptyTrash(base);
+  return { sandboxes: taken.length, bytes: taken.reduce((sum, account) => sum + account.bytes, 0) };
+}
+
+/** One step, so that a reader sees all of it or nothing, and a crash leaves it where the next cleaning finds it. */
+function discard(base: string, directory: string): void {
+  const from = path.join(base, directory);
+  try {
+    // SECURITY: somebody may have put a link there; it goes, what it leads to stays.
+    if (lstatSync(from).isDirectory()) renameSync(from, path.join(base, trash, directory));
+    else unlinkSync(from);
+  } catch {
+    // Nothing was ever written, or another process was faster.
+  }
+}
+
+/** Directories that no account has (the store was replaced, a crash came in between) and that are old. */
+async function unknownDirectories(base: string, ledger: PersonaLedger, before: number): Promise<readonly string[]> {
+  const names = readdirSync(base).filter((name) => /^[0-9a-f]{32}$/.test(name));
+  const known = new Set((await ledger.list()).map((account: PersonaAccount) => account.directory));
+  return names.filter((name) => {
+    const stats = known.has(name) ? undefined : lstatSync(path.join(base, name), { throwIfNoEntry: false });
+    return stats !== undefined && stats.ctimeMs < before;
+  });
+}
+
+/** `rm` follows no links, and nobody else knows the names in here. */
+async function emptyTrash(base: string): Promise<void> {
+  const names = readdirSync(path.join(base, trash));
+  await Promise.all(names.map((name) => rm(path.join(base, trash, name), { recursive: true, force: true }).catch(() => undefined)));
+}

@@ -1,0 +1,70 @@
+/**
+ * The agents' own sandboxes: a directory each, made at the first write. The ledger knows whose a directory is and what is in it; the
+ * directory's name is random, so nothing about the agent's id gets into a path.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '#kernel/errors';
+import type { PersonaAccount, PersonaLedger, PersonaLimits, Reservation } from '#kernel/ports/persona-ledger';
+import type { PersonaRoom, PersonaRooms } from '../workspace-files/persona-rooms.ts';
+import { pathChanged } from '../workspace-files/directory-pin.ts';
+import { chargeOf, usualPersonaLimits } from './persona-limits.ts';
+import { walkSandbox } from './walk-sandbox.ts';
+
+export interface PersonaSandboxOptions {
+  /** Absolute; made where it is missing. Nothing else may be in it. */
+  readonly base: string;
+  readonly ledger: PersonaLedger;
+  readonly limits?: PersonaLimits;
+}
+
+/** A reservation this old belongs to a process that is gone, in ms: no write takes as long. */
+export const staleReservationMs = 15 * 60_000;
+
+export function createPersonaSandboxes({ base, ledger, limits = usualPersonaLimits }: PersonaSandboxOptions): PersonaRooms {
+  const roomOf = (account: PersonaAccount): PersonaRoom => ({
+    path: path.join(base, account.directory),
+    reserve: async (file, bytes) => {
+      const claim = { path: file, bytes: chargeOf(bytes) };
+      let reservation = await ledger.reserve(account, claim, limits);
+      // What a crash left reserved, or somebody deleted by hand, counts until the next look at the disk.
+      if (!reservation.ok && reservation.why === 'full' && (await recount(ledger, base, reservation.account))) {
+        reservation = await ledger.reserve(account, claim, limits);
+      }
+      if (!reservation.ok) throw refusal(reservation, limits);
+      const { id } = reservation;
+      return { settle: (written) => ledger.settle(id, written) };
+    },
+  });
+  return {
+    room: async (agentId, make) => {
+      const account = make ? await ledger.open(agentId, randomBytes(16).toString('hex')) : await ledger.find(agentId);
+      if (account === undefined) return undefined;
+      mkdirSync(path.join(base, account.directory), { recursive: true, mode: 0o700 });
+      return roomOf(account);
+    },
+  };
+}
+
+/** Whether the account was replaced by what is on the disk. */
+export async function recount(ledger: PersonaLedger, base: string, account: PersonaAccount | undefined): Promise<boolean> {
+  if (account === undefined) return false;
+  const files = await walkSandbox(path.join(base, account.directory));
+  return ledger.recount(account, files, staleReservationMs);
+}
+
+function refusal(reservation: Extract<Reservation, { ok: false }>, limits: PersonaLimits): Fault {
+  // Cleaned between opening and writing: the next try gets a new directory.
+  if (reservation.why === 'gone') return pathChanged();
+  const used = reservation.account;
+  const now = used === undefined ? '' : `; it has ${used.files} files and ${inMegabytes(used.bytes)} MB`;
+  return new Fault('QUOTA_EXCEEDED', `your sandbox holds at most ${inMegabytes(limits.bytes)} MB in ${limits.files} files${now}`, {
+    audience: 'user',
+    next: 'write less, or overwrite a file that is no longer needed with a shorter one',
+  });
+}
+
+function inMegabytes(bytes: number): string {
+  return (bytes / (1024 * 1024)).toFixed(1);
+}

@@ -1,0 +1,127 @@
+/** Searching the workspace: with ripgrep where there is one, otherwise with the built-in engine, with the same answer. */
+import { Fault } from '#kernel/errors';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
+import type { FileScope, SearchHit, SearchQuery, SearchResult, WorkspaceSearch } from '#kernel/ports/workspace';
+import { tryDecode } from '../workspace-files/decode-text.ts';
+import { parseGlob } from '../workspace-files/glob.ts';
+import { listEntries } from '../workspace-files/list-entries.ts';
+import { type FilePlaces, type OpenedPath, withPath } from '../workspace-files/open-path.ts';
+import { showPath } from '../workspace-files/path-rules.ts';
+import { readBytes } from '../workspace-files/read-bytes.ts';
+import { findRipgrep } from './find-ripgrep.ts';
+import { lineMatcher } from './line-matcher.ts';
+import { searchByReading } from './search-by-reading.ts';
+import { requirePattern } from './search-pattern.ts';
+import { type FoundPlaces, searchWithRipgrep } from './search-with-ripgrep.ts';
+
+export interface WorkspaceSearchOptions extends FilePlaces {
+  readonly programs: ProgramRunner;
+  /** See `ripgrepCandidates`. */
+  readonly ripgrep: readonly string[];
+  /** Shell patterns of names that stand for secrets. */
+  readonly secretNames: readonly string[];
+  /** In ms. */
+  readonly timeoutMs?: number;
+}
+
+const mostFileBytes = 5 * 1024 * 1024;
+const mostLineCharacters = 400;
+const usualTimeoutMs = 10_000;
+
+export function createWorkspaceSearch(options: WorkspaceSearchOptions): WorkspaceSearch {
+  let ripgrep: Promise<string | undefined> | undefined;
+  const program = (): Promise<string | undefined> => {
+    // Whoever cancels the first search must not decide for all: looking for it has no signal but its own limits.
+    ripgrep ??= findRipgrep({ programs: options.programs, candidates: options.ripgrep, workspaceRoot: options.workspaceRoot }, new AbortController().signal);
+    return ripgrep;
+  };
+  return {
+    search: async (query, scope, signal) => {
+      requirePattern(query.pattern);
+      if (query.filePattern !== undefined) parseGlob(query.filePattern);
+      const found = await program();
+      return withPath(options, { path: query.path, use: 'search', scope }, (opened) => {
+        const search: Search = { query, scope, options, opened, reader: lineReader(options, { scope, opened }, signal) };
+        return found === undefined ? searchBuiltIn(search, signal) : searchRipgrep(search, found, signal);
+      });
+    },
+  };
+}
+
+interface Search {
+  readonly query: SearchQuery;
+  readonly scope: FileScope;
+  readonly options: WorkspaceSearchOptions;
+  readonly opened: OpenedPath;
+  readonly reader: LineReader;
+}
+
+/** Lines of a file below the searched directory; undefined where it may not be read or holds no text. */
+type LineReader = (file: string) => Promise<readonly string[] | undefined>;
+
+async function searchRipgrep(search: Search, program: string, signal: AbortSignal): Promise<SearchResult> {
+  const { query, options, opened } = search;
+  const found = await searchWithRipgrep(
+    { program, programs: options.programs },
+    {
+      pattern: query.pattern,
+      ...(query.filePattern === undefined ? {} : { filePattern: query.filePattern }),
+      excluded: agreedSecret(search) ? [] : options.secretNames,
+      directory: opened.directory.at,
+      operand: opened.names[0] === undefined ? '.' : `./${opened.names[0]}`,
+      maxResults: query.maxResults,
+      timeoutMs: options.timeoutMs ?? usualTimeoutMs,
+    },
+    signal,
+  );
+  return resultOf(search, found, 'ripgrep');
+}
+
+async function searchBuiltIn(search: Search, signal: AbortSignal): Promise<SearchResult> {
+  const matches = lineMatcher(search.query.pattern);
+  const { maxResults } = search.query;
+  const timeoutMs = search.options.timeoutMs ?? usualTimeoutMs;
+  const files = await filesOf(search, signal);
+  return resultOf(search, await searchByReading({ files, linesOf: search.reader, matches, maxResults, timeoutMs }, signal), 'built-in');
+}
+
+/** Every file below the searched directory that ignore rules and the file pattern leave. */
+async function filesOf({ query, opened }: Search, signal: AbortSignal): Promise<readonly string[]> {
+  const [only] = opened.names;
+  if (only !== undefined) return [only];
+  const base = 'path' in opened.fact ? opened.fact.path.length : 0;
+  const listing = await listEntries(
+    opened.directory,
+    {
+      recursive: true,
+      ...(query.filePattern === undefined ? {} : { glob: parseGlob(query.filePattern) }),
+      segments: 'path' in opened.fact ? opened.fact.path : [],
+      above: opened.pins.slice(0, -1),
+      show: (segments) => segments.slice(base).join('/'),
+      limits: { entries: 200_000, visits: 400_000, depth: 64 },
+    },
+    signal,
+  );
+  return listing.entries.filter((entry) => entry.type === 'file' && (entry.bytes ?? 0) <= mostFileBytes).map((entry) => entry.path);
+}
+
+/**
+ * SECURITY: the text comes from the file that is in the workspace now, not from what the engine printed: between its look at a directory
+ * and its opening of a file, a link could have been put there.
+ */
+async function resultOf(search: Search, found: FoundPlaces, engine: SearchResult['engine']): Promise<SearchResult> {
+  const hits: SearchHit[] = [];
+  const matches = matcherOf(search.query.pattern);
+  for (const { path, line } of found.places.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line))) {
+    const text = (await search.reader(path))?.[line - 1];
+    // It changed meanwhile, or was never in here.
+    if (text !== undefined && matches(text)) hits.push({ path: shownPath(search.opened, path), line, text: shorten(text) });
+  }
+  if (found.timedOut && hits.length === 0) {
+    throw new Fault('SEARCH_TIMEOUT', 'the search took too long and found nothing in its time', {
+      audience: 'user',
+      next: 'search a smaller directory, or pass file_pattern',
+    });
+  }
+  return { hits, truncated: found.more || found.timedOut, engine };
+}

@@ -1,0 +1,109 @@
+/** Searching with ripgrep. It only finds places: what is told of a place is read again through pinned directories. */
+import * as z from 'zod';
+import { Fault } from '#kernel/errors';
+import type { ProgramResult, ProgramRunner } from '#kernel/ports/program-runner';
+import { patternFault } from './ripgrep-errors.ts';
+
+export interface RipgrepSearch {
+  readonly pattern: string;
+  readonly filePattern?: string;
+  /** Shell patterns of names that are not searched, whatever their case. */
+  readonly excluded: readonly string[];
+  /** Where it runs; paths in its answer are relative to it. */
+  readonly directory: string;
+  /** `.` or the name of one file. */
+  readonly operand: string;
+  readonly maxResults: number;
+  readonly timeoutMs: number;
+}
+
+/** A place that ripgrep claims. */
+export interface FoundPlace {
+  /** Below the searched directory. */
+  readonly path: string;
+  readonly line: number;
+}
+
+export interface FoundPlaces {
+  readonly places: readonly FoundPlace[];
+  readonly more: boolean;
+  readonly timedOut: boolean;
+}
+
+const match = z.object({
+  type: z.literal('match'),
+  data: z.object({ path: z.object({ text: z.string() }), line_number: z.number().int().min(1) }),
+});
+
+/** @throws {Fault} `BAD_PATTERN`, `SEARCH_FAILED`; the signal's reason */
+export async function searchWithRipgrep(
+  ripgrep: { readonly program: string; readonly programs: ProgramRunner },
+  search: RipgrepSearch,
+  signal: AbortSignal,
+): Promise<FoundPlaces> {
+  const enough = new AbortController();
+  const places: FoundPlace[] = [];
+  const onLine = (line: string): void => {
+    const place = placeOf(line);
+    if (place !== undefined) places.push(place);
+    if (places.length > search.maxResults) enough.abort();
+  };
+  let ended: ProgramResult | undefined;
+  try {
+    ended = await ripgrep.programs.run(
+      { program: ripgrep.program, args: argumentsOf(search), cwd: search.directory, env: { LC_ALL: 'C' }, timeoutMs: search.timeoutMs, keepBytes: 8_192 },
+      AbortSignal.any([signal, enough.signal]),
+      lineSplitter(onLine),
+    );
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (!enough.signal.aborted) throw thrown;
+  }
+  requireSearched(ended);
+  return { places: places.slice(0, search.maxResults), more: places.length > search.maxResults, timedOut: ended?.timedOut === true };
+}
+
+/** SECURITY: no configuration file (it can name a program to run), no following of links, nothing that starts a decompressor. */
+function argumentsOf({ pattern, filePattern, excluded, operand, maxResults }: RipgrepSearch): readonly string[] {
+  return [
+    ...['--no-config', '--json', '--no-messages', '--case-sensitive', '--crlf', '--no-follow', '--hidden'],
+    // Ignore rules are those of `.gitignore` files, as for list_directory.
+    ...['--no-require-git', '--no-ignore-dot', '--no-ignore-exclude', '--no-ignore-global'],
+    ...['--max-filesize=5M', `--max-count=${maxResults + 1}`, '--regex-size-limit=1M', '--dfa-size-limit=10M'],
+    ...(filePattern === undefined ? [] : [`--glob=${filePattern}`]),
+    ...['.git', ...excluded].map((name) => `--iglob=!${name}`),
+    ...[`--regexp=${pattern}`, '--', operand],
+  ];
+}
+
+function placeOf(line: string): FoundPlace | undefined {
+  if (!line.startsWith('{"type":"match"')) return undefined;
+  const parsed = match.safeParse(JSON.parse(line));
+  // A path that is not UTF-8 comes as bytes: no tool could name it.
+  if (!parsed.success) return undefined;
+  const { path, line_number: number } = parsed.data.data;
+  return { path: path.text.replaceAll('\\', process.platform === 'win32' ? '/' : '\\').replace(/^\.\//, ''), line: number };
+}
+
+function lineSplitter(onLine: (line: string) => void): (chunk: string, stream: 'stdout' | 'stderr') => void {
+  let begun: string[] = [];
+  return (chunk, stream) => {
+    if (stream !== 'stdout') return;
+    const [first = '', ...others] = chunk.split('\n');
+    begun.push(first);
+    for (const next of others) {
+      onLine(begun.join(''));
+      begun = [next];
+    }
+  };
+}
+
+/** Exit 2 is also what single files that could not be read end with; then the rest was searched. */
+function requireSearched(ended: ProgramResult | undefined): void {
+  if (ended === undefined || ended.timedOut || ended.exitCode === 0 || ended.exitCode === 1) return;
+  const refused = patternFault(ended.stderr);
+  if (refused !== undefined) throw refused;
+  const [first = ''] = ended.stderr.split('\n');
+  if (ended.exitCode === 2 && first === '') return;
+  throw new Fault('SEARCH_FAILED', `ripgrep ended with ${ended.exitCode ?? `signal ${ended.signal ?? 'unknown'}`}${first === '' ? '' : `: ${first.slice(0, 200)}`}`);
+}

@@ -1,0 +1,45 @@
+/** Bytes of a file as text: by its byte order mark, else UTF-8, else Latin-1; what holds a NUL is no text. */
+import { Fault } from '#kernel/errors';
+import type { FileText } from '#kernel/ports/workspace';
+
+export interface DecodedText {
+  readonly text: string;
+  readonly encoding: FileText['encoding'];
+}
+
+/** @throws {Fault} `BINARY_FILE` */
+export function decodeText(bytes: Buffer): DecodedText {
+  const decoded = tryDecode(bytes);
+  if (decoded !== undefined) return decoded;
+  throw new Fault('BINARY_FILE', `this is a binary file of ${bytes.length} bytes, not text`, {
+    audience: 'user',
+    next: 'use run_command with a program that understands it, such as `file` or `xxd`',
+  });
+}
+
+/** undefined for what is not text. */
+export function tryDecode(bytes: Buffer): DecodedText | undefined {
+  const marked = byMark(bytes);
+  if (marked !== undefined) return marked;
+  if (bytes.includes(0)) return undefined;
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), encoding: 'utf-8' };
+  } catch {
+    return { text: bytes.toString('latin1'), encoding: 'latin1' };
+  }
+}
+
+/** UTF-32 with its mark starts like UTF-16 and then holds NULs as characters: no text. */
+function byMark(bytes: Buffer): DecodedText | undefined {
+  const [first, second, third] = bytes;
+  if (first === 0xef && second === 0xbb && third === 0xbf) return withoutNul(bytes, 'utf-8');
+  if (first === 0xff && second === 0xfe) return withoutNul(bytes, 'utf-16le');
+  if (first === 0xfe && second === 0xff) return withoutNul(bytes, 'utf-16be');
+  return undefined;
+}
+
+/** The decoder takes the mark off. */
+function withoutNul(bytes: Buffer, encoding: 'utf-8' | 'utf-16le' | 'utf-16be'): DecodedText | undefined {
+  const text = new TextDecoder(encoding).decode(bytes);
+  return text.includes('\0') ? undefined : { text, encoding };
+}

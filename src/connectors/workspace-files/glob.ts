@@ -1,0 +1,148 @@
+/**
+ * File patterns as `.gitignore` has them (gitignore(5)), and `{a,b}` beside them. Matching takes time in proportion to pattern × path,
+ * whatever the pattern: there is no backtracking into an earlier star.
+ */
+import { Fault } from '#kernel/errors';
+import type { Segments } from '#kernel/ports/path-facts';
+
+type Token =
+  | { readonly kind: 'character'; readonly character: string }
+  | { readonly kind: 'any' }
+  | { readonly kind: 'star' }
+  | { readonly kind: 'class'; readonly negated: boolean; readonly ranges: readonly (readonly [from: string, to: string])[] };
+
+/** A name's pattern; `deep` is `**`, any number of directories. */
+type Part = 'deep' | readonly Token[];
+
+export type Glob = (segments: Segments) => boolean;
+
+const mostAlternatives = 64;
+const mostCharacters = 1_000;
+
+/** A caller's pattern. Without `/` it matches a name at any depth, else the whole path. @throws {Fault} `BAD_PATTERN` */
+export function parseGlob(pattern: string): Glob {
+  if (pattern.length > mostCharacters) throw badGlob(`it has more than ${mostCharacters} characters`);
+  if (pattern === '' || pattern.startsWith('!')) throw badGlob('it is empty or starts with `!`; name what to keep');
+  const globs = expandBraces(pattern).map((alternative) => globOf(alternative));
+  return (segments) => globs.some((glob) => glob(segments));
+}
+
+/** One pattern of a `.gitignore` file, without `!` and trailing `/`. No braces. */
+export function globOf(pattern: string): Glob {
+  const names = pattern.split('/').filter((name, index) => name !== '' || index > 0);
+  const anchored = pattern.includes('/');
+  const parts = (anchored ? names : ['**', ...names]).filter((name) => name !== '' && name !== '.').map(partOf);
+  // `a/**` is what is in `a`, not `a` itself.
+  if (anchored && parts.at(-1) === 'deep' && parts.length > 1) parts.splice(-1, 0, [{ kind: 'star' }]);
+  return (segments) => matchParts(parts, segments);
+}
+
+function partOf(name: string): Part {
+  return name === '**' ? 'deep' : tokensOf(name);
+}
+
+/** The two-pointer method for stars, one level up: `deep` stands for any number of names. */
+function matchParts(parts: readonly Part[], names: Segments): boolean {
+  return matchStars(parts, names, {
+    isStar: (part) => part === 'deep',
+    matches: (part, name) => part !== 'deep' && matchStars(part, [...name], { isStar: isStarToken, matches: matchesToken }),
+  });
+}
+
+interface StarMatching<Pattern, Item> {
+  isStar(pattern: Pattern): boolean;
+  matches(pattern: Pattern, item: Item): boolean;
+}
+
+/** Whether `pattern` matches all of `items`. Only the last star is ever tried again, which is enough. */
+function matchStars<Pattern, Item>(pattern: readonly Pattern[], items: readonly Item[], by: StarMatching<Pattern, Item>): boolean {
+  let at = 0;
+  let star = -1;
+  let resume = 0;
+  for (let index = 0; index < items.length; ) {
+    const part = pattern[at];
+    if (part !== undefined && by.isStar(part)) {
+      star = at;
+      resume = index;
+      at += 1;
+    } else if (part !== undefined && by.matches(part, items[index] as Item)) {
+      at += 1;
+      index += 1;
+    } else if (star >= 0) {
+      at = star + 1;
+      resume += 1;
+      index = resume;
+    } else return false;
+  }
+  return pattern.slice(at).every((part) => by.isStar(part));
+}
+
+function isStarToken(token: Token): boolean {
+  return token.kind === 'star';
+}
+
+function matchesToken(token: Token, character: string): boolean {
+  switch (token.kind) {
+    case 'character':
+      return token.character === character;
+    case 'any':
+      return true;
+    case 'class':
+      return token.ranges.some(([from, to]) => character >= from && character <= to) !== token.negated;
+    case 'star':
+      return false;
+  }
+}
+
+function tokensOf(name: string): readonly Token[] {
+  const characters = [...name];
+  const tokens: Token[] = [];
+  for (let index = 0; index < characters.length; index += 1) {
+    const character = characters[index] ?? '';
+    if (character === '*') tokens.push({ kind: 'star' });
+    else if (character === '?') tokens.push({ kind: 'any' });
+    else if (character === '[') {
+      const { token, end } = classAt(characters, index);
+      tokens.push(token);
+      index = end;
+    } else if (character === '\\' && index + 1 < characters.length) {
+      index += 1;
+      tokens.push({ kind: 'character', character: characters[index] ?? '' });
+    } else tokens.push({ kind: 'character', character });
+  }
+  return tokens;
+}
+
+/** `[a-z]`, `[!a]`, `[]a]`; one without its end is a plain bracket. */
+function classAt(characters: readonly string[], start: number): { readonly token: Token; readonly end: number } {
+  const negated = characters[start + 1] === '!' || characters[start + 1] === '^';
+  const first = start + (negated ? 2 : 1);
+  const end = characters.indexOf(']', first + 1);
+  if (end === -1) return { token: { kind: 'character', character: '[' }, end: start };
+  const ranges: (readonly [string, string])[] = [];
+  for (let index = first; index < end; index += 1) {
+    const from = characters[index] ?? '';
+    if (characters[index + 1] === '-' && index + 2 < end) {
+      ranges.push([from, characters[index + 2] ?? '']);
+      index += 2;
+    } else ranges.push([from, from]);
+  }
+  return { token: { kind: 'class', negated, ranges }, end };
+}
+
+/** `a{b,c}d` → `abd`, `acd`. Nested braces and too many alternatives are refused. */
+function expandBraces(pattern: string): readonly string[] {
+  const open = pattern.indexOf('{');
+  if (open === -1) return [pattern];
+  const close = pattern.indexOf('}', open);
+  const inner = pattern.slice(open + 1, close);
+  if (close === -1 || inner.includes('{')) throw badGlob('its braces are nested or not closed');
+  const rests = expandBraces(pattern.slice(close + 1));
+  const all = inner.split(',').flatMap((choice) => rests.map((rest) => `${pattern.slice(0, open)}${choice}${rest}`));
+  if (all.length > mostAlternatives) throw badGlob(`it stands for more than ${mostAlternatives} patterns`);
+  return all;
+}
+
+function badGlob(why: string): Fault {
+  return new Fault('BAD_PATTERN', `the file pattern is not understood: ${why}`, { audience: 'user', next: 'use for example `*.ts` or `src/**/*.{ts,js}`' });
+}

@@ -1,0 +1,46 @@
+/** What `.gitignore` files hide (gitignore(5)). They come from the workspace: they may hide names from a listing, nothing else. */
+import type { Segments } from '#kernel/ports/path-facts';
+import { type Glob, globOf } from './glob.ts';
+
+/** Bytes of a `.gitignore` that are read; rules beyond them are not applied. */
+export const mostIgnoreBytes = 256 * 1024;
+
+interface IgnoreRule {
+  readonly glob: Glob;
+  readonly keeps: boolean;
+  readonly directoriesOnly: boolean;
+}
+
+/** The rules of one file, for paths below the directory it is in. */
+export interface IgnoreFile {
+  /** How deep its directory is below the root. */
+  readonly depth: number;
+  readonly rules: readonly IgnoreRule[];
+}
+
+export function parseIgnoreFile(text: string, depth: number): IgnoreFile {
+  const rules = text.split(/\r?\n/).flatMap((line) => ruleOf(line) ?? []);
+  return { depth, rules };
+}
+
+/** Whether the last of all rules that match hides the path; rules of deeper directories count after those above. */
+export function isIgnored(files: readonly IgnoreFile[], segments: Segments, isDirectory: boolean): boolean {
+  for (const { depth, rules } of files.toReversed()) {
+    const below = segments.slice(depth);
+    const last = rules.findLast((rule) => (isDirectory || !rule.directoriesOnly) && rule.glob(below));
+    if (last !== undefined) return !last.keeps;
+  }
+  return false;
+}
+
+function ruleOf(line: string): IgnoreRule | undefined {
+  if (line.startsWith('#')) return undefined;
+  // Trailing blanks do not count unless they are escaped.
+  const trimmed = line.replace(/(?<!\\) +$/, '');
+  const keeps = trimmed.startsWith('!');
+  const body = keeps ? trimmed.slice(1) : trimmed;
+  const directoriesOnly = body.endsWith('/');
+  const pattern = directoriesOnly ? body.slice(0, -1) : body;
+  if (pattern === '' || pattern.length > 1_000) return undefined;
+  return { glob: globOf(pattern), keeps, directoriesOnly };
+}

@@ -1,0 +1,35 @@
+/** A whole file through its descriptor, with a cap that holds even while the file grows. */
+import { closeSync, fstatSync, read } from 'node:fs';
+import { promisify } from 'node:util';
+import { Fault } from '#kernel/errors';
+
+const readChunk = promisify(read);
+const chunkBytes = 256 * 1024;
+
+/** Reads and closes `descriptor`. @throws {Fault} `FILE_TOO_LARGE`; the signal's reason; the file system's error */
+export async function readBytes(descriptor: number, mostBytes: number, signal: AbortSignal): Promise<Buffer> {
+  try {
+    const expected = fstatSync(descriptor).size;
+    if (expected > mostBytes) throw tooLarge(expected, mostBytes);
+    const chunks: Buffer[] = [];
+    let total = 0;
+    for (;;) {
+      signal.throwIfAborted();
+      const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(1, expected - total) + 1));
+      const { bytesRead } = await readChunk(descriptor, buffer, 0, buffer.length, total);
+      if (bytesRead === 0) return Buffer.concat(chunks);
+      total += bytesRead;
+      if (total > mostBytes) throw tooLarge(total, mostBytes);
+      chunks.push(buffer.subarray(0, bytesRead));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function tooLarge(bytes: number, mostBytes: number): Fault {
+  return new Fault('FILE_TOO_LARGE', `the file has ${bytes} bytes, more than ${mostBytes}`, {
+    audience: 'user',
+    next: 'find the place with search_files, or read it with run_command in parts',
+  });
+}

@@ -1,0 +1,98 @@
+/** `run_command`'s port: in the sandbox where it holds, otherwise only with a person's explicit leave for this one run. */
+import { Fault } from '#kernel/errors';
+import type { CommandRequest, CommandResult, CommandRunner, SandboxStatus } from '#kernel/ports/command-runner';
+import { type CommandRunnerOptions, type Ground, settleGround, unfitWorkspace } from './command-ground.ts';
+import type { ChildResult } from './run-child.ts';
+import { runPlain } from './run-plain.ts';
+import { programRunner } from './run-program.ts';
+import { findPlanted } from './sandbox/find-planted.ts';
+import { type ProbedSandbox, probeSandbox } from './sandbox/probe-sandbox.ts';
+import { runContained } from './sandbox/run-contained.ts';
+import { scanWorkspace } from './sandbox/scan-workspace.ts';
+import type { TreeLimit } from './watch-tree.ts';
+
+export function createCommandRunner(options: CommandRunnerOptions): CommandRunner {
+  const ground = settleGround(options);
+  let probed: Promise<ProbedSandbox> | undefined;
+  const probe = (fresh = false) => {
+    if (fresh) probed = undefined;
+    // Not under a caller's signal: the answer is everybody's.
+    probed ??= probeGround(ground).then((sandbox) => {
+      ground.log.info(`sandbox ${sandbox.status.state}: ${sandbox.status.reason}`);
+      return sandbox;
+    });
+    return probed;
+  };
+  return {
+    status: async (again) => (await probe(again?.fresh)).status,
+    run: async (request, signal, onOutput) => {
+      try {
+        signal.throwIfAborted();
+        return await runDecided({ request, sandbox: await probe(), ground, onOutput }, signal);
+      } catch (thrown) {
+        if (thrown instanceof Fault && thrown.code === 'sandbox_failed') probed = undefined;
+        throw signal.aborted ? cancelled(signal) : thrown;
+      }
+    },
+  };
+}
+
+async function probeGround(ground: Ground): Promise<ProbedSandbox> {
+  const unfit = unfitWorkspace(ground);
+  if (unfit !== undefined) return { status: { state: 'unavailable', reason: unfit } };
+  const machine = { platform: process.platform, architecture: process.arch, searchPath: ground.environment['PATH'] ?? '' };
+  return probeSandbox({ machine, programs: programRunner, stateDir: ground.stateDir }, new AbortController().signal);
+}
+
+interface Run {
+  readonly request: CommandRequest;
+  readonly sandbox: ProbedSandbox;
+  readonly ground: Ground;
+  readonly onOutput: (chunk: string) => void;
+}
+
+async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult> {
+  const { request, sandbox, ground } = run;
+  requireLeave(sandbox.status, request, ground);
+  const look = (thorough: boolean) =>
+    scanWorkspace({ root: ground.workspaceRoot, rules: ground.rules, limitMs: ground.limits.scanMs, thorough }, signal);
+  const before = await look(false);
+  // The kernel's stamps are of the system's clock: an injected one would not compare with them.
+  const startedAt = Date.now();
+  const contained = sandbox.bubblewrap !== undefined;
+  const result = contained
+    ? await runContained({ request, ground, scan: before, bubblewrap: sandbox.bubblewrap, onOutput: run.onOutput }, signal)
+    : await runPlain({ request, ground, onOutput: run.onOutput }, signal);
+  if (result.end === 'abort') throw cancelled(signal);
+  const after = contained && request.surface === 'readonly_bash' ? before : await look(true);
+  return {
+    ...outcome(result),
+    sandbox: sandbox.status.state,
+    planted: findPlanted(before, after, startedAt),
+    scanIncomplete: !before.complete || !after.complete,
+  };
+}
+
+/** @throws {Fault} `sandbox_required` */
+function requireLeave(status: SandboxStatus, request: CommandRequest, { requireSandbox }: Ground): void {
+  if (status.state === 'enforced') return;
+  if (!requireSandbox && request.allowUnsandboxed === true) return;
+  throw new Fault('sandbox_required', `the sandbox is ${status.state}, so the command did not run: ${status.reason}`, {
+    next: requireSandbox ? 'repair the sandbox (`banksman doctor`)' : 'a person can let this one command run without it',
+  });
+}
+
+function outcome({ end, exitCode, signal, ...output }: ChildResult<TreeLimit>) {
+  const stoppedBy = end === 'exit' || end === 'timeout' || end === 'abort' ? undefined : end;
+  return {
+    ...output,
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(signal === undefined ? {} : { signal }),
+    ...(stoppedBy === undefined ? {} : { stoppedBy }),
+    timedOut: end === 'timeout',
+  };
+}
+
+function cancelled(signal: AbortSignal): unknown {
+  return signal.reason instanceof Fault ? signal.reason : new Fault('cancelled', 'the command was stopped', { audience: 'user' });
+}

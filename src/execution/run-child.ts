@@ -1,0 +1,179 @@
+/** One child process from start to the end of everything that it started. The one place that spawns. */
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { createCappedOutput } from '#kernel/capped-output';
+import { Fault } from '#kernel/errors';
+import type { OnProgramOutput, ProgramRequest } from '#kernel/ports/program-runner';
+
+/** What the child gets beyond its three streams, as descriptors 3, 4, … in this order. */
+export type ExtraDescriptor =
+  | { readonly kind: 'feed'; readonly bytes: Uint8Array }
+  | { readonly kind: 'collect'; readonly onText: (text: string) => void }
+  | { readonly kind: 'inherit'; readonly descriptor: number };
+
+export interface ChildSpec extends ProgramRequest {
+  readonly extra?: readonly ExtraDescriptor[];
+}
+
+/** Why it ended: by itself, or stopped by us. `stop` of the hooks brings reasons of its own. */
+export type ChildEnd<Reason extends string> = 'exit' | 'timeout' | 'abort' | 'output' | Reason;
+
+export interface ChildHooks<Reason extends string> {
+  readonly onOutput?: OnProgramOutput | undefined;
+  /** Called once it runs; what it returns is called when it has ended. */
+  readonly onStart?: (pid: number, stop: (reason: Reason) => void) => () => void;
+}
+
+export interface ChildResult<Reason extends string> {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly end: ChildEnd<Reason>;
+}
+
+/** How long output may still come in after the child and its group are gone, in ms: somebody who left the group holds the pipe. */
+const drainMs = 500;
+
+/** @throws {Fault} `program_not_started` */
+export async function runChild<Reason extends string = never>(
+  spec: ChildSpec,
+  signal: AbortSignal,
+  hooks: ChildHooks<Reason> = {},
+): Promise<ChildResult<Reason>> {
+  const child = start(spec);
+  const streams = { stdout: createCappedOutput(spec.keepBytes), stderr: createCappedOutput(spec.keepBytes) };
+  let end: ChildEnd<Reason> = 'exit';
+  const stop = (reason: ChildEnd<Reason>) => {
+    if (end === 'exit') end = reason;
+    killGroup(child);
+  };
+  const onAbort = () => stop('abort');
+  const ended = endOf(child);
+  const onEnd = child.pid === undefined ? undefined : hooks.onStart?.(child.pid, stop);
+  // After `onStart`, so that whoever watches for the abort there hears of it, too.
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  const timer = setTimeout(() => stop('timeout'), spec.timeoutMs);
+  collectOutput(child, streams, { spec, onOutput: hooks.onOutput, onFlood: () => stop('output') });
+  feedExtras(child, spec.extra ?? []);
+  try {
+    const { code, signal: by } = await ended;
+    return {
+      stdout: streams.stdout.text(),
+      stderr: streams.stderr.text(),
+      truncated: streams.stdout.truncated || streams.stderr.truncated,
+      exitCode: code ?? undefined,
+      signal: by ?? undefined,
+      end,
+    };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+    onEnd?.();
+  }
+}
+
+function start(spec: ChildSpec): ChildProcess {
+  const stdio: StdioOptions = [
+    spec.input === undefined ? 'ignore' : 'pipe',
+    'pipe',
+    'pipe',
+    ...(spec.extra ?? []).map((extra) => (extra.kind === 'inherit' ? extra.descriptor : 'pipe')),
+  ];
+  try {
+    const child = spawn(spec.program, spec.args, {
+      cwd: spec.cwd,
+      env: spec.env,
+      stdio,
+      // A process group of its own: what it starts is stopped with it.
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    if (spec.input !== undefined) feed(child.stdin, Buffer.from(spec.input));
+    return child;
+  } catch (thrown) {
+    throw notStarted(thrown);
+  }
+}
+
+/** The exit of the child, once its group is gone and its output is read. */
+function endOf(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+  return new Promise((resolve, reject) => {
+    let drain: NodeJS.Timeout | undefined;
+    child.once('error', (error) => {
+      if (child.pid === undefined) reject(notStarted(error));
+    });
+    child.once('exit', () => {
+      killGroup(child);
+      drain = setTimeout(() => {
+        for (const stream of child.stdio) stream?.destroy();
+      }, drainMs);
+    });
+    child.once('close', (code, signal) => {
+      clearTimeout(drain);
+      resolve({ code, signal });
+    });
+  });
+}
+
+interface OutputOptions {
+  readonly spec: ChildSpec;
+  readonly onOutput: OnProgramOutput | undefined;
+  readonly onFlood: () => void;
+}
+
+function collectOutput(
+  child: ChildProcess,
+  streams: Readonly<Record<'stdout' | 'stderr', ReturnType<typeof createCappedOutput>>>,
+  options: OutputOptions,
+): void {
+  const most = options.spec.stopAfterBytes ?? Number.POSITIVE_INFINITY;
+  let total = 0;
+  for (const name of ['stdout', 'stderr'] as const) {
+    const decoder = new StringDecoder('utf8');
+    child[name]?.on('data', (chunk: Buffer) => {
+      // What is still in the pipe after the limit is dropped: the child is being killed.
+      if (total > most) return;
+      total += chunk.length;
+      streams[name].push(chunk);
+      const text = decoder.write(chunk);
+      if (text !== '') options.onOutput?.(text, name);
+      if (total > most) options.onFlood();
+    });
+  }
+}
+
+function feedExtras(child: ChildProcess, extras: readonly ExtraDescriptor[]): void {
+  extras.forEach((extra, index) => {
+    const stream = child.stdio[index + 3];
+    if (extra.kind === 'feed') feed(stream as Writable | null, extra.bytes);
+    if (extra.kind === 'collect') {
+      const decoder = new StringDecoder('utf8');
+      (stream as Readable | null)?.on('data', (chunk: Buffer) => extra.onText(decoder.write(chunk)));
+    }
+  });
+}
+
+/** A child that ends without reading is no fault of the feeding. */
+function feed(stream: Writable | null, bytes: Uint8Array): void {
+  stream?.on('error', () => undefined);
+  stream?.end(bytes);
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === 'win32') child.kill('SIGKILL');
+    else process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // Nobody is left in the group.
+  }
+}
+
+function notStarted(thrown: unknown): Fault {
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  return new Fault('program_not_started', `the program could not be started: ${why}`, { cause: thrown });
+}

@@ -1,0 +1,54 @@
+/** The environment of a command: named variables only, so that no token, socket or hook of the caller's comes along. */
+import path from 'node:path';
+import { sandboxHome } from './system-root.ts';
+import type { Toolchains } from './toolchains.ts';
+
+const systemPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+const common = { LANG: 'C.UTF-8', TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', NO_COLOR: '1' };
+
+type Environment = Readonly<Record<string, string>>;
+
+/** What a command in the sandbox sees. */
+export function sandboxEnvironment(toolchains: Toolchains, caller: NodeJS.ProcessEnv): Environment {
+  const visible = (entry: string) => toolchains.directories.some((directory) => isInside(path.normalize(entry), directory));
+  const tools = (caller['PATH'] ?? '').split(path.delimiter).filter((entry) => path.isAbsolute(entry) && visible(entry));
+  return {
+    ...common,
+    ...toolchains.env,
+    PATH: [...new Set([...tools, ...systemPath])].join(':'),
+    HOME: sandboxHome,
+    USER: 'banksman',
+    LOGNAME: 'banksman',
+    SHELL: '/bin/bash',
+    TMPDIR: '/tmp',
+    ...pick(caller, ['TZ']),
+  };
+}
+
+/** What bubblewrap itself gets. SECURITY: its environment stays readable inside as that of process 1, whatever it clears for others. */
+export const launcherEnvironment: Environment = { PATH: '/usr/bin:/bin', LANG: 'C' };
+
+const harmlessNames = [
+  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'TZ'],
+  // Windows: without these no program starts.
+  ...['SystemRoot', 'SystemDrive', 'ComSpec', 'PATHEXT', 'TEMP', 'TMP', 'USERPROFILE', 'ProgramFiles', 'ProgramData', 'WINDIR', 'Path'],
+];
+
+/** What a command gets where a person let it run without a sandbox. */
+export function plainEnvironment(caller: NodeJS.ProcessEnv): Environment {
+  return { ...common, ...pick(caller, harmlessNames) };
+}
+
+function pick(source: NodeJS.ProcessEnv, names: readonly string[]): Environment {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = source[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Whether `inner` is `outer` or below it; both absolute and normal. */
+export function isInside(inner: string, outer: string): boolean {
+  return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`);
+}

@@ -1,0 +1,176 @@
+/**
+ * Which parts of the workspace a command gets read-only or not at all, as mounts over the workspace's own.
+ * SECURITY: every source is an open descriptor, reached without following a link. A path would be resolved a second time by bubblewrap,
+ * and another command in the same workspace could have put a link to the outside there meanwhile.
+ */
+import { closeSync, constants, fstatSync, mkdirSync, openSync, rmdirSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '#kernel/errors';
+import type { Segments } from '#kernel/ports/path-facts';
+import { isInside } from './clean-environment.ts';
+import { configuredPlaces } from './git-directory.ts';
+import type { Masks } from './masks.ts';
+import type { Scan, ScanFinding } from './scan-workspace.ts';
+
+export interface GuardRequest {
+  readonly root: string;
+  readonly scan: Scan;
+  readonly masks: Masks;
+  /** Absolute, real paths that must not be seen; those outside the workspace are absent anyway. */
+  readonly hidden: readonly string[];
+  /** The workspace as a whole is read-only: only what is hidden needs a mount. */
+  readonly readonly: boolean;
+}
+
+export interface Mount {
+  /** Of bubblewrap: `--bind-fd` or `--ro-bind-fd`. */
+  readonly how: '--bind-fd' | '--ro-bind-fd';
+  readonly descriptor: number;
+  readonly at: string;
+}
+
+export interface Guard {
+  readonly mounts: readonly Mount[];
+  /** Closes the descriptors and takes away the empty directories that were made; idempotent. */
+  release(): void;
+}
+
+/** Made for the time of a run where they are missing: an empty one means nothing, and the editor obeys what is put into it at once. */
+const placeholders: readonly Segments[] = [['.vscode'], ['.idea'], ['.devcontainer'], ['.claude'], ['.cursor']];
+const mostMounts = 800;
+
+// `open(2)`, O_PATH of asm-generic: a descriptor that stands for the entry and neither reads it nor blocks.
+const pathOnly = 0o10000000;
+
+/** @throws {Fault} `sandbox_failed` when there is too much to guard */
+export function guardWorkspace(request: GuardRequest): Guard {
+  const made = request.readonly ? [] : makePlaceholders(request);
+  const opened: number[] = [];
+  const release = () => {
+    for (const descriptor of opened.splice(0)) closeSync(descriptor);
+    for (const directory of made.splice(0)) leave(directory);
+  };
+  try {
+    const mounts = [...keepers(request, opened), ...covers(request)];
+    if (mounts.length > mostMounts) throw tooMany(mounts.length);
+    return { mounts, release };
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+}
+
+/** What stays visible and can no longer be changed. Outer directories first: a later mount lies on top. */
+function keepers({ root, scan, readonly }: GuardRequest, opened: number[]): readonly Mount[] {
+  if (readonly) return [];
+  const repositories = scan.findings.filter(({ kind }) => kind === 'git_directory').map(({ path: at }) => at.split('/'));
+  const fixed = [
+    ...outermost(scan.findings.filter(({ kind, link }) => kind === 'control' && !link)),
+    ...outermost(scan.findings.filter(({ kind, link }) => kind === 'git_point' && !link)),
+    ...placeholders,
+    ...repositories.map((repository) => [...repository, 'hooks']),
+    ...repositories.flatMap((repository) => configuredPlaces(root, repository)),
+  ];
+  return [
+    // Mounted on itself: the name of a mount point cannot be given to another directory.
+    ...repositories.flatMap((repository) => mountOf('--bind-fd', repository, { root, opened })),
+    ...unique(fixed).flatMap((segments) => mountOf('--ro-bind-fd', segments, { root, opened })),
+  ];
+}
+
+/** What is there and says nothing: secrets, the layer's own state, and sockets on which somebody outside listens. */
+function covers({ root, scan, masks, hidden }: GuardRequest): readonly Mount[] {
+  const found = scan.findings.filter(({ kind, link }) => (kind === 'secret' || kind === 'socket') && !link);
+  const inside = hidden
+    .filter((entry) => isInside(entry, root) && entry !== root)
+    .map((entry) => path.relative(root, entry).split(path.sep));
+  return unique([...found.map(({ path: at }) => at.split('/')), ...inside]).flatMap((segments) => {
+    const descriptor = openBelow(root, segments);
+    if (descriptor === undefined) return [];
+    const directory = fstatSync(descriptor).isDirectory();
+    closeSync(descriptor);
+    return [{ how: '--ro-bind-fd' as const, descriptor: directory ? masks.directory : masks.file, at: path.join(root, ...segments) }];
+  });
+}
+
+function mountOf(how: Mount['how'], segments: Segments, place: { readonly root: string; readonly opened: number[] }): readonly Mount[] {
+  const descriptor = openBelow(place.root, segments);
+  if (descriptor === undefined) return [];
+  place.opened.push(descriptor);
+  const stats = fstatSync(descriptor);
+  // A link is found by the search afterwards; nothing can be mounted on one.
+  return stats.isDirectory() || stats.isFile() ? [{ how, descriptor, at: path.join(place.root, ...segments) }] : [];
+}
+
+/** The entry itself, a link included, every directory on the way a real one; undefined when there is none. */
+function openBelow(root: string, segments: Segments): number | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(root, pathOnly | constants.O_DIRECTORY);
+    for (const [index, segment] of segments.entries()) {
+      const kind = index < segments.length - 1 ? constants.O_DIRECTORY : 0;
+      const next = openSync(`/proc/self/fd/${descriptor}/${segment}`, pathOnly | constants.O_NOFOLLOW | kind);
+      closeSync(descriptor);
+      descriptor = next;
+    }
+    return descriptor;
+  } catch {
+    if (descriptor !== undefined) closeSync(descriptor);
+    return undefined;
+  }
+}
+
+function outermost(findings: readonly ScanFinding[]): readonly Segments[] {
+  const paths = findings.map(({ path: at }) => at).sort();
+  const kept: string[] = [];
+  for (const at of paths) if (!kept.some((outer) => isInside(at, outer))) kept.push(at);
+  return kept.map((at) => at.split('/'));
+}
+
+function unique(all: readonly Segments[]): readonly Segments[] {
+  return [...new Map(all.map((segments) => [segments.join('/'), segments])).values()];
+}
+
+/** How many runs of this process count on a placeholder. */
+const users = new Map<string, number>();
+
+function makePlaceholders({ root, scan }: GuardRequest): string[] {
+  const hooks = scan.findings.filter(({ kind }) => kind === 'git_directory').map(({ path: at }) => [...at.split('/'), 'hooks']);
+  return [...placeholders, ...hooks].flatMap((segments) => {
+    const directory = path.join(root, ...segments);
+    if ((users.get(directory) ?? 0) === 0 && !make(directory)) return [];
+    users.set(directory, (users.get(directory) ?? 0) + 1);
+    return [directory];
+  });
+}
+
+/** Only what this call made is taken away later. */
+function make(directory: string): boolean {
+  try {
+    mkdirSync(directory);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function leave(directory: string): void {
+  const left = (users.get(directory) ?? 1) - 1;
+  if (left > 0) {
+    users.set(directory, left);
+    return;
+  }
+  users.delete(directory);
+  try {
+    // Fails when a person has put something into it meanwhile, which is right.
+    rmdirSync(directory);
+  } catch {
+    // It stays.
+  }
+}
+
+function tooMany(count: number): Fault {
+  return new Fault('sandbox_failed', `${count} secrets and hooks would have to be guarded in this workspace, more than ${mostMounts}`, {
+    next: 'open a smaller folder, or take the secret files out of it',
+  });
+}

@@ -1,0 +1,133 @@
+/** Whether the sandbox holds on this machine: found by trying to get out, never by the presence of a program. */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { toFault } from '#kernel/errors';
+import type { SandboxStatus } from '#kernel/ports/command-runner';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { showPlainly } from '#kernel/text';
+import { type Attempt, attempts, canaryScript } from './canary.ts';
+import { launcherEnvironment, sandboxEnvironment } from './clean-environment.ts';
+import { type Bubblewrap, findBubblewrap, type Machine } from './find-bubblewrap.ts';
+import { launch } from './launch.ts';
+
+export interface ProbeOptions {
+  readonly machine: Machine;
+  readonly programs: ProgramRunner;
+  /** The layer's own directory; the canary's bait is made and removed in it. */
+  readonly stateDir: string;
+}
+
+export interface ProbedSandbox {
+  readonly status: SandboxStatus;
+  /** Present unless `unavailable`. */
+  readonly bubblewrap?: Bubblewrap;
+}
+
+const limits = { timeoutMs: 20_000, keepBytes: 64_000, stopAfterBytes: 1_000_000 };
+const treeLimits = { processes: 64, memoryBytes: 1_000_000_000, diskBytes: 1_000_000_000 };
+const namespaceNames = ['net', 'pid', 'mnt', 'user', 'ipc', 'uts'];
+
+/** @throws only the signal's reason: every failure is a status */
+export async function probeSandbox(options: ProbeOptions, signal: AbortSignal): Promise<ProbedSandbox> {
+  const found = await findBubblewrap(options.machine, options.programs, signal);
+  if (!found.ok) return { status: { state: 'unavailable', reason: found.reason } };
+  try {
+    return await tryToEscape(found.bubblewrap, options, signal);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const { message } = toFault(thrown);
+    return { status: { state: 'unavailable', reason: `${showPlainly(message)}; ${remedy(message)}` } };
+  }
+}
+
+/** What usually stands behind bubblewrap's own messages. */
+function remedy(message: string): string {
+  const { uid, apparmor, limit, clone } = kernelSettings();
+  if (!/namespace|user|permission|operation not permitted|setting up uid map/i.test(message)) return 'run `banksman doctor` for more';
+  if (clone === '0') return 'user namespaces are switched off: `sysctl kernel.unprivileged_userns_clone=1`';
+  if (limit === '0') return 'user namespaces are limited to none: raise `sysctl user.max_user_namespaces`';
+  if (apparmor === '1')
+    return 'AppArmor restricts user namespaces: install the distribution’s `bubblewrap` and its profile for /usr/bin/bwrap';
+  return uid === 0
+    ? 'in a container: start it with a seccomp profile that allows user namespaces (`--security-opt seccomp=unconfined`)'
+    : 'this system does not let its users make namespaces: ask its administrator, or run elsewhere';
+}
+
+function kernelSettings() {
+  const setting = (name: string) => {
+    try {
+      return readFileSync(`/proc/sys/${name}`, 'utf8').trim();
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    uid: process.getuid?.(),
+    apparmor: setting('kernel/apparmor_restrict_unprivileged_userns'),
+    limit: setting('user/max_user_namespaces'),
+    clone: setting('kernel/unprivileged_userns_clone'),
+  };
+}
+
+async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal: AbortSignal): Promise<ProbedSandbox> {
+  mkdirSync(options.stateDir, { recursive: true, mode: 0o700 });
+  const directory = mkdtempSync(path.join(options.stateDir, 'sandbox-probe-'));
+  try {
+    const outside = path.join(directory, 'outside');
+    const workspaceRoot = path.join(directory, 'workspace');
+    const secret = randomBytes(16).toString('hex');
+    writeFileSync(outside, secret);
+    chmodSync(outside, 0o666);
+    mkdirSync(workspaceRoot);
+    const toolchains = { directories: [], env: {} };
+    const env = sandboxEnvironment(toolchains, {});
+    const nonce = randomBytes(16).toString('hex');
+    const bait = { outside, secret, nonce, namespaces: ownNamespaces(), environment: allowedNames(env) };
+    const command = ['/bin/bash', '--noprofile', '--norc', '-c', canaryScript(bait, bubblewrap.architecture)];
+    const plan = { ...bubblewrap, workspaceRoot, toolchains, env, command, mounts: [], readonly: false, network: false };
+    const size = { memoryDiskBytes: 16_777_216, user: sandboxUser() };
+    const { stdout } = await launch({ ...plan, ...size }, { ...limits, treeLimits, program: bubblewrap.program }, signal);
+    signal.throwIfAborted();
+    const touched = readFileSync(outside, 'utf8') !== secret;
+    return { bubblewrap, status: judge(stdout, nonce, touched) };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** As root the command is somebody else inside: programs that think they are root try to change owners. */
+export function sandboxUser(): { readonly uid: number; readonly gid: number } {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  return uid === 0 ? { uid: 1_000, gid: 1_000 } : { uid, gid };
+}
+
+function ownNamespaces(): Readonly<Record<string, string>> {
+  return Object.fromEntries(namespaceNames.map((name) => [name, readlinkSync(`/proc/self/ns/${name}`)]));
+}
+
+/** Bash adds the last three itself. */
+function allowedNames(env: Readonly<Record<string, string>>): readonly string[] {
+  return [...new Set([...Object.keys(env), ...Object.keys(launcherEnvironment), 'PWD', 'OLDPWD', 'SHLVL', '_'])];
+}
+
+/** Exported for its tests: `output` is the canary's, `touched` what the host saw. */
+export function judge(output: string, nonce: string, touched: boolean): SandboxStatus {
+  const lines = output.split('\n').filter((line) => line !== '');
+  if (lines.at(-1) !== `done=${nonce}`) return degraded('the probe inside the sandbox did not come to its end');
+  const answers = new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+  const names = Object.keys(attempts) as Attempt[];
+  const failed = names.filter((name) => !['held', 'untried'].includes(answers.get(name) ?? 'missing'));
+  if (touched && !failed.includes('write_outside')) failed.unshift('write_outside');
+  if (failed.length > 0) return degraded(failed.map((name) => attempts[name]).join('; '));
+  const untried = names.filter((name) => answers.get(name) === 'untried');
+  const note = untried.length === 0 ? '' : `; not tried for want of tools: ${untried.join(', ')}`;
+  return { state: 'enforced', reason: `bubblewrap holds: ${names.length - untried.length} attempts to get out failed${note}` };
+}
+
+function degraded(what: string): SandboxStatus {
+  return {
+    state: 'degraded',
+    reason: `the sandbox does not hold: ${what}; each command asks; see \`banksman doctor\` and docs/threat-model.md`,
+  };
+}

@@ -1,0 +1,74 @@
+import { realpathSync } from 'node:fs';
+import type { CommandRequest } from '#kernel/ports/command-runner';
+import type { Ground } from '../command-ground.ts';
+import type { ChildResult } from '../run-child.ts';
+import type { TreeLimit } from '../watch-tree.ts';
+import { sandboxEnvironment } from './clean-environment.ts';
+import type { Bubblewrap } from './find-bubblewrap.ts';
+import { guardWorkspace } from './guard-workspace.ts';
+import { launch } from './launch.ts';
+import { limitedCommand } from './limited-command.ts';
+import { openMasks } from './masks.ts';
+import { sandboxUser } from './probe-sandbox.ts';
+import type { SandboxPlan } from './sandbox-arguments.ts';
+import type { Scan } from './scan-workspace.ts';
+import { findToolchains } from './toolchains.ts';
+
+export interface ContainedRun {
+  readonly request: CommandRequest;
+  readonly ground: Ground;
+  /** The workspace as it is now. */
+  readonly scan: Scan;
+  readonly bubblewrap: Bubblewrap;
+  readonly onOutput: (chunk: string) => void;
+}
+
+/** One command in the sandbox. @throws {Fault} `sandbox_failed` */
+export async function runContained(run: ContainedRun, signal: AbortSignal): Promise<ChildResult<TreeLimit>> {
+  const { request, ground, scan } = run;
+  const { limits } = ground;
+  const readonly = request.surface === 'readonly_bash';
+  const masks = openMasks(ground.stateDir);
+  const hidden = [ground.stateDir, ...ground.hiddenPaths].map(realOrSame);
+  try {
+    const guard = guardWorkspace({ root: ground.workspaceRoot, scan, masks, hidden, readonly });
+    try {
+      const options = { program: run.bubblewrap.program, timeoutMs: request.timeoutMs, keepBytes: limits.outputBytes };
+      const more = { stopAfterBytes: limits.floodBytes, treeLimits: limits, onOutput: run.onOutput };
+      return await launch(planOf(run, readonly, guard.mounts), { ...options, ...more }, signal);
+    } finally {
+      guard.release();
+    }
+  } finally {
+    masks.release();
+  }
+}
+
+function planOf({ request, ground, bubblewrap }: ContainedRun, readonly: boolean, mounts: SandboxPlan['mounts']): SandboxPlan {
+  const toolchains = findToolchains(ground.home, ground.environment['PATH'] ?? '');
+  return {
+    architecture: bubblewrap.architecture,
+    workspaceRoot: ground.workspaceRoot,
+    readonly,
+    network: request.network,
+    toolchains,
+    mounts,
+    memoryDiskBytes: ground.limits.memoryDiskBytes,
+    user: sandboxUser(),
+    env: sandboxEnvironment(toolchains, ground.environment),
+    command: limitedCommand(request.command, { ...ground.limits, cpuSeconds: cpuSeconds(request.timeoutMs) }),
+  };
+}
+
+/** Of one process, all its threads together: more than the wall clock allows on one core, and an end if nobody is left to stop it. */
+export function cpuSeconds(timeoutMs: number): number {
+  return Math.ceil(timeoutMs / 1_000) * 4 + 1;
+}
+
+function realOrSame(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}

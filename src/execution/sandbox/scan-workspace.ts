@@ -1,0 +1,199 @@
+/**
+ * One walk over a workspace for what matters to a sandbox: files that make others run something (hooks, configuration), secrets, and
+ * entries that are no plain files. Breadth first, in slices that leave the event loop free, and bounded in time.
+ */
+import { type Dirent, lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Segments } from '#kernel/ports/path-facts';
+import { isInside } from './clean-environment.ts';
+import { gitDirectoryPoints, isGitDirectory } from './git-directory.ts';
+
+/** Which names matter; the policy's own lists, handed in. `segments` are below the root. */
+export interface NameRules {
+  /** Writing it makes another program run something later. */
+  isControl(segments: Segments): boolean;
+  /** Reading it gives a secret away. */
+  isSecret(segments: Segments): boolean;
+}
+
+export type FindingKind =
+  /** A repository's directory (`.git`, a bare one); its `git_point`s follow. */
+  | 'git_directory'
+  /** What git runs or reads as configuration in there. */
+  | 'git_point'
+  | 'control'
+  | 'secret'
+  | 'link_out'
+  | 'socket'
+  | 'fifo'
+  | 'device'
+  | 'set_id';
+
+export interface ScanFinding {
+  /** Below the root, `/`-separated. */
+  readonly path: string;
+  readonly kind: FindingKind;
+  readonly directory: boolean;
+  readonly link: boolean;
+  /** Inode, change time, mode and size: another value means another or a changed entry. */
+  readonly stamp: string;
+  /** ms since the epoch; a program cannot set it back (`utimensat(2)` sets the other times only). */
+  readonly changedAt: number;
+  /** A complete look that is not thorough finds it, too: one that such a look did not find is new. */
+  readonly always: boolean;
+}
+
+export interface ScanOptions {
+  readonly root: string;
+  readonly rules: NameRules;
+  readonly limitMs: number;
+  /** Also look at each plain file's mode, and into installed packages. */
+  readonly thorough: boolean;
+}
+
+export interface Scan {
+  readonly findings: readonly ScanFinding[];
+  /** The whole tree was looked at. */
+  readonly complete: boolean;
+}
+
+/** Installed packages: many, and made elsewhere. Looked at last, and only for what is dangerous where it lies. */
+const packageFolders: ReadonlySet<string> = new Set(['node_modules', '.venv', 'site-packages']);
+const sliceMs = 8;
+
+interface Place {
+  readonly segments: Segments;
+  readonly inPackages: boolean;
+}
+
+export async function scanWorkspace(options: ScanOptions, signal: AbortSignal): Promise<Scan> {
+  const startedAt = performance.now();
+  const findings: ScanFinding[] = [];
+  const later: Place[] = [];
+  let open: Place[] = [{ segments: [], inPackages: false }];
+  let sliceStart = startedAt;
+  while (open.length > 0) {
+    const below: Place[] = [];
+    for (const place of open) {
+      if (performance.now() - startedAt > options.limitMs) return { findings, complete: false };
+      if (performance.now() - sliceStart > sliceMs) {
+        await nextTurn();
+        signal.throwIfAborted();
+        sliceStart = performance.now();
+      }
+      below.push(...look(place, options, findings));
+    }
+    later.push(...below.filter((place) => place.inPackages));
+    open = below.filter((place) => !place.inPackages);
+    if (open.length === 0 && options.thorough) open = later.splice(0).map((place) => place);
+  }
+  return { findings, complete: true };
+}
+
+/** Adds what is in one directory to `findings`; returns the directories in it. */
+function look(place: Place, options: ScanOptions, findings: ScanFinding[]): readonly Place[] {
+  const directory = path.join(options.root, ...place.segments);
+  const entries = list(directory);
+  if (isGitDirectory(entries)) {
+    findings.push(...gitFindings(place.segments, { options, inPackages: place.inPackages }));
+    return [];
+  }
+  return entries.flatMap((item) => lookAt(item, place, { options, findings }));
+}
+
+function lookAt(item: Dirent, place: Place, target: { readonly options: ScanOptions; readonly findings: ScanFinding[] }): readonly Place[] {
+  const { options, findings } = target;
+  const segments = [...place.segments, item.name];
+  if (item.name === '.git' && item.isDirectory()) {
+    findings.push(...gitFindings(segments, { options, inPackages: place.inPackages }));
+    return [];
+  }
+  const where = { options, inPackages: place.inPackages };
+  for (const kind of kindsOf(item, segments, where)) findings.push(...entry(kind, segments, where));
+  if (!item.isDirectory()) return [];
+  return [{ segments, inPackages: place.inPackages || packageFolders.has(item.name) }];
+}
+
+interface Where {
+  readonly options: ScanOptions;
+  readonly inPackages: boolean;
+}
+
+function kindsOf(item: Dirent, segments: Segments, where: Where): readonly FindingKind[] {
+  const { rules, root, thorough } = where.options;
+  const kinds: FindingKind[] = [];
+  const isGit = item.name === '.git';
+  if (isGit || (!where.inPackages && rules.isControl(segments))) kinds.push('control');
+  if (!where.inPackages && !item.isDirectory() && rules.isSecret(segments)) kinds.push('secret');
+  const special = specialKind(item);
+  if (special !== undefined) kinds.push(special);
+  if (item.isSymbolicLink() && thorough && leadsOut(root, segments)) kinds.push('link_out');
+  if (item.isFile() && thorough && isSetId(path.join(root, ...segments))) kinds.push('set_id');
+  return kinds;
+}
+
+function specialKind(item: Dirent): FindingKind | undefined {
+  if (item.isSocket()) return 'socket';
+  if (item.isFIFO()) return 'fifo';
+  return item.isBlockDevice() || item.isCharacterDevice() ? 'device' : undefined;
+}
+
+function gitFindings(segments: Segments, where: Where): readonly ScanFinding[] {
+  const points = gitDirectoryPoints(where.options.root, segments);
+  return [...entry('git_directory', segments, where), ...points.flatMap((point) => entry('git_point', point, where))];
+}
+
+const onlyThorough: ReadonlySet<FindingKind> = new Set(['link_out', 'set_id']);
+
+function entry(kind: FindingKind, segments: Segments, { options, inPackages }: Where): readonly ScanFinding[] {
+  const stats = lstat(path.join(options.root, ...segments));
+  if (stats === undefined) return [];
+  return [
+    {
+      path: segments.join('/'),
+      kind,
+      directory: stats.isDirectory(),
+      link: stats.isSymbolicLink(),
+      stamp: [stats.ino, stats.ctimeMs, stats.mode, stats.size].join(':'),
+      changedAt: stats.ctimeMs,
+      always: !inPackages && !onlyThorough.has(kind),
+    },
+  ];
+}
+
+function isSetId(file: string): boolean {
+  const stats = lstat(file);
+  return stats !== undefined && (stats.mode & 0o6000) !== 0;
+}
+
+/** A link whose target is outside, or would be once somebody makes it. */
+function leadsOut(root: string, segments: Segments): boolean {
+  const link = path.join(root, ...segments);
+  try {
+    return !isInside(realpathSync(link), root);
+  } catch {
+    // Dangling, or in a circle: by its text.
+    try {
+      return !isInside(path.resolve(path.dirname(link), readlinkSync(link)), root);
+    } catch {
+      return false;
+    }
+  }
+}
+
+function list(directory: string): readonly Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+function lstat(file: string): Stats | undefined {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * The root that a command sees: programs and libraries read-only, a few harmless files of `/etc`, memory for the rest. A list of what is
+ * there, not of what is hidden: as root even a bare sandbox could read what its owner may (`/etc/shadow`).
+ */
+import { lstatSync, readlinkSync } from 'node:fs';
+
+/** Below these nothing is secret on any system that follows the file-system standard. */
+const programs = ['/usr', '/nix/store'];
+/** Links into `/usr` on a merged system, directories on an older one. */
+const merged = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+
+// Not `/etc/ssl` and `/etc/pki` whole: they hold private keys that root could read.
+const etc = [
+  ...['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'localtime', 'timezone', 'os-release', 'lsb-release', 'debian_version'],
+  ...[
+    'ssl/certs',
+    'ssl/openssl.cnf',
+    'ca-certificates',
+    'ca-certificates.conf',
+    'pki/ca-trust/extracted',
+    'pki/tls/certs',
+    'pki/tls/cert.pem',
+  ],
+  ...['pki/tls/openssl.cnf', 'crypto-policies', 'mime.types', 'protocols', 'services', 'fonts', 'terminfo', 'xml', 'perl', 'python3'],
+];
+
+export const sandboxHome = '/home/banksman';
+
+export interface SystemRootOptions {
+  readonly memoryDiskBytes: number;
+  readonly network: boolean;
+}
+
+/** Arguments of bubblewrap in the order in which it must do them. */
+export function systemRoot({ memoryDiskBytes, network }: SystemRootOptions): readonly string[] {
+  const memory = (at: string) => ['--size', String(memoryDiskBytes), '--tmpfs', at];
+  return [
+    ...programs.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...merged.flatMap(mergedDirectory),
+    ...etc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    // A link to a file of the resolver's in `/run` on many systems: the file itself is bound.
+    ...(network ? ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'] : []),
+    // SECURITY: as root without capabilities a command still owns `/proc/sys`, and `core_pattern` starts programs outside. Bubblewrap covers
+    // it only where the directory itself looks writable, which it never does.
+    ...['--proc', '/proc', '--remount-ro', '/proc'],
+    ...['--dev', '/dev', ...memory('/dev/shm'), '--remount-ro', '/dev'],
+    ...['/tmp', '/var/tmp', '/run', sandboxHome].flatMap(memory),
+  ];
+}
+
+function mergedDirectory(path: string): readonly string[] {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry === undefined) return [];
+  return entry.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
+}
+
+/** Files of `/etc` that say who the one user is, without naming the host's users. */
+export function identityFiles(uid: number, gid: number): Readonly<Record<string, string>> {
+  const user = uid === 0 ? '' : `banksman:x:${uid}:${gid}::${sandboxHome}:/bin/bash\n`;
+  const group = gid === 0 ? '' : `banksman:x:${gid}:\n`;
+  return {
+    '/etc/passwd': `root:x:0:0::/root:/bin/sh\n${user}nobody:x:65534:65534::/nonexistent:/bin/false\n`,
+    '/etc/group': `root:x:0:\n${group}nogroup:x:65534:\n`,
+    '/etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+    '/etc/hosts': '127.0.0.1 localhost\n::1 localhost ip6-localhost\n',
+  };
+}

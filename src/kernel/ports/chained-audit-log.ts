@@ -1,0 +1,23 @@
+/** A trail that several writers share, each with a chain of its own, because none of them may lock out the others. */
+import type { AuditRecord, ChainPoint } from '../audit-event.ts';
+import type { AuditLog } from './audit-log.ts';
+
+/** A record known from elsewhere than the log: the memory of who wrote it. */
+export interface ChainAnchor extends ChainPoint {
+  readonly chain: string;
+  /** ISO 8601, UTC. */
+  readonly time: string;
+}
+
+export interface ChainReading {
+  /** Every record, each chain's own in sequence order. */
+  readonly records: AsyncIterable<AuditRecord>;
+  /** Records from before this moment (ms since the epoch) may have been trimmed. */
+  readonly keptSince: number;
+  readonly anchors: readonly ChainAnchor[];
+}
+
+/** `read` and `head` count records by their place in the merged log, whatever chain they belong to. */
+export interface ChainedAuditLog extends AuditLog {
+  readChains(): Promise<ChainReading>;
+}

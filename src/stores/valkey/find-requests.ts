@@ -1,0 +1,80 @@
+/** Looks requests up wherever they stand now. */
+import type { Redis } from 'iovalkey';
+import type { RequestRecord, RequestStatus } from '#kernel/request';
+import { requestIdPattern } from '#kernel/request';
+import type { ValkeyRole } from './roles.ts';
+import type { StoreContext } from './store-context.ts';
+import { parseStored, type StoredRequest } from './stored-request.ts';
+
+/** A request as it counts now, and what its key said. */
+export interface FoundRequest extends StoredRequest {
+  /** The status that was written down; `record.status` is `expired` once its time is past. */
+  readonly was: RequestStatus;
+  /** The exact text of its key, to compare with when it is changed. */
+  readonly text: string;
+}
+
+/** Who may read single keys of all three kinds. */
+export const keyReaders: readonly ValkeyRole[] = ['agent', 'exec', 'admin'];
+
+/** undefined for an unknown or malformed id. @throws {Fault} `store_corrupt` for what is no request */
+export async function findRequest(context: StoreContext, id: string): Promise<FoundRequest | undefined> {
+  if (!requestIdPattern.test(id)) return undefined;
+  const found = await context.connections.asAny(keyReaders, (client) => readRequests(client, [id], context));
+  return interpret(found[0], id, context.now());
+}
+
+/** Those of `ids` that are requests, in that order; what is damaged is left out, so that one bad key does not hide the rest. */
+export async function findRequests(context: StoreContext, ids: readonly string[]): Promise<readonly FoundRequest[]> {
+  const valid = ids.filter((id) => requestIdPattern.test(id));
+  if (valid.length === 0) return [];
+  const found = await context.connections.asAny(keyReaders, (client) => readRequests(client, valid, context));
+  return valid.map((id, index) => interpretOrSkip(found[index], id, context.now())).filter((request) => request !== undefined);
+}
+
+type Texts = readonly (string | null)[];
+
+/**
+ * INVARIANT: the keys are read in the order in which a request moves through them. One that moves meanwhile is then seen at least at its
+ * later place, and the latest place counts.
+ */
+export async function readRequests(client: Redis, ids: readonly string[], { keys }: StoreContext): Promise<readonly Texts[]> {
+  const pipeline = client.pipeline();
+  for (const id of ids) {
+    pipeline.get(keys.copy(id)).get(keys.blocked(id)).get(keys.approved(id)).get(keys.decided(id));
+  }
+  const replies = (await pipeline.exec()) ?? [];
+  const texts = replies.map(([error, value]) => {
+    if (error) throw error;
+    return value as string | null;
+  });
+  return ids.map((_, index) => texts.slice(4 * index, 4 * index + 4));
+}
+
+export function interpret(texts: Texts | undefined, id: string, now: number): FoundRequest | undefined {
+  const [copy, ...places] = texts ?? [];
+  const text = places.findLast((place) => typeof place === 'string') ?? copy;
+  if (typeof text !== 'string') return undefined;
+  const { record, place } = parseStored(text, id);
+  const was = record.status;
+  // Only the copy is left: the server dropped the key at the end of its time.
+  const lapsed = text === copy || isDue(record, now);
+  return { record: lapsed && isOpen(was) ? { ...record, status: 'expired' } : record, place, was, text };
+}
+
+function interpretOrSkip(texts: Texts | undefined, id: string, now: number): FoundRequest | undefined {
+  try {
+    return interpret(texts, id, now);
+  } catch {
+    return undefined;
+  }
+}
+
+function isOpen(status: RequestStatus): boolean {
+  return status === 'pending' || status === 'approved';
+}
+
+function isDue(record: RequestRecord, now: number): boolean {
+  const end = record.status === 'approved' ? (record.grant?.payload.expiresAt ?? 0) : record.expiresAt;
+  return end <= now;
+}

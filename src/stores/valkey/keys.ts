@@ -1,0 +1,55 @@
+/** The names of everything in the shared store (docs/valkey.md). */
+import { createHash } from 'node:crypto';
+import { requestIdPattern } from '#kernel/request';
+
+export interface Keys {
+  /** What waits for a person; an hour. */
+  blocked(id: string): string;
+  /** What may run once; five minutes. */
+  approved(id: string): string;
+  /** How it ended; a day. */
+  decided(id: string): string;
+  /** What was asked, for when the server has dropped `blocked` or `approved` at the end of its time and nobody was there; a day. */
+  copy(id: string): string;
+  /** An agent's own open requests. Under `blocked:`, because the agent's user may write nowhere else. */
+  ofAgent(agentId: string): string;
+  /** Held while one of the agent's processes opens a request. */
+  lockOf(agentId: string): string;
+  /** A key that lives for an instant, to read the server's clock by. */
+  probe(family: 'blocked' | 'decided', unique: string): string;
+  readonly pending: string;
+  readonly granted: string;
+  readonly history: string;
+  readonly level: string;
+  readonly log: string;
+  readonly channel: string;
+}
+
+export function keysOf(prefix: string): Keys {
+  const of = (family: string, id: string): string => `${prefix}:${family}:${requireId(id)}`;
+  return {
+    blocked: (id) => of('blocked', id),
+    approved: (id) => of('approved', id),
+    decided: (id) => of('decided', id),
+    copy: (id) => `${of('decided', id)}:asked`,
+    ofAgent: (agentId) => `${prefix}:blocked:agent:${hashed(agentId)}`,
+    lockOf: (agentId) => `${prefix}:blocked:lock:${hashed(agentId)}`,
+    probe: (family, unique) => `${prefix}:${family}:clock:${hashed(unique)}`,
+    pending: `${prefix}:idx:pending`,
+    granted: `${prefix}:idx:approved`,
+    history: `${prefix}:idx:decided`,
+    level: `${prefix}:config:security_level`,
+    log: `${prefix}:log:events`,
+    channel: `${prefix}:events`,
+  };
+}
+
+/** SECURITY: callers answer a malformed id before they come here; nothing else ever becomes part of a key. */
+function requireId(id: string): string {
+  if (requestIdPattern.test(id)) return id;
+  throw new TypeError('not a request id');
+}
+
+function hashed(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}

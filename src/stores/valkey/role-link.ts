@@ -1,0 +1,147 @@
+/** One role's connection: made when it is first needed, made again when it broke. */
+import type { Redis, RedisOptions } from 'iovalkey';
+import { Fault } from '#kernel/errors';
+import type { Keys } from './keys.ts';
+import type { Credential, ValkeyRole } from './roles.ts';
+import { type FaultPlace, valkeyFault } from './valkey-faults.ts';
+
+export interface LinkOptions {
+  readonly Client: typeof Redis;
+  readonly host: string;
+  readonly port: number;
+  readonly location: string;
+  readonly keys: Keys;
+  readonly tls?: RedisOptions['tls'];
+  /** How long a connection or an answer may take, in ms. */
+  readonly timeoutMs: number;
+}
+
+export interface RoleLink {
+  readonly role: ValkeyRole;
+  /** For faults. */
+  readonly place: FaultPlace;
+  /**
+   * One physical connection, authenticated and found fit. INVARIANT: it is never connected again under the same object, so what was
+   * watched on it is watched until it is gone.
+   */
+  client(): Promise<Redis>;
+  /** Gives up the present connection; the next call makes another. */
+  drop(): void;
+  readonly isOpen: boolean;
+  close(): void;
+}
+
+/** Nobody asks a server that is down again sooner than this after the last failure, in ms: the first and the longest pause. */
+const backoff = { first: 50, longest: 1000 };
+
+export function createRoleLink(role: ValkeyRole, credential: () => Promise<Credential>, options: LinkOptions): RoleLink {
+  let place: FaultPlace = { location: options.location, user: role };
+  let current: Redis | undefined;
+  let connecting: Promise<Redis> | undefined;
+  let failure: { readonly fault: Fault; readonly until: number; readonly pause: number } | undefined;
+  let closed = false;
+
+  const connectOnce = async (): Promise<Redis> => {
+    try {
+      const { user, password } = await credential();
+      place = { location: options.location, user };
+      const client = await connect({ username: user, password, connectionName: `banksman-${role}` }, role, options);
+      if (closed) client.disconnect();
+      client.once('close', () => {
+        if (current === client) current = undefined;
+      });
+      current = client;
+      failure = undefined;
+      return client;
+    } catch (thrown) {
+      const pause = Math.min(backoff.longest, failure ? failure.pause * 2 : backoff.first);
+      failure = { fault: valkeyFault(thrown, place), pause, until: performance.now() + pause * (0.5 + Math.random() / 2) };
+      throw failure.fault;
+    } finally {
+      connecting = undefined;
+    }
+  };
+  return {
+    role,
+    get place() {
+      return place;
+    },
+    get isOpen() {
+      return current !== undefined;
+    },
+    client: async () => {
+      if (closed) throw closedFault(options.location);
+      if (current?.status === 'ready') return current;
+      if (failure && performance.now() < failure.until) throw failure.fault;
+      connecting ??= connectOnce();
+      return connecting;
+    },
+    drop: () => {
+      current?.disconnect();
+      current = undefined;
+    },
+    close: () => {
+      closed = true;
+      current?.disconnect();
+    },
+  };
+}
+
+export function closedFault(location: string): Fault {
+  return new Fault('store_closed', `the store \`${location}\` has been closed`, { audience: 'bug' });
+}
+
+async function connect(login: Partial<RedisOptions>, role: ValkeyRole, options: LinkOptions): Promise<Redis> {
+  const { Client, host, port, timeoutMs, tls } = options;
+  const client = new Client({
+    ...login,
+    host,
+    port,
+    // 0: whichever the name resolves to.
+    family: 0,
+    lazyConnect: true,
+    // Our users may not use INFO, and a lost connection is ours to replace: nothing may be sent twice.
+    enableReadyCheck: false,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    connectTimeout: timeoutMs,
+    commandTimeout: timeoutMs,
+    keepAlive: 10_000,
+    ...(tls === undefined ? {} : { tls }),
+  });
+  let first: Error | undefined;
+  client.on('error', (error: Error) => {
+    first ??= error;
+  });
+  try {
+    await client.connect();
+    await client.ping();
+    await tryRole(client, role, options.keys);
+    return client;
+  } catch (thrown) {
+    client.disconnect();
+    // `Connection is closed.` is the consequence; the error event has the cause.
+    throw first ?? thrown;
+  }
+}
+
+/** A command that the role's user may do if the ACL file and the prefix fit: found out at the start, not at the first approval. */
+async function tryRole(client: Redis, role: ValkeyRole, keys: Keys): Promise<unknown> {
+  return role === 'log-writer' || role === 'log-trimmer' ? client.zcard(keys.log) : client.get(keys.level);
+}
+
+/** Runs `work` on a connection of the link; what it throws becomes a fault, and a connection that gave no answer is given up. */
+export async function useLink<T>(link: RoleLink, work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = await link.client();
+  try {
+    return await work(client);
+  } catch (thrown) {
+    const fault = valkeyFault(thrown, link.place, true);
+    if (fault.code === 'store_unavailable' && !(thrown instanceof Fault)) link.drop();
+    throw fault;
+  }
+}
+

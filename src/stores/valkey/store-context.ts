@@ -1,0 +1,28 @@
+/** What every operation on the shared store needs. */
+import type { Redis } from 'iovalkey';
+import type { AuditChain } from './audit-chain.ts';
+import type { Connections } from './connections.ts';
+import type { Keys } from './keys.ts';
+
+export interface StoreContext {
+  readonly connections: Connections;
+  readonly keys: Keys;
+  readonly chain: AuditChain;
+  /** ms since the epoch, by the server's clock: the one that decides what has expired. */
+  readonly now: () => number;
+  /** A fresh id, `req-` + 8 hex digits. */
+  readonly newId: () => string;
+  readonly maxPendingPerAgent: number;
+  /** What is published with a change, so that the one who made it knows it again. */
+  readonly self: string;
+  /** Wakes the listeners of this process. */
+  readonly ring: () => void;
+}
+
+/** The replies of a transaction; undefined where a watched key had changed. @throws the first command's error */
+export async function execute(transaction: ReturnType<Redis['multi']>): Promise<readonly unknown[] | undefined> {
+  const replies = await transaction.exec();
+  const failed = replies?.find(([error]) => error !== null);
+  if (failed?.[0]) throw failed[0];
+  return replies?.map(([, value]) => value);
+}

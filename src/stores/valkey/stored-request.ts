@@ -1,0 +1,89 @@
+/** Requests as JSON in the store. Whatever comes back is input: whoever has a credential can write. */
+import * as z from 'zod';
+import { Fault } from '#kernel/errors';
+import { type RequestRecord, requestIdPattern, requestStatuses, type SignedGrant } from '#kernel/request';
+import { parseRequestDecision, parseRequestDraft, parseSignedGrant } from '#kernel/request-schema';
+
+/** A request and its place in the order of creation: µs since the epoch, unique among those that one process opened. */
+export interface StoredRequest {
+  readonly record: RequestRecord;
+  readonly place: number;
+}
+
+const time = z.number().int().nonnegative();
+const part = z.record(z.string(), z.unknown());
+
+/** `approved` keys hold the signed grant's own three fields at the top, for whoever wants to verify it by other means. */
+const schema = z.object({
+  id: z.string().regex(requestIdPattern),
+  status: z.enum(requestStatuses),
+  place: time,
+  createdAt: time,
+  expiresAt: time,
+  request: part,
+  decision: part.optional(),
+  grant: part.optional(),
+  payload: part.optional(),
+  keyId: z.string().optional(),
+  signature: z.string().optional(),
+  consumedAt: time.optional(),
+  consumedBy: z.string().optional(),
+});
+
+/** For `blocked`, `decided` and the copy. Who ended it and why stand at the top for other readers. */
+export function requestText({ record, place }: StoredRequest): string {
+  const { id, status, createdAt, expiresAt, decision, grant, consumedAt, consumedBy, ...request } = record;
+  const by = consumedBy ?? decision?.by;
+  return JSON.stringify({ id, status, by, message: decision?.message, place, createdAt, expiresAt, request, decision, grant, consumedAt, consumedBy });
+}
+
+/** For `approved`. */
+export function grantText(stored: StoredRequest, grant: SignedGrant): string {
+  const { grant: _, ...record } = stored.record;
+  return JSON.stringify({ ...grant, ...(JSON.parse(requestText({ ...stored, record })) as object) });
+}
+
+/** @throws {Fault} `store_corrupt` for text that none of our writers can have made for this key */
+export function parseStored(text: string, id: string): StoredRequest {
+  const stored = read(text);
+  if (stored?.record.id === id) return stored;
+  throw new Fault('store_corrupt', `request \`${id}\` in the store is damaged or was not written by Banksman`, {
+    next: 'check who can write to the store',
+  });
+}
+
+function read(text: string): StoredRequest | undefined {
+  const found = schema.safeParse(parsedJson(text)).data;
+  const draft = found && parseRequestDraft(JSON.stringify(found.request));
+  if (!draft) return undefined;
+  const { id, status, place, createdAt, expiresAt, consumedAt, consumedBy } = found;
+  const decision = found.decision && parseRequestDecision(JSON.stringify(found.decision));
+  const grant = grantOf(found);
+  return {
+    place,
+    record: {
+      ...draft,
+      id,
+      status,
+      createdAt,
+      expiresAt,
+      ...(decision ? { decision } : {}),
+      ...(grant ? { grant } : {}),
+      ...(consumedAt === undefined ? {} : { consumedAt }),
+      ...(consumedBy === undefined ? {} : { consumedBy }),
+    },
+  };
+}
+
+function grantOf({ grant, payload, keyId, signature }: z.output<typeof schema>): SignedGrant | undefined {
+  const value = grant ?? (payload && { payload, keyId, signature });
+  return value && parseSignedGrant(JSON.stringify(value));
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+/** What the server or the connection said, as a fault that names the remedy. */
+import { Fault, type FaultOptions } from '#kernel/errors';
+
+export interface FaultPlace {
+  readonly location: string;
+  /** The role's user on the server. */
+  readonly user: string;
+}
+
+type Say = (place: FaultPlace, detail: string) => readonly [code: string, message: string, options: FaultOptions];
+
+const wrongPassword: Say = ({ location, user }) => [
+  'store_auth_failed',
+  `the store \`${location}\` refused the user \`${user}\`: wrong password, or the user is switched off`,
+  { next: 'check the credentials file and the server’s ACL file' },
+];
+const denied: Say = ({ location, user }, detail) => [
+  'store_denied',
+  `the store \`${location}\` does not allow the user \`${user}\` what its role needs (${detail})`,
+  { next: 'check that the URL’s `prefix` is the one in the ACL file, and that the ACL file is the documented one' },
+];
+const full: Say = ({ location }) => [
+  'store_full',
+  `the store \`${location}\` has no memory left`,
+  { retryable: true, next: 'raise `maxmemory` on the server (and keep `maxmemory-policy noeviction`)' },
+];
+const readOnly: Say = ({ location }, detail) => [
+  'store_read_only',
+  `the store \`${location}\` takes no changes (${detail})`,
+  { next: 'name the primary in the store URL' },
+];
+const moved: Say = ({ location }, detail) => [
+  'store_moved',
+  `the keys are on another node of the cluster than \`${location}\` (${detail})`,
+  { next: 'name that node in the store URL, and put the prefix in braces' },
+];
+const notNow: Say = ({ location }, detail) => [
+  'store_unavailable',
+  `the store \`${location}\` cannot answer now (${detail})`,
+  { retryable: true, next: 'try again; look at the server’s log if it goes on' },
+];
+
+/** By the first word of the server's error. */
+const saidByServer: Readonly<Record<string, Say>> = {
+  WRONGPASS: wrongPassword,
+  NOAUTH: wrongPassword,
+  NOPERM: denied,
+  OOM: full,
+  READONLY: readOnly,
+  MOVED: moved,
+  ASK: moved,
+  CROSSSLOT: moved,
+};
+
+/** A `Fault` stays what it is. `sent`: whether a change may have been made although no answer came. */
+export function valkeyFault(thrown: unknown, place: FaultPlace, sent = false): Fault {
+  if (thrown instanceof Fault) return thrown;
+  const text = saidBy(thrown);
+  const say = saidByServer[text.split(' ', 1)[0] ?? ''] ?? (isReply(thrown) ? notNow : undefined);
+  if (!say) return unavailableFault(place, text, sent);
+  const [code, message, options] = say(place, text);
+  return new Fault(code, message, { ...options, cause: thrown });
+}
+
+export function unavailableFault({ location }: FaultPlace, detail: string, sent = false): Fault {
+  const unknown = sent ? '; whether the change was made is not known' : '';
+  return new Fault('store_unavailable', `the store \`${location}\` cannot be reached (${detail})${unknown}`, {
+    retryable: true,
+    next: sent ? 'look at the request before you try again' : 'check the address, the network and the server, then try again',
+  });
+}
+
+/** An error that the server gave as its answer: whatever it was about has not been done. */
+export function isReply(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === 'ReplyError';
+}
+
+/** In a refused transaction the reason stands in the first refused command, not in the `EXECABORT`. */
+function saidBy(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const [first] = 'previousErrors' in thrown && Array.isArray(thrown.previousErrors) ? (thrown.previousErrors as unknown[]) : [];
+  const text = first instanceof Error ? first.message : thrown.message;
+  const code = 'code' in thrown && typeof thrown.code === 'string' && !text.includes(thrown.code) ? `${thrown.code}: ` : '';
+  return `${code}${text}`.split('\n', 1)[0] ?? '';
+}

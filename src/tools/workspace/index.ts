@@ -1,0 +1,9 @@
+/** The workspace tools, in the order they are listed. */
+import type { Tool } from '#kernel/tool';
+import { listDirectory } from './list-directory.ts';
+import { readFile } from './read-file.ts';
+import { runCommand } from './run-command.ts';
+import { searchFiles } from './search-files.ts';
+import { writeFile } from './write-file.ts';
+
+export const workspaceTools: readonly Tool[] = [readFile, listDirectory, searchFiles, writeFile, runCommand];

@@ -1,0 +1,47 @@
+import * as z from 'zod';
+import { reasonArgument } from '#kernel/arguments';
+import { toFault } from '#kernel/errors';
+import { defineTool, type ToolContext } from '#kernel/tool';
+import { changeFacts } from '../support/change-facts.ts';
+import { fileTarget } from '../support/file-target.ts';
+import { pathArgument } from '../support/path-argument.ts';
+
+export const writeFile = defineTool({
+  name: 'write_file',
+  title: 'Write a file',
+  description:
+    'Write a whole text file in the workspace (UTF-8). Replaces what is there in one step and makes missing directories unless create_dirs is false. Read the file first: whatever you leave out is gone. Paths below `/tmp` are your own sandbox (100 MB, kept for 24 hours after its last use).',
+  group: 'workspace',
+  tier: 'yellow',
+  impact: 'reversible',
+  permission: 'file:write',
+  timeoutMs: 60_000,
+  input: z.strictObject({
+    path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),
+    content: z.string().max(10_000_000).meta({ description: 'The whole new content of the file.' }),
+    create_dirs: z.boolean().default(true).meta({ description: 'Make missing directories; default true.' }),
+    reason: reasonArgument,
+  }),
+  touches: ({ path }) => [{ kind: 'path', access: 'operate', path, use: 'write' }],
+  headline: ({ path }) => `Write ${path}`,
+  preview: async ({ content }, context) => changeFacts(await currentText(context), content),
+  run: async ({ content, create_dirs: createDirs }, context) => {
+    const { path, scope } = fileTarget(context);
+    // The write itself is not cut short: it is one step, and the old file or the new one is there afterwards.
+    context.signal.throwIfAborted();
+    const { path: real, bytes, created } = await context.workspace().files.write(path, content, { createDirs }, scope);
+    return { ok: true, message: `${created ? 'created' : 'replaced'} ${real} (${bytes} bytes)`, result: { path: real, bytes, created } };
+  },
+});
+
+/** undefined where there is no text to compare with; then why. */
+async function currentText(context: ToolContext): Promise<{ readonly text: string } | { readonly why: string }> {
+  const { path, scope } = fileTarget(context);
+  try {
+    const { text, endLine, totalLines } = await context.workspace().files.read(path, {}, scope, context.signal);
+    return endLine < totalLines ? { why: 'The file there is too long to compare.' } : { text };
+  } catch (thrown) {
+    const { code, message } = toFault(thrown);
+    return { why: code === 'FILE_NOT_FOUND' ? 'There is no such file yet.' : `What is there cannot be compared: ${message}.` };
+  }
+}

@@ -1,0 +1,255 @@
+/** `banksman mcp`, as clients of both eras meet it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { userInfo } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { App } from '#app/app';
+import { describeTools } from '#app/catalog';
+import { guestStatus, startWorld, type World } from '../app/support.ts';
+import { callTool, newOverStdio, oldOverStdio, type TestClient } from './clients.ts';
+import { type Machine, program, startMachine } from './support.ts';
+
+const me = `mcp:${userInfo().username}`;
+const approvalWait = { mcp: 300 };
+let world: World;
+let person: App;
+let machine: Machine;
+/** A call that waits for a person does so for a minute. */
+let patient: Machine;
+const clients: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  world = await startWorld();
+  person = await world.open();
+  const approvers = [{ name: world.person.approver, key: world.person.publicKey }];
+  machine = startMachine({ settings: { ...world.demo.config, approvers, approvalWait }, stateDir: world.stateDir });
+  patient = startMachine({ settings: { ...world.demo.config, approvers, approvalWait: { mcp: 60_000 } }, stateDir: world.stateDir });
+});
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+  // An agent may have only a few requests waiting.
+  for (const id of await pendingIds()) await person.approvals.deny(id, world.person.approver);
+});
+afterAll(async () => {
+  await machine.close();
+  await patient.close();
+  await world.close();
+});
+
+const eras = [
+  ['2025-11-25', async (on: Machine): Promise<TestClient> => keep((await oldOverStdio(on)).client as unknown as TestClient)],
+  ['2026-07-28', async (on: Machine): Promise<TestClient> => keep((await newOverStdio(on)).client as unknown as TestClient)],
+] as const;
+
+function keep<Client extends { close(): Promise<void> }>(client: Client): Client {
+  clients.push(client);
+  return client;
+}
+
+/** The newest request that waits, once there is one that was not there before. */
+async function nextRequest(known: ReadonlySet<string>): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const look = async () => {
+    const { records } = await person.approvals.list({ statuses: ['pending'], limit: 50 });
+    const fresh = records.find(({ id }) => !known.has(id));
+    if (fresh !== undefined) resolve(fresh.id);
+  };
+  const stop = person.approvals.onChange(() => void look());
+  await look();
+  try {
+    return await promise;
+  } finally {
+    stop();
+  }
+}
+
+async function pendingIds(): Promise<Set<string>> {
+  return new Set((await person.approvals.list({ statuses: ['pending'], limit: 50 })).records.map(({ id }) => id));
+}
+
+describe.each(eras)('a client of %s', (_era, connect) => {
+  it('sees the whole catalog, with strict schemas, output schemas and hints that follow from the tiers', async () => {
+    const client = await connect(machine);
+    const { tools } = (await client.listTools()) as unknown as { tools: Record<string, Record<string, unknown>>[] };
+    const catalog = describeTools();
+    expect(tools.map(({ name }) => name)).toEqual(catalog.map(({ name }) => name));
+    for (const [index, tool] of tools.entries()) {
+      const { tier, title, impact } = catalog[index]!;
+      expect(tool).toMatchObject({
+        title,
+        description: catalog[index]!.description,
+        inputSchema: { type: 'object', additionalProperties: false },
+        outputSchema: { type: 'object', additionalProperties: false, required: ['status', 'code', 'message'] },
+        annotations: { readOnlyHint: tier === 'green', destructiveHint: impact === 'disruptive' || impact === 'irreversible' },
+      });
+    }
+  });
+
+  it('gets a result as structure and as text', async () => {
+    const { outcome, isError } = await callTool(await connect(machine), 'get_vms', { limit: 2 });
+    expect(isError).toBe(false);
+    expect(outcome).toMatchObject({ status: 'ok', code: 'ok', result: { total: 6 } });
+  });
+
+  it('gets the status object, marked as an error, for what is refused, unknown, malformed or waiting', async () => {
+    const client = await connect(machine);
+    const denied = await callTool(client, 'reboot_node', { node: 'pve' });
+    expect(denied).toMatchObject({ isError: true, outcome: { status: 'denied' } });
+    expect(await callTool(client, 'no_such_tool')).toMatchObject({ isError: true, outcome: { status: 'error', code: 'unknown_tool' } });
+    const confirmed = await callTool(client, 'stop_vm', { vmid: 100, confirmed: true });
+    expect(confirmed).toMatchObject({ isError: true, outcome: { status: 'error', code: 'invalid_input' } });
+    expect(confirmed.outcome.message).toContain('Only a person can confirm');
+    const pending = await callTool(client, 'stop_vm', { vmid: 100 });
+    expect(pending).toMatchObject({ isError: true, outcome: { status: 'pending', request_id: expect.stringMatching(/^req-[a-f0-9]{8}$/) } });
+    expect(guestStatus(world, 100)).toBe('running');
+  });
+
+  it('is one agent to the policy and the audit, whatever the client calls itself', async () => {
+    await callTool(await connect(machine), 'get_storage');
+    const [last] = await person.audit.tail(1);
+    expect(last?.attributes['agent']).toMatchObject({ id: me, host: 'mcp', label: expect.stringMatching(/^(?:old|new)-client \d/) });
+    expect(last?.attributes).toMatchObject({ source: 'llm', 'gen_ai.tool.name': 'get_storage' });
+  });
+
+  it('waits for a person, runs once when approved, and asks anew the next time', async () => {
+    const client = await connect(patient);
+    const known = await pendingIds();
+    const waiting = callTool(client, 'restart_container', { vmid: 200 });
+    const id = await nextRequest(known);
+    expect(await person.approvals.approve(id, world.person)).toMatchObject({ ok: true });
+    expect((await waiting).outcome).toMatchObject({ status: 'ok', request_id: id });
+    const started = (await person.audit.tail(1000)).filter(
+      ({ name, attributes }) => name === 'tool.started' && attributes['request_id'] === id,
+    );
+    expect(started).toHaveLength(1);
+  });
+});
+
+describe('approval from outside', () => {
+  it('a call that was left pending runs once after the approval, by the agent that asked', async () => {
+    const client = keep((await oldOverStdio(machine)).client) as unknown as TestClient;
+    const { outcome } = await callTool(client, 'stop_container', { vmid: 201 });
+    expect(outcome.status).toBe('pending');
+    const id = outcome.request_id ?? '';
+    expect((await callTool(client, 'check_request_status', { request_id: id })).outcome).toMatchObject({ result: { status: 'pending' } });
+    await person.approvals.approve(id, world.person);
+    // Another process, the same agent: ids last over restarts.
+    const again = keep((await oldOverStdio(machine)).client) as unknown as TestClient;
+    expect((await callTool(again, 'stop_container', { vmid: 201 })).outcome).toMatchObject({ status: 'ok', request_id: id });
+    expect(guestStatus(world, 201)).toBe('stopped');
+  });
+
+  it('elicitation points to where the answer counts; accepting it approves nothing (2025-11-25)', async () => {
+    const shown: string[] = [];
+    const { client } = await oldOverStdio(machine, { capabilities: { elicitation: {} } }, (unconnected) =>
+      unconnected.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+        shown.push(params.message);
+        return { action: 'accept', content: { approved: true, confirm: 'yes' } };
+      }),
+    );
+    keep(client);
+    const { outcome } = await callTool(client as unknown as TestClient, 'stop_vm', { vmid: 100 });
+    expect(outcome.status).toBe('pending');
+    expect(shown).toHaveLength(1);
+    expect(shown[0]).toContain(outcome.request_id);
+    expect(shown[0]).toContain('approves nothing');
+    expect(await person.approvals.get(outcome.request_id ?? '')).toMatchObject({ status: 'pending' });
+    expect(guestStatus(world, 100)).toBe('running');
+  });
+
+  it.each(['accept', 'decline'] as const)('the same between rounds, answered with %s (2026-07-28)', async (action) => {
+    const shown: string[] = [];
+    const { client } = await newOverStdio(machine, { capabilities: { elicitation: { form: {} } } }, (unconnected) =>
+      unconnected.setRequestHandler('elicitation/create', ({ params }) => {
+        shown.push(params.message);
+        return action === 'accept' ? { action, content: { approved: true } } : { action };
+      }),
+    );
+    keep(client);
+    const { outcome } = await callTool(client as unknown as TestClient, 'restart_vm', { vmid: 100 });
+    expect(outcome.status).toBe('pending');
+    expect(shown).toHaveLength(1);
+    expect(shown[0]).toContain(outcome.request_id);
+    expect(await person.approvals.get(outcome.request_id ?? '')).toMatchObject({ status: 'pending' });
+  });
+});
+
+describe('long calls', () => {
+  it('report progress to who asked for it', async () => {
+    const { client } = await oldOverStdio(machine);
+    keep(client);
+    const seen: { progress: number; message?: string | undefined }[] = [];
+    await client.callTool({ name: 'restart_vm', arguments: { vmid: 100 } }, undefined, { onprogress: (progress) => void seen.push(progress) });
+    expect(seen[0]).toMatchObject({ progress: 1, message: expect.stringMatching(/^waiting for a person: req-/) });
+  });
+
+  it('end when the client cancels, and the next call works', async () => {
+    const { client } = await oldOverStdio(patient);
+    keep(client);
+    const cancel = new AbortController();
+    const known = await pendingIds();
+    const call = client.callTool({ name: 'restart_container', arguments: { vmid: 201 } }, undefined, { signal: cancel.signal });
+    await nextRequest(known);
+    cancel.abort('enough');
+    await expect(call).rejects.toThrow('enough');
+    await callTool(client as unknown as TestClient, 'get_containers');
+    // Over stdio answers come in order of completion, so the cancelled call has been recorded by now or is being so.
+    const records = await person.audit.tail(20);
+    expect(records.some(({ attributes }) => attributes['code'] === 'cancelled')).toBe(true);
+  });
+});
+
+describe('the process', () => {
+  it('ends with status 0 when stdin ends, in the middle of a call, and says nothing but messages on stdout', async () => {
+    const child = spawn(process.execPath, [program, 'mcp', ...patient.config], { env: patient.env });
+    const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
+    const known = await pendingIds();
+    const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    const clientInfo = { name: 'raw', version: '0' };
+    send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } });
+    send({ method: 'notifications/initialized' });
+    send({ id: 2, method: 'tools/call', params: { name: 'restart_vm', arguments: { vmid: 101 } } });
+    await nextRequest(known);
+    child.stdin.end();
+    const [status] = (await once(child, 'exit')) as [number | null];
+    expect(status).toBe(0);
+    const messages = (await stdout)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id?: number });
+    expect(messages.map(({ id }) => id)).toEqual([1]);
+    expect(await stderr).toContain('cancelled');
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends with status 0 on %s', async (signal) => {
+    const { client, pid } = await oldOverStdio(machine);
+    keep(client);
+    const closed = new Promise<void>((resolve) => {
+      client.onclose = resolve;
+    });
+    process.kill(pid, signal);
+    await closed;
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  it('survives what is no JSON and no request', async () => {
+    const child = spawn(process.execPath, [program, 'mcp', ...machine.config], { env: machine.env });
+    const stdout = text(child.stdout);
+    child.stderr.resume();
+    child.stdin.write('not json\n{"jsonrpc":"1.0"}\n[]\n{"jsonrpc":"2.0","id":1}\n');
+    const params = { protocolVersion: '1999-01-01', capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'initialize', params })}\n`);
+    await once(child.stdout, 'data');
+    child.stdin.end();
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    const answers = (await stdout)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(answers.find(({ id }) => id === 7)).toMatchObject({
+      result: { protocolVersion: '2025-11-25', serverInfo: { name: 'banksman' }, capabilities: { tools: { listChanged: true } } },
+    });
+  });
+});

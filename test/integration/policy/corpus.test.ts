@@ -1,0 +1,73 @@
+/** Every case of the public corpus and of our own, on a real tree. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shellGrammar } from '../../../src/app/shell-grammar.ts';
+import type { Decision } from '../../../src/kernel/decision.ts';
+import { decideReadonlyCommand } from '../../../src/policy/commands/decide-readonly-command.ts';
+import { decideSshCommand } from '../../../src/policy/commands/decide-ssh-command.ts';
+import { decideWorkspaceCommand } from '../../../src/policy/commands/workspace/decide-workspace-command.ts';
+import { loadShellParser, type ShellParser } from '../../../src/policy/commands/workspace/shell-parser.ts';
+import { decidePath } from '../../../src/policy/paths/decide-path.ts';
+import { createFixtureTree, type FixtureTree, type PolicyCase, readAdversarial, readCorpus } from './fixture-tree.ts';
+
+let tree: FixtureTree;
+let parser: ShellParser;
+
+beforeAll(async () => {
+  tree = await createFixtureTree();
+  parser = await loadShellParser(shellGrammar());
+});
+afterAll(() => tree.remove());
+
+function decide(entry: PolicyCase): Decision {
+  const input = tree.place(entry.input);
+  switch (entry.surface) {
+    case 'ssh':
+      return decideSshCommand(entry.input).decision;
+    case 'readonly_bash':
+      return decideReadonlyCommand(input, tree.view).decision;
+    case 'workspace_command':
+      return decideWorkspaceCommand(input, { parser, view: tree.view }).decision;
+    case 'path':
+      return decidePath(input, entry.op ?? 'read', { ...tree.view, ground: { ...tree.view.ground, platform: entry.platform ?? 'posix' } });
+  }
+}
+
+/** `leak ssh/family (2 of 9): "line": reason`, one line for each wrong case. */
+function wrongOnes(cases: readonly PolicyCase[]): readonly string[] {
+  return cases.flatMap((entry) => {
+    const decision = decide(entry);
+    if ((decision.effect === 'allow') === (entry.must === 'allow')) return [];
+    return [`${entry.must === 'block' ? 'leak' : 'refused'} ${entry.surface}/${entry.family} ${entry.id} ${JSON.stringify(entry.input.slice(0, 120))}: ${decision.code}: ${decision.reason.slice(0, 160)}`];
+  });
+}
+
+describe('the public corpus', () => {
+  const cases = readCorpus();
+
+  it('has not changed', () => {
+    expect(cases).toHaveLength(1_034);
+  });
+
+  it.each(['ssh', 'readonly_bash', 'workspace_command', 'path'] as const)('%s: blocks what must be blocked and allows what must be allowed', (surface) => {
+    const own = cases.filter((entry) => entry.surface === surface);
+    expect(own.length).toBeGreaterThan(100);
+    expect(wrongOnes(own)).toEqual([]);
+  });
+});
+
+describe('our own cases', () => {
+  it.each(['ssh', 'readonly_bash', 'workspace_command'] as const)('%s: the same', (surface) => {
+    const own = readAdversarial(surface);
+    expect(own.length).toBeGreaterThan(400);
+    expect(wrongOnes(own)).toEqual([]);
+  });
+
+  it('paths, Windows and POSIX', () => {
+    const file = path.join(import.meta.dirname, '..', '..', 'fixtures', 'policy-corpus', 'adversarial-path.jsonl');
+    const own = readFileSync(file, 'utf8').trimEnd().split('\n').map((line, index): PolicyCase => ({ id: `path:${index + 1}`, surface: 'path', family: 'own', ...(JSON.parse(line) as Pick<PolicyCase, 'input' | 'must'>) }));
+    expect(own.length).toBeGreaterThan(80);
+    expect(wrongOnes(own)).toEqual([]);
+  });
+});

@@ -1,0 +1,87 @@
+/** Runs one allowed line for real, in a throw-away sandbox whose outside is watched. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+export const canary = 'CANARY7f3a';
+
+export function hasBubblewrap(): boolean {
+  return spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0;
+}
+
+export interface Watch {
+  /** What went wrong, or undefined. */
+  run(line: string): string | undefined;
+}
+
+/**
+ * `base` is writable inside, so that a write would succeed and be seen; everything else is read-only, with canaries where secrets are.
+ */
+export function createWatch(base: string, directory: string): Watch {
+  const scratch = `${base}-watch`;
+  rmSync(scratch, { recursive: true, force: true });
+  mkdirSync(scratch);
+  writeFileSync(path.join(scratch, 'canary'), `${canary}\n`);
+  const before = snapshot(base);
+  const idle = leftovers(spawnIn({ base, directory, scratch }, 'true').pids);
+  return {
+    run: (line) => {
+      const { output, timedOut, pids } = spawnIn({ base, directory, scratch }, line);
+      if (timedOut) return 'it did not end';
+      if (output.includes(canary)) return `it read a secret: ${output.slice(0, 200)}`;
+      if (/Read-only file system/.test(output)) return 'it tried to write';
+      if (leftovers(pids) !== idle) return `processes were left: ${pids}`;
+      return snapshot(base) === before ? undefined : 'the tree has changed';
+    },
+  };
+}
+
+interface Where {
+  readonly base: string;
+  readonly directory: string;
+  readonly scratch: string;
+}
+
+function spawnIn({ base, directory, scratch }: Where, line: string) {
+  const secret = path.join(scratch, 'canary');
+  const args = [
+    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/root', '--ro-bind', secret, '/root/.netrc', '--ro-bind', secret, '/etc/shadow', '--bind', base, base],
+    ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--chdir', directory, '--clearenv', '--setenv', 'PATH', '/usr/sbin:/usr/bin:/sbin:/bin', '--setenv', 'LC_ALL', 'C.UTF-8'],
+    ...['--setenv', 'HOME', '/root', '--'],
+    // The environment holds a secret, too. What is still running when the line has ended is counted inside its own process namespace.
+    ...['bash', '-c', 'SECRET_OF_ENV=$(</root/.netrc) bash -c "$1" </dev/null; for p in /proc/[0-9]*; do n=${p##*/}; [ "$n" = "$$" ] || [ "$n" = 1 ] || echo "$n"; done >&3', 'watch', line],
+  ];
+  const found = spawnSync('bwrap', args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], timeout: 6_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024, encoding: 'utf8' });
+  return { output: `${found.stdout ?? ''}${found.stderr ?? ''}`, timedOut: found.status === null, pids: found.output?.[3] ?? '' };
+}
+
+function leftovers(pids: string): number {
+  return pids.split('\n').filter((line) => line !== '').length;
+}
+
+/** Every entry with type, size, mode and times of change; links are not followed. */
+function snapshot(directory: string): string {
+  return readdirSync(directory)
+    .toSorted()
+    .map((name) => {
+      const file = path.join(directory, name);
+      const stats = lstatSync(file);
+      const line = `${file} ${stats.mode} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+      return stats.isDirectory() ? `${line}\n${snapshot(file)}` : line;
+    })
+    .join('\n');
+}
+
+/** A directory of programs that write down how they were called, to see what bash makes of a line. */
+export function createDumpers(directory: string, names: readonly string[]): (line: string, cwd: string) => readonly (readonly string[])[] {
+  const record = path.join(directory, 'record');
+  mkdirSync(path.join(directory, 'bin'), { recursive: true });
+  const script = `#!/bin/bash\n{ printf '%s\\0' "\${0##*/}" "$@"; printf '\\n\\0'; } >> ${record}\n`;
+  for (const name of names) writeFileSync(path.join(directory, 'bin', name), script, { mode: 0o755 });
+  return (line, cwd) => {
+    writeFileSync(record, '');
+    spawnSync('/bin/bash', ['-c', line], { cwd, env: { PATH: path.join(directory, 'bin'), LC_ALL: 'C.UTF-8' }, stdio: 'ignore', timeout: 5_000 });
+    const calls = readFileSync(record, 'utf8').split('\0\n\0');
+    return calls.slice(0, -1).map((call) => call.split('\0'));
+  };
+}

@@ -1,0 +1,117 @@
+/** Laws of the two read-only surfaces, tried on generated lines. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decideReadonlyCommand } from '../../../src/policy/commands/decide-readonly-command.ts';
+import { decideSshCommand } from '../../../src/policy/commands/decide-ssh-command.ts';
+import { quoteWord } from '../../../src/policy/commands/strict/canonical-line.ts';
+import { lexStrictLine } from '../../../src/policy/commands/strict/lex-strict-line.ts';
+import type { Dialect } from '../../../src/policy/commands/strict/strict-line.ts';
+import { createFixtureTree, type FixtureTree, readAdversarial, readCorpus } from '../../integration/policy/fixture-tree.ts';
+import { createLineGenerator, createRandom } from '../../integration/policy/line-generator.ts';
+import { createDumpers } from '../../integration/policy/sandbox-run.ts';
+
+let tree: FixtureTree;
+beforeAll(async () => {
+  tree = await createFixtureTree();
+});
+afterAll(() => tree.remove());
+
+const surfaces = ['readonly_bash', 'ssh'] as const;
+type Surface = (typeof surfaces)[number];
+
+function decide(surface: Surface, line: string) {
+  return surface === 'ssh' ? decideSshCommand(line) : decideReadonlyCommand(line, tree.view);
+}
+
+/** Lines near the known ones, most of them refused, a good part allowed. */
+function lines(surface: Surface): fc.Arbitrary<string> {
+  const known = [...readCorpus(), ...readAdversarial(surface)].filter((entry) => entry.surface === surface).map((entry) => entry.input);
+  const allowed = known.filter((_line, index) => index % 2 === 0);
+  return fc.integer().map((seed) => {
+    const random = createRandom(seed);
+    const generator = createLineGenerator(surface, random() < 0.5 ? known : allowed, random);
+    return random() < 0.5 ? generator.grammatical() : generator.mutated();
+  });
+}
+
+describe.each(surfaces)('%s', (surface) => {
+  it('never becomes more allowed by another command', () => {
+    fc.assert(
+      fc.property(lines(surface), lines(surface), fc.constantFrom(' | ', ' && ', '; ', ' || ', ' & ', '\n'), fc.boolean(), (line, other, joint, before) => {
+        fc.pre(decide(surface, line).decision.effect !== 'allow' && !/["'\\]/.test(line) && line.trim() !== '');
+        expect(decide(surface, before ? other + joint + line : line + joint + other).decision.effect).not.toBe('allow');
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('decides its canonical form the same way, and that is its own canonical form', () => {
+    fc.assert(
+      fc.property(lines(surface), (line) => {
+        const { decision, canonical } = decide(surface, tree.place(line));
+        expect(canonical !== undefined).toBe(decision.effect === 'allow');
+        if (canonical === undefined) return;
+        const again = decide(surface, canonical);
+        expect([again.decision.effect, again.canonical]).toEqual(['allow', canonical]);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('answers every text with a place or an allowance, and never throws', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), lines(surface)), (line) => {
+        const { decision } = decide(surface, line);
+        expect(decision.rules.length).toBeGreaterThan(0);
+        if (decision.effect === 'deny') expect(decision.reason).toMatch(/^refused at character \d+: |matches? too many names/);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+describe('what bash makes of it', () => {
+  const dialect: Dialect = { separators: ['&&', '||', ';'], nonAscii: true, limits: { length: 4_096, words: 100, commands: 10 } };
+  let directory: string;
+  let dump: ReturnType<typeof createDumpers>;
+  const names = ['ls', 'cat', 'grep', 'find', 'wc', 'head', 'tail', 'hostname', 'date', 'df', 'free', 'ps', 'top', 'lsblk', 'uptime', 'who', 'last', 'dmesg', 'ss', 'ip', 'sort', 'cut', 'uniq', 'tr', 'systemctl', 'journalctl', 'pvesh', 'vmstat', 'uname', 'sensors', 'qm', 'pct'];
+
+  beforeAll(() => {
+    directory = mkdtempSync(path.join(os.tmpdir(), 'argv-'));
+    dump = createDumpers(directory, names);
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  it.each(surfaces)('%s: bash calls the programs with exactly the words that were checked', (surface) => {
+    let compared = 0;
+    fc.assert(
+      fc.property(lines(surface), (line) => {
+        const { canonical } = decide(surface, tree.place(line));
+        // `||` and `&&` stop early here: each dumper succeeds.
+        if (canonical === undefined || canonical.includes('||')) return;
+        const lexed = lexStrictLine(canonical, dialect);
+        if (!lexed.ok) throw new Error(`the canonical form does not lex: ${canonical}`);
+        const commands = lexed.pipelines.flatMap((pipeline) => pipeline.commands);
+        if (commands.some((command) => command.words.some((word) => word.glob !== undefined) || !names.includes(command.words[0]?.text ?? ''))) return;
+        const expected = commands.map((command) => command.words.map((word) => word.text)).map((words) => JSON.stringify(words));
+        const found = dump(canonical, tree.root).map((words) => JSON.stringify(words));
+        expect(found.toSorted()).toEqual(expected.toSorted());
+        compared += 1;
+      }),
+      { numRuns: 1_500 },
+    );
+    expect(compared).toBeGreaterThan(20);
+  });
+
+  it('takes a quoted word as itself, whatever is in it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: fc.constantFrom(...'ab *?[]{}~$`"\'\\!#&;|<>()=%^/.-ü€\n\t'.split('')) }), { minLength: 1, maxLength: 4 }), (words) => {
+        expect(dump(['ls', ...words.map(quoteWord)].join(' '), tree.root)).toEqual([['ls', ...words]]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,10 @@
+import { createCommandRunner } from '#execution/command-runner';
+import { isControlPath } from '#policy/paths/control-files';
+import { isSecretPath } from '#policy/paths/secret-files';
+const log = { debug: console.error, info: console.error, warn: console.error, error: console.error };
+const [ws, cmd, net] = process.argv.slice(2);
+const r = createCommandRunner({ workspaceRoot: ws!, stateDir: '/tmp/sbx/state', hiddenPaths: [], requireSandbox: false, rules: { isControl: isControlPath, isSecret: isSecretPath }, log });
+console.log(await r.status());
+const t = performance.now();
+const res = await r.run({ command: cmd!, surface: 'workspace_command', timeoutMs: 10000, network: net === 'net', allowUnsandboxed: true, agentId: 'x' }, new AbortController().signal, () => {});
+console.log(res, performance.now() - t);
