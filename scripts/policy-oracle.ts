@@ -14,7 +14,9 @@ for (const surface of ['readonly_bash', 'ssh'] as const) {
     runs: Number(runs),
     onProgress: (generated, run) => console.error(`${surface}: ${run} of ${runs} run, ${generated} generated`),
   });
-  console.log(`${surface}: seed ${seed}, ${report.generated} lines generated, ${report.run} allowed and run, ${report.failures.length} failures`);
+  console.log(
+    `${surface}: seed ${seed}, ${report.generated} lines generated, ${report.run} allowed and run, ${report.failures.length} failures`,
+  );
   for (const failure of report.failures) console.log(failure);
   failed ||= report.failures.length > 0;
 }

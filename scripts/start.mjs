@@ -11,7 +11,6 @@ import { ROOT } from './lib/cache-folder.mjs';
 import { cleanEnv } from './lib/clean-env.mjs';
 import { ensureDependencies, NODE_24 } from './lib/dependencies.mjs';
 import { buildAndPackage, VSIX } from './lib/package-extension.mjs';
-import { say } from './lib/run-command.mjs';
 import { whenOrphaned } from './lib/when-orphaned.mjs';
 
 const SESSION = path.join(ROOT, 'scripts', 'bench', 'demo-session.ts');
@@ -24,7 +23,6 @@ async function main() {
   if (!(await ensureDependencies())) return 1;
   const editor = await chooseEditor();
   if (typeof editor === 'string') return fail(editor);
-  say('Building and packing the extension');
   const fault = await buildAndPackage();
   if (fault) return fail(fault);
   return runSession({ ...editor, port, vsix: VSIX });

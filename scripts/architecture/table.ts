@@ -42,14 +42,14 @@ export const importTable: readonly FolderRule[] = [
   {
     folder: 'connectors',
     folders: ['kernel'],
-    packages: ['ssh2', 'undici', 'zod'],
+    packages: ['re2js', 'ssh2', 'undici', 'zod'],
     builtins: [...harmless, ...system, ...sockets, 'crypto'],
   },
   // The worker computes the chain's hashes itself, inside the transaction: it needs audit's pure functions.
   {
     folder: 'stores',
     folders: ['kernel', 'audit'],
-    packages: ['zod'],
+    packages: ['iovalkey', 'zod'],
     builtins: [...harmless, ...system, 'crypto', 'sqlite', 'worker_threads'],
   },
   {
@@ -107,4 +107,4 @@ export const fileExceptions: readonly FileException[] = [
 ];
 
 /** Files below `src/` that may only be imported by `await import(…)`: what they bring is loaded when it is asked for. */
-export const lazyFiles: readonly string[] = ['app/demo.ts', 'hosts/mcp/serve-stdio.ts', 'hosts/mcp/serve-app-over-http.ts'];
+export const lazyFiles: readonly string[] = ['app/demo.ts', 'hosts/mcp/serve-stdio.ts', 'hosts/mcp/serve-app-over-http.ts', 'stores/valkey/open-valkey-store.ts'];

@@ -28,7 +28,8 @@ export const bundles = [
     target: 'node20',
     external: [],
     program: true,
-    budget: 2_000_000,
+    // The MCP SDK is about 385 kB of it.
+    budget: 2_400_000,
     forbidden: [/^src\/hosts\/vscode\//, /node_modules\/playwright-core\//],
   },
   {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder, ROOT } from './cache-folder.mjs';
-import { runCommand } from './run-command.mjs';
+import { runCommand, say } from './run-command.mjs';
 
 /** All that the bundles and the .vsix depend on, and the bundles themselves: a development build counts as a change. */
 const CONTENT =
@@ -21,6 +21,7 @@ export const VSIX = path.join(cacheFolder(), 'banksman.vsix');
 export async function buildAndPackage() {
   const stamp = `${VSIX}.stamp`;
   if (existsSync(VSIX) && existsSync(stamp) && readFileSync(stamp, 'utf8') === contentHash()) return undefined;
+  say('Building and packing the extension');
   // Packing builds first.
   const packed = await npmRun(['package', '--', '--out', VSIX]);
   if (!packed.ok) return `npm run package failed:\n${packed.output}`;

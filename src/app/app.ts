@@ -6,6 +6,7 @@ import type { Decision } from '#kernel/decision';
 import type { JsonObject } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import type { GuestRow, NodeRow } from '#kernel/ports/cluster';
+import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import type { RequestRecord } from '#kernel/request';
 import type { ReviewCard } from '#kernel/review-card';
@@ -90,8 +91,8 @@ export interface App {
   readonly config: Config;
   readonly tools: readonly ToolDescription[];
   readonly securityLevel: SecurityLevel;
-  /** OS sandbox of `run_command`: `unavailable` until the sandbox lands; never claims more than is enforced. */
-  readonly sandboxState: { readonly state: 'enforced' | 'degraded' | 'unavailable'; readonly reason: string };
+  /** OS sandbox of `run_command`, as far as it is known now; never claims more than is enforced. */
+  sandboxState(): SandboxStatus;
   /** Where the store is, for people. */
   readonly storeLocation: string;
   /** The only way to run a tool. Never rejects: what goes wrong is an outcome. */

@@ -16,6 +16,7 @@ import { catalog, describeTools } from './catalog.ts';
 import type { Config } from './config.ts';
 import { addApprover, readApprovers } from './config-file.ts';
 import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
+import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory } from './connect-workspace.ts';
 import { doctor } from './doctor.ts';
 import { openStore } from './open-store.ts';
 import { policySettings } from './policy-settings.ts';
@@ -34,19 +35,20 @@ export interface AppOptions {
   readonly version: string;
   /** Path of the bundled worker: the store then stays off this thread. */
   readonly storeWorker?: string;
+  /** Where `workspace.root` counts from; absent: there is no workspace. */
+  readonly workspaceBase?: string;
+  /** The editor's own directory: it brings ripgrep along. */
+  readonly editorRoot?: string;
   /** A cluster's API token from a secret store; asked before `tokenFile`. */
   clusterToken?(cluster: string): Promise<string | undefined>;
 }
-
-const sandboxState = {
-  state: 'unavailable',
-  reason: 'run_command is not part of this version, so there is nothing to contain',
-} as const;
 
 /** @throws {Fault} when the store cannot be opened or the configuration does not fit together */
 export async function createApp(options: AppOptions): Promise<App> {
   const store = await openStore(options);
   const clusters = connectClusters(options);
+  const workspace = await connectWorkspace(options, store);
+  const sandbox = createSandboxMemory(workspace);
   const trustedKeys = () => pinnedKeys(options);
   const approvals = createApprovals({
     requests: store.requests,
@@ -58,7 +60,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     level: () => options.config.securityLevel,
     describe: describeAction,
   });
-  const deps = pipelineDeps(options, { store, clusters, approvals: callApprovals(store, approvals) });
+  const deps = pipelineDeps(options, { store, clusters, workspace, sandbox, approvals: callApprovals(store, approvals) });
+  if (options.via === 'editor') await settleEditor(workspace, sandbox);
   options.log.info(
     `${catalog.length} tools ready, ${clusters.configured.size} cluster${clusters.configured.size === 1 ? '' : 's'}, security level ${options.config.securityLevel}`,
   );
@@ -66,7 +69,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     config: options.config,
     tools: describeTools(),
     securityLevel: options.config.securityLevel,
-    sandboxState,
+    sandboxState: () => sandbox.current(),
     storeLocation: store.location,
     call: (request) => runCall(incoming(request), deps),
     announce: (tool, input) => announce(tool, input, deps),
@@ -74,8 +77,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     approvals,
     audit: auditTrail(store),
     live: clusters.live,
-    doctor: (signal) => doctor({ ...options, store, clusters, trustedKeys }, signal),
+    doctor: (signal) => doctor({ ...options, store, clusters, trustedKeys, sandbox: () => sandbox.refresh() }, signal),
     close: async () => {
+      await workspace?.close();
       await clusters.close();
       await store.close();
     },
@@ -85,10 +89,12 @@ export async function createApp(options: AppOptions): Promise<App> {
 interface Parts {
   readonly store: Store;
   readonly clusters: ConnectedClusters;
+  readonly workspace: ConnectedWorkspace | undefined;
+  readonly sandbox: ReturnType<typeof createSandboxMemory>;
   readonly approvals: PipelineDeps['approvals'];
 }
 
-function pipelineDeps(options: AppOptions, { store, clusters, approvals }: Parts): PipelineDeps {
+function pipelineDeps(options: AppOptions, { store, clusters, workspace, sandbox, approvals }: Parts): PipelineDeps {
   return {
     tools: catalog,
     clusters: clusters.configured,
@@ -100,8 +106,20 @@ function pipelineDeps(options: AppOptions, { store, clusters, approvals }: Parts
     log: options.log,
     limits: options.config.limits,
     knownSecrets: clusters.knownSecrets,
-    sandboxState: () => sandboxState.state,
+    ...(workspace === undefined ? {} : { workspace: workspace.access, judge: rememberingJudge(workspace, sandbox) }),
+    sandboxState: () => sandbox.current().state,
   };
+}
+
+/** What a call finds out about the sandbox is what its record says. */
+function rememberingJudge({ judge }: ConnectedWorkspace, sandbox: Parts['sandbox']): NonNullable<PipelineDeps['judge']> {
+  return { ...judge, sandbox: () => sandbox.refresh() };
+}
+
+/** A window shows the sandbox's state from the start, and stays long enough to clean up after agents. */
+async function settleEditor(workspace: ConnectedWorkspace | undefined, sandbox: Parts['sandbox']): Promise<void> {
+  workspace?.startCleaning();
+  await sandbox.refresh();
 }
 
 function incoming(request: CallRequest) {

@@ -1,8 +1,10 @@
 /** `doctor`: what works here, what does not, and the remedy. Each probe is real; none changes anything. */
 import { stat } from 'node:fs/promises';
 import type { ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
+import { sandboxFinding } from '#execution/sandbox/sandbox-finding';
 import type { ApproverKey } from '#kernel/answer';
 import { toFault } from '#kernel/errors';
+import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Store } from '#kernel/ports/store';
 import { stricterTier } from '#kernel/tiers';
 import type { Finding } from './app.ts';
@@ -17,6 +19,7 @@ export interface DoctorParts {
   readonly store: Store;
   readonly clusters: ConnectedClusters;
   trustedKeys(): Promise<readonly ApproverKey[]>;
+  sandbox(): Promise<SandboxStatus>;
 }
 
 export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<readonly Finding[]> {
@@ -32,19 +35,13 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     ...noCluster(parts.config),
     ...protection(parts.config),
     ...uselessTiers(parts.config),
-    sandbox,
+    sandboxFinding(await parts.sandbox(), parts.config.workspace.requireSandbox),
   ];
 }
 
 function nodeFinding(): Finding {
   return { topic: 'runtime', state: 'ok', message: `Node ${process.versions.node} on ${process.platform}` };
 }
-
-const sandbox: Finding = {
-  topic: 'sandbox',
-  state: 'warning',
-  message: 'unavailable: run_command is not part of this version, so there is nothing to contain',
-};
 
 async function storeFindings(store: Store): Promise<readonly Finding[]> {
   return [

@@ -1,6 +1,6 @@
 /** The embedded store behind a worker thread: the same interface, nothing of it on the caller's thread. */
 import { Fault } from '#kernel/errors';
-import type { Store } from '#kernel/ports/store';
+import type { LocalStore } from '#kernel/ports/store';
 import { type StoreLink, startStoreLink, type WorkerStoreOptions } from './store-link.ts';
 import type { StoreCallName, StoreCalls } from './store-rpc.ts';
 
@@ -15,7 +15,7 @@ const closeLimitMs = 3000;
  * change was made is then unknown); the next call starts it again.
  * @throws {Fault} whatever `openSqliteStore` throws
  */
-export async function openStoreInWorker(options: WorkerStoreOptions): Promise<Store> {
+export async function openStoreInWorker(options: WorkerStoreOptions): Promise<LocalStore> {
   const listeners = new Set<() => void>();
   const ring = (): void => {
     for (const listener of [...listeners]) listener();
@@ -69,7 +69,7 @@ type Call = <Name extends Exclude<StoreCallName, 'close'>>(
   ...values: Parameters<StoreCalls[Name]>
 ) => Promise<Awaited<ReturnType<StoreCalls[Name]>>>;
 
-function portsOver(call: Call, onChange: (listener: () => void) => () => void): Pick<Store, 'requests' | 'audit' | 'personas'> {
+function portsOver(call: Call, onChange: (listener: () => void) => () => void): Pick<LocalStore, 'requests' | 'audit' | 'personas'> {
   return {
     requests: {
       open: (draft) => call('requests.open', draft),

@@ -3,11 +3,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { seal } from '#audit/seal';
 import { toFault } from '#kernel/errors';
 import { faultData } from '#kernel/fault-data';
-import type { Store } from '#kernel/ports/store';
+import type { LocalStore } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import type { StoreCallMessage, StoreCalls, StoreWorkerData, StoreWorkerMessage } from './store-rpc.ts';
 
-function callsOf({ requests, audit, personas, close }: Store): StoreCalls {
+function callsOf({ requests, audit, personas, close }: LocalStore): StoreCalls {
   return {
     'requests.open': requests.open,
     'requests.get': requests.get,

@@ -42,12 +42,14 @@ export async function verifyChain(
   return conclude(count, last, [...anchors.keys()]);
 }
 
-interface Flaw {
+/** What is wrong with one record. */
+export interface Flaw {
   readonly broken: number;
   readonly message: string;
 }
 
-function flawOf(record: AuditRecord, last: ChainPoint | undefined, anchors: ReadonlyMap<number, string>): Flaw | undefined {
+/** undefined where the record continues `last` (undefined: it is the first) and is as it was sealed and anchored. */
+export function flawOf(record: AuditRecord, last: ChainPoint | undefined, anchors: ReadonlyMap<number, string>): Flaw | undefined {
   const due = (last?.sequence ?? 0) + 1;
   if (record.sequence !== due) return misplaced(record.sequence, due);
   const broken = due;

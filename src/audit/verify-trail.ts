@@ -1,7 +1,9 @@
 /** Verifies a stored trail from its first record to its head. */
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
+import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import { type ChainVerdict, verifyChain } from './verify-chain.ts';
+import { verifyChains } from './verify-chains.ts';
 
 const pageSize = 1000;
 
@@ -10,11 +12,19 @@ const pageSize = 1000;
  * @param checkpoints points known from outside the store (signed checkpoints), where there are any
  * @throws {Fault} where the store cannot be read at all
  */
-export async function verifyTrail(audit: Pick<AuditLog, 'read' | 'head'>, checkpoints: readonly ChainPoint[] = []): Promise<ChainVerdict> {
+export async function verifyTrail(
+  audit: Pick<AuditLog, 'read' | 'head'>,
+  checkpoints: readonly ChainPoint[] = [],
+): Promise<ChainVerdict> {
+  if (isChained(audit)) return verifyChains(await audit.readChains());
   const head = await audit.head();
   const verdict = await verifyChain(pages(audit), { anchors: head ? [head, ...checkpoints] : checkpoints });
   if (verdict.ok && !head) return { ...verdict, ok: false, message: 'the trail has records but no head anchor: the store was altered' };
   return verdict;
+}
+
+function isChained(audit: Pick<AuditLog, 'read' | 'head'>): audit is ChainedAuditLog {
+  return 'readChains' in audit;
 }
 
 /** All records in order, one page in memory at a time. */

@@ -44,7 +44,7 @@ function judgeSsh(target: CommandResource, settings: PolicySettings): Judged {
  */
 async function judgeCommand(target: CommandResource, { settings, judge }: ClassifyDeps): Promise<Judged> {
   if (judge === undefined || target.surface === 'ssh') return { target, decisions: [noWorkspace] };
-  const { decision, canonical } = judge.decideCommand(target.surface, target.text);
+  const { decision, canonical } = await judge.decideCommand(target.surface, target.text);
   const contained = containment(await judge.sandbox(), settings.requireSandbox);
   const marked: CommandResource = {
     ...target,

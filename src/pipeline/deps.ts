@@ -36,7 +36,7 @@ export interface PolicySettings {
 
 /** The workspace's policies, about what is there at this moment. */
 export interface WorkspaceJudge {
-  decideCommand(surface: Exclude<CommandResource['surface'], 'ssh'>, text: string): CommandDecision;
+  decideCommand(surface: Exclude<CommandResource['surface'], 'ssh'>, text: string): Promise<CommandDecision>;
   /** The decision, and what the path is after links where it is inside. */
   decidePath(path: string, use: PathUse, agentId: string): Promise<{ readonly decision: Decision; readonly real?: string }>;
   sandbox(): Promise<SandboxStatus>;

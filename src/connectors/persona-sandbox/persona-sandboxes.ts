@@ -7,8 +7,8 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '#kernel/errors';
 import type { PersonaAccount, PersonaLedger, PersonaLimits, Reservation } from '#kernel/ports/persona-ledger';
-import type { PersonaRoom, PersonaRooms } from '../workspace-files/persona-rooms.ts';
 import { pathChanged } from '../workspace-files/directory-pin.ts';
+import type { PersonaRoom, PersonaRooms } from '../workspace-files/persona-rooms.ts';
 import { chargeOf, usualPersonaLimits } from './persona-limits.ts';
 import { walkSandbox } from './walk-sandbox.ts';
 

@@ -3,16 +3,18 @@ import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import type { FileScope, SearchHit, SearchQuery, SearchResult, WorkspaceSearch } from '#kernel/ports/workspace';
 import { tryDecode } from '../workspace-files/decode-text.ts';
+import { notFound } from '../workspace-files/file-faults.ts';
 import { parseGlob } from '../workspace-files/glob.ts';
 import { listEntries } from '../workspace-files/list-entries.ts';
 import { type FilePlaces, type OpenedPath, withPath } from '../workspace-files/open-path.ts';
 import { showPath } from '../workspace-files/path-rules.ts';
 import { readBytes } from '../workspace-files/read-bytes.ts';
+import { ignoreFilesAbove } from '../workspace-files/read-ignore-file.ts';
 import { findRipgrep } from './find-ripgrep.ts';
 import { lineMatcher } from './line-matcher.ts';
 import { searchByReading } from './search-by-reading.ts';
 import { requirePattern } from './search-pattern.ts';
-import { type FoundPlaces, searchWithRipgrep } from './search-with-ripgrep.ts';
+import { type FoundPlace, type FoundPlaces, searchWithRipgrep } from './search-with-ripgrep.ts';
 
 export interface WorkspaceSearchOptions extends FilePlaces {
   readonly programs: ProgramRunner;
@@ -32,7 +34,10 @@ export function createWorkspaceSearch(options: WorkspaceSearchOptions): Workspac
   let ripgrep: Promise<string | undefined> | undefined;
   const program = (): Promise<string | undefined> => {
     // Whoever cancels the first search must not decide for all: looking for it has no signal but its own limits.
-    ripgrep ??= findRipgrep({ programs: options.programs, candidates: options.ripgrep, workspaceRoot: options.workspaceRoot }, new AbortController().signal);
+    ripgrep ??= findRipgrep(
+      { programs: options.programs, candidates: options.ripgrep, workspaceRoot: options.workspaceRoot },
+      new AbortController().signal,
+    );
     return ripgrep;
   };
   return {
@@ -40,7 +45,8 @@ export function createWorkspaceSearch(options: WorkspaceSearchOptions): Workspac
       requirePattern(query.pattern);
       if (query.filePattern !== undefined) parseGlob(query.filePattern);
       const found = await program();
-      return withPath(options, { path: query.path, use: 'search', scope }, (opened) => {
+      return withPath(options, { path: query.path, use: 'search', scope }, async (opened) => {
+        if (opened.fact.kind === 'missing') throw notFound(query.path);
         const search: Search = { query, scope, options, opened, reader: lineReader(options, { scope, opened }, signal) };
         return found === undefined ? searchBuiltIn(search, signal) : searchRipgrep(search, found, signal);
       });
@@ -66,7 +72,7 @@ async function searchRipgrep(search: Search, program: string, signal: AbortSigna
     {
       pattern: query.pattern,
       ...(query.filePattern === undefined ? {} : { filePattern: query.filePattern }),
-      excluded: agreedSecret(search) ? [] : options.secretNames,
+      excluded: options.secretNames,
       directory: opened.directory.at,
       operand: opened.names[0] === undefined ? '.' : `./${opened.names[0]}`,
       maxResults: query.maxResults,
@@ -74,7 +80,8 @@ async function searchRipgrep(search: Search, program: string, signal: AbortSigna
     },
     signal,
   );
-  return resultOf(search, found, 'ripgrep');
+  const places = found.places.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
+  return resultOf(search, { ...found, places: await confirmed(search, places) }, 'ripgrep');
 }
 
 async function searchBuiltIn(search: Search, signal: AbortSignal): Promise<SearchResult> {
@@ -96,7 +103,7 @@ async function filesOf({ query, opened }: Search, signal: AbortSignal): Promise<
       recursive: true,
       ...(query.filePattern === undefined ? {} : { glob: parseGlob(query.filePattern) }),
       segments: 'path' in opened.fact ? opened.fact.path : [],
-      above: opened.pins.slice(0, -1),
+      ignoreFiles: ignoreFilesAbove(opened.pins),
       show: (segments) => segments.slice(base).join('/'),
       limits: { entries: 200_000, visits: 400_000, depth: 64 },
     },
@@ -106,22 +113,60 @@ async function filesOf({ query, opened }: Search, signal: AbortSignal): Promise<
 }
 
 /**
- * SECURITY: the text comes from the file that is in the workspace now, not from what the engine printed: between its look at a directory
- * and its opening of a file, a link could have been put there.
+ * SECURITY: ripgrep only says where. The text comes from the file that is in the workspace now: between its look at a directory and its
+ * opening of a file, a link could have been put there.
  */
-async function resultOf(search: Search, found: FoundPlaces, engine: SearchResult['engine']): Promise<SearchResult> {
-  const hits: SearchHit[] = [];
-  const matches = matcherOf(search.query.pattern);
-  for (const { path, line } of found.places.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line))) {
-    const text = (await search.reader(path))?.[line - 1];
-    // It changed meanwhile, or was never in here.
-    if (text !== undefined && matches(text)) hits.push({ path: shownPath(search.opened, path), line, text: shorten(text) });
+async function confirmed({ opened, reader }: Search, places: readonly FoundPlace[]): Promise<readonly FoundPlace[]> {
+  const kept: FoundPlace[] = [];
+  let current: { readonly path: string; readonly lines: readonly string[] | undefined } | undefined;
+  for (const place of places) {
+    // Sorted by path: the lines of one file are needed at a time.
+    if (current?.path !== place.path) current = { path: place.path, lines: await reader(place.path) };
+    if (current.lines?.[place.line - 1] === place.text) kept.push(place);
   }
-  if (found.timedOut && hits.length === 0) {
+  opened.directory.confirm();
+  return kept;
+}
+
+function resultOf({ opened }: Search, found: FoundPlaces, engine: SearchResult['engine']): SearchResult {
+  if (found.timedOut && found.places.length === 0) {
     throw new Fault('SEARCH_TIMEOUT', 'the search took too long and found nothing in its time', {
       audience: 'user',
       next: 'search a smaller directory, or pass file_pattern',
     });
   }
+  const hits: readonly SearchHit[] = found.places.map(({ path, line, text }) => ({
+    path: shownPath(opened, path),
+    line,
+    text: shorten(text),
+  }));
   return { hits, truncated: found.more || found.timedOut, engine };
+}
+
+/** A file below the searched directory, as callers name it. */
+function shownPath({ root, fact, names }: OpenedPath, file: string): string {
+  const real = 'path' in fact ? fact.path : [];
+  return showPath(root, names.length > 0 ? real : [...real, ...file.split('/')]);
+}
+
+function lineReader(options: WorkspaceSearchOptions, { scope, opened }: Pick<Search, 'scope' | 'opened'>, signal: AbortSignal): LineReader {
+  return async (file) => {
+    try {
+      const path = shownPath(opened, file);
+      return await withPath(options, { path, use: 'read', scope }, async ({ directory, names: [name], fact }) => {
+        if (fact.kind !== 'file' || name === undefined) return undefined;
+        const text = tryDecode(await readBytes(directory.openFile(name), mostFileBytes, signal))?.text;
+        return text?.split('\n').map((line) => line.replace(/\r$/, ''));
+      });
+    } catch (thrown) {
+      signal.throwIfAborted();
+      // A secret, too large, gone or forbidden: not searched.
+      if (thrown instanceof Fault) return undefined;
+      throw thrown;
+    }
+  };
+}
+
+function shorten(line: string): string {
+  return line.length <= mostLineCharacters ? line : `${line.slice(0, mostLineCharacters).toWellFormed()}…`;
 }

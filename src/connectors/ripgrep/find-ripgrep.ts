@@ -37,7 +37,14 @@ function isInside(root: string, file: string): boolean {
 
 async function answers(programs: ProgramRunner, program: string, signal: AbortSignal): Promise<boolean> {
   try {
-    const request = { program, args: ['--no-config', '--version'], cwd: path.dirname(program), env: {}, timeoutMs: 5_000, keepBytes: 2_000 };
+    const request = {
+      program,
+      args: ['--no-config', '--version'],
+      cwd: path.dirname(program),
+      env: {},
+      timeoutMs: 5_000,
+      keepBytes: 2_000,
+    };
     const { stdout, exitCode } = await programs.run(request, signal);
     return exitCode === 0 && Number(/^ripgrep (\d+)\./.exec(stdout)?.[1] ?? 0) >= oldestMajor;
   } catch (thrown) {

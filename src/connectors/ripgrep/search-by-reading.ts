@@ -22,7 +22,7 @@ export async function searchByReading(search: ReadingSearch, signal: AbortSignal
     for (const [index, line] of lines.entries()) {
       if (!search.matches(line)) continue;
       if (places.length >= search.maxResults) return { places, more: true, timedOut: false };
-      places.push({ path: file, line: index + 1 });
+      places.push({ path: file, line: index + 1, text: line });
     }
   }
   return { places, more: false, timedOut: false };

@@ -22,6 +22,8 @@ export interface FoundPlace {
   /** Below the searched directory. */
   readonly path: string;
   readonly line: number;
+  /** Without its end. */
+  readonly text: string;
 }
 
 export interface FoundPlaces {
@@ -32,7 +34,12 @@ export interface FoundPlaces {
 
 const match = z.object({
   type: z.literal('match'),
-  data: z.object({ path: z.object({ text: z.string() }), line_number: z.number().int().min(1) }),
+  data: z.object({
+    path: z.object({ text: z.string() }),
+    // Lines that are not UTF-8 come as base64.
+    lines: z.union([z.object({ text: z.string() }), z.object({ bytes: z.base64() })]),
+    line_number: z.number().int().min(1),
+  }),
 });
 
 /** @throws {Fault} `BAD_PATTERN`, `SEARCH_FAILED`; the signal's reason */
@@ -51,7 +58,14 @@ export async function searchWithRipgrep(
   let ended: ProgramResult | undefined;
   try {
     ended = await ripgrep.programs.run(
-      { program: ripgrep.program, args: argumentsOf(search), cwd: search.directory, env: { LC_ALL: 'C' }, timeoutMs: search.timeoutMs, keepBytes: 8_192 },
+      {
+        program: ripgrep.program,
+        args: argumentsOf(search),
+        cwd: search.directory,
+        env: { LC_ALL: 'C' },
+        timeoutMs: search.timeoutMs,
+        keepBytes: 8_192,
+      },
       AbortSignal.any([signal, enough.signal]),
       lineSplitter(onLine),
     );
@@ -81,8 +95,13 @@ function placeOf(line: string): FoundPlace | undefined {
   const parsed = match.safeParse(JSON.parse(line));
   // A path that is not UTF-8 comes as bytes: no tool could name it.
   if (!parsed.success) return undefined;
-  const { path, line_number: number } = parsed.data.data;
-  return { path: path.text.replaceAll('\\', process.platform === 'win32' ? '/' : '\\').replace(/^\.\//, ''), line: number };
+  const { path, lines, line_number: number } = parsed.data.data;
+  const text = 'text' in lines ? lines.text : Buffer.from(lines.bytes, 'base64').toString('latin1');
+  return {
+    path: path.text.replaceAll('\\', process.platform === 'win32' ? '/' : '\\').replace(/^\.\//, ''),
+    line: number,
+    text: text.replace(/\r?\n$/, ''),
+  };
 }
 
 function lineSplitter(onLine: (line: string) => void): (chunk: string, stream: 'stdout' | 'stderr') => void {
@@ -98,12 +117,12 @@ function lineSplitter(onLine: (line: string) => void): (chunk: string, stream: '
   };
 }
 
-/** Exit 2 is also what single files that could not be read end with; then the rest was searched. */
+/** Exit 2 without a word is what single files that could not be read end with; then the rest was searched. */
 function requireSearched(ended: ProgramResult | undefined): void {
   if (ended === undefined || ended.timedOut || ended.exitCode === 0 || ended.exitCode === 1) return;
-  const refused = patternFault(ended.stderr);
-  if (refused !== undefined) throw refused;
-  const [first = ''] = ended.stderr.split('\n');
-  if (ended.exitCode === 2 && first === '') return;
-  throw new Fault('SEARCH_FAILED', `ripgrep ended with ${ended.exitCode ?? `signal ${ended.signal ?? 'unknown'}`}${first === '' ? '' : `: ${first.slice(0, 200)}`}`);
+  const { exitCode, signal, stderr } = ended;
+  const [first = ''] = stderr.split('\n');
+  if (exitCode === 2 && first === '') return;
+  const how = exitCode === undefined ? `signal ${signal ?? 'unknown'}` : `exit code ${exitCode}`;
+  throw patternFault(stderr) ?? new Fault('SEARCH_FAILED', `ripgrep ended with ${how}: ${first.slice(0, 200)}`);
 }

@@ -11,7 +11,7 @@ import { type ListingLimits, listEntries, usualListingLimits } from './list-entr
 import { type FilePlaces, type OpenedPath, withPath } from './open-path.ts';
 import { showPath } from './path-rules.ts';
 import { readBytes } from './read-bytes.ts';
-import { readIgnoreFile } from './read-ignore-file.ts';
+import { ignoreFilesAbove } from './read-ignore-file.ts';
 import { writeAtomically } from './write-atomically.ts';
 
 export interface WorkspaceFilesOptions extends FilePlaces {
@@ -31,7 +31,7 @@ export function createWorkspaceFiles(options: WorkspaceFilesOptions): WorkspaceF
       const bytes = bytesOf(content, options.mostBytes);
       return withPath(options, { path, use: 'write', scope }, (opened) => write(opened, { path, bytes, createDirs }));
     },
-    list: (path, { recursive, pattern }, scope, signal) => {
+    list: async (path, { recursive, pattern }, scope, signal) => {
       const glob = pattern === undefined ? {} : { glob: parseGlob(pattern) };
       const limits = options.listing ?? usualListingLimits;
       return withPath(options, { path, use: 'list', scope }, (opened) => list(opened, { path, recursive, limits, ...glob }, signal));
@@ -130,14 +130,13 @@ interface ListJob {
 
 async function list({ fact, directory, pins, root }: OpenedPath, job: ListJob, signal: AbortSignal): Promise<Listing> {
   if (fact.kind !== 'directory') throw notFound(job.path);
-  const above = pins.slice(0, -1).flatMap((pin, depth) => readIgnoreFile(pin, depth) ?? []);
   return listEntries(
     directory,
     {
       recursive: job.recursive,
       ...(job.glob === undefined ? {} : { glob: job.glob }),
       segments: fact.path,
-      ignoreFiles: above,
+      ignoreFiles: ignoreFilesAbove(pins),
       show: (segments) => showPath(root, segments),
       limits: job.limits,
     },

@@ -11,17 +11,25 @@ const known: Readonly<Record<string, readonly [code: string, what: string, optio
   EACCES: ['PERMISSION_DENIED', 'may not be accessed', { audience: 'operator' }],
   EPERM: ['PERMISSION_DENIED', 'may not be accessed', { audience: 'operator' }],
   EROFS: ['PERMISSION_DENIED', 'is on a read-only file system', { audience: 'operator' }],
-  ENOSPC: ['DISK_FULL', 'cannot be written: the disk is full; what was there is unchanged', { next: 'free some disk space, then try again' }],
-  EDQUOT: ['DISK_FULL', 'cannot be written: the disk quota is used up; what was there is unchanged', { next: 'free some disk space, then try again' }],
+  ENOSPC: [
+    'DISK_FULL',
+    'cannot be written: the disk is full; what was there is unchanged',
+    { next: 'free some disk space, then try again' },
+  ],
+  EDQUOT: [
+    'DISK_FULL',
+    'cannot be written: the disk quota is used up; what was there is unchanged',
+    { next: 'free some disk space, then try again' },
+  ],
   ENAMETOOLONG: ['PATH_INVALID', 'has a name that is too long', { audience: 'user' }],
   EMFILE: ['TOO_MANY_OPEN_FILES', 'cannot be opened: too many files are open', { retryable: true }],
   ENFILE: ['TOO_MANY_OPEN_FILES', 'cannot be opened: too many files are open', { retryable: true }],
 };
 
-/** A failure with `path`, as the caller wrote it. A `Fault` stays what it is. */
-export function fileFault(thrown: unknown, path: string): Fault {
-  if (thrown instanceof Fault) return thrown;
+/** The file system's failure with `path`, as the caller wrote it, as a `Fault`; anything else (a cancel's reason, a bug) as it is. */
+export function fileFault(thrown: unknown, path: string): unknown {
   const errno = errnoOf(thrown);
+  if (thrown instanceof Fault || !/^E[A-Z0-9]+$/.test(errno)) return thrown;
   const [code, what, options] = known[errno] ?? ['FILE_FAILED', `failed with ${errno}`, {}];
   return new Fault(code, `\`${path}\` ${what}`, { ...options, cause: thrown });
 }

@@ -45,7 +45,7 @@ function partOf(name: string): Part {
 function matchParts(parts: readonly Part[], names: Segments): boolean {
   return matchStars(parts, names, {
     isStar: (part) => part === 'deep',
-    matches: (part, name) => part !== 'deep' && matchStars(part, [...name], { isStar: isStarToken, matches: matchesToken }),
+    matches: (part, name) => part !== 'deep' && matchStars(part, Array.from(name), { isStar: isStarToken, matches: matchesToken }),
   });
 }
 
@@ -95,7 +95,7 @@ function matchesToken(token: Token, character: string): boolean {
 }
 
 function tokensOf(name: string): readonly Token[] {
-  const characters = [...name];
+  const characters = Array.from(name);
   const tokens: Token[] = [];
   for (let index = 0; index < characters.length; index += 1) {
     const character = characters[index] ?? '';
@@ -144,5 +144,8 @@ function expandBraces(pattern: string): readonly string[] {
 }
 
 function badGlob(why: string): Fault {
-  return new Fault('BAD_PATTERN', `the file pattern is not understood: ${why}`, { audience: 'user', next: 'use for example `*.ts` or `src/**/*.{ts,js}`' });
+  return new Fault('BAD_PATTERN', `the file pattern is not understood: ${why}`, {
+    audience: 'user',
+    next: 'use for example `*.ts` or `src/**/*.{ts,js}`',
+  });
 }

@@ -6,8 +6,8 @@ import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { type DirectoryPin, pathChanged } from './directory-pin.ts';
 
-/** Both are undefined on Windows, where links are refused by the check before and after. */
-const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+/** The last two are undefined on Windows, which counts as 0; there links are refused by the check before and after. */
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 export function pinByIdentity(directory: string, confirmAbove: () => void = () => undefined): DirectoryPin {
   const identity = identityOf(directory);

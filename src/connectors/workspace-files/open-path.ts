@@ -3,7 +3,7 @@ import { Fault } from '#kernel/errors';
 import type { PathFact } from '#kernel/ports/path-facts';
 import type { FileScope } from '#kernel/ports/workspace';
 import type { PathUse } from '#kernel/resource';
-import { fileFault, notFound } from './file-faults.ts';
+import { errnoOf, fileFault, notFound } from './file-faults.ts';
 import { type PathRoot, type PathRules, showPath } from './path-rules.ts';
 import type { PersonaRoom, PersonaRooms } from './persona-rooms.ts';
 import type { Pinning } from './pin-root.ts';
@@ -42,7 +42,7 @@ export async function withPath<T>(places: FilePlaces, request: PathRequest, work
       return await once(places, request, work);
     } catch (thrown) {
       const fault = fileFault(thrown, request.path);
-      if (fault.code !== 'PATH_CHANGED' || tries >= mostTries) throw fault;
+      if (errnoOf(fault) !== 'PATH_CHANGED' || tries >= mostTries) throw fault;
     }
   }
 }

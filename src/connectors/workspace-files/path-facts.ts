@@ -38,25 +38,34 @@ interface Walk {
 }
 
 function walk(root: string, segments: readonly string[]): PathFact {
-  const state: Walk = { left: [...segments], done: [], links: 0 };
-  let stats: Stats | undefined = lstatSync(root);
+  const state: Walk = { left: segments.filter(isStep), done: [], links: 0 };
+  let last: Stats | undefined;
   while (state.left.length > 0) {
     const name = state.left.shift() ?? '';
-    if (name === '' || name === '.') continue;
-    if (name === '..') {
-      // Beside the root is outside, whatever follows.
-      if (state.done.pop() === undefined) return { kind: 'outside' };
-      stats = lstatSync(path.join(root, ...state.done));
-      continue;
-    }
-    stats = lstatSync(path.join(root, ...state.done, name), { throwIfNoEntry: false });
-    if (stats === undefined) return missing(state, name);
-    if (stats.isSymbolicLink()) {
-      const end = enterLink(root, state, name);
-      if (end !== undefined) return end;
-    } else state.done.push(name);
+    // Beside the root is outside, whatever follows.
+    if (name === '..' && state.done.length === 0) return { kind: 'outside' };
+    const found = name === '..' ? stepUp(state) : stepDown(root, state, name);
+    if (found !== undefined && 'kind' in found) return found;
+    last = found;
   }
-  return factOf(stats, state.done);
+  return factOf(last ?? lstatSync(path.join(root, ...state.done)), state.done);
+}
+
+function isStep(name: string): boolean {
+  return name !== '' && name !== '.';
+}
+
+function stepUp(state: Walk): undefined {
+  state.done.pop();
+}
+
+/** Into `name`: its stats, where the walk ends, or undefined behind a link. */
+function stepDown(root: string, state: Walk, name: string): Stats | PathFact | undefined {
+  const stats = lstatSync(path.join(root, ...state.done, name), { throwIfNoEntry: false });
+  if (stats === undefined) return missing(state, name);
+  if (stats.isSymbolicLink()) return enterLink(root, state, name);
+  state.done.push(name);
+  return stats;
 }
 
 /** Puts the text of a link before what is left. */
@@ -87,14 +96,13 @@ function missing({ done, left }: Walk, name: string): PathFact {
   return { kind: 'missing', path: whole };
 }
 
-function factOf(stats: Stats | undefined, done: readonly string[]): PathFact {
-  if (stats === undefined) return { kind: 'missing', path: done };
+function factOf(stats: Stats, done: readonly string[]): PathFact {
   if (stats.isFile()) return { kind: 'file', path: done, size: stats.size };
   return { kind: stats.isDirectory() ? 'directory' : 'special', path: done };
 }
 
 function split(text: string): readonly string[] {
-  return text.split(path.sep);
+  return text.split(path.sep).filter(isStep);
 }
 
 function codeOf(thrown: unknown): string {

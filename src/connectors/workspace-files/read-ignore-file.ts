@@ -20,3 +20,8 @@ export function readIgnoreFile(directory: DirectoryPin, depth: number): IgnoreFi
     closeSync(descriptor);
   }
 }
+
+/** The rules of every directory on the way, but not of the last one. */
+export function ignoreFilesAbove(pins: readonly DirectoryPin[]): readonly IgnoreFile[] {
+  return pins.slice(0, -1).flatMap((pin, depth) => readIgnoreFile(pin, depth) ?? []);
+}

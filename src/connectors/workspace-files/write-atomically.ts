@@ -6,7 +6,7 @@ import type { DirectoryPin } from './directory-pin.ts';
 import { errnoOf } from './file-faults.ts';
 
 const [setMode, setOwner, flush, writeChunk] = [promisify(fchmod), promisify(fchown), promisify(fsync), promisify(write)];
-const { O_CREAT, O_EXCL, O_WRONLY, O_RDONLY, O_NOFOLLOW = 0, O_DIRECTORY = 0 } = constants;
+const { O_CREAT, O_EXCL, O_WRONLY, O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
 const newFile = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 
 /** Names that `write_file` makes for a moment; one that stays behind after a crash may be deleted. */

@@ -48,9 +48,9 @@ say() { echo "$1=$2"; }
 held() { if "\${@:2}" >/dev/null 2>&1; then say "$1" escaped; else say "$1" held; fi; }
 have() { command -v "$1" >/dev/null 2>&1; }
 write() { echo escaped > "$1"; }
+held read_outside grep -q ${quote(bait.secret)} ${quote(bait.outside)}
 write ${quote(bait.outside)} >/dev/null 2>&1
 say write_outside held # what the host sees of it decides
-held read_outside grep -q ${quote(bait.secret)} ${quote(bait.outside)}
 system() { write /usr/banksman-canary || write /etc/banksman-canary || write /banksman-canary || write /dev/banksman-canary; }
 held write_system system
 # Opened and not written: where it works it must do no harm.

@@ -2,9 +2,10 @@
  * What git executes or obeys inside a repository's directory. Source: `gitrepository-layout(5)`, `githooks(5)`, `git-config(1)`. A command
  * may commit; it may not decide what the next git, outside, runs.
  */
-import { type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { type Dirent, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Segments } from '#kernel/ports/path-facts';
+import { entriesOf, statsOf } from './entries.ts';
 
 /** `commondir` sends git to another directory for its configuration; `config.worktree` is configuration, too. */
 const points = ['config', 'config.worktree', 'commondir', 'hooks', 'info/attributes'];
@@ -13,15 +14,15 @@ const nested = ['modules', 'worktrees'];
 const deepestNesting = 6;
 
 /** Whether a directory with these entries is one that git would take for a repository, whatever its name. */
-export function isGitDirectory(entries: readonly Dirent[]): boolean {
-  const has = (name: string) => entries.some((item) => item.name === name);
+export function isGitDirectory(content: readonly Dirent[]): boolean {
+  const has = (name: string) => content.some((item) => item.name === name);
   return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
 }
 
 /** The points that exist, hooks one by one, those of submodules and worktrees included. */
 export function gitDirectoryPoints(root: string, segments: Segments, depth = 0): readonly Segments[] {
   const directory = path.join(root, ...segments);
-  const own = points.map((point) => [...segments, ...point.split('/')]).filter((point) => exists(path.join(root, ...point)));
+  const own = points.map((point) => [...segments, ...point.split('/')]).filter((point) => statsOf(path.join(root, ...point)) !== undefined);
   const hooks = names(path.join(directory, 'hooks'))
     .filter((name) => !name.endsWith('.sample'))
     .map((name) => [...segments, 'hooks', name]);
@@ -31,10 +32,10 @@ export function gitDirectoryPoints(root: string, segments: Segments, depth = 0):
 
 /** Submodules lie at the path of their name, which may have slashes. */
 function inNested(root: string, segments: Segments, depth: number): readonly Segments[] {
-  const directories = entries(path.join(root, ...segments)).filter((item) => item.isDirectory());
+  const directories = entriesOf(path.join(root, ...segments)).filter((item) => item.isDirectory());
   return directories.flatMap((item) => {
     const inner = [...segments, item.name];
-    if (isGitDirectory(entries(path.join(root, ...inner)))) return gitDirectoryPoints(root, inner, depth);
+    if (isGitDirectory(entriesOf(path.join(root, ...inner)))) return gitDirectoryPoints(root, inner, depth);
     return depth >= deepestNesting ? [] : inNested(root, inner, depth + 1);
   });
 }
@@ -61,29 +62,13 @@ function valuesOf(text: string, key: string): readonly string[] {
   return [...text.matchAll(pattern)].map((match) => (match[1] ?? '').trim()).filter((value) => value !== '');
 }
 
-function exists(file: string): boolean {
-  try {
-    return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-function entries(directory: string): readonly Dirent[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-}
-
 function names(directory: string): readonly string[] {
-  return entries(directory).map((item) => item.name);
+  return entriesOf(directory).map((item) => item.name);
 }
 
 function readText(file: string): string {
   try {
-    return lstatSync(file).isFile() ? readFileSync(file, 'utf8') : '';
+    return statsOf(file)?.isFile() ? readFileSync(file, 'utf8') : '';
   } catch {
     return '';
   }

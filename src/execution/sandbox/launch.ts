@@ -1,7 +1,7 @@
 /** One run of bubblewrap: starts it, tells "the sandbox failed" from "the command failed", and waits until nothing of it is left. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Fault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import type { OnProgramOutput } from '#kernel/ports/program-runner';
 import { type ChildResult, runChild } from '../run-child.ts';
 import { type TreeLimit, type TreeLimits, watchTree } from '../watch-tree.ts';
@@ -32,6 +32,8 @@ export async function launch(plan: SandboxPlan, options: LaunchOptions, signal: 
   const result = await runChild<TreeLimit>({ ...limits, args, extra, cwd: '/', env: launcherEnvironment }, signal, {
     onOutput,
     onStart: (_pid, stop) => watchTree(first, { workspaceRoot: plan.workspaceRoot, limits: treeLimits }, stop),
+  }).catch((thrown: unknown) => {
+    throw notLaunched(toFault(thrown).message, thrown);
   });
   const init = first();
   if (init !== undefined) await gone(init);
@@ -67,5 +69,9 @@ function numberIn(status: string, key: string): number | undefined {
 function failed({ stderr, signal }: ChildResult<TreeLimit>): Fault {
   const said = stderr.split('\n').find((line) => line.startsWith('bwrap:')) ?? stderr.split('\n', 1)[0] ?? '';
   const why = said === '' ? `it ended${signal === undefined ? '' : ` by ${signal}`} without a word` : said;
-  return new Fault('sandbox_failed', `the sandbox did not start: ${why}`, { next: 'run `banksman doctor`' });
+  return notLaunched(why);
+}
+
+function notLaunched(why: string, cause?: unknown): Fault {
+  return new Fault('sandbox_failed', `the sandbox did not start: ${why}`, { next: 'run `banksman doctor`', cause });
 }

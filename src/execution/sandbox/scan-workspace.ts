@@ -2,11 +2,12 @@
  * One walk over a workspace for what matters to a sandbox: files that make others run something (hooks, configuration), secrets, and
  * entries that are no plain files. Breadth first, in slices that leave the event loop free, and bounded in time.
  */
-import { type Dirent, lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { type Dirent, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Segments } from '#kernel/ports/path-facts';
 import { isInside } from './clean-environment.ts';
+import { entriesOf, statsOf } from './entries.ts';
 import { gitDirectoryPoints, isGitDirectory } from './git-directory.ts';
 
 /** Which names matter; the policy's own lists, handed in. `segments` are below the root. */
@@ -94,7 +95,7 @@ export async function scanWorkspace(options: ScanOptions, signal: AbortSignal): 
 /** Adds what is in one directory to `findings`; returns the directories in it. */
 function look(place: Place, options: ScanOptions, findings: ScanFinding[]): readonly Place[] {
   const directory = path.join(options.root, ...place.segments);
-  const entries = list(directory);
+  const entries = entriesOf(directory);
   if (isGitDirectory(entries)) {
     findings.push(...gitFindings(place.segments, { options, inPackages: place.inPackages }));
     return [];
@@ -121,22 +122,28 @@ interface Where {
 }
 
 function kindsOf(item: Dirent, segments: Segments, where: Where): readonly FindingKind[] {
-  const { rules, root, thorough } = where.options;
-  const kinds: FindingKind[] = [];
-  const isGit = item.name === '.git';
-  if (isGit || (!where.inPackages && rules.isControl(segments))) kinds.push('control');
-  if (!where.inPackages && !item.isDirectory() && rules.isSecret(segments)) kinds.push('secret');
-  const special = specialKind(item);
-  if (special !== undefined) kinds.push(special);
-  if (item.isSymbolicLink() && thorough && leadsOut(root, segments)) kinds.push('link_out');
-  if (item.isFile() && thorough && isSetId(path.join(root, ...segments))) kinds.push('set_id');
-  return kinds;
+  const { root, thorough } = where.options;
+  return [
+    ...namedKinds(item, segments, where),
+    ...specialKinds(item),
+    ...(thorough && item.isSymbolicLink() && leadsOut(root, segments) ? (['link_out'] as const) : []),
+    ...(thorough && item.isFile() && isSetId(path.join(root, ...segments)) ? (['set_id'] as const) : []),
+  ];
 }
 
-function specialKind(item: Dirent): FindingKind | undefined {
-  if (item.isSocket()) return 'socket';
-  if (item.isFIFO()) return 'fifo';
-  return item.isBlockDevice() || item.isCharacterDevice() ? 'device' : undefined;
+/** By name alone; of installed packages only what git would obey. */
+function namedKinds(item: Dirent, segments: Segments, { options, inPackages }: Where): readonly FindingKind[] {
+  if (item.name === '.git') return ['control'];
+  if (inPackages) return [];
+  const control = options.rules.isControl(segments);
+  const secret = !item.isDirectory() && options.rules.isSecret(segments);
+  return [...(control ? (['control'] as const) : []), ...(secret ? (['secret'] as const) : [])];
+}
+
+function specialKinds(item: Dirent): readonly FindingKind[] {
+  if (item.isSocket()) return ['socket'];
+  if (item.isFIFO()) return ['fifo'];
+  return item.isBlockDevice() || item.isCharacterDevice() ? ['device'] : [];
 }
 
 function gitFindings(segments: Segments, where: Where): readonly ScanFinding[] {
@@ -147,7 +154,7 @@ function gitFindings(segments: Segments, where: Where): readonly ScanFinding[] {
 const onlyThorough: ReadonlySet<FindingKind> = new Set(['link_out', 'set_id']);
 
 function entry(kind: FindingKind, segments: Segments, { options, inPackages }: Where): readonly ScanFinding[] {
-  const stats = lstat(path.join(options.root, ...segments));
+  const stats = statsOf(path.join(options.root, ...segments));
   if (stats === undefined) return [];
   return [
     {
@@ -163,7 +170,7 @@ function entry(kind: FindingKind, segments: Segments, { options, inPackages }: W
 }
 
 function isSetId(file: string): boolean {
-  const stats = lstat(file);
+  const stats = statsOf(file);
   return stats !== undefined && (stats.mode & 0o6000) !== 0;
 }
 
@@ -179,21 +186,5 @@ function leadsOut(root: string, segments: Segments): boolean {
     } catch {
       return false;
     }
-  }
-}
-
-function list(directory: string): readonly Dirent[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-}
-
-function lstat(file: string): Stats | undefined {
-  try {
-    return lstatSync(file, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
   }
 }

@@ -18,6 +18,7 @@ export interface CommandOptions {
   readonly group?: string;
   readonly count?: string;
   readonly port?: string;
+  readonly root?: string;
   readonly http?: string;
   readonly 'tls-cert'?: string;
   readonly 'tls-key'?: string;
@@ -25,6 +26,7 @@ export interface CommandOptions {
   readonly 'allow-origin'?: string[];
   readonly tier?: string;
   readonly expires?: string;
+  readonly all?: boolean;
   readonly sse?: boolean;
   readonly json?: boolean;
   readonly help?: boolean;
@@ -41,6 +43,7 @@ const options = {
   group: { type: 'string' },
   count: { type: 'string' },
   port: { type: 'string' },
+  root: { type: 'string' },
   http: { type: 'string' },
   'tls-cert': { type: 'string' },
   'tls-key': { type: 'string' },
@@ -48,6 +51,7 @@ const options = {
   'allow-origin': { type: 'string', multiple: true },
   tier: { type: 'string' },
   expires: { type: 'string' },
+  all: { type: 'boolean' },
   sse: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },

@@ -8,6 +8,7 @@ import { runDemo } from './commands/demo.ts';
 import { runDoctor } from './commands/doctor.ts';
 import { runMcp } from './commands/mcp.ts';
 import { runPolicy } from './commands/policy.ts';
+import { runSandbox } from './commands/sandbox.ts';
 import { runServe } from './commands/serve.ts';
 import { runTokens } from './commands/tokens.ts';
 import { runTools } from './commands/tools.ts';
@@ -22,6 +23,7 @@ const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['policy', runPolicy],
   ['audit', runAudit],
   ['doctor', runDoctor],
+  ['sandbox', runSandbox],
   ['demo', runDemo],
   ['mcp', runMcp],
   ['serve', runServe],

@@ -19,6 +19,7 @@ export async function withApp<T>(options: CommandOptions, work: (app: App, signa
     log: stderrLog,
     via: 'cli',
     version,
+    workspaceBase: process.cwd(),
   });
   const cancel = new AbortController();
   const stop = () => cancel.abort();
@@ -37,7 +38,7 @@ export function stateDirOf({ state }: CommandOptions): string {
 }
 
 /** `--config` takes a file, or the JSON object itself (as `banksman demo` prints it). */
-async function configOf(options: CommandOptions): Promise<{ readonly config: Config; readonly baseDir: string }> {
+export async function configOf(options: CommandOptions): Promise<{ readonly config: Config; readonly baseDir: string }> {
   const { config, baseDir } = await namedConfig(options.config);
   return { config: options.store === undefined ? config : parseConfig({ ...config, store: options.store }, '--store'), baseDir };
 }

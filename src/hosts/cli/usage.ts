@@ -4,9 +4,12 @@ export const usage = `banksman: the agent tool layer for Proxmox VE clusters and
 
   banksman tools [--format json|mcp|ollama] [--group cluster|workspace|security]
   banksman call TOOL --input JSON [--model NAME] [--json]
+  banksman policy check [--root DIR]        (JSON Lines in, JSON Lines out)
   banksman policy explain TOOL --input JSON [--model NAME] [--json]
   banksman audit tail [--count N] [--json]
   banksman audit verify [--json]
+  banksman sandbox stats [--json]
+  banksman sandbox clean [--all] [--json]
   banksman doctor [--json]
   banksman demo [--port N]
   banksman mcp

@@ -28,6 +28,8 @@ export interface CallToolDeps {
   readonly server: Server;
   readonly caller: Caller;
   readonly era: 'legacy' | 'modern';
+  /** The caller's cancel, or the server's end. */
+  readonly signal: AbortSignal;
 }
 
 export async function callTool(
@@ -62,12 +64,17 @@ async function callInRounds(call: Call, deps: CallToolDeps): Promise<CallToolRes
   return inputRequired({ inputRequests: { [pointerKey]: inputRequired.elicit(pointerTo(outcome.request_id, title)) } });
 }
 
-function callApp({ params, ctx, client, report }: Call, { app, caller }: CallToolDeps, gate: HumanGate, waitMs?: number): Promise<Outcome> {
+function callApp(
+  { params, client, report }: Call,
+  { app, caller, signal }: CallToolDeps,
+  gate: HumanGate,
+  waitMs?: number,
+): Promise<Outcome> {
   return app.call({
     tool: params.name,
     input: params.arguments ?? {},
     agent: mcpAgent(caller.name, caller.modelTier, client.label),
-    signal: ctx.mcpReq.signal,
+    signal,
     waitMs: waitMs ?? app.config.approvalWait.mcp,
     gate,
     onProgress: report,

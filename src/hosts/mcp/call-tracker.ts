@@ -1,25 +1,42 @@
-/** The calls under way, so that whoever ends the server can wait for them. */
+/** The calls under way, so that whoever ends the server can end them first and still have them answered. */
 export interface CallTracker {
   readonly size: number;
-  track<T>(call: Promise<T>): Promise<T>;
-  /** Resolves when no call is under way. Calls are ended by their own signals, not from here. */
-  settled(): Promise<void>;
+  /** Runs a call under a signal that aborts with the caller's or by `cancelAll`. */
+  track<T>(callers: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** Aborts every call under way, and whatever begins after; resolves when each has ended. */
+  cancelAll(): Promise<void>;
 }
 
 export function createCallTracker(): CallTracker {
-  const running = new Set<Promise<unknown>>();
+  const running = new Map<Promise<unknown>, AbortController>();
+  let over = false;
   return {
     get size() {
       return running.size;
     },
-    track: (call) => {
-      running.add(call);
-      const forget = () => void running.delete(call);
-      call.then(forget, forget);
-      return call;
+    track: (callers, call) => {
+      const controller = new AbortController();
+      const abort = () => controller.abort(callers.reason);
+      callers.addEventListener('abort', abort, { once: true });
+      if (callers.aborted) abort();
+      if (over) controller.abort(stopping());
+      const ended = call(controller.signal);
+      running.set(ended, controller);
+      const forget = () => {
+        running.delete(ended);
+        callers.removeEventListener('abort', abort);
+      };
+      ended.then(forget, forget);
+      return ended;
     },
-    settled: async () => {
-      while (running.size > 0) await Promise.allSettled(running);
+    cancelAll: async () => {
+      over = true;
+      for (const controller of running.values()) controller.abort(stopping());
+      while (running.size > 0) await Promise.allSettled(running.keys());
     },
   };
+}
+
+function stopping(): Error {
+  return new Error('the server is stopping');
 }

@@ -1,5 +1,5 @@
 /** The output schema of every tool: the status object of design §8. */
-import { type OutcomeStatus } from '#kernel/outcome';
+import type { OutcomeStatus } from '#kernel/outcome';
 
 const statuses: readonly OutcomeStatus[] = ['ok', 'denied', 'pending', 'error'];
 

@@ -3,7 +3,7 @@ import type { App } from '#app/app';
 import { checkMcpToken, isMcpTokenLive } from '#app/mcp-tokens';
 import type { Log } from '#kernel/ports/log';
 import { createCallTracker } from './call-tracker.ts';
-import { createMcpServer } from './create-mcp-server.ts';
+import { mcpServerFactory } from './mcp-server-factory.ts';
 import { defaultLimits, type HttpOptions } from './http/http-options.ts';
 import { type HttpEndpoint, serveHttp } from './http/serve-http.ts';
 
@@ -15,7 +15,7 @@ export interface AppHttpOptions extends Pick<HttpOptions, 'host' | 'port' | 'sse
   readonly log: Log;
 }
 
-/** `close` waits until no call is under way. @throws {Fault} as `serveHttp` */
+/** `close` cancels the calls under way and has them answered. @throws {Fault} as `serveHttp` */
 export async function serveAppOverHttp({ app, version, stateDir, ...options }: AppHttpOptions): Promise<HttpEndpoint> {
   const calls = createCallTracker();
   const endpoint = await serveHttp({
@@ -25,13 +25,14 @@ export async function serveAppOverHttp({ app, version, stateDir, ...options }: A
       check: (bearer) => checkMcpToken(stateDir, bearer),
       isLive: (token) => isMcpTokenLive(stateDir, token),
     },
-    createServer: (caller, era) => createMcpServer({ app, version, calls }, caller, era),
+    createServer: mcpServerFactory({ app, version, calls }),
   });
   return {
     ...endpoint,
     close: async () => {
+      // While the clients still listen: what was under way gets its answer.
+      await calls.cancelAll();
       await endpoint.close();
-      await calls.settled();
     },
   };
 }

@@ -6,7 +6,7 @@ import type { App } from '#app/app';
 import type { Log } from '#kernel/ports/log';
 import { afterClose } from './after-close.ts';
 import { createCallTracker } from './call-tracker.ts';
-import { createMcpServer } from './create-mcp-server.ts';
+import { mcpServerFactory } from './mcp-server-factory.ts';
 
 export interface StdioOptions {
   readonly app: App;
@@ -26,7 +26,8 @@ export async function serveMcpOverStdio({ app, version, log, signal }: StdioOpti
   const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: maxMessageBytes });
   // Each answer that waits for the pipe to drain adds a listener; a slow client is no leak.
   process.stdout.setMaxListeners(0);
-  const handle = serveStdio(({ era }) => createMcpServer({ app, version, calls }, caller, era), {
+  const createServer = mcpServerFactory({ app, version, calls });
+  const handle = serveStdio(({ era }) => createServer(caller, era), {
     transport,
     onerror: (error) => log.warn(`mcp: ${error.message}`),
   });
@@ -39,7 +40,8 @@ export async function serveMcpOverStdio({ app, version, log, signal }: StdioOpti
     await ended.promise;
   } finally {
     signal.removeEventListener('abort', stop);
+    // While the client still listens: what was under way gets its answer.
+    await calls.cancelAll();
     await handle.close();
-    await calls.settled();
   }
 }

@@ -11,7 +11,7 @@ export function reportProblems(session: AppSession, log: Log): Disposable {
     const { state } = session;
     if (state.kind === 'ready') {
       reported = '';
-      log.info(`started: store ${state.app.storeLocation}, sandbox ${state.app.sandboxState.state} (${state.app.sandboxState.reason})`);
+      log.info(`started: store ${state.app.storeLocation}, sandbox ${state.app.sandboxState().state} (${state.app.sandboxState().reason})`);
     }
     // Settings are typed key by key: the same problem is not announced again for each of them.
     if (state.kind !== 'problem' || state.fault.message === reported) return;

@@ -1,6 +1,6 @@
 /** Builds the App of this window. */
 import * as path from 'node:path';
-import type { ExtensionContext } from 'vscode';
+import { type ExtensionContext, env, workspace } from 'vscode';
 import type { App } from '#app/app';
 import { parseConfig } from '#app/config';
 import type { Log } from '#kernel/ports/log';
@@ -17,6 +17,7 @@ export async function startApp(context: ExtensionContext, places: Places, log: L
   const config = parseConfig(readSettings(places.stateDir), 'settings `banksman.*`');
   // Loaded on first need: it brings the connectors along, which a window that uses no tool never pays for.
   const { createApp } = await import('#app/create-app');
+  const folder = workspace.workspaceFolders?.find((entry) => entry.uri.scheme === 'file');
   return createApp({
     config,
     ...places,
@@ -24,6 +25,8 @@ export async function startApp(context: ExtensionContext, places: Places, log: L
     baseDir: path.dirname(places.configFile),
     log,
     via: 'editor',
+    ...(folder === undefined ? {} : { workspaceBase: folder.uri.fsPath }),
+    editorRoot: env.appRoot,
     version: String(context.extension.packageJSON.version),
     storeWorker: path.join(context.extensionPath, 'dist', 'store-worker.cjs'),
     clusterToken: async (name) => (await context.secrets.get(tokenSecret(name)))?.trim(),

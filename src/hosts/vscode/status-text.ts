@@ -34,7 +34,7 @@ export function statusText(facts: StatusFacts): StatusText {
   return {
     text: `$(shield) Banksman: ${level}${waiting}${warning}`,
     tooltip: tooltip(facts, pendingWords(facts.pending)),
-    spoken: `Banksman: security level ${level}, ${pendingWords(facts.pending)}, sandbox ${facts.app.sandboxState.state}${facts.bypasses.length > 0 ? ', editor confirmations are bypassed' : ''}`,
+    spoken: `Banksman: security level ${level}, ${pendingWords(facts.pending)}, sandbox ${facts.app.sandboxState().state}${facts.bypasses.length > 0 ? ', editor confirmations are bypassed' : ''}`,
     attention: facts.pending > 0 ? 'warning' : 'none',
   };
 }
@@ -50,7 +50,7 @@ function tooltip(facts: StatusFacts, headline: string): string {
     ? [
         `| Level | ${app.securityLevel} |`,
         `| Approvals | ${pendingWords(facts.pending)} |`,
-        `| Sandbox | ${app.sandboxState.state}: ${escapeMarkdown(app.sandboxState.reason)} |`,
+        `| Sandbox | ${app.sandboxState().state}: ${escapeMarkdown(app.sandboxState().reason)} |`,
         `| Store | ${escapeMarkdown(app.storeLocation)} |`,
       ]
     : [];

@@ -21,6 +21,7 @@ import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
 import { createModalQueue, type ModalQueue } from './gate/modal-queue.ts';
 import { reviewRequest } from './gate/review.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
+import { registerCopyClientConfiguration } from './mcp/copy-client-configuration.ts';
 import { channelLog, createOutput } from './output.ts';
 import { reportProblems } from './report-problems.ts';
 import { readSettings, section, settingsClusterNames } from './settings.ts';
@@ -89,6 +90,11 @@ function surfaces(core: Core): Disposable[] {
     ...registerApprovalCommands({ session, person, review }),
     ...registerMaintenanceCommands({ session, channel: core.channel, documents }),
     registerClusterTokenCommand(context.secrets, () => settingsClusterNames(readSettings(core.places.stateDir))),
+    registerCopyClientConfiguration({
+      extensionPath: context.extensionPath,
+      configFile: core.places.configFile,
+      settings: () => readSettings(core.places.stateDir),
+    }),
     createApprovalsView(feed),
     createStatusBar(session, feed),
     reportProblems(session, log),

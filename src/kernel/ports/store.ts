@@ -12,3 +12,8 @@ export interface Store {
   readonly location: string;
   close(): Promise<void>;
 }
+
+/** An engine on this machine. */
+export interface LocalStore extends Store {
+  readonly personas: PersonaLedger;
+}

@@ -55,28 +55,38 @@ type BuiltIn = Pick<Judged, 'decision' | 'files' | 'options' | 'terminator'>;
 function builtIn(name: Word, rest: readonly Word[], { rules, piped }: Setting): BuiltIn {
   const candidates = name.bare ? rules.get(name.text) : undefined;
   if (candidates === undefined) return refusal(name.offset, unknownProgram(name, rules), ['default-deny']);
-  let furthest: Extract<Match, { ok: false }> | undefined;
+  const misses: Missed[] = [];
   for (const rule of candidates) {
     const match = inPipeline(rule, matchRule(rule, name, rest), { name, piped });
     if (match.ok) return { ...match, decision: allow('allowed', `\`${name.text}\`: ${rule.justification}`, [rule.id]) };
-    if (furthest === undefined || match.offset > furthest.offset) furthest = match;
+    misses.push(match);
   }
-  return refusal(
-    furthest?.offset ?? name.offset,
-    furthest?.message ?? `\`${name.text}\``,
-    candidates.map((rule) => rule.id),
-  );
+  // The rule that fitted furthest says what is wrong.
+  const [furthest] = misses.toSorted((a, b) => b.offset - a.offset);
+  const ids = candidates.map((rule) => rule.id);
+  return furthest === undefined ? refusal(name.offset, `\`${name.text}\``, ids) : refusal(furthest.offset, furthest.message, ids);
 }
+
+type Missed = Extract<Match, { ok: false }>;
 
 /** A filter reads what is piped into it and then no file; without a pipe it reads files. */
 function inPipeline(rule: ProgramRule, match: Match, { name, piped }: { readonly name: Word; readonly piped: boolean }): Match {
   if (!match.ok) return match;
-  const misfit = (offset: number, message: string): Match => ({ ok: false, offset, message });
-  if (piped && rule.role === 'source') return misfit(name.offset, `\`${name.text}\` behind a pipe, where only filters stand`);
-  const [file] = match.files;
-  if (piped && file !== undefined) return misfit(file.word.offset, `a file for \`${name.text}\` behind a pipe`);
-  const alone = rule.role === 'source' || match.files.length > 0 || rule.worksAlone?.some((option) => match.options.has(option));
-  return piped || alone ? match : misfit(name.offset, `\`${name.text}\` without a file, which would wait for input`);
+  const fault = piped ? behindPipe(rule, match, name) : atStart(rule, match, name);
+  return fault ?? match;
+}
+
+type Matched = Extract<Match, { ok: true }>;
+
+function behindPipe(rule: ProgramRule, { files: [file] }: Matched, name: Word): Missed | undefined {
+  if (rule.role === 'source')
+    return { ok: false, offset: name.offset, message: `\`${name.text}\` behind a pipe, where only filters stand` };
+  return file === undefined ? undefined : { ok: false, offset: file.word.offset, message: `a file for \`${name.text}\` behind a pipe` };
+}
+
+function atStart(rule: ProgramRule, { files, options }: Matched, name: Word): Missed | undefined {
+  const alone = rule.role === 'source' || files.length > 0 || rule.worksAlone?.some((option) => options.has(option));
+  return alone ? undefined : { ok: false, offset: name.offset, message: `\`${name.text}\` without a file, which would wait for input` };
 }
 
 function unknownProgram(name: Word, rules: RulesByProgram): string {

@@ -23,7 +23,7 @@ export function hideSecrets({ words, options, terminator }: CheckedGrep): readon
   if (name?.text !== 'grep' || !(options.has('-r') || options.has('--recursive'))) return words;
   const kept = rest.filter((word) => !exclusions.includes(word.text));
   // A `--` may also be a pattern (`-e --`), so the text does not tell the terminator.
-  const end = kept.findIndex((word) => word === terminator);
+  const end = terminator === undefined ? -1 : kept.indexOf(terminator);
   const added = exclusions.map((text): Word => ({ text, offset: name.offset, bare: true }));
   return end < 0 ? [name, ...kept, ...added] : [name, ...kept.slice(0, end), ...added, ...kept.slice(end)];
 }

@@ -78,20 +78,30 @@ function take(state: State): Word {
 }
 
 function step(state: State, word: Word): void {
-  const { rule } = state;
-  if (state.terminator !== undefined) return operand(state, word);
-  if (word.text === '--') {
-    state.terminator = word;
-    return;
-  }
-  if (isKeyword(state, word)) return keyword(state, word, rule.words?.[word.text] ?? null);
-  if (!word.text.startsWith('-') || word.text === '-') return operand(state, word);
-  if (rule.optionsFirst && state.operands.length > 0)
-    throw new Misfit(word, `\`${shown(word)}\` after an operand, where ${rule.program} takes no options`);
+  if (state.terminator !== undefined) operand(state, word);
+  else if (isKeyword(state, word)) keyword(state, word, own(state.rule.words, word.text) ?? null);
+  else if (word.text === '--') terminate(state, word);
+  else if (!word.text.startsWith('-') || word.text === '-') operand(state, word);
+  else dashWord(state, word);
+}
+
+/** SECURITY: for programs that read their words as an expression (`find -- . -delete`) a `--` ends nothing. */
+function terminate(state: State, word: Word): void {
+  if (state.rule.words !== undefined) throw new Misfit(word, `\`--\`, which ${state.rule.program} does not take as others do`);
+  state.terminator = word;
+}
+
+function dashWord(state: State, word: Word): void {
+  const { optionsFirst, program, count } = state.rule;
+  if (optionsFirst && state.operands.length > 0)
+    throw new Misfit(word, `\`${shown(word)}\` after an operand, where ${program} takes no options`);
   noPattern(word);
-  if (word.text.startsWith('--')) return longOption(state, word);
-  if (rule.count && /^-\d{1,6}$/.test(word.text)) return;
-  shortOptions(state, word);
+  if (word.text.startsWith('--')) longOption(state, word);
+  else if (!(count && /^-\d{1,6}$/.test(word.text))) shortOptions(state, word);
+}
+
+function own<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
 /** The sequence of verbs comes first: a keyword cannot stand in it, and with `optionsFirst` no option behind its start. */
@@ -123,33 +133,35 @@ function longOption(state: State, word: Word): void {
   const equals = word.text.indexOf('=');
   const name = equals < 0 ? word.text : word.text.slice(0, equals);
   const attached = equals < 0 ? undefined : { ...word, text: word.text.slice(equals + 1) };
-  const { longs = {}, optional = {} } = state.rule;
-  if (Object.hasOwn(optional, name)) return optionalValue(state, { option: word, name, attached });
-  if (!Object.hasOwn(longs, name)) throw unknownOption(state, word, name);
+  if (own(state.rule.optional, name) !== undefined) optionalValue(state, { option: word, name, attached });
+  else plainLongOption(state, { option: word, name, attached });
+}
+
+function plainLongOption(state: State, { option, name, attached }: OptionalUse): void {
+  const takes = own(state.rule.longs, name);
+  if (takes === undefined) throw unknownOption(state, option, name);
   state.options.add(name);
-  const takes = longs[name] ?? null;
-  if (takes !== null) return value(state, word, takes, attached ?? nextValue(state, word));
-  if (attached !== undefined) throw new Misfit(word, `a value for \`${name}\`, which takes none`);
+  if (takes !== null) value(state, option, takes, attached ?? nextValue(state, option));
+  else if (attached !== undefined) throw new Misfit(option, `a value for \`${name}\`, which takes none`);
 }
 
 /** `-abc` letter by letter; what follows a letter that takes a value is its value. */
 function shortOptions(state: State, word: Word): void {
-  const { flags = '', values = {}, optional = {} } = state.rule;
   for (let at = 1; at < word.text.length; at += 1) {
-    const letter = word.text.charAt(at);
-    const name = `-${letter}`;
     const rest = word.text.slice(at + 1);
     const attached = rest === '' ? undefined : { ...word, text: rest };
-    if (Object.hasOwn(optional, name)) return optionalValue(state, { option: word, name, attached });
-    if (Object.hasOwn(values, letter)) {
-      state.options.add(name);
-      const kind = values[letter];
-      if (kind !== undefined) value(state, word, kind, attached ?? nextValue(state, word));
-      return;
-    }
-    if (!flags.includes(letter)) throw unknownOption(state, word, name);
-    state.options.add(name);
+    if (shortOption(state, { option: word, name: `-${word.text.charAt(at)}`, attached }) === 'rest-taken') return;
   }
+}
+
+function shortOption(state: State, use: OptionalUse): 'rest-taken' | 'flag' {
+  const letter = use.name.slice(1);
+  const kind = own(state.rule.values, letter);
+  if (own(state.rule.optional, use.name) !== undefined) optionalValue(state, use);
+  else if (kind !== undefined) value(state, use.option, kind, use.attached ?? nextValue(state, use.option));
+  else if (!state.rule.flags?.includes(letter)) throw unknownOption(state, use.option, use.name);
+  state.options.add(use.name);
+  return kind === undefined && own(state.rule.optional, use.name) === undefined ? 'flag' : 'rest-taken';
 }
 
 interface OptionalUse {
@@ -162,7 +174,10 @@ function optionalValue(state: State, { option, name, attached }: OptionalUse): v
   const takes = state.rule.optional?.[name];
   state.options.add(name);
   if (takes === undefined) return;
-  if (attached !== undefined) return value(state, option, takes.kind, attached);
+  if (attached !== undefined) {
+    value(state, option, takes.kind, attached);
+    return;
+  }
   const next = state.words[state.index];
   if (takes.separate && next !== undefined && takes.kind.accepts(next.text)) state.index += 1;
 }
@@ -195,14 +210,24 @@ function afterVerb(state: State, name: Word): readonly Word[] {
 }
 
 function checkOperands(state: State, operands: readonly Word[], name: Word): void {
-  const { operands: allowed, first, program } = state.rule;
-  const ownFirst = first !== undefined && !first.unless.some((option) => state.options.has(option)) ? first.kind : undefined;
-  if (ownFirst !== undefined && operands.length === 0) throw new Misfit(name, `${program} without ${ownFirst.name}`);
-  operands.forEach((word, index) => checkOperand(state, word, index === 0 && ownFirst !== undefined ? ownFirst : allowed?.kind));
-  const rest = operands.length - (ownFirst === undefined ? 0 : 1) + state.alsoOperands;
-  if (rest > (allowed?.max ?? 0))
-    throw new Misfit(operands.at(-1) ?? name, `\`${shown(operands.at(-1) ?? name)}\`, which is one operand too many for ${program}`);
-  if (rest < (allowed?.min ?? 0)) throw new Misfit(name, `${program} without ${allowed?.kind.name ?? 'an operand'}`);
+  const firstKind = ownFirstKind(state);
+  if (firstKind !== undefined && operands.length === 0) throw new Misfit(name, `${state.rule.program} without ${firstKind.name}`);
+  for (const [index, word] of operands.entries())
+    checkOperand(state, word, (index === 0 ? firstKind : undefined) ?? state.rule.operands?.kind);
+  checkCount(state, operands, { name, rest: operands.length - (firstKind === undefined ? 0 : 1) + state.alsoOperands });
+}
+
+/** The kind of the first operand, unless an option gave it. */
+function ownFirstKind({ rule: { first }, options }: State): ValueKind | undefined {
+  return first?.unless.some((option) => options.has(option)) ? undefined : first?.kind;
+}
+
+function checkCount(state: State, operands: readonly Word[], { name, rest }: { readonly name: Word; readonly rest: number }): void {
+  const { operands: allowed, program } = state.rule;
+  const { min = 0, max = 0 } = allowed ?? {};
+  const last = operands.at(-1) ?? name;
+  if (rest > max) throw new Misfit(last, `\`${shown(last)}\`, which is one operand too many for ${program}`);
+  if (rest < min) throw new Misfit(name, `${program} without ${allowed?.kind.name ?? 'an operand'}`);
 }
 
 function checkOperand(state: State, word: Word, kind: ValueKind | undefined): void {

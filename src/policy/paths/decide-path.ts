@@ -32,13 +32,16 @@ function refuseByFact(fact: PathFact, use: PathUse): Decision | undefined {
     case 'directory':
       return use === 'list' ? undefined : deny('NOT_A_REGULAR_FILE', 'this is a directory', ['path.type']);
     case 'file':
-      if (use === 'list') return deny('NOT_A_DIRECTORY', 'this is a file; read it instead', ['path.type']);
-      return use === 'read' && fact.size > maxFileBytes
-        ? deny('FILE_TOO_LARGE', `the file has ${fact.size} bytes, more than ${maxFileBytes}; search it instead`, ['path.size'])
-        : undefined;
+      return refuseFile(fact.size, use);
     case 'missing':
       return undefined;
   }
+}
+
+function refuseFile(size: number, use: PathUse): Decision | undefined {
+  if (use === 'list') return deny('NOT_A_DIRECTORY', 'this is a file; read it instead', ['path.type']);
+  if (use === 'write' || size <= maxFileBytes) return undefined;
+  return deny('FILE_TOO_LARGE', `the file has ${size} bytes, more than ${maxFileBytes}; search it instead`, ['path.size']);
 }
 
 /** By the name as written and by the name that links lead to; the stricter counts. */

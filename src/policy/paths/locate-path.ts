@@ -41,12 +41,20 @@ export function locatePath(path: string, ground: Ground): Located {
 function faultOf(path: string): string | undefined {
   if (path === '') return 'the path is empty';
   if (path.length > 4_096) return 'the path is longer than 4,096 characters';
+  return (/^[ -~]*$/.test(path) ? undefined : characterFault(path)) ?? spellingFault(path);
+}
+
+function characterFault(path: string): string | undefined {
   if (!path.isWellFormed()) return 'the path is not well-formed text';
   if (control.test(path)) return 'the path holds a control character';
   if (hidden.test(path)) return 'the path holds an invisible or reordering character';
   if (confusable.test(path)) return 'the path holds a character that looks like a separator or dot';
+  return undefined;
+}
+
+function spellingFault(path: string): string | undefined {
   if (encoded.test(path)) return 'the path holds percent-encoded separators or dots; write it plainly';
-  if (/^~/.test(path)) return 'the path starts with `~`, which is not expanded; name a path in the workspace';
+  if (path.startsWith('~')) return 'the path starts with `~`, which is not expanded; name a path in the workspace';
   return undefined;
 }
 

@@ -60,21 +60,19 @@ export const secretNames: readonly string[] = [
 export const secretDirectories: readonly string[] = ['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker'];
 
 const harmless = /(?:^\.env(?:\.[a-z0-9]+)*\.(?:example|sample|template|dist|defaults|schema)|\.pub)$/;
-const patterns = secretNames.map((name) => new RegExp(`^${name.replace(/[.~]/g, '\\$&').replaceAll('*', '.*')}$`, 's'));
+const anySecretName = new RegExp(`^(?:${secretNames.map((name) => name.replace(/[.~]/g, '\\$&').replaceAll('*', '.*')).join('|')})$`, 's');
 
 /** Whether the path names a secret by what it is called, whatever its case. */
 export function isSecretPath(segments: Segments): boolean {
   const folded = segments.map(foldName);
   const name = folded.at(-1) ?? '';
   if (folded.slice(0, -1).some((directory) => secretDirectories.includes(directory))) return !harmless.test(name);
-  return !harmless.test(name) && patterns.some((pattern) => pattern.test(name));
+  return !harmless.test(name) && anySecretName.test(name);
 }
 
 /** One spelling for names that some file system takes for the same: compatibility forms, case, ignorable characters. */
 export function foldName(name: string): string {
-  return name
-    .normalize('NFKC')
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-    .toLowerCase()
-    .replace(/[. ]+$/, '');
+  // Most names are plain ASCII: nothing to normalize.
+  const composed = /^[ -~]*$/.test(name) ? name : name.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  return composed.toLowerCase().replace(/[. ]+$/, '');
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Seal } from '#kernel/audit-event';
 import type { Clock } from '#kernel/ports/clock';
-import type { Store } from '#kernel/ports/store';
+import type { LocalStore } from '#kernel/ports/store';
 import { createChangeFeed } from './change-feed.ts';
 import { type Database, openDatabase } from './database.ts';
 import { expireDue, hasDue } from './expire-due.ts';
@@ -30,7 +30,7 @@ const housekeepingMs = 30_000;
  * @throws {Fault} `node_too_old`, `store_locked`, `store_corrupt`, `store_read_only`, `store_full`, `store_too_new`, `store_unavailable`;
  * a file it cannot use is left exactly as it is
  */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<LocalStore> {
   const { clock = { now: Date.now }, ids = randomRequestId, maxPendingPerAgent = 5, busyDeadlineMs = 5000 } = options;
   const database = await openDatabase({ file: options.file, busyDeadlineMs });
   const append = createAppend(options.seal, () => clock.now());

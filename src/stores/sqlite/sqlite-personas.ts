@@ -25,7 +25,12 @@ export function createSqlitePersonas(database: Database, now: () => number): Per
     open: async (agentId, directory) =>
       (await used(agentId)) ??
       database.write((tx) => {
-        tx.run('INSERT INTO personas (agent_id, directory, last_used) VALUES (?, ?, ?) ON CONFLICT (agent_id) DO NOTHING', agentId, directory, now());
+        tx.run(
+          'INSERT INTO personas (agent_id, directory, last_used) VALUES (?, ?, ?) ON CONFLICT (agent_id) DO NOTHING',
+          agentId,
+          directory,
+          now(),
+        );
         return requireAccount(accountOf(tx, agentId));
       }),
     reserve: (account, file, limits) => database.write((tx) => reserve(tx, { account, file, limits, now: now() })),
@@ -33,9 +38,7 @@ export function createSqlitePersonas(database: Database, now: () => number): Per
     recount: ({ agentId, revision }, files, staleMs) =>
       database.write((tx) => recount(tx, { agentId, revision, files, staleBefore: now() - staleMs })),
     list: () =>
-      database.read((tx) =>
-        allAgents(tx, 'SELECT agent_id FROM personas ORDER BY agent_id').toSorted((a, b) => b.bytes - a.bytes),
-      ),
+      database.read((tx) => allAgents(tx, 'SELECT agent_id FROM personas ORDER BY agent_id').toSorted((a, b) => b.bytes - a.bytes)),
     takeUnused: (before) =>
       database.write((tx) => {
         const unused = allAgents(tx, 'SELECT agent_id FROM personas WHERE last_used < ? ORDER BY agent_id', before);

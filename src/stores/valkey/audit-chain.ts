@@ -57,7 +57,7 @@ export function createAuditChain(options: ChainOptions): AuditChain {
       return written;
     } catch (thrown) {
       // It may have been written. A successor would then stand beside it, so this writer begins a chain anew.
-      if (!isReply((thrown as Error).cause)) {
+      if (!isReply(thrown) && !isReply((thrown as Error).cause)) {
         ended.push(...writer.anchors());
         writer = createWriter();
       }

@@ -51,14 +51,23 @@ export async function readRequests(client: Redis, ids: readonly string[], { keys
   return ids.map((_, index) => texts.slice(4 * index, 4 * index + 4));
 }
 
+/** What may stand at each place, in the order in which they are read. SECURITY: an agent's user can write to the second, and only `pending`. */
+const statusesAt: readonly (readonly RequestStatus[])[] = [
+  ['pending', 'approved'],
+  ['pending'],
+  ['approved'],
+  ['denied', 'expired', 'cancelled', 'revoked', 'consumed'],
+];
+
+/** @throws {Fault} `store_corrupt` */
 export function interpret(texts: Texts | undefined, id: string, now: number): FoundRequest | undefined {
-  const [copy, ...places] = texts ?? [];
-  const text = places.findLast((place) => typeof place === 'string') ?? copy;
+  const at = (texts ?? []).findLastIndex((place) => typeof place === 'string');
+  const text = texts?.[at];
   if (typeof text !== 'string') return undefined;
-  const { record, place } = parseStored(text, id);
+  const { record, place } = parseStored(text, id, statusesAt[at] ?? []);
   const was = record.status;
   // Only the copy is left: the server dropped the key at the end of its time.
-  const lapsed = text === copy || isDue(record, now);
+  const lapsed = at === 0 || isDue(record, now);
   return { record: lapsed && isOpen(was) ? { ...record, status: 'expired' } : record, place, was, text };
 }
 

@@ -3,16 +3,18 @@ import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import type { RequestStatus } from '#kernel/request';
 import { type FoundRequest, findRequests } from './find-requests.ts';
-import { historyScore, pendingScore, placeOfHistory, placeOfPending } from './request-index.ts';
+import { firstLiveScore, historyScore, pendingScore, placeOfHistory, placeOfPending } from './request-index.ts';
 import type { ValkeyRole } from './roles.ts';
 import type { StoreContext } from './store-context.ts';
 
 const maxPage = 500;
 /** Grants live five minutes, so there are few at a time. */
 const maxGrants = 5000;
+/** Clocks of the store's users may differ by this much, in ms. What is further in the future no process of ours has written. */
+const skewMs = 60_000;
 
 export async function countPending({ connections, keys, now }: StoreContext): Promise<number> {
-  return connections.asAny(['agent', 'admin'], (client) => client.zcount(keys.pending, `(${now()}`, '+inf'));
+  return connections.asAny(['agent', 'admin'], (client) => client.zcount(keys.pending, firstLiveScore(now()), pendingScore((now() + skewMs) * 1000)));
 }
 
 /** The cursor is a position, so requests that arrive between two pages neither repeat nor hide one. */
@@ -44,27 +46,29 @@ interface Wanted {
 /** One index, and which of its ids come next. */
 interface Source {
   readonly holds: readonly RequestStatus[];
-  ids(context: StoreContext, before: Position, from: { readonly offset: number; readonly count: number }): Promise<readonly string[]>;
+  ids(context: StoreContext, wanted: Wanted, offset: number): Promise<readonly string[]>;
 }
 
 const sources: readonly Source[] = [
   // What has lapsed stays in its index until somebody writes it down.
   {
     holds: ['pending', 'expired'],
-    ids: ({ connections, keys }, before, { offset, count }) =>
+    ids: ({ connections, keys, now }, { before, statuses, count }, offset) =>
       connections.asAny(['agent', 'admin'], async (client) => {
-        const max = pendingScore(before.place);
-        return upTo(before, placeOfPending, await client.zrange(keys.pending, max, '(0', 'BYSCORE', 'REV', 'LIMIT', offset, count, 'WITHSCORES'));
+        const [live, lapsed] = [statuses?.has('pending') ?? true, statuses?.has('expired') ?? true];
+        const max = live ? pendingScore(before.place) : `(${Math.min(pendingScore(before.place) + 1, firstLiveScore(now()))}`;
+        const min = lapsed ? '(0' : firstLiveScore(now());
+        return upTo(before, placeOfPending, await client.zrange(keys.pending, max, min, 'BYSCORE', 'REV', 'LIMIT', offset, count, 'WITHSCORES'));
       }),
   },
   {
     holds: ['approved', 'expired'],
-    ids: ({ connections, keys }, _before, { offset }) =>
+    ids: ({ connections, keys }, _wanted, offset) =>
       offset > 0 ? Promise.resolve([]) : connections.asAny(grantReaders, (client) => client.zrange(keys.granted, 0, maxGrants - 1)),
   },
   {
     holds: ['denied', 'expired', 'cancelled', 'revoked', 'consumed'],
-    ids: ({ connections, keys }, before, { offset, count }) =>
+    ids: ({ connections, keys }, { before, count }, offset) =>
       connections.asAny(['exec', 'admin'], async (client) => {
         const max = historyScore(before.place);
         return upTo(before, placeOfHistory, await client.zrange(keys.history, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, count, 'WITHSCORES'));
@@ -89,7 +93,7 @@ function upTo(before: Position, placeOf: (score: number) => number, flat: readon
 async function collect(context: StoreContext, source: Source, wanted: Wanted): Promise<readonly FoundRequest[]> {
   const fitting: FoundRequest[] = [];
   for (let offset = 0; fitting.length < wanted.count; offset += wanted.count) {
-    const ids = await source.ids(context, wanted.before, { offset, count: wanted.count });
+    const ids = await source.ids(context, wanted, offset);
     const found = await findRequests(context, ids);
     fitting.push(...found.filter((request) => fits(request, source, wanted)));
     if (ids.length < wanted.count || ids.length > wanted.count) break;

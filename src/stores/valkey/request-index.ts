@@ -10,6 +10,9 @@ export function pendingScore(place: number): number {
   return place / 1000 + requestLifeMs;
 }
 
+/** What has expired at `now` is below this, whatever its fraction. */
+export const firstLiveScore = (now: number): number => now + 1;
+
 /** `idx:decided` goes by creation, too, so that a list has one order whatever became of a request: creation + 24 h. */
 export function historyScore(place: number): number {
   return place / 1000 + dayMs;

@@ -1,5 +1,6 @@
 /** What every operation on the shared store needs. */
 import type { Redis } from 'iovalkey';
+import { Fault } from '#kernel/errors';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
@@ -19,10 +20,17 @@ export interface StoreContext {
   readonly ring: () => void;
 }
 
-/** The replies of a transaction; undefined where a watched key had changed. @throws the first command's error */
+/**
+ * The replies of a transaction; undefined where a watched key had changed.
+ * @throws the server's error where it refused all of it; {Fault} `store_corrupt` where it did a part (a key of the wrong type)
+ */
 export async function execute(transaction: ReturnType<Redis['multi']>): Promise<readonly unknown[] | undefined> {
   const replies = await transaction.exec();
   const failed = replies?.find(([error]) => error !== null);
-  if (failed?.[0]) throw failed[0];
+  if (failed?.[0]) {
+    throw new Fault('store_corrupt', `the store did only a part of a change (${failed[0].message})`, {
+      next: 'something else writes to these keys: use a `prefix` of its own',
+    });
+  }
   return replies?.map(([, value]) => value);
 }

@@ -1,7 +1,7 @@
 /** Requests as JSON in the store. Whatever comes back is input: whoever has a credential can write. */
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
-import { type RequestRecord, requestIdPattern, requestStatuses, type SignedGrant } from '#kernel/request';
+import { type RequestRecord, type RequestStatus, requestIdPattern, requestStatuses, type SignedGrant } from '#kernel/request';
 import { parseRequestDecision, parseRequestDraft, parseSignedGrant } from '#kernel/request-schema';
 
 /** A request and its place in the order of creation: µs since the epoch, unique among those that one process opened. */
@@ -44,9 +44,9 @@ export function grantText(stored: StoredRequest, grant: SignedGrant): string {
 }
 
 /** @throws {Fault} `store_corrupt` for text that none of our writers can have made for this key */
-export function parseStored(text: string, id: string): StoredRequest {
+export function parseStored(text: string, id: string, statuses: readonly RequestStatus[]): StoredRequest {
   const stored = read(text);
-  if (stored?.record.id === id) return stored;
+  if (stored?.record.id === id && statuses.includes(stored.record.status)) return stored;
   throw new Fault('store_corrupt', `request \`${id}\` in the store is damaged or was not written by Banksman`, {
     next: 'check who can write to the store',
   });

@@ -63,7 +63,7 @@ export function valkeyFault(thrown: unknown, place: FaultPlace, sent = false): F
 }
 
 export function unavailableFault({ location }: FaultPlace, detail: string, sent = false): Fault {
-  const unknown = sent ? '; whether the change was made is not known' : '';
+  const unknown = sent ? '; if this was a change, whether it was made is not known' : '';
   return new Fault('store_unavailable', `the store \`${location}\` cannot be reached (${detail})${unknown}`, {
     retryable: true,
     next: sent ? 'look at the request before you try again' : 'check the address, the network and the server, then try again',

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { reasonArgument } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { CommandRequest, CommandResult } from '#kernel/ports/command-runner';
@@ -30,7 +29,6 @@ export const runCommand = defineTool({
       .max(600_000)
       .default(30_000)
       .meta({ description: 'When to end the command, in ms; default 30000, at most 600000.' }),
-    reason: reasonArgument,
   }),
   // SECURITY: who may only look gets the surface that only looks; the policy decides by it, and what runs is its canonical text.
   touches: ({ command }, caller) => [
@@ -44,7 +42,13 @@ export const runCommand = defineTool({
     const result = resultOf(request.command, ended);
     const end = endOf(ended, timeoutMs);
     if (end === undefined) return { ok: true, message: `\`${request.command}\` ended with exit code 0`, result };
-    return { ok: false, code: end.code, message: `\`${request.command}\` ${end.message}`, result, ...(end.next === undefined ? {} : { next: end.next }) };
+    return {
+      ok: false,
+      code: end.code,
+      message: `\`${request.command}\` ${end.message}`,
+      result,
+      ...(end.next === undefined ? {} : { next: end.next }),
+    };
   },
 });
 
@@ -69,10 +73,15 @@ interface End {
 
 /** undefined where it ended well. */
 function endOf({ timedOut, stoppedBy, exitCode, signal }: CommandResult, timeoutMs: number): End | undefined {
-  if (timedOut) return { code: 'command_timeout', message: `was ended after ${timeoutMs} ms`, next: 'pass a larger timeout_ms, or run less at once' };
-  if (stoppedBy !== undefined) return { code: 'command_limit', message: `was ended: it went over the limit for ${stoppedBy}`, next: 'run less at once' };
+  if (timedOut)
+    return { code: 'command_timeout', message: `was ended after ${timeoutMs} ms`, next: 'pass a larger timeout_ms, or run less at once' };
+  if (stoppedBy !== undefined)
+    return { code: 'command_limit', message: `was ended: it went over the limit for ${stoppedBy}`, next: 'run less at once' };
   if (exitCode === 0) return undefined;
-  return { code: 'command_failed', message: `ended with ${exitCode === undefined ? `signal ${signal ?? 'unknown'}` : `exit code ${exitCode}`}` };
+  return {
+    code: 'command_failed',
+    message: `ended with ${exitCode === undefined ? `signal ${signal ?? 'unknown'}` : `exit code ${exitCode}`}`,
+  };
 }
 
 async function sandboxFacts(context: ToolContext): Promise<readonly string[]> {

@@ -31,7 +31,10 @@ export const searchFiles = defineTool({
     const query = { pattern, path, maxResults, ...(filePattern === undefined ? {} : { filePattern }) };
     const { hits, truncated, engine } = await context.workspace().search.search(query, scope, context.signal);
     const files = new Set(hits.map((hit) => hit.path)).size;
-    const found = hits.length === 0 ? 'no match' : `${hits.length} ${hits.length === 1 ? 'match' : 'matches'} in ${files} ${files === 1 ? 'file' : 'files'}`;
+    const found =
+      hits.length === 0
+        ? 'no match'
+        : `${hits.length} ${hits.length === 1 ? 'match' : 'matches'} in ${files} ${files === 1 ? 'file' : 'files'}`;
     return {
       ok: true,
       message: `${found}${truncated ? ', there are more' : ''}`,

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { reasonArgument } from '#kernel/arguments';
 import { toFault } from '#kernel/errors';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { changeFacts } from '../support/change-facts.ts';
@@ -20,7 +19,6 @@ export const writeFile = defineTool({
     path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),
     content: z.string().max(10_000_000).meta({ description: 'The whole new content of the file.' }),
     create_dirs: z.boolean().default(true).meta({ description: 'Make missing directories; default true.' }),
-    reason: reasonArgument,
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'operate', path, use: 'write' }],
   headline: ({ path }) => `Write ${path}`,

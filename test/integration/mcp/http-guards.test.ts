@@ -1,7 +1,7 @@
 /** The endpoint's guards, each alone, with real sockets and limits small enough to meet. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -86,8 +86,14 @@ interface Request {
 }
 
 /** Raw, so that every header can be wrong. A header that is undefined is left out. */
-async function send(endpoint: HttpEndpoint, { path: at = '/mcp', method = 'POST', headers = {}, body = initialize }: Request = {}): Promise<Sent> {
-  const all = Object.fromEntries(Object.entries({ ...plain, ...headers }).filter(([, value]) => value !== undefined)) as Record<string, string>;
+async function send(
+  endpoint: HttpEndpoint,
+  { path: at = '/mcp', method = 'POST', headers = {}, body = initialize }: Request = {},
+): Promise<Sent> {
+  const all = Object.fromEntries(Object.entries({ ...plain, ...headers }).filter(([, value]) => value !== undefined)) as Record<
+    string,
+    string
+  >;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const outgoing = httpRequest(`${endpoint.origin}${at}`, { method, headers: all, agent: false }, resolve).on('error', reject);
   outgoing.end(method === 'POST' ? body : undefined);
@@ -291,11 +297,10 @@ describe('sessions', () => {
   it('end with their token, their streams too', async () => {
     const endpoint = await start({ sweepMs: 5 });
     const stream = await oldOverSse(`${endpoint.origin}/sse`, 'a');
-    const closed = new Promise<void>((resolve) => {
-      stream.onerror = () => resolve();
-    });
+    const closed = Promise.withResolvers<void>();
+    Object.assign(stream, { onerror: () => closed.resolve() });
     live.delete('a');
-    await closed;
+    await closed.promise;
     await stream.close();
     expect((await send(endpoint)).status).toBe(401);
   });
@@ -311,13 +316,13 @@ describe('sessions', () => {
 
   it('hear that the list of tools is another one', async () => {
     const endpoint = await start();
-    const heard = Promise.withResolvers<void>();
+    const heard = Promise.withResolvers<string>();
     const client = await oldOverHttp(`${endpoint.origin}/mcp`, 'a', {
-      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => heard.resolve() } },
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => heard.resolve('changed') } },
     });
     // The client opens its stream on its own time; until then there is nobody to tell.
     const again = setInterval(() => endpoint.toolsChanged(), 20);
-    await heard.promise.finally(() => clearInterval(again));
+    expect(await heard.promise.finally(() => clearInterval(again))).toBe('changed');
     await client.close();
   });
 });
@@ -328,7 +333,26 @@ describe('TLS', () => {
     try {
       const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')];
       const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-      execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1', '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
+      execFileSync(
+        'openssl',
+        [
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:P-256',
+          '-nodes',
+          '-days',
+          '1',
+          '-keyout',
+          key,
+          '-out',
+          cert,
+          ...subject,
+        ],
+        { stdio: 'ignore' },
+      );
       const pem = { cert: readFileSync(cert), key: readFileSync(key) };
       const endpoint = await start({}, { host: '0.0.0.0', tls: pem });
       const { port } = new URL(endpoint.origin);
@@ -336,7 +360,7 @@ describe('TLS', () => {
       const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
       httpsRequest({ host: '127.0.0.1', port, path: '/health', ca: pem.cert, servername: 'localhost' }, resolve).on('error', reject).end();
       expect(await text(await promise)).toBe('{"status":"ok"}');
-      await expect(fetch(`http://127.0.0.1:${port}/health`)).rejects.toThrow();
+      await expect(fetch(`http://127.0.0.1:${port}/health`)).rejects.toThrow('fetch failed');
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -102,7 +102,10 @@ describe.each(eras)('a client of %s', (_era, connect) => {
     expect(confirmed).toMatchObject({ isError: true, outcome: { status: 'error', code: 'invalid_input' } });
     expect(confirmed.outcome.message).toContain('Only a person can confirm');
     const pending = await callTool(client, 'stop_vm', { vmid: 100 });
-    expect(pending).toMatchObject({ isError: true, outcome: { status: 'pending', request_id: expect.stringMatching(/^req-[a-f0-9]{8}$/) } });
+    expect(pending).toMatchObject({
+      isError: true,
+      outcome: { status: 'pending', request_id: expect.stringMatching(/^req-[a-f0-9]{8}$/) },
+    });
     expect(guestStatus(world, 100)).toBe('running');
   });
 
@@ -150,7 +153,7 @@ describe('approval from outside', () => {
       }),
     );
     keep(client);
-    const { outcome } = await callTool(client as unknown as TestClient, 'stop_vm', { vmid: 100 });
+    const { outcome } = await callTool(client, 'stop_vm', { vmid: 100 });
     expect(outcome.status).toBe('pending');
     expect(shown).toHaveLength(1);
     expect(shown[0]).toContain(outcome.request_id);
@@ -168,7 +171,7 @@ describe('approval from outside', () => {
       }),
     );
     keep(client);
-    const { outcome } = await callTool(client as unknown as TestClient, 'restart_vm', { vmid: 100 });
+    const { outcome } = await callTool(client, 'restart_vm', { vmid: 100 });
     expect(outcome.status).toBe('pending');
     expect(shown).toHaveLength(1);
     expect(shown[0]).toContain(outcome.request_id);
@@ -181,7 +184,9 @@ describe('long calls', () => {
     const { client } = await oldOverStdio(machine);
     keep(client);
     const seen: { progress: number; message?: string | undefined }[] = [];
-    await client.callTool({ name: 'restart_vm', arguments: { vmid: 100 } }, undefined, { onprogress: (progress) => void seen.push(progress) });
+    await client.callTool({ name: 'restart_vm', arguments: { vmid: 100 } }, undefined, {
+      onprogress: (progress) => void seen.push(progress),
+    });
     expect(seen[0]).toMatchObject({ progress: 1, message: expect.stringMatching(/^waiting for a person: req-/) });
   });
 
@@ -194,7 +199,7 @@ describe('long calls', () => {
     await nextRequest(known);
     cancel.abort('enough');
     await expect(call).rejects.toThrow('enough');
-    await callTool(client as unknown as TestClient, 'get_containers');
+    await callTool(client, 'get_containers');
     // Over stdio answers come in order of completion, so the cancelled call has been recorded by now or is being so.
     const records = await person.audit.tail(20);
     expect(records.some(({ attributes }) => attributes['code'] === 'cancelled')).toBe(true);
@@ -226,11 +231,10 @@ describe('the process', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('ends with status 0 on %s', async (signal) => {
     const { client, pid } = await oldOverStdio(machine);
     keep(client);
-    const closed = new Promise<void>((resolve) => {
-      client.onclose = resolve;
-    });
+    const closed = Promise.withResolvers<void>();
+    Object.assign(client, { onclose: closed.resolve });
     process.kill(pid, signal);
-    await closed;
+    await closed.promise;
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 

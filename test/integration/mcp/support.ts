@@ -70,7 +70,8 @@ export function startMachine({ settings = {}, stateDir: shared }: MachineOptions
     stateDir,
     config,
     run,
-    createToken: async (name, tier = 'intermediate') => (await run(['tokens', 'create', name, '--tier', tier, '--state', stateDir])).stdout.trim(),
+    createToken: async (name, tier = 'intermediate') =>
+      (await run(['tokens', 'create', name, '--tier', tier, '--state', stateDir])).stdout.trim(),
     serve: async (more = []) => {
       const child = start(['serve', '--http', '127.0.0.1:0', ...config, ...more]);
       let said = '';

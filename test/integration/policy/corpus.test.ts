@@ -39,7 +39,9 @@ function wrongOnes(cases: readonly PolicyCase[]): readonly string[] {
   return cases.flatMap((entry) => {
     const decision = decide(entry);
     if ((decision.effect === 'allow') === (entry.must === 'allow')) return [];
-    return [`${entry.must === 'block' ? 'leak' : 'refused'} ${entry.surface}/${entry.family} ${entry.id} ${JSON.stringify(entry.input.slice(0, 120))}: ${decision.code}: ${decision.reason.slice(0, 160)}`];
+    return [
+      `${entry.must === 'block' ? 'leak' : 'refused'} ${entry.surface}/${entry.family} ${entry.id} ${JSON.stringify(entry.input.slice(0, 120))}: ${decision.code}: ${decision.reason.slice(0, 160)}`,
+    ];
   });
 }
 
@@ -50,11 +52,14 @@ describe('the public corpus', () => {
     expect(cases).toHaveLength(1_034);
   });
 
-  it.each(['ssh', 'readonly_bash', 'workspace_command', 'path'] as const)('%s: blocks what must be blocked and allows what must be allowed', (surface) => {
-    const own = cases.filter((entry) => entry.surface === surface);
-    expect(own.length).toBeGreaterThan(100);
-    expect(wrongOnes(own)).toEqual([]);
-  });
+  it.each(['ssh', 'readonly_bash', 'workspace_command', 'path'] as const)(
+    '%s: blocks what must be blocked and allows what must be allowed',
+    (surface) => {
+      const own = cases.filter((entry) => entry.surface === surface);
+      expect(own.length).toBeGreaterThan(100);
+      expect(wrongOnes(own)).toEqual([]);
+    },
+  );
 });
 
 describe('our own cases', () => {
@@ -66,7 +71,17 @@ describe('our own cases', () => {
 
   it('paths, Windows and POSIX', () => {
     const file = path.join(import.meta.dirname, '..', '..', 'fixtures', 'policy-corpus', 'adversarial-path.jsonl');
-    const own = readFileSync(file, 'utf8').trimEnd().split('\n').map((line, index): PolicyCase => ({ id: `path:${index + 1}`, surface: 'path', family: 'own', ...(JSON.parse(line) as Pick<PolicyCase, 'input' | 'must'>) }));
+    const own = readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map(
+        (line, index): PolicyCase => ({
+          id: `path:${index + 1}`,
+          surface: 'path',
+          family: 'own',
+          ...(JSON.parse(line) as Pick<PolicyCase, 'input' | 'must'>),
+        }),
+      );
     expect(own.length).toBeGreaterThan(80);
     expect(wrongOnes(own)).toEqual([]);
   });

@@ -44,7 +44,8 @@ export async function createFixtureTree(mark = ''): Promise<FixtureTree> {
     mkdirSync(path.dirname(base + name), { recursive: true });
     writeFileSync(base + name, content.replace('SECRET', `SECRET${mark}`));
   }
-  for (const [name, target] of Object.entries(fixture.symlinks)) symlinkSync(/^\/(?:outside|ws)/.test(target) ? base + target : target, base + name);
+  for (const [name, target] of Object.entries(fixture.symlinks))
+    symlinkSync(/^\/(?:outside|ws)/.test(target) ? base + target : target, base + name);
   const root = `${base}/ws`;
   execFileSync('mkfifo', [`${root}/fifo`]);
   writeFileSync(`${root}/big.bin`, '');
@@ -74,17 +75,25 @@ const escapes: Readonly<Record<string, string>> = { '\\\\': '\\', '\\n': '\n', '
 
 /** Our own cases: one command a line under `[allow family]` and `[block family]` headings. */
 export function readAdversarial(surface: PolicyCase['surface']): readonly PolicyCase[] {
-  const file = { ssh: 'adversarial-ssh.txt', readonly_bash: 'adversarial-readonly.txt', workspace_command: 'adversarial-workspace.txt', path: '' }[surface];
+  const file = {
+    ssh: 'adversarial-ssh.txt',
+    readonly_bash: 'adversarial-readonly.txt',
+    workspace_command: 'adversarial-workspace.txt',
+    path: '',
+  }[surface];
   const cases: PolicyCase[] = [];
   let heading: Pick<PolicyCase, 'must' | 'family'> | undefined;
   for (const [index, line] of readFileSync(path.join(corpus, file), 'utf8').split('\n').entries()) {
     const found = /^\[(allow|block) ([\w-]+)\]$/.exec(line);
     if (found !== null) heading = { must: found[1] as 'allow' | 'block', family: found[2] ?? '' };
-    else if (heading !== undefined && line !== '') cases.push({ ...heading, id: `${file}:${index + 1}`, surface, input: unescapeLine(line) });
+    else if (heading !== undefined && line !== '')
+      cases.push({ ...heading, id: `${file}:${index + 1}`, surface, input: unescapeLine(line) });
   }
   return cases;
 }
 
 function unescapeLine(line: string): string {
-  return line.replace(/\\u([0-9a-f]{4})|\\[\\ntr]/g, (found, code: string | undefined) => (code === undefined ? (escapes[found] ?? found) : String.fromCharCode(Number.parseInt(code, 16))));
+  return line.replace(/\\u([0-9a-f]{4})|\\[\\ntr]/g, (found, code: string | undefined) =>
+    code === undefined ? (escapes[found] ?? found) : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }

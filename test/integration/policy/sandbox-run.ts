@@ -1,6 +1,6 @@
 /** Runs one allowed line for real, in a throw-away sandbox whose outside is watched. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 export const canary = 'CANARY7f3a';
@@ -45,13 +45,59 @@ interface Where {
 function spawnIn({ base, directory, scratch }: Where, line: string) {
   const secret = path.join(scratch, 'canary');
   const args = [
-    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/root', '--ro-bind', secret, '/root/.netrc', '--ro-bind', secret, '/etc/shadow', '--bind', base, base],
-    ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--chdir', directory, '--clearenv', '--setenv', 'PATH', '/usr/sbin:/usr/bin:/sbin:/bin', '--setenv', 'LC_ALL', 'C.UTF-8'],
+    ...[
+      '--ro-bind',
+      '/',
+      '/',
+      '--dev',
+      '/dev',
+      '--proc',
+      '/proc',
+      '--tmpfs',
+      '/root',
+      '--ro-bind',
+      secret,
+      '/root/.netrc',
+      '--ro-bind',
+      secret,
+      '/etc/shadow',
+      '--bind',
+      base,
+      base,
+    ],
+    ...[
+      '--unshare-all',
+      '--die-with-parent',
+      '--new-session',
+      '--cap-drop',
+      'ALL',
+      '--chdir',
+      directory,
+      '--clearenv',
+      '--setenv',
+      'PATH',
+      '/usr/sbin:/usr/bin:/sbin:/bin',
+      '--setenv',
+      'LC_ALL',
+      'C.UTF-8',
+    ],
     ...['--setenv', 'HOME', '/root', '--'],
     // The environment holds a secret, too. What is still running when the line has ended is counted inside its own process namespace.
-    ...['bash', '-c', 'SECRET_OF_ENV=$(</root/.netrc) bash -c "$1" </dev/null; for p in /proc/[0-9]*; do n=${p##*/}; [ "$n" = "$$" ] || [ "$n" = 1 ] || echo "$n"; done >&3', 'watch', line],
+    ...[
+      'bash',
+      '-c',
+      'SECRET_OF_ENV=$(</root/.netrc) bash -c "$1" </dev/null; cd /proc; for n in [0-9]*; do [ "$n" = "$$" ] || [ "$n" = 1 ] || echo "$n"; done >&3',
+      'watch',
+      line,
+    ],
   ];
-  const found = spawnSync('bwrap', args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], timeout: 6_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024, encoding: 'utf8' });
+  const found = spawnSync('bwrap', args, {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    timeout: 6_000,
+    killSignal: 'SIGKILL',
+    maxBuffer: 64 * 1024 * 1024,
+    encoding: 'utf8',
+  });
   return { output: `${found.stdout ?? ''}${found.stderr ?? ''}`, timedOut: found.status === null, pids: found.output?.[3] ?? '' };
 }
 
@@ -80,7 +126,12 @@ export function createDumpers(directory: string, names: readonly string[]): (lin
   for (const name of names) writeFileSync(path.join(directory, 'bin', name), script, { mode: 0o755 });
   return (line, cwd) => {
     writeFileSync(record, '');
-    spawnSync('/bin/bash', ['-c', line], { cwd, env: { PATH: path.join(directory, 'bin'), LC_ALL: 'C.UTF-8' }, stdio: 'ignore', timeout: 5_000 });
+    spawnSync('/bin/bash', ['-c', line], {
+      cwd,
+      env: { PATH: path.join(directory, 'bin'), LC_ALL: 'C.UTF-8' },
+      stdio: 'ignore',
+      timeout: 5_000,
+    });
     const calls = readFileSync(record, 'utf8').split('\0\n\0');
     return calls.slice(0, -1).map((call) => call.split('\0'));
   };

@@ -27,9 +27,12 @@ const tiers: Record<string, readonly string[]> = {
     'get_node_temperature',
     'get_recent_tasks',
     'get_backups',
+    'read_file',
+    'list_directory',
+    'search_files',
     'check_request_status',
   ],
-  yellow: ['execute_ssh', 'restart_service', 'wake_node'],
+  yellow: ['execute_ssh', 'restart_service', 'wake_node', 'write_file', 'run_command'],
   red: ['start_vm', 'stop_vm', 'restart_vm', 'start_container', 'stop_container', 'restart_container'],
   black: ['reboot_node'],
 };
@@ -83,10 +86,11 @@ describe.each(tools)('%s', (name, tool, schema) => {
   });
 
   it('changes nothing if it is green, and may be asked for if it is not', () => {
-    expect(tool.tier === 'green').toBe(tool.permission === 'data:read' || tool.group === 'workspace');
+    expect(tool.tier === 'green').toBe(['data:read', 'file:read', 'code:search'].includes(tool.permission));
     expect(tool.impact === 'none' || tool.tier !== 'green').toBe(true);
     expect(tool.impact !== 'none' || tool.tier !== 'red').toBe(true);
-    expect('reason' in (schema.properties ?? {})).toBe(tool.tier !== 'green');
+    // The workspace's tools take exactly what the seeds name; a command or a content says what it is for.
+    expect('reason' in (schema.properties ?? {})).toBe(tool.tier !== 'green' && tool.group !== 'workspace');
   });
 
   it('has a strict schema that every client understands', () => {

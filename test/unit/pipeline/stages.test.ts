@@ -123,7 +123,7 @@ describe('classify', () => {
   const decide = async (tool: Tool, targets: readonly Target[], changes: Partial<Parameters<typeof classify>[2]> = {}) =>
     classify(resolved(tool, targets), agent, { settings: settingsOf({}), ...changes });
   const judge = (decision: Decision, sandbox = 'enforced'): WorkspaceJudge => ({
-    decideCommand: (_surface, text) => ({ decision, canonical: `${text} # checked` }),
+    decideCommand: async (_surface, text) => ({ decision, canonical: `${text} # checked` }),
     decidePath: async () => ({ decision, real: 'real/path' }),
     sandbox: async () => ({ state: sandbox === 'enforced' ? 'enforced' : 'unavailable', reason: 'bwrap is missing' }),
   });

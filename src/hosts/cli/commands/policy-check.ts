@@ -1,12 +1,13 @@
 /** `banksman policy check`: JSON Lines in, one decision a line out, in the same order. */
-import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import type { Config } from '#app/config';
 import { createPolicyCheck, type PolicyCheck } from '#app/policy-check';
 import { Fault, toFault } from '#kernel/errors';
 
 export interface PolicyCheckOptions {
   /** The workspace of `readonly_bash`, `workspace_command` and `path`; default: the current directory. */
   readonly root?: string;
+  readonly userRules?: Config['commandRules'];
   readonly input?: Readable;
   readonly output?: Writable;
   /** Told of a malformed line; the lines after it are still answered. */
@@ -15,11 +16,11 @@ export interface PolicyCheckOptions {
 
 /** Answers every line. 0 when all were answered, 1 when one was malformed. */
 export async function runPolicyCheck(options: PolicyCheckOptions): Promise<number> {
-  const check = await createPolicyCheck(options.root ?? '.');
+  const check = await createPolicyCheck(options.root ?? '.', options.userRules);
   const output = options.output ?? process.stdout;
   let status = 0;
   let number = 0;
-  for await (const line of createInterface({ input: options.input ?? process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of linesOf(options.input ?? process.stdin)) {
     number += 1;
     if (line.trim() === '') continue;
     try {
@@ -43,4 +44,15 @@ function parseLine(line: string): unknown {
   } catch (cause) {
     throw new Fault('bad_input', 'not a JSON object', { audience: 'user', cause });
   }
+}
+
+/** Lines end at line feeds only: `node:readline` also ends them at U+2028, which JSON text may hold as it is. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }

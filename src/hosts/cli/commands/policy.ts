@@ -1,14 +1,16 @@
 /** `banksman policy explain`: every stage's answer for one call, nothing executed. */
 import type { Explanation } from '#app/app';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
-import { printJson, printText } from '../output.ts';
-import { withApp } from '../session.ts';
+import { printError, printJson, printText } from '../output.ts';
+import { configOf, withApp } from '../session.ts';
 import { agentOf, inputOf } from './call.ts';
+import { runPolicyCheck } from './policy-check.ts';
 
 const exitStatus = { allow: 0, ask: 3, deny: 2 } as const;
 
 export async function runPolicy([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
-  if (verb !== 'explain') throw badUsage(`\`policy\` takes \`explain\`, not \`${verb ?? 'nothing'}\``);
+  if (verb === 'check') return check(words, options);
+  if (verb !== 'explain') throw badUsage(`\`policy\` takes \`check\` or \`explain\`, not \`${verb ?? 'nothing'}\``);
   const [tool = ''] = operands(words, ['TOOL']);
   const input = await inputOf(options);
   return withApp(options, async (app) => {
@@ -16,6 +18,17 @@ export async function runPolicy([verb, ...words]: readonly string[], options: Co
     if (options.json) printJson(explanation);
     else printText(forPeople(explanation));
     return exitStatus[explanation.decision.effect];
+  });
+}
+
+/** Without `--root` the current directory is the workspace. */
+async function check(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  const { config } = await configOf(options);
+  return runPolicyCheck({
+    ...(options.root === undefined ? {} : { root: options.root }),
+    userRules: config.commandRules,
+    onFault: printError,
   });
 }
 

@@ -1,5 +1,6 @@
 /** `banksman tools`: the catalog on stdout. */
 import { describeTools } from '#app/catalog';
+import { ollamaTool } from '#app/ollama-tool';
 import { toolAnnotations } from '#app/tool-annotations';
 import { toolGroups } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
@@ -24,7 +25,7 @@ const formats: Readonly<Record<string, (tool: ToolDescription) => unknown>> = {
     inputSchema: tool.inputSchema,
     annotations: toolAnnotations(tool),
   }),
-  ollama: ({ name, description, inputSchema }) => ({ type: 'function', function: { name, description, parameters: inputSchema } }),
+  ollama: ollamaTool,
 };
 
 export function runTools(words: readonly string[], options: CommandOptions): number {

@@ -32,7 +32,8 @@ export function createAddressGuard({ boundHost, allowedHosts, allowedOrigins }: 
       const name = values.length === 1 ? hostName(values[0] ?? '') : undefined;
       return name !== undefined && hosts.has(name);
     },
-    isAllowedOrigin: ({ origin, host }, scheme) => origin === undefined || origins.has(origin) || origin === `${scheme}://${host ?? ''}`,
+    isAllowedOrigin: ({ origin, host }, scheme) =>
+      origin === undefined || origins.has(origin) || (host !== undefined && origin === `${scheme}://${host}`),
   };
 }
 

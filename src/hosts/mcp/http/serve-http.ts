@@ -35,6 +35,9 @@ export const healthPath = '/health';
 /** Sockets open at once, whoever holds them. */
 const maxConnections = 1024;
 
+/** How long the last bytes may take to be taken when the endpoint is closed, in ms. */
+const drainMs = 500;
+
 /** How long a client may take to send a request, in ms. */
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
@@ -190,7 +193,9 @@ async function sweep({ gatekeeper, streamable, sse, options }: Parts): Promise<v
 async function close(server: HttpServer, sweeper: NodeJS.Timeout, { streamable, sse }: Parts): Promise<void> {
   clearInterval(sweeper);
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+  // Answers that have just been given are still on their way into the streams that are about to be ended.
+  await new Promise(setImmediate);
   await Promise.all([streamable.close(), sse?.close()]);
-  server.closeAllConnections();
-  await closed;
+  const limit = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed.finally(() => clearTimeout(limit));
 }

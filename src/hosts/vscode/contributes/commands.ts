@@ -18,6 +18,7 @@ const ownCommands: readonly CommandContribution[] = [
   { command: 'banksman.denyWithMessage', title: 'Deny with Message…', category },
   { command: 'banksman.showLog', title: 'Show Log', category, icon: '$(output)' },
   { command: 'banksman.setClusterToken', title: 'Set API Token…', category, icon: '$(key)' },
+  { command: 'banksman.copyMcpConfiguration', title: 'Copy MCP Client Configuration…', category, icon: '$(plug)' },
   { command: 'banksman.doctor', title: 'Doctor', category, icon: '$(pulse)' },
   { command: 'banksman.verifyAudit', title: 'Verify Audit Trail', category, icon: '$(verified)' },
   { command: 'banksman.openSettings', title: 'Open Settings', category, icon: '$(gear)' },

@@ -14,7 +14,8 @@ export function menuContributions(tools: readonly ToolDescription[]) {
       { command: 'banksman.doctor', when: onView, group: '1_check@1' },
       { command: 'banksman.verifyAudit', when: onView, group: '1_check@2' },
       { command: 'banksman.setClusterToken', when: onView, group: '2_setup@1' },
-      { command: 'banksman.openWalkthrough', when: onView, group: '2_setup@2' },
+      { command: 'banksman.copyMcpConfiguration', when: onView, group: '2_setup@2' },
+      { command: 'banksman.openWalkthrough', when: onView, group: '2_setup@3' },
       { command: 'banksman.reload', when: onView, group: '3_restart@1' },
     ],
     'view/item/context': [

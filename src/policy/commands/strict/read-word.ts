@@ -48,7 +48,11 @@ export function readWord(cursor: Cursor): Word {
 
 function readPiece(cursor: Cursor, draft: Draft): void {
   const special = readers[cursor.next];
-  if (special !== undefined) return special(cursor, draft);
+  if (special === undefined) readPlain(cursor, draft);
+  else special(cursor, draft);
+}
+
+function readPlain(cursor: Cursor, draft: Draft): void {
   const plain = cursor.takeMatch(plainRun) ?? (cursor.nonAscii ? cursor.takeMatch(foreignRun) : undefined);
   if (plain === undefined) throw cursor.fault(refused[cursor.next] ?? `\`${cursor.next}\` outside quotes`);
   literal(draft, plain);

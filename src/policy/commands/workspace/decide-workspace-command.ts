@@ -54,7 +54,7 @@ function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonl
   const walk: Walk = {
     view: policy.view,
     userRules: own,
-    variables: collectVariables(root, (node) => decodeWord(node, literalScope).values),
+    variables: collectVariables(all, (node) => decodeWord(node, literalScope).values),
     functions: new Set(all.filter((node) => node.type === 'function_definition').map((node) => childOf(node, 'name')?.text ?? '')),
     found: [],
     script: (inner, of) => judgeScript(inner, of, { policy, depth: level.depth + 1 }),

@@ -28,36 +28,35 @@ export function decodeWord(node: SyntaxNode, scope: WordScope): ShellWord {
   return piece.values === undefined ? word : { ...word, values: piece.values };
 }
 
+type Decoder = (node: SyntaxNode, scope: WordScope, inQuotes: boolean) => Piece;
+
+const plain: Decoder = (node) => decodePlain(node.text);
+const decoders: Readonly<Record<string, Decoder>> = {
+  command_name: decodeInner,
+  extglob_pattern: decodeInner,
+  word: plain,
+  number: plain,
+  test_operator: plain,
+  regex: plain,
+  raw_string: (node) => ({ values: [node.text.slice(1, -1)], quoted: true }),
+  string: (node, scope) => ({ ...joined(stringPieces(node, scope)), quoted: true }),
+  concatenation: decodeConcatenation,
+  simple_expansion: variable,
+  expansion: variable,
+  command_substitution: (node, scope, inQuotes) =>
+    tellsDirectory.test(node.text) ? { values: scope.directories, quoted: inQuotes } : unknown,
+  arithmetic_expansion: () => ({ values: ['0'] }),
+};
+
+const tellsDirectory = /^(?:\$\( *(?:pwd|git rev-parse --show-toplevel) *\)|` *pwd *`)$/;
+
 function decode(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
-  switch (node.type) {
-    case 'command_name':
-    case 'extglob_pattern':
-      return node.namedChildren.length === 1 && node.namedChildren[0] !== undefined
-        ? decode(node.namedChildren[0], scope, inQuotes)
-        : decodePlain(node.text);
-    case 'word':
-    case 'number':
-    case 'test_operator':
-    case 'regex':
-      return decodePlain(node.text);
-    case 'raw_string':
-      return { values: [node.text.slice(1, -1)], quoted: true };
-    case 'string':
-      return { ...joined(stringPieces(node, scope)), quoted: true };
-    case 'concatenation':
-      return decodeConcatenation(node, scope);
-    case 'simple_expansion':
-    case 'expansion':
-      return variable(node, scope, inQuotes);
-    case 'command_substitution':
-      return /^(?:\$\( *(?:pwd|git rev-parse --show-toplevel) *\)|` *pwd *`)$/.test(node.text)
-        ? { values: scope.directories, quoted: inQuotes }
-        : unknown;
-    case 'arithmetic_expansion':
-      return { values: ['0'] };
-    default:
-      return unknown;
-  }
+  return Object.hasOwn(decoders, node.type) ? (decoders[node.type]?.(node, scope, inQuotes) ?? unknown) : unknown;
+}
+
+function decodeInner(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
+  const [inner, ...more] = node.namedChildren;
+  return inner !== undefined && more.length === 0 ? decode(inner, scope, inQuotes) : decodePlain(node.text);
 }
 
 /** Unquoted text: backslashes taken away, patterns and braces noticed, a leading `~` resolved. */
@@ -66,8 +65,8 @@ function decodePlain(text: string): Piece {
   if (/(?<!\\)\{[^}]*(?:,|\.\.)[^}]*\}/.test(text)) return unknown;
   const glob = /(?<!\\)[*?[]/.test(text);
   const quoted = text.includes('\\');
-  const plain = text.replace(/\\([\s\S])/g, '$1');
-  return { values: [text.startsWith('~') ? homeOf(plain) : plain], glob, quoted };
+  const bare = text.replace(/\\([\s\S])/g, '$1');
+  return { values: [text.startsWith('~') ? homeOf(bare) : bare], glob, quoted };
 }
 
 /** `~`, `~/x`, `~user/x`. */

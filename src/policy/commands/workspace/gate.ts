@@ -18,8 +18,8 @@ const faults: readonly (readonly [RegExp, string])[] = [
   [/\\\n/, 'a backslash at the end of a line'],
   [/\$\[/, '`$[`, old arithmetic'],
   [/\$\{[\s|]/, '`${ `, a substitution that runs commands'],
-  [/\$\{[^}\n]*@[A-Za-z]\}/, '`${…@…}`, which may run what a variable holds'],
-  [/\$\{!/, '`${!…}`, a variable named by another'],
+  [/\$\{[^}\n]*@[A-Za-z]\}/, '`@` in an expansion, which may run what a variable holds'],
+  [/\$\{!/, '`!` in an expansion, a variable named by another'],
   [/\\`/, 'an escaped backquote'],
 ];
 
@@ -28,6 +28,8 @@ export function gateFault(text: string): GateFault | undefined {
   if (text.trim() === '') return { offset: 0, message: 'no command' };
   if (text.length > longest) return { offset: longest, message: `a command longer than ${longest} characters` };
   if (!text.isWellFormed()) return { offset: 0, message: 'text that is not well-formed' };
+  // The common command is one line of printable ASCII without the rarer constructs.
+  if (/^[ -~]*$/.test(text) && !/\$[[{]|\\`/.test(text)) return undefined;
   for (const [pattern, message] of faults) {
     const offset = text.search(pattern);
     if (offset >= 0) return { offset, message };

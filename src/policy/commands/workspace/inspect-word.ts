@@ -7,7 +7,7 @@ import { type Place, visit, type Walk } from './walk.ts';
 
 /** `${NAME}`, lengths, defaults and cuts with plain text in them: nothing that assigns, names another variable or runs. */
 const plainExpansion = /^\$\{#?[A-Za-z_0-9@*?#]+(?:\[[@*\w]+\])?(?:(?::?[-+?]|%%?|##?|\/[/#%]?|\^\^?|,,?|:)[^`$(){}<>&|;\\]*)?\}$/;
-const plainArithmetic = /^[\s\w+\-*/%<>=!&|^~?:,()$]*$/;
+const plainArithmetic = /^(?!.*\$\()[\s\w+\-*/%<>=!&|^~?:,()$]*$/s;
 
 const leaves: ReadonlySet<string> = new Set([
   'word',
@@ -29,26 +29,25 @@ const leaves: ReadonlySet<string> = new Set([
 
 /** Judges every command in the word, and asks about expansions that are not known to be harmless. */
 export function inspectWord(walk: Walk, node: SyntaxNode, place: Place): void {
-  switch (node.type) {
-    case 'command_substitution':
-    case 'process_substitution':
-      return inspectSubstitution(walk, node, place);
+  const fault = faultOf(node);
+  if (fault !== undefined) walk.found.push(askFor('unclear', node.startIndex, fault));
+  if (/^(?:command|process)_substitution$/.test(node.type)) inspectSubstitution(walk, node, place);
+  else if (!leaves.has(node.type) && !node.type.endsWith('expansion'))
+    for (const child of node.namedChildren) inspectWord(walk, child, place);
+}
+
+function faultOf({ type, text }: SyntaxNode): string | undefined {
+  switch (type) {
     case 'expansion':
-      if (!plainExpansion.test(node.text))
-        walk.found.push(askFor('unclear', node.startIndex, `\`${node.text.slice(0, 60)}\` is not known before it runs`));
-      return;
+      return plainExpansion.test(text) ? undefined : `\`${text.slice(0, 60)}\` is not known before it runs`;
     case 'arithmetic_expansion':
-      if (!plainArithmetic.test(node.text.slice(3, -2)))
-        walk.found.push(askFor('unclear', node.startIndex, 'arithmetic that could run a command'));
-      return;
+      return plainArithmetic.test(text.slice(3, -2)) ? undefined : 'arithmetic that could run a command';
     case 'translated_string':
-      walk.found.push(askFor('unclear', node.startIndex, '`$"…"`, a translated string'));
-      return;
+      return '`$"…"`, a translated string';
     default:
-      if (/^(?:word|regex|extglob_pattern|test_operator|number)$/.test(node.type) && /\$\(|`/.test(node.text)) {
-        walk.found.push(askFor('unclear', node.startIndex, 'text that holds a command'));
-      }
-      if (!leaves.has(node.type)) for (const child of node.namedChildren) inspectWord(walk, child, place);
+      return /^(?:word|regex|extglob_pattern|test_operator|number)$/.test(type) && /\$\(|`/.test(text)
+        ? 'text that holds a command'
+        : undefined;
   }
 }
 

@@ -4,7 +4,8 @@ import { askFor } from './findings.ts';
 import { reachesOut } from './inline-code.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
-import type { ShellWord } from './shell-word.ts';
+import { type ShellWord, single } from './shell-word.ts';
+import { words } from './words.ts';
 
 interface Interpreter {
   readonly programs: RegExp;
@@ -78,64 +79,16 @@ const interpreters: readonly Interpreter[] = [
 ];
 
 /** Modules of `python -m` that compute or write inside the workspace; test tools are judged as themselves. */
-const pythonModules: ReadonlySet<string> = new Set([
-  'venv',
-  'json.tool',
-  'unittest',
-  'compileall',
-  'py_compile',
-  'timeit',
-  'doctest',
-  'cProfile',
-  'build',
-  'ast',
-  'dis',
-  'calendar',
-  'platform',
-  'tabnanny',
-  'tokenize',
-  'trace',
-  'this',
-  'zipfile',
-  'sysconfig',
-  'site',
-  'gzip',
-  'base64',
-  'pyclbr',
-  'inspect',
-]);
-const pythonTools: ReadonlySet<string> = new Set([
-  'pytest',
-  'black',
-  'ruff',
-  'isort',
-  'flake8',
-  'pylint',
-  'mypy',
-  'pyright',
-  'bandit',
-  'coverage',
-  'yapf',
-  'autopep8',
-  'pydocstyle',
-  'pycodestyle',
-  'vulture',
-  'pip',
-  'poetry',
-  'tox',
-  'nox',
-  'sphinx',
-  'nose2',
-  'behave',
-  'pre_commit',
-  'pdb',
-  'debugpy',
-  'uvicorn',
-  'gunicorn',
-  'codespell',
-  'autoflake',
-  'mkdocs',
-]);
+const pythonModules: ReadonlySet<string> = new Set(
+  words(
+    'venv json.tool unittest compileall py_compile timeit doctest cProfile build ast dis calendar platform tabnanny tokenize trace this zipfile sysconfig site gzip base64 pyclbr inspect',
+  ),
+);
+const pythonTools: ReadonlySet<string> = new Set(
+  words(
+    'pytest black ruff isort flake8 pylint mypy pyright bandit coverage yapf autopep8 pydocstyle pycodestyle vulture pip poetry tox nox sphinx nose2 behave pre_commit pdb debugpy uvicorn gunicorn codespell autoflake mkdocs',
+  ),
+);
 
 /** undefined: the program is no interpreter. */
 export function judgeInterpreter(invocation: Invocation, recursion: Recursion): readonly Decision[] | undefined {
@@ -143,28 +96,63 @@ export function judgeInterpreter(invocation: Invocation, recursion: Recursion): 
   return found === undefined ? undefined : judgeArguments(found, invocation, recursion);
 }
 
+interface Reading {
+  readonly language: Interpreter;
+  readonly invocation: Invocation;
+  readonly recursion: Recursion;
+  readonly found: Decision[];
+  index: number;
+  /** Code was given in the command line. */
+  sawCode: boolean;
+}
+
 function judgeArguments(language: Interpreter, invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const { args } = invocation;
-  for (let index = 0; index < args.length; index += 1) {
-    const word = args[index];
-    const text = word?.values?.length === 1 ? word.values[0] : undefined;
-    if (word === undefined || text === undefined)
-      return [askFor('unclear', word?.offset ?? invocation.offset, `\`${word?.source.slice(0, 60) ?? ''}\` is not known before it runs`)];
-    if (language.refused?.test(text)) return [risky(word, text, invocation.program)];
-    if (language.modules && /^-[BEIOSsuvbqd]*m/.test(text)) return judgeModule(invocation, index, recursion);
-    if (language.inline.test(text)) return judgeCode(args[index + 1], invocation);
-    if (!text.startsWith('-')) return judgeScript(invocation, index);
-    if (text === '-') return judgeInput(invocation);
-    if (language.valued?.test(text)) {
-      const path = pathsIn(args.slice(index + 1, index + 2), invocation);
-      if (path.length > 0) return path;
-      index += 1;
-    } else if (!language.plain.test(text)) return [risky(word, text, invocation.program)];
+  const reading: Reading = { language, invocation, recursion, found: [], index: 0, sawCode: false };
+  for (; reading.index < invocation.args.length; reading.index += 1) {
+    const end = judgeArgument(reading);
+    if (end !== undefined) return [...reading.found, ...end];
   }
-  const onlyAsks =
-    args.length > 0 &&
-    args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(word.values?.[0] ?? ''));
-  return onlyAsks || args.some((word) => word.values?.[0] === '-jar') ? [] : judgeInput(invocation);
+  return [...reading.found, ...(reading.sawCode || onlyTells(invocation) ? [] : judgeInput(invocation))];
+}
+
+/** What the argument ends with: a script, a module, standard input, or something that asks; undefined to go on. */
+function judgeArgument(reading: Reading): readonly Decision[] | undefined {
+  const { language, invocation, index } = reading;
+  const word = invocation.args[index];
+  const text = single(word);
+  if (word === undefined) return undefined;
+  if (text === undefined)
+    return reading.sawCode ? undefined : [askFor('unclear', word.offset, `\`${word.source.slice(0, 60)}\` is not known before it runs`)];
+  if (language.refused?.test(text)) return [risky(word, text, invocation.program)];
+  return text.startsWith('-') && text !== '-' ? judgeOption(reading, word, text) : judgeOperand(reading, text);
+}
+
+function judgeOperand({ invocation, index, sawCode }: Reading, text: string): readonly Decision[] {
+  if (sawCode) return pathsIn(invocation.args.slice(index), invocation);
+  return text === '-' ? judgeInput(invocation) : judgeScript(invocation, index);
+}
+
+function judgeOption(reading: Reading, word: ShellWord, text: string): readonly Decision[] | undefined {
+  const { language, invocation, recursion, found } = reading;
+  const next = invocation.args[reading.index + 1];
+  if (language.modules && /^-[BEIOSsuvbqd]*m/.test(text)) return judgeModule(invocation, reading.index, recursion);
+  if (language.inline.test(text)) {
+    found.push(...judgeCode(next, invocation));
+    reading.sawCode = true;
+    reading.index += 1;
+  } else if (language.valued?.test(text)) {
+    found.push(...pathsIn(next === undefined ? [] : [next], invocation));
+    reading.sawCode ||= text === '-jar';
+    reading.index += 1;
+  } else if (!language.plain.test(text)) return [risky(word, text, invocation.program)];
+  return undefined;
+}
+
+/** Versions, help, and test runs that find their own files. */
+function onlyTells({ args }: Invocation): boolean {
+  return (
+    args.length > 0 && args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(single(word) ?? ''))
+  );
 }
 
 function risky(word: ShellWord, text: string, program: string): Decision {
@@ -178,15 +166,15 @@ function risky(word: ShellWord, text: string, program: string): Decision {
 function judgeScript(invocation: Invocation, index: number): readonly Decision[] {
   const [script, ...rest] = invocation.args.slice(index);
   const text = script?.values?.[0] ?? '';
-  if (/^\/dev\//.test(text)) return judgeInput(invocation);
+  if (text.startsWith('/dev/')) return judgeInput(invocation);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
     return [askFor('network_blocked', script?.offset ?? 0, `\`${text.slice(0, 80)}\` is an address`)];
   return [...pathsIn(script === undefined ? [] : [script], invocation), ...pathsIn(rest, invocation)];
 }
 
 /** Arguments of a program of the workspace: nothing outside, no secrets; what is unknown is the program's to see. */
-function pathsIn(words: readonly ShellWord[], { scope }: Invocation): readonly Decision[] {
-  return words.flatMap((word) =>
+function pathsIn(among: readonly ShellWord[], { scope }: Invocation): readonly Decision[] {
+  return among.flatMap((word) =>
     (word.values ?? []).flatMap((value) => {
       const path = /^--?[\w-]+=((?:\/|~|\.).*)$/s.exec(value)?.[1] ?? value;
       if (/^(?:-|[a-z][a-z0-9+.-]*:\/\/)/i.test(path) || (/[\\%]/.test(path) && !path.startsWith('/'))) return [];
@@ -196,15 +184,16 @@ function pathsIn(words: readonly ShellWord[], { scope }: Invocation): readonly D
 }
 
 function judgeModule(invocation: Invocation, index: number, recursion: Recursion): readonly Decision[] {
-  const word = invocation.args[index];
-  const attached = word?.values?.[0]?.replace(/^-[BEIOSsuvbqd]*m/, '') ?? '';
-  const module = attached === '' ? (invocation.args[index + 1]?.values?.[0] ?? '') : attached;
-  const rest = invocation.args.slice(index + (attached === '' ? 2 : 1));
+  const [option, next] = invocation.args.slice(index);
+  const attached = (single(option) ?? '').replace(/^-[BEIOSsuvbqd]*m/, '');
+  const isAttached = attached !== '';
+  const module = isAttached ? attached : (single(next) ?? '');
+  const rest = invocation.args.slice(index + (isAttached ? 1 : 2));
   if (pythonTools.has(module))
     return recursion.invocation({ ...invocation, program: module.replace('pre_commit', 'pre-commit'), args: rest });
   if (pythonModules.has(module)) return pathsIn(rest, invocation);
   return [
-    askFor('runs_other_code', word?.offset ?? invocation.offset, `the module \`${module.slice(0, 40)}\` is not known to be harmless`),
+    askFor('runs_other_code', option?.offset ?? invocation.offset, `the module \`${module.slice(0, 40)}\` is not known to be harmless`),
   ];
 }
 

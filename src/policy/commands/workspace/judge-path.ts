@@ -2,12 +2,12 @@
 import type { Decision } from '#kernel/decision';
 import type { PathFact, Segments } from '#kernel/ports/path-facts';
 import { isControlPath } from '../../paths/control-files.ts';
-import { locatePath } from '../../paths/locate-path.ts';
+import { type Located, locatePath } from '../../paths/locate-path.ts';
 import { isSecretPath } from '../../paths/secret-files.ts';
 import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import { expandPattern } from '../expand-pattern.ts';
 import type { GlobPart } from '../strict/strict-line.ts';
-import { askFor, type Concern, refuseFor } from './findings.ts';
+import { askFor, refuseFor } from './findings.ts';
 
 /** `touch`: names and attributes only; `remove` is a write that takes the file away. */
 export type PathAction = 'list' | 'read' | 'write' | 'remove';
@@ -45,19 +45,18 @@ interface At {
 function judgeOne(path: NamedPath, action: PathAction, { scope, directory }: At): readonly Decision[] {
   const { ground, facts } = scope.view;
   const located = locatePath(path.text.startsWith('/') ? path.text : `${directory}/${path.text}`, ground);
-  const shown = path.text.slice(0, 100);
-  if (!located.ok) {
-    const concern: Concern = located.code === 'PATH_OUTSIDE_WORKSPACE' ? located.code : 'unclear';
-    return action === 'write' || action === 'remove'
-      ? [refuseFor('write-outside', path.offset, `\`${shown}\`: ${located.message}`)]
-      : [askFor(concern, path.offset, located.message)];
-  }
+  if (!located.ok) return [judgeElsewhere(located, path, action)];
   if (action === 'remove' && isWholeWorkspace(located.segments, path))
-    return [refuseFor('remove-all', path.offset, `\`${shown}\` is the whole workspace`)];
+    return [refuseFor('remove-all', path.offset, `\`${path.text}\` is the whole workspace`)];
   const fact = facts.look(located.raw);
   // Of what a pattern matched only the names are listed.
   if (path.glob && action === 'list' && (fact.kind === 'outside' || fact.kind === 'loop')) return [];
   return judgeFact(fact, action, path) ?? judgeName(located.segments, fact, { action, path });
+}
+
+function judgeElsewhere({ code, message }: Extract<Located, { ok: false }>, { text, offset }: NamedPath, action: PathAction): Decision {
+  if (action === 'write' || action === 'remove') return refuseFor('write-outside', offset, `\`${text.slice(0, 100)}\`: ${message}`);
+  return askFor(code === 'PATH_OUTSIDE_WORKSPACE' ? code : 'unclear', offset, message);
 }
 
 function isWholeWorkspace(segments: Segments, path: NamedPath): boolean {

@@ -3,7 +3,7 @@ import type { Decision } from '#kernel/decision';
 import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
 import { judgePath, type PathAction } from './judge-path.ts';
-import type { ShellWord } from './shell-word.ts';
+import { type ShellWord, single } from './shell-word.ts';
 import type { Caution, ToolRule, VerbGroup } from './tool-rule.ts';
 
 /** What a word stands for. */
@@ -18,29 +18,21 @@ interface Placed {
 
 /** What speaks against it. A word that the text does not tell asks, except where the rule takes it. */
 export function judgeTool(rule: ToolRule, invocation: Invocation): readonly Decision[] {
-  const group = verbGroup(rule, invocation.args);
-  if (rule.verbs !== undefined && group === 'none') {
-    return rule.id === 'workspace.check' || rule.id === 'workspace.bundler'
-      ? judgeWords(rule, undefined, invocation)
-      : [unknownVerb(invocation), ...judgeWords(rule, undefined, invocation)];
-  }
-  if (group === undefined || group === 'none') return judgeWords(rule, undefined, invocation);
-  const concern =
-    group.concern === undefined
-      ? []
-      : [askFor(group.concern, invocation.offset, `\`${invocation.program}\`: ${group.message ?? 'needs a person'}`)];
-  return [...concern, ...judgeWords(rule, group, invocation)];
+  if (rule.verbs === undefined) return judgeWords(rule, undefined, invocation);
+  const group = verbGroup(rule, rule.verbs, invocation.args);
+  const words = judgeWords(rule, group, invocation);
+  if (group === undefined) return rule.takesAnyVerb ? words : [unknownVerb(invocation), ...words];
+  if (group.concern === undefined) return words;
+  return [askFor(group.concern, invocation.offset, `\`${invocation.program}\`: ${group.message ?? 'needs a person'}`), ...words];
 }
 
 /** The first word that is no option names the verb. */
-function verbGroup(rule: ToolRule, args: readonly ShellWord[]): VerbGroup | 'none' | undefined {
-  if (rule.verbs === undefined) return undefined;
-  const texts = args.map((word) => word.values?.[0]);
+function verbGroup(rule: ToolRule, groups: readonly VerbGroup[], args: readonly ShellWord[]): VerbGroup | undefined {
+  const texts = args.map(single);
   const valued = [...(rule.textOptions ?? []), ...(rule.valueOptions ?? [])];
-  const isValue = (index: number) => valued.includes(texts[index - 1] ?? '');
-  const verb =
-    texts.find((text, index) => text !== undefined && !text.startsWith('-') && !isValue(index)) ?? (args.length > 0 ? texts[0] : undefined);
-  return rule.verbs.find((group) => group.verbs.includes(verb)) ?? 'none';
+  const named = texts.find((text, index) => text !== undefined && !text.startsWith('-') && !valued.includes(texts[index - 1] ?? ''));
+  const verb = named ?? texts[0];
+  return groups.find((group) => group.verbs.includes(verb));
 }
 
 function unknownVerb({ program, args, offset }: Invocation): Decision {
@@ -63,25 +55,49 @@ function judgeWords(rule: ToolRule, group: VerbGroup | undefined, invocation: In
   );
 }
 
+interface Placing {
+  expectsText: boolean;
+  literal: boolean;
+  next: Place | undefined;
+}
+
 function place(rule: ToolRule, textOptions: readonly string[], args: readonly ShellWord[]): readonly Placed[] {
-  const given = (options: readonly string[]) =>
-    args.some((word) => options.some((option) => word.values?.[0] === option || word.values?.[0]?.startsWith(`${option}=`)));
-  let expectsText = rule.textFirst !== undefined && (rule.textFirst === true || !given(rule.textFirst));
-  let literal = false;
-  let next: Place | undefined;
+  const state: Placing = { expectsText: expectsText(rule, args), literal: false, next: undefined };
   return args.map((word) => {
-    const text = word.values?.[0] ?? '';
-    const isOption = !literal && text.startsWith('-') && text.length > 1;
+    const text = single(word) ?? '';
+    const isOption = !state.literal && text.startsWith('-') && text.length > 1;
     const placed: Placed = {
       word,
-      literal,
-      place: next ?? (isOption ? 'option' : expectsText ? (rule.codeFault === undefined ? 'text' : 'code') : 'operand'),
+      literal: state.literal,
+      place: state.next ?? (isOption ? 'option' : operandPlace(rule, state.expectsText)),
     };
-    if (next === undefined && !isOption) expectsText = false;
-    if (next === undefined && text === '--') literal = true;
-    next = next !== undefined || !isOption ? undefined : textOptions.includes(text) ? 'text' : isCodeNext(rule, text) ? 'code' : undefined;
+    const isValue = state.next !== undefined;
+    state.next = isOption && !isValue ? valuePlace(rule, textOptions, text) : undefined;
+    if (!isValue) pass(state, text, isOption);
     return placed;
   });
+}
+
+function pass(state: Placing, text: string, isOption: boolean): void {
+  if (!isOption) state.expectsText = false;
+  if (text === '--') state.literal = true;
+}
+
+/** Whether the first operand is text, because no option gave it. */
+function expectsText({ textFirst }: ToolRule, args: readonly ShellWord[]): boolean {
+  if (textFirst === undefined || textFirst === true) return textFirst ?? false;
+  return !args.some((word) => textFirst.some((option) => single(word) === option || single(word)?.startsWith(`${option}=`)));
+}
+
+function operandPlace(rule: ToolRule, isText: boolean): Place {
+  if (!isText) return 'operand';
+  return rule.codeFault === undefined ? 'text' : 'code';
+}
+
+/** What the word behind an option is, where the option takes one. */
+function valuePlace(rule: ToolRule, textOptions: readonly string[], option: string): Place | undefined {
+  if (textOptions.includes(option)) return 'text';
+  return isCodeNext(rule, option) ? 'code' : undefined;
 }
 
 function isCodeNext({ codeOption }: ToolRule, text: string): boolean {
@@ -111,17 +127,26 @@ function judgeWord({ word, place: where, literal }: Placed, look: Look): readonl
 type ValueWord = ShellWord & { readonly text: string };
 
 function judgeValue(word: ValueWord, look: Look & { readonly where: Place; readonly literal: boolean }): readonly Decision[] {
-  const { where, action, invocation } = look;
-  const cautioned = where === 'text' && look.action !== 'text' && look.rule.textFirst !== true ? [] : cautionsOn(word, look);
-  if (action === 'text' || where === 'text' || cautioned.length > 0) return cautioned;
-  const code = where === 'code' ? word.text : where === 'option' ? look.rule.codeOption?.exec(word.text)?.[1] : undefined;
-  if (code !== undefined && code !== '') return judgeCode(code, word, look);
-  if (action === 'write' && /^\/dev\/(?:stdin|fd\/)/.test(word.text))
-    return [askFor('runs_other_code', word.offset, `\`${word.text}\` may hold instructions`)];
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(word.text))
-    return [askFor('network_blocked', word.offset, `\`${word.text.slice(0, 80)}\` is an address`)];
-  const path = where === 'option' ? attachedPath(word.text) : operandPath(word.text);
-  return path === undefined ? [] : judgePath({ text: path, glob: word.glob, offset: word.offset }, action, invocation.scope);
+  const isPlainText = look.where === 'text' && look.action !== 'text' && look.rule.textFirst !== true;
+  const cautioned = isPlainText ? [] : cautionsOn(word, look);
+  if (look.action === 'text' || look.where === 'text' || cautioned.length > 0) return cautioned;
+  const code = codeOf(word, look);
+  return code === '' ? judgePlace(word, look.action, look) : judgeCode(code, word, look);
+}
+
+/** The program of its own that the word holds, or nothing. */
+function codeOf({ text }: ValueWord, { where, rule }: Look & { readonly where: Place }): string {
+  if (where === 'code') return text;
+  return where === 'option' ? (rule.codeOption?.exec(text)?.[1] ?? '') : '';
+}
+
+function judgePlace(word: ValueWord, action: PathAction, { where, invocation }: Look & { readonly where: Place }): readonly Decision[] {
+  const { text, glob, offset } = word;
+  if (action === 'write' && /^\/dev\/(?:stdin|fd\/)/.test(text))
+    return [askFor('runs_other_code', offset, `\`${text}\` may hold instructions`)];
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return [askFor('network_blocked', offset, `\`${text.slice(0, 80)}\` is an address`)];
+  const path = where === 'option' ? attachedPath(text) : operandPath(text);
+  return path === undefined ? [] : judgePath({ text: path, glob, offset }, action, invocation.scope);
 }
 
 function judgeCode(code: string, { offset }: ValueWord, { rule }: Look): readonly Decision[] {

@@ -23,36 +23,48 @@ export function readRedirects(walk: Walk, node: SyntaxNode, place: Place): Input
 function readFile(walk: Walk, node: SyntaxNode, place: Place): Input {
   const operator = node.children.find((child) => !child.isNamed)?.type ?? '';
   const target = childOf(node, 'destination');
-  if (/^[<>]&-?$/.test(operator) && (target === undefined || /^\d+-?$|^-$/.test(target.text))) return {};
-  if (target === undefined) {
-    walk.found.push(askFor('unclear', node.startIndex, 'a redirection without a file'));
-    return {};
-  }
+  if (isDescriptor(operator, target)) return {};
+  if (target === undefined) walk.found.push(askFor('unclear', node.startIndex, 'a redirection without a file'));
+  else judgeTarget(walk, target, { place, action: operator === '<' ? 'read' : 'write' });
+  if (operator !== '<') return {};
+  return { input: target?.type === 'process_substitution' ? 'pipe' : 'file' };
+}
+
+/** `2>&1`, `>&-`: no file. */
+function isDescriptor(operator: string, target: SyntaxNode | undefined): boolean {
+  return /^[<>]&-?$/.test(operator) && (target === undefined || /^\d+-?$|^-$/.test(target.text));
+}
+
+function judgeTarget(
+  walk: Walk,
+  target: SyntaxNode,
+  { place, action }: { readonly place: Place; readonly action: 'read' | 'write' },
+): void {
   inspectWord(walk, target, place);
-  if (target.type === 'process_substitution') return operator === '<' ? { input: 'pipe' } : {};
+  if (target.type === 'process_substitution') return;
   const word = decodeWord(target, wordScope(walk, place));
   if (word.values === undefined || word.glob)
     walk.found.push(askFor('unclear', target.startIndex, `\`${target.text.slice(0, 60)}\`: the file is not known before it runs`));
-  const action = operator === '<' ? 'read' : 'write';
   for (const text of word.values ?? [])
     walk.found.push(...judgePath({ text, glob: false, offset: target.startIndex }, action, pathScope(walk, place)));
-  return operator === '<' ? { input: 'file' } : {};
 }
 
 function readHereDocument(walk: Walk, node: SyntaxNode, place: Place): Input {
-  let body: SyntaxNode | undefined;
   for (const child of node.namedChildren) {
     if (child.type === 'file_redirect') readFile(walk, child, place);
-    else if (child.type === 'heredoc_body') body = child;
-    else if (!/^(?:heredoc_start|heredoc_end|file_descriptor)$/.test(child.type))
+    // What stands behind `<<EOF` on its line: `| sh`, `&& x`.
+    else if (!/^(?:heredoc_.*|file_descriptor)$/.test(child.type))
       visit(walk, child, { directories: place.directories, input: 'pipe', inFunction: place.inFunction });
   }
-  if (body === undefined) return { input: 'text' };
+  const body = node.namedChildren.find((child) => child.type === 'heredoc_body');
   const start = node.namedChildren.find((child) => child.type === 'heredoc_start')?.text ?? '';
-  const isRaw = /^['"\\]/.test(start);
+  return body === undefined ? { input: 'text' } : readBody(walk, body, { place, isRaw: /^['"\\]/.test(start) });
+}
+
+/** A quoted delimiter keeps the text as it is; else it is expanded as in double quotes. */
+function readBody(walk: Walk, body: SyntaxNode, { place, isRaw }: { readonly place: Place; readonly isRaw: boolean }): Input {
   if (!isRaw) for (const child of body.namedChildren) inspectWord(walk, child, place);
-  const isPlain = isRaw || !/[$`\\]/.test(body.text);
-  return isPlain ? { input: 'text', inputText: body.text } : { input: 'text' };
+  return isRaw || !/[$`\\]/.test(body.text) ? { input: 'text', inputText: body.text } : { input: 'text' };
 }
 
 function readHereString(walk: Walk, node: SyntaxNode, place: Place): Input {

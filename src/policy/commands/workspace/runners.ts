@@ -3,8 +3,7 @@ import type { Decision } from '#kernel/decision';
 import { askFor, refuseFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
-import { knownWord, type ShellWord } from './shell-word.ts';
-import { single } from './wrappers.ts';
+import { knownWord, type ShellWord, single } from './shell-word.ts';
 
 type Judge = (invocation: Invocation, recursion: Recursion) => readonly Decision[];
 
@@ -26,36 +25,47 @@ const findFlags =
 const selecting = /^-(?:i?name|i?path|i?wholename|i?regex|empty|[mac]time|[mac]min|size|newer.*|perm|user)$/;
 
 function judgeFind(invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const { args, scope, offset } = invocation;
+  const { args, offset } = invocation;
   const texts = args.map(single);
-  const unknown = texts.findIndex((text, index) => text === undefined && !/^-i?(?:name|path)$/.test(texts[index - 1] ?? ''));
-  if (unknown >= 0)
-    return [askFor('unclear', args[unknown]?.offset ?? offset, `\`${args[unknown]?.source ?? ''}\` is not known before it runs`)];
-  const found: Decision[] = [];
-  const deletes = texts.includes('-delete');
-  if (deletes && !texts.some((text) => selecting.test(text ?? '')))
-    found.push(refuseFor('remove-all', offset, '`find -delete` without a test removes everything'));
-  for (let index = 0; index < args.length; index += 1) {
-    const word = args[index];
-    const text = texts[index] ?? '';
-    if (word === undefined) break;
-    if (/^-(?:exec|execdir|ok|okdir)$/.test(text)) {
-      const end = texts.findIndex((other, at) => at > index && (other === ';' || (other === '+' && texts[at - 1] === '{}')));
-      if (end < 0) return [...found, askFor('unclear', word.offset, `\`${text}\` without an end`)];
-      found.push(...runFound(invocation, args.slice(index + 1, end), recursion));
-      index = end;
-    } else if (/^-(?:newer\w*|anewer|cnewer|samefile)$/.test(text) && !/^-newer.t$/.test(text)) {
-      found.push(...pathOf(args[index + 1], 'list', invocation));
-      index += 1;
-    } else if (findValued.test(text)) index += 1;
-    else if (/^-(?:fprint0?|fprintf|fls)$/.test(text)) {
-      found.push(...pathOf(args[index + 1], 'write', invocation));
-      index += 1;
-    } else if (text.startsWith('-') || /^[()!,]$/.test(text)) {
-      if (!findFlags.test(text)) found.push(askFor('unclear', word.offset, `\`${text}\` of \`find\` is not known`));
-    } else found.push(...judgePath({ text, glob: word.glob, offset: word.offset }, 'list', scope));
+  const unknown = args.find((_word, index) => texts[index] === undefined && !/^-i?(?:name|path)$/.test(texts[index - 1] ?? ''));
+  if (unknown !== undefined) return [askFor('unclear', unknown.offset, `\`${unknown.source.slice(0, 60)}\` is not known before it runs`)];
+  const selects = texts.some((text) => selecting.test(text ?? ''));
+  const found =
+    texts.includes('-delete') && !selects ? [refuseFor('remove-all', offset, '`find -delete` without a test removes everything')] : [];
+  let index = 0;
+  while (index < args.length) {
+    const step = judgeFindWord(invocation, index, recursion);
+    found.push(...step.found);
+    index += step.taken;
   }
   return found;
+}
+
+interface FindStep {
+  readonly found: readonly Decision[];
+  /** Words used. */
+  readonly taken: number;
+}
+
+function judgeFindWord(invocation: Invocation, index: number, recursion: Recursion): FindStep {
+  const { args, scope, offset } = invocation;
+  const word = args[index] ?? knownWord('', { offset, source: '' });
+  const text = single(word) ?? '';
+  if (/^-(?:exec|execdir|ok|okdir)$/.test(text)) return judgeFindExec(invocation, index, recursion);
+  if (/^-(?:newer\w*|anewer|cnewer|samefile)$/.test(text) && !/^-newer.t$/.test(text))
+    return { found: pathOf(args[index + 1], 'list', invocation), taken: 2 };
+  if (/^-(?:fprint0?|fprintf|fls)$/.test(text)) return { found: pathOf(args[index + 1], 'write', invocation), taken: 2 };
+  if (findValued.test(text)) return { found: [], taken: 2 };
+  if (findFlags.test(text)) return { found: [], taken: 1 };
+  if (text.startsWith('-')) return { found: [askFor('unclear', word.offset, `\`${text}\` of \`find\` is not known`)], taken: 1 };
+  return { found: judgePath({ text, glob: word.glob, offset: word.offset }, 'list', scope), taken: 1 };
+}
+
+function judgeFindExec(invocation: Invocation, index: number, recursion: Recursion): FindStep {
+  const texts = invocation.args.map(single);
+  const end = texts.findIndex((text, at) => at > index && (text === ';' || (text === '+' && texts[at - 1] === '{}')));
+  if (end < 0) return { found: [askFor('unclear', invocation.offset, `\`${texts[index]}\` without an end`)], taken: texts.length };
+  return { found: runFound(invocation, invocation.args.slice(index + 1, end), recursion), taken: end + 1 - index };
 }
 
 function pathOf(word: ShellWord | undefined, action: 'list' | 'write', { scope, offset }: Invocation): readonly Decision[] {
@@ -82,24 +92,18 @@ const onNames =
   /^(?:cat|head|tail|wc|grep|egrep|fgrep|rg|ls|stat|file|du|diff|sha256sum|sha1sum|md5sum|basename|dirname|echo|printf|sed|prettier|eslint|black|ruff|gofmt|rustfmt|clang-format|shellcheck|shfmt|touch|git)$/;
 
 function judgeXargs(invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const { args, offset } = invocation;
-  const start = args.findIndex(
-    (word, index) => !/^-/.test(single(word) ?? '-') && !/^-(?:n|P|I|L|d|s|a|E)$/.test(single(args[index - 1]) ?? ''),
-  );
-  const options = args.slice(0, Math.max(start, 0)).filter((word) => single(word)?.startsWith('-') ?? true);
-  const odd = options.find(
-    (word) => !/^-(?:0|r|t|x|n\d*|P\d*|I\S*|L\d*|d\S*|s\d*|-null|-no-run-if-empty|-max-args=\d+)$/.test(single(word) ?? ''),
-  );
-  const name = start < 0 ? undefined : args[start];
-  const program = single(name);
-  if (odd !== undefined || name === undefined || program === undefined)
-    return [askFor('unclear', (odd ?? name)?.offset ?? offset, '`xargs` without a command, or with an option that is not known')];
-  const inner = recursion.invocation({ ...invocation, program, args: args.slice(start + 1), offset: name.offset, input: 'none' });
-  const fromNames = invocation.producer !== undefined && nameGivers.test(invocation.producer);
-  const removes = program === 'rm' && invocation.producer !== undefined && /^(?:find|fd|git)$/.test(invocation.producer);
-  if (fromNames && (onNames.test(program) || removes)) return inner;
-  return [...inner, askFor('unclear', offset, '`xargs` adds words that are not known before it runs')];
+  const { args, offset, producer = '' } = invocation;
+  const texts = args.map((word) => single(word) ?? '-');
+  const start = texts.findIndex((text, index) => !text.startsWith('-') && !/^-(?:n|P|I|L|d|s|a|E)$/.test(texts[index - 1] ?? ''));
+  const known = texts.slice(0, Math.max(start, 0)).every((text) => !text.startsWith('-') || xargsOptions.test(text));
+  const program = start < 0 ? '' : (texts[start] ?? '');
+  if (!known || program === '') return [askFor('unclear', offset, '`xargs` without a command, or with an option that is not known')];
+  const inner = recursion.invocation({ ...invocation, program, args: args.slice(start + 1), input: 'none' });
+  const mayFollow = nameGivers.test(producer) && (onNames.test(program) || (program === 'rm' && /^(?:find|fd|git)$/.test(producer)));
+  return mayFollow ? inner : [...inner, askFor('unclear', offset, '`xargs` adds words that are not known before it runs')];
 }
+
+const xargsOptions = /^-(?:0|r|t|x|n\d*|P\d*|I\S*|L\d*|d\S*|s\d*|-null|-no-run-if-empty|-max-args=\d+)$/;
 
 function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { args, offset, scope } = invocation;
@@ -119,19 +123,22 @@ function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decisi
 /** `bash script.sh`, `bash -c '…'`; what comes from elsewhere asks. */
 function judgeShell(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { args, offset, program } = invocation;
-  for (let index = 0; index < args.length; index += 1) {
-    const text = single(args[index]);
-    if (text === undefined) return [askFor('unclear', args[index]?.offset ?? offset, 'a script that is not known before it runs')];
-    if (/^[-+]o$/.test(text)) index += 1;
-    else if (/^-[euxvnflh]*c[euxvn]*$/.test(text) || /^-l?c$/.test(text)) return judgeScriptText(invocation, index, recursion);
-    else if (/^--(?:norc|noprofile|login|posix)$|^-[euxvnlf]+$/.test(text)) continue;
-    else if (text.startsWith('-'))
-      return /^--version$/.test(text)
-        ? []
-        : [askFor('unclear', args[index]?.offset ?? offset, `\`${text}\` of \`${program}\` is not known`)];
-    else return scriptFile(invocation, index);
-  }
-  return [askFor('runs_other_code', offset, `\`${program}\` takes its commands from standard input`)];
+  const texts = args.map(single);
+  const index = shellOptions(texts);
+  const text = texts[index];
+  if (index >= args.length) return [askFor('runs_other_code', offset, `\`${program}\` takes its commands from standard input`)];
+  if (text === undefined) return [askFor('unclear', offset, 'a script that is not known before it runs')];
+  if (/^-[euxvnflh]*c[euxvn]*$/.test(text)) return judgeScriptText(invocation, index, recursion);
+  if (!text.startsWith('-')) return scriptFile(invocation, index);
+  return text === '--version' ? [] : [askFor('unclear', offset, `\`${text}\` of \`${program}\` is not known`)];
+}
+
+/** How many of the words are options that only change how a script runs. */
+function shellOptions(texts: readonly (string | undefined)[]): number {
+  const index = texts.findIndex(
+    (text, at) => !/^[-+]o$/.test(texts[at - 1] ?? '') && !/^(?:[-+]o|--(?:norc|noprofile|login|posix)|-[euxvnlf]+)$/.test(text ?? ''),
+  );
+  return index < 0 ? texts.length : index;
 }
 
 function judgeScriptText(invocation: Invocation, index: number, recursion: Recursion): readonly Decision[] {
@@ -143,16 +150,16 @@ function judgeScriptText(invocation: Invocation, index: number, recursion: Recur
 
 /** A script of the workspace runs as any other program of it does. */
 function scriptFile(invocation: Invocation, index: number): readonly Decision[] {
-  const words = invocation.args.slice(index);
-  return words.flatMap((word, at) => {
-    if (word.values === undefined) return at === 0 ? [askFor('unclear', word.offset, 'a script that is not known before it runs')] : [];
-    return word.values.flatMap((value) =>
-      /^\/dev\/|^\/proc\//.test(value)
-        ? [askFor('runs_other_code', word.offset, `\`${value}\` is no script of the workspace`)]
-        : value.startsWith('-')
-          ? []
-          : judgePath({ text: value, glob: word.glob, offset: word.offset }, 'read', invocation.scope),
-    );
+  const [script, ...rest] = invocation.args.slice(index);
+  const text = single(script);
+  if (script === undefined || text === undefined)
+    return [askFor('unclear', invocation.offset, 'a script that is not known before it runs')];
+  if (/^\/(?:dev|proc)\//.test(text)) return [askFor('runs_other_code', script.offset, `\`${text}\` is no script of the workspace`)];
+  return [script, ...rest].flatMap((word) => {
+    const value = single(word);
+    return value === undefined || value.startsWith('-')
+      ? []
+      : judgePath({ text: value, glob: word.glob, offset: word.offset }, 'read', invocation.scope);
   });
 }
 

@@ -18,18 +18,21 @@ interface Taken {
 }
 
 function takeCommand(text: string): Taken | string {
-  let rest = skipAddress(text);
-  if (/^,\s*[+~]\d+/.test(rest)) rest = rest.replace(/^,\s*[+~]\d+/, '');
-  else if (rest.startsWith(',')) rest = skipAddress(rest.slice(1).trimStart());
-  rest = rest.replace(/^[\s!]+/, '');
+  const rest = skipRange(text);
   const letter = rest.charAt(0);
-  if (letter === '') return { rest: '' };
-  if (/[{};]/.test(letter)) return { rest: rest.slice(1) };
+  if (letter === '' || /[{};]/.test(letter)) return { rest: rest.slice(1) };
   if (/[eErRwW]/.test(letter)) return `the command \`${letter}\`, which runs a program or names a file`;
   if (letter === 's' || letter === 'y') return takeSubstitution(rest);
   // Text to the end of the line, labels, comments.
-  if (/[aic#:btT]/.test(letter)) return { rest: rest.slice(letter === '#' || /[aic:]/.test(letter) ? lineEnd(rest) : endOfLabel(rest)) };
+  if (/[aic#]/.test(letter)) return { rest: rest.slice(lineEnd(rest)) };
+  if (/[:btT]/.test(letter)) return { rest: rest.slice(endOfLabel(rest)) };
   return /[=dDgGhHlnNpPqQxzF]/.test(letter) ? { rest: rest.slice(1).replace(/^ *\d*/, '') } : `\`${letter}\`, which is no known command`;
+}
+
+/** One address or two, and the `!` behind them. */
+function skipRange(text: string): string {
+  const rest = skipAddress(text).replace(/^,\s*[+~]\d+/, '');
+  return (rest.startsWith(',') ? skipAddress(rest.slice(1).trimStart()) : rest).replace(/^[\s!]+/, '');
 }
 
 function skipAddress(text: string): string {

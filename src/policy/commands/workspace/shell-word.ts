@@ -16,3 +16,8 @@ export interface ShellWord {
 export function knownWord(text: string, like: Pick<ShellWord, 'offset' | 'source'>): ShellWord {
   return { values: [text], glob: false, quoted: true, offset: like.offset, source: like.source };
 }
+
+/** The one text of a word, if it has one. */
+export function single(word: ShellWord | undefined): string | undefined {
+  return word?.values?.length === 1 ? word.values[0] : undefined;
+}

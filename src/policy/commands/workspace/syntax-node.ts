@@ -25,7 +25,12 @@ export function childrenOf(node: SyntaxNode, field: string): readonly SyntaxNode
 
 /** Every node below, itself included, in the order of the text. */
 export function allNodes(root: SyntaxNode): readonly SyntaxNode[] {
-  const found: SyntaxNode[] = [root];
-  for (const child of root.children) found.push(...allNodes(child));
+  const found: SyntaxNode[] = [];
+  addAll(root, found);
   return found;
+}
+
+function addAll(node: SyntaxNode, found: SyntaxNode[]): void {
+  found.push(node);
+  for (const child of node.children) addAll(child, found);
 }

@@ -33,6 +33,8 @@ export interface ToolRule {
   readonly takesPipes?: boolean;
   /** The first operand must be one of these, by group; absent: any. */
   readonly verbs?: readonly VerbGroup[];
+  /** A first operand that is in no group is no verb but a file or the like. */
+  readonly takesAnyVerb?: boolean;
   /** It waits for a person or for input without operands. */
   readonly needsOperand?: boolean;
   readonly justification: string;

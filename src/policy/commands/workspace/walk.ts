@@ -15,7 +15,7 @@ import type { Invocation } from './invocation.ts';
 import { judgeInvocation } from './judge-invocation.ts';
 import type { PathScope } from './judge-path.ts';
 import { readRedirects } from './redirects.ts';
-import type { ShellWord } from './shell-word.ts';
+import { type ShellWord, single } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 import type { Variables } from './variables.ts';
 
@@ -204,32 +204,48 @@ function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): Directorie
 }
 
 function visitCommand(walk: Walk, node: SyntaxNode, place: Place): Directories {
-  const nameNode = childOf(node, 'name');
   for (const child of node.namedChildren) if (child.type !== 'variable_assignment') inspectWord(walk, child, place);
-  const redirects = readRedirects(walk, node, place);
-  const scope = wordScope(walk, place);
-  const name = nameNode === undefined ? undefined : decodeWord(nameNode, scope);
-  const program = name?.values?.length === 1 && !name.glob ? name.values[0] : undefined;
+  const input = { ...place, ...readRedirects(walk, node, place) };
+  const nameNode = childOf(node, 'name');
+  const name = nameNode === undefined ? undefined : decodeWord(nameNode, wordScope(walk, place));
+  const program = name?.glob ? undefined : single(name);
   for (const child of node.namedChildren) if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program });
-  if (nameNode === undefined) return place.directories;
-  if (name === undefined || program === undefined || program === '') {
-    walk.found.push(askFor('unclear', nameNode.startIndex, 'the program is not known before it runs'));
-    return place.directories;
-  }
-  const args = childrenOf(node, 'argument').map((argument) => decodeWord(argument, scope));
-  if (isDirectoryChange(program))
-    return changeDirectory({ program, args, offset: nameNode.startIndex }, pathScope(walk, place), walk.found);
-  if (place.inFunction && walk.functions.has(program))
-    walk.found.push(askFor('never_ends', nameNode.startIndex, `\`${program}\` calls a function from a function`));
-  judge(walk, {
-    program,
-    args,
-    offset: nameNode.startIndex,
-    scope: pathScope(walk, place),
-    functions: walk.functions,
-    ...inputOf({ ...place, ...redirects }),
-  });
+  if (name === undefined) return place.directories;
+  if (program) return visitProgram(walk, node, { place: input, program, offset: name.offset });
+  walk.found.push(askFor('unclear', name.offset, 'the program is not known before it runs'));
   return place.directories;
+}
+
+interface Named {
+  readonly place: Place;
+  readonly program: string;
+  readonly offset: number;
+}
+
+function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: Named): Directories {
+  const args = childrenOf(node, 'argument').map((argument) => decodeWord(argument, wordScope(walk, place)));
+  const scope = pathScope(walk, place);
+  if (isDirectoryChange(program)) return changeDirectory({ program, args, offset }, scope, walk.found);
+  if (place.inFunction && walk.functions.has(program))
+    walk.found.push(askFor('never_ends', offset, `\`${program}\` calls a function from a function`));
+  const variants = singleValued(args);
+  if (variants === undefined) walk.found.push(askFor('unclear', offset, 'too many values to judge'));
+  for (const variant of variants ?? [])
+    judge(walk, { program, args: variant, offset, scope, functions: walk.functions, ...inputOf(place) });
+  return place.directories;
+}
+
+const mostVariants = 32;
+
+/** Every choice of one value for each word that has several; undefined when there are too many. */
+function singleValued(args: readonly ShellWord[]): readonly (readonly ShellWord[])[] | undefined {
+  let variants: readonly (readonly ShellWord[])[] = [[]];
+  for (const word of args) {
+    const choices = word.values === undefined ? [word] : word.values.map((value): ShellWord => ({ ...word, values: [value] }));
+    variants = variants.flatMap((variant) => choices.map((choice) => [...variant, choice]));
+    if (variants.length > mostVariants) return undefined;
+  }
+  return variants;
 }
 
 function inputOf({ input, inputText, producer }: Place): Pick<Invocation, 'input' | 'inputText' | 'producer'> {

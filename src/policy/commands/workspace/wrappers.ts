@@ -3,7 +3,7 @@ import type { Decision } from '#kernel/decision';
 import { judgeAssignment } from './environment.ts';
 import { askFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
-import type { ShellWord } from './shell-word.ts';
+import { single } from './shell-word.ts';
 
 interface Wrapper {
   /** Options without a value. */
@@ -62,23 +62,36 @@ export function unwrap(invocation: Invocation, recursion: Recursion): readonly D
 }
 
 function unwrapWith(wrapper: Wrapper, invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const { args, program, offset } = invocation;
-  let index = 0;
-  for (; index < args.length; index += 1) {
-    const text = single(args[index]);
-    if (text === undefined || !text.startsWith('-')) break;
-    if (wrapper.looks?.test(text)) return [];
-    if (text === '--') {
-      index += 1;
-      break;
-    }
-    if (wrapper.valued?.test(text)) index += 1;
-    else if (!wrapper.flags.test(text))
-      return [askFor('unclear', args[index]?.offset ?? offset, `\`${text}\` of \`${program}\` is not known`)];
-  }
+  const options = skipOptions(wrapper, invocation);
+  if (typeof options === 'object') return options;
   const found: Decision[] = [];
-  if (wrapper.assignments) index = takeAssignments(invocation, index, found);
-  return [...found, ...runRest(invocation, index + (wrapper.skip ?? 0), { recursion, alone: wrapper.alone ?? false })];
+  const start = wrapper.assignments ? takeAssignments(invocation, options, found) : options;
+  return [...found, ...runRest(invocation, start + (wrapper.skip ?? 0), { recursion, alone: wrapper.alone ?? false })];
+}
+
+/** The index behind the options, or what they decide. */
+function skipOptions(wrapper: Wrapper, invocation: Invocation): number | readonly Decision[] {
+  const texts = invocation.args.map(single);
+  let index = 0;
+  while (isOption(texts[index])) {
+    const text = texts[index] ?? '';
+    if (wrapper.looks?.test(text)) return [];
+    if (text === '--') return index + 1;
+    const taken = optionWords(wrapper, text);
+    if (taken === 0) return [askFor('unclear', invocation.offset, `\`${text}\` of \`${invocation.program}\` is not known`)];
+    index += taken;
+  }
+  return Math.min(index, texts.length);
+}
+
+function isOption(text: string | undefined): boolean {
+  return text?.startsWith('-') ?? false;
+}
+
+/** How many words an option takes; none: it is not known. */
+function optionWords({ flags, valued }: Wrapper, text: string): 0 | 1 | 2 {
+  if (valued?.test(text)) return 2;
+  return flags.test(text) ? 1 : 0;
 }
 
 function takeAssignments({ args, scope }: Invocation, start: number, found: Decision[]): number {
@@ -110,17 +123,11 @@ function runRest(invocation: Invocation, index: number, { recursion, alone }: Re
 
 function unwrapRunner(invocation: Invocation, recursion: Recursion): readonly Decision[] | undefined {
   const verbs = Object.hasOwn(runners, invocation.program) ? runners[invocation.program] : undefined;
-  const [verb, next] = invocation.args;
-  if (verbs === undefined || verb === undefined || next === undefined || !verbs.includes(single(verb) ?? '')) return undefined;
-  if (invocation.program === 'npm') return recursion.invocation({ ...invocation, program: 'npx', args: invocation.args.slice(1) });
+  const [verb = '', next] = invocation.args.slice(0, 2).map((word) => single(word) ?? '');
   // `yarn run x` runs a script of the project or a program of the same name.
-  if (invocation.program === 'yarn' && single(verb) === 'run') return undefined;
-  if (single(next)?.startsWith('-'))
-    return [askFor('unclear', next.offset, `\`${next.source}\` of \`${invocation.program}\` is not known`)];
+  if (verbs === undefined || next === undefined || !verbs.includes(verb) || (invocation.program === 'yarn' && verb === 'run'))
+    return undefined;
+  if (invocation.program === 'npm') return recursion.invocation({ ...invocation, program: 'npx', args: invocation.args.slice(1) });
+  if (next.startsWith('-')) return [askFor('unclear', invocation.offset, `\`${next}\` of \`${invocation.program}\` is not known`)];
   return runRest(invocation, 1, { recursion, alone: false });
-}
-
-/** The one text of a word, if it has one. */
-export function single(word: ShellWord | undefined): string | undefined {
-  return word?.values?.length === 1 ? word.values[0] : undefined;
 }

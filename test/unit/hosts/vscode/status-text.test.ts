@@ -3,7 +3,7 @@ import { type StatusFacts, statusText } from '#hosts/vscode/status-text';
 
 const app: NonNullable<StatusFacts['app']> = {
   securityLevel: 'balanced',
-  sandboxState: { state: 'unavailable', reason: 'no run_command' },
+  sandboxState: () => ({ state: 'unavailable', reason: 'no run_command' }),
   storeLocation: '/home/a_b/banksman.db',
 };
 const calm: StatusFacts = { state: 'ready', pending: 0, app, bypasses: [] };

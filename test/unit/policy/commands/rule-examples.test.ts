@@ -11,7 +11,10 @@ import { toolRules } from '../../../../src/policy/commands/workspace/tools/tool-
 
 /** A workspace in which every path is a small file, and `src` and what has no dot is a directory. */
 const facts: PathFacts = {
-  look: (segments) => (segments.at(-1)?.includes('.') && segments.at(-1) !== '..' ? { kind: 'file', path: segments, size: 10 } : { kind: 'directory', path: segments }),
+  look: (segments) =>
+    segments.at(-1)?.includes('.') && segments.at(-1) !== '..'
+      ? { kind: 'file', path: segments, size: 10 }
+      : { kind: 'directory', path: segments },
   names: () => ['index.ts', 'util.ts'],
 };
 const view = { ground: { roots: ['/ws'], platform: 'posix' as const }, facts };
@@ -24,22 +27,25 @@ interface Examples {
   readonly notMatch: readonly string[];
 }
 
-function describeRules(name: string, rules: readonly Examples[], allows: (line: string) => boolean): void {
-  describe(name, () => {
-    it('names every rule once and justifies it', () => {
-      expect(new Set(rules.map((rule) => rule.id)).size).toBe(rules.length);
-      expect(rules.filter((rule) => rule.justification.length < 10 || rule.match.length === 0)).toEqual([]);
-    });
-    it.each(rules.map((rule) => [rule.id, rule] as const))('%s', (_id, rule) => {
-      expect(rule.match.filter((line) => !allows(line)), 'must be allowed').toEqual([]);
-      expect(rule.notMatch.filter(allows), 'must not be allowed').toEqual([]);
-    });
-  });
-}
+type Allows = (line: string) => boolean;
+const surfaces: readonly (readonly [string, readonly Examples[], Allows])[] = [
+  ['ssh', sshRules, (line) => decideSshCommand(line).decision.effect === 'allow'],
+  ['readonly_bash', readonlyRules, (line) => decideReadonlyCommand(line, view).decision.effect === 'allow'],
+  ['workspace_command', toolRules, (line) => decideWorkspaceCommand(line, { parser, view }).decision.effect === 'allow'],
+];
 
-describeRules('ssh', sshRules, (line) => decideSshCommand(line).decision.effect === 'allow');
-describeRules('readonly_bash', readonlyRules, (line) => decideReadonlyCommand(line, view).decision.effect === 'allow');
-describeRules('workspace_command', toolRules, (line) => decideWorkspaceCommand(line, { parser, view }).decision.effect === 'allow');
+describe.each(surfaces)('%s', (_name, rules, allows) => {
+  it('names every rule once and justifies it', () => {
+    expect(new Set(rules.map((rule) => rule.id)).size).toBe(rules.length);
+    expect(rules.filter((rule) => rule.justification.length < 10 || rule.match.length === 0)).toEqual([]);
+  });
+
+  it.each(rules.map((rule) => [rule.id, rule] as const))('%s', (_id, rule) => {
+    const refused = rule.match.filter((line) => !allows(line));
+    expect(refused, 'must be allowed').toEqual([]);
+    expect(rule.notMatch.filter(allows), 'must not be allowed').toEqual([]);
+  });
+});
 
 describe('rules of the tools', () => {
   it('name each program once', () => {

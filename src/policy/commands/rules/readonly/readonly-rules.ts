@@ -250,7 +250,7 @@ export const readonlyRules: readonly ProgramRule[] = [
         `${program} -F README.md`,
         `${program} --follow=name README.md`,
         `${program} --pid=1 README.md`,
-        `${program}`,
+        program,
       ],
     }),
   ),

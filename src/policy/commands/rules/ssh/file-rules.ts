@@ -115,7 +115,7 @@ export const fileRules: readonly ProgramRule[] = [
       notMatch: [
         `${program} -n 1 /etc/shadow`,
         `df | ${program} -n 1 /etc/pve/priv/authkey.key`,
-        `${program}`,
+        program,
         `${program} -f /proc/meminfo`,
         `df | ${program} --follow`,
       ],

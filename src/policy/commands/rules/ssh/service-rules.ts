@@ -1,6 +1,6 @@
 /** systemd: units and the journal. Long options must be exact: getopt would take abbreviations (`--cursor-f=` writes a file). */
 import type { ProgramRule, Takes } from '../../program-rule.ts';
-import { kind, listOf, oneOf, timeText, wholeNumber } from '../../value-kinds.ts';
+import { kind, listOf, oneOf, timeText } from '../../value-kinds.ts';
 
 const unit = kind('the name of a unit', /^[A-Za-z0-9_*?[\]][A-Za-z0-9:_.@\\*?[\]-]{0,255}$/);
 const unitStates = kind('states with commas', /^[a-z-]{1,30}(?:,[a-z-]{1,30}){0,10}$/);

@@ -1,6 +1,7 @@
 /** Programs that write, move and remove files. */
 import { sedFault } from '../sed-script.ts';
 import type { Caution, ToolRule } from '../tool-rule.ts';
+import { words } from '../words.ts';
 
 const absoluteNames: Caution = {
   word: /^(?:-?[AcdtruxvzjJfkphlmoswWZabC]*P[AcdtruxvzjJfkphlmoswWZabC]*|--absolute-names|--absolute-paths|-\w*:\w*)$/,
@@ -11,43 +12,9 @@ const absoluteNames: Caution = {
 export const writerRules: readonly ToolRule[] = [
   {
     id: 'workspace.write',
-    programs: [
-      'touch',
-      'mkdir',
-      'cp',
-      'ln',
-      'install',
-      'tee',
-      'csplit',
-      'uniq',
-      'xxd',
-      'iconv',
-      'dos2unix',
-      'unix2dos',
-      'shuf',
-      'mktemp',
-      'sponge',
-      'convert',
-      'magick',
-      'optipng',
-      'svgo',
-      'pandoc',
-      'ffmpeg',
-      'gettext',
-      'msgfmt',
-      'xgettext',
-      'sync',
-      'uuencode',
-      'uudecode',
-      'ditto',
-      'link',
-      'gitk',
-      'dot',
-      'plantuml',
-      'mmdc',
-      'pdftotext',
-      'cwebp',
-    ],
+    programs: words(
+      'touch mkdir cp ln install tee csplit uniq xxd iconv dos2unix unix2dos shuf mktemp sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link gitk dot plantuml mmdc pdftotext cwebp',
+    ),
     paths: 'write',
     cautions: [
       {
@@ -88,7 +55,7 @@ export const writerRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.remove',
-    programs: ['rm', 'rmdir', 'unlink', 'mv', 'rename', 'shred', 'truncate', 'trash', 'rimraf', 'del-cli', 'srm'],
+    programs: words('rm rmdir unlink mv rename shred truncate trash rimraf del-cli srm'),
     paths: 'remove',
     cautions: [
       { word: /^--no-preserve-root$/, concern: 'destructive', message: 'removes the root' },
@@ -124,29 +91,7 @@ export const writerRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.archive',
-    programs: [
-      'tar',
-      'bsdtar',
-      'zip',
-      'unzip',
-      'gzip',
-      'gunzip',
-      'bzip2',
-      'bunzip2',
-      'xz',
-      'unxz',
-      'zstd',
-      'unzstd',
-      '7z',
-      '7za',
-      '7zz',
-      'ar',
-      'jar',
-      'brotli',
-      'pigz',
-      'lz4',
-      'ouch',
-    ],
+    programs: words('tar bsdtar zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd 7z 7za 7zz ar jar brotli pigz lz4 ouch'),
     paths: 'write',
     cautions: [
       absoluteNames,

@@ -1,0 +1,125 @@
+/** The workspace as the pipeline uses it: what tools may reach, and the policies that judge it. */
+import path from 'node:path';
+import { createPathFacts } from '#connectors/workspace-files/path-facts';
+import { createCommandRunner } from '#execution/command-runner';
+import { programRunner } from '#execution/run-program';
+import { toFault } from '#kernel/errors';
+import type { CommandRunner, SandboxStatus } from '#kernel/ports/command-runner';
+import type { Log } from '#kernel/ports/log';
+import type { PersonaLedger } from '#kernel/ports/persona-ledger';
+import type { Store } from '#kernel/ports/store';
+import type { WorkspaceAccess } from '#kernel/tool';
+import type { WorkspaceJudge } from '#pipeline/deps';
+import { decideReadonlyCommand } from '#policy/commands/decide-readonly-command';
+import { decideWorkspaceCommand } from '#policy/commands/workspace/decide-workspace-command';
+import { loadShellParser, type ShellParser } from '#policy/commands/workspace/shell-parser';
+import { isControlPath } from '#policy/paths/control-files';
+import { isSecretPath } from '#policy/paths/secret-files';
+import type { WorkspaceView } from '#policy/paths/workspace-view';
+import type { Config } from './config.ts';
+import { openLedger } from './open-store.ts';
+import { type OpenWorkspace, openWorkspace } from './open-workspace.ts';
+import { shellGrammar } from './shell-grammar.ts';
+
+export interface WorkspaceParts {
+  readonly config: Config;
+  readonly stateDir: string;
+  readonly configFile: string;
+  readonly log: Log;
+  /** Where `workspace.root` counts from: the window's first folder, the command line's directory. Absent: there is no workspace. */
+  readonly workspaceBase?: string;
+  /** The editor's own directory: it brings ripgrep along. */
+  readonly editorRoot?: string;
+}
+
+export interface ConnectedWorkspace {
+  readonly access: WorkspaceAccess;
+  readonly judge: WorkspaceJudge;
+  /** Starts the periodic cleaning of the agents' sandboxes; for processes that stay. */
+  startCleaning(): void;
+  close(): Promise<void>;
+}
+
+/** undefined where there is no workspace; a root that cannot be used is said, and then there is none. */
+export async function connectWorkspace(parts: WorkspaceParts, store: Store): Promise<ConnectedWorkspace | undefined> {
+  const { workspaceBase, log } = parts;
+  if (workspaceBase === undefined) return undefined;
+  const root = path.resolve(workspaceBase, parts.config.workspace.root);
+  const { ledger, close } = await openLedger(store, parts);
+  try {
+    const connected = connect(parts, root, ledger);
+    return { ...connected, close: async () => void (await Promise.all([connected.close(), close()])) };
+  } catch (thrown) {
+    await close();
+    const { message, next } = toFault(thrown);
+    log.warn(`no workspace: ${message}${next === undefined ? '' : `; ${next}`}`);
+    return undefined;
+  }
+}
+
+function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): ConnectedWorkspace {
+  const { config, stateDir, configFile, log, editorRoot } = parts;
+  const workspace = openWorkspace({
+    root,
+    stateDir,
+    ledger,
+    programs: programRunner,
+    ripgrep: editorRoot === undefined ? {} : { editorRoot },
+    log,
+  });
+  const runner = createCommandRunner({
+    workspaceRoot: workspace.root,
+    stateDir,
+    hiddenPaths: [path.dirname(configFile)],
+    requireSandbox: config.workspace.requireSandbox,
+    rules: { isControl: isControlPath, isSecret: isSecretPath },
+    log,
+  });
+  return {
+    access: { files: workspace.files, search: workspace.search, runner },
+    judge: createJudge({ workspace, runner, config, root }),
+    startCleaning: () => workspace.startCleaning(),
+    close: () => workspace.close(),
+  };
+}
+
+interface JudgeParts {
+  readonly workspace: OpenWorkspace;
+  readonly runner: CommandRunner;
+  readonly config: Config;
+  /** As it was given; `workspace.root` has its links resolved. */
+  readonly root: string;
+}
+
+function createJudge({ workspace, runner, config, root }: JudgeParts): WorkspaceJudge {
+  const view: WorkspaceView = {
+    ground: { roots: [...new Set([workspace.root, root])], platform: process.platform === 'win32' ? 'win32' : 'posix' },
+    facts: createPathFacts(workspace.root),
+  };
+  const userRules = config.commandRules;
+  // Some 100 ms, once, and only where a command of a developer's shell is judged.
+  let parser: Promise<ShellParser> | undefined;
+  return {
+    decideCommand: async (surface, text) => {
+      if (surface === 'readonly_bash') return decideReadonlyCommand(text, view, userRules);
+      parser ??= loadShellParser(shellGrammar());
+      return decideWorkspaceCommand(text, { parser: await parser, view, userRules });
+    },
+    decidePath: (name, use, agentId) => workspace.judgePath(name, use, agentId),
+    sandbox: () => runner.status(),
+  };
+}
+
+/** What is known of the sandbox so far, for records and the status bar. */
+export function createSandboxMemory(workspace: ConnectedWorkspace | undefined) {
+  let known: SandboxStatus = workspace === undefined ? withoutWorkspace : { state: 'unavailable', reason: 'it has not been tried yet' };
+  return {
+    current: (): SandboxStatus => known,
+    refresh: async (): Promise<SandboxStatus> => {
+      known = workspace === undefined ? withoutWorkspace : await workspace.judge.sandbox();
+      return known;
+    },
+  };
+}
+
+const withoutWorkspace: SandboxStatus = { state: 'unavailable', reason: 'there is no workspace, so no command runs' };

@@ -1,0 +1,94 @@
+/** What a process does without a person: use a grant, or give a request up. */
+import type { Redis } from 'iovalkey';
+import type { TransitionResult } from '#kernel/ports/request-store';
+import type { RequestRecord } from '#kernel/request';
+import { auditAttributes } from '../sqlite/request-audit.ts';
+import { leavePending, writeExpired } from './expire-requests.ts';
+import { type FoundRequest, findRequest } from './find-requests.ts';
+import { historyScore, lives } from './request-index.ts';
+import { execute, type StoreContext } from './store-context.ts';
+import { requestText } from './stored-request.ts';
+
+type Refusal = Extract<TransitionResult, { ok: false }>;
+
+/**
+ * approved → consumed. INVARIANT: one transaction takes the grant away and writes the outcome where there is none yet; only who got both
+ * has won. A grant that was put back has its outcome still, one that was cancelled likewise.
+ */
+export async function spendGrant(
+  context: StoreContext,
+  claim: { readonly id: string; readonly digest: string; readonly by: string },
+): Promise<TransitionResult> {
+  const found = await findRequest(context, claim.id);
+  if (!found) return { ok: false, why: 'not_found' };
+  if (found.record.status === 'expired') return lapsed(context, found);
+  if (found.record.status !== 'approved') return refused('not_approved', found.record);
+  if (found.record.digest !== claim.digest) return refused('mismatch', found.record);
+  const record: RequestRecord = { ...found.record, status: 'consumed', consumedAt: context.now(), consumedBy: claim.by };
+  const { taken, first } = await end(context, { ...found, record });
+  if (!first) return refuseAsItIs(context, found.record);
+  if (taken !== found.text) return undo(context, found, taken === null);
+  await context.chain.append({
+    name: 'approval.consumed',
+    attributes: auditAttributes(record, { by: claim.by, approver: record.grant?.payload.approver ?? null }),
+  });
+  context.ring();
+  return { ok: true, record };
+}
+
+/** pending or approved → cancelled. */
+export async function cancelRequest(context: StoreContext, id: string, by: string): Promise<TransitionResult> {
+  const found = await findRequest(context, id);
+  if (!found) return { ok: false, why: 'not_found' };
+  if (found.record.status === 'expired') return lapsed(context, found);
+  if (found.record.status !== 'pending' && found.record.status !== 'approved') return refused('not_pending', found.record);
+  const record: RequestRecord = { ...found.record, status: 'cancelled' };
+  const { first } = await end(context, { ...found, record });
+  if (!first) return { ...(await refuseAsItIs(context, found.record)), why: 'not_pending' };
+  await leavePending(context, id);
+  await context.chain.append({ name: 'approval.cancelled', attributes: auditAttributes(record, { by }) });
+  context.ring();
+  return { ok: true, record };
+}
+
+/** Takes away the grant, if there is one, and writes the outcome, if there is none. */
+async function end({ connections, keys, self }: StoreContext, { record, place }: FoundRequest) {
+  const { id } = record;
+  const replies = await connections.as('exec', (client: Redis) =>
+    execute(
+      client
+        .multi()
+        .getdel(keys.approved(id))
+        .set(keys.decided(id), requestText({ record, place }), 'EX', lives.outcome, 'NX')
+        .zadd(keys.history, historyScore(place), id)
+        .zrem(keys.granted, id)
+        .publish(keys.channel, self),
+    ),
+  );
+  return { taken: (replies?.[0] ?? null) as string | null, first: replies?.[1] === 'OK' };
+}
+
+/** The server dropped the grant at the end of its time between the look and the claim (or it is another one): the outcome says so. */
+async function undo(context: StoreContext, found: FoundRequest, isGone: boolean): Promise<Refusal> {
+  const { connections, keys, chain } = context;
+  const record: RequestRecord = { ...found.record, status: 'expired' };
+  const text = requestText({ record, place: found.place });
+  await connections.as('exec', (client) => client.set(keys.decided(record.id), text, 'EX', lives.outcome));
+  await chain.append({ name: 'approval.expired', attributes: { ...auditAttributes(record), was: 'approved' } });
+  context.ring();
+  return refused(isGone ? 'expired' : 'mismatch', record);
+}
+
+async function refuseAsItIs(context: StoreContext, before: RequestRecord): Promise<Refusal> {
+  const now = await findRequest(context, before.id);
+  return refused('not_approved', now?.record ?? before);
+}
+
+async function lapsed(context: StoreContext, found: FoundRequest): Promise<Refusal> {
+  await writeExpired(context, found);
+  return refused('expired', found.record);
+}
+
+function refused(why: Refusal['why'], record: RequestRecord): Refusal {
+  return { ok: false, why, record };
+}

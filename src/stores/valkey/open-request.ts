@@ -1,0 +1,122 @@
+/** A new question to a person, or the one that is open already. */
+import * as z from 'zod';
+import { Fault } from '#kernel/errors';
+import type { TransitionResult } from '#kernel/ports/request-store';
+import { type RequestDraft, type RequestRecord, requestLifeMs } from '#kernel/request';
+import { parseRequestDraft } from '#kernel/request-schema';
+import { auditAttributes } from '../sqlite/request-audit.ts';
+import { inAgentTurn } from './agent-turn.ts';
+import { expireDue } from './expire-requests.ts';
+import { findRequests } from './find-requests.ts';
+import { lives, pendingScore, placeOfPending, secondsLeft } from './request-index.ts';
+import { execute, type StoreContext } from './store-context.ts';
+import { requestText, type StoredRequest } from './stored-request.ts';
+
+export interface Opener {
+  open(draft: RequestDraft): Promise<TransitionResult>;
+}
+
+const maxIdTries = 64;
+/** Whatever is further ahead than this was not put there by a process with the same clock. In µs. */
+const farAhead = 1_000_000;
+
+export function createOpener(context: StoreContext): Opener {
+  /** The newest place this process has given: kept, because its request may have left the index. */
+  let lastPlace = 0;
+  const nextPlace = (now: number, newest: number): number => {
+    const wanted = now * 1000;
+    const known = newest < wanted + farAhead ? newest : 0;
+    lastPlace = Math.max(wanted, known + 1, lastPlace < wanted + farAhead ? lastPlace + 1 : 0);
+    return lastPlace;
+  };
+  return {
+    open: async (draft) => {
+      requireStorable(draft);
+      await expireDue(context);
+      return inAgentTurn(context, draft.agent.id, async (turn) => {
+        const { mine, newest } = await look(context, draft.agent.id);
+        const same = mine.find((record) => record.digest === draft.digest);
+        if (same) return { ok: true, record: same };
+        if (mine.filter((record) => record.status === 'pending').length >= context.maxPendingPerAgent) return { ok: false, why: 'too_many' };
+        for (;;) {
+          const id = await freeId(context);
+          const now = context.now();
+          const record: RequestRecord = { ...draft, id, status: 'pending', createdAt: now, expiresAt: now + requestLifeMs };
+          const stored: StoredRequest = { record, place: nextPlace(now, newest) };
+          // Written down before it can be answered.
+          await context.chain.append({ name: 'approval.requested', attributes: auditAttributes(record) });
+          await keepCopy(context, stored);
+          turn.requireHeld();
+          if (await put(context, stored, [...mine, record])) return { ok: true, record };
+        }
+      });
+    },
+  };
+}
+
+/** @throws {Fault} `bad_request_draft`: what could not be read back must not be written */
+function requireStorable(draft: RequestDraft): void {
+  const stored = parseRequestDraft(JSON.stringify(draft));
+  if (stored && draft.agent.id === draft.action.agentId) return;
+  throw new Fault('bad_request_draft', 'this request cannot be stored: a field is missing, unknown or of the wrong kind', {
+    audience: 'bug',
+  });
+}
+
+/** The agent's open requests, and the newest place in the index. */
+async function look(context: StoreContext, agentId: string) {
+  const { connections, keys } = context;
+  const [list, newest] = await connections.as('agent', async (client) =>
+    Promise.all([client.get(keys.ofAgent(agentId)), client.zrange(keys.pending, -1, -1, 'WITHSCORES')]),
+  );
+  const records = (await findRequests(context, idsIn(list))).map((request) => request.record);
+  const mine = records.filter(({ agent, status }) => agent.id === agentId && (status === 'pending' || status === 'approved'));
+  return { mine, newest: placeOfPending(Number(newest[1] ?? requestLifeMs)) };
+}
+
+const idList = z.array(z.string()).max(10_000);
+
+function idsIn(text: string | null): readonly string[] {
+  try {
+    return idList.safeParse(JSON.parse(text ?? '[]')).data ?? [];
+  } catch {
+    // Not ours; a list that is lost costs a repeated question at most.
+    return [];
+  }
+}
+
+async function freeId({ connections, keys, newId }: StoreContext): Promise<string> {
+  for (let tries = 0; tries < maxIdTries; tries += 1) {
+    const id = newId();
+    const places = [keys.blocked(id), keys.approved(id), keys.decided(id), keys.copy(id)];
+    // One by one: the access rules take no command whose keys are of several kinds.
+    const taken = await connections.as('agent', (client) => Promise.all(places.map((key) => client.exists(key))));
+    if (!taken.includes(1)) return id;
+  }
+  throw new Fault('store_unavailable', 'no free request id was found', { audience: 'bug' });
+}
+
+/** Only `exec` and `admin` may; a request that an agent alone opened is forgotten when it lapses unseen. */
+async function keepCopy({ connections, keys }: StoreContext, stored: StoredRequest): Promise<void> {
+  if (!connections.has('exec') && !connections.has('admin')) return;
+  const text = requestText(stored);
+  await connections.asAny(['exec', 'admin'], (client) => client.set(keys.copy(stored.record.id), text, 'EX', lives.outcome));
+}
+
+/** False where somebody took the id in the last moment. */
+async function put({ connections, keys, self, now, ring }: StoreContext, stored: StoredRequest, mine: readonly RequestRecord[]): Promise<boolean> {
+  const { id, agent, expiresAt } = stored.record;
+  const life = secondsLeft(expiresAt, now(), 'request');
+  const replies = await connections.as('agent', (client) =>
+    execute(
+      client
+        .multi()
+        .set(keys.blocked(id), requestText(stored), 'EX', life, 'NX')
+        .zadd(keys.pending, pendingScore(stored.place), id)
+        .set(keys.ofAgent(agent.id), JSON.stringify(mine.map((record) => record.id)), 'EX', lives.request)
+        .publish(keys.channel, self),
+    ),
+  );
+  ring();
+  return replies?.[0] === 'OK';
+}

@@ -1,0 +1,169 @@
+/** The shared store: Valkey 7.2 or Redis 7.0 and newer, for several machines and people. Loaded only when it is asked for. */
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { Fault } from '#kernel/errors';
+import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
+import type { Clock } from '#kernel/ports/clock';
+import type { RequestStore } from '#kernel/ports/request-store';
+import type { Store } from '#kernel/ports/store';
+import { createAnswerer } from './answer-request.ts';
+import { createAuditChain } from './audit-chain.ts';
+import { type ChangeChannel, openChangeChannel } from './change-channel.ts';
+import { type Connections, createConnections } from './connections.ts';
+import { credentialsFile } from './credentials-file.ts';
+import { cancelRequest, spendGrant } from './end-request.ts';
+import { findRequest } from './find-requests.ts';
+import { keepHouse } from './housekeeping.ts';
+import { type Keys, keysOf } from './keys.ts';
+import { countPending, listRequests } from './list-requests.ts';
+import { createOpener } from './open-request.ts';
+import { type CredentialSource, type ValkeyRole, valkeyRoles } from './roles.ts';
+import { createServerClock, type ServerClock } from './server-clock.ts';
+import type { StoreContext } from './store-context.ts';
+import { parseStoreUrl, type ValkeyAddress } from './store-url.ts';
+import { createValkeyAudit } from './valkey-audit.ts';
+
+export interface ValkeyStoreOptions {
+  /** `valkey://host:port/0?prefix=molis`; see `parseStoreUrl`. */
+  readonly url: string;
+  /** A file (see `credentialsFile`), or whatever gives a role's credential. */
+  readonly credentials: string | CredentialSource;
+  /** Certificates to trust instead of the system's (PEM file). */
+  readonly caFile?: string;
+  /**
+   * Connected and tried at the start. Default: those of `agent`, `exec` and `log-writer` that there is a credential for, or else `admin`.
+   * Any other role connects when it is first needed, so a process that never answers for a person never holds that connection.
+   */
+  readonly roles?: readonly ValkeyRole[];
+  /** Default: the server's clock. */
+  readonly clock?: Pick<Clock, 'now'>;
+  /** Makes request ids; default: `req-` + 8 hex digits from a CSPRNG. */
+  readonly ids?: () => string;
+  /** Default 5 (prompt fatigue). */
+  readonly maxPendingPerAgent?: number;
+  /** How long a connection or an answer may take, in ms. Default 5,000. */
+  readonly timeoutMs?: number;
+}
+
+export interface ValkeyStore extends Store {
+  readonly audit: ChainedAuditLog;
+  /** Expires, trims and tidies now, instead of at the next of its own times (every 30 s). Never rejects. */
+  keepHouse(): Promise<void>;
+}
+
+const housekeepingMs = 30_000;
+const startRoles: readonly ValkeyRole[] = ['agent', 'exec', 'log-writer'];
+
+/**
+ * @throws {Fault} `bad_store_url`, `bad_credentials`, `store_role_missing`, `store_unavailable`, `store_auth_failed`, `store_denied`, `clock_skew`
+ */
+export async function openValkeyStore(options: ValkeyStoreOptions): Promise<ValkeyStore> {
+  const address = parseStoreUrl(options.url);
+  const keys = keysOf(address.prefix);
+  const connections = await createAll(options, address, keys);
+  let channel: ChangeChannel | undefined;
+  try {
+    for (const role of startWith(options, connections)) await connections.as(role, (client) => client.ping());
+    const clock = serverClock(options, connections, keys);
+    await clock.synchronize();
+    const self = randomBytes(12).toString('base64url');
+    channel = await openChangeChannel({ link: listenerOf(connections), keys, self });
+    const { ring } = channel;
+    return assemble(address, channel, contextOf(options, { connections, keys, clock, self, ring }), clock);
+  } catch (thrown) {
+    channel?.close();
+    connections.close();
+    throw thrown;
+  }
+}
+
+async function createAll(options: ValkeyStoreOptions, address: ValkeyAddress, keys: Keys): Promise<Connections> {
+  const credentials = typeof options.credentials === 'string' ? credentialsFile(options.credentials) : options.credentials;
+  const known = await Promise.all(valkeyRoles.map(async (role) => ((await credentials(role)) ? role : undefined)));
+  // Whoever uses the embedded store never loads the client.
+  const { Redis } = await import('iovalkey');
+  return createConnections({
+    Client: Redis,
+    host: address.host,
+    port: address.port,
+    location: address.location,
+    keys,
+    credentials,
+    roles: new Set(known.filter((role) => role !== undefined)),
+    timeoutMs: options.timeoutMs ?? 5000,
+    ...(address.tls ? { tls: await certificates(options) } : {}),
+  });
+}
+
+/** There is no way to switch verification off. */
+async function certificates({ caFile }: ValkeyStoreOptions): Promise<{ readonly ca?: Buffer }> {
+  if (caFile === undefined) return {};
+  try {
+    return { ca: await readFile(caFile) };
+  } catch (cause) {
+    throw new Fault('bad_store_url', `the CA file \`${caFile}\` cannot be read`, { cause, next: 'correct `ca` in the store URL' });
+  }
+}
+
+function startWith({ roles }: ValkeyStoreOptions, connections: Connections): readonly ValkeyRole[] {
+  if (roles) return roles;
+  const usual = startRoles.filter((role) => connections.has(role));
+  // With no credential at all this asks for one, and says so.
+  return usual.length > 0 ? usual : ['admin'];
+}
+
+/** The log's users may not listen. */
+function listenerOf(connections: Connections) {
+  const role = (['agent', 'exec', 'admin'] as const).find((candidate) => connections.has(candidate));
+  return role && connections.another(role);
+}
+
+function serverClock({ clock }: ValkeyStoreOptions, connections: Connections, keys: Keys): ServerClock {
+  return clock ? { now: () => clock.now(), synchronize: async () => undefined } : createServerClock(connections, keys);
+}
+
+type Parts = Pick<StoreContext, 'connections' | 'keys' | 'self' | 'ring'> & { readonly clock: ServerClock };
+
+function contextOf(options: ValkeyStoreOptions, { clock, ...parts }: Parts): StoreContext {
+  const { connections, keys } = parts;
+  const now = (): number => clock.now();
+  const chain = createAuditChain({
+    now,
+    write: async (entries) => {
+      const flat = entries.flatMap(({ score, member }) => [score, member]);
+      await connections.asAny(['log-writer', 'admin'], (client) => client.zadd(keys.log, ...flat));
+    },
+  });
+  const newId = options.ids ?? (() => `req-${randomBytes(4).toString('hex')}`);
+  return { ...parts, now, chain, newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
+}
+
+function assemble(address: ValkeyAddress, channel: ChangeChannel, context: StoreContext, clock: ServerClock): ValkeyStore {
+  const house = (): Promise<void> => keepHouse(context, clock, channel);
+  const timer = setInterval(() => void house(), housekeepingMs).unref();
+  return {
+    requests: requestsOf(context, channel),
+    audit: createValkeyAudit(context),
+    location: address.location,
+    keepHouse: house,
+    close: async () => {
+      clearInterval(timer);
+      channel.close();
+      context.connections.close();
+    },
+  };
+}
+
+function requestsOf(context: StoreContext, channel: ChangeChannel): RequestStore {
+  const { open } = createOpener(context);
+  return {
+    open,
+    ...createAnswerer(context),
+    get: async (id) => (await findRequest(context, id))?.record,
+    list: (query) => listRequests(context, query),
+    countPending: () => countPending(context),
+    cancel: (id, by) => cancelRequest(context, id, by),
+    spend: (id, digest, by) => spendGrant(context, { id, digest, by }),
+    onChange: channel.onChange,
+  };
+}

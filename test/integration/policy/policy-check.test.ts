@@ -1,0 +1,82 @@
+/** `policy check` as a stream: JSON Lines in, JSON Lines out. */
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runPolicyCheck } from '../../../src/hosts/cli/commands/policy-check.ts';
+import { createFixtureTree, type FixtureTree, readCorpus } from './fixture-tree.ts';
+
+let tree: FixtureTree;
+beforeAll(async () => {
+  tree = await createFixtureTree();
+});
+afterAll(() => tree.remove());
+
+async function check(lines: readonly string[], root = tree.root) {
+  const output = new PassThrough();
+  const faults: string[] = [];
+  const printed = text(output);
+  const status = await runPolicyCheck({
+    root,
+    input: Readable.from([lines.join('\n')]),
+    output,
+    onFault: (message) => faults.push(message),
+  });
+  output.end();
+  const answers = (await printed).split('\n').filter((line) => line !== '');
+  return { status, faults, answers: answers.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+describe('policy check', () => {
+  it('answers each line in order, with decision, code, reason and rules', async () => {
+    const { status, answers } = await check([
+      '{"id":"1","surface":"ssh","input":"uptime","why":"ignored"}',
+      '',
+      '{"id":"2","surface":"ssh","input":"uptime; reboot"}',
+      '{"id":"3","surface":"readonly_bash","input":"cat link_out_file"}',
+      '{"id":"4","surface":"workspace_command","input":"npm install"}',
+      '{"id":"5","surface":"path","input":".env","op":"read"}',
+      '{"id":"6","surface":"path","input":"file.txt:stream","op":"read","platform":"win32"}',
+      '{"id":"7","surface":"path","input":"src","op":"list"}',
+    ]);
+    expect(status).toBe(0);
+    expect(answers).toMatchObject([
+      { id: '1', decision: 'allow', code: 'allowed', rules: ['ssh.uptime'] },
+      { id: '2', decision: 'deny', code: 'COMMAND_BLOCKED', reason: expect.stringContaining('character 7') },
+      { id: '3', decision: 'deny', code: 'SYMLINK_OUTSIDE_WORKSPACE' },
+      { id: '4', decision: 'ask', code: 'network_blocked' },
+      { id: '5', decision: 'ask', code: 'SECRET_FILE' },
+      { id: '6', decision: 'deny', code: 'PATH_INVALID' },
+      { id: '7', decision: 'allow' },
+    ]);
+    for (const answer of answers) expect(Object.keys(answer)).toEqual(['id', 'decision', 'code', 'reason', 'rules']);
+  });
+
+  it('tells malformed lines apart, answers the others and ends with 1', async () => {
+    const { status, faults, answers } = await check([
+      '{',
+      '[]',
+      '{"id":"1","surface":"sql","input":"x"}',
+      '{"id":1,"surface":"ssh","input":"x"}',
+      '{"id":"2","surface":"ssh"}',
+      '{"id":"3","surface":"ssh","input":"uptime"}',
+    ]);
+    expect(status).toBe(1);
+    expect(answers).toMatchObject([{ id: '3', decision: 'allow' }]);
+    expect(faults.map((fault) => fault.slice(0, 7))).toEqual(['line 1:', 'line 2:', 'line 3:', 'line 4:', 'line 5:']);
+  });
+
+  it('refuses a root that is none', async () => {
+    await expect(check([], `${tree.root}/missing`)).rejects.toMatchObject({ code: 'bad_root' });
+    await expect(check([], `${tree.root}/file.txt`)).rejects.toMatchObject({ code: 'bad_root' });
+  });
+
+  it('decides the whole public corpus as it says', async () => {
+    const cases = readCorpus();
+    const { status, answers } = await check(
+      cases.map((entry) => JSON.stringify({ ...entry, input: entry.surface === 'ssh' ? entry.input : tree.place(entry.input) })),
+    );
+    expect(status).toBe(0);
+    const wrong = cases.filter((entry, index) => (answers[index]?.['decision'] === 'allow') !== (entry.must === 'allow'));
+    expect(wrong).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,191 @@
+/** A real Valkey (or Redis 7) on loopback, with the documented users, a port and a folder of its own. */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Redis } from 'iovalkey';
+import { createAuthority } from '../../../src/demo/certificate.ts';
+import type { Credential, CredentialSource, ValkeyRole } from '#stores/valkey/roles';
+
+const fixtures = new URL('../../fixtures/valkey/', import.meta.url);
+const programs = ['valkey-server', 'redis-server'];
+
+/** The sample passwords of the fixture. */
+export const samplePasswords: Readonly<Record<ValkeyRole, Credential>> = {
+  agent: { user: 'mcp-agent', password: 'agent-pass' },
+  exec: { user: 'mcp-exec', password: 'exec-pass' },
+  admin: { user: 'mcp-admin', password: 'admin-pass' },
+  'log-writer': { user: 'log-writer', password: 'log-pass' },
+  'log-trimmer': { user: 'log-trimmer', password: 'trim-pass' },
+};
+/** A user of the tests' own, for what a test does to the server. */
+const operator = { username: 'operator', password: 'operator-pass' };
+
+export function sampleCredentials(...roles: readonly ValkeyRole[]): CredentialSource {
+  return async (role) => (roles.length === 0 || roles.includes(role) ? samplePasswords[role] : undefined);
+}
+
+export interface ValkeyServer {
+  readonly host: string;
+  readonly port: number;
+  readonly folder: string;
+  /** Without parameters. */
+  readonly url: string;
+  /** PEM file of the private CA; only with `tls`. */
+  readonly caFile: string;
+  /** A connection that may do anything. */
+  readonly operator: Redis;
+  /** A connection of a user of the fixture. */
+  as(credential: Credential): Redis;
+  /** SIGSTOP and SIGCONT. */
+  pause(): void;
+  resume(): void;
+  /** Ends it without warning; what was saved stays. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ValkeyServerOptions {
+  readonly tls?: boolean;
+  /** More lines of its configuration. */
+  readonly config?: readonly string[];
+  /** Stands for `molis` in the ACL file. */
+  readonly prefix?: string;
+}
+
+/** Starts it and waits until it listens. `npm test` installs nothing by itself except here, as root on Debian. */
+export async function startValkey(options: ValkeyServerOptions = {}): Promise<ValkeyServer> {
+  const program = serverProgram();
+  const folder = mkdtempSync(join(tmpdir(), 'banksman-valkey-'));
+  const port = await freePort();
+  const caFile = join(folder, 'ca.pem');
+  writeFileSync(join(folder, 'users.acl'), aclText(options.prefix ?? 'molis'));
+  if (options.tls) writeCertificates(folder);
+  writeFileSync(join(folder, 'server.conf'), configuration(folder, port, options));
+  let child: ChildProcess;
+  const tls = options.tls ? { tls: { ca: readFileSync(caFile) } } : {};
+  const connect = (login: object): Redis => {
+    const client = new Redis({ host: '127.0.0.1', port, enableReadyCheck: false, retryStrategy: () => 20, ...login, ...tls });
+    client.on('error', () => undefined);
+    clients.push(client);
+    return client;
+  };
+  const clients: Redis[] = [];
+  const start = async (): Promise<void> => {
+    child = spawn(program, [join(folder, 'server.conf')], { stdio: ['ignore', 'pipe', 'pipe'] });
+    await untilReady(child);
+  };
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  };
+  await start();
+  return {
+    host: '127.0.0.1',
+    port,
+    folder,
+    url: `${options.tls ? 'valkeys' : 'valkey'}://127.0.0.1:${port}/0`,
+    caFile,
+    operator: connect(operator),
+    as: ({ user, password }) => connect({ username: user, password }),
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    kill,
+    start,
+    close: async () => {
+      for (const client of clients) client.disconnect();
+      child.kill('SIGCONT');
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function aclText(prefix: string): string {
+  const documented = readFileSync(new URL('users.acl', fixtures), 'utf8').replaceAll('molis:', `${prefix}:`);
+  return `${documented.trimEnd()}\nuser ${operator.username} on >${operator.password} ~* &* +@all\n`;
+}
+
+function configuration(folder: string, port: number, { tls, config = [] }: ValkeyServerOptions): string {
+  const listening = tls
+    ? ['port 0', `tls-port ${port}`, `tls-cert-file ${folder}/server.pem`, `tls-key-file ${folder}/server.key`, `tls-ca-cert-file ${folder}/ca.pem`, 'tls-auth-clients no']
+    : [`port ${port}`];
+  return [
+    'bind 127.0.0.1',
+    ...listening,
+    `dir ${folder}`,
+    `aclfile ${folder}/users.acl`,
+    'save ""',
+    'appendonly yes',
+    'appendfsync always',
+    'maxmemory-policy noeviction',
+    // So that it is the access rules that refuse DEBUG.
+    'enable-debug-command yes',
+    'daemonize no',
+    ...config,
+    '',
+  ].join('\n');
+}
+
+function writeCertificates(folder: string): void {
+  const authority = createAuthority('Banksman test authority', Date.now());
+  const certificate = authority.issue('localhost', ['localhost'], ['127.0.0.1']);
+  writeFileSync(join(folder, 'ca.pem'), authority.certificatePem);
+  writeFileSync(join(folder, 'server.pem'), certificate.certificatePem);
+  writeFileSync(join(folder, 'server.key'), certificate.privateKeyPem, { mode: 0o600 });
+}
+
+async function untilReady(child: ChildProcess): Promise<void> {
+  const lines: string[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  if (!child.stdout) throw new Error('no log');
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (lines.length < 100) lines.push(line);
+    if (/Ready to accept connections/i.test(line)) resolve();
+  });
+  child.once('exit', () => reject(new Error(`the server ended: ${lines.join(' | ')}`)));
+  await promise;
+}
+
+function serverProgram(): string {
+  const found = programs.find(isThere) ?? (install('redis-server') ? programs.find(isThere) : undefined);
+  if (found !== undefined) return found;
+  throw new Error('these tests need a real server: install valkey-server or redis-server 7 or newer (Debian: apt-get install redis-server)');
+}
+
+function isThere(program: string): boolean {
+  return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
+}
+
+/** As root on Debian only: a developer's machine is left alone. */
+function install(name: string): boolean {
+  if (userInfo().uid !== 0 || !existsSync('/usr/bin/apt-get')) return false;
+  // The package starts a server of its own otherwise.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const apt = (...words: string[]): boolean => {
+    try {
+      execFileSync('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...words], { env, stdio: 'ignore' });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const wanted = ['install', '-y', '--no-install-recommends', name];
+  return apt(...wanted) || (apt('update') && apt(...wanted));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

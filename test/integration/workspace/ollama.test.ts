@@ -1,0 +1,64 @@
+/** The five tools for Ollama: its client takes them as they are, and sends what the command line prints. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Ollama, type Tool } from 'ollama';
+import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest';
+import { describeTool, describeTools } from '#app/catalog';
+import { type OllamaTool, ollamaTool } from '#app/ollama-tool';
+
+const five = describeTools()
+  .filter((tool) => tool.group === 'workspace')
+  .map(ollamaTool);
+
+const properties = (name: string) => five.find((tool) => tool.function.name === name)?.function.parameters;
+
+describe('the workspace tools for Ollama', () => {
+  it('are exactly five, typed as its client wants them', () => {
+    expectTypeOf<OllamaTool>().toExtend<Tool>();
+    expect(five.map((tool) => tool.function.name).toSorted()).toEqual(['list_directory', 'read_file', 'run_command', 'search_files', 'write_file']);
+    for (const tool of five) {
+      expect(Object.keys(tool)).toEqual(['type', 'function']);
+      expect(tool.function.parameters).toMatchObject({ type: 'object', additionalProperties: false });
+      for (const [key, part] of Object.entries(tool.function.parameters.properties)) {
+        expect(part.type, key).toMatch(/^(?:string|integer|boolean)$/);
+        expect(part.description.length, key).toBeGreaterThan(10);
+      }
+    }
+  });
+
+  it.each([
+    ['read_file', ['path', 'start_line', 'end_line'], ['path'], {}],
+    ['write_file', ['path', 'content', 'create_dirs'], ['path', 'content'], { create_dirs: true }],
+    ['list_directory', ['path', 'recursive', 'pattern'], ['path'], { recursive: false }],
+    ['run_command', ['command', 'timeout_ms'], ['command'], { timeout_ms: 30_000 }],
+    ['search_files', ['pattern', 'path', 'file_pattern', 'max_results'], ['pattern'], { path: '.', max_results: 50 }],
+  ])('%s takes what it must', (name, keys, required, defaults) => {
+    const parameters = properties(name) ?? expect.fail(name);
+    expect(Object.keys(parameters.properties)).toEqual(keys);
+    expect(parameters.required).toEqual(required);
+    const given = Object.entries(parameters.properties).filter(([, part]) => part.default !== undefined);
+    expect(Object.fromEntries(given.map(([key, part]) => [key, part.default]))).toEqual(defaults);
+  });
+
+  it('knows no other tool', () => expect(describeTool('delete_file')).toBeNull());
+
+  it('arrive as they are through the real client', async () => {
+    const bodies: unknown[] = [];
+    const server = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk) => {
+        text += chunk;
+      });
+      request.on('end', () => {
+        bodies.push(JSON.parse(text));
+        response.end(JSON.stringify({ model: 'm', created_at: '', done: true, message: { role: 'assistant', content: '' } }));
+      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const client = new Ollama({ host: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    await client.chat({ model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: five });
+    expect(bodies).toMatchObject([{ tools: JSON.parse(JSON.stringify(five)) }]);
+  });
+});

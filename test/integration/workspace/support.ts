@@ -1,0 +1,106 @@
+/** A real workspace on a real store, in folders of the test's own. */
+import { existsSync, globSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { pathRules } from '#app/path-policy';
+import { seal } from '#audit/seal';
+import { createPersonaSandboxes, type PersonaSandboxOptions } from '#connectors/persona-sandbox/persona-sandboxes';
+import { createWorkspaceSearch } from '#connectors/ripgrep/create-workspace-search';
+import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
+import type { ListingLimits } from '#connectors/workspace-files/list-entries';
+import type { FilePlaces } from '#connectors/workspace-files/open-path';
+import { type Pinning, usualPinning } from '#connectors/workspace-files/pin-root';
+import { programRunner } from '#execution/run-program';
+import type { PersonaLedger } from '#kernel/ports/persona-ledger';
+import type { WorkspaceFiles, WorkspaceSearch } from '#kernel/ports/workspace';
+import { maxFileBytes } from '#policy/paths/decide-path';
+import { secretDirectories, secretNames } from '#policy/paths/secret-files';
+import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
+
+export const scope = { agentId: 'mcp:laptop' };
+export const never = new AbortController().signal;
+
+export function temporaryFolder(prefix = 'banksman-workspace-'): string {
+  const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), prefix)));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface TestWorkspace {
+  /** Holds `ws`, the workspace, and `state`. */
+  readonly base: string;
+  readonly root: string;
+  readonly personas: string;
+  readonly ledger: PersonaLedger;
+  readonly files: WorkspaceFiles;
+  readonly search: WorkspaceSearch;
+  /** Creates files below the workspace, directories included. */
+  put(files: Readonly<Record<string, string | Buffer>>): void;
+  absolute(name: string): string;
+}
+
+export interface TestWorkspaceOptions {
+  readonly base?: string;
+  readonly root?: string;
+  readonly pinning?: Pinning;
+  readonly clock?: { now(): number };
+  readonly limits?: PersonaSandboxOptions['limits'];
+  readonly mostBytes?: number;
+  readonly listing?: ListingLimits;
+  readonly ripgrep?: readonly string[];
+  readonly timeoutMs?: number;
+}
+
+export async function openTestWorkspace(options: TestWorkspaceOptions = {}): Promise<TestWorkspace> {
+  const base = options.base ?? temporaryFolder();
+  const root = options.root ?? path.join(base, 'ws');
+  const personas = path.join(base, 'state', 'personas');
+  mkdirSync(root, { recursive: true });
+  mkdirSync(personas, { recursive: true });
+  const { clock } = options;
+  const store = await openSqliteStore({ file: path.join(base, 'state', 'banksman.db'), seal, ...(clock === undefined ? {} : { clock }) });
+  onTestFinished(() => store.close());
+  const { limits, listing } = options;
+  const rooms = createPersonaSandboxes({ base: personas, ledger: store.personas, ...(limits === undefined ? {} : { limits }) });
+  const places: FilePlaces = { rules: pathRules([root]), workspaceRoot: root, personas: rooms, pinning: options.pinning ?? usualPinning };
+  return {
+    base,
+    root,
+    personas,
+    ledger: store.personas,
+    files: createWorkspaceFiles({ ...places, mostBytes: options.mostBytes ?? maxFileBytes, ...(listing === undefined ? {} : { listing }) }),
+    search: createWorkspaceSearch({
+      ...places,
+      programs: programRunner,
+      ripgrep: options.ripgrep ?? [],
+      secretNames: [...secretNames, ...secretDirectories],
+      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    }),
+    put: (files) => {
+      for (const [name, content] of Object.entries(files)) {
+        mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+        writeFileSync(path.join(root, name), content);
+      }
+    },
+    absolute: (name) => path.join(root, name),
+  };
+}
+
+/** A ripgrep of this machine: the PATH's, or the one that the editor of the editor tests brings; undefined where there is none. */
+export const ripgrep: string | undefined = [
+  ...(process.env['PATH'] ?? '').split(path.delimiter).map((directory) => path.join(directory, 'rg')),
+  ...globSync(`.cache/editor/**/@vscode/ripgrep-universal/bin/${process.platform}-${process.arch}/rg`, { cwd: path.resolve(import.meta.dirname, '../../..') }).map(
+    (found) => path.resolve(import.meta.dirname, '../../..', found),
+  ),
+].find((candidate) => existsSync(candidate));
+
+/** The code of the fault that `work` rejects with; `none` where it does not. */
+export async function codeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+    return 'none';
+  } catch (thrown) {
+    return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : `not a fault: ${String(thrown)}`;
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { shellGrammar } from '../../../../src/app/shell-grammar.ts';
+import { decideReadonlyCommand } from '../../../../src/policy/commands/decide-readonly-command.ts';
+import { decideSshCommand } from '../../../../src/policy/commands/decide-ssh-command.ts';
+import { type UserRule, userRuleSchema } from '../../../../src/policy/commands/user-rule.ts';
+import { decideWorkspaceCommand } from '../../../../src/policy/commands/workspace/decide-workspace-command.ts';
+import { loadShellParser } from '../../../../src/policy/commands/workspace/shell-parser.ts';
+
+const parser = await loadShellParser(shellGrammar());
+const view = {
+  ground: { roots: ['/ws'], platform: 'posix' as const },
+  facts: { look: (path: readonly string[]) => ({ kind: 'missing' as const, path }), names: () => [] },
+};
+
+function rule(surface: UserRule['surface'], effect: UserRule['effect'], program: string, more: Partial<UserRule> = {}): UserRule {
+  return userRuleSchema.parse({ id: 'mine', surface, effect, program, justification: 'because', match: [program], ...more });
+}
+
+describe('ssh', () => {
+  it('allows exactly what the rule names, quoted anew', () => {
+    const rules = [rule('ssh', 'allow', 'ethtool', { args: ['-S'], more: 'any' })];
+    expect(decideSshCommand('ethtool -S "eth0"', rules)).toMatchObject({
+      decision: { effect: 'allow', rules: ['user.mine'] },
+      canonical: 'ethtool -S eth0',
+    });
+    expect(decideSshCommand('ethtool eth0', rules).decision.effect).toBe('deny');
+    expect(decideSshCommand('ethtool -S eth0').decision.effect).toBe('deny');
+  });
+
+  it('takes arguments behind those it names only where it says so', () => {
+    const rules = [rule('ssh', 'allow', 'ethtool', { args: ['eth0'] })];
+    expect(decideSshCommand('ethtool eth0', rules).decision.effect).toBe('allow');
+    expect(decideSshCommand('ethtool eth0 eth1', rules).decision.effect).toBe('deny');
+  });
+
+  it.each(['rm', 'bash', 'sudo', 'dd', 'reboot', 'awk', '/usr/bin/ethtool'])('never lifts the refusal of %s', (program) => {
+    expect(decideSshCommand(`${program} x`, [rule('ssh', 'allow', program, { more: 'any' })]).decision.effect).toBe('deny');
+  });
+
+  it.each(['ethtool /etc/pve/priv/x', 'ethtool ../x', 'ethtool $(id)', 'ethtool; reboot', 'ethtool > x', 'et"h"tool x'])(
+    'never lifts %s',
+    (line) => {
+      expect(decideSshCommand(line, [rule('ssh', 'allow', 'ethtool', { more: 'any' })]).decision.effect).toBe('deny');
+    },
+  );
+
+  it('lets the stricter rule win over the built-in ones and over an allowing one', () => {
+    expect(decideSshCommand('uptime', [rule('ssh', 'deny', 'uptime')]).decision).toMatchObject({
+      effect: 'deny',
+      rules: expect.arrayContaining(['user.mine']),
+    });
+    expect(decideSshCommand('df -h', [rule('ssh', 'ask', 'df', { more: 'any' })])).toMatchObject({
+      decision: { effect: 'ask' },
+      canonical: 'df -h',
+    });
+    expect(decideSshCommand('x', [rule('ssh', 'allow', 'x'), rule('ssh', 'deny', 'x', { id: 'other' })]).decision.effect).toBe('deny');
+  });
+
+  it('looks only at rules of its own surface', () => {
+    expect(decideSshCommand('x', [rule('workspace_command', 'allow', 'x')]).decision.effect).toBe('deny');
+  });
+});
+
+describe('readonly_bash', () => {
+  it('adds and takes away', () => {
+    expect(decideReadonlyCommand('stat a', view, [rule('readonly_bash', 'allow', 'stat', { more: 'any' })])).toMatchObject({
+      decision: { effect: 'allow' },
+      canonical: 'stat a',
+    });
+    expect(decideReadonlyCommand('ls', view, [rule('readonly_bash', 'deny', 'ls')]).decision.effect).toBe('deny');
+  });
+});
+
+describe('workspace_command', () => {
+  it('lets a program that is not known run, but not one that a rule refuses or asks about', () => {
+    const decide = (line: string, rules: readonly UserRule[]) => decideWorkspaceCommand(line, { parser, view, userRules: rules }).decision;
+    expect(decide('frobnicate x', []).code).toBe('unknown_program');
+    expect(decide('frobnicate x', [rule('workspace_command', 'allow', 'frobnicate', { more: 'any' })]).effect).toBe('allow');
+    expect(decide('frobnicate x && sudo id', [rule('workspace_command', 'allow', 'frobnicate', { more: 'any' })]).effect).toBe('deny');
+    expect(decide('sudo id', [rule('workspace_command', 'allow', 'sudo', { more: 'any' })]).effect).toBe('deny');
+    expect(decide('curl x', [rule('workspace_command', 'allow', 'curl', { more: 'any' })]).code).toBe('network_blocked');
+    expect(decide('npm test', [rule('workspace_command', 'ask', 'npm', { args: ['test'] })]).effect).toBe('ask');
+  });
+});
+
+describe('the schema', () => {
+  it.each([
+    { id: 'X', surface: 'ssh', effect: 'allow', program: 'x', justification: 'y', match: ['x'] },
+    { id: 'x', surface: 'path', effect: 'allow', program: 'x', justification: 'y', match: ['x'] },
+    { id: 'x', surface: 'ssh', effect: 'permit', program: 'x', justification: 'y', match: ['x'] },
+    { id: 'x', surface: 'ssh', effect: 'allow', program: 'x y', justification: 'y', match: ['x'] },
+    { id: 'x', surface: 'ssh', effect: 'allow', program: 'x', justification: '', match: ['x'] },
+    { id: 'x', surface: 'ssh', effect: 'allow', program: 'x', justification: 'y', match: [] },
+    { id: 'x', surface: 'ssh', effect: 'allow', program: 'x', justification: 'y', match: ['x'], regex: '.*' },
+  ])('refuses %j', (raw) => {
+    expect(userRuleSchema.safeParse(raw).success).toBe(false);
+  });
+});

@@ -1,2 +1,0 @@
-import { readFileSync } from 'node:fs';
-export function cases(file:string){ const out:{must:string,family:string,input:string}[]=[]; let must='',family=''; for(const line of readFileSync(file,'utf8').split('\n')){ const h=/^\[(allow|block) ([\w-]+)\]$/.exec(line); if(h){must=h[1]!;family=h[2]!;continue;} if(line===''||line.startsWith('# One')||must==='')continue; out.push({must,family,input:line.replace(/\\u([0-9a-f]{4})|\\\\|\\n|\\t|\\r/g,(m,u)=>u?String.fromCharCode(parseInt(u,16)):m==='\\\\'?'\\':m==='\\n'?'\n':m==='\\r'?'\r':'\t')}); } return out; }
