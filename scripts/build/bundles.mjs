@@ -18,7 +18,8 @@ export const bundles = [
     target: 'node24',
     external: ['vscode'],
     program: false,
-    budget: 1_400_000,
+    // The shell grammar is about 480 kB of it, the regular expressions of the built-in search about 230 kB.
+    budget: 2_000_000,
     forbidden: [/^src\/demo\//, /^src\/hosts\/(?!vscode\/)/, /node_modules\/playwright-core\//, /node_modules\/@modelcontextprotocol\//],
   },
   {
@@ -28,8 +29,8 @@ export const bundles = [
     target: 'node20',
     external: [],
     program: true,
-    // The MCP SDK is about 385 kB of it.
-    budget: 2_400_000,
+    // As the extension, and the MCP SDK with about 385 kB.
+    budget: 2_700_000,
     forbidden: [/^src\/hosts\/vscode\//, /node_modules\/playwright-core\//],
   },
   {

@@ -6,6 +6,7 @@ import { cleanEnv } from './clean-env.mjs';
 /** Characters of output kept for an error message. */
 const TAIL = 4000;
 const TICK_MS = 30_000;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
  * Runs a program to its end and never throws for a failing one.
@@ -37,8 +38,12 @@ export function runCommand(command, args, options = {}) {
     child.stdout?.on('data', keep);
     child.stderr?.on('data', keep);
     const tick = label ? setInterval(() => say(`  ${label}: ${seconds(startedAt)} so far`), TICK_MS) : undefined;
+    // Whoever stops us stops what we wait for, too: it would go on installing with nobody to tell.
+    const interrupt = () => child.kill('SIGTERM');
+    for (const signal of SIGNALS) process.on(signal, interrupt);
     const end = (code, text = output) => {
       clearInterval(tick);
+      for (const signal of SIGNALS) process.off(signal, interrupt);
       log?.end();
       resolve({ ok: code === 0, code, output: text });
     };

@@ -4,7 +4,7 @@ import { canonicalAddress } from '#kernel/address';
 import { nodeNamePattern } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import { actionTiers, modelTiers, securityLevels } from '#kernel/tiers';
-import { userRuleSchema } from '#policy/commands/user-rule';
+import { userRulesSchema } from '#policy/commands/check-user-rules';
 import { redactJson } from '#redaction/redact';
 
 const fingerprint = z
@@ -122,7 +122,7 @@ export const configSchema = z.strictObject({
   securityLevel: z.enum(securityLevels).default('balanced'),
   defaultModelTier: z.enum(modelTiers).default('intermediate'),
   tiers: z.record(z.string(), z.enum(actionTiers)).default({}),
-  commandRules: z.array(userRuleSchema).default([]),
+  commandRules: userRulesSchema.default([]),
   approvers: z.array(approverSchema).default([]),
   store: z
     .string()

@@ -75,6 +75,13 @@ export function parseSignedGrant(text: string): SignedGrant | undefined {
   return parseWith(grantSchema, text);
 }
 
+/** The same for a part of something larger that `JSON.parse` gave, so that it need not be written out and read again. */
+export const requestParts = {
+  draft: (value: unknown): RequestDraft | undefined => draftSchema.safeParse(value).data,
+  decision: (value: unknown): RequestDecision | undefined => decisionSchema.safeParse(value).data,
+  grant: (value: unknown): SignedGrant | undefined => grantSchema.safeParse(value).data,
+} as const;
+
 function parseWith<Output>(schema: z.ZodType<Output>, text: string): Output | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;

@@ -71,7 +71,7 @@ export function contenders({ workspace, config, peers, ssh }: Place): readonly C
       name: 'ssh-mcp',
       args: [bin('ssh-mcp'), `--host=${ssh.host}`, `--port=${ssh.port}`, '--user=root', '--hostKeyMode=insecure'],
       env: { SSH_MCP_KEY: ssh.key },
-      calls: [{ job: 'ssh hostname', tool: 'exec', input: { command: 'hostname' }, expects: 'pve' }],
+      calls: [{ job: 'ssh hostname', tool: 'read-command', input: { command: 'hostname' }, expects: 'pve' }],
     },
     {
       name: 'mcp-ssh-manager',

@@ -117,12 +117,16 @@ function lineSplitter(onLine: (line: string) => void): (chunk: string, stream: '
   };
 }
 
-/** Exit 2 without a word is what single files that could not be read end with; then the rest was searched. */
 function requireSearched(ended: ProgramResult | undefined): void {
-  if (ended === undefined || ended.timedOut || ended.exitCode === 0 || ended.exitCode === 1) return;
+  // Stopped by us: there are results enough.
+  if (ended === undefined || ended.timedOut) return;
   const { exitCode, signal, stderr } = ended;
   const [first = ''] = stderr.split('\n');
-  if (exitCode === 2 && first === '') return;
-  const how = exitCode === undefined ? `signal ${signal ?? 'unknown'}` : `exit code ${exitCode}`;
-  throw patternFault(stderr) ?? new Fault('SEARCH_FAILED', `ripgrep ended with ${how}: ${first.slice(0, 200)}`);
+  // 0: found, 1: not found; 2 without a word is what single files that could not be read end with, and the rest was searched.
+  if (exitCode === 0 || exitCode === 1 || (exitCode === 2 && first === '')) return;
+  throw patternFault(stderr) ?? new Fault('SEARCH_FAILED', `ripgrep ended with ${endText(exitCode, signal)}: ${first.slice(0, 200)}`);
+}
+
+function endText(exitCode: number | undefined, signal: string | undefined): string {
+  return exitCode === undefined ? `signal ${signal ?? 'unknown'}` : `exit code ${exitCode}`;
 }

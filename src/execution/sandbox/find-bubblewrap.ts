@@ -26,7 +26,7 @@ const neededOptions = [
     '--cap-drop',
     '--die-with-parent',
   ],
-  ...['--unshare-cgroup-try', '--new-session', '--remount-ro', '--file'],
+  ...['--unshare-cgroup', '--new-session', '--remount-ro', '--file'],
 ];
 
 export interface Machine {

@@ -26,7 +26,7 @@ export interface ProbedSandbox {
 
 const limits = { timeoutMs: 20_000, keepBytes: 64_000, stopAfterBytes: 1_000_000 };
 const treeLimits = { processes: 64, memoryBytes: 1_000_000_000, diskBytes: 1_000_000_000 };
-const namespaceNames = ['net', 'pid', 'mnt', 'user', 'ipc', 'uts'];
+const namespaceNames = ['net', 'pid', 'mnt', 'user', 'ipc', 'uts', 'cgroup'];
 
 /** @throws only the signal's reason: every failure is a status */
 export async function probeSandbox(options: ProbeOptions, signal: AbortSignal): Promise<ProbedSandbox> {

@@ -1,4 +1,4 @@
-/** The bubblewrap command line. Each flag answers a way out that was tried (docs/adr/0011-bubblewrap.md names them). */
+/** The bubblewrap command line. Each flag answers a way out that was tried (docs/adr/0012-bubblewrap.md names them). */
 import type { ExtraDescriptor } from '../run-child.ts';
 import type { Mount } from './guard-workspace.ts';
 import { seccompFilter } from './seccomp-filter.ts';
@@ -55,7 +55,7 @@ export function sandboxArguments(plan: SandboxPlan, onStatus: (text: string) => 
 
 function namespaces({ network, user }: SandboxPlan): readonly string[] {
   return [
-    ...['--unshare-user', '--disable-userns', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...['--unshare-user', '--disable-userns', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup'],
     ...(network ? [] : ['--unshare-net']),
     ...['--uid', String(user.uid), '--gid', String(user.gid), '--hostname', 'sandbox'],
     // As root the capabilities would stay, and `mount -o remount,rw` would open the host.

@@ -14,12 +14,9 @@ export function listOf(item: ValueKind, name = `${item.name}, or several with co
   return { name, accepts: (value) => value.split(',').every((part) => item.accepts(part)) };
 }
 
-/** Any text that the program only compares or prints. */
-export const freeText: ValueKind = { name: 'a text', accepts: (value) => value.length <= 1_000 };
 /** A regular expression or fixed string for `grep`; long ones only burn time. */
 export const searchPattern: ValueKind = { name: 'a pattern to look for', accepts: (value) => value.length <= 1_000 };
 export const wholeNumber = kind('a whole number', /^\d{1,9}$/);
-export const signedNumber = kind('a whole number', /^[+-]?\d{1,9}$/);
 /** `head -c 10k`, `tail -n +5` (GNU coreutils, block and byte suffixes). */
 export const amount = kind('a number of lines or bytes', /^[+-]?\d{1,9}(?:b|[kKMG]B?|[KMG]iB)?$/);
 export const colourChoice = oneOf('`auto`, `always` or `never`', 'auto', 'always', 'never');

@@ -36,19 +36,34 @@ type Texts = readonly (string | null)[];
 
 /**
  * INVARIANT: the keys are read in the order in which a request moves through them. One that moves meanwhile is then seen at least at its
- * later place, and the latest place counts.
+ * later place, and the latest place counts. The copy matters only where there is nothing else.
  */
 export async function readRequests(client: Redis, ids: readonly string[], { keys }: StoreContext): Promise<readonly Texts[]> {
+  const pipeline = client.pipeline().mget(ids.map((id) => keys.blocked(id)));
+  for (const id of ids) pipeline.get(keys.approved(id));
+  for (const id of ids) pipeline.get(keys.decided(id));
+  const [blocked, ...others] = await valuesOf<Texts | string | null>(pipeline);
+  const found = ids.map((_, index) => [(blocked as Texts)[index] ?? null, others[index], others[ids.length + index]] as Texts);
+  const left = ids.filter((_, index) => found[index]?.every((text) => text === null));
+  const copies = await readCopies(client, left, keys);
+  return ids.map((id, index) => [copies.get(id) ?? null, ...(found[index] ?? [])]);
+}
+
+async function readCopies(client: Redis, ids: readonly string[], keys: StoreContext['keys']): Promise<ReadonlyMap<string, string | null>> {
+  if (ids.length === 0) return new Map();
   const pipeline = client.pipeline();
-  for (const id of ids) {
-    pipeline.get(keys.copy(id)).get(keys.blocked(id)).get(keys.approved(id)).get(keys.decided(id));
-  }
+  for (const id of ids) pipeline.get(keys.copy(id));
+  const copies = await valuesOf<string | null>(pipeline);
+  return new Map(ids.map((id, index) => [id, copies[index] ?? null]));
+}
+
+/** @throws the first command's error */
+async function valuesOf<T>(pipeline: ReturnType<Redis['pipeline']>): Promise<readonly T[]> {
   const replies = (await pipeline.exec()) ?? [];
-  const texts = replies.map(([error, value]) => {
+  return replies.map(([error, value]) => {
     if (error) throw error;
-    return value as string | null;
+    return value as T;
   });
-  return ids.map((_, index) => texts.slice(4 * index, 4 * index + 4));
 }
 
 /** What may stand at each place, in the order in which they are read. SECURITY: an agent's user can write to the second, and only `pending`. */

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { type RequestRecord, type RequestStatus, requestIdPattern, requestStatuses, type SignedGrant } from '#kernel/request';
-import { parseRequestDecision, parseRequestDraft, parseSignedGrant } from '#kernel/request-schema';
+import { requestParts } from '#kernel/request-schema';
 
 /** A request and its place in the order of creation: µs since the epoch, unique among those that one process opened. */
 export interface StoredRequest {
@@ -11,7 +11,6 @@ export interface StoredRequest {
 }
 
 const time = z.number().int().nonnegative();
-const part = z.record(z.string(), z.unknown());
 
 /** `approved` keys hold the signed grant's own three fields at the top, for whoever wants to verify it by other means. */
 const schema = z.object({
@@ -20,10 +19,11 @@ const schema = z.object({
   place: time,
   createdAt: time,
   expiresAt: time,
-  request: part,
-  decision: part.optional(),
-  grant: part.optional(),
-  payload: part.optional(),
+  // These the kernel's own schemas look at.
+  request: z.unknown(),
+  decision: z.unknown(),
+  grant: z.unknown(),
+  payload: z.unknown(),
   keyId: z.string().optional(),
   signature: z.string().optional(),
   consumedAt: time.optional(),
@@ -54,10 +54,10 @@ export function parseStored(text: string, id: string, statuses: readonly Request
 
 function read(text: string): StoredRequest | undefined {
   const found = schema.safeParse(parsedJson(text)).data;
-  const draft = found && parseRequestDraft(JSON.stringify(found.request));
+  const draft = found && requestParts.draft(found.request);
   if (!draft) return undefined;
   const { id, status, place, createdAt, expiresAt, consumedAt, consumedBy } = found;
-  const decision = found.decision && parseRequestDecision(JSON.stringify(found.decision));
+  const decision = requestParts.decision(found.decision);
   const grant = grantOf(found);
   return {
     place,
@@ -76,8 +76,7 @@ function read(text: string): StoredRequest | undefined {
 }
 
 function grantOf({ grant, payload, keyId, signature }: z.output<typeof schema>): SignedGrant | undefined {
-  const value = grant ?? (payload && { payload, keyId, signature });
-  return value && parseSignedGrant(JSON.stringify(value));
+  return requestParts.grant(grant ?? { payload, keyId, signature });
 }
 
 function parsedJson(text: string): unknown {

@@ -196,10 +196,9 @@ describe.skipIf(!canSandbox)('output', () => {
     await expect(openWorkbench().run('cat; echo end')).resolves.toMatchObject({ stdout: 'end\n' });
   });
 
-  it('of the corpus text itself is not run a second time', async () => {
+  it('is of the text as it is, run once', async () => {
     const bench = openWorkbench();
     await expect(bench.run(`echo '$(touch x)' "\\$1 $0 $# $1"`)).resolves.toMatchObject({ stdout: '$(touch x) $1 /bin/bash 0 \n' });
     expect(existsSync(path.join(bench.workspace, 'x'))).toBe(false);
-    expect(() => readFileSync(path.join(bench.workspace, 'x'))).toThrow();
   });
 });

@@ -46,6 +46,7 @@ const rows: readonly [string, Change, readonly (keyof typeof attempts)[]][] = [
   ['a network namespace', { without: ['--unshare-net'] }, ['network', 'namespaces']],
   ['a process namespace', { without: ['--unshare-pid'] }, ['processes', 'namespaces']],
   ['a namespace for the host name', { without: ['--unshare-uts', '--hostname sandbox'] }, ['namespaces']],
+  ['a control group namespace', { without: ['--unshare-cgroup'] }, ['namespaces']],
   ['an IPC namespace', { without: ['--unshare-ipc'] }, ['namespaces']],
   ['the system call filter', { without: seccomp }, ['system_call_filter', 'ptrace', 'set_id']],
   ['the filter and no nested user namespaces', { without: [...seccomp, '--disable-userns'] }, ['user_namespace', 'system_call_filter']],

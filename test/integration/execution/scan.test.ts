@@ -168,7 +168,11 @@ describe('tool-chains', () => {
       '.ssh/id': '',
     });
     const found = findToolchains(home, `/opt/no-such-thing/bin:${home}/bin`);
-    expect(found.directories.sort()).toEqual([path.join(home, '.cargo/bin'), path.join(home, '.nvm/versions'), path.join(home, '.rustup')]);
+    expect([...found.directories].sort()).toEqual([
+      path.join(home, '.cargo/bin'),
+      path.join(home, '.nvm/versions'),
+      path.join(home, '.rustup'),
+    ]);
     expect(found.env).toEqual({ RUSTUP_HOME: path.join(home, '.rustup') });
   });
 

@@ -9,6 +9,9 @@ import type { WorkspaceView } from '../../../src/policy/paths/workspace-view.ts'
 
 const corpus = path.join(import.meta.dirname, '..', '..', 'fixtures', 'policy-corpus');
 
+/** POSIX; Node cannot make one itself. */
+const makeFifo = 'mkfifo';
+
 interface FixtureFile {
   readonly files: Readonly<Record<string, string>>;
   readonly dirs: readonly string[];
@@ -47,7 +50,7 @@ export async function createFixtureTree(mark = ''): Promise<FixtureTree> {
   for (const [name, target] of Object.entries(fixture.symlinks))
     symlinkSync(/^\/(?:outside|ws)/.test(target) ? base + target : target, base + name);
   const root = `${base}/ws`;
-  execFileSync('mkfifo', [`${root}/fifo`]);
+  execFileSync(makeFifo, [`${root}/fifo`]);
   writeFileSync(`${root}/big.bin`, '');
   truncateSync(`${root}/big.bin`, 2 ** 40);
   const socket = createServer();

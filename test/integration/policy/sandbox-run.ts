@@ -3,10 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+const bubblewrap = 'bwrap';
+
 export const canary = 'CANARY7f3a';
 
 export function hasBubblewrap(): boolean {
-  return spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0;
+  return spawnSync(bubblewrap, ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0;
 }
 
 export interface Watch {
@@ -91,7 +93,7 @@ function spawnIn({ base, directory, scratch }: Where, line: string) {
       line,
     ],
   ];
-  const found = spawnSync('bwrap', args, {
+  const found = spawnSync(bubblewrap, args, {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     timeout: 6_000,
     killSignal: 'SIGKILL',
@@ -122,7 +124,7 @@ function snapshot(directory: string): string {
 export function createDumpers(directory: string, names: readonly string[]): (line: string, cwd: string) => readonly (readonly string[])[] {
   const record = path.join(directory, 'record');
   mkdirSync(path.join(directory, 'bin'), { recursive: true });
-  const script = `#!/bin/bash\n{ printf '%s\\0' "\${0##*/}" "$@"; printf '\\n\\0'; } >> ${record}\n`;
+  const script = `#!/bin/bash\n{ printf '%s\\0' "\${0##*/}" "$@"; printf '\\x1e\\0'; } >> ${record}\n`;
   for (const name of names) writeFileSync(path.join(directory, 'bin', name), script, { mode: 0o755 });
   return (line, cwd) => {
     writeFileSync(record, '');
@@ -132,7 +134,7 @@ export function createDumpers(directory: string, names: readonly string[]): (lin
       stdio: 'ignore',
       timeout: 5_000,
     });
-    const calls = readFileSync(record, 'utf8').split('\0\n\0');
+    const calls = readFileSync(record, 'utf8').split('\0\x1e\0');
     return calls.slice(0, -1).map((call) => call.split('\0'));
   };
 }

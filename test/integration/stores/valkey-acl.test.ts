@@ -61,6 +61,16 @@ describe('the access rules', () => {
   });
 });
 
+describe('whoever has no credential', () => {
+  it('is nobody', async () => {
+    const client = server.as({ user: '', password: '' });
+    for (const command of ['PING', 'GET molis:config:security_level', 'AUTH default x', 'AUTH x']) {
+      const [name = '', ...values] = command.split(' ');
+      await expect(client.call(name, ...values)).rejects.toThrow(/NOAUTH|WRONGPASS/);
+    }
+  });
+});
+
 describe('whoever has the agent’s credential', () => {
   const alice = createApprover();
   const setUp = async () => {

@@ -78,6 +78,8 @@ describe('a server that was killed', () => {
   it('is asked in growing pauses, not in a loop', async () => {
     const store = await openTestValkey(server);
     await server.kill();
+    // The connection that broke is one thing, asking for another one is the next.
+    await expect(store.requests.countPending()).rejects.toMatchObject(gone);
     const faults = await Promise.all(Array.from({ length: 500 }, () => store.requests.countPending().catch((thrown: unknown) => thrown)));
     expect(new Set(faults.map((fault) => (fault as Fault).code))).toEqual(new Set(['store_unavailable']));
     // Those that came within one pause share the one attempt's fault.

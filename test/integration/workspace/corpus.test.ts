@@ -20,9 +20,13 @@ afterAll(() => tree.remove());
 
 /** Every name, size and content outside the workspace. */
 function outside(): string {
-  return execFileSync('find', [`${tree.base}/outside`, `${tree.base}/ws-evil`, `${tree.base}/ws.bak`, '-type', 'f', '-exec', 'md5sum', '{}', '+'], {
-    encoding: 'utf8',
-  });
+  return execFileSync(
+    'find',
+    [`${tree.base}/outside`, `${tree.base}/ws-evil`, `${tree.base}/ws.bak`, '-type', 'f', '-exec', 'md5sum', '{}', '+'],
+    {
+      encoding: 'utf8',
+    },
+  );
 }
 
 async function attempt({ files }: TestWorkspace, { op = 'read', input }: PolicyCase): Promise<string> {
@@ -49,7 +53,8 @@ describe('the path corpus', () => {
       if (entry.input === '/tmp/x') continue;
       // What is not there, or holds no text, may be asked for: that is no refusal of the policy.
       const refused = !['none', 'FILE_NOT_FOUND', 'BINARY_FILE'].includes(code);
-      if (code === 'LEAKED' || refused !== (entry.must === 'block')) wrong.push(`${entry.id} ${entry.op} ${JSON.stringify(entry.input)}: ${code}`);
+      if (code === 'LEAKED' || refused !== (entry.must === 'block'))
+        wrong.push(`${entry.id} ${entry.op} ${JSON.stringify(entry.input)}: ${code}`);
     }
     expect(wrong).toEqual([]);
     expect(outside()).toBe(before);

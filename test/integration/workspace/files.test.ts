@@ -1,6 +1,18 @@
 /** Reading, writing and listing on a real disk, with both ways of pinning directories. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -32,8 +44,16 @@ describe.each(pinnings)('with %s', (pinning) => {
         bytes: 14,
         encoding: 'utf-8',
       });
-      expect(await read(workspace, './src/../src/a.ts', { start: 2, end: 2 })).toMatchObject({ path: 'src/a.ts', text: 'two', startLine: 2, endLine: 2 });
-      expect(await read(workspace, workspace.absolute('src/a.ts'), { start: 2, end: 99 })).toMatchObject({ text: 'two\nthree', endLine: 3 });
+      expect(await read(workspace, './src/../src/a.ts', { start: 2, end: 2 })).toMatchObject({
+        path: 'src/a.ts',
+        text: 'two',
+        startLine: 2,
+        endLine: 2,
+      });
+      expect(await read(workspace, workspace.absolute('src/a.ts'), { start: 2, end: 99 })).toMatchObject({
+        text: 'two\nthree',
+        endLine: 3,
+      });
       expect(await codeOf(read(workspace, 'src/a.ts', { start: 4 }))).toBe('LINE_OUT_OF_RANGE');
     });
 
@@ -112,7 +132,8 @@ describe.each(pinnings)('with %s', (pinning) => {
       const workspace = await open();
       workspace.put({ '.env': 'KEY=1', 'other/.env': 'KEY=2' });
       symlinkSync('.env', workspace.absolute('notes.txt'));
-      const readAs = (name: string, agreed?: string) => codeOf(workspace.files.read(name, {}, { ...scope, ...(agreed === undefined ? {} : { agreed }) }, never));
+      const readAs = (name: string, agreed?: string) =>
+        codeOf(workspace.files.read(name, {}, { ...scope, ...(agreed === undefined ? {} : { agreed }) }, never));
       expect(await readAs('.env')).toBe('SECRET_FILE');
       expect(await readAs('notes.txt')).toBe('SECRET_FILE');
       expect(await readAs('notes.txt', 'notes.txt')).toBe('SECRET_FILE');
@@ -171,7 +192,8 @@ describe.each(pinnings)('with %s', (pinning) => {
       symlinkSync('out', workspace.absolute('chain'));
       symlinkSync('loop', workspace.absolute('loop'));
       symlinkSync('nowhere/../../outside/x', workspace.absolute('through-nothing'));
-      for (const name of ['out/x', 'out/deep/x', 'dangling', 'chain/x']) expect(await codeOf(write(workspace, name, 'x')), name).toBe('SYMLINK_OUTSIDE_WORKSPACE');
+      for (const name of ['out/x', 'out/deep/x', 'dangling', 'chain/x'])
+        expect(await codeOf(write(workspace, name, 'x')), name).toBe('SYMLINK_OUTSIDE_WORKSPACE');
       expect(await codeOf(write(workspace, 'loop', 'x'))).toBe('SYMLINK_LOOP');
       expect(await codeOf(write(workspace, 'through-nothing', 'x'))).not.toBe('none');
       for (const name of ['../outside/x', '../ws-evil/x', `${workspace.base}/ws-evil/x`, '/etc/banksman-test', 'a/../../outside/x']) {
@@ -185,7 +207,7 @@ describe.each(pinnings)('with %s', (pinning) => {
       const workspace = await open();
       workspace.put({ 'a.txt': 'old' });
       expect(await codeOf(write(workspace, 'a.txt', 'lone \ud800'))).toBe('CONTENT_NOT_TEXT');
-      expect(await codeOf(write(workspace, `${'x'.repeat(300)}`, 'x'))).toBe('PATH_INVALID');
+      expect(await codeOf(write(workspace, 'x'.repeat(300), 'x'))).toBe('PATH_INVALID');
       expect(readFileSync(workspace.absolute('a.txt'), 'utf8')).toBe('old');
       expect(readdirSync(workspace.root)).toEqual(['a.txt']);
     });
@@ -194,13 +216,13 @@ describe.each(pinnings)('with %s', (pinning) => {
       const workspace = await open();
       const texts = ['a'.repeat(300_000), 'b'.repeat(300_000)];
       workspace.put({ file: texts[0] ?? '' });
-      let stop = false;
+      const state = { done: false };
       const writing = (async () => {
         for (let turn = 0; turn < 40; turn += 1) await write(workspace, 'file', texts[turn % 2] ?? '');
-        stop = true;
+        state.done = true;
       })();
       const seen = new Set<string>();
-      while (!stop) {
+      while (!state.done) {
         seen.add(readFileSync(workspace.absolute('file'), 'utf8'));
         await new Promise(setImmediate);
       }
@@ -254,7 +276,7 @@ describe.each(pinnings)('with %s', (pinning) => {
 
     it('is capped, says how much is missing, and does not go into .git', async () => {
       const workspace = await open({ listing: { entries: 3, visits: 100, depth: 2 } });
-      workspace.put({ '.git/config': '', 'a/b/c/d.txt': '', 'x1': '', x2: '' });
+      workspace.put({ '.git/config': '', 'a/b/c/d.txt': '', x1: '', x2: '' });
       const listing = await list(workspace, '.', { recursive: true });
       expect(names(listing)).toEqual(['.git', 'a', 'a/b']);
       expect(listing.omitted).toBe(2);

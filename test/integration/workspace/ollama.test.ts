@@ -6,6 +6,7 @@ import { Ollama, type Tool } from 'ollama';
 import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest';
 import { describeTool, describeTools } from '#app/catalog';
 import { type OllamaTool, ollamaTool } from '#app/ollama-tool';
+import { required } from './support.ts';
 
 const five = describeTools()
   .filter((tool) => tool.group === 'workspace')
@@ -16,7 +17,13 @@ const properties = (name: string) => five.find((tool) => tool.function.name === 
 describe('the workspace tools for Ollama', () => {
   it('are exactly five, typed as its client wants them', () => {
     expectTypeOf<OllamaTool>().toExtend<Tool>();
-    expect(five.map((tool) => tool.function.name).toSorted()).toEqual(['list_directory', 'read_file', 'run_command', 'search_files', 'write_file']);
+    expect(five.map((tool) => tool.function.name).toSorted()).toEqual([
+      'list_directory',
+      'read_file',
+      'run_command',
+      'search_files',
+      'write_file',
+    ]);
     for (const tool of five) {
       expect(Object.keys(tool)).toEqual(['type', 'function']);
       expect(tool.function.parameters).toMatchObject({ type: 'object', additionalProperties: false });
@@ -33,10 +40,10 @@ describe('the workspace tools for Ollama', () => {
     ['list_directory', ['path', 'recursive', 'pattern'], ['path'], { recursive: false }],
     ['run_command', ['command', 'timeout_ms'], ['command'], { timeout_ms: 30_000 }],
     ['search_files', ['pattern', 'path', 'file_pattern', 'max_results'], ['pattern'], { path: '.', max_results: 50 }],
-  ])('%s takes what it must', (name, keys, required, defaults) => {
-    const parameters = properties(name) ?? expect.fail(name);
+  ])('%s takes what it must', (name, keys, needed, defaults) => {
+    const parameters = required(properties(name));
     expect(Object.keys(parameters.properties)).toEqual(keys);
-    expect(parameters.required).toEqual(required);
+    expect(parameters.required).toEqual(needed);
     const given = Object.entries(parameters.properties).filter(([, part]) => part.default !== undefined);
     expect(Object.fromEntries(given.map(([key, part]) => [key, part.default]))).toEqual(defaults);
   });

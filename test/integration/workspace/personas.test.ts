@@ -8,7 +8,7 @@ import { chargeOf, personaLifeMs } from '#connectors/persona-sandbox/persona-lim
 import { startCleaning } from '#connectors/persona-sandbox/start-cleaning';
 import { startChild } from '../stores/child-process.ts';
 import { createFakeClock } from '../stores/store-fixtures.ts';
-import { codeOf, never, openTestWorkspace, type TestWorkspace } from './support.ts';
+import { codeOf, never, openTestWorkspace, required, type TestWorkspace } from './support.ts';
 
 const as = (agentId: string, { files }: TestWorkspace) => ({
   read: async (name: string) => (await files.read(name, {}, { agentId }, never)).text,
@@ -42,7 +42,15 @@ describe('an agent’s own sandbox', () => {
     await bob.write('/tmp/b', 'his');
     expect(await codeOf(bob.read('/tmp/a'))).toBe('FILE_NOT_FOUND');
     const [first = '', second = ''] = directories(workspace);
-    for (const name of [`/tmp/../${first}/a`, `/tmp/../${second}/a`, '/tmp/../etc/passwd', '/tmp/x/../../etc/passwd', '../state/personas', '/tmpx', '/tmp\\x']) {
+    for (const name of [
+      `/tmp/../${first}/a`,
+      `/tmp/../${second}/a`,
+      '/tmp/../etc/passwd',
+      '/tmp/x/../../etc/passwd',
+      '../state/personas',
+      '/tmpx',
+      '/tmp\\x',
+    ]) {
       expect(await codeOf(bob.read(name)), name).not.toBe('none');
     }
     expect(await codeOf(bob.read('/tmp/../etc/passwd'))).toBe('PATH_OUTSIDE_WORKSPACE');
@@ -122,7 +130,7 @@ describe('its quota', () => {
     const workspace = await openTestWorkspace({ limits: smallest, clock });
     const alice = as('mcp:alice', workspace);
     await alice.write('/tmp/a', 'x');
-    const account = (await workspace.ledger.find('mcp:alice')) ?? expect.fail('no account');
+    const account = required(await workspace.ledger.find('mcp:alice'));
     await workspace.ledger.reserve(account, { path: 'lost', bytes: 3 * 4_096 }, smallest);
     expect(await codeOf(alice.write('/tmp/b', 'x'))).toBe('QUOTA_EXCEEDED');
     clock.advance(20 * 60_000);
@@ -152,7 +160,10 @@ describe('cleaning', () => {
     clock.advance(personaLifeMs - 60_000);
     expect(await busy.read('/tmp/b')).toBe('x');
     clock.advance(120_000);
-    expect(await cleanSandboxes({ base: workspace.personas, ledger: workspace.ledger, before: clock.now() - personaLifeMs })).toEqual({ sandboxes: 1, bytes: 4_096 });
+    expect(await cleanSandboxes({ base: workspace.personas, ledger: workspace.ledger, before: clock.now() - personaLifeMs })).toEqual({
+      sandboxes: 1,
+      bytes: 4_096,
+    });
     expect(await codeOf(old.read('/tmp/a'))).toBe('FILE_NOT_FOUND');
     expect(await busy.read('/tmp/b')).toBe('x');
     expect(directories(workspace)).toHaveLength(1);
@@ -183,7 +194,12 @@ describe('cleaning', () => {
     const workspace = await openTestWorkspace();
     await Promise.all(Array.from({ length: 10 }, (_, index) => workspace.ledger.open(`chat:${index}`, `${index}`.padStart(32, '0'))));
     const taken = await Promise.all(Array.from({ length: 5 }, () => workspace.ledger.takeUnused(Date.now() + 1)));
-    expect(taken.flat().map((account) => account.agentId).toSorted()).toEqual(Array.from({ length: 10 }, (_, index) => `chat:${index}`));
+    expect(
+      taken
+        .flat()
+        .map((account) => account.agentId)
+        .toSorted(),
+    ).toEqual(Array.from({ length: 10 }, (_, index) => `chat:${index}`));
   });
 
   it('refuses a write whose account was taken away meanwhile, and the next one gets a new directory', async () => {

@@ -69,7 +69,9 @@ async function count(rounds: number, look: (round: number) => Promise<string>): 
 }
 
 async function startSwapping(root: string, outside: string): Promise<void> {
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'children/swap.ts'), root, outside], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'children/swap.ts'), root, outside], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(async () => {
     const closed = once(child, 'close');
     if (!child.kill('SIGKILL')) throw new Error('the swapping ended before the test');

@@ -1,7 +1,7 @@
 /** Another process swaps directories, links and pipes all the time while the tools open them. `scripts/race-paths.ts` runs far longer. */
 import { describe, expect, it } from 'vitest';
-import { codeOf, ripgrep } from './support.ts';
 import { openRace } from './race.ts';
+import { codeOf, ripgrep } from './support.ts';
 
 const rounds = 1_500;
 

@@ -8,11 +8,14 @@ import { codeOf, never, openTestWorkspace, ripgrep, scope, type TestWorkspace, t
 
 const engines = [...(ripgrep === undefined ? [] : ['ripgrep' as const]), 'built-in' as const];
 
-const ask = ({ search }: TestWorkspace, query: Partial<SearchQuery>) => search.search({ pattern: 'needle', path: '.', maxResults: 50, ...query }, scope, never);
-const places = async (workspace: TestWorkspace, query: Partial<SearchQuery>) => (await ask(workspace, query)).hits.map((hit) => `${hit.path}:${hit.line}`);
+const ask = ({ search }: TestWorkspace, query: Partial<SearchQuery>) =>
+  search.search({ pattern: 'needle', path: '.', maxResults: 50, ...query }, scope, never);
+const places = async (workspace: TestWorkspace, query: Partial<SearchQuery>) =>
+  (await ask(workspace, query)).hits.map((hit) => `${hit.path}:${hit.line}`);
 
 describe.each(engines)('the engine %s', (engine) => {
-  const open = (options: TestWorkspaceOptions = {}) => openTestWorkspace({ ripgrep: engine === 'ripgrep' && ripgrep !== undefined ? [ripgrep] : [], ...options });
+  const open = (options: TestWorkspaceOptions = {}) =>
+    openTestWorkspace({ ripgrep: engine === 'ripgrep' && ripgrep !== undefined ? [ripgrep] : [], ...options });
 
   it('finds lines, in order, with their text', async () => {
     const workspace = await open();
@@ -106,11 +109,28 @@ describe.each(engines)('the engine %s', (engine) => {
   it('explains a pattern that it does not take', async () => {
     const workspace = await open();
     workspace.put({ a: 'x' });
-    for (const pattern of ['(', 'a{2', '[', '*a', 'a{5000}{5000}', '(?=a)', '(a)\\1', 'a\nb', 'a\0b', '', 'x'.repeat(1_001), '\ud800', '\\p{Nope}']) {
+    for (const pattern of [
+      '(',
+      'a{2',
+      '[',
+      '*a',
+      'a{5000}{5000}',
+      '(?=a)',
+      '(a)\\1',
+      'a\nb',
+      'a\0b',
+      '',
+      'x'.repeat(1_001),
+      '\ud800',
+      '\\p{Nope}',
+    ]) {
       const refused = await ask(workspace, { pattern }).catch((thrown: unknown) => thrown);
       // Both engines take a brace that starts no repetition for itself, or refuse it.
       if (pattern === 'a{2' && !(refused instanceof Error)) continue;
-      expect(refused, JSON.stringify(pattern)).toMatchObject({ code: 'BAD_PATTERN', message: expect.stringMatching(/^the pattern is not understood: \S/) });
+      expect(refused, JSON.stringify(pattern)).toMatchObject({
+        code: 'BAD_PATTERN',
+        message: expect.stringMatching(/^the pattern is not understood: \S/),
+      });
       expect(String(refused)).not.toMatch(/multiline|pcre2|--/i);
     }
   });
@@ -125,12 +145,15 @@ describe.each(engines)('the engine %s', (engine) => {
     expect(await places(workspace, { path: 'a b/$HOME;x' })).toEqual(['a b/$HOME;x:1']);
   });
 
-  it.each(['(a+)+$', '(a|a?)+$', '([a-zA-Z]+)*$', '(.*)*b', '(x+x+)+y', '(?:a?){100}a{100}$'])('answers to %s in linear time', async (pattern) => {
-    const workspace = await open();
-    workspace.put({ evil: `${'a'.repeat(20_000)}!\n${'x'.repeat(20_000)}\n` });
-    // It answers at all: with backtracking these need longer than the universe has.
-    expect(await ask(workspace, { pattern })).toMatchObject({ engine });
-  });
+  it.each(['(a+)+$', '(a|a?)+$', '([a-zA-Z]+)*$', '(.*)*b', '(x+x+)+y', '(?:a?){100}a{100}$'])(
+    'answers to %s in linear time',
+    async (pattern) => {
+      const workspace = await open();
+      workspace.put({ evil: `${'a'.repeat(20_000)}!\n${'x'.repeat(20_000)}\n` });
+      // It answers at all: with backtracking these need longer than the universe has.
+      expect(await ask(workspace, { pattern })).toMatchObject({ engine });
+    },
+  );
 
   it('says when time was up, and stops when it is cancelled', async () => {
     const workspace = await open({ timeoutMs: 0 });
@@ -174,14 +197,29 @@ describe('choosing the engine', () => {
     symlinkSync(outer.absolute('node_modules/.bin/rg'), linked);
     const workspace = await openTestWorkspace({ root: outer.root, ripgrep: [outer.absolute('node_modules/.bin/rg'), linked] });
     expect((await ask(workspace, {})).engine).toBe('built-in');
-    expect((await workspace.files.list('node_modules/.bin', { recursive: false }, scope, never)).entries.map((entry) => entry.path)).toEqual(['node_modules/.bin/rg']);
+    expect(
+      (await workspace.files.list('node_modules/.bin', { recursive: false }, scope, never)).entries.map((entry) => entry.path),
+    ).toEqual(['node_modules/.bin/rg']);
   });
 
   it('believes a program only as far as the files go', async () => {
     const first = await openTestWorkspace();
-    const match = (file: string, line: number, text: string) => JSON.stringify({ type: 'match', data: { path: { text: file }, lines: { text }, line_number: line } });
-    const lies = [match('./a', 1, 'needle'), match('./a', 2, 'not there'), match('../../etc/passwd', 1, 'root'), match('./.env', 1, 'KEY=1'), match('/etc/passwd', 1, 'root'), '{"type":"match"', 'noise'];
-    const liar = program(first, 'liar', `#!/bin/sh\n[ "$2" = --version ] && echo "ripgrep 15.0.0" && exit\ncat <<'E'\n${lies.filter((line) => line !== '{"type":"match"').join('\n')}\nE\n`);
+    const match = (file: string, line: number, text: string) =>
+      JSON.stringify({ type: 'match', data: { path: { text: file }, lines: { text }, line_number: line } });
+    const lies = [
+      match('./a', 1, 'needle'),
+      match('./a', 2, 'not there'),
+      match('../../etc/passwd', 1, 'root'),
+      match('./.env', 1, 'KEY=1'),
+      match('/etc/passwd', 1, 'root'),
+      '{"type":"match"',
+      'noise',
+    ];
+    const liar = program(
+      first,
+      'liar',
+      `#!/bin/sh\n[ "$2" = --version ] && echo "ripgrep 15.0.0" && exit\ncat <<'E'\n${lies.filter((line) => line !== '{"type":"match"').join('\n')}\nE\n`,
+    );
     const workspace = await openTestWorkspace({ ripgrep: [liar] });
     workspace.put({ a: 'needle', '.env': 'KEY=1' });
     expect((await ask(workspace, {})).hits).toEqual([{ path: 'a', line: 1, text: 'needle' }]);
@@ -189,7 +227,11 @@ describe('choosing the engine', () => {
 
   it('reports a program that fails', async () => {
     const first = await openTestWorkspace();
-    const failing = program(first, 'failing', '#!/bin/sh\n[ "$2" = --version ] && echo "ripgrep 15.0.0" && exit\necho "rg: out of memory" >&2\nexit 2\n');
+    const failing = program(
+      first,
+      'failing',
+      '#!/bin/sh\n[ "$2" = --version ] && echo "ripgrep 15.0.0" && exit\necho "rg: out of memory" >&2\nexit 2\n',
+    );
     const workspace = await openTestWorkspace({ ripgrep: [failing] });
     const failed = await ask(workspace, {}).catch((thrown: unknown) => thrown);
     expect(failed).toMatchObject({ code: 'SEARCH_FAILED', message: 'ripgrep ended with exit code 2: rg: out of memory' });

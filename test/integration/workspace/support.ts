@@ -53,27 +53,32 @@ export interface TestWorkspaceOptions {
 }
 
 export async function openTestWorkspace(options: TestWorkspaceOptions = {}): Promise<TestWorkspace> {
-  const base = options.base ?? temporaryFolder();
-  const root = options.root ?? path.join(base, 'ws');
+  const {
+    base = temporaryFolder(),
+    root = path.join(base, 'ws'),
+    pinning = usualPinning,
+    mostBytes = maxFileBytes,
+    ripgrep: engines = [],
+  } = options;
   const personas = path.join(base, 'state', 'personas');
   mkdirSync(root, { recursive: true });
   mkdirSync(personas, { recursive: true });
   const { clock } = options;
-  const store = await openSqliteStore({ file: path.join(base, 'state', 'banksman.db'), seal, ...(clock === undefined ? {} : { clock }) });
+  const store = await openSqliteStore({ file: path.join(base, 'state', 'banksman.db'), seal, ...(clock && { clock }) });
   onTestFinished(() => store.close());
   const { limits, listing } = options;
-  const rooms = createPersonaSandboxes({ base: personas, ledger: store.personas, ...(limits === undefined ? {} : { limits }) });
-  const places: FilePlaces = { rules: pathRules([root]), workspaceRoot: root, personas: rooms, pinning: options.pinning ?? usualPinning };
+  const rooms = createPersonaSandboxes({ base: personas, ledger: store.personas, ...(limits && { limits }) });
+  const places: FilePlaces = { rules: pathRules([root]), workspaceRoot: root, personas: rooms, pinning };
   return {
     base,
     root,
     personas,
     ledger: store.personas,
-    files: createWorkspaceFiles({ ...places, mostBytes: options.mostBytes ?? maxFileBytes, ...(listing === undefined ? {} : { listing }) }),
+    files: createWorkspaceFiles({ ...places, mostBytes, ...(listing && { listing }) }),
     search: createWorkspaceSearch({
       ...places,
       programs: programRunner,
-      ripgrep: options.ripgrep ?? [],
+      ripgrep: engines,
       secretNames: [...secretNames, ...secretDirectories],
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     }),
@@ -90,10 +95,16 @@ export async function openTestWorkspace(options: TestWorkspaceOptions = {}): Pro
 /** A ripgrep of this machine: the PATH's, or the one that the editor of the editor tests brings; undefined where there is none. */
 export const ripgrep: string | undefined = [
   ...(process.env['PATH'] ?? '').split(path.delimiter).map((directory) => path.join(directory, 'rg')),
-  ...globSync(`.cache/editor/**/@vscode/ripgrep-universal/bin/${process.platform}-${process.arch}/rg`, { cwd: path.resolve(import.meta.dirname, '../../..') }).map(
-    (found) => path.resolve(import.meta.dirname, '../../..', found),
-  ),
+  ...globSync(`.cache/editor/**/@vscode/ripgrep-universal/bin/${process.platform}-${process.arch}/rg`, {
+    cwd: path.resolve(import.meta.dirname, '../../..'),
+  }).map((found) => path.resolve(import.meta.dirname, '../../..', found)),
 ].find((candidate) => existsSync(candidate));
+
+/** What must be there. */
+export function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('it is not there');
+  return value;
+}
 
 /** The code of the fault that `work` rejects with; `none` where it does not. */
 export async function codeOf(work: Promise<unknown>): Promise<string> {

@@ -10,10 +10,19 @@ import { isIgnored, parseIgnoreFile } from '#connectors/workspace-files/ignore-r
 import { lineRange } from '#connectors/workspace-files/line-range';
 
 const name = fc.stringMatching(/^[abc.]{1,4}$/).filter((text) => !/^\.+$/.test(text));
-const paths = fc.uniqueArray(fc.array(name, { minLength: 1, maxLength: 3 }), { minLength: 5, maxLength: 20, selector: (parts) => parts.join('/') });
+const paths = fc.uniqueArray(fc.array(name, { minLength: 1, maxLength: 3 }), {
+  minLength: 5,
+  maxLength: 20,
+  selector: (parts) => parts.join('/'),
+});
 const patternPart = fc.oneof(name, fc.constantFrom('*', '**', '*.a', 'a*', '?', '[ab]', '[!a]*', 'a*b*'));
 const rule = fc
-  .record({ negated: fc.boolean(), rooted: fc.boolean(), parts: fc.array(patternPart, { minLength: 1, maxLength: 3 }), directory: fc.boolean() })
+  .record({
+    negated: fc.boolean(),
+    rooted: fc.boolean(),
+    parts: fc.array(patternPart, { minLength: 1, maxLength: 3 }),
+    directory: fc.boolean(),
+  })
   .map(({ negated, rooted, parts, directory }) => `${negated ? '!' : ''}${rooted ? '/' : ''}${parts.join('/')}${directory ? '/' : ''}`);
 
 describe('ignore rules', () => {
@@ -21,13 +30,21 @@ describe('ignore rules', () => {
     const repository = mkdtempSync(path.join(os.tmpdir(), 'banksman-ignore-'));
     onTestFinished(() => rmSync(repository, { recursive: true, force: true }));
     const git = (args: readonly string[], input = '') =>
-      execFileSync('git', ['-C', repository, ...args], { input, encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', HOME: repository }, stdio: ['pipe', 'pipe', 'pipe'] });
+      execFileSync('git', ['-C', repository, ...args], {
+        input,
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'] ?? '', HOME: repository },
+        stdio: ['pipe', 'pipe', 'pipe'],
+      });
     git(['init', '-q']);
     fc.assert(
       fc.property(fc.array(rule, { minLength: 1, maxLength: 5 }), paths, (rules, all) => {
         const text = rules.join('\n');
         writeFileSync(path.join(repository, '.gitignore'), text);
-        const judged = gitIgnored(git, all.map((parts) => parts.join('/')));
+        const judged = gitIgnored(
+          git,
+          all.map((parts) => parts.join('/')),
+        );
         const files = [parseIgnoreFile(text, 0)];
         // As the listing does: what is in an ignored directory is never looked at.
         const ours = all.filter((parts) => parts.some((_, index) => isIgnored(files, parts.slice(0, index + 1), index + 1 < parts.length)));
@@ -40,7 +57,10 @@ describe('ignore rules', () => {
 
 function gitIgnored(git: (args: readonly string[], input?: string) => string, names: readonly string[]): readonly string[] {
   try {
-    return git(['check-ignore', '--no-index', '--stdin'], names.join('\n')).trimEnd().split('\n').filter((line) => line !== '');
+    return git(['check-ignore', '--no-index', '--stdin'], names.join('\n'))
+      .trimEnd()
+      .split('\n')
+      .filter((line) => line !== '');
   } catch (thrown) {
     // Exit 1: none of them.
     if ((thrown as { status?: number }).status === 1) return [];
@@ -50,7 +70,11 @@ function gitIgnored(git: (args: readonly string[], input?: string) => string, na
 
 describe('file patterns', () => {
   it('match a path that they spell out', () => {
-    fc.assert(fc.property(fc.array(name, { minLength: 1, maxLength: 4 }), (parts) => expect(parseGlob(`/${parts.join('/')}`)(parts)).toBe(true)));
+    fc.assert(
+      fc.property(fc.array(name, { minLength: 1, maxLength: 4 }), (parts) => {
+        expect(parseGlob(`/${parts.join('/')}`)(parts)).toBe(true);
+      }),
+    );
   });
 
   it('never match less when a part becomes a star', () => {
@@ -67,15 +91,22 @@ describe('file patterns', () => {
 describe('line ranges', () => {
   it('put together are the whole text', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ maxLength: 20 }).filter((line) => !line.includes('\n')), { minLength: 1, maxLength: 30 }), fc.integer({ min: 1, max: 30 }), (lines, cut) => {
-        const text = `${lines.join('\n')}\n`;
-        const whole = lineRange(text, {});
-        const middle = Math.min(cut, whole.totalLines);
-        const head = lineRange(text, { end: middle });
-        const tail = middle < whole.totalLines ? [lineRange(text, { start: middle + 1 })] : [];
-        expect([head, ...tail].map((range) => range.text).join('\n')).toBe(whole.text);
-        expect([head, ...tail].at(-1)?.endLine).toBe(whole.totalLines);
-      }),
+      fc.property(
+        fc.array(
+          fc.string({ maxLength: 20 }).filter((line) => !line.includes('\n')),
+          { minLength: 1, maxLength: 30 },
+        ),
+        fc.integer({ min: 1, max: 30 }),
+        (lines, cut) => {
+          const text = `${lines.join('\n')}\n`;
+          const whole = lineRange(text, {});
+          const middle = Math.min(cut, whole.totalLines);
+          const head = lineRange(text, { end: middle });
+          const tail = middle < whole.totalLines ? [lineRange(text, { start: middle + 1 })] : [];
+          expect([head, ...tail].map((range) => range.text).join('\n')).toBe(whole.text);
+          expect([head, ...tail].at(-1)?.endLine).toBe(whole.totalLines);
+        },
+      ),
     );
   });
 });

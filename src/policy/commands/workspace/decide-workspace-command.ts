@@ -10,11 +10,13 @@ import type { UserRule } from '../user-rule.ts';
 import { decodeWord } from './decode-word.ts';
 import { askFor } from './findings.ts';
 import { gateFault } from './gate.ts';
+import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
 import type { ShellParser } from './shell-parser.ts';
 import { allNodes, childOf, type SyntaxNode } from './syntax-node.ts';
 import { collectVariables } from './variables.ts';
-import { visit, type Walk } from './walk.ts';
+import { visit } from './walk.ts';
+import type { Walk } from './walk-state.ts';
 
 export interface WorkspacePolicy {
   readonly parser: ShellParser;
@@ -57,6 +59,8 @@ function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonl
     variables: collectVariables(all, (node) => decodeWord(node, literalScope).values),
     functions: new Set(all.filter((node) => node.type === 'function_definition').map((node) => childOf(node, 'name')?.text ?? '')),
     found: [],
+    visit: (node, place) => visit(walk, node, place),
+    inspect: (node, place) => inspectWord(walk, node, place),
     script: (inner, of) => judgeScript(inner, of, { policy, depth: level.depth + 1 }),
   };
   visit(walk, root, { directories: level.directories, input: 'none', inFunction: false });

@@ -3,7 +3,7 @@
 import { askFor } from './findings.ts';
 import { readRedirects } from './redirects.ts';
 import type { SyntaxNode } from './syntax-node.ts';
-import { type Place, visit, type Walk } from './walk.ts';
+import type { Place, Walk } from './walk-state.ts';
 
 /** `${NAME}`, lengths, defaults and cuts with plain text in them: nothing that assigns, names another variable or runs. */
 const plainExpansion = /^\$\{#?[A-Za-z_0-9@*?#]+(?:\[[@*\w]+\])?(?:(?::?[-+?]|%%?|##?|\/[/#%]?|\^\^?|,,?|:)[^`$(){}<>&|;\\]*)?\}$/;
@@ -57,6 +57,6 @@ function inspectSubstitution(walk: Walk, node: SyntaxNode, place: Place): void {
   let { directories } = inside;
   for (const child of node.namedChildren) {
     if (child.type === 'file_redirect') continue;
-    directories = visit(walk, child, { ...inside, directories });
+    directories = walk.visit(child, { ...inside, directories });
   }
 }

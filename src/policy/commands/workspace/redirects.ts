@@ -2,10 +2,9 @@
 
 import { decodeWord } from './decode-word.ts';
 import { askFor } from './findings.ts';
-import { inspectWord } from './inspect-word.ts';
 import { judgePath } from './judge-path.ts';
 import { childOf, type SyntaxNode } from './syntax-node.ts';
-import { type Place, pathScope, visit, type Walk, wordScope } from './walk.ts';
+import { type Place, pathScope, type Walk, wordScope } from './walk-state.ts';
 
 type Input = Partial<Pick<Place, 'input' | 'inputText'>>;
 
@@ -40,7 +39,7 @@ function judgeTarget(
   target: SyntaxNode,
   { place, action }: { readonly place: Place; readonly action: 'read' | 'write' },
 ): void {
-  inspectWord(walk, target, place);
+  walk.inspect(target, place);
   if (target.type === 'process_substitution') return;
   const word = decodeWord(target, wordScope(walk, place));
   if (word.values === undefined || word.glob)
@@ -54,7 +53,7 @@ function readHereDocument(walk: Walk, node: SyntaxNode, place: Place): Input {
     if (child.type === 'file_redirect') readFile(walk, child, place);
     // What stands behind `<<EOF` on its line: `| sh`, `&& x`.
     else if (!/^(?:heredoc_.*|file_descriptor)$/.test(child.type))
-      visit(walk, child, { directories: place.directories, input: 'pipe', inFunction: place.inFunction });
+      walk.visit(child, { directories: place.directories, input: 'pipe', inFunction: place.inFunction });
   }
   const body = node.namedChildren.find((child) => child.type === 'heredoc_body');
   const start = node.namedChildren.find((child) => child.type === 'heredoc_start')?.text ?? '';
@@ -63,7 +62,7 @@ function readHereDocument(walk: Walk, node: SyntaxNode, place: Place): Input {
 
 /** A quoted delimiter keeps the text as it is; else it is expanded as in double quotes. */
 function readBody(walk: Walk, body: SyntaxNode, { place, isRaw }: { readonly place: Place; readonly isRaw: boolean }): Input {
-  if (!isRaw) for (const child of body.namedChildren) inspectWord(walk, child, place);
+  if (!isRaw) for (const child of body.namedChildren) walk.inspect(child, place);
   return isRaw || !/[$`\\]/.test(body.text) ? { input: 'text', inputText: body.text } : { input: 'text' };
 }
 

@@ -4,40 +4,16 @@
  */
 
 import type { Decision } from '#kernel/decision';
-import type { WorkspaceView } from '../../paths/workspace-view.ts';
-import type { UserRule } from '../user-rule.ts';
 import { changeDirectory, isDirectoryChange } from './change-directory.ts';
-import { decodeWord, type WordScope } from './decode-word.ts';
+import { decodeWord } from './decode-word.ts';
 import { judgeAssignment } from './environment.ts';
 import { askFor } from './findings.ts';
-import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
 import { judgeInvocation } from './judge-invocation.ts';
-import type { PathScope } from './judge-path.ts';
 import { readRedirects } from './redirects.ts';
 import { type ShellWord, single } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
-import type { Variables } from './variables.ts';
-
-/** What holds for the whole line. */
-export interface Walk {
-  readonly view: WorkspaceView;
-  readonly userRules: readonly UserRule[];
-  readonly variables: Variables;
-  readonly functions: ReadonlySet<string>;
-  readonly found: Decision[];
-  /** Judges the text of `bash -c`. */
-  script(text: string, of: Invocation): readonly Decision[];
-}
-
-/** What holds where a command stands. */
-export interface Place {
-  readonly directories: readonly string[];
-  readonly input: Invocation['input'];
-  readonly inputText?: string;
-  readonly producer?: string;
-  readonly inFunction: boolean;
-}
+import { type Place, pathScope, type Walk, wordScope } from './walk-state.ts';
 
 type Directories = readonly string[];
 type Visit = (walk: Walk, node: SyntaxNode, place: Place) => Directories;
@@ -77,11 +53,11 @@ export function visit(walk: Walk, node: SyntaxNode, place: Place): Directories {
   return place.directories;
 }
 
-export function visitSequence(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitSequence(walk: Walk, node: SyntaxNode, place: Place): Directories {
   let directories = place.directories;
   for (const child of node.namedChildren) {
     if (child.type === 'variable_name') continue;
-    directories = visit(walk, child, { ...place, directories });
+    directories = walk.visit(child, { ...place, directories });
   }
   return directories;
 }
@@ -90,9 +66,9 @@ export function visitSequence(walk: Walk, node: SyntaxNode, place: Place): Direc
 function visitList(walk: Walk, node: SyntaxNode, place: Place): Directories {
   const [left, right] = node.namedChildren.filter((child) => child.type !== 'comment');
   if (left === undefined || right === undefined) return place.directories;
-  const after = visit(walk, left, place);
+  const after = walk.visit(left, place);
   const isAnd = node.children.some((child) => child.type === '&&');
-  const last = visit(walk, right, { ...place, directories: isAnd ? after : union(place.directories, after) });
+  const last = walk.visit(right, { ...place, directories: isAnd ? after : union(place.directories, after) });
   return union(isAnd ? last : union(after, last), isAnd && after !== place.directories ? last : place.directories);
 }
 
@@ -127,8 +103,8 @@ function visitBranches(walk: Walk, node: SyntaxNode, place: Place): Directories 
   let all = place.directories;
   for (const child of node.namedChildren) {
     const isStatement = Object.hasOwn(visits, child.type) && child.type !== 'variable_name';
-    if (isStatement) all = union(all, visit(walk, child, { ...place, directories: all }));
-    else inspectWord(walk, child, place);
+    if (isStatement) all = union(all, walk.visit(child, { ...place, directories: all }));
+    else walk.inspect(child, place);
   }
   return all;
 }
@@ -150,15 +126,14 @@ function visitFor(walk: Walk, node: SyntaxNode, place: Place): Directories {
 
 function visitCountingFor(walk: Walk, node: SyntaxNode, place: Place): Directories {
   if (childOf(node, 'condition') === undefined) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
-  for (const child of node.namedChildren)
-    if (child.type !== 'do_group' && child.type !== 'compound_statement') inspectWord(walk, child, place);
+  for (const child of node.namedChildren) if (child.type !== 'do_group' && child.type !== 'compound_statement') walk.inspect(child, place);
   const body = childOf(node, 'body');
-  return body === undefined ? place.directories : union(place.directories, visit(walk, body, place));
+  return body === undefined ? place.directories : union(place.directories, walk.visit(body, place));
 }
 
 function visitFunction(walk: Walk, node: SyntaxNode, place: Place): Directories {
   const body = childOf(node, 'body');
-  if (body !== undefined) visit(walk, body, { ...place, input: 'none', inFunction: true });
+  if (body !== undefined) walk.visit(body, { ...place, input: 'none', inFunction: true });
   return place.directories;
 }
 
@@ -173,7 +148,7 @@ function judgeAssigned(
   { place, program }: { readonly place: Place; readonly program: string | undefined },
 ): void {
   const value = childOf(node, 'value');
-  for (const child of node.namedChildren) inspectWord(walk, child, place);
+  for (const child of node.namedChildren) walk.inspect(child, place);
   const word: ShellWord =
     value === undefined
       ? { values: [''], glob: false, quoted: true, offset: node.startIndex, source: '' }
@@ -193,18 +168,18 @@ function visitDeclaration(walk: Walk, node: SyntaxNode, place: Place): Directori
 }
 
 function inspectOnly(walk: Walk, node: SyntaxNode, place: Place): Directories {
-  for (const child of node.namedChildren) inspectWord(walk, child, place);
+  for (const child of node.namedChildren) walk.inspect(child, place);
   return place.directories;
 }
 
 function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): Directories {
   const body = childOf(node, 'body');
   const redirects = readRedirects(walk, node, place);
-  return body === undefined ? place.directories : visit(walk, body, { ...place, ...redirects });
+  return body === undefined ? place.directories : walk.visit(body, { ...place, ...redirects });
 }
 
 function visitCommand(walk: Walk, node: SyntaxNode, place: Place): Directories {
-  for (const child of node.namedChildren) if (child.type !== 'variable_assignment') inspectWord(walk, child, place);
+  for (const child of node.namedChildren) if (child.type !== 'variable_assignment') walk.inspect(child, place);
   const input = { ...place, ...readRedirects(walk, node, place) };
   const nameNode = childOf(node, 'name');
   const name = nameNode === undefined ? undefined : decodeWord(nameNode, wordScope(walk, place));
@@ -258,14 +233,6 @@ function judge(walk: Walk, invocation: Invocation): void {
     script: walk.script,
   };
   walk.found.push(...judgeInvocation(invocation, recursion, walk.userRules));
-}
-
-export function wordScope(walk: Walk, place: Place): WordScope {
-  return { variables: walk.variables, directories: place.directories };
-}
-
-export function pathScope(walk: Walk, place: Place): PathScope {
-  return { view: walk.view, directories: place.directories };
 }
 
 function union(a: Directories, b: Directories): Directories {

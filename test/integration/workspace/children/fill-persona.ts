@@ -11,7 +11,11 @@ import { say, told } from '../../stores/children/told.ts';
 const [base = '', number = ''] = process.argv.slice(2);
 const store = await openSqliteStore({ file: path.join(base, 'state/banksman.db'), seal, busyDeadlineMs: 60_000 });
 const root = path.join(base, 'ws');
-const personas = createPersonaSandboxes({ base: path.join(base, 'state/personas'), ledger: store.personas, limits: { bytes: 1e9, files: 25 } });
+const personas = createPersonaSandboxes({
+  base: path.join(base, 'state/personas'),
+  ledger: store.personas,
+  limits: { bytes: 1e9, files: 25 },
+});
 const files = createWorkspaceFiles({ rules: pathRules([root]), workspaceRoot: root, personas, pinning: usualPinning, mostBytes: 1e6 });
 say('ready');
 await told();

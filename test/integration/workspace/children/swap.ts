@@ -21,7 +21,8 @@ let made = 0;
 function putInPlace(kind: string, name: string): void {
   for (;;) {
     try {
-      return renameSync(at(`.swap/${kind}`), at(name));
+      renameSync(at(`.swap/${kind}`), at(name));
+      return;
     } catch {
       made += 1;
       renameSync(at(name), at(`.swap/made-${made}`));

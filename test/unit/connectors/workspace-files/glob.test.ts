@@ -40,7 +40,7 @@ describe('a file pattern', () => {
     ['*', '.hidden', true],
   ])('%s on %s: %s', (pattern, path, expected) => expect(matches(pattern, path)).toBe(expected));
 
-  it.each(['', '!a', '{a,{b,c}}', '{a', `${'{a,b}'.repeat(7)}`, 'x'.repeat(1_001)])('refuses %j', (pattern) =>
+  it.each(['', '!a', '{a,{b,c}}', '{a', '{a,b}'.repeat(7), 'x'.repeat(1_001)])('refuses %j', (pattern) =>
     expect(() => parseGlob(pattern)).toThrow('the file pattern is not understood'),
   );
 

@@ -11,7 +11,7 @@ export function runFilter(program: Buffer, call: SystemCall): number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(call.number >>> 0, 0);
   data.writeUInt32LE(call.architecture >>> 0, 4);
-  (call.args ?? []).forEach((value, index) => data.writeBigUInt64LE(BigInt.asUintN(64, BigInt(value)), 16 + 8 * index));
+  for (const [index, value] of (call.args ?? []).entries()) data.writeBigUInt64LE(BigInt.asUintN(64, BigInt(value)), 16 + 8 * index);
   let accumulator = 0;
   for (let at = 0; ; at += 8) {
     if (at + 8 > program.length) throw new Error(`jumped out of the program at ${at / 8}`);

@@ -21,10 +21,9 @@ describe.each(architectures)('the system call filter on %s', (architecture) => {
   };
 
   it('refuses every call of the list', () => {
-    for (const [name, numbers] of Object.entries(refusedCalls)) {
-      const number = numbers[column];
-      if (number !== undefined) expect([name, answer(number)]).toEqual([name, refused]);
-    }
+    const numbers = Object.values(refusedCalls).flatMap((pair) => pair[column] ?? []);
+    expect(numbers.length).toBeGreaterThan(40);
+    expect(numbers.filter((number) => answer(number) !== refused)).toEqual([]);
   });
 
   it('has calls whose arguments it cannot see look absent', () => {
@@ -35,14 +34,16 @@ describe.each(architectures)('the system call filter on %s', (architecture) => {
     const named = new Set(
       [...Object.values(refusedCalls), ...Object.values(absentCalls), ...Object.values(checkedCalls)].map((pair) => pair[column]),
     );
-    for (let number = 0; number < 470; number += 1) if (!named.has(number)) expect([number, answer(number)]).toEqual([number, allowed]);
+    const others = Array.from({ length: 470 }, (_, number) => number).filter((number) => !named.has(number));
+    expect(others.filter((number) => answer(number) !== allowed)).toEqual([]);
   });
 
   it('ends a program that speaks another ABI', () => {
     const filter = seccompFilter({ architecture, network: false });
     // i386 and 32-bit ARM.
     for (const other of [0x40000003, 0x40000028]) expect(runFilter(filter, { number: 20, architecture: other })).toBe(killed);
-    if (architecture === 'x64') expect(answer(0x40000000 + 41, [40])).toBe(killed);
+    // x32; arm64 has no such calls, and the kernel answers for itself.
+    expect(answer(0x40000000 + 41, [40])).toBe(architecture === 'x64' ? killed : allowed);
   });
 
   it('lets processes and threads be made, but no namespace', () => {
@@ -93,7 +94,8 @@ describe.each(architectures)('the system call filter on %s', (architecture) => {
     ['bluetooth', 31, 0, false, false],
     ['can', 29, 0, false, false],
     ['unspecified', 0, 0, false, false],
-  ] as const)('has sockets of family %s without and with a network as it should', (_name, family, protocol, without, granted) => {
+  ] as const)('has sockets of family %s without and with a network as it should', (...row) => {
+    const [, family, protocol, without, granted] = row;
     expect(check('socket', [family, 1, protocol])).toBe(without ? allowed : refused);
     expect(check('socket', [family, 1, protocol], true)).toBe(granted ? allowed : refused);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { shellGrammar } from '../../../../src/app/shell-grammar.ts';
+import { userRulesSchema } from '../../../../src/policy/commands/check-user-rules.ts';
 import { decideReadonlyCommand } from '../../../../src/policy/commands/decide-readonly-command.ts';
 import { decideSshCommand } from '../../../../src/policy/commands/decide-ssh-command.ts';
 import { type UserRule, userRuleSchema } from '../../../../src/policy/commands/user-rule.ts';
@@ -95,4 +96,38 @@ describe('the schema', () => {
   ])('refuses %j', (raw) => {
     expect(userRuleSchema.safeParse(raw).success).toBe(false);
   });
+});
+
+describe('the examples of a rule', () => {
+  const base = {
+    id: 'mine',
+    surface: 'ssh',
+    effect: 'allow',
+    program: 'ethtool',
+    args: ['-S'],
+    more: 'any',
+    justification: 'because',
+  } as const;
+
+  it('must agree with it', () => {
+    expect(
+      userRulesSchema.safeParse([
+        { ...base, match: ['ethtool -S eth0', 'ethtool -S "eth 0"'], notMatch: ['ethtool eth0', 'ethtool -K x', '/sbin/ethtool -S x'] },
+      ]).success,
+    ).toBe(true);
+    expect(messages([{ ...base, match: ['ethtool eth0'] }])).toEqual(['rule `mine`: its example `ethtool eth0` does not fall under it']);
+    expect(messages([{ ...base, match: ['ethtool -S x; reboot'] }])).toHaveLength(1);
+    expect(messages([{ ...base, match: ['ethtool -S'], notMatch: ['ethtool -S x'] }])).toEqual([
+      'rule `mine`: `ethtool -S x` falls under it, against its `notMatch`',
+    ]);
+  });
+
+  it('belong to rules with names of their own', () => {
+    const rule = { ...base, match: ['ethtool -S'] };
+    expect(messages([rule, rule])).toEqual(['two rules are named `mine`']);
+  });
+
+  function messages(rules: readonly unknown[]): readonly string[] {
+    return userRulesSchema.safeParse(rules).error?.issues.map((issue) => issue.message) ?? [];
+  }
 });

@@ -1,0 +1,41 @@
+/** What the walk over a command line carries along. */
+import type { Decision } from '#kernel/decision';
+import type { WorkspaceView } from '../../paths/workspace-view.ts';
+import type { UserRule } from '../user-rule.ts';
+import type { WordScope } from './decode-word.ts';
+import type { Invocation } from './invocation.ts';
+import type { PathScope } from './judge-path.ts';
+import type { SyntaxNode } from './syntax-node.ts';
+import type { Variables } from './variables.ts';
+
+/** What holds for the whole line. */
+export interface Walk {
+  readonly view: WorkspaceView;
+  readonly userRules: readonly UserRule[];
+  readonly variables: Variables;
+  readonly functions: ReadonlySet<string>;
+  readonly found: Decision[];
+  /** Judges what is below a node and gives the directories in which what follows may run. */
+  visit(node: SyntaxNode, place: Place): readonly string[];
+  /** Judges what a word makes the shell do while it is expanded. */
+  inspect(node: SyntaxNode, place: Place): void;
+  /** Judges the text of `bash -c`. */
+  script(text: string, of: Invocation): readonly Decision[];
+}
+
+/** What holds where a command stands. */
+export interface Place {
+  readonly directories: readonly string[];
+  readonly input: Invocation['input'];
+  readonly inputText?: string;
+  readonly producer?: string;
+  readonly inFunction: boolean;
+}
+
+export function wordScope(walk: Walk, place: Place): WordScope {
+  return { variables: walk.variables, directories: place.directories };
+}
+
+export function pathScope(walk: Walk, place: Place): PathScope {
+  return { view: walk.view, directories: place.directories };
+}

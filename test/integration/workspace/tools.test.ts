@@ -1,0 +1,286 @@
+/** The handlers on a real workspace: what a model gets to see. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { catalog } from '#app/catalog';
+import { programRunner } from '#execution/run-program';
+import type { CommandRequest, CommandResult, CommandRunner } from '#kernel/ports/command-runner';
+import type { CommandResource, PathResource, Target } from '#kernel/resource';
+import type { Tool, ToolContext } from '#kernel/tool';
+import { openTestWorkspace, required, type TestWorkspace } from './support.ts';
+
+function toolOf(name: string): Tool {
+  return required(catalog.find((entry) => entry.name === name));
+}
+
+/** What classifying adds to a target. */
+type Classified = Partial<Pick<PathResource, 'real' | 'agreed'> & Pick<CommandResource, 'text' | 'network' | 'unsandboxed'>>;
+
+const noRunner: CommandRunner = { status: () => expect.fail('no runner'), run: () => expect.fail('no runner') };
+
+/** As the pipeline does: parse, name the targets, call. `target` is what classifying adds. */
+function call(
+  workspace: TestWorkspace,
+  name: string,
+  input: object,
+  { runner = noRunner, ...target }: Classified & { readonly runner?: CommandRunner } = {},
+) {
+  const tool = toolOf(name);
+  const parsed = tool.input.parse(input);
+  const targets = tool.touches(parsed, { holds: () => true }).map((resource) => ({ ...resource, ...target }) as Target);
+  const context: ToolContext = {
+    agent: { id: 'mcp:laptop', host: 'mcp', modelTier: 'advanced' },
+    signal: new AbortController().signal,
+    targets,
+    cluster: () => expect.fail('no cluster'),
+    workspace: () => ({ files: workspace.files, search: workspace.search, runner }),
+    requests: { get: async () => undefined, list: async () => ({ records: [] }), countPending: async () => 0 },
+    clock: { now: Date.now, sleep: async () => undefined },
+    progress: () => undefined,
+    stillRunning: () => undefined,
+  };
+  return {
+    run: () => tool.run(parsed, context),
+    preview: () => required(tool.preview).call(tool, parsed, context),
+    headline: tool.headline(parsed, targets),
+  };
+}
+
+describe('read_file', () => {
+  it('numbers the lines', async () => {
+    const workspace = await openTestWorkspace();
+    workspace.put({ 'a.txt': 'one\n\nthree\n', empty: '' });
+    expect(await call(workspace, 'read_file', { path: 'a.txt' }).run()).toEqual({
+      ok: true,
+      message: 'a.txt: lines 1 to 3 of 3',
+      result: { path: 'a.txt', content: '1\tone\n2\t\n3\tthree', start_line: 1, end_line: 3, total_lines: 3, bytes: 11, encoding: 'utf-8' },
+    });
+    expect(await call(workspace, 'read_file', { path: 'a.txt', start_line: 3, end_line: 9 }).run()).toMatchObject({
+      message: 'a.txt: line 3 of 3',
+      result: { content: '3\tthree' },
+    });
+    expect(await call(workspace, 'read_file', { path: 'empty' }).run()).toMatchObject({
+      message: 'empty: no lines of 0',
+      result: { content: '' },
+    });
+    await expect(call(workspace, 'read_file', { path: 'a.txt', start_line: 3, end_line: 2 }).run()).rejects.toMatchObject({
+      code: 'invalid_input',
+    });
+  });
+
+  it('says how to go on where the rest did not fit', async () => {
+    const workspace = await openTestWorkspace();
+    workspace.put({ long: `${'x'.repeat(999)}\n`.repeat(500) });
+    expect(await call(workspace, 'read_file', { path: 'long' }).run()).toMatchObject({
+      message: 'long: lines 1 to 200 of 500; the rest did not fit',
+      result: { truncated: true, end_line: 200 },
+      next: 'call again with start_line 201',
+    });
+  });
+
+  it('opens what a person agreed to, and only that', async () => {
+    const workspace = await openTestWorkspace();
+    workspace.put({ '.env': 'KEY=1' });
+    await expect(call(workspace, 'read_file', { path: '.env' }, { real: '.env' }).run()).rejects.toMatchObject({ code: 'SECRET_FILE' });
+    expect(await call(workspace, 'read_file', { path: '.env' }, { real: '.env', agreed: true }).run()).toMatchObject({ ok: true });
+    await expect(call(workspace, 'read_file', { path: '.env' }, { real: 'other', agreed: true }).run()).rejects.toMatchObject({
+      code: 'SECRET_FILE',
+    });
+  });
+
+  it.each([{}, { path: '' }, { path: 'a', start_line: 0 }, { path: 'a', start_line: '1' }, { path: 'a', confirmed: true }, { path: 5 }])(
+    'refuses %j',
+    (input) => expect(toolOf('read_file').input.safeParse(input).success).toBe(false),
+  );
+});
+
+describe('write_file', () => {
+  it('writes exactly what it was given, and says what it did', async () => {
+    const workspace = await openTestWorkspace();
+    const content = '  leading\ttab \u200b\u001b[0m é\r\n'.repeat(1_000);
+    const made = call(workspace, 'write_file', { path: 'src/new.txt', content });
+    expect(made.headline).toBe('Write src/new.txt');
+    const bytes = Buffer.byteLength(content);
+    expect(await made.run()).toEqual({
+      ok: true,
+      message: `created src/new.txt (${bytes} bytes)`,
+      result: { path: 'src/new.txt', bytes, created: true },
+    });
+    expect(readFileSync(workspace.absolute('src/new.txt'), 'utf8')).toBe(content);
+  });
+
+  it('tells a person what it changes', async () => {
+    const workspace = await openTestWorkspace();
+    workspace.put({ 'a.txt': 'one\ntwo\nthree\n', binary: Buffer.from([0, 1]) });
+    const facts = (path: string, content: string) => call(workspace, 'write_file', { path, content }).preview();
+    expect(await facts('a.txt', 'one\nthree\nfour\nfive\n')).toEqual([
+      'It removes 1 line of 3 and adds 2 lines.',
+      'The new content has 4 lines (20 bytes).',
+    ]);
+    expect(await facts('a.txt', 'one\ntwo\nthree\n')).toEqual(['The content stays the same.', 'The new content has 3 lines (14 bytes).']);
+    expect(await facts('new.txt', '')).toEqual(['There is no such file yet.', 'The new content has 0 lines (0 bytes).']);
+    expect((await facts('binary', 'x'))[0]).toBe('What is there cannot be compared: this is a binary file of 2 bytes, not text.');
+    expect(readFileSync(workspace.absolute('a.txt'), 'utf8')).toBe('one\ntwo\nthree\n');
+  });
+});
+
+describe('list_directory and search_files', () => {
+  it('tell what they found, and how much they left out', async () => {
+    const workspace = await openTestWorkspace({ listing: { entries: 2, visits: 100, depth: 5 } });
+    workspace.put({ '.gitignore': '*.log', 'a.log': '', 'b.ts': 'needle', 'c/d.ts': 'needle\nneedle' });
+    expect(await call(workspace, 'list_directory', { path: '.' }).run()).toEqual({
+      ok: true,
+      message: '.: 2 entries, 1 more left out, 1 hidden by .gitignore',
+      result: {
+        entries: [
+          { path: '.gitignore', type: 'file', bytes: 5 },
+          { path: 'b.ts', type: 'file', bytes: 6 },
+        ],
+        omitted: 1,
+        ignored: 1,
+      },
+      next: 'name a directory further down, or a pattern',
+    });
+    expect(await call(workspace, 'search_files', { pattern: 'needle', max_results: 2 }).run()).toMatchObject({
+      message: '2 matches in 2 files, there are more',
+      result: { matches: [{ path: 'b.ts', line: 1, text: 'needle' }, { path: 'c/d.ts' }], truncated: true },
+    });
+    expect(await call(workspace, 'search_files', { pattern: 'nothing', path: 'c' }).run()).toMatchObject({ ok: true, message: 'no match' });
+  });
+});
+
+describe('run_command', () => {
+  /** Runs it for real, without the OS sandbox, whose own tests are elsewhere. */
+  const runnerIn = (workspace: TestWorkspace, seen: CommandRequest[], changes: Partial<CommandResult> = {}): CommandRunner => ({
+    status: async () => ({ state: 'degraded', reason: 'this is a test' }),
+    run: async (request, signal, onOutput) => {
+      seen.push(request);
+      const ended = await programRunner.run(
+        {
+          program: '/bin/sh',
+          args: ['-c', request.command],
+          cwd: workspace.root,
+          env: { PATH: '/usr/bin:/bin' },
+          timeoutMs: request.timeoutMs,
+          keepBytes: 10_000,
+        },
+        signal,
+        onOutput,
+      );
+      return { ...ended, sandbox: 'degraded', planted: [], scanIncomplete: false, ...changes };
+    },
+  });
+
+  it('runs the text that was checked, on the surface that the caller holds', async () => {
+    const workspace = await openTestWorkspace();
+    const seen: CommandRequest[] = [];
+    const made = call(
+      workspace,
+      'run_command',
+      { command: 'whatever' },
+      { text: 'echo out; echo err >&2', runner: runnerIn(workspace, seen) },
+    );
+    expect(made.headline).toBe('Run "echo out; echo err >&2" in the workspace');
+    expect(await made.run()).toEqual({
+      ok: true,
+      message: '`echo out; echo err >&2` ended with exit code 0',
+      result: { command: 'echo out; echo err >&2', stdout: 'out\n', stderr: 'err\n', exit_code: 0, sandbox: 'degraded' },
+    });
+    expect(await made.preview()).toEqual(['The sandbox is degraded: this is a test.']);
+    expect(seen).toEqual([
+      { command: 'echo out; echo err >&2', surface: 'workspace_command', network: false, timeoutMs: 30_000, agentId: 'mcp:laptop' },
+    ]);
+  });
+
+  it('hands on only what a person granted', async () => {
+    const workspace = await openTestWorkspace();
+    const seen: CommandRequest[] = [];
+    await call(
+      workspace,
+      'run_command',
+      { command: 'true' },
+      { text: 'true', network: true, unsandboxed: true, runner: runnerIn(workspace, seen) },
+    ).run();
+    await call(workspace, 'run_command', { command: 'true' }, { text: 'true', runner: runnerIn(workspace, seen) }).run();
+    expect(seen.map((request) => [request.network, request.allowUnsandboxed])).toEqual([
+      [true, true],
+      [false, undefined],
+    ]);
+  });
+
+  it('tells failures, signals, time-outs and limits apart', async () => {
+    const workspace = await openTestWorkspace();
+    const run = (text: string, changes: Partial<CommandResult> = {}, input = {}) =>
+      call(workspace, 'run_command', { command: text, ...input }, { text, runner: runnerIn(workspace, [], changes) }).run();
+    expect(await run('echo half; exit 3')).toMatchObject({
+      ok: false,
+      code: 'command_failed',
+      message: '`echo half; exit 3` ended with exit code 3',
+      result: { stdout: 'half\n', exit_code: 3 },
+    });
+    expect(await run('kill -9 $$')).toMatchObject({
+      code: 'command_failed',
+      message: '`kill -9 $$` ended with signal SIGKILL',
+      result: { exit_code: null, signal: 'SIGKILL' },
+    });
+    expect(await run('exec sleep 60', {}, { timeout_ms: 100 })).toMatchObject({
+      code: 'command_timeout',
+      message: '`exec sleep 60` was ended after 100 ms',
+    });
+    expect(await run('true', { stoppedBy: 'memory' })).toMatchObject({
+      code: 'command_limit',
+      message: '`true` was ended: it went over the limit for memory',
+    });
+    expect(await run('true', { planted: ['.git/hooks/x (hook)'], scanIncomplete: true })).toMatchObject({
+      result: { left_behind: ['.git/hooks/x (hook)'], left_behind_incomplete: true },
+    });
+  });
+
+  it('asks for the surface that its caller may use, the lesser one where nobody is known', () => {
+    const { touches, input } = toolOf('run_command');
+    const parsed = input.parse({ command: 'ls' });
+    const surfaces = [
+      touches(parsed),
+      touches(parsed, { holds: () => false }),
+      touches(parsed, { holds: (permission) => permission === 'system:execute' }),
+    ];
+    expect(surfaces.map(([resource]) => resource)).toMatchObject([
+      { surface: 'readonly_bash' },
+      { surface: 'readonly_bash' },
+      { surface: 'workspace_command' },
+    ]);
+  });
+
+  it('takes its limit from timeout_ms, up to ten minutes', () => {
+    const { limitMs, input } = toolOf('run_command');
+    expect(limitMs?.(input.parse({ command: 'ls' }))).toBe(40_000);
+    expect(limitMs?.(input.parse({ command: 'ls', timeout_ms: 600_000 }))).toBe(610_000);
+    for (const timeout of [600_001, 0, 1.5, '1000']) expect(input.safeParse({ command: 'ls', timeout_ms: timeout }).success).toBe(false);
+  });
+
+  it('does not change the command before it is judged', () => {
+    const { touches, input } = toolOf('run_command');
+    const hidden = 'ls \u202e\u0007  ';
+    expect(touches(input.parse({ command: hidden }))).toMatchObject([{ text: hidden }]);
+  });
+});
+
+describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('on a full disk', () => {
+  it('the old file stays, nothing is left over, and the fault says why', async () => {
+    const workspace = await openTestWorkspace();
+    workspace.put({ 'disk/.keep': '' });
+    const disk = workspace.absolute('disk');
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', disk]);
+    try {
+      await call(workspace, 'write_file', { path: 'disk/a.txt', content: 'old' }).run();
+      const full = call(workspace, 'write_file', { path: 'disk/a.txt', content: 'x'.repeat(500_000) }).run();
+      await expect(full).rejects.toMatchObject({ code: 'DISK_FULL', message: expect.stringContaining('what was there is unchanged') });
+      expect(readFileSync(`${disk}/a.txt`, 'utf8')).toBe('old');
+      expect(
+        (await workspace.files.list('disk', { recursive: false }, { agentId: 'x' }, new AbortController().signal)).entries,
+      ).toHaveLength(1);
+    } finally {
+      execFileSync('umount', [disk]);
+    }
+  });
+});
