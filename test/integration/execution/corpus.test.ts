@@ -10,6 +10,7 @@ interface Case {
   readonly input: string;
   readonly surface: string;
   readonly layer?: string;
+  readonly family?: string;
 }
 
 const corpus = path.join(import.meta.dirname, '../../fixtures/policy-corpus/attacks.public.jsonl');
@@ -17,7 +18,10 @@ const cases = readFileSync(corpus, 'utf8')
   .split('\n')
   .filter((line) => line !== '')
   .map((line) => JSON.parse(line) as Case)
-  .filter(({ layer }) => layer === 'effect');
+  .filter(({ layer }) => layer === 'effect')
+  // The limit on processes is kept by looking at them now and then: as root on a busy machine a bomb has outrun it and taken the whole
+  // machine (issue #3). These run only where somebody asked for it.
+  .filter(({ family }) => process.env['BANKSMAN_RESOURCE_TESTS'] === '1' || family !== 'fork-bomb-resource');
 
 describe.skipIf(!canSandbox)('a command that the policy cannot judge by its text', () => {
   let connections = 0;
@@ -31,7 +35,7 @@ describe.skipIf(!canSandbox)('a command that the policy cannot judge by its text
   afterAll(() => void server.close());
 
   it('is in the corpus', () => {
-    expect(cases.length).toBeGreaterThanOrEqual(16);
+    expect(cases.length).toBeGreaterThanOrEqual(5);
   });
 
   it.each(cases)('$id has no effect outside: $input', async ({ input }) => {
