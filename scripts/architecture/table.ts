@@ -107,4 +107,9 @@ export const fileExceptions: readonly FileException[] = [
 ];
 
 /** Files below `src/` that may only be imported by `await import(…)`: what they bring is loaded when it is asked for. */
-export const lazyFiles: readonly string[] = ['app/demo.ts', 'hosts/mcp/serve-stdio.ts', 'hosts/mcp/serve-app-over-http.ts', 'stores/valkey/open-valkey-store.ts'];
+export const lazyFiles: readonly string[] = [
+  'app/demo.ts',
+  'hosts/mcp/serve-stdio.ts',
+  'hosts/mcp/serve-app-over-http.ts',
+  'stores/valkey/open-valkey-store.ts',
+];

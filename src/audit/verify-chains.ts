@@ -14,7 +14,8 @@ export async function verifyChains({ records, keptSince, anchors }: ChainReading
   let count = 0;
   for await (const record of records) {
     const chain = record.chain;
-    if (chain === undefined) return broken(count, record.sequence, `after ${count} records stands one that is none, or that no writer sealed`);
+    if (chain === undefined)
+      return broken(count, record.sequence, `after ${count} records stands one that is none, or that no writer sealed`);
     const before = last.get(chain);
     const anchor = known.get(chain);
     const early = before === undefined ? earlyStart(record, keptSince) : undefined;
@@ -39,7 +40,11 @@ function conclude(count: number, last: ReadonlyMap<string, AuditRecord>, reading
   for (const anchor of reading.anchors) {
     const end = last.get(anchor.chain)?.sequence ?? 0;
     if (end >= anchor.sequence || Date.parse(anchor.time) < reading.keptSince) continue;
-    return broken(count, end + 1, `chain \`${anchor.chain}\` ends at record ${end}, but record ${anchor.sequence} had been written: its end was cut off`);
+    return broken(
+      count,
+      end + 1,
+      `chain \`${anchor.chain}\` ends at record ${end}, but record ${anchor.sequence} had been written: its end was cut off`,
+    );
   }
   if (count === 0) return { ok: false, records: 0, message: 'the trail is empty: nothing was recorded, or all of it was removed' };
   return { ok: true, records: count, message: `${count} records in ${last.size} chains, unbroken` };

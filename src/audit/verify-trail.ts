@@ -12,10 +12,7 @@ const pageSize = 1000;
  * @param checkpoints points known from outside the store (signed checkpoints), where there are any
  * @throws {Fault} where the store cannot be read at all
  */
-export async function verifyTrail(
-  audit: Pick<AuditLog, 'read' | 'head'>,
-  checkpoints: readonly ChainPoint[] = [],
-): Promise<ChainVerdict> {
+export async function verifyTrail(audit: Pick<AuditLog, 'read' | 'head'>, checkpoints: readonly ChainPoint[] = []): Promise<ChainVerdict> {
   if (isChained(audit)) return verifyChains(await audit.readChains());
   const head = await audit.head();
   const verdict = await verifyChain(pages(audit), { anchors: head ? [head, ...checkpoints] : checkpoints });

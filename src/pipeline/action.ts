@@ -2,7 +2,7 @@
 import type { Agent } from '#kernel/agent';
 import type { JsonObject } from '#kernel/json';
 import type { EffectiveAction } from '#kernel/request';
-import type { Target } from '#kernel/resource';
+import type { CommandResource, PathResource, Target } from '#kernel/resource';
 import type { Resolved } from './stage.ts';
 
 export function effectiveAction(state: Resolved, agent: Agent, policyVersion: string): EffectiveAction {
@@ -28,22 +28,18 @@ export function lastingTarget(target: Target): JsonObject {
     case 'service':
       return { kind: target.kind, cluster: target.cluster, node: target.node, service: target.service };
     case 'command':
-      return {
-        kind: target.kind,
-        surface: target.surface,
-        text: target.text,
-        ...(target.network === true ? { network: true } : {}),
-        ...(target.unsandboxed === true ? { unsandboxed: true } : {}),
-      };
+      return lastingCommand(target);
     case 'path':
-      return {
-        kind: target.kind,
-        access: target.access,
-        path: target.path,
-        ...(target.real === undefined ? {} : { real: target.real }),
-        ...(target.agreed === true ? { agreed: true } : {}),
-      };
+      return lastingPath(target);
     case 'destination':
       return { kind: target.kind, host: target.host };
   }
+}
+
+function lastingCommand({ kind, surface, text, network, unsandboxed }: CommandResource): JsonObject {
+  return { kind, surface, text, ...(network === true ? { network } : {}), ...(unsandboxed === true ? { unsandboxed } : {}) };
+}
+
+function lastingPath({ kind, access, path, real, agreed }: PathResource): JsonObject {
+  return { kind, access, path, ...(real === undefined ? {} : { real }), ...(agreed === true ? { agreed } : {}) };
 }

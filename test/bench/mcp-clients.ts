@@ -58,7 +58,11 @@ try {
   console.log(`audit records ${recorded}, of another agent ${misattributed}; ${verified.stdout.trim()}`);
   console.log(`${figure(tally.times.length / seconds)} calls/s, p50 ${figure(p50)} ms, p99 ${figure(p99)} ms, server ${figure(memory)} MB`);
   const fine =
-    tally.times.length === clients * calls && tally.wrong === 0 && recorded === clients * calls && misattributed === 0 && verified.status === 0;
+    tally.times.length === clients * calls &&
+    tally.wrong === 0 &&
+    recorded === clients * calls &&
+    misattributed === 0 &&
+    verified.status === 0;
   process.exitCode = fine ? 0 : 1;
 } finally {
   await machine.close();

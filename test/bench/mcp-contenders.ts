@@ -76,7 +76,12 @@ export function contenders({ workspace, config, peers, ssh }: Place): readonly C
     {
       name: 'mcp-ssh-manager',
       args: [bin('mcp-ssh-manager')],
-      env: { SSH_SERVER_DEMO_HOST: ssh.host, SSH_SERVER_DEMO_PORT: String(ssh.port), SSH_SERVER_DEMO_USER: 'root', SSH_SERVER_DEMO_KEYPATH: ssh.key },
+      env: {
+        SSH_SERVER_DEMO_HOST: ssh.host,
+        SSH_SERVER_DEMO_PORT: String(ssh.port),
+        SSH_SERVER_DEMO_USER: 'root',
+        SSH_SERVER_DEMO_KEYPATH: ssh.key,
+      },
       calls: [{ job: 'ssh hostname', tool: 'ssh_execute', input: { server: 'demo', command: 'hostname' }, expects: 'pve' }],
     },
   ];

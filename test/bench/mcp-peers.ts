@@ -20,9 +20,13 @@ const folder = mkdtempSync(path.join(tmpdir(), 'banksman-bench-'));
 const workspace = path.join(folder, 'workspace');
 fillWorkspace(workspace);
 const demo = await startDemoCluster({ taskDurationMs: 50 });
-const machine = startMachine({ settings: { ...demo.config, workspace: { root: workspace }, defaultModelTier: 'advanced', securityLevel: 'relaxed' } });
+const machine = startMachine({
+  settings: { ...demo.config, workspace: { root: workspace }, defaultModelTier: 'advanced', securityLevel: 'relaxed' },
+});
 try {
-  const { ssh } = demo.config.clusters[0] as unknown as { ssh: { nodes: Record<string, { host: string; port: number }>; identityFiles: string[] } };
+  const { ssh } = demo.config.clusters[0] as unknown as {
+    ssh: { nodes: Record<string, { host: string; port: number }>; identityFiles: string[] };
+  };
   const node = ssh.nodes['pve']!;
   const place = { workspace, config: machine.config, peers, ssh: { host: node.host, port: node.port, key: ssh.identityFiles[0]! } };
   const rows: Record<string, string | number>[] = [];
@@ -47,7 +51,12 @@ async function run(contender: Contender): Promise<Record<string, string | number
     const rows: Record<string, string | number>[] = [];
     for (const call of contender.calls) rows.push({ server: contender.name, job: call.job, ...(await timed(client, call)) });
     const memory = await residentMb(transport.pid ?? 0);
-    const first = { 'start ms': figure(start), MB: figure(memory), tools: tools.length, 'list KB': figure(JSON.stringify(tools).length / 1000) };
+    const first = {
+      'start ms': figure(start),
+      MB: figure(memory),
+      tools: tools.length,
+      'list KB': figure(JSON.stringify(tools).length / 1000),
+    };
     return rows.map((row, index) => (index === 0 ? { ...row, ...first } : row));
   } catch (thrown) {
     return [{ server: contender.name, job: `did not work: ${String(thrown).slice(0, 80)}` }];

@@ -40,7 +40,13 @@ async function fill(agent: Redis, wanted: number): Promise<void> {
     for (const end = Math.min(wanted, done + 2000); done < end; done += 1) {
       const id = `req-${done.toString(16).padStart(8, '0')}`;
       const createdAt = now - wanted + done;
-      const record = { ...draftBy(`mcp:agent-${done % 1000}`, 100 + done), id, status: 'pending', createdAt, expiresAt: createdAt + requestLifeMs } as const;
+      const record = {
+        ...draftBy(`mcp:agent-${done % 1000}`, 100 + done),
+        id,
+        status: 'pending',
+        createdAt,
+        expiresAt: createdAt + requestLifeMs,
+      } as const;
       const place = createdAt * 1000;
       pipeline.set(keys.blocked(id), requestText({ record, place }), 'EX', 3600).zadd(keys.pending, pendingScore(place), id);
     }

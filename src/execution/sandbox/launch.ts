@@ -24,40 +24,78 @@ const goneWithinMs = 10_000;
 /** @throws {Fault} `sandbox_failed` when the command was never started */
 export async function launch(plan: SandboxPlan, options: LaunchOptions, signal: AbortSignal): Promise<ChildResult<TreeLimit>> {
   const { treeLimits, onOutput, ...limits } = options;
-  let status = '';
-  const { args, extra } = sandboxArguments(plan, (text) => {
-    status += text;
-  });
-  const first = () => numberIn(status, 'child-pid');
+  const report = readReport();
+  const { args, extra } = sandboxArguments(plan, report.add);
   const result = await runChild<TreeLimit>({ ...limits, args, extra, cwd: '/', env: launcherEnvironment }, signal, {
     onOutput,
-    onStart: (_pid, stop) => watchTree(first, { workspaceRoot: plan.workspaceRoot, limits: treeLimits }, stop),
+    onStart: (_pid, stop) => watchTree(() => report.init()?.pid, { workspaceRoot: plan.workspaceRoot, limits: treeLimits }, stop),
   }).catch((thrown: unknown) => {
     throw notLaunched(toFault(thrown).message, thrown);
   });
-  const init = first();
-  if (init !== undefined) await gone(init);
+  const first = report.init();
+  if (first !== undefined) await endNamespace(first);
   // Only a command that was started has an exit code in bubblewrap's report.
-  if (result.end === 'exit' && numberIn(status, 'exit-code') === undefined) throw failed(result);
+  if (result.end === 'exit' && !report.hasExitCode()) throw failed(result);
   return result;
 }
 
-/** INVARIANT: the first process of a namespace is not reaped before all others are. A zombie that nobody collects is dead, too. */
-async function gone(pid: number): Promise<void> {
+/** The first process of the sandbox's process namespace. Its start time tells it from a later process of the same number. */
+interface FirstProcess {
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+function readReport() {
+  let text = '';
+  let first: FirstProcess | undefined;
+  return {
+    add: (more: string) => {
+      text += more;
+      const pid = numberIn(text, 'child-pid');
+      if (pid === undefined || first !== undefined) return;
+      const startedAt = processStat(pid)?.startedAt;
+      if (startedAt !== undefined) first = { pid, startedAt };
+    },
+    init: () => first,
+    hasExitCode: () => numberIn(text, 'exit-code') !== undefined,
+  };
+}
+
+/**
+ * INVARIANT: the first process of a namespace is not reaped before all others are. It ends with bubblewrap (`--die-with-parent`); killing it,
+ * too, costs nothing, and what is in there might multiply without end.
+ */
+async function endNamespace(first: FirstProcess): Promise<void> {
   const until = performance.now() + goneWithinMs;
-  for (let wait = 1; isAlive(pid); wait = Math.min(wait * 2, 50)) {
-    if (performance.now() > until) throw new Fault('sandbox_failed', `the sandbox was told to end and still runs (process ${pid})`);
+  for (let wait = 1; isAlive(first); wait = Math.min(wait * 2, 50)) {
+    if (performance.now() > until) throw new Fault('sandbox_failed', `the sandbox was told to end and still runs (process ${first.pid})`);
+    kill(first.pid);
     await delay(wait);
   }
 }
 
-function isAlive(pid: number): boolean {
+function kill(pid: number): void {
   try {
-    // `proc(5)`: the state is the first field behind the name, which ends in the last parenthesis.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return !['Z', 'X'].includes(stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3));
+    process.kill(pid, 'SIGKILL');
   } catch {
-    return false;
+    // It ended meanwhile.
+  }
+}
+
+/** A zombie that nobody collects is dead. */
+function isAlive({ pid, startedAt }: FirstProcess): boolean {
+  const stat = processStat(pid);
+  return stat !== undefined && stat.startedAt === startedAt && stat.state !== 'Z' && stat.state !== 'X';
+}
+
+/** `proc(5)`: behind the name, which ends in the last parenthesis, the state is the first field and the start time the 20th. */
+function processStat(pid: number): { readonly state: string | undefined; readonly startedAt: string | undefined } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { state: fields[0], startedAt: fields[19] };
+  } catch {
+    return undefined;
   }
 }
 

@@ -3,9 +3,9 @@ import type { App } from '#app/app';
 import { checkMcpToken, isMcpTokenLive } from '#app/mcp-tokens';
 import type { Log } from '#kernel/ports/log';
 import { createCallTracker } from './call-tracker.ts';
-import { mcpServerFactory } from './mcp-server-factory.ts';
 import { defaultLimits, type HttpOptions } from './http/http-options.ts';
 import { type HttpEndpoint, serveHttp } from './http/serve-http.ts';
+import { mcpServerFactory } from './mcp-server-factory.ts';
 
 export interface AppHttpOptions extends Pick<HttpOptions, 'host' | 'port' | 'sse' | 'allowedHosts' | 'allowedOrigins' | 'tls'> {
   readonly app: App;

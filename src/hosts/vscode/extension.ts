@@ -2,15 +2,13 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it has to run before the modules below make their schemas, and has nothing to give
 import './without-eval.ts';
 import type { ExtensionContext } from 'vscode';
-import type { TestSeam } from './test-seam.ts';
 import { startWindow, type WindowSession } from './window-session.ts';
 
 let session: WindowSession | undefined;
 
-/** Returns the in-host suite's seam under `ExtensionMode.Test` only. */
-export function activate(context: ExtensionContext): TestSeam | undefined {
+/** Returns nothing: whatever it returned, any extension could get by calling it again with a context of its own making. */
+export function activate(context: ExtensionContext): void {
   session = startWindow(context);
-  return session.seam;
 }
 
 /** Ends what runs; requests that wait stay pending in the store. */

@@ -1,6 +1,6 @@
 /** Everything of one window, wired by hand. */
 import { userInfo } from 'node:os';
-import { type ExtensionContext, ExtensionMode, type LogOutputChannel, workspace } from 'vscode';
+import { type ExtensionContext, type LogOutputChannel, workspace } from 'vscode';
 import { describeTools } from '#app/catalog';
 import { defaultConfigFile, defaultStateDir } from '#app/paths';
 import { toFault } from '#kernel/errors';
@@ -27,17 +27,17 @@ import { reportProblems } from './report-problems.ts';
 import { readSettings, section, settingsClusterNames } from './settings.ts';
 import { type Places, startApp } from './start-app.ts';
 import { createStatusBar } from './status-bar.ts';
-import { createTestSeam, type TestSeam } from './test-seam.ts';
 import { registerLanguageModelTools } from './tools/language-model-tools.ts';
 
 export interface WindowSession {
-  /** Under `ExtensionMode.Test` only. */
-  readonly seam: TestSeam | undefined;
   end(): Promise<void>;
 }
 
-/** Cheap: registers everything, and builds the App in the background. */
-export function startWindow(context: ExtensionContext): WindowSession {
+/**
+ * Cheap: registers everything, and builds the App in the background.
+ * @param dialogs the editor's own; only the in-host suite's build, which is never shipped, passes others
+ */
+export function startWindow(context: ExtensionContext, dialogs: Dialogs = createWindowDialogs()): WindowSession {
   const channel = createOutput();
   const log = channelLog(channel);
   const onError = (error: unknown) => log.error(`while closing: ${toFault(error).message}`);
@@ -45,12 +45,10 @@ export function startWindow(context: ExtensionContext): WindowSession {
   bag.add(channel);
   const places = { stateDir: defaultStateDir(), configFile: defaultConfigFile() };
   const session = new AppSession(() => startApp(context, places, log), onError);
-  const { seam, dialogs } = createTestSeam(createWindowDialogs());
   const core: Core = { context, places, channel, log, session, dialogs, queue: createModalQueue(), osUser: userInfo().username };
   for (const item of surfaces(core)) bag.add(item);
   session.reload();
   return {
-    seam: context.extensionMode === ExtensionMode.Test ? seam : undefined,
     async end() {
       await session.close();
       bag.dispose();

@@ -113,14 +113,16 @@ function approval({ keys, now }: StoreContext, grant: SignedGrant, decision: Req
     write: (transaction, stored) => {
       const { id, agent } = stored.record;
       const end = grant.payload.expiresAt;
-      return transaction
-        .set(keys.approved(id), grantText(stored, grant), 'EX', secondsLeft(end, now(), 'grant'))
-        .del(keys.blocked(id))
-        .zrem(keys.pending, id)
-        .zadd(keys.granted, end, id)
-        .set(keys.copy(id), requestText(stored), 'EX', lives.outcome)
-        // The grant may outlive the hour of the list that finds it again.
-        .expire(keys.ofAgent(agent.id), lives.request);
+      return (
+        transaction
+          .set(keys.approved(id), grantText(stored, grant), 'EX', secondsLeft(end, now(), 'grant'))
+          .del(keys.blocked(id))
+          .zrem(keys.pending, id)
+          .zadd(keys.granted, end, id)
+          .set(keys.copy(id), requestText(stored), 'EX', lives.outcome)
+          // The grant may outlive the hour of the list that finds it again.
+          .expire(keys.ofAgent(agent.id), lives.request)
+      );
     },
     audit: (record) => ({
       name: 'approval.approved',

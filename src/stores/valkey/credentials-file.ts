@@ -27,7 +27,10 @@ async function readCredentials(file: string): Promise<z.output<typeof schema>> {
   if (parsed.success) return parsed.data;
   // SECURITY: the issue's own text is not shown where it could quote a value; keys are names of roles or typing errors.
   const issue = parsed.error.issues[0];
-  throw bad(file, `\`${issue?.path.join('.') || '(top level)'}\`: ${issue?.message ?? 'not as expected'}; allowed: ${valkeyRoles.join(', ')}`);
+  throw bad(
+    file,
+    `\`${issue?.path.join('.') || '(top level)'}\`: ${issue?.message ?? 'not as expected'}; allowed: ${valkeyRoles.join(', ')}`,
+  );
 }
 
 /** Checked on the open file, so that it cannot be swapped in between. */

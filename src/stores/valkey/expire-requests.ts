@@ -23,7 +23,9 @@ async function dueIds({ connections, keys, now }: StoreContext): Promise<readonl
   const limit = ['LIMIT', 0, expiryBatch] as const;
   const granted = await connections.asAny(['exec', 'admin'], (client) => client.zrangebyscore(keys.granted, '-inf', now(), ...limit));
   if (!connections.has('agent') && !connections.has('admin')) return granted;
-  const pending = await connections.asAny(['agent', 'admin'], (client) => client.zrangebyscore(keys.pending, '(0', `(${firstLiveScore(now())}`, ...limit));
+  const pending = await connections.asAny(['agent', 'admin'], (client) =>
+    client.zrangebyscore(keys.pending, '(0', `(${firstLiveScore(now())}`, ...limit),
+  );
   return [...granted, ...pending];
 }
 

@@ -10,7 +10,13 @@ const maxBatches = 20;
 
 /** Each part on its own: what goes wrong waits for the next time, and whoever needs the store is told then. */
 export async function keepHouse(context: StoreContext, clock: Pick<ServerClock, 'synchronize'>, channel: ChangeChannel): Promise<void> {
-  const parts = [() => channel.check(), () => clock.synchronize(), () => expireAll(context), () => trimLog(context), () => tidyIndexes(context)];
+  const parts = [
+    () => channel.check(),
+    () => clock.synchronize(),
+    () => expireAll(context),
+    () => trimLog(context),
+    () => tidyIndexes(context),
+  ];
   for (const part of parts) await part().catch(() => undefined);
 }
 

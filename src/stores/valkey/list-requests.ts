@@ -14,7 +14,9 @@ const maxGrants = 5000;
 const skewMs = 60_000;
 
 export async function countPending({ connections, keys, now }: StoreContext): Promise<number> {
-  return connections.asAny(['agent', 'admin'], (client) => client.zcount(keys.pending, firstLiveScore(now()), pendingScore((now() + skewMs) * 1000)));
+  return connections.asAny(['agent', 'admin'], (client) =>
+    client.zcount(keys.pending, firstLiveScore(now()), pendingScore((now() + skewMs) * 1000)),
+  );
 }
 
 /** The cursor is a position, so requests that arrive between two pages neither repeat nor hide one. */
@@ -58,7 +60,11 @@ const sources: readonly Source[] = [
         const [live, lapsed] = [statuses?.has('pending') ?? true, statuses?.has('expired') ?? true];
         const max = live ? pendingScore(before.place) : `(${Math.min(pendingScore(before.place) + 1, firstLiveScore(now()))}`;
         const min = lapsed ? '(0' : firstLiveScore(now());
-        return upTo(before, placeOfPending, await client.zrange(keys.pending, max, min, 'BYSCORE', 'REV', 'LIMIT', offset, count, 'WITHSCORES'));
+        return upTo(
+          before,
+          placeOfPending,
+          await client.zrange(keys.pending, max, min, 'BYSCORE', 'REV', 'LIMIT', offset, count, 'WITHSCORES'),
+        );
       }),
   },
   {
@@ -71,7 +77,11 @@ const sources: readonly Source[] = [
     ids: ({ connections, keys }, { before, count }, offset) =>
       connections.asAny(['exec', 'admin'], async (client) => {
         const max = historyScore(before.place);
-        return upTo(before, placeOfHistory, await client.zrange(keys.history, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, count, 'WITHSCORES'));
+        return upTo(
+          before,
+          placeOfHistory,
+          await client.zrange(keys.history, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, count, 'WITHSCORES'),
+        );
       }),
   },
 ];
@@ -96,7 +106,7 @@ async function collect(context: StoreContext, source: Source, wanted: Wanted): P
     const ids = await source.ids(context, wanted, offset);
     const found = await findRequests(context, ids);
     fitting.push(...found.filter((request) => fits(request, source, wanted)));
-    if (ids.length < wanted.count || ids.length > wanted.count) break;
+    if (ids.length !== wanted.count) break;
   }
   return fitting.sort(newestFirst).slice(0, wanted.count);
 }

@@ -37,7 +37,8 @@ export function createOpener(context: StoreContext): Opener {
         const { mine, newest } = await look(context, draft.agent.id);
         const same = mine.find((record) => record.digest === draft.digest);
         if (same) return { ok: true, record: same };
-        if (mine.filter((record) => record.status === 'pending').length >= context.maxPendingPerAgent) return { ok: false, why: 'too_many' };
+        if (mine.filter((record) => record.status === 'pending').length >= context.maxPendingPerAgent)
+          return { ok: false, why: 'too_many' };
         for (;;) {
           const id = await freeId(context);
           const now = context.now();
@@ -104,7 +105,11 @@ async function keepCopy({ connections, keys }: StoreContext, stored: StoredReque
 }
 
 /** False where somebody took the id in the last moment. */
-async function put({ connections, keys, self, now, ring }: StoreContext, stored: StoredRequest, mine: readonly RequestRecord[]): Promise<boolean> {
+async function put(
+  { connections, keys, self, now, ring }: StoreContext,
+  stored: StoredRequest,
+  mine: readonly RequestRecord[],
+): Promise<boolean> {
   const { id, agent, expiresAt } = stored.record;
   const life = secondsLeft(expiresAt, now(), 'request');
   const replies = await connections.as('agent', (client) =>

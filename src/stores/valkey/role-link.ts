@@ -34,6 +34,7 @@ export interface RoleLink {
 /** Nobody asks a server that is down again sooner than this after the last failure, in ms: the first and the longest pause. */
 const backoff = { first: 50, longest: 1000 };
 
+// oxlint-disable-next-line max-lines-per-function -- one line over: one closure over the connection (issue #4 splits it)
 export function createRoleLink(role: ValkeyRole, credential: () => Promise<Credential>, options: LinkOptions): RoleLink {
   let place: FaultPlace = { location: options.location, user: role };
   let current: Redis | undefined;
@@ -144,4 +145,3 @@ export async function useLink<T>(link: RoleLink, work: (client: Redis) => Promis
     throw fault;
   }
 }
-

@@ -34,7 +34,20 @@ const schema = z.object({
 export function requestText({ record, place }: StoredRequest): string {
   const { id, status, createdAt, expiresAt, decision, grant, consumedAt, consumedBy, ...request } = record;
   const by = consumedBy ?? decision?.by;
-  return JSON.stringify({ id, status, by, message: decision?.message, place, createdAt, expiresAt, request, decision, grant, consumedAt, consumedBy });
+  return JSON.stringify({
+    id,
+    status,
+    by,
+    message: decision?.message,
+    place,
+    createdAt,
+    expiresAt,
+    request,
+    decision,
+    grant,
+    consumedAt,
+    consumedBy,
+  });
 }
 
 /** For `approved`. */

@@ -3,8 +3,8 @@
 import '#hosts/vscode/without-eval';
 import { type ExtensionContext, ExtensionMode } from 'vscode';
 import { createWindowDialogs } from '#hosts/vscode/gate/window-dialogs';
-import { createTestSeam, type TestSeam } from '#hosts/vscode/test-seam';
 import { startWindow, type WindowSession } from '#hosts/vscode/window-session';
+import { createTestSeam, type TestSeam } from './test-seam.ts';
 
 let session: WindowSession | undefined;
 

@@ -7,7 +7,7 @@ export interface InHost {
   readonly seam: Seam;
 }
 
-/** The in-host suite's side of src/hosts/vscode/test-seam.ts: modal dialogs are refused in this kind of test, so it answers instead. */
+/** The in-host suite's side of test-seam.ts: modal dialogs are refused in this kind of test, so it answers instead. */
 export interface Seam {
   answerWith(answer: ((question: Question) => string | undefined | Promise<string | undefined>) | undefined): void;
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import net from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bombsAreCaged } from './support/bomb-cage.ts';
 import { canSandbox } from './support/bubblewrap.ts';
 import { openWorkbench } from './support/workbench.ts';
 
@@ -38,7 +39,8 @@ describe.skipIf(!canSandbox)('a command that the policy cannot judge by its text
     expect(cases.length).toBeGreaterThanOrEqual(5);
   });
 
-  it.each(cases)('$id has no effect outside: $input', async ({ input }) => {
+  const isBomb = (text: string) => /[:b]\w*\(\) ?\{/.test(text);
+  it.each(cases.filter(({ input }) => bombsAreCaged || !isBomb(input)))('$id has no effect outside: $input', async ({ input }) => {
     const limits = { processes: 64, fileBytes: 16 * 2 ** 20, diskBytes: 256 * 2 ** 20, floodBytes: 2 ** 20, memoryBytes: 512 * 2 ** 20 };
     const bench = openWorkbench({ limits });
     const outside = path.join(bench.root, 'outside');

@@ -1,12 +1,12 @@
 /** What each user may do, proven on the live server with the documented access rules. */
 import { readFileSync } from 'node:fs';
+import type { Redis } from 'iovalkey';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createApprovals } from '#approval/approvals';
-import type { Redis } from 'iovalkey';
 import { systemClock } from '#execution/system-clock';
 import { approved, createApprover, decisionBy, draftOf, grantFor, opened, stopAction } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
-import { samplePasswords, sampleCredentials, startValkey, type ValkeyServer } from './valkey-server.ts';
+import { sampleCredentials, samplePasswords, startValkey, type ValkeyServer } from './valkey-server.ts';
 
 interface AclCase {
   readonly user: string;
@@ -55,7 +55,8 @@ describe('the access rules', () => {
       .call(name, ...values)
       .then(
         () => 'ok',
-        (thrown: Error) => (thrown.message.includes('NOPERM') || /can't run this command|No permissions/i.test(thrown.message) ? 'deny' : thrown.message),
+        (thrown: Error) =>
+          thrown.message.includes('NOPERM') || /can't run this command|No permissions/i.test(thrown.message) ? 'deny' : thrown.message,
       );
     expect(answer).toBe(wanted);
   });
@@ -107,10 +108,18 @@ describe('whoever has the agent’s credential', () => {
     const stored = JSON.parse((await agent.get(`molis:blocked:${real.id}`)) ?? '') as { request: object };
     await agent.set(`molis:blocked:${real.id}`, JSON.stringify({ ...stored, request: other }), 'EX', 3600);
     expect(await approvals.approve(real.id, alice.signer)).toMatchObject({ ok: false, code: 'tampered' });
-    await agent.set(`molis:blocked:${real.id}`, JSON.stringify({ ...stored, request: { ...stored.request, digest: other.digest } }), 'EX', 3600);
+    await agent.set(
+      `molis:blocked:${real.id}`,
+      JSON.stringify({ ...stored, request: { ...stored.request, digest: other.digest } }),
+      'EX',
+      3600,
+    );
     expect(await approvals.approve(real.id, alice.signer)).toMatchObject({ ok: false, code: 'tampered' });
     // What was shown is still worth a grant for exactly itself.
-    expect(await store.requests.approve(real.id, await grantFor(real, alice, Date.now()), decisionBy())).toMatchObject({ ok: false, why: 'mismatch' });
+    expect(await store.requests.approve(real.id, await grantFor(real, alice, Date.now()), decisionBy())).toMatchObject({
+      ok: false,
+      why: 'mismatch',
+    });
   });
 
   it('cannot inflate the count with entries that no request can have, nor break the list', async () => {

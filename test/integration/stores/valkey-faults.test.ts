@@ -44,7 +44,10 @@ describe('a server that was killed', () => {
     await expect(store.requests.get(pending.id)).rejects.toMatchObject(gone);
     await expect(store.requests.open(draftBy('mcp:c'))).rejects.toMatchObject(gone);
     await expect(store.requests.spend(granted.id, granted.digest, 'x')).rejects.toMatchObject(gone);
-    await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({ code: 'audit_unavailable', retryable: true });
+    await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({
+      code: 'audit_unavailable',
+      retryable: true,
+    });
     const rings = [nextRing(store), nextRing(other)];
     await server.start();
     // Both listen again by themselves, and hear that they may have missed something.
@@ -133,7 +136,10 @@ describe('a server that is full', () => {
     await expect(store.requests.open(draftBy('mcp:c'))).rejects.toMatchObject(full);
     await expect(store.requests.spend(granted.id, granted.digest, 'x')).rejects.toMatchObject(full);
     await expect(store.requests.approve(pending.id, await grantFor(pending, alice, Date.now()), decisionBy())).rejects.toMatchObject(full);
-    await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({ code: 'audit_unavailable', retryable: true });
+    await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({
+      code: 'audit_unavailable',
+      retryable: true,
+    });
     await server.operator.config('SET', 'maxmemory', '0');
     expect(await store.audit.head()).toEqual(before);
     expect(await store.requests.get(granted.id)).toEqual(granted);
@@ -166,7 +172,10 @@ describe('a credential that is taken away in the middle', () => {
     const pending = await opened(store);
     await store.requests.deny((await opened(store, draftBy('mcp:b'))).id, decisionBy());
     await server.operator.acl('SETUSER', 'mcp-admin', 'clearselectors');
-    await expect(store.requests.deny(pending.id, decisionBy())).rejects.toMatchObject({ code: 'store_denied', message: expect.stringContaining('mcp-admin') });
+    await expect(store.requests.deny(pending.id, decisionBy())).rejects.toMatchObject({
+      code: 'store_denied',
+      message: expect.stringContaining('mcp-admin'),
+    });
     expect(await store.requests.get(pending.id)).toEqual(pending);
   });
 
@@ -174,7 +183,10 @@ describe('a credential that is taken away in the middle', () => {
     const store = await openTestValkey(server, { credentials: sampleCredentials('agent', 'exec', 'log-writer') });
     await server.operator.acl('SETUSER', 'log-writer', 'clearselectors');
     await expect(store.requests.open(draftBy('mcp:a'))).rejects.toMatchObject({ code: 'store_denied' });
-    await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({ code: 'audit_unavailable', retryable: false });
+    await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({
+      code: 'audit_unavailable',
+      retryable: false,
+    });
     expect(await store.requests.countPending()).toBe(0);
   });
 });

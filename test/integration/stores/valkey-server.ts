@@ -2,14 +2,14 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'iovalkey';
-import { createAuthority } from '../../../src/demo/certificate.ts';
 import type { Credential, CredentialSource, ValkeyRole } from '#stores/valkey/roles';
+import { createAuthority } from '../../../src/demo/certificate.ts';
 
 const fixtures = new URL('../../fixtures/valkey/', import.meta.url);
 const programs = ['valkey-server', 'redis-server'];
@@ -119,7 +119,14 @@ function aclText(prefix: string): string {
 
 function configuration(folder: string, port: number, { tls, config = [] }: ValkeyServerOptions): string {
   const listening = tls
-    ? ['port 0', `tls-port ${port}`, `tls-cert-file ${folder}/server.pem`, `tls-key-file ${folder}/server.key`, `tls-ca-cert-file ${folder}/ca.pem`, 'tls-auth-clients no']
+    ? [
+        'port 0',
+        `tls-port ${port}`,
+        `tls-cert-file ${folder}/server.pem`,
+        `tls-key-file ${folder}/server.key`,
+        `tls-ca-cert-file ${folder}/ca.pem`,
+        'tls-auth-clients no',
+      ]
     : [`port ${port}`];
   return [
     'bind 127.0.0.1',
@@ -161,7 +168,9 @@ async function untilReady(child: ChildProcess): Promise<void> {
 function serverProgram(): string {
   const found = programs.find(isThere) ?? (install('redis-server') ? programs.find(isThere) : undefined);
   if (found !== undefined) return found;
-  throw new Error('these tests need a real server: install valkey-server or redis-server 7 or newer (Debian: apt-get install redis-server)');
+  throw new Error(
+    'these tests need a real server: install valkey-server or redis-server 7 or newer (Debian: apt-get install redis-server)',
+  );
 }
 
 function isThere(program: string): boolean {

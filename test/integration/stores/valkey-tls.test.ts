@@ -2,11 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openValkeyStore } from '#stores/valkey/open-valkey-store';
 import { createAuthority } from '../../../src/demo/certificate.ts';
 import { approved, createApprover, temporaryFolder } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
 import { sampleCredentials, startValkey, type ValkeyServer } from './valkey-server.ts';
-import { openValkeyStore } from '#stores/valkey/open-valkey-store';
 
 const alice = createApprover();
 let server: ValkeyServer;
@@ -25,7 +25,10 @@ describe('over TLS', () => {
 
   it('a certificate that the system does not know is refused', async () => {
     const opening = openValkeyStore({ url: server.url, credentials: sampleCredentials() });
-    await expect(opening).rejects.toMatchObject({ code: 'store_unavailable', message: expect.stringMatching(/self.signed|unable to verify/i) });
+    await expect(opening).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringMatching(/self.signed|unable to verify/i),
+    });
   });
 
   it('another authority’s certificate is refused', async () => {
@@ -42,7 +45,9 @@ describe('over TLS', () => {
   });
 
   it('a client without TLS gets nowhere, and neither does one with TLS where there is none', async () => {
-    await expect(openTestValkey(server, { url: `valkey://127.0.0.1:${server.port}/0`, timeoutMs: 1000 })).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(openTestValkey(server, { url: `valkey://127.0.0.1:${server.port}/0`, timeoutMs: 1000 })).rejects.toMatchObject({
+      code: 'store_unavailable',
+    });
     const plain = await startValkey();
     try {
       await expect(openTestValkey(plain, { url: `valkeys://127.0.0.1:${plain.port}/0`, timeoutMs: 1000 })).rejects.toMatchObject({

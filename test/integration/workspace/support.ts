@@ -52,6 +52,7 @@ export interface TestWorkspaceOptions {
   readonly timeoutMs?: number;
 }
 
+// oxlint-disable-next-line complexity -- one default per option
 export async function openTestWorkspace(options: TestWorkspaceOptions = {}): Promise<TestWorkspace> {
   const {
     base = temporaryFolder(),

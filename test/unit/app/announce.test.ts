@@ -29,7 +29,16 @@ describe('what is about to run', () => {
   });
 
   it.each(catalog.map((tool) => [tool.name]))('%s has a headline', (name) => {
-    const input = { vmid: 100, node: 'pve', service: 'nginx', command: 'uptime', request_id: 'req-1a2b3c4d', path: 'a.txt', pattern: 'x', content: 'x' };
+    const input = {
+      vmid: 100,
+      node: 'pve',
+      service: 'nginx',
+      command: 'uptime',
+      request_id: 'req-1a2b3c4d',
+      path: 'a.txt',
+      pattern: 'x',
+      content: 'x',
+    };
     const tool = catalog.find((entry) => entry.name === name);
     const own = Object.fromEntries(Object.entries(input).filter(([key]) => Object.hasOwn(tool?.input.shape ?? {}, key)));
     expect(say(name, own)?.title).toMatch(/^[A-Z]/);

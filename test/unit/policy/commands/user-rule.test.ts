@@ -123,8 +123,8 @@ describe('the examples of a rule', () => {
   });
 
   it('belong to rules with names of their own', () => {
-    const rule = { ...base, match: ['ethtool -S'] };
-    expect(messages([rule, rule])).toEqual(['two rules are named `mine`']);
+    const twice = { ...base, match: ['ethtool -S'] };
+    expect(messages([twice, twice])).toEqual(['two rules are named `mine`']);
   });
 
   function messages(rules: readonly unknown[]): readonly string[] {

@@ -34,10 +34,16 @@ describe('the credentials file', () => {
     expect(await credentials('agent')).toMatchObject({ password: 'new' });
   });
 
-  it.runIf(process.platform !== 'win32').each([0o640, 0o604, 0o660, 0o622, 0o601])('is refused with mode %o, before it is read', async (mode) => {
-    write('not even JSON', mode);
-    await expect(credentialsFile(file)('agent')).rejects.toMatchObject({ code: 'bad_credentials', message: expect.stringContaining('open to other users') });
-  });
+  it.runIf(process.platform !== 'win32').each([0o640, 0o604, 0o660, 0o622, 0o601])(
+    'is refused with mode %o, before it is read',
+    async (mode) => {
+      write('not even JSON', mode);
+      await expect(credentialsFile(file)('agent')).rejects.toMatchObject({
+        code: 'bad_credentials',
+        message: expect.stringContaining('open to other users'),
+      });
+    },
+  );
 
   it.each([
     ['no JSON', '{ "agent": "top-secret', /not valid JSON/],

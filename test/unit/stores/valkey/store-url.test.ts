@@ -8,7 +8,10 @@ describe('the store URL', () => {
     ['valkeys://10.0.0.5/', { host: '10.0.0.5', port: 6379, tls: true, prefix: 'molis' }],
     ['valkey://[::1]:7000/0', { host: '::1', port: 7000 }],
     ['valkeys://vault.lan/0?prefix={team}', { prefix: '{team}' }],
-    ['valkeys://vault.lan/0?prefix=%7Bteam%7D&ca=~/ca.pem&credentials=keys.json', { prefix: '{team}', caFile: '~/ca.pem', credentialsFile: 'keys.json' }],
+    [
+      'valkeys://vault.lan/0?prefix=%7Bteam%7D&ca=~/ca.pem&credentials=keys.json',
+      { prefix: '{team}', caFile: '~/ca.pem', credentialsFile: 'keys.json' },
+    ],
   ])('%s is understood', (url, parts) => {
     expect(parseStoreUrl(url)).toMatchObject(parts);
   });
@@ -18,7 +21,7 @@ describe('the store URL', () => {
     expect(location).toBe('valkeys://vault.lan:6380/0?prefix=molis');
   });
 
-  it.each([
+  it.each<readonly [string, RegExp]>([
     ['nonsense', /not a URL/],
     ['redis://vault.lan/0', /must start with/],
     ['valkey:///0', /no host/],
@@ -34,7 +37,9 @@ describe('the store URL', () => {
   ])('%s is refused', (url, message) => {
     const attempt = () => parseStoreUrl(url);
     expect(attempt).toThrow(message);
-    expect(attempt).toThrow(expect.objectContaining({ name: 'Fault', code: 'bad_store_url', next: expect.stringContaining('valkey://host') }));
+    expect(attempt).toThrow(
+      expect.objectContaining({ name: 'Fault', code: 'bad_store_url', next: expect.stringContaining('valkey://host') }),
+    );
     // A password in the wrong place is not repeated.
     expect(attempt).not.toThrow(/letmein/);
   });

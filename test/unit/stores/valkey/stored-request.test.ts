@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '#kernel/request';
-import { firstLiveScore, historyScore, lives, pendingScore, placeOfHistory, placeOfPending, secondsLeft } from '#stores/valkey/request-index';
+import {
+  firstLiveScore,
+  historyScore,
+  lives,
+  pendingScore,
+  placeOfHistory,
+  placeOfPending,
+  secondsLeft,
+} from '#stores/valkey/request-index';
 import { grantText, parseStored, requestText } from '#stores/valkey/stored-request';
 import { createApprover, decisionBy, draftOf, grantFor } from '../../../integration/stores/request-fixtures.ts';
 
@@ -46,7 +54,9 @@ describe('a stored request', () => {
     ['a draft with more in it', JSON.stringify({ ...stored, request: { ...(stored.request as object), confirmed: true } })],
     ['no draft', JSON.stringify({ ...stored, request: undefined })],
   ])('is refused when it is %s', (_, text) => {
-    expect(() => parseStored(text, id, ['pending'])).toThrow(expect.objectContaining({ code: 'store_corrupt', message: expect.stringContaining(id) }));
+    expect(() => parseStored(text, id, ['pending'])).toThrow(
+      expect.objectContaining({ code: 'store_corrupt', message: expect.stringContaining(id) }),
+    );
   });
 
   it('with a grant that is none is one without a grant', () => {
@@ -79,12 +89,18 @@ describe('scores', () => {
 
   it('give lifetimes from a second up to that of their kind', () => {
     fc.assert(
-      fc.property(fc.double({ noNaN: true, min: -1e15, max: 1e15 }), fc.constantFrom(...(Object.keys(lives) as (keyof typeof lives)[])), (left, kind) => {
-        const seconds = secondsLeft(now + left, now, kind);
-        expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= lives[kind]).toBe(true);
-      }),
+      fc.property(
+        fc.double({ noNaN: true, min: -1e15, max: 1e15 }),
+        fc.constantFrom(...(Object.keys(lives) as (keyof typeof lives)[])),
+        (left, kind) => {
+          const seconds = secondsLeft(now + left, now, kind);
+          expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= lives[kind]).toBe(true);
+        },
+      ),
     );
     expect(lives).toEqual({ request: 3600, grant: 300, outcome: 86_400 });
-    expect([secondsLeft(now + 1, now, 'grant'), secondsLeft(now + 1001, now, 'grant'), secondsLeft(now + 300_000, now, 'grant')]).toEqual([1, 2, 300]);
+    expect([secondsLeft(now + 1, now, 'grant'), secondsLeft(now + 1001, now, 'grant'), secondsLeft(now + 300_000, now, 'grant')]).toEqual([
+      1, 2, 300,
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 /** Answers for the in-host suite, where the editor refuses to show modal dialogs. */
-import type { Dialogs, Question } from './gate/dialogs.ts';
+import type { Dialogs, Question } from '#hosts/vscode/gate/dialogs';
 
 /** Gets the question as a person would; resolves with a button, undefined for Esc. */
 export type Answerer = (question: Question) => string | undefined | Promise<string | undefined>;
@@ -10,8 +10,8 @@ export interface TestSeam {
 }
 
 /**
- * SECURITY: one extension host has one module cache, so any extension can call what our module exports. Only `activate()` under
- * `ExtensionMode.Test` may hand this out.
+ * SECURITY: one extension host has one module cache, so any extension can call what our module exports. It is no part of the shipped bundle: a forged context would otherwise
+ * get it out of a fresh copy of the module.
  */
 export function createTestSeam(real: Dialogs): { readonly seam: TestSeam; readonly dialogs: Dialogs } {
   let answerer: Answerer | undefined;
