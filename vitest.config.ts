@@ -17,8 +17,8 @@ export default defineConfig({
     unstubEnvs: true,
     projects: [
       // Our modules keep no state, so files may share a process: half the time. A test that needs a process of its own is integration.
-      suite('unit', { testTimeout: 10_000, isolate: false }),
-      suite('property', { testTimeout: 30_000, isolate: false }),
+      suite('unit', { testTimeout: 10_000, isolate: true }),
+      suite('property', { testTimeout: 30_000, isolate: true }),
       suite('integration', { testTimeout: 60_000, isolate: true }),
     ],
   },

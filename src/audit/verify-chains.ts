@@ -47,7 +47,7 @@ function conclude(count: number, last: ReadonlyMap<string, AuditRecord>, reading
     );
   }
   if (count === 0) return { ok: false, records: 0, message: 'the trail is empty: nothing was recorded, or all of it was removed' };
-  return { ok: true, records: count, message: `${count} records in ${last.size} chains, unbroken` };
+  return { ok: true, records: count, message: `${count} records in ${last.size} ${last.size === 1 ? 'chain' : 'chains'}, unbroken` };
 }
 
 function broken(records: number, sequence: number, message: string): ChainVerdict {

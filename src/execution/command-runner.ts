@@ -39,7 +39,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
 
 async function probeGround(ground: Ground): Promise<ProbedSandbox> {
   const unfit = unfitWorkspace(ground);
-  if (unfit !== undefined) return { status: { state: 'unavailable', reason: unfit } };
+  if (unfit !== undefined) return { devices: [], status: { state: 'unavailable', reason: unfit } };
   const machine = { platform: process.platform, architecture: process.arch, searchPath: ground.environment['PATH'] ?? '' };
   return probeSandbox({ machine, programs: programRunner, stateDir: ground.stateDir }, new AbortController().signal);
 }
@@ -61,7 +61,10 @@ async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult>
   const startedAt = Date.now();
   const contained = sandbox.bubblewrap !== undefined;
   const result = contained
-    ? await runContained({ request, ground, scan: before, bubblewrap: sandbox.bubblewrap, onOutput: run.onOutput }, signal)
+    ? await runContained(
+        { request, ground, scan: before, bubblewrap: sandbox.bubblewrap, devices: sandbox.devices, onOutput: run.onOutput },
+        signal,
+      )
     : await runPlain({ request, ground, onOutput: run.onOutput }, signal);
   if (result.end === 'abort') throw cancelled(signal);
   const after = contained && request.surface === 'readonly_bash' ? before : await look(true);

@@ -26,7 +26,7 @@ try {
   await measure('next page of 50, pending', 500, () => requests.list({ statuses: ['pending'], limit: 50, cursor }));
   await measure('first page of 50, any status', 500, () => requests.list({ limit: 50 }));
   let vmid = 1000;
-  await measure('open', 200, () => requests.open(draftBy(`mcp:bench-${(vmid += 1)}`)));
+  await measure('open', 200, () => requests.open(draftBy(`mcp:bench-${vmid++}`)));
   await store.close();
 } finally {
   await server.close();

@@ -1,6 +1,6 @@
 /**
  * A program that tries to get out. It runs inside the very sandbox that commands get and prints one `name=answer` line per attempt:
- * `held`, `escaped` or `untried` (the tool for it is not installed; then the facts about the process must hold).
+ * `held`, `escaped` or `untried` (the tool for it is not installed; then the facts about the process must hold). `control` must escape.
  */
 
 export interface CanaryBait {
@@ -21,6 +21,7 @@ export const attempts = {
   read_outside: 'a file outside could be read',
   write_system: 'the system could be written',
   write_kernel: 'settings of the kernel could be written',
+  devices: "the host's devices could be changed",
   remount: 'a read-only mount was made writable',
   network: 'a network was reachable',
   user_namespace: 'a new user namespace was made',
@@ -46,7 +47,9 @@ export function canaryScript(bait: CanaryBait, architecture: 'x64' | 'arm64'): s
   return `
 say() { echo "$1=$2"; }
 held() { if "\${@:2}" >/dev/null 2>&1; then say "$1" escaped; else say "$1" held; fi; }
-have() { command -v "$1" >/dev/null 2>&1; }
+control() { echo x > control && [[ $(cat control) == x ]] && grep -q x control && chmod 600 control && : > /tmp/control && [[ -r /proc/self/status && -r /proc/1/environ && -r /proc/net/dev ]]; }
+held control control
+have() { "$1" --version >/dev/null 2>&1; }
 write() { echo escaped > "$1"; }
 held read_outside grep -q ${quote(bait.secret)} ${quote(bait.outside)}
 write ${quote(bait.outside)} >/dev/null 2>&1
@@ -56,6 +59,8 @@ held write_system system
 # Opened and not written: where it works it must do no harm.
 kernel() { (exec 8>>/proc/sys/kernel/core_pattern) || (exec 8>>/proc/sysrq-trigger); }
 held write_kernel kernel
+# The mode that it has already: where it works it must do no harm.
+held devices chmod --reference=/dev/full /dev/full
 remount() { mount -o remount,rw,bind /usr || mount -o remount,rw /usr || mount -t tmpfs none /usr; }
 if have mount; then held remount remount; else say remount untried; fi
 reach() { exec 9<>/dev/tcp/192.0.2.1/9; }

@@ -8,6 +8,7 @@ import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { showPlainly } from '#kernel/text';
 import { type Attempt, attempts, canaryScript } from './canary.ts';
 import { launcherEnvironment, sandboxEnvironment } from './clean-environment.ts';
+import { type DeviceNode, deviceNodes } from './device-nodes.ts';
 import { type Bubblewrap, findBubblewrap, type Machine } from './find-bubblewrap.ts';
 import { launch } from './launch.ts';
 
@@ -22,6 +23,7 @@ export interface ProbedSandbox {
   readonly status: SandboxStatus;
   /** Present unless `unavailable`. */
   readonly bubblewrap?: Bubblewrap;
+  readonly devices: readonly DeviceNode[];
 }
 
 const limits = { timeoutMs: 20_000, keepBytes: 64_000, stopAfterBytes: 1_000_000 };
@@ -31,13 +33,13 @@ const namespaceNames = ['net', 'pid', 'mnt', 'user', 'ipc', 'uts', 'cgroup'];
 /** @throws only the signal's reason: every failure is a status */
 export async function probeSandbox(options: ProbeOptions, signal: AbortSignal): Promise<ProbedSandbox> {
   const found = await findBubblewrap(options.machine, options.programs, signal);
-  if (!found.ok) return { status: { state: 'unavailable', reason: found.reason } };
+  if (!found.ok) return { devices: [], status: { state: 'unavailable', reason: found.reason } };
   try {
     return await tryToEscape(found.bubblewrap, options, signal);
   } catch (thrown) {
     signal.throwIfAborted();
     const { message } = toFault(thrown);
-    return { status: { state: 'unavailable', reason: `${showPlainly(message)}; ${remedy(message)}` } };
+    return { devices: [], status: { state: 'unavailable', reason: `${showPlainly(message)}; ${remedy(message)}` } };
   }
 }
 
@@ -85,12 +87,13 @@ async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal
     const nonce = randomBytes(16).toString('hex');
     const bait = { outside, secret, nonce, namespaces: ownNamespaces(), environment: allowedNames(env) };
     const command = ['/bin/bash', '--noprofile', '--norc', '-c', canaryScript(bait, bubblewrap.architecture)];
-    const plan = { ...bubblewrap, workspaceRoot, toolchains, env, command, mounts: [], readonly: false, network: false };
+    const devices = await deviceNodes(options.stateDir, options.programs, signal);
+    const plan = { ...bubblewrap, devices, workspaceRoot, toolchains, env, command, mounts: [], readonly: false, network: false };
     const size = { memoryDiskBytes: 16_777_216, user: sandboxUser() };
     const { stdout } = await launch({ ...plan, ...size }, { ...limits, treeLimits, program: bubblewrap.program }, signal);
     signal.throwIfAborted();
     const touched = readFileSync(outside, 'utf8') !== secret;
-    return { bubblewrap, status: judge(stdout, nonce, touched) };
+    return { bubblewrap, devices, status: judge(stdout, nonce, touched) };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -116,6 +119,8 @@ export function judge(output: string, nonce: string, touched: boolean): SandboxS
   const lines = output.split('\n').filter((line) => line !== '');
   if (lines.at(-1) !== `done=${nonce}`) return degraded('the probe inside the sandbox did not come to its end');
   const answers = new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+  // An attempt that could not fail or succeed proves nothing: one that must succeed shows that the others were made.
+  if (answers.get('control') !== 'escaped') return degraded('the probe inside the sandbox could not make its attempts');
   const names = Object.keys(attempts) as Attempt[];
   const failed = names.filter((name) => !['held', 'untried'].includes(answers.get(name) ?? 'missing'));
   if (touched && !failed.includes('write_outside')) failed.unshift('write_outside');

@@ -4,6 +4,7 @@ import type { Ground } from '../command-ground.ts';
 import type { ChildResult } from '../run-child.ts';
 import type { TreeLimit } from '../watch-tree.ts';
 import { sandboxEnvironment } from './clean-environment.ts';
+import { type DeviceNode, resetModes } from './device-nodes.ts';
 import type { Bubblewrap } from './find-bubblewrap.ts';
 import { guardWorkspace } from './guard-workspace.ts';
 import { launch } from './launch.ts';
@@ -20,6 +21,7 @@ export interface ContainedRun {
   /** The workspace as it is now. */
   readonly scan: Scan;
   readonly bubblewrap: Bubblewrap;
+  readonly devices: readonly DeviceNode[];
   readonly onOutput: (chunk: string) => void;
 }
 
@@ -28,6 +30,7 @@ export async function runContained(run: ContainedRun, signal: AbortSignal): Prom
   const { request, ground, scan } = run;
   const { limits } = ground;
   const readonly = request.surface === 'readonly_bash';
+  resetModes(run.devices);
   const masks = openMasks(ground.stateDir);
   const hidden = [ground.stateDir, ...ground.hiddenPaths].map(realOrSame);
   try {
@@ -44,7 +47,7 @@ export async function runContained(run: ContainedRun, signal: AbortSignal): Prom
   }
 }
 
-function planOf({ request, ground, bubblewrap }: ContainedRun, readonly: boolean, mounts: SandboxPlan['mounts']): SandboxPlan {
+function planOf({ request, ground, bubblewrap, devices }: ContainedRun, readonly: boolean, mounts: SandboxPlan['mounts']): SandboxPlan {
   const toolchains = findToolchains(ground.home, ground.environment['PATH'] ?? '');
   return {
     architecture: bubblewrap.architecture,
@@ -52,6 +55,7 @@ function planOf({ request, ground, bubblewrap }: ContainedRun, readonly: boolean
     readonly,
     network: request.network,
     toolchains,
+    devices,
     mounts,
     memoryDiskBytes: ground.limits.memoryDiskBytes,
     user: sandboxUser(),

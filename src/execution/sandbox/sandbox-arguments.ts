@@ -1,5 +1,6 @@
 /** The bubblewrap command line. Each flag answers a way out that was tried (docs/adr/0012-bubblewrap.md names them). */
 import type { ExtraDescriptor } from '../run-child.ts';
+import type { DeviceNode } from './device-nodes.ts';
 import type { Mount } from './guard-workspace.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import type { Architecture } from './syscall-numbers.ts';
@@ -12,6 +13,8 @@ export interface SandboxPlan {
   readonly readonly: boolean;
   readonly network: boolean;
   readonly toolchains: Toolchains;
+  /** Of root's own; none for other users. */
+  readonly devices: readonly DeviceNode[];
   /** Over the workspace, in this order. */
   readonly mounts: readonly Mount[];
   /** Size of each directory that lives in memory (`/tmp`, the home directory, …). */

@@ -3,6 +3,7 @@
  * there, not of what is hidden: as root even a bare sandbox could read what its owner may (`/etc/shadow`).
  */
 import { lstatSync, readlinkSync } from 'node:fs';
+import type { DeviceNode } from './device-nodes.ts';
 
 /** Below these nothing is secret on any system that follows the file-system standard. */
 const programs = ['/usr', '/nix/store'];
@@ -29,10 +30,12 @@ export const sandboxHome = '/home/banksman';
 export interface SystemRootOptions {
   readonly memoryDiskBytes: number;
   readonly network: boolean;
+  /** Instead of the host's. */
+  readonly devices: readonly DeviceNode[];
 }
 
 /** Arguments of bubblewrap in the order in which it must do them. */
-export function systemRoot({ memoryDiskBytes, network }: SystemRootOptions): readonly string[] {
+export function systemRoot({ memoryDiskBytes, network, devices }: SystemRootOptions): readonly string[] {
   const memory = (at: string) => ['--size', String(memoryDiskBytes), '--tmpfs', at];
   return [
     ...programs.flatMap((path) => ['--ro-bind-try', path, path]),
@@ -43,7 +46,8 @@ export function systemRoot({ memoryDiskBytes, network }: SystemRootOptions): rea
     // SECURITY: as root without capabilities a command still owns `/proc/sys`, and `core_pattern` starts programs outside. Bubblewrap covers
     // it only where the directory itself looks writable, which it never does.
     ...['--proc', '/proc', '--remount-ro', '/proc'],
-    ...['--dev', '/dev', ...memory('/dev/shm'), '--remount-ro', '/dev'],
+    ...['--dev', '/dev', ...devices.flatMap(({ source, at }) => ['--dev-bind', source, at])],
+    ...[...memory('/dev/shm'), '--remount-ro', '/dev'],
     ...['/tmp', '/var/tmp', '/run', sandboxHome].flatMap(memory),
   ];
 }

@@ -209,6 +209,13 @@ describe.skipIf(!canSandbox)('what a command cannot change', () => {
     expect(readdirSync(bench.workspace)).toContain('a');
   });
 
+  it('are the host’s device nodes, which still work', async () => {
+    const result = await openWorkbench().run(
+      'for d in null zero full random urandom tty; do chmod --reference=/dev/$d /dev/$d && echo changed; touch -r /dev/$d /dev/$d && echo changed; done; echo x > /dev/null && head -c 3 /dev/zero | wc -c; head -c 5 /dev/urandom | wc -c',
+    );
+    expect(result.stdout).toBe('3\n5\n');
+  });
+
   it('is the kernel: settings, mounts, namespaces, tracing', async () => {
     const bench = openWorkbench();
     const pattern = readFileSync('/proc/sys/kernel/core_pattern', 'utf8');

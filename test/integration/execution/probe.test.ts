@@ -26,7 +26,7 @@ describe.skipIf(!canSandbox)('the probe on a machine that can', () => {
   it('leaves nothing in the state directory', async () => {
     const state = temporaryDirectory('state-');
     await probe({}, state);
-    expect(readdirSync(state)).toEqual([]);
+    expect(readdirSync(state).filter((name) => name !== 'sandbox')).toEqual([]);
   });
 
   it('works from a state directory that is not there yet, and keeps it to its owner', async () => {
@@ -66,6 +66,25 @@ describe.skipIf(!canSandbox)('the probe without', () => {
     const status = await probeChanged({ without: ['--remount-ro /proc'] });
     expect(status).toMatchObject({ state: 'degraded' });
     expect(status.reason).toContain(attempts.write_kernel);
+  });
+
+  it.skipIf(!isRoot)('device nodes of its own finds that root can change the host’s', async () => {
+    const state = temporaryDirectory('state-');
+    const nodes = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map(
+      (name) => `--dev-bind ${state}/sandbox/dev/${name} /dev/${name}`,
+    );
+    const status = await probe({ searchPath: changedBubblewrap({ without: nodes }) }, state);
+    expect(status).toMatchObject({ state: 'degraded' });
+    expect(status.reason).toContain(attempts.devices);
+  });
+
+  it('a /dev/null that opens takes its own failures for none', async () => {
+    const before = `for i in "\${!args[@]}"; do [[ \${args[i]} == --clearenv ]] && break; done
+set -- "\${args[@]:0:i}" --remount-ro /dev/null "\${args[@]:i}"`;
+    await expect(probeChanged({ before })).resolves.toMatchObject({
+      state: 'degraded',
+      reason: expect.stringContaining('could not make its attempts'),
+    });
   });
 
   it.skipIf(!isRoot)('dropped capabilities and the filter finds that root can mount', async () => {

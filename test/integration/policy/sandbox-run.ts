@@ -100,7 +100,10 @@ function spawnIn({ base, directory, scratch }: Where, line: string) {
     maxBuffer: 64 * 1024 * 1024,
     encoding: 'utf8',
   });
-  return { output: `${found.stdout ?? ''}${found.stderr ?? ''}`, timedOut: found.status === null, pids: found.output?.[3] ?? '' };
+  const timedOut = found.error !== undefined && 'code' in found.error && found.error.code === 'ETIMEDOUT';
+  // A machine that cannot start processes says nothing about the line.
+  if (found.error !== undefined && !timedOut) throw found.error;
+  return { output: `${found.stdout ?? ''}${found.stderr ?? ''}`, timedOut, pids: found.output?.[3] ?? '' };
 }
 
 function leftovers(pids: string): number {

@@ -65,7 +65,8 @@ describe('workspace_command', () => {
   it('never becomes more allowed by what stands around a command', () => {
     fc.assert(
       fc.property(fc.constantFrom(...blocked), fc.constantFrom(...allowed), fc.constantFrom(...settings), (line, other, setting) => {
-        fc.pre(decide(line).effect !== 'allow');
+        // A directory that was entered changes what the paths behind it mean.
+        fc.pre(decide(line).effect !== 'allow' && !/\bcd\b/.test(other));
         expect(decide(setting(line, other)).effect).not.toBe('allow');
       }),
       { numRuns: 2_000 },

@@ -6,7 +6,7 @@ import { sandboxFinding } from '#execution/sandbox/sandbox-finding';
 
 const nonce = 'n0nce';
 const output = (change: Readonly<Record<string, string | undefined>> = {}) => {
-  const answers = { ...Object.fromEntries(Object.keys(attempts).map((name) => [name, 'held'])), ...change };
+  const answers = { control: 'escaped', ...Object.fromEntries(Object.keys(attempts).map((name) => [name, 'held'])), ...change };
   const lines = Object.entries(answers).flatMap(([name, answer]) => (answer === undefined ? [] : [`${name}=${answer}`]));
   return `${lines.join('\n')}\ndone=${nonce}\n`;
 };
@@ -23,6 +23,11 @@ describe('the judgement of a probe', () => {
   it.each(Object.keys(attempts))('is degraded where the answer of %s is missing or another word', (name) => {
     expect(judge(output({ [name]: undefined }), nonce, false).state).toBe('degraded');
     expect(judge(output({ [name]: 'Held' }), nonce, false).state).toBe('degraded');
+  });
+
+  it('is degraded where the attempt that must succeed did not', () => {
+    for (const control of ['held', undefined])
+      expect(judge(output({ control }), nonce, false).reason).toContain('could not make its attempts');
   });
 
   it('says what could not be tried', () => {
