@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- clients [CLIENTS] [CALLS]`: many clients of both protocol eras at once over HTTP, each with a token of its own, policy
+ * `npm run bench:clients -- [CLIENTS] [CALLS]`: many clients of both protocol eras at once over HTTP, each with a token of its own, policy
  * and audit on. Every answer must be the one to its own call and every call must be in the audit under its own agent. Exit 1 otherwise.
  */
 import { type CallAnswer, callTool, newOverHttp, oldOverHttp, oldOverSse, type TestClient } from '../integration/mcp/clients.ts';

@@ -7,6 +7,8 @@ export interface CanaryBait {
   /** A file of the host that anybody may read and write, outside the workspace, and what is in it. */
   readonly outside: string;
   readonly secret: string;
+  /** The host's `/dev/full`: file system and inode, `5:7`. */
+  readonly device: string;
   /** Namespaces of this process: `net` → `net:[4026531840]`. */
   readonly namespaces: Readonly<Record<string, string>>;
   /** Printed last, so that output which was cut short is no pass. */
@@ -41,6 +43,7 @@ export type Attempt = keyof typeof attempts;
 // Perl is on nearly every system, and makes system calls by number.
 const perlPtrace = { x64: 101, arm64: 117 };
 
+// oxlint-disable-next-line max-lines-per-function -- one script, an attempt a line
 export function canaryScript(bait: CanaryBait, architecture: 'x64' | 'arm64'): string {
   const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
   const names = bait.environment.join('|');
@@ -60,7 +63,8 @@ held write_system system
 kernel() { (exec 8>>/proc/sys/kernel/core_pattern) || (exec 8>>/proc/sysrq-trigger); }
 held write_kernel kernel
 # The mode that it has already: where it works it must do no harm.
-held devices chmod --reference=/dev/full /dev/full
+devices() { [[ $(stat -c %d:%i /dev/full) == ${quote(bait.device)} ]] && chmod --reference=/dev/full /dev/full; }
+held devices devices
 remount() { mount -o remount,rw,bind /usr || mount -o remount,rw /usr || mount -t tmpfs none /usr; }
 if have mount; then held remount remount; else say remount untried; fi
 reach() { exec 9<>/dev/tcp/192.0.2.1/9; }

@@ -7,11 +7,7 @@ import path from 'node:path';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from './clean-environment.ts';
 import { statsOf } from './entries.ts';
-
-export interface DeviceNode {
-  readonly source: string;
-  readonly at: string;
-}
+import type { DeviceNode } from './system-root.ts';
 
 /** Major and minor number of what `--dev` would bind. There is no terminal: `/dev/tty` is another `null`. Source: Linux `devices.txt`. */
 const numbers: readonly (readonly [name: string, major: number, minor: number])[] = [
@@ -46,7 +42,7 @@ export function resetModes(nodes: readonly DeviceNode[]): void {
 /** Linux packs small numbers as `major << 8 | minor` (`makedev(3)`). */
 function isNode(file: string, major: number, minor: number): boolean {
   const stats = statsOf(file);
-  return stats !== undefined && stats.isCharacterDevice() && stats.rdev === (major << 8) + minor;
+  return stats?.isCharacterDevice() === true && stats.rdev === (major << 8) + minor;
 }
 
 async function make(file: string, pair: readonly [number, number], programs: ProgramRunner, signal: AbortSignal): Promise<boolean> {

@@ -1,6 +1,6 @@
 /** Whether the sandbox holds on this machine: found by trying to get out, never by the presence of a program. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { toFault } from '#kernel/errors';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
@@ -85,7 +85,8 @@ async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal
     const toolchains = { directories: [], env: {} };
     const env = sandboxEnvironment(toolchains, {});
     const nonce = randomBytes(16).toString('hex');
-    const bait = { outside, secret, nonce, namespaces: ownNamespaces(), environment: allowedNames(env) };
+    const full = statSync('/dev/full');
+    const bait = { outside, secret, nonce, device: `${full.dev}:${full.ino}`, namespaces: ownNamespaces(), environment: allowedNames(env) };
     const command = ['/bin/bash', '--noprofile', '--norc', '-c', canaryScript(bait, bubblewrap.architecture)];
     const devices = await deviceNodes(options.stateDir, options.programs, signal);
     const plan = { ...bubblewrap, devices, workspaceRoot, toolchains, env, command, mounts: [], readonly: false, network: false };

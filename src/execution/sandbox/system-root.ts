@@ -3,7 +3,6 @@
  * there, not of what is hidden: as root even a bare sandbox could read what its owner may (`/etc/shadow`).
  */
 import { lstatSync, readlinkSync } from 'node:fs';
-import type { DeviceNode } from './device-nodes.ts';
 
 /** Below these nothing is secret on any system that follows the file-system standard. */
 const programs = ['/usr', '/nix/store'];
@@ -26,6 +25,11 @@ const etc = [
 ];
 
 export const sandboxHome = '/home/banksman';
+
+export interface DeviceNode {
+  readonly source: string;
+  readonly at: string;
+}
 
 export interface SystemRootOptions {
   readonly memoryDiskBytes: number;

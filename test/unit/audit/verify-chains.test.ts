@@ -33,7 +33,12 @@ function verify(records: readonly AuditRecord[], reading: Partial<ChainReading> 
   return verifyChains({ records: all(), keptSince: start, anchors: [], ...reading });
 }
 
-const anchorAt = (record: AuditRecord): ChainAnchor => ({ chain: record.chain ?? '', sequence: record.sequence, hash: record.hash, time: record.time });
+const anchorAt = (record: AuditRecord): ChainAnchor => ({
+  chain: record.chain ?? '',
+  sequence: record.sequence,
+  hash: record.hash,
+  time: record.time,
+});
 const without = (record: AuditRecord, key: 'chain' | 'previousTime'): AuditRecord =>
   Object.fromEntries(Object.entries(record).filter(([name]) => name !== key)) as unknown as AuditRecord;
 
@@ -71,7 +76,11 @@ describe('several chains', () => {
     const late = a.slice(2);
     const before = Date.parse(a[1]!.time);
     expect(await verify(late, { keptSince: before + 1 })).toMatchObject({ ok: true, records: 2 });
-    expect(await verify(late, { keptSince: before })).toMatchObject({ ok: false, broken: 3, message: expect.stringContaining('too young') });
+    expect(await verify(late, { keptSince: before })).toMatchObject({
+      ok: false,
+      broken: 3,
+      message: expect.stringContaining('too young'),
+    });
     const silent = without(a[2]!, 'previousTime');
     const hash = hashOf({ ...silent, hash: undefined } as unknown as AuditRecord);
     expect(await verify([{ ...silent, hash }], { keptSince: Number.MAX_SAFE_INTEGER })).toMatchObject({ ok: false, broken: 3 });
