@@ -8,9 +8,10 @@ import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { showPlainly } from '#kernel/text';
 import { type Attempt, attempts, canaryScript } from './canary.ts';
 import { launcherEnvironment, sandboxEnvironment } from './clean-environment.ts';
-import { type DeviceNode, deviceNodes } from './device-nodes.ts';
+import { deviceNodes } from './device-nodes.ts';
 import { type Bubblewrap, findBubblewrap, type Machine } from './find-bubblewrap.ts';
 import { launch } from './launch.ts';
+import type { DeviceNode } from './system-root.ts';
 
 export interface ProbeOptions {
   readonly machine: Machine;

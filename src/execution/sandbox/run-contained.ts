@@ -4,7 +4,7 @@ import type { Ground } from '../command-ground.ts';
 import type { ChildResult } from '../run-child.ts';
 import type { TreeLimit } from '../watch-tree.ts';
 import { sandboxEnvironment } from './clean-environment.ts';
-import { type DeviceNode, resetModes } from './device-nodes.ts';
+import { resetModes } from './device-nodes.ts';
 import type { Bubblewrap } from './find-bubblewrap.ts';
 import { guardWorkspace } from './guard-workspace.ts';
 import { launch } from './launch.ts';
@@ -13,6 +13,7 @@ import { openMasks } from './masks.ts';
 import { sandboxUser } from './probe-sandbox.ts';
 import type { SandboxPlan } from './sandbox-arguments.ts';
 import type { Scan } from './scan-workspace.ts';
+import type { DeviceNode } from './system-root.ts';
 import { findToolchains } from './toolchains.ts';
 
 export interface ContainedRun {

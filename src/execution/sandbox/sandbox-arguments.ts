@@ -1,9 +1,9 @@
 /** The bubblewrap command line. Each flag answers a way out that was tried (docs/adr/0012-bubblewrap.md names them). */
 import type { ExtraDescriptor } from '../run-child.ts';
-import type { DeviceNode } from './device-nodes.ts';
 import type { Mount } from './guard-workspace.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import type { Architecture } from './syscall-numbers.ts';
+import type { DeviceNode } from './system-root.ts';
 import { identityFiles, systemRoot } from './system-root.ts';
 import type { Toolchains } from './toolchains.ts';
 
