@@ -16,9 +16,9 @@ export default defineConfig({
     restoreMocks: true,
     unstubEnvs: true,
     projects: [
-      // Our modules keep no state, so files may share a process: half the time. A test that needs a process of its own is integration.
-      suite('unit', { testTimeout: 10_000, isolate: true }),
-      suite('property', { testTimeout: 30_000, isolate: true }),
+      // Own processes: shared ones let one file's settings (zod's, the environment) reach another. Long limits: two slow cores run all at once.
+      suite('unit', { testTimeout: 30_000, isolate: true }),
+      suite('property', { testTimeout: 180_000, isolate: true }),
       suite('integration', { testTimeout: 60_000, isolate: true }),
     ],
   },
