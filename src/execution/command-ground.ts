@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Log } from '#kernel/ports/log';
-import { isInside } from './sandbox/clean-environment.ts';
+import { isInside } from './sandbox/is-inside.ts';
 import type { ProcessLimits } from './sandbox/limited-command.ts';
 import type { NameRules } from './sandbox/scan-workspace.ts';
 import type { TreeLimits } from './watch-tree.ts';

@@ -1,5 +1,6 @@
 /** The environment of a command: named variables only, so that no token, socket or hook of the caller's comes along. */
 import path from 'node:path';
+import { isInside } from './is-inside.ts';
 import { sandboxHome } from './system-root.ts';
 import type { Toolchains } from './toolchains.ts';
 
@@ -46,9 +47,4 @@ function pick(source: NodeJS.ProcessEnv, names: readonly string[]): Environment 
       return value === undefined ? [] : [[name, value]];
     }),
   );
-}
-
-/** Whether `inner` is `outer` or below it; both absolute and normal. */
-export function isInside(inner: string, outer: string): boolean {
-  return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`);
 }

@@ -7,8 +7,8 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, rmdirSync } from 
 import path from 'node:path';
 import { Fault } from '#kernel/errors';
 import type { Segments } from '#kernel/ports/path-facts';
-import { isInside } from './clean-environment.ts';
 import { configuredPlaces } from './git-directory.ts';
+import { isInside } from './is-inside.ts';
 import type { Masks } from './masks.ts';
 import type { Scan, ScanFinding } from './scan-workspace.ts';
 

@@ -6,9 +6,9 @@ import { type Dirent, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Segments } from '#kernel/ports/path-facts';
-import { isInside } from './clean-environment.ts';
 import { entriesOf, statsOf } from './entries.ts';
 import { gitDirectoryPoints, isGitDirectory } from './git-directory.ts';
+import { isInside } from './is-inside.ts';
 
 /** Which names matter; the policy's own lists, handed in. `segments` are below the root. */
 export interface NameRules {

@@ -2,7 +2,10 @@
  * The root that a command sees: programs and libraries read-only, a few harmless files of `/etc`, memory for the rest. A list of what is
  * there, not of what is hidden: as root even a bare sandbox could read what its owner may (`/etc/shadow`).
  */
-import { lstatSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
+import path from 'node:path';
+import { statsOf } from './entries.ts';
+import { isInside } from './is-inside.ts';
 
 /** Below these nothing is secret on any system that follows the file-system standard. */
 const programs = ['/usr', '/nix/store'];
@@ -10,18 +13,10 @@ const programs = ['/usr', '/nix/store'];
 const merged = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 
 // Not `/etc/ssl` and `/etc/pki` whole: they hold private keys that root could read.
+// Short: bubblewrap reads the list of mounts anew for each.
 const etc = [
-  ...['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'localtime', 'timezone', 'os-release', 'lsb-release', 'debian_version'],
-  ...[
-    'ssl/certs',
-    'ssl/openssl.cnf',
-    'ca-certificates',
-    'ca-certificates.conf',
-    'pki/ca-trust/extracted',
-    'pki/tls/certs',
-    'pki/tls/cert.pem',
-  ],
-  ...['pki/tls/openssl.cnf', 'crypto-policies', 'mime.types', 'protocols', 'services', 'fonts', 'terminfo', 'xml', 'perl', 'python3'],
+  ...['ld.so.cache', 'alternatives', 'localtime', 'os-release', 'mime.types', 'protocols', 'services', 'fonts', 'crypto-policies'],
+  ...['ssl/certs', 'ssl/openssl.cnf', 'pki/ca-trust/extracted', 'pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf'],
 ];
 
 export const sandboxHome = '/home/banksman';
@@ -42,9 +37,9 @@ export interface SystemRootOptions {
 export function systemRoot({ memoryDiskBytes, network, devices }: SystemRootOptions): readonly string[] {
   const memory = (at: string) => ['--size', String(memoryDiskBytes), '--tmpfs', at];
   return [
-    ...programs.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...merged.flatMap(mergedDirectory),
-    ...etc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...programs.flatMap((place) => ['--ro-bind-try', place, place]),
+    ...merged.flatMap(visible),
+    ...etc.flatMap((name) => visible(`/etc/${name}`)),
     // A link to a file of the resolver's in `/run` on many systems: the file itself is bound.
     ...(network ? ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'] : []),
     // SECURITY: as root without capabilities a command still owns `/proc/sys`, and `core_pattern` starts programs outside. Bubblewrap covers
@@ -52,14 +47,18 @@ export function systemRoot({ memoryDiskBytes, network, devices }: SystemRootOpti
     ...['--proc', '/proc', '--remount-ro', '/proc'],
     ...['--dev', '/dev', ...devices.flatMap(({ source, at }) => ['--dev-bind', source, at])],
     ...[...memory('/dev/shm'), '--remount-ro', '/dev'],
-    ...['/tmp', '/var/tmp', '/run', sandboxHome].flatMap(memory),
+    ...['/tmp', sandboxHome].flatMap(memory),
+    ...['--dir', '/run', '--symlink', '../tmp', '/var/tmp', '--symlink', '../run', '/var/run'],
   ];
 }
 
-function mergedDirectory(path: string): readonly string[] {
-  const entry = lstatSync(path, { throwIfNoEntry: false });
+/** A link into `/usr` as a link, which costs no mount; any other entry bound. */
+function visible(file: string): readonly string[] {
+  const entry = statsOf(file);
   if (entry === undefined) return [];
-  return entry.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
+  const target = entry.isSymbolicLink() ? readlinkSync(file) : undefined;
+  const isBelowUsr = target !== undefined && isInside(path.resolve(path.dirname(file), target), '/usr');
+  return isBelowUsr ? ['--symlink', target, file] : ['--ro-bind-try', file, file];
 }
 
 /** Files of `/etc` that say who the one user is, without naming the host's users. */

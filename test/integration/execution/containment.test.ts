@@ -60,8 +60,8 @@ describe.skipIf(!canSandbox)('what a command sees', () => {
 
   it('is a private /tmp that starts empty and is gone afterwards', async () => {
     const bench = openWorkbench();
-    await bench.run('echo one > /tmp/left; echo two > ~/left; echo three > /run/left');
-    const result = await bench.run('cat /tmp/left ~/left /run/left');
+    await bench.run('echo one > /tmp/left; echo two > ~/left; echo three > /var/tmp/left');
+    const result = await bench.run('cat /tmp/left ~/left /var/tmp/left');
     expect(result.stdout).toBe('');
     expect(existsSync('/tmp/left')).toBe(false);
   });
@@ -71,6 +71,12 @@ describe.skipIf(!canSandbox)('what a command sees', () => {
     const result = await bench.run('id -un; cut -d: -f1 /etc/passwd | sort | tr "\\n" " "; hostname; cat /etc/hostname');
     expect(result.stdout).not.toContain(os.hostname() === 'sandbox' ? '\0' : os.hostname());
     expect(result.stdout).toMatch(/^(banksman|root)\n(banksman )?nobody root sandbox\n$/);
+  });
+
+  it('is never root’s own number, and knows its own name and host', async () => {
+    const result = await openWorkbench().run('id -u; getent hosts localhost | wc -l; getent passwd "$(id -u)" | cut -d: -f6');
+    const uid = process.getuid?.() || 1_000;
+    expect(result.stdout).toBe(`${uid}\n1\n/home/banksman\n`);
   });
 
   it('is no process of the host', async () => {
@@ -188,10 +194,12 @@ describe.skipIf(!canSandbox)('what a command cannot change', () => {
 
   it('keeps the placeholders until the last of two runs has ended', async () => {
     const bench = openWorkbench();
-    const first = bench.run('until [ -e go ]; do sleep 0.02; done; echo evil > .vscode/settings.json');
-    const second = bench.run('echo evil > .vscode/settings.json; touch go');
-    await expect(Promise.all([first, second])).resolves.toMatchObject([{ exitCode: 1 }, { exitCode: 0 }]);
-    expect(readdirSync(bench.workspace)).toEqual(['go']);
+    const first = bench.run('touch started; until [ -e go ]; do sleep 0.02; done; mkdir -p .vscode && echo evil > .vscode/settings.json');
+    while (!existsSync(path.join(bench.workspace, 'started'))) await new Promise((resolve) => setImmediate(resolve));
+    await expect(bench.run('echo evil > .vscode/settings.json')).resolves.toMatchObject({ exitCode: 1 });
+    bench.files({ go: '' });
+    await expect(first).resolves.toMatchObject({ exitCode: 1, planted: [] });
+    expect(readdirSync(bench.workspace).sort()).toEqual(['go', 'started']);
   });
 
   it('is a file outside by a hard link or a device', async () => {

@@ -127,7 +127,8 @@ function snapshot(directory: string): string {
 export function createDumpers(directory: string, names: readonly string[]): (line: string, cwd: string) => readonly (readonly string[])[] {
   const record = path.join(directory, 'record');
   mkdirSync(path.join(directory, 'bin'), { recursive: true });
-  const script = `#!/bin/bash\n{ printf '%s\\0' "\${0##*/}" "$@"; printf '\\x1e\\0'; } >> ${record}\n`;
+  // One printf, so one write: the programs of a pipe write at the same time.
+  const script = `#!/bin/bash\nprintf '%s\\0' "\${0##*/}" "$@" $'\\x1e' >> ${record}\n`;
   for (const name of names) writeFileSync(path.join(directory, 'bin', name), script, { mode: 0o755 });
   return (line, cwd) => {
     writeFileSync(record, '');

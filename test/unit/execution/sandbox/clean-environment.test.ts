@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isInside, launcherEnvironment, plainEnvironment, sandboxEnvironment } from '#execution/sandbox/clean-environment';
+import { launcherEnvironment, plainEnvironment, sandboxEnvironment } from '#execution/sandbox/clean-environment';
+import { isInside } from '#execution/sandbox/is-inside';
 
 const caller = {
   PATH: '/home/me/.nvm/versions/node/v24/bin:relative/bin::/home/me/bin:/ws/node_modules/.bin:/opt/go/bin:/usr/bin:/home/me/.nvm/versions/../../.ssh',
