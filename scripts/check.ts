@@ -10,7 +10,7 @@ const root = path.join(import.meta.dirname, '..');
 
 /** The longest first, so that the short ones fill the gaps. */
 const steps: readonly Step[] = [
-  { name: 'test', command: ['vitest', 'run', '--project', 'unit', '--project', 'property', '--silent=passed-only'] },
+  { name: 'test', command: ['vitest', 'run', '--project', 'unit', '--silent=passed-only'] },
   { name: 'types', command: ['tsc', '--noEmit', '--pretty', 'false', '-p', '.'] },
   { name: 'deadcode', command: ['knip', '--no-progress'] },
   {

@@ -1,8 +1,8 @@
 // Plain JavaScript for Node 20: `npm test` on a fresh clone runs this before anything is installed.
 //
 // Everything, in the order in which it is quick to fail: check (types, lint, architecture, generated files,
-// dead code, unit tests), build and package, integration, then the suites in a real editor.
-import { installBench } from './bench/install.mjs';
+// dead code, unit tests), build and package, properties, integration, then the suites in a real editor.
+import { installBench, installTestServers } from './bench/install.mjs';
 import { ROOT } from './lib/cache-folder.mjs';
 import { cleanEnv } from './lib/clean-env.mjs';
 import { ensureDependencies } from './lib/dependencies.mjs';
@@ -16,6 +16,8 @@ async function main() {
   const startedAt = Date.now();
   if (!(await ensureDependencies())) return 1;
   const bench = await installBench({ browser: true });
+  const missing = await installTestServers();
+  if (missing) bench.skipped.push(`some integration tests: ${missing}`);
   const reports = newReportFolder();
   const failed = [];
   const step = async (name, work) => {
@@ -26,9 +28,11 @@ async function main() {
     say(`=== ${name}: ${fault === undefined ? 'ok' : `failed${fault && `: ${fault}`}`} (${seconds(stepStartedAt)})`);
     return fault === undefined;
   };
-  const env = { ...reports.env, BANKSMAN_VSIX: VSIX };
+  // Where the servers could be installed, a test that finds none must fail, not be skipped.
+  const env = { ...reports.env, BANKSMAN_VSIX: VSIX, ...(missing ? {} : { BANKSMAN_REQUIRE_SERVERS: '1' }) };
   await step('check', () => npmRun('check', env));
   if (await step('build and package', () => buildAndPackage())) {
+    await step('property tests', () => npmRun('test:property', env));
     await step('integration tests', () => npmRun('test:integration', env));
     await editorStep(bench, step, env);
   }

@@ -32,7 +32,7 @@ export const importTable: readonly FolderRule[] = [
   { folder: 'identity', folders: ['kernel'], packages: [], builtins: ['crypto', 'os'] },
   // Pure: no file, clock, network or process; `.oxlintrc.json` closes the doors that need no import.
   { folder: 'policy', folders: ['kernel'], packages: ['web-tree-sitter', 'zod'], builtins: [] },
-  { folder: 'redaction', folders: ['kernel'], packages: [], builtins: [] },
+  { folder: 'redaction', folders: ['kernel'], packages: ['@secretlint'], builtins: [] },
   { folder: 'audit', folders: ['kernel'], packages: [], builtins: ['crypto'] },
   { folder: 'approval', folders: ['kernel'], packages: [], builtins: ['crypto'] },
   { folder: 'execution', folders: ['kernel'], packages: [], builtins: [...harmless, ...system, 'child_process', 'crypto'] },

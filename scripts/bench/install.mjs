@@ -55,16 +55,30 @@ function findBrowser() {
 async function addPackages(options, { logFile, skipped }) {
   const parts = options.browser && !findBrowser() ? ['editor', 'browser'] : ['editor'];
   const names = parts.flatMap((part) => missingPackages(part));
-  if (names.length === 0) return;
-  if (!canInstallPackages()) {
-    skipped.push(`these system packages are missing and only an administrator can add them: \`sudo apt-get install ${names.join(' ')}\``);
-    return;
-  }
+  const failure = await addSystemPackages(names, logFile);
+  if (failure) skipped.push(failure);
+}
+
+/**
+ * The real servers and programs that the integration tests start: sshd, Redis or Valkey, bubblewrap.
+ * @returns {Promise<string | undefined>} why some are missing, with the remedy; undefined where all are there
+ */
+export async function installTestServers() {
+  return addSystemPackages(missingPackages('servers'), path.join(cacheFolder(), 'packages.log'));
+}
+
+async function addSystemPackages(names, logFile) {
+  if (names.length === 0) return undefined;
+  const list = names.join(' ');
+  if (!canInstallPackages())
+    return `these system packages are missing and only an administrator can add them: \`sudo apt-get install ${list}\``;
   const startedAt = Date.now();
-  say(`Installing system packages: ${names.join(' ')} (apt-get, about 1 minute)`);
+  say(`Installing system packages: ${list} (apt-get, about 1 minute)`);
+  mkdirSync(path.dirname(logFile), { recursive: true });
   const result = await installPackages(names, logFile);
-  if (result.ok) say(`  done in ${seconds(startedAt)}`);
-  else skipped.push(`\`apt-get install ${names.join(' ')}\` failed; see ${logFile}\n${result.output.trimEnd()}`);
+  if (!result.ok) return `\`apt-get install ${list}\` failed; see ${logFile}\n${result.output.trimEnd()}`;
+  say(`  done in ${seconds(startedAt)}`);
+  return undefined;
 }
 
 /** Two folders, never one: npm would move Node's headers away while it compiles code-server's native modules. */

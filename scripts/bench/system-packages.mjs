@@ -6,8 +6,8 @@ import { cleanEnv } from '../lib/clean-env.mjs';
 import { runCommand, say } from '../lib/run-command.mjs';
 
 /**
- * What the editor needs from Debian (or Ubuntu) and how to see that it is there.
- * Programs are looked up on the PATH, `header` is a file; `for` says who needs it.
+ * What the editor and the tests need from Debian (or Ubuntu) and how to see that it is there.
+ * Programs are looked up on the PATH (one of them is enough with `any`), `header` is a file; `for` says who needs it.
  */
 const PACKAGES = [
   { name: 'make', for: 'editor', programs: ['make'] },
@@ -16,6 +16,13 @@ const PACKAGES = [
   { name: 'libkrb5-dev', for: 'editor', header: '/usr/include/gssapi/gssapi.h' },
   { name: 'chromium', for: 'browser', programs: ['chromium'] },
   { name: 'fonts-liberation', for: 'browser', header: '/usr/share/fonts/truetype/liberation' },
+  { name: 'git', for: 'servers', programs: ['git'] },
+  { name: 'bubblewrap', for: 'servers', programs: ['bwrap'] },
+  { name: 'openssh-server', for: 'servers', programs: ['sshd'] },
+  { name: 'openssh-client', for: 'servers', programs: ['ssh-keygen', 'ssh-keyscan', 'ssh-agent', 'ssh-add'] },
+  { name: 'redis-server', for: 'servers', programs: ['redis-server', 'valkey-server'], any: true },
+  { name: 'iproute2', for: 'servers', programs: ['ip'] },
+  { name: 'perl', for: 'servers', programs: ['perl'] },
 ];
 
 const LOCK_TRIES = 6;
@@ -23,7 +30,7 @@ const LOCK_WAIT_MS = 20_000;
 const LOCKED = /could not get lock|unable to (?:acquire|lock)|resource temporarily unavailable/i;
 
 /**
- * @param {'editor' | 'browser'} part
+ * @param {'editor' | 'browser' | 'servers'} part
  * @returns {string[]} names of the Debian packages that are not there; [] where nothing is missing or not on Linux
  */
 export function missingPackages(part) {
@@ -64,7 +71,13 @@ async function aptGet(args, logFile) {
 
 function isThere(item) {
   if (item.header) return existsSync(item.header);
-  return item.programs.every((program) => findProgram(program) !== undefined);
+  const found = item.programs.map((program) => findProgram(program, serverPath()) !== undefined);
+  return item.any ? found.includes(true) : !found.includes(false);
+}
+
+/** An ordinary user's PATH leaves out where servers are. */
+function serverPath() {
+  return [cleanEnv().PATH, '/usr/sbin', '/usr/local/sbin', '/sbin'].join(path.delimiter);
 }
 
 /**

@@ -1,12 +1,13 @@
 /** What a host may say before a call runs, from the literal arguments alone: a courtesy, never a decision. */
 import type { Resource, Target } from '#kernel/resource';
-import type { PipelineDeps } from '#pipeline/deps';
+import type { Tool } from '#kernel/tool';
+import type { PolicySettings } from '#pipeline/deps';
 import { effectiveTier } from '#policy/classify';
 
 export function announce(
   name: string,
   input: unknown,
-  deps: Pick<PipelineDeps, 'tools' | 'settings'>,
+  deps: { readonly tools: readonly Tool[]; readonly settings: Pick<PolicySettings, 'tiers' | 'securityLevel'> },
 ): { readonly title: string; readonly asks: boolean } | undefined {
   const tool = deps.tools.find((entry) => entry.name === name);
   const parsed = tool?.input.safeParse(input ?? {});

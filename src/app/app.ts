@@ -8,8 +8,9 @@ import type { Outcome } from '#kernel/outcome';
 import type { GuestRow, NodeRow } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
-import type { RequestRecord } from '#kernel/request';
+import type { EffectiveAction, RequestRecord } from '#kernel/request';
 import type { ReviewCard } from '#kernel/review-card';
+import type { AutoApproveAction } from '#kernel/security';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import type { Config } from './config.ts';
@@ -33,6 +34,8 @@ export interface CallRequest {
   /** How long to wait for a person, in ms; 0 answers `pending` at once. */
   readonly waitMs: number;
   readonly gate?: HumanGate;
+  /** Refuses whatever is not green (`untrusted_workspace`), and writes that down. */
+  readonly restrict?: 'green_only';
   onProgress?(message: string): void;
 }
 
@@ -45,12 +48,57 @@ export interface Approvals {
   /** Only a host's human gate may call this, after a person's own answer. */
   approve(id: string, signer: Signer): Promise<AnswerResult>;
   deny(id: string, by: string, message?: string): Promise<AnswerResult>;
+  /** Takes an approval back before it is spent. */
+  revoke(id: string, by: string, message?: string): Promise<AnswerResult>;
   /** The host that opened it gives up on it (window closed, call cancelled). */
   cancel(id: string, by: string): Promise<void>;
   /** Whether this key is among the pinned ones, as they are now. */
   isTrusted(publicKey: string): Promise<boolean>;
   /** Pins a key in the machine-scoped configuration; only after a person's modal answer. Audited. */
   trust(approver: string, publicKey: string): Promise<void>;
+}
+
+/** The security level that counts, and where it comes from. */
+export interface EffectiveLevel {
+  readonly level: SecurityLevel;
+  readonly from: 'configuration' | 'store';
+  /** The person who set it. */
+  readonly by?: string;
+  /** A stored level that does not count, and why: unsigned, or signed by a key that is not pinned. */
+  readonly warning?: string;
+}
+
+/** An auto-approve rule as people see it. One that does not count says why and changes nothing. */
+export interface AutoApproveRule {
+  readonly pattern: string;
+  readonly action: AutoApproveAction;
+  readonly by: string;
+  /** ms since the epoch */
+  readonly expiresAt: number;
+  readonly warning?: string;
+}
+
+export interface SettingResult {
+  readonly ok: boolean;
+  readonly code: 'set' | 'removed' | 'not_found' | 'invalid_pattern' | 'invalid_life' | 'key_not_trusted';
+  readonly message: string;
+}
+
+/**
+ * What people set for everyone on the same store. Patterns, and what a rule can lift: `policy/auto-approve.ts`; a rule's usual life:
+ * `defaultRuleLifeMs` of `kernel/security.ts`. Only a host's human surface may change it, after a person's own
+ * answer. Reading and changing reject with a `Fault` where the store cannot be reached.
+ */
+export interface SecuritySettings {
+  level(): Promise<EffectiveLevel>;
+  setLevel(level: SecurityLevel, signer: Signer): Promise<SettingResult>;
+  rules(): Promise<readonly AutoApproveRule[]>;
+  setRule(
+    rule: { readonly pattern: string; readonly action: AutoApproveAction; readonly lifeMs: number },
+    signer: Signer,
+  ): Promise<SettingResult>;
+  removeRule(pattern: string, signer: Signer): Promise<SettingResult>;
+  onChange(listener: () => void): () => void;
 }
 
 /** One stage's answer for `policy explain`; nothing is executed, asked or stored. */
@@ -81,15 +129,26 @@ export interface Finding {
   readonly remedy?: string;
 }
 
+/** One thing that a cluster says now, for a person. `value` may hold outside text: show it plainly. */
+export interface LiveFact {
+  readonly label: string;
+  readonly value: string;
+  /** Worth stopping at. */
+  readonly warns?: boolean;
+}
+
 export interface LiveLists {
   readonly clusters: readonly string[];
   nodes(cluster: string, signal: AbortSignal): Promise<readonly NodeRow[]>;
   guests(cluster: string, signal: AbortSignal): Promise<readonly GuestRow[]>;
+  /** About what `action` touches: state, what runs there, HA, snapshots, last backup. What cannot be read is said. */
+  facts(action: Pick<EffectiveAction, 'targets'>, signal: AbortSignal): Promise<readonly LiveFact[]>;
 }
 
 export interface App {
   readonly config: Config;
   readonly tools: readonly ToolDescription[];
+  /** As last known, for what cannot wait; `security.level()` asks. */
   readonly securityLevel: SecurityLevel;
   /** OS sandbox of `run_command`, as far as it is known now; never claims more than is enforced. */
   sandboxState(): SandboxStatus;
@@ -101,6 +160,7 @@ export interface App {
   announce(tool: string, input: unknown): { readonly title: string; readonly asks: boolean } | undefined;
   explain(tool: string, input: unknown, agent: Agent): Promise<Explanation>;
   readonly approvals: Approvals;
+  readonly security: SecuritySettings;
   readonly audit: AuditTrail;
   readonly live: LiveLists;
   doctor(signal: AbortSignal): Promise<readonly Finding[]>;

@@ -30,6 +30,16 @@ export async function addApprover(file: string, key: ApproverKey): Promise<void>
   await writeWhole(file, `${JSON.stringify(next, null, 2)}\n`);
 }
 
+/** Takes a key out of `approvers` in `file`. False: it is not there. Atomic, as `addApprover`. @throws {Fault} `bad_config` */
+export async function removeApprover(file: string, key: string): Promise<boolean> {
+  const present = (await readObject(file, true)) ?? {};
+  const approvers = parseConfig(present, file).approvers;
+  const rest = approvers.filter((entry) => entry.key !== key);
+  if (rest.length === approvers.length) return false;
+  await writeWhole(file, `${JSON.stringify({ ...present, approvers: rest }, null, 2)}\n`);
+  return true;
+}
+
 async function readObject(file: string, optional: boolean): Promise<JsonObject | undefined> {
   const text = await readText(file, optional);
   if (text === undefined) return undefined;

@@ -11,6 +11,7 @@ import type { Log } from '#kernel/ports/log';
 import type { ConfiguredCluster } from '#pipeline/deps';
 import type { LiveLists } from './app.ts';
 import type { ClusterConfig, Config } from './config.ts';
+import { liveFacts } from './live-facts.ts';
 import { expandPath } from './paths.ts';
 
 export interface ConnectOptions {
@@ -41,6 +42,7 @@ export function connectClusters(options: ConnectOptions): ConnectedClusters {
       clusters: [...clients.keys()],
       nodes: (cluster, signal) => clientOf(clients, cluster).nodes(signal),
       guests: (cluster, signal) => clientOf(clients, cluster).guests(signal),
+      facts: (action, signal) => liveFacts(action, clients, { signal, now: Date.now() }),
     },
     knownSecrets: () => [...secrets],
     close: async () => {

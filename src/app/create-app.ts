@@ -18,8 +18,9 @@ import { addApprover, readApprovers } from './config-file.ts';
 import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory } from './connect-workspace.ts';
 import { doctor } from './doctor.ts';
+import { createLiveSettings, type LiveSettings } from './live-settings.ts';
 import { openStore } from './open-store.ts';
-import { policySettings } from './policy-settings.ts';
+import { uselessTiers } from './useless-tiers.ts';
 
 export interface AppOptions {
   readonly config: Config;
@@ -50,6 +51,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const workspace = await connectWorkspace(options, store);
   const sandbox = createSandboxMemory(workspace);
   const trustedKeys = () => pinnedKeys(options);
+  const live = createLiveSettings({ ...options, store: store.security, clock: systemClock, trustedKeys });
+  await live.now();
   const approvals = createApprovals({
     requests: store.requests,
     audit: store.audit,
@@ -57,24 +60,28 @@ export async function createApp(options: AppOptions): Promise<App> {
     trustedKeys,
     pinKey: (key) => addApprover(options.configFile, key),
     via: options.via,
-    level: () => options.config.securityLevel,
+    level: () => live.known().securityLevel,
     describe: describeAction,
   });
-  const deps = pipelineDeps(options, { store, clusters, workspace, sandbox, approvals: callApprovals(store, approvals) });
+  const deps = pipelineDeps(options, { store, clusters, workspace, sandbox, live, approvals: callApprovals(store, approvals) });
   if (options.via === 'editor') await settleEditor(workspace, sandbox);
+  for (const { message, remedy } of uselessTiers(options.config)) options.log.warn(`${message}; ${remedy}`);
   options.log.info(
-    `${catalog.length} tools ready, ${clusters.configured.size} cluster${clusters.configured.size === 1 ? '' : 's'}, security level ${options.config.securityLevel}`,
+    `${catalog.length} tools ready, ${clusters.configured.size} cluster${clusters.configured.size === 1 ? '' : 's'}, security level ${live.known().securityLevel}`,
   );
   return {
     config: options.config,
     tools: describeTools(),
-    securityLevel: options.config.securityLevel,
+    get securityLevel() {
+      return live.known().securityLevel;
+    },
     sandboxState: () => sandbox.current(),
     storeLocation: store.location,
     call: (request) => runCall(incoming(request), deps),
-    announce: (tool, input) => announce(tool, input, deps),
+    announce: (tool, input) => announce(tool, input, { tools: catalog, settings: live.known() }),
     explain: (tool, input, agent) => explainCall({ tool, input, agent }, deps, AbortSignal.timeout(options.config.limits.callMs)),
     approvals,
+    security: live.security,
     audit: auditTrail(store),
     live: clusters.live,
     doctor: (signal) => doctor({ ...options, store, clusters, trustedKeys, sandbox: () => sandbox.refresh() }, signal),
@@ -91,14 +98,15 @@ interface Parts {
   readonly clusters: ConnectedClusters;
   readonly workspace: ConnectedWorkspace | undefined;
   readonly sandbox: ReturnType<typeof createSandboxMemory>;
+  readonly live: LiveSettings;
   readonly approvals: PipelineDeps['approvals'];
 }
 
-function pipelineDeps(options: AppOptions, { store, clusters, workspace, sandbox, approvals }: Parts): PipelineDeps {
+function pipelineDeps(options: AppOptions, { store, clusters, workspace, sandbox, live, approvals }: Parts): PipelineDeps {
   return {
     tools: catalog,
     clusters: clusters.configured,
-    settings: policySettings(options.config, options.version),
+    settings: live.now,
     approvals,
     requests: store.requests,
     audit: store.audit,

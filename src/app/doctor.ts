@@ -6,12 +6,11 @@ import type { ApproverKey } from '#kernel/answer';
 import { toFault } from '#kernel/errors';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Store } from '#kernel/ports/store';
-import { stricterTier } from '#kernel/tiers';
 import type { Finding } from './app.ts';
-import { catalog } from './catalog.ts';
 import type { ClusterConfig, Config } from './config.ts';
 import type { ConnectedClusters } from './connect-clusters.ts';
 import { expandPath } from './paths.ts';
+import { uselessTiers } from './useless-tiers.ts';
 
 export interface DoctorParts {
   readonly config: Config;
@@ -125,20 +124,6 @@ function protection(config: Config): readonly Finding[] {
   return [
     { topic: 'protected', state: 'warning', message: 'nothing is protected', remedy: 'list in `protected` what this layer itself runs on' },
   ];
-}
-
-/** `tiers` can only make a known tool stricter; an entry that does nothing is probably a mistake. */
-function uselessTiers(config: Config): readonly Finding[] {
-  return Object.entries(config.tiers).flatMap(([name, tier]) => {
-    const tool = catalog.find((entry) => entry.name === name);
-    if (tool !== undefined && stricterTier(tool.tier, tier) !== tool.tier) return [];
-    if (tool?.tier === tier) return [];
-    const why =
-      tool === undefined ? 'no tool has that name' : `\`${name}\` is ${tool.tier} already, and configuration only makes a tool stricter`;
-    return [
-      { topic: 'tiers', state: 'warning', message: `\`tiers.${name}\` has no effect: ${why}`, remedy: 'correct or remove the entry' },
-    ];
-  });
 }
 
 /** A protected guest that no token can see protects its number, but not the node it runs on. */

@@ -1,4 +1,4 @@
-/** The deciding part of the configuration, and a version that changes whenever a decision could. */
+/** The deciding part of the configuration, and a version that changes whenever a decision could; rules that people set are added later. */
 import { createHash } from 'node:crypto';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { PolicySettings } from '#pipeline/deps';
@@ -10,5 +10,13 @@ export function policySettings(config: Config, appVersion: string): PolicySettin
   const { requireSandbox } = config.workspace;
   const deciding = { protectedList, securityLevel, tiers, commandRules, requireSandbox, appVersion } as unknown as JsonObject;
   const version = createHash('sha256').update(canonicalJson(deciding)).digest('hex').slice(0, 16);
-  return { securityLevel, protectedList, tiers, requireSandbox, decideSsh: (text) => decideSshCommand(text, commandRules), version };
+  return {
+    securityLevel,
+    rules: [],
+    protectedList,
+    tiers,
+    requireSandbox,
+    decideSsh: (text) => decideSshCommand(text, commandRules),
+    version,
+  };
 }

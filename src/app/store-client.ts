@@ -69,13 +69,14 @@ type Call = <Name extends Exclude<StoreCallName, 'close'>>(
   ...values: Parameters<StoreCalls[Name]>
 ) => Promise<Awaited<ReturnType<StoreCalls[Name]>>>;
 
-function portsOver(call: Call, onChange: (listener: () => void) => () => void): Pick<LocalStore, 'requests' | 'audit' | 'personas'> {
+function portsOver(call: Call, onChange: (listener: () => void) => () => void): Omit<LocalStore, 'location' | 'close'> {
   return {
     requests: {
       open: (draft) => call('requests.open', draft),
       get: (id) => call('requests.get', id),
       list: (query) => call('requests.list', query),
       countPending: () => call('requests.countPending'),
+      countApproved: () => call('requests.countApproved'),
       approve: (id, grant, decision) => call('requests.approve', id, grant, decision),
       deny: (id, decision) => call('requests.deny', id, decision),
       cancel: (id, by) => call('requests.cancel', id, by),
@@ -87,6 +88,14 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       append: (draft) => call('audit.append', draft),
       read: (after, limit) => call('audit.read', after, limit),
       head: () => call('audit.head'),
+    },
+    security: {
+      level: () => call('security.level'),
+      setLevel: (setting) => call('security.setLevel', setting),
+      rules: () => call('security.rules'),
+      setRule: (setting) => call('security.setRule', setting),
+      removeRule: (pattern, by) => call('security.removeRule', pattern, by),
+      onChange,
     },
     personas: {
       open: (agentId, directory) => call('personas.open', agentId, directory),

@@ -3,13 +3,15 @@ import type { FaultData } from '#kernel/fault-data';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { RequestStore } from '#kernel/ports/request-store';
+import type { SecurityStore } from '#kernel/ports/security-store';
 
 type RequestCalls = { [Name in Exclude<keyof RequestStore, 'onChange'> as `requests.${Name}`]: RequestStore[Name] };
 type AuditCalls = { [Name in keyof AuditLog as `audit.${Name}`]: AuditLog[Name] };
+type SecurityCalls = { [Name in Exclude<keyof SecurityStore, 'onChange'> as `security.${Name}`]: SecurityStore[Name] };
 type PersonaCalls = { [Name in keyof PersonaLedger as `personas.${Name}`]: PersonaLedger[Name] };
 
 /** Every method that crosses, by name. */
-export type StoreCalls = RequestCalls & AuditCalls & PersonaCalls & { close(): Promise<void> };
+export type StoreCalls = RequestCalls & AuditCalls & SecurityCalls & PersonaCalls & { close(): Promise<void> };
 export type StoreCallName = keyof StoreCalls;
 
 export interface StoreCallMessage {

@@ -7,12 +7,13 @@ import type { LocalStore } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import type { StoreCallMessage, StoreCalls, StoreWorkerData, StoreWorkerMessage } from './store-rpc.ts';
 
-function callsOf({ requests, audit, personas, close }: LocalStore): StoreCalls {
+function callsOf({ requests, audit, security, personas, close }: LocalStore): StoreCalls {
   return {
     'requests.open': requests.open,
     'requests.get': requests.get,
     'requests.list': requests.list,
     'requests.countPending': requests.countPending,
+    'requests.countApproved': requests.countApproved,
     'requests.approve': requests.approve,
     'requests.deny': requests.deny,
     'requests.cancel': requests.cancel,
@@ -21,6 +22,11 @@ function callsOf({ requests, audit, personas, close }: LocalStore): StoreCalls {
     'audit.append': audit.append,
     'audit.read': audit.read,
     'audit.head': audit.head,
+    'security.level': security.level,
+    'security.setLevel': security.setLevel,
+    'security.rules': security.rules,
+    'security.setRule': security.setRule,
+    'security.removeRule': security.removeRule,
     'personas.open': personas.open,
     'personas.find': personas.find,
     'personas.reserve': personas.reserve,

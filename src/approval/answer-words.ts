@@ -65,6 +65,7 @@ export function done(code: AnswerCode, record: RequestRecord): AnswerResult {
 
 function doneWords(code: AnswerCode, record: RequestRecord): string {
   const title = showPlainly(record.title, 160);
+  if (record.reported !== undefined) return `${code}: ${title} (${record.id}); it was a report, so nothing runs either way`;
   if (code === 'approved') return `approved once: ${title} (${record.id})`;
   return `${code}: ${title} (${record.id}); it will not run`;
 }

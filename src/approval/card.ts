@@ -4,7 +4,7 @@ import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { EffectiveAction, RequestRecord } from '#kernel/request';
 import { describeTarget, type Target } from '#kernel/resource';
 import type { ReviewCard } from '#kernel/review-card';
-import { formatDuration, showPlainly } from '#kernel/text';
+import { durationInWords, showPlainly } from '#kernel/text';
 import { type Impact, impacts, type SecurityLevel } from '#kernel/tiers';
 import { digestOf } from './digest.ts';
 
@@ -66,6 +66,7 @@ function detailOf(record: RequestRecord, now: number, tampered: boolean): string
   return [
     ...(tampered ? ['WARNING: this request was changed after it was made. It cannot be approved.', ''] : []),
     ...actionLines(record),
+    ...reportLines(record),
     ...factLines(record.risk),
     '',
     ...askerLines(record),
@@ -92,6 +93,16 @@ function argumentsLine(values: JsonObject): string {
   return whole ? `Arguments: ${text}` : `Arguments (NOT SHOWN IN FULL: read the rest before you approve): ${text}`;
 }
 
+/** The pattern is for people, and this is where they read it. It is outside the digest: what a store's writer made of it proves nothing. */
+function reportLines({ reported }: RequestRecord): readonly string[] {
+  if (reported === undefined) return [];
+  const { reason, destination, pattern } = reported;
+  return [
+    `Reported: ${reason} at ${showPlainly(destination)}`,
+    ...(pattern === undefined ? [] : [`The detector matched: ${showPlainly(pattern, 500)}`]),
+  ];
+}
+
 function factLines(facts: readonly string[]): readonly string[] {
   if (facts.length === 0) return [];
   const shown = facts.slice(0, maxFacts);
@@ -115,7 +126,7 @@ function askerLines(record: RequestRecord): readonly string[] {
 
 function stateLine(record: RequestRecord, now: number): string {
   if (record.status !== 'pending') return `Request ${record.id}: ${record.status}`;
-  return `Request ${record.id}, expires in ${formatDuration(record.expiresAt - now)}`;
+  return `Request ${record.id}, expires in ${durationInWords(record.expiresAt - now)}`;
 }
 
 function describe(target: JsonObject): string {

@@ -59,6 +59,8 @@ export function createSpender(deps: SpendDeps): (id: string, digest: string, by:
 async function flawOf(record: RequestRecord, digest: string, deps: SpendDeps): Promise<SpendFlaw | undefined> {
   const state = flawOfStatus(record);
   if (state) return state;
+  // SECURITY: a person who settled a report agreed to no call, whatever a draft of the same id and digest says.
+  if (record.reported !== undefined) return 'not_approved';
   const { grant } = record;
   if (!grant || isSelfApproval(record.agent, grant.payload.approver)) return 'not_approved';
   if (record.digest !== digest || !isIntact(record)) return 'digest_mismatch';

@@ -1,5 +1,6 @@
 /** Finds the first record of a trail that does not fit. */
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
+import { isJsonObject } from '#kernel/json';
 import { genesisHash, hashOf } from './seal.ts';
 
 export interface ChainVerdict {
@@ -22,8 +23,11 @@ export interface ChainExpectation {
 /**
  * Reads records as they come (a million need no more memory than one) and checks number, link, hash and anchors.
  *
+ * A trail may begin later than with record 1 where one of its records (`audit.checkpoint`) says what was dropped before.
+ *
  * Finds every edit, deletion, insertion, duplicate, reordering and renumbering, and, through an anchor, a cut-off end.
- * LIMIT: whoever can rewrite records *and* anchors can forge a whole trail; only a point kept or signed outside the store tells.
+ * LIMIT: whoever can rewrite records *and* anchors can forge a whole trail, or drop its beginning and append the record that says so; only
+ * a point kept or signed outside the store (a signed export) tells.
  */
 export async function verifyChain(
   records: Iterable<AuditRecord> | AsyncIterable<AuditRecord>,
@@ -31,15 +35,46 @@ export async function verifyChain(
 ): Promise<ChainVerdict> {
   const anchors = new Map((expected.anchors ?? []).map((anchor) => [anchor.sequence, anchor.hash]));
   let last = expected.start;
+  let base: ChainPoint | undefined;
+  let explained = false;
   let count = 0;
   for await (const record of records) {
-    const flaw = flawOf(record, last, anchors);
+    if (count === 0 && last === undefined) last = base = baseOf(record);
+    const flaw = flawOf(record, last, anchors) ?? (count === 0 ? baseFlaw(base, anchors) : undefined);
     if (flaw) return { ok: false, records: count, ...flaw };
+    explained ||= explains(record, base);
     anchors.delete(record.sequence);
     last = record;
     count += 1;
   }
+  if (base && !explained) return { ok: false, records: count, ...beheaded(base) };
   return conclude(count, last, [...anchors.keys()]);
+}
+
+/** Where a trail does not begin with record 1, what its first record continues; a record further on must say that this was dropped. */
+function baseOf({ sequence, previous }: AuditRecord): ChainPoint | undefined {
+  return Number.isSafeInteger(sequence) && sequence > 1 ? { sequence: sequence - 1, hash: previous } : undefined;
+}
+
+function baseFlaw(base: ChainPoint | undefined, anchors: ReadonlyMap<number, string>): Flaw | undefined {
+  const anchored = base && anchors.get(base.sequence);
+  if (base === undefined || anchored === undefined || anchored === base.hash) return undefined;
+  return {
+    broken: base.sequence + 1,
+    message: `record ${base.sequence + 1} does not continue the record that was anchored: the trail was rewritten`,
+  };
+}
+
+function explains({ name, attributes }: AuditRecord, base: ChainPoint | undefined): boolean {
+  if (base === undefined || name !== 'audit.checkpoint' || !isJsonObject(attributes.base)) return false;
+  return attributes.base.sequence === base.sequence && attributes.base.hash === base.hash;
+}
+
+function beheaded({ sequence }: ChainPoint): Flaw {
+  return {
+    broken: sequence + 1,
+    message: `the trail begins with record ${sequence + 1}, and none of its records says that what came before was dropped: it was removed`,
+  };
 }
 
 /** What is wrong with one record. */

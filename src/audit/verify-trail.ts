@@ -15,17 +15,18 @@ const pageSize = 1000;
 export async function verifyTrail(audit: Pick<AuditLog, 'read' | 'head'>, checkpoints: readonly ChainPoint[] = []): Promise<ChainVerdict> {
   if (isChained(audit)) return verifyChains(await audit.readChains());
   const head = await audit.head();
-  const verdict = await verifyChain(pages(audit), { anchors: head ? [head, ...checkpoints] : checkpoints });
+  const verdict = await verifyChain(recordsOf(audit), { anchors: head ? [head, ...checkpoints] : checkpoints });
   if (verdict.ok && !head) return { ...verdict, ok: false, message: 'the trail has records but no head anchor: the store was altered' };
   return verdict;
 }
 
-function isChained(audit: Pick<AuditLog, 'read' | 'head'>): audit is ChainedAuditLog {
+/** Whether the trail is several chains, one per writer. */
+export function isChained(audit: Pick<AuditLog, 'read' | 'head'>): audit is ChainedAuditLog {
   return 'readChains' in audit;
 }
 
 /** All records in order, one page in memory at a time. */
-async function* pages(audit: Pick<AuditLog, 'read'>): AsyncGenerator<AuditRecord> {
+export async function* recordsOf(audit: Pick<AuditLog, 'read'>): AsyncGenerator<AuditRecord> {
   let after = 0;
   for (;;) {
     const page = await audit.read(after, pageSize);

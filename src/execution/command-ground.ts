@@ -8,7 +8,7 @@ import type { ProcessLimits } from './sandbox/limited-command.ts';
 import type { NameRules } from './sandbox/scan-workspace.ts';
 import type { TreeLimits } from './watch-tree.ts';
 
-export interface CommandLimits extends Omit<ProcessLimits, 'cpuSeconds' | 'processes'>, TreeLimits {
+export interface CommandLimits extends Omit<ProcessLimits, 'cpuSeconds'>, TreeLimits {
   /** Kept of stdout and of stderr. */
   readonly outputBytes: number;
   /** Written by both together before the run is stopped. */
@@ -21,6 +21,7 @@ export interface CommandLimits extends Omit<ProcessLimits, 'cpuSeconds' | 'proce
 
 export const defaultLimits: CommandLimits = {
   processes: 512,
+  tasks: 1_024,
   memoryBytes: 8 * 2 ** 30,
   processMemoryBytes: 4 * 2 ** 30,
   diskBytes: 20 * 2 ** 30,

@@ -7,6 +7,7 @@ import { runPlain } from './run-plain.ts';
 import { programRunner } from './run-program.ts';
 import { findPlanted } from './sandbox/find-planted.ts';
 import { type ProbedSandbox, probeSandbox } from './sandbox/probe-sandbox.ts';
+import { findProcessCages } from './sandbox/process-cage.ts';
 import { runContained } from './sandbox/run-contained.ts';
 import { scanWorkspace } from './sandbox/scan-workspace.ts';
 import type { TreeLimit } from './watch-tree.ts';
@@ -41,7 +42,8 @@ async function probeGround(ground: Ground): Promise<ProbedSandbox> {
   const unfit = unfitWorkspace(ground);
   if (unfit !== undefined) return { devices: [], status: { state: 'unavailable', reason: unfit } };
   const machine = { platform: process.platform, architecture: process.arch, searchPath: ground.environment['PATH'] ?? '' };
-  return probeSandbox({ machine, programs: programRunner, stateDir: ground.stateDir }, new AbortController().signal);
+  const cages = findProcessCages();
+  return probeSandbox({ machine, programs: programRunner, stateDir: ground.stateDir, cages }, new AbortController().signal);
 }
 
 interface Run {
@@ -59,12 +61,10 @@ async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult>
   const before = await look(false);
   // The kernel's stamps are of the system's clock: an injected one would not compare with them.
   const startedAt = Date.now();
-  const contained = sandbox.bubblewrap !== undefined;
+  const { bubblewrap, devices, cages } = sandbox;
+  const contained = bubblewrap !== undefined;
   const result = contained
-    ? await runContained(
-        { request, ground, scan: before, bubblewrap: sandbox.bubblewrap, devices: sandbox.devices, onOutput: run.onOutput },
-        signal,
-      )
+    ? await runContained({ request, ground, scan: before, bubblewrap, devices, cages, onOutput: run.onOutput }, signal)
     : await runPlain({ request, ground, onOutput: run.onOutput }, signal);
   if (result.end === 'abort') throw cancelled(signal);
   const after = contained && request.surface === 'readonly_bash' ? before : await look(true);

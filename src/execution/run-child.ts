@@ -9,6 +9,8 @@ import type { OnProgramOutput, ProgramRequest } from '#kernel/ports/program-runn
 /** What the child gets beyond its three streams, as descriptors 3, 4, … in this order. */
 export type ExtraDescriptor =
   | { readonly kind: 'feed'; readonly bytes: Uint8Array }
+  /** Fed once there is something to feed, and closed when there will be nothing. */
+  | { readonly kind: 'feed-later'; readonly bytes: Promise<Uint8Array> }
   | { readonly kind: 'collect'; readonly onText: (text: string) => void }
   | { readonly kind: 'inherit'; readonly descriptor: number };
 
@@ -150,6 +152,7 @@ function feedExtras(child: ChildProcess, extras: readonly ExtraDescriptor[]): vo
   extras.forEach((extra, index) => {
     const stream = child.stdio[index + 3];
     if (extra.kind === 'feed') feed(stream as Writable | null, extra.bytes);
+    if (extra.kind === 'feed-later') feedLater(stream as Writable | null, extra.bytes);
     if (extra.kind === 'collect') {
       const decoder = new StringDecoder('utf8');
       (stream as Readable | null)?.on('data', (chunk: Buffer) => extra.onText(decoder.write(chunk)));
@@ -161,6 +164,14 @@ function feedExtras(child: ChildProcess, extras: readonly ExtraDescriptor[]): vo
 function feed(stream: Writable | null, bytes: Uint8Array): void {
   stream?.on('error', () => undefined);
   stream?.end(bytes);
+}
+
+function feedLater(stream: Writable | null, later: Promise<Uint8Array>): void {
+  stream?.on('error', () => undefined);
+  later.then(
+    (bytes) => stream?.end(bytes),
+    () => stream?.destroy(),
+  );
 }
 
 function killGroup(child: ChildProcess): void {

@@ -14,6 +14,8 @@ export const auditEventNames = [
   'approval.consumed',
   'approver.trusted',
   'policy.changed',
+  // What was dropped because it was old: `base` is the last record that is gone.
+  'audit.checkpoint',
 ] as const;
 export type AuditEventName = (typeof auditEventNames)[number];
 

@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import { agentHosts } from './agent.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { RequestDecision, RequestDraft, SignedGrant } from './request.ts';
+import { type RequestDecision, type RequestDraft, requestIdPattern, type SignedGrant } from './request.ts';
+import { approvalSources, blockReasons } from './security.ts';
 import { actionTiers, impacts } from './tiers.ts';
 
 const time = z.number().int().nonnegative();
@@ -37,11 +38,13 @@ const draftSchema = z.strictObject({
   reason: z.string(),
   claim: z.string().exactOptional(),
   agent: agentSchema,
+  reported: z.strictObject({ reason: z.enum(blockReasons), destination: z.string(), pattern: z.string().exactOptional() }).exactOptional(),
+  reportId: z.string().regex(requestIdPattern).exactOptional(),
 });
 
 const decisionSchema = z.strictObject({
   by: z.string().min(1),
-  via: z.enum(['editor', 'cli']),
+  via: z.enum(approvalSources),
   at: time,
   message: z.string().exactOptional(),
 });

@@ -1,6 +1,7 @@
 /** A pending question to a person, and the answer that is worth exactly one call (design §2, §6). */
 import type { AgentHost } from './agent.ts';
 import type { JsonObject } from './json.ts';
+import type { ApprovalSource, ReportedBlock } from './security.ts';
 import type { ActionTier, Impact } from './tiers.ts';
 
 export const requestStatuses = ['pending', 'approved', 'denied', 'expired', 'cancelled', 'revoked', 'consumed'] as const;
@@ -67,12 +68,16 @@ export interface RequestDraft {
   /** The agent's own words for why, shown as a claim; outside the digest. */
   readonly claim?: string;
   readonly agent: { readonly id: string; readonly host: AgentHost; readonly model?: string; readonly label?: string };
+  /** Set where an agent reported a block instead of asking for a call; `action.tool` is then `report_block`, which no grant ever runs. */
+  readonly reported?: ReportedBlock;
+  /** The id that a report names; only with `reported`. Otherwise the store makes one. */
+  readonly reportId?: string;
 }
 
 /** Who decided, with which words. `by` is a person: `user:alice`; `via` is the surface. */
 export interface RequestDecision {
   readonly by: string;
-  readonly via: 'editor' | 'cli';
+  readonly via: ApprovalSource;
   readonly at: number;
   /** A denial's message to the model, or a note. */
   readonly message?: string;

@@ -51,3 +51,15 @@ export function formatDuration(milliseconds: number): string {
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
 }
+
+/** A remaining time for people, rounded to the unit that matters: `1 hour`, `59 minutes`, `45 seconds`. */
+export function durationInWords(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 60) return counted(seconds, 'second');
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? counted(minutes, 'minute') : counted(Math.round(minutes / 60), 'hour');
+}
+
+function counted(number: number, unit: string): string {
+  return `${number} ${unit}${number === 1 ? '' : 's'}`;
+}

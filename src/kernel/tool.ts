@@ -2,10 +2,12 @@
 import type * as z from 'zod';
 import type { Agent } from './agent.ts';
 import type { JsonValue } from './json.ts';
+import type { AuditLog } from './ports/audit-log.ts';
 import type { Clock } from './ports/clock.ts';
 import type { ClusterPort } from './ports/cluster.ts';
 import type { CommandRunner } from './ports/command-runner.ts';
 import type { RequestStore } from './ports/request-store.ts';
+import type { SecurityView } from './ports/security-view.ts';
 import type { NodeShell } from './ports/shell.ts';
 import type { Waker } from './ports/waker.ts';
 import type { WorkspaceFiles, WorkspaceSearch } from './ports/workspace.ts';
@@ -43,8 +45,11 @@ export interface ToolContext {
   cluster(): ClusterAccess;
   /** The workspace. @throws {Fault} `no_workspace` where there is none */
   workspace(): WorkspaceAccess;
-  /** Requests, to look at only. */
-  readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending'>;
+  /** Requests, to look at only; what a report matched (`reported.pattern`) is left out. */
+  readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
+  /** The trail, to look at only. It holds what other agents did: hand out no more of it than the one who asks may know. */
+  readonly trail: Pick<AuditLog, 'read' | 'head'>;
+  readonly security: SecurityView;
   readonly clock: Clock;
   /** Says how far it is, to whoever watches. */
   progress(message: string): void;
@@ -73,6 +78,8 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   limitMs?(input: z.output<Input>): number;
   /** Strict: an unknown key is refused by name. */
   readonly input: Input;
+  /** Names of arguments whose values no record, log line or explanation holds. */
+  readonly concealed?: readonly string[];
   /** Every resource the call touches. Without a caller: as for one who holds the least that the tool needs. */
   touches(input: z.output<Input>, caller?: Caller): readonly Resource[];
   /** The question a person is asked, from the resolved targets: `Stop VM 100 (web) on pve`. */

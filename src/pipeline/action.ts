@@ -1,7 +1,7 @@
 /** Exactly what will run, in the form that is digested, shown and written down. */
 import type { Agent } from '#kernel/agent';
 import type { JsonObject } from '#kernel/json';
-import type { EffectiveAction } from '#kernel/request';
+import type { EffectiveAction, RequestDraft } from '#kernel/request';
 import type { CommandResource, PathResource, Target } from '#kernel/resource';
 import type { Resolved } from './stage.ts';
 
@@ -42,4 +42,9 @@ function lastingCommand({ kind, surface, text, network, unsandboxed }: CommandRe
 
 function lastingPath({ kind, access, path, real, agreed }: PathResource): JsonObject {
   return { kind, access, path, ...(real === undefined ? {} : { real }), ...(agreed === true ? { agreed } : {}) };
+}
+
+/** The caller, as a request keeps it. */
+export function agentOfDraft({ id, host, model, label }: Agent): RequestDraft['agent'] {
+  return { id, host, ...(model === undefined ? {} : { model }), ...(label === undefined ? {} : { label }) };
 }

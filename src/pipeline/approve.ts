@@ -3,19 +3,19 @@ import { digestOf } from '#approval/digest';
 import type { Deadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
-import { effectiveAction } from './action.ts';
+import { agentOfDraft, effectiveAction } from './action.ts';
 import { classify } from './classify.ts';
 import { toolContext } from './context.ts';
-import type { IncomingCall, PipelineDeps } from './deps.ts';
+import type { CallDeps, IncomingCall } from './deps.ts';
 import { protect } from './protect.ts';
 import { type Approved, type Classified, goOn, type Refusal, refuse, refuseBy, type Step } from './stage.ts';
 
 export interface ApproveContext {
   readonly call: IncomingCall;
-  readonly deps: PipelineDeps;
+  readonly deps: CallDeps;
   readonly deadline: Deadline;
-  /** Told how long a person took, in ms. */
-  onWaited(ms: number): void;
+  /** Told when the wait for a person begins; what it returns is called when it is over. */
+  onWaiting(): () => void;
 }
 
 export async function approve(state: Classified, context: ApproveContext): Promise<Step<Approved>> {
@@ -25,13 +25,14 @@ export async function approve(state: Classified, context: ApproveContext): Promi
   const digest = digestOf(action);
   const opened = await deps.approvals.open(await draftOf(state, { action, digest }, context));
   if (!opened.ok) return refuse(notOpened(opened.why));
+  // SECURITY: an answer to a report is no answer to a call, however the two came to share a record.
+  if (opened.record.reported !== undefined) return refuse(notOpened('the record is a report'));
   const decided = opened.record.status === 'pending' ? await waitForPerson(opened.record, context) : opened.record;
   if (decided.status !== 'approved') return refuse(undecided(decided));
   return spend(state, decided, context);
 }
 
 async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | 'digest'>, context: ApproveContext): Promise<RequestDraft> {
-  const { agent } = context.call;
   return {
     ...bound,
     tier: state.tier,
@@ -41,12 +42,7 @@ async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | '
     code: state.decision.code,
     reason: state.decision.reason,
     ...(state.claim === undefined ? {} : { claim: state.claim }),
-    agent: {
-      id: agent.id,
-      host: agent.host,
-      ...(agent.model === undefined ? {} : { model: agent.model }),
-      ...(agent.label === undefined ? {} : { label: agent.label }),
-    },
+    agent: agentOfDraft(context.call.agent),
   };
 }
 
@@ -61,10 +57,10 @@ async function riskOf(state: Classified, context: ApproveContext): Promise<reado
 }
 
 /** A person's time is not counted; the caller's cancel is. */
-async function waitForPerson(request: RequestRecord, { call, deps, deadline, onWaited }: ApproveContext): Promise<RequestRecord> {
+async function waitForPerson(request: RequestRecord, { call, deps, deadline, onWaiting }: ApproveContext): Promise<RequestRecord> {
   if (call.waitMs <= 0) return request;
   const done = new AbortController();
-  const since = performance.now();
+  const over = onWaiting();
   deadline.pause();
   try {
     call.ask?.(request, done.signal);
@@ -72,19 +68,21 @@ async function waitForPerson(request: RequestRecord, { call, deps, deadline, onW
     return (await deps.approvals.waitForDecision(request.id, { timeoutMs: call.waitMs, signal: deadline.signal })) ?? request;
   } finally {
     done.abort();
-    onWaited(performance.now() - since);
+    over();
     deadline.resume();
   }
 }
 
 /** Resolves again what is about to run: a guest may have moved while a person was thinking. */
-async function spend(state: Classified, request: RequestRecord, { call, deps, deadline }: ApproveContext): Promise<Step<Approved>> {
+async function spend(state: Classified, request: RequestRecord, { call, deps: before, deadline }: ApproveContext): Promise<Step<Approved>> {
+  const deps: CallDeps = { ...before, settings: await before.currentSettings() };
   const again = await protect(state, deps, deadline.signal);
   if (!again.ok) return again;
   const current = await classify(again.state, call.agent, deps);
   if (current.decision.effect === 'deny') return refuseBy(current.decision);
   const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version));
   if (digest !== request.digest) {
+    if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request));
     return refuse({
       status: 'denied',
       code: 'target_changed',
@@ -97,6 +95,16 @@ async function spend(state: Classified, request: RequestRecord, { call, deps, de
   const claimed = await deps.approvals.claim(request.id, digest);
   if (!claimed.ok) return refuse({ status: 'denied', code: claimed.code, message: claimed.message, requestId: request.id });
   return goOn({ ...current, requestId: request.id });
+}
+
+function policyChanged(request: RequestRecord): Refusal {
+  return {
+    status: 'denied',
+    code: 'policy_changed',
+    message: 'the security level changed while a person was deciding, so the approval is for another policy; nothing was done',
+    next: 'call again: a person is asked anew where that is still needed',
+    requestId: request.id,
+  };
 }
 
 function notOpened(why: string): Refusal {

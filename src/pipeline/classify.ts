@@ -2,7 +2,8 @@
 import type { Agent } from '#kernel/agent';
 import { ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { CommandResource, PathResource, Target } from '#kernel/resource';
-import { classify as classifyTier } from '#policy/classify';
+import { ruleSubject, settleByRules } from '#policy/auto-approve';
+import { classify as classifyTier, networkAtLevel } from '#policy/classify';
 import { decideServiceUnit } from '#policy/service-units';
 import type { PolicySettings, WorkspaceJudge } from './deps.ts';
 import type { Classified, Resolved } from './stage.ts';
@@ -17,8 +18,10 @@ export interface ClassifyDeps {
 export async function classify(state: Resolved, agent: Agent, deps: ClassifyDeps): Promise<Classified> {
   const byTier = classifyTier(state.tool.name, state.tier, deps.settings.securityLevel);
   const judged = await Promise.all(state.targets.map((target) => judgeTarget(target, agent, deps)));
-  const decisions = judged.flatMap((entry) => entry.decisions);
-  return { ...state, targets: judged.map((entry) => entry.target), decision: strictest([byTier, ...decisions]) };
+  const targets = judged.map((entry) => entry.target);
+  const decisions = [byTier, ...judged.flatMap((entry) => entry.decisions)];
+  const subject = ruleSubject(state.tool.name, state.tier, targets);
+  return { ...state, targets, decision: strictest(settleByRules(decisions, subject, deps.settings.rules)) };
 }
 
 interface Judged {
@@ -40,11 +43,13 @@ function judgeSsh(target: CommandResource, settings: PolicySettings): Judged {
 
 /**
  * A command in the workspace. What a person would have to grant for exactly this run (the network, running without an enforced sandbox)
- * is written into the target, so that it is part of what they approve. INVARIANT: each such mark comes with an `ask` or a `deny`.
+ * is written into the target, so that it is part of what they approve. INVARIANT: each such mark comes with an `ask` or a `deny`, unless
+ * the security level or a person's rule for this very text settles that ask; running without a sandbox is never settled in advance.
  */
 async function judgeCommand(target: CommandResource, { settings, judge }: ClassifyDeps): Promise<Judged> {
   if (judge === undefined || target.surface === 'ssh') return { target, decisions: [noWorkspace] };
   const { decision, canonical } = await judge.decideCommand(target.surface, target.text);
+  const leveled = networkAtLevel(decision, settings.securityLevel);
   const contained = containment(await judge.sandbox(), settings.requireSandbox);
   const marked: CommandResource = {
     ...target,
@@ -52,7 +57,7 @@ async function judgeCommand(target: CommandResource, { settings, judge }: Classi
     ...(decision.code === 'network_blocked' && decision.effect === 'ask' ? { network: true } : {}),
     ...(contained === undefined ? {} : { unsandboxed: true }),
   };
-  return { target: marked, decisions: contained === undefined ? [decision] : [decision, contained] };
+  return { target: marked, decisions: contained === undefined ? [leveled] : [leveled, contained] };
 }
 
 /** Nothing degrades in silence: where the sandbox is not enforced, every command asks or is refused. */

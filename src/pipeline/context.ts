@@ -2,9 +2,12 @@
 
 import type { Deadline } from '#execution/deadline';
 import { Fault } from '#kernel/errors';
+import type { SecurityView } from '#kernel/ports/security-view';
+import type { RequestRecord } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 import type { ToolContext } from '#kernel/tool';
-import type { IncomingCall, PipelineDeps } from './deps.ts';
+import type { CallDeps, IncomingCall } from './deps.ts';
+import { reportBlock } from './report-block.ts';
 import type { Resolved } from './stage.ts';
 
 export interface HandlerContext {
@@ -15,7 +18,7 @@ export interface HandlerContext {
 
 export function toolContext(
   state: Resolved,
-  { call, deps, deadline }: { readonly call: IncomingCall; readonly deps: PipelineDeps; readonly deadline: Deadline },
+  { call, deps, deadline }: { readonly call: IncomingCall; readonly deps: CallDeps; readonly deadline: Deadline },
 ): HandlerContext {
   let running: string | undefined;
   const context: ToolContext = {
@@ -32,7 +35,9 @@ export function toolContext(
         throw new Fault('no_workspace', 'there is no workspace', { next: 'open a folder, or set `workspace.root`' });
       return deps.workspace;
     },
-    requests: deps.requests,
+    requests: withoutPatterns(deps.requests),
+    trail: deps.audit,
+    security: securityView(state, call, deps),
     clock: deps.clock,
     // Names from the cluster are in it, and some hosts print it to a terminal.
     progress: (message) => call.onProgress?.(showPlainly(message)),
@@ -41,4 +46,33 @@ export function toolContext(
     },
   };
   return { context, stillRunning: () => running };
+}
+
+function securityView(state: Resolved, call: IncomingCall, deps: CallDeps): SecurityView {
+  const { rules, securityLevel } = deps.settings;
+  return {
+    level: securityLevel,
+    ruleCount: rules.length,
+    sandbox: deps.sandboxState(),
+    report: (block) => reportBlock(block, { tool: state.tool, agent: call.agent, rules, approvals: deps.approvals }),
+  };
+}
+
+/** SECURITY: what a detector matched is for people; a handler cannot hand out what it does not get. */
+function withoutPatterns(requests: CallDeps['requests']): ToolContext['requests'] {
+  return {
+    get: async (id) => withoutPattern(await requests.get(id)),
+    list: async (query) => {
+      const page = await requests.list(query);
+      return { ...page, records: page.records.map((record) => withoutPattern(record)) };
+    },
+    countPending: () => requests.countPending(),
+    countApproved: () => requests.countApproved(),
+  };
+}
+
+function withoutPattern<R extends RequestRecord | undefined>(record: R): R {
+  if (record?.reported === undefined) return record;
+  const { pattern: _people, ...reported } = record.reported;
+  return { ...record, reported };
 }

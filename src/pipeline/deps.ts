@@ -11,6 +11,7 @@ import type { RequestDraft, RequestRecord } from '#kernel/request';
 import type { CommandResource, PathUse } from '#kernel/resource';
 import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { ClusterAccess, Tool, WorkspaceAccess } from '#kernel/tool';
+import type { LiveRule } from '#policy/auto-approve';
 import type { CommandDecision } from '#policy/commands/command-decision';
 import type { NodeAliases, ProtectedList } from '#policy/protected-resources';
 
@@ -20,9 +21,12 @@ export interface ConfiguredCluster {
   readonly aliases: NodeAliases;
 }
 
-/** The part of configuration that decides. */
+/** What decides, at one moment: the configuration, and what people have set in the store. */
 export interface PolicySettings {
+  /** The one that counts now. */
   readonly securityLevel: SecurityLevel;
+  /** People's auto-approve rules that count now. They stand in no digest: they are applied again to what is about to run. */
+  readonly rules: readonly LiveRule[];
   readonly protectedList: ProtectedList;
   /** Configured tiers; they only make a tool stricter. */
   readonly tiers: Readonly<Record<string, ActionTier>>;
@@ -58,12 +62,13 @@ export interface CallApprovals {
 export interface PipelineDeps {
   readonly tools: readonly Tool[];
   readonly clusters: ReadonlyMap<string, ConfiguredCluster>;
-  readonly settings: PolicySettings;
+  /** Read anew for each call, and again when an approval is spent. Must not reject: what cannot be read counts as the strictest. */
+  settings(): Promise<PolicySettings>;
   /** Absent where there is no workspace. */
   readonly workspace?: WorkspaceAccess;
   readonly judge?: WorkspaceJudge;
   readonly approvals: CallApprovals;
-  readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending'>;
+  readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly log: Log;
@@ -74,6 +79,12 @@ export interface PipelineDeps {
   sandboxState(): string;
 }
 
+/** The same for one call: its settings are those of its beginning. */
+export interface CallDeps extends Omit<PipelineDeps, 'settings'> {
+  readonly settings: PolicySettings;
+  currentSettings(): Promise<PolicySettings>;
+}
+
 /** One call as it comes in from a host. */
 export interface IncomingCall {
   readonly tool: string;
@@ -81,6 +92,8 @@ export interface IncomingCall {
   readonly agent: Agent;
   readonly signal: AbortSignal;
   readonly waitMs: number;
+  /** Refuses whatever is not green: the workspace is not trusted. */
+  readonly restrict?: 'green_only';
   /** Told when a person has to decide; must return at once. */
   ask?(request: RequestRecord, done: AbortSignal): void;
   onProgress?(message: string): void;

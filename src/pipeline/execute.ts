@@ -4,11 +4,11 @@ import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
 import type { ToolResult } from '#kernel/tool';
 import { toolContext } from './context.ts';
-import type { IncomingCall, PipelineDeps } from './deps.ts';
+import type { CallDeps, IncomingCall } from './deps.ts';
 import type { Approved } from './stage.ts';
 
 /** Runs the handler under the deadline. Whatever happens is an outcome. */
-export async function execute(state: Approved, call: IncomingCall, deps: PipelineDeps, deadline: Deadline): Promise<Outcome> {
+export async function execute(state: Approved, call: IncomingCall, deps: CallDeps, deadline: Deadline): Promise<Outcome> {
   const handler = toolContext(state, { call, deps, deadline });
   try {
     // SECURITY: a caller who gave up while the grant was being spent must not see an effect begin.

@@ -6,10 +6,11 @@ import type { JsonObject } from '#kernel/json';
 import { redactObject, redactText } from '#redaction/redact';
 import { effectiveAction } from './action.ts';
 import { authorize } from './authorize.ts';
+import { withSettings } from './call-deps.ts';
 import { classify } from './classify.ts';
-import type { PipelineDeps } from './deps.ts';
+import type { CallDeps, PipelineDeps } from './deps.ts';
 import { notProtected, protect } from './protect.ts';
-import { redactionOf } from './record.ts';
+import { redactionOf, withoutConcealed } from './record.ts';
 import { type Refusal, type Resolved, refuseByFault, type Step } from './stage.ts';
 import { findTool, validate } from './validate.ts';
 
@@ -32,7 +33,7 @@ export async function explainCall(
   signal: AbortSignal,
 ): Promise<ExplainedCall> {
   const stages: ExplainedStage[] = [];
-  await explainStages(call, deps, { stages, signal });
+  await explainStages(call, await withSettings(deps), { stages, signal });
   const plain = stages.map((entry) => withoutSecrets(entry, deps));
   return { tool: call.tool, decision: strictest(plain.map((entry) => entry.decision)), stages: plain };
 }
@@ -45,7 +46,7 @@ function withoutSecrets({ stage, decision, detail }: ExplainedStage, deps: Pipel
 
 async function explainStages(
   call: { readonly tool: string; readonly input: unknown; readonly agent: Agent },
-  deps: PipelineDeps,
+  deps: CallDeps,
   { stages, signal }: { readonly stages: ExplainedStage[]; readonly signal: AbortSignal },
 ): Promise<void> {
   const found = findTool(call.tool, deps.tools);
@@ -60,7 +61,7 @@ async function explainStages(
   stages.push({
     stage: 'validate',
     decision: allow('valid_input', 'the arguments fit the schema'),
-    detail: { arguments: validated.state.input },
+    detail: { arguments: withoutConcealed(found.state, validated.state.input) },
   });
   stages.push({ stage: 'authorize', decision: authorize(found.state, call.agent) });
   const resolved = await protectOrFail(protect(validated.state, deps, signal));

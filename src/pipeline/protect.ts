@@ -6,12 +6,12 @@ import { effectiveTier } from '#policy/classify';
 import { guestAddresses } from '#policy/guest-addresses';
 import { type DerivedProtection, deriveProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
 import { type Inventory, type Resolution, resolveTarget } from '#policy/resolve-target';
-import type { ConfiguredCluster, PipelineDeps } from './deps.ts';
+import type { CallDeps, ConfiguredCluster } from './deps.ts';
 import { takeInventory } from './inventory.ts';
 import { goOn, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
 
 /** What protection says of a call, and what its resources are. Rejects with a `Fault` when the cluster cannot be asked. */
-export async function protect(state: Validated, deps: PipelineDeps, signal: AbortSignal): Promise<Step<Resolved>> {
+export async function protect(state: Validated, deps: CallDeps, signal: AbortSignal): Promise<Step<Resolved>> {
   const tier = effectiveTier(state.tool.name, state.tool.tier, deps.settings.tiers);
   const list = deps.settings.protectedList;
   const binds = protectionApplies(tier, list);
@@ -36,7 +36,7 @@ export async function protect(state: Validated, deps: PipelineDeps, signal: Abor
 interface ResolveContext {
   readonly cluster: ChosenCluster;
   readonly binds: boolean;
-  readonly deps: PipelineDeps;
+  readonly deps: CallDeps;
   readonly signal: AbortSignal;
 }
 
@@ -84,7 +84,7 @@ interface ChosenCluster {
 }
 
 /** The named cluster, or the only one. Tools outside the cluster group need none. */
-function chooseCluster(state: Validated, clusters: PipelineDeps['clusters']): Step<ChosenCluster> {
+function chooseCluster(state: Validated, clusters: CallDeps['clusters']): Step<ChosenCluster> {
   if (state.tool.group !== 'cluster') return goOn({});
   const named = state.input['cluster'];
   const names = [...clusters.keys()];
@@ -107,7 +107,7 @@ function chooseCluster(state: Validated, clusters: PipelineDeps['clusters']): St
   return refuse({ status: 'error', code: 'unknown_cluster', message });
 }
 
-function aliasesFor(chosen: Step<ChosenCluster>, deps: PipelineDeps) {
+function aliasesFor(chosen: Step<ChosenCluster>, deps: CallDeps) {
   if (chosen.ok && chosen.state.configured !== undefined) return chosen.state.configured.aliases;
   // Which cluster is meant is not known: the names of all of them count.
   return new Map([...deps.clusters.values()].flatMap((cluster) => [...cluster.aliases]));

@@ -2,13 +2,18 @@
 import { randomUUID } from 'node:crypto';
 import { type Agent, sourceOf } from '#kernel/agent';
 import type { AuditEventName } from '#kernel/audit-event';
-import type { JsonObject, JsonValue } from '#kernel/json';
+import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { formatDuration, showPlainly } from '#kernel/text';
+import type { Tool } from '#kernel/tool';
 import { type RedactionOptions, redactJson } from '#redaction/redact';
 import { lastingTarget } from './action.ts';
 import type { IncomingCall, PipelineDeps } from './deps.ts';
 import type { Resolved } from './stage.ts';
+
+type RedactionParts = Pick<PipelineDeps, 'knownSecrets'>;
+/** A record needs no settings: what decided is in the trail. */
+type RecordDeps = Omit<PipelineDeps, 'settings'>;
 
 /** Longest arguments kept in a record, as JSON text. */
 const maxArgumentText = 4_096;
@@ -21,25 +26,42 @@ export interface CallTrail {
   readonly startedAt: number;
   /** A person's time to decide, in ms: not the call's own. */
   waitedMs: number;
+  /** Since when a person is being waited for; what of that is not over yet does not count either. */
+  waitingSince?: number | undefined;
   state?: Partial<Resolved> & { readonly requestId?: string };
   rules?: readonly string[];
+  /** The version that decided; absent where the call ended before anything did. */
+  policyVersion?: string;
 }
 
 export function startTrail(): CallTrail {
   return { id: randomUUID(), startedAt: performance.now(), waitedMs: 0 };
 }
 
-export function redactionOf(deps: PipelineDeps): RedactionOptions {
+/** Call it when the wait for a person begins, and what it returns when that is over. */
+export function startWaiting(trail: CallTrail): () => void {
+  trail.waitingSince = performance.now();
+  return () => {
+    trail.waitedMs = waitedMs(trail, performance.now());
+    trail.waitingSince = undefined;
+  };
+}
+
+function waitedMs({ waitedMs: over, waitingSince }: CallTrail, now: number): number {
+  return waitingSince === undefined ? over : over + now - waitingSince;
+}
+
+export function redactionOf(deps: RedactionParts): RedactionOptions {
   return { knownSecrets: deps.knownSecrets(), maxStringLength: 64_000 };
 }
 
 /** The intent, durable before the effect. @throws {Fault} `audit_unavailable`: then nothing may run. */
-export async function recordIntent(call: IncomingCall, trail: CallTrail, deps: PipelineDeps): Promise<void> {
+export async function recordIntent(call: IncomingCall, trail: CallTrail, deps: RecordDeps): Promise<void> {
   await deps.audit.append({ name: 'tool.started', attributes: attributesOf(call, trail, deps) });
 }
 
 /** The outcome. @throws {Fault} when it cannot be written. */
-export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, outcome: Outcome): Promise<void> {
+export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: RecordDeps, outcome: Outcome): Promise<void> {
   const name: AuditEventName = outcome.status === 'denied' ? 'tool.denied' : 'tool.finished';
   await deps.audit.append({
     name,
@@ -58,7 +80,7 @@ export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: 
 const words: Readonly<Record<Outcome['status'], string>> = { ok: 'OK', error: 'FAILED', denied: 'DENIED', pending: 'PENDING' };
 
 /** `OK: stop_vm (red) [2.5s]`, with the reason behind it where it is not OK; slow calls get a warning of their own. */
-export function logOutcome(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, outcome: Outcome): void {
+export function logOutcome(call: IncomingCall, trail: CallTrail, deps: RecordDeps, outcome: Outcome): void {
   const ms = durationOf(trail);
   const tier = trail.state?.tier ?? trail.state?.tool?.tier ?? 'unknown';
   const line = `${words[outcome.status]}: ${showPlainly(call.tool, 100)} (${tier}) [${formatDuration(ms)}]`;
@@ -68,18 +90,19 @@ export function logOutcome(call: IncomingCall, trail: CallTrail, deps: PipelineD
 }
 
 function durationOf(trail: CallTrail): number {
-  return Math.round(performance.now() - trail.startedAt - trail.waitedMs);
+  const now = performance.now();
+  return Math.round(now - trail.startedAt - waitedMs(trail, now));
 }
 
 /** OpenTelemetry GenAI names where there are any. */
-function attributesOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps): JsonObject {
+function attributesOf(call: IncomingCall, trail: CallTrail, deps: RecordDeps): JsonObject {
   const { agent } = call;
   const { state } = trail;
   return {
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': showPlainly(call.tool, 100),
     'gen_ai.tool.call.id': trail.id,
-    'gen_ai.tool.call.arguments': boundedArguments(state?.input ?? call.input, deps),
+    'gen_ai.tool.call.arguments': boundedArguments(recordedInput(call, trail, deps.tools), deps),
     source: sourceOf(agent.host),
     agent: describeAgent(agent),
     tier: state?.tier ?? state?.tool?.tier,
@@ -87,7 +110,7 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps):
     target: state?.targets === undefined ? undefined : redactJson(state.targets.map(lastingTarget), redactionOf(deps)),
     rules: trail.rules,
     request_id: state?.requestId,
-    policy_version: deps.settings.version,
+    policy_version: trail.policyVersion,
     sandbox: deps.sandboxState(),
   };
 }
@@ -98,8 +121,23 @@ function describeAgent(agent: Agent): JsonObject {
   return { id: showPlainly(agent.id, 200), host: agent.host, model_tier: agent.modelTier, ...model, ...label };
 }
 
+/** Refused input of a tool that conceals something may hold it anywhere: then only the names of its keys are kept. */
+function recordedInput(call: IncomingCall, { state }: CallTrail, tools: readonly Tool[]): unknown {
+  const tool = tools.find((entry) => entry.name === call.tool);
+  if (tool?.concealed === undefined) return state?.input ?? call.input;
+  if (state?.input !== undefined) return withoutConcealed(tool, state.input);
+  const keys = isJsonObject(call.input) ? Object.keys(call.input) : [];
+  return { refused: keys.filter((key) => Object.hasOwn(tool.input.shape, key)) };
+}
+
+/** The arguments without the values that the tool conceals. */
+export function withoutConcealed(tool: Tool, input: JsonObject): JsonObject {
+  const concealed = tool.concealed ?? [];
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, concealed.includes(key) ? '[concealed]' : value]));
+}
+
 /** Refused input may hold anything (a cycle, a bigint, a thousand levels); a record holds only what JSON and the store can. */
-function boundedArguments(input: unknown, deps: PipelineDeps): JsonValue {
+function boundedArguments(input: unknown, deps: RedactionParts): JsonValue {
   try {
     const plain = redactJson(jsonSafe(input), redactionOf(deps));
     const text = JSON.stringify(plain);

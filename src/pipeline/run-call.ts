@@ -5,12 +5,13 @@ import type { Outcome } from '#kernel/outcome';
 import { classify as classifyTier, effectiveTier } from '#policy/classify';
 import { redactJson, redactText } from '#redaction/redact';
 import { approve } from './approve.ts';
-import { authorize } from './authorize.ts';
+import { authorize, restricted } from './authorize.ts';
+import { withSettings } from './call-deps.ts';
 import { classify } from './classify.ts';
-import type { IncomingCall, PipelineDeps } from './deps.ts';
+import type { CallDeps, IncomingCall, PipelineDeps } from './deps.ts';
 import { execute } from './execute.ts';
 import { protect } from './protect.ts';
-import { type CallTrail, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail } from './record.ts';
+import { type CallTrail, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail, startWaiting } from './record.ts';
 import { type Approved, goOn, type Refusal, type Resolved, refuseBy, refuseByFault, type Step, type Validated } from './stage.ts';
 import { findTool, limitOf, validate } from './validate.ts';
 
@@ -30,42 +31,47 @@ export async function runCall(call: IncomingCall, deps: PipelineDeps): Promise<O
 async function outcomeOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Outcome> {
   const decided = await decide(call, trail, deps, deadline);
   if (!decided.ok) return outcomeOfRefusal(decided.refusal, trail);
-  return execute(decided.state, call, deps, deadline);
+  return execute(decided.state.approved, call, decided.state.deps, deadline);
+}
+
+interface Decided {
+  readonly approved: Approved;
+  readonly deps: CallDeps;
 }
 
 /** Everything before the effect. A fault on the way is a refusal: nothing has happened yet. */
-async function decide(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Step<Approved>> {
+async function decide(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Step<Decided>> {
   try {
     // A question must not be put to a person for a caller who has gone; and a port that ignores its signal keeps nobody waiting.
     deadline.signal.throwIfAborted();
-    return await withinSignal(decideStages(call, trail, deps, deadline), deadline.signal);
+    return await withinSignal(decideNow(call, trail, deps, deadline), deadline.signal);
   } catch (thrown) {
     return refuseByFault(toFault(deadline.signal.aborted ? deadline.signal.reason : thrown));
   }
 }
 
-async function decideStages(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Step<Approved>> {
+async function decideNow(call: IncomingCall, trail: CallTrail, given: PipelineDeps, deadline: Deadline): Promise<Step<Decided>> {
+  const deps = await withSettings(given);
+  trail.policyVersion = deps.settings.version;
+  const decided = await decideStages(call, trail, deps, deadline);
+  return decided.ok ? goOn({ approved: decided.state, deps }) : decided;
+}
+
+async function decideStages(call: IncomingCall, trail: CallTrail, deps: CallDeps, deadline: Deadline): Promise<Step<Approved>> {
   const found = findTool(call.tool, deps.tools);
   if (!found.ok) return found;
   const validated = validate(found.state, call.input, call.agent);
   trail.state = validated.ok ? validated.state : { tool: found.state };
   if (!validated.ok) return validated;
-  const authorized = authorize(found.state, call.agent);
-  if (authorized.effect === 'deny') return refuseBy(authorized);
+  const authorized = authorizeStage(validated.state, call, deps);
+  if (!authorized.ok) return authorized;
   const resolved = await protectStage(validated.state, deps, deadline.signal);
   if (!resolved.ok) return resolved;
   const classified = await classify(resolved.state, call.agent, deps);
   trail.state = classified;
   trail.rules = classified.decision.rules;
   if (classified.decision.effect === 'deny') return refuseBy(classified.decision);
-  const approved = await approve(classified, {
-    call,
-    deps,
-    deadline,
-    onWaited: (ms) => {
-      trail.waitedMs += ms;
-    },
-  });
+  const approved = await approve(classified, { call, deps, deadline, onWaiting: () => startWaiting(trail) });
   if (!approved.ok) return approved;
   trail.state = approved.state;
   // Written down before it happens. Green only looks: its one record follows.
@@ -73,8 +79,17 @@ async function decideStages(call: IncomingCall, trail: CallTrail, deps: Pipeline
   return goOn(approved.state);
 }
 
+/** The model's tier, and what the host says of the workspace. */
+function authorizeStage(state: Validated, call: IncomingCall, deps: CallDeps): Step<Validated> {
+  const { tool } = state;
+  const authorized = authorize(tool, call.agent);
+  if (authorized.effect === 'deny') return refuseBy(authorized);
+  const untrusted = restricted(tool, effectiveTier(tool.name, tool.tier, deps.settings.tiers), call.restrict);
+  return untrusted === undefined ? goOn(state) : refuseBy(untrusted, 'ask the user to trust this workspace; do not retry before');
+}
+
 /** Black is refused whether or not its target can be found. */
-async function protectStage(state: Validated, deps: PipelineDeps, signal: AbortSignal): Promise<Step<Resolved>> {
+async function protectStage(state: Validated, deps: CallDeps, signal: AbortSignal): Promise<Step<Resolved>> {
   const tier = effectiveTier(state.tool.name, state.tool.tier, deps.settings.tiers);
   if (tier !== 'black') return protect(state, deps, signal);
   const resolved = await protect(state, deps, signal).catch(() => undefined);

@@ -53,13 +53,15 @@ export function refuse(refusal: Refusal): { readonly ok: false; readonly refusal
   return { ok: false, refusal };
 }
 
-export function refuseBy(decision: Decision): { readonly ok: false; readonly refusal: Refusal } {
+const leaveIt = 'do not try again or another way; tell the user';
+
+export function refuseBy(decision: Decision, next = leaveIt): { readonly ok: false; readonly refusal: Refusal } {
   return refuse({
     status: 'denied',
     code: decision.code,
     message: decision.reason,
     rules: decision.rules,
-    next: 'do not try again or another way; tell the user',
+    next,
   });
 }
 

@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import { permits } from '#identity/permissions';
 import type { Agent } from '#kernel/agent';
+import { reasonArgument } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
 import type { Caller, Tool } from '#kernel/tool';
 import { goOn, refuse, type Step, type Validated } from './stage.ts';
@@ -32,10 +33,16 @@ export function validate(tool: Tool, input: unknown, agent: Agent): Step<Validat
       next: 'correct the arguments and call again',
     });
   }
-  // `reason` is the agent's claim: shown to the person, left out of the digest.
-  const { reason, ...rest } = parsed.data as JsonObject;
+  const { reason, rest } = withoutClaim(tool, parsed.data as JsonObject);
   const claim = typeof reason === 'string' && reason !== '' ? { claim: reason } : {};
   return goOn({ tool, input: dropUndefined(rest), ...claim, resources: tool.touches(parsed.data, callerOf(agent)) });
+}
+
+/** The shared `reason` argument is the agent's claim: shown to the person, left out of the digest. A tool's own `reason` is an argument. */
+function withoutClaim(tool: Tool, input: JsonObject): { readonly reason?: JsonObject[string]; readonly rest: JsonObject } {
+  if (tool.input.shape['reason'] !== reasonArgument) return { rest: input };
+  const { reason, ...rest } = input;
+  return { reason, rest };
 }
 
 function callerOf(agent: Agent): Caller {

@@ -31,3 +31,15 @@ export function classify(toolName: string, tier: ActionTier, level: SecurityLeve
       return deny('unknown_tier', `\`${toolName}\` has no known action tier, so it is refused`, ['default']);
   }
 }
+
+/**
+ * The network row of design §5, for a run whose only open question is the network: `relaxed` lets it (written down like every run),
+ * `balanced` asks, `strict` refuses. Where anything else is open, too, the question stays.
+ */
+export function networkAtLevel(decision: Decision, level: SecurityLevel): Decision {
+  if (decision.effect !== 'ask' || decision.code !== 'network_blocked') return decision;
+  const rules = [...decision.rules, `level:${level}`];
+  if (level === 'strict') return deny('network_blocked', `${decision.reason}; at security level strict that is refused`, rules);
+  const isAll = decision.rules.length > 0 && decision.rules.every((rule) => rule === 'workspace.network-blocked');
+  return level === 'relaxed' && isAll ? allow('network_allowed', `${decision.reason}; security level relaxed lets it`, rules) : decision;
+}

@@ -9,6 +9,8 @@ export interface CanaryBait {
   readonly secret: string;
   /** The host's `/dev/full`: file system and inode, `5:7`. */
   readonly device: string;
+  /** Processes that it may have at once. */
+  readonly tasks: number;
   /** Namespaces of this process: `net` → `net:[4026531840]`. */
   readonly namespaces: Readonly<Record<string, string>>;
   /** Printed last, so that output which was cut short is no pass. */
@@ -24,6 +26,7 @@ export const attempts = {
   write_system: 'the system could be written',
   write_kernel: 'settings of the kernel could be written',
   devices: "the host's devices could be changed",
+  launcher: "a program of the host's could be changed through /proc",
   remount: 'a read-only mount was made writable',
   network: 'a network was reachable',
   user_namespace: 'a new user namespace was made',
@@ -36,6 +39,7 @@ export const attempts = {
   environment: "the caller's environment was visible",
   processes: "the host's processes were visible",
   namespaces: "a namespace was the host's own",
+  process_limit: 'nothing limited the number of processes',
 } as const;
 
 export type Attempt = keyof typeof attempts;
@@ -63,8 +67,11 @@ held write_system system
 kernel() { (exec 8>>/proc/sys/kernel/core_pattern) || (exec 8>>/proc/sysrq-trigger); }
 held write_kernel kernel
 # The mode that it has already: where it works it must do no harm.
-devices() { [[ $(stat -c %d:%i /dev/full) == ${quote(bait.device)} ]] && chmod --reference=/dev/full /dev/full; }
+devices() { [[ $(stat -c %d:%i /dev/full) == ${quote(bait.device)} ]] && chmod --reference=/dev/full /dev/full || input; }
+input() { [[ $(stat -L -c %d /proc/self/fd/0) == ${quote(bait.device.split(':', 1)[0] ?? '')} ]] && chmod --reference=/proc/self/fd/0 /proc/self/fd/0; }
 held devices devices
+launcher() { local link; for link in /proc/[0-9]*/exe; do chmod --reference="$link" "$link" && return 0; done; return 1; }
+held launcher launcher
 remount() { mount -o remount,rw,bind /usr || mount -o remount,rw /usr || mount -t tmpfs none /usr; }
 if have mount; then held remount remount; else say remount untried; fi
 reach() { exec 9<>/dev/tcp/192.0.2.1/9; }
@@ -94,6 +101,10 @@ shared() { ${Object.entries(bait.namespaces)
     .map(([name, inode]) => `[[ $(readlink /proc/self/ns/${name}) == ${quote(inode)} ]]`)
     .join(' || ')}; }
 held namespaces shared
+# The last one: after it there may be no process left to start. Bash tries for long, and says so at once.
+many() { local i; for ((i = 0; i < ${bait.tasks}; i++)); do sleep 5 & done; echo all; }
+unlimited() { local line; read -r line < <(many 2>&1); [[ $line == all ]]; }
+held process_limit unlimited
 echo done=${bait.nonce}
 `;
 }

@@ -20,6 +20,8 @@ const neededOptions = [
     '--ro-bind-fd',
     '--bind-fd',
     '--seccomp',
+    '--block-fd',
+    '--as-pid-1',
     '--json-status-fd',
     '--size',
     '--perms',

@@ -1,11 +1,12 @@
 /** One run of bubblewrap: starts it, tells "the sandbox failed" from "the command failed", and waits until nothing of it is left. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault, toFault } from '#kernel/errors';
 import type { OnProgramOutput } from '#kernel/ports/program-runner';
 import { type ChildResult, runChild } from '../run-child.ts';
 import { type TreeLimit, type TreeLimits, watchTree } from '../watch-tree.ts';
 import { launcherEnvironment } from './clean-environment.ts';
+import type { ProcessCage, ProcessCages } from './process-cage.ts';
 import { type SandboxPlan, sandboxArguments } from './sandbox-arguments.ts';
 
 export interface LaunchOptions {
@@ -15,6 +16,10 @@ export interface LaunchOptions {
   readonly keepBytes: number;
   readonly stopAfterBytes: number;
   readonly treeLimits: TreeLimits;
+  /** Processes and threads in the sandbox, its own two included. */
+  readonly tasks: number;
+  /** What holds root to `tasks`; left out: nothing but RLIMIT_NPROC, which binds other users. */
+  readonly cages?: ProcessCages | undefined;
   readonly onOutput?: OnProgramOutput;
 }
 
@@ -23,10 +28,39 @@ const goneWithinMs = 10_000;
 
 /** @throws {Fault} `sandbox_failed` when the command was never started */
 export async function launch(plan: SandboxPlan, options: LaunchOptions, signal: AbortSignal): Promise<ChildResult<TreeLimit>> {
-  const { treeLimits, onOutput, ...limits } = options;
-  const report = readReport();
-  const { args, extra } = sandboxArguments(plan, report.add);
-  const result = await runChild<TreeLimit>({ ...limits, args, extra, cwd: '/', env: launcherEnvironment }, signal, {
+  const cage = openCage(options);
+  try {
+    return await launchInCage(plan, { ...options, cage }, signal);
+  } finally {
+    await cage?.remove();
+  }
+}
+
+function openCage({ cages, tasks }: LaunchOptions): ProcessCage | undefined {
+  try {
+    return cages?.open(tasks);
+  } catch (thrown) {
+    throw notLaunched(`its processes cannot be limited (${toFault(thrown).message})`, thrown);
+  }
+}
+
+interface CagedOptions extends LaunchOptions {
+  readonly cage: ProcessCage | undefined;
+}
+
+async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: AbortSignal): Promise<ChildResult<TreeLimit>> {
+  const { treeLimits, onOutput, cage, cages: _, tasks: __, ...limits } = options;
+  const start = Promise.withResolvers<Uint8Array>();
+  let refusal: unknown;
+  const report = readReport(({ pid }) => {
+    admit(pid, cage).then(start.resolve, (thrown: unknown) => {
+      refusal = thrown;
+      start.reject(thrown);
+    });
+  });
+  // Standard input is a pipe at its end: the command opens the sandbox's own `/dev/null`.
+  const { args, extra } = sandboxArguments(plan, { onStatus: report.add, start: start.promise });
+  const result = await runChild<TreeLimit>({ ...limits, args, extra, input: '', cwd: '/', env: launcherEnvironment }, signal, {
     onOutput,
     onStart: (_pid, stop) => watchTree(() => report.init()?.pid, { workspaceRoot: plan.workspaceRoot, limits: treeLimits }, stop),
   }).catch((thrown: unknown) => {
@@ -34,9 +68,23 @@ export async function launch(plan: SandboxPlan, options: LaunchOptions, signal: 
   });
   const first = report.init();
   if (first !== undefined) await endNamespace(first);
+  if (result.end !== 'exit') return result;
+  if (refusal !== undefined) throw notLaunched(`its processes could not be limited (${toFault(refusal).message})`, refusal);
   // Only a command that was started has an exit code in bubblewrap's report.
-  if (result.end === 'exit' && !report.hasExitCode()) throw failed(result);
+  if (!report.hasExitCode()) throw failed(result);
   return result;
+}
+
+/** Before there is a second process in there. @returns what `--block-fd` reads: two bytes */
+async function admit(pid: number, cage: ProcessCage | undefined): Promise<Uint8Array> {
+  await cage?.hold(pid);
+  try {
+    // Where memory runs out the kernel ends a command before the editor.
+    writeFileSync(`/proc/${pid}/oom_score_adj`, '800');
+  } catch {
+    // Some systems keep it to root; the limit on memory holds all the same.
+  }
+  return Buffer.from('go');
 }
 
 /** The first process of the sandbox's process namespace. Its start time tells it from a later process of the same number. */
@@ -45,7 +93,8 @@ interface FirstProcess {
   readonly startedAt: string;
 }
 
-function readReport() {
+/** @param onFirst called once, when the first process is there */
+function readReport(onFirst: (first: FirstProcess) => void) {
   let text = '';
   let first: FirstProcess | undefined;
   return {
@@ -54,7 +103,9 @@ function readReport() {
       const pid = numberIn(text, 'child-pid');
       if (pid === undefined || first !== undefined) return;
       const startedAt = processStat(pid)?.startedAt;
-      if (startedAt !== undefined) first = { pid, startedAt };
+      if (startedAt === undefined) return;
+      first = { pid, startedAt };
+      onFirst(first);
     },
     init: () => first,
     hasExitCode: () => numberIn(text, 'exit-code') !== undefined,

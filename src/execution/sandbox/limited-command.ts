@@ -1,16 +1,27 @@
-/** The command inside: bash sets the limits on itself and becomes the bash that runs the text. */
+/**
+ * The command inside. A bash is process 1: it waits for its start, sets the limits on itself, starts the bash that runs the text and collects
+ * what is left behind. SECURITY: bubblewrap's own process 1 would be a link to a program of the host (`/proc/1/exe`) that root could change.
+ */
+
+import { gateDescriptor } from './sandbox-arguments.ts';
 
 export interface ProcessLimits {
   /** Largest file that can be written. */
   readonly fileBytes: number;
   /** Largest private memory of one process. */
   readonly processMemoryBytes: number;
-  /** Of one user's processes in the sandbox; the kernel does not hold root to it. */
-  readonly processes: number;
+  /** Processes and threads in the sandbox; the kernel holds root to it by a control group only. */
+  readonly tasks: number;
   readonly openFiles: number;
   /** CPU time of one process. */
   readonly cpuSeconds: number;
 }
+
+/** Whatever it is: nobody is left to see it. */
+const notStartedCode = 125;
+
+/** SECURITY: what this process inherited open from whoever started it would reach the command; a directory of the host's is a way out. */
+const closeAll = `for fd in /proc/self/fd/*; do fd=\${fd##*/}; (( fd > 2 )) && eval "exec $fd<&-"; done; unset fd`;
 
 /**
  * RLIMIT_DATA, not RLIMIT_AS: V8, Go and the JVM reserve far more addresses than memory. Set inside, because RLIMIT_NPROC counts per
@@ -22,10 +33,20 @@ export function limitedCommand(text: string, limits: ProcessLimits): readonly st
     // In units of 1,024 bytes.
     ['f', Math.ceil(limits.fileBytes / 1_024)],
     ['d', Math.ceil(limits.processMemoryBytes / 1_024)],
-    ['u', limits.processes],
+    ['u', limits.tasks],
     ['n', limits.openFiles],
     ['t', limits.cpuSeconds],
   ];
-  const script = settings.map(([letter, value]) => `ulimit -${letter} ${value} 2>/dev/null;`).join(' ');
-  return ['/bin/bash', '--noprofile', '--norc', '-c', `${script} exec /bin/bash --noprofile --norc -c "$1"`, 'bash', text];
+  const script = [
+    `read -r -n 1 -u ${gateDescriptor} || exit ${notStartedCode}`,
+    closeAll,
+    // SECURITY: not the host's, whose mode root could change by its descriptor.
+    'exec </dev/null',
+    ...settings.map(([letter, value]) => `ulimit -${letter} ${value} 2>/dev/null`),
+    // Its own words about the child's end are none of the command's.
+    'exec 9>&2 2>/dev/null',
+    '/bin/bash --noprofile --norc -c "$1" 2>&9 9>&-',
+    'exit $?',
+  ];
+  return ['/bin/bash', '--noprofile', '--norc', '-c', script.join('; '), 'bash', text];
 }

@@ -11,6 +11,8 @@ import { launcherEnvironment, sandboxEnvironment } from './clean-environment.ts'
 import { deviceNodes } from './device-nodes.ts';
 import { type Bubblewrap, findBubblewrap, type Machine } from './find-bubblewrap.ts';
 import { launch } from './launch.ts';
+import { limitedCommand } from './limited-command.ts';
+import type { ProcessCages } from './process-cage.ts';
 import type { DeviceNode } from './system-root.ts';
 
 export interface ProbeOptions {
@@ -18,6 +20,8 @@ export interface ProbeOptions {
   readonly programs: ProgramRunner;
   /** The layer's own directory; the canary's bait is made and removed in it. */
   readonly stateDir: string;
+  /** Undefined: nothing holds root to a number of processes, and the probe says so. */
+  readonly cages: ProcessCages | undefined;
 }
 
 export interface ProbedSandbox {
@@ -25,10 +29,14 @@ export interface ProbedSandbox {
   /** Present unless `unavailable`. */
   readonly bubblewrap?: Bubblewrap;
   readonly devices: readonly DeviceNode[];
+  readonly cages?: ProcessCages | undefined;
 }
 
 const limits = { timeoutMs: 20_000, keepBytes: 64_000, stopAfterBytes: 1_000_000 };
-const treeLimits = { processes: 64, memoryBytes: 1_000_000_000, diskBytes: 1_000_000_000 };
+/** Few, so that trying to start more takes little time; the looks from outside must not end the probe before. */
+const tasks = 48;
+const processLimits = { tasks, fileBytes: 16_777_216, processMemoryBytes: 1_000_000_000, openFiles: 256, cpuSeconds: 30 };
+const treeLimits = { processes: 256, memoryBytes: 1_000_000_000, diskBytes: 1_000_000_000 };
 const namespaceNames = ['net', 'pid', 'mnt', 'user', 'ipc', 'uts', 'cgroup'];
 
 /** @throws only the signal's reason: every failure is a status */
@@ -74,6 +82,7 @@ function kernelSettings() {
 }
 
 async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal: AbortSignal): Promise<ProbedSandbox> {
+  const { cages } = options;
   mkdirSync(options.stateDir, { recursive: true, mode: 0o700 });
   const directory = mkdtempSync(path.join(options.stateDir, 'sandbox-probe-'));
   try {
@@ -87,15 +96,16 @@ async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal
     const env = sandboxEnvironment(toolchains, {});
     const nonce = randomBytes(16).toString('hex');
     const full = statSync('/dev/full');
-    const bait = { outside, secret, nonce, device: `${full.dev}:${full.ino}`, namespaces: ownNamespaces(), environment: allowedNames(env) };
-    const command = ['/bin/bash', '--noprofile', '--norc', '-c', canaryScript(bait, bubblewrap.architecture)];
+    const device = `${full.dev}:${full.ino}`;
+    const bait = { outside, secret, nonce, device, tasks, namespaces: ownNamespaces(), environment: allowedNames(env) };
+    const command = limitedCommand(canaryScript(bait, bubblewrap.architecture), processLimits);
     const devices = await deviceNodes(options.stateDir, options.programs, signal);
     const plan = { ...bubblewrap, devices, workspaceRoot, toolchains, env, command, mounts: [], readonly: false, network: false };
     const size = { memoryDiskBytes: 16_777_216, user: sandboxUser() };
-    const { stdout } = await launch({ ...plan, ...size }, { ...limits, treeLimits, program: bubblewrap.program }, signal);
+    const { stdout } = await launch({ ...plan, ...size }, { ...limits, treeLimits, tasks, cages, program: bubblewrap.program }, signal);
     signal.throwIfAborted();
     const touched = readFileSync(outside, 'utf8') !== secret;
-    return { bubblewrap, devices, status: judge(stdout, nonce, touched) };
+    return { bubblewrap, devices, cages, status: judge(stdout, nonce, touched) };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -133,8 +143,9 @@ export function judge(output: string, nonce: string, touched: boolean): SandboxS
 }
 
 function degraded(what: string): SandboxStatus {
+  const help = what.includes(attempts.process_limit) ? '; as root this needs a writable /sys/fs/cgroup: run as another user' : '';
   return {
     state: 'degraded',
-    reason: `the sandbox does not hold: ${what}; each command asks; see \`banksman doctor\` and docs/threat-model.md`,
+    reason: `the sandbox does not hold: ${what}${help}; each command asks; see \`banksman doctor\` and docs/threat-model.md`,
   };
 }

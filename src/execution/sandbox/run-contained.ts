@@ -11,6 +11,7 @@ import { launch } from './launch.ts';
 import { limitedCommand } from './limited-command.ts';
 import { openMasks } from './masks.ts';
 import { sandboxUser } from './probe-sandbox.ts';
+import type { ProcessCages } from './process-cage.ts';
 import type { SandboxPlan } from './sandbox-arguments.ts';
 import type { Scan } from './scan-workspace.ts';
 import type { DeviceNode } from './system-root.ts';
@@ -23,6 +24,7 @@ export interface ContainedRun {
   readonly scan: Scan;
   readonly bubblewrap: Bubblewrap;
   readonly devices: readonly DeviceNode[];
+  readonly cages: ProcessCages | undefined;
   readonly onOutput: (chunk: string) => void;
 }
 
@@ -38,7 +40,7 @@ export async function runContained(run: ContainedRun, signal: AbortSignal): Prom
     const guard = guardWorkspace({ root: ground.workspaceRoot, scan, masks, hidden, readonly });
     try {
       const options = { program: run.bubblewrap.program, timeoutMs: request.timeoutMs, keepBytes: limits.outputBytes };
-      const more = { stopAfterBytes: limits.floodBytes, treeLimits: limits, onOutput: run.onOutput };
+      const more = { stopAfterBytes: limits.floodBytes, treeLimits: limits, tasks: limits.tasks, cages: run.cages, onOutput: run.onOutput };
       return await launch(planOf(run, readonly, guard.mounts), { ...options, ...more }, signal);
     } finally {
       guard.release();

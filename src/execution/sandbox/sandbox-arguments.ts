@@ -31,14 +31,32 @@ export interface SandboxLine {
   readonly extra: readonly ExtraDescriptor[];
 }
 
-/** @param onStatus gets bubblewrap's own report, JSON lines */
-export function sandboxArguments(plan: SandboxPlan, onStatus: (text: string) => void): SandboxLine {
+export interface SandboxChannels {
+  /** Gets bubblewrap's own report, JSON lines. */
+  readonly onStatus: (text: string) => void;
+  /** What the sandbox waits for before it starts its first process, and the command before it becomes itself. */
+  readonly start: Promise<Uint8Array>;
+}
+
+/**
+ * The command's descriptor to wait on. SECURITY: bubblewrap goes on when its own (`--block-fd`) is closed, as it is when this process dies;
+ * the command that finds this one closed ends.
+ */
+export const gateDescriptor = 6;
+
+export function sandboxArguments(plan: SandboxPlan, { onStatus, start }: SandboxChannels): SandboxLine {
   const extra: ExtraDescriptor[] = [];
   const descriptor = (item: ExtraDescriptor) => String(extra.push(item) + 2);
+  const [status, filter, block] = [
+    descriptor({ kind: 'collect', onText: onStatus }),
+    descriptor({ kind: 'feed', bytes: seccompFilter(plan) }),
+    descriptor({ kind: 'feed-later', bytes: start }),
+  ];
+  // INVARIANT: the fourth, `gateDescriptor`. Bubblewrap knows nothing of it and leaves it to the command.
+  descriptor({ kind: 'feed-later', bytes: start });
   const args = [
     ...namespaces(plan),
-    ...['--json-status-fd', descriptor({ kind: 'collect', onText: onStatus })],
-    ...['--seccomp', descriptor({ kind: 'feed', bytes: seccompFilter(plan) })],
+    ...['--json-status-fd', status, '--seccomp', filter, '--block-fd', block],
     ...systemRoot(plan),
     ...Object.entries(identityFiles(plan.user.uid, plan.user.gid)).flatMap(([file, text]) => {
       const from = descriptor({ kind: 'feed', bytes: Buffer.from(text) });
@@ -64,6 +82,6 @@ function namespaces({ network, user }: SandboxPlan): readonly string[] {
     // As root the capabilities would stay, and `mount -o remount,rw` would open the host.
     ...['--cap-drop', 'ALL'],
     // Also after a normal end: what the command left in the background ends with it.
-    ...['--die-with-parent', '--new-session'],
+    ...['--die-with-parent', '--new-session', '--as-pid-1'],
   ];
 }

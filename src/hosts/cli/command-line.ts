@@ -26,6 +26,12 @@ export interface CommandOptions {
   readonly 'allow-origin'?: string[];
   readonly tier?: string;
   readonly expires?: string;
+  readonly as?: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly status?: string;
+  readonly output?: string;
+  readonly sign?: boolean;
   readonly all?: boolean;
   readonly sse?: boolean;
   readonly json?: boolean;
@@ -51,6 +57,12 @@ const options = {
   'allow-origin': { type: 'string', multiple: true },
   tier: { type: 'string' },
   expires: { type: 'string' },
+  as: { type: 'string' },
+  code: { type: 'string' },
+  message: { type: 'string' },
+  status: { type: 'string' },
+  output: { type: 'string' },
+  sign: { type: 'boolean' },
   all: { type: 'boolean' },
   sse: { type: 'boolean' },
   json: { type: 'boolean' },

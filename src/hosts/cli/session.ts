@@ -21,14 +21,22 @@ export async function withApp<T>(options: CommandOptions, work: (app: App, signa
     version,
     workspaceBase: process.cwd(),
   });
+  try {
+    return await untilStopped((signal) => work(app, signal));
+  } finally {
+    await app.close();
+  }
+}
+
+/** `signal` aborts when the process is asked to stop. */
+export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const cancel = new AbortController();
   const stop = () => cancel.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    return await work(app, cancel.signal);
+    return await work(cancel.signal);
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
-    await app.close();
   }
 }
 

@@ -1,28 +1,117 @@
 /** What the command line takes. */
 
-export const usage = `banksman: the agent tool layer for Proxmox VE clusters and code
-
-  banksman tools [--format json|mcp|ollama] [--group cluster|workspace|security]
-  banksman call TOOL --input JSON [--model NAME] [--json]
-  banksman policy check [--root DIR]        (JSON Lines in, JSON Lines out)
-  banksman policy explain TOOL --input JSON [--model NAME] [--json]
-  banksman audit tail [--count N] [--json]
-  banksman audit verify [--json]
-  banksman sandbox stats [--json]
-  banksman sandbox clean [--all] [--json]
-  banksman doctor [--json]
-  banksman demo [--port N]
-  banksman mcp
-  banksman serve --http HOST:PORT [--sse] [--tls-cert FILE --tls-key FILE] [--allow-host NAME]… [--allow-origin ORIGIN]…
-  banksman tokens list [--json]
-  banksman tokens create NAME [--tier basic|intermediate|advanced] [--expires 90d|12h|never] [--json]
-  banksman tokens revoke NAME
-
-Every command takes
+const general = `Every command takes
   --config FILE   configuration (JSON; a JSON object itself is taken, too); default: $XDG_CONFIG_HOME/banksman/config.json
   --state DIR     state directory; default: $XDG_STATE_HOME/banksman
-  --store URL     sqlite:[FILE]
+  --store URL     sqlite:[FILE], valkey://HOST:PORT/DB?prefix=NAME, valkeys://…
   --help, --version
-
-Exit status of call: 0 ok, 1 error, 2 denied, 3 pending.
 `;
+
+interface CommandUsage {
+  readonly lines: readonly string[];
+  /** More about it, for its own `--help`. */
+  readonly notes?: string;
+}
+
+const commands: ReadonlyMap<string, CommandUsage> = new Map<string, CommandUsage>([
+  ['tools', { lines: ['tools [--format json|mcp|ollama] [--group cluster|workspace|security]'] }],
+  ['call', { lines: ['call TOOL --input JSON [--model NAME] [--json]'], notes: 'Exit status: 0 ok, 1 error, 2 denied, 3 pending.' }],
+  [
+    'policy',
+    {
+      lines: [
+        'policy check [--root DIR]        (JSON Lines in, JSON Lines out)',
+        'policy explain TOOL --input JSON [--model NAME] [--json]',
+      ],
+    },
+  ],
+  [
+    'approvals',
+    {
+      lines: [
+        'approvals list [--all | --status STATUS,…] [--count N] [--json]',
+        'approvals show ID [--json]',
+        'approvals approve ID [--code CODE] [--as NAME] [--json]',
+        'approvals deny ID [--message TEXT] [--json]',
+        'approvals revoke ID [--message TEXT] [--json]',
+        'approvals watch [--json]',
+      ],
+      notes: `For people. \`show\` prints what would happen and, on a terminal, a one-time code for \`approve\`: good for ten minutes, once, for exactly
+what was shown. \`approve\` also asks for an approver's passphrase, on the terminal and nowhere else. \`deny\` and \`revoke\` need a terminal
+and no passphrase: they can only stop something. A denial's message reaches the model.
+Exit status: 0 done, 1 error, 2 refused.`,
+    },
+  ],
+  [
+    'approvers',
+    {
+      lines: ['approvers list [--json]', 'approvers create NAME [--as NAME] [--json]', 'approvers revoke NAME|KEYID [--as NAME] [--json]'],
+      notes: `An approver is a key that counts on this machine. \`create\` makes one, locks it with a passphrase and pins it in the machine's
+configuration. Once any is pinned, another one is pinned or revoked only with the passphrase of one that is (\`--as\` says whose).`,
+    },
+  ],
+  [
+    'level',
+    {
+      lines: ['level get [--json]', 'level set relaxed|balanced|strict [--as NAME] [--json]'],
+      notes: 'Setting it needs a terminal and an approver’s passphrase; it counts for everyone on the same store.',
+    },
+  ],
+  [
+    'auto-approve',
+    {
+      lines: [
+        'auto-approve list [--json]',
+        'auto-approve set PATTERN allow|prompt|block [--expires 8h] [--as NAME] [--json]',
+        'auto-approve remove PATTERN [--as NAME] [--json]',
+      ],
+      notes: `PATTERN is \`destination:HOST\`, \`destination:.DOMAIN\` (and what is below it), \`tool:NAME\` or \`tool:NAME:GLOB\` for its target.
+Rules settle yellow calls and destinations; never a red one, a protected target or a forbidden one. Every rule ends: after 8 hours where
+nothing is said, after 30 days at most. Changing one needs a terminal and an approver's passphrase.`,
+    },
+  ],
+  [
+    'audit',
+    {
+      lines: [
+        'audit tail [--count N] [--json]',
+        'audit verify [FILE] [--json]',
+        'audit export [--format jsonl] [--output FILE] [--sign [--as NAME]]',
+      ],
+      notes: `\`export\` writes the trail as JSON Lines; its last line says how many records there are and where the chain ends, and with \`--sign\`
+holds an approver's signature of that. \`verify FILE\` checks an export anywhere. Exit status of verify: 0 whole, 1 broken.`,
+    },
+  ],
+  ['sandbox', { lines: ['sandbox stats [--json]', 'sandbox clean [--all] [--json]'] }],
+  ['doctor', { lines: ['doctor [--json]'] }],
+  ['demo', { lines: ['demo [--port N]'] }],
+  ['mcp', { lines: ['mcp'] }],
+  ['serve', { lines: ['serve --http HOST:PORT [--sse] [--tls-cert FILE --tls-key FILE] [--allow-host NAME]… [--allow-origin ORIGIN]…'] }],
+  [
+    'tokens',
+    {
+      lines: [
+        'tokens list [--json]',
+        'tokens create NAME [--tier basic|intermediate|advanced] [--expires 90d|12h|never] [--json]',
+        'tokens revoke NAME',
+      ],
+    },
+  ],
+]);
+
+/** Of one command, or of all where there is none of that name. */
+export function usageOf(name: string | undefined): string {
+  const one = commands.get(name ?? '');
+  if (one === undefined) return all();
+  return [...lines(one), ...(one.notes === undefined ? [] : ['', one.notes]), '', general].join('\n');
+}
+
+function all(): string {
+  const list = [...commands.values()].flatMap(lines);
+  const exit = 'Exit status: 0 ok, 1 error, 2 denied or refused, 3 pending. `banksman COMMAND --help` says more.\n';
+  return ['banksman: the agent tool layer for Proxmox VE clusters and code', '', ...list, '', general, exit].join('\n');
+}
+
+function lines({ lines: usages }: CommandUsage): readonly string[] {
+  return usages.map((usage) => `  banksman ${usage}`);
+}

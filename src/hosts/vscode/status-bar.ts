@@ -3,16 +3,17 @@ import { type Disposable, MarkdownString, StatusBarAlignment, ThemeColor, window
 import type { AppSession } from './app-session.ts';
 import type { PendingFeed } from './approvals-view/pending-feed.ts';
 import { createDisposableBag } from './disposables.ts';
+import type { LevelFeed } from './security/level-feed.ts';
 import { statusText } from './status-text.ts';
 
-export function createStatusBar(session: AppSession, feed: PendingFeed): Disposable {
+export function createStatusBar(session: AppSession, feed: PendingFeed, levels: LevelFeed): Disposable {
   const bag = createDisposableBag();
   const item = bag.add(window.createStatusBarItem('banksman.status', StatusBarAlignment.Left, 10));
   item.name = 'Banksman';
   item.command = 'banksman.showApprovals';
   const show = () => {
     const { state } = session;
-    const facts = { state: feed.stateName, pending: feed.pending, bypasses: bypasses() };
+    const facts = { state: feed.stateName, pending: feed.pending, level: levels.level, bypasses: bypasses() };
     const text = statusText(state.kind === 'ready' ? { ...facts, app: state.app } : facts);
     item.text = text.text;
     item.tooltip = new MarkdownString(text.tooltip, true);
@@ -21,6 +22,7 @@ export function createStatusBar(session: AppSession, feed: PendingFeed): Disposa
     item.show();
   };
   bag.add({ dispose: feed.onChange(show) });
+  bag.add({ dispose: levels.onChange(show) });
   bag.add({ dispose: session.onChange(show) });
   bag.add(workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('chat') && show()));
   show();

@@ -1,5 +1,6 @@
 /** What the status bar says. */
-import type { App } from '#app/app';
+import type { App, EffectiveLevel } from '#app/app';
+import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { StateName } from './approvals-view/pending-feed.ts';
 import { escapeMarkdown } from './markdown.ts';
 
@@ -8,6 +9,8 @@ export interface StatusFacts {
   readonly pending: number;
   /** undefined while there is no App. */
   readonly app?: Pick<App, 'securityLevel' | 'sandboxState' | 'storeLocation'>;
+  /** The level that counts; undefined while it is not known: then the configuration's is shown. */
+  readonly level?: EffectiveLevel | undefined;
   /** Editor settings that switch its own confirmations off. */
   readonly bypasses: readonly string[];
 }
@@ -21,22 +24,40 @@ export interface StatusText {
   readonly attention: 'none' | 'warning' | 'error';
 }
 
+/** Shape and, where something is missing, words: an open lock alone is easily overlooked. */
+const sandboxMarks: Record<SandboxStatus['state'], string> = {
+  enforced: ' $(lock)',
+  degraded: ' $(unlock) degraded sandbox',
+  unavailable: ' $(unlock) no sandbox',
+};
+
 export function statusText(facts: StatusFacts): StatusText {
-  const warning = facts.bypasses.length > 0 ? ' $(warning)' : '';
-  if (facts.state === 'bad_config' || facts.state === 'failed') {
-    const spoken = facts.state === 'bad_config' ? 'Banksman: the settings have an error' : 'Banksman could not start';
-    return { text: `$(error) Banksman${warning}`, tooltip: tooltip(facts, spoken), spoken, attention: 'error' };
-  }
-  if (!facts.app)
-    return { text: '$(loading~spin) Banksman', tooltip: 'Banksman is starting', spoken: 'Banksman is starting', attention: 'none' };
-  const level = facts.app.securityLevel;
+  if (facts.state === 'bad_config' || facts.state === 'failed') return problemText(facts, facts.state);
+  if (facts.app) return readyText(facts, facts.app);
+  return { text: '$(loading~spin) Banksman', tooltip: 'Banksman is starting', spoken: 'Banksman is starting', attention: 'none' };
+}
+
+function problemText(facts: StatusFacts, state: 'bad_config' | 'failed'): StatusText {
+  const spoken = state === 'bad_config' ? 'Banksman: the settings have an error' : 'Banksman could not start';
+  return { text: `$(error) Banksman${bypassMark(facts)}`, tooltip: tooltip(facts, spoken), spoken, attention: 'error' };
+}
+
+function readyText(facts: StatusFacts, app: NonNullable<StatusFacts['app']>): StatusText {
+  const level = facts.level?.level ?? app.securityLevel;
+  const sandbox = app.sandboxState().state;
+  const pending = pendingWords(facts.pending);
   const waiting = facts.pending === 0 ? '' : ` $(bell-dot) ${facts.pending}`;
+  const bypass = facts.bypasses.length > 0 ? ', editor confirmations are bypassed' : '';
   return {
-    text: `$(shield) Banksman: ${level}${waiting}${warning}`,
-    tooltip: tooltip(facts, pendingWords(facts.pending)),
-    spoken: `Banksman: security level ${level}, ${pendingWords(facts.pending)}, sandbox ${facts.app.sandboxState().state}${facts.bypasses.length > 0 ? ', editor confirmations are bypassed' : ''}`,
+    text: `$(shield) Banksman: ${level}${waiting}${sandboxMarks[sandbox]}${bypassMark(facts)}`,
+    tooltip: tooltip(facts, pending),
+    spoken: `Banksman: security level ${level}, ${pending}, sandbox ${sandbox}${bypass}`,
     attention: facts.pending > 0 ? 'warning' : 'none',
   };
+}
+
+function bypassMark({ bypasses }: StatusFacts): string {
+  return bypasses.length > 0 ? ' $(warning)' : '';
 }
 
 function pendingWords(count: number): string {
@@ -44,11 +65,17 @@ function pendingWords(count: number): string {
   return count === 1 ? '1 pending approval' : `${count} pending approvals`;
 }
 
+function levelWords({ level }: StatusFacts, app: Pick<App, 'securityLevel'>): string {
+  if (!level) return app.securityLevel;
+  const from = level.from === 'store' ? ` (set by ${escapeMarkdown(level.by ?? 'somebody unknown')})` : '';
+  return `${level.level}${from}${level.warning === undefined ? '' : `; $(warning) ${escapeMarkdown(level.warning)}`}`;
+}
+
 function tooltip(facts: StatusFacts, headline: string): string {
   const { app } = facts;
   const rows = app
     ? [
-        `| Level | ${app.securityLevel} |`,
+        `| Level | ${levelWords(facts, app)} |`,
         `| Approvals | ${pendingWords(facts.pending)} |`,
         `| Sandbox | ${app.sandboxState().state}: ${escapeMarkdown(app.sandboxState().reason)} |`,
         `| Store | ${escapeMarkdown(app.storeLocation)} |`,

@@ -7,7 +7,7 @@ import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { AppSession } from './app-session.ts';
 import { readSigner } from './approval-key.ts';
-import { createApprovalsView } from './approvals-view/approvals-view.ts';
+import { createApprovalsViews } from './approvals-view/approvals-view.ts';
 import { PendingFeed } from './approvals-view/pending-feed.ts';
 import { tokenSecret } from './cluster-token.ts';
 import { registerApprovalCommands } from './commands/approval-commands.ts';
@@ -15,6 +15,9 @@ import { registerClusterActions } from './commands/cluster-actions.ts';
 import { registerClusterTokenCommand } from './commands/cluster-token-command.ts';
 import { registerMaintenanceCommands } from './commands/maintenance-commands.ts';
 import { createResultDocuments } from './commands/result-documents.ts';
+import { registerTestCommand } from './commands/test-command.ts';
+import { createDetailsPanels, type DetailsPanels } from './details/details-panels.ts';
+import { createWriteDiff } from './details/write-diff.ts';
 import { createDisposableBag, type Disposable } from './disposables.ts';
 import type { Dialogs } from './gate/dialogs.ts';
 import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
@@ -24,6 +27,8 @@ import { createWindowDialogs } from './gate/window-dialogs.ts';
 import { registerCopyClientConfiguration } from './mcp/copy-client-configuration.ts';
 import { channelLog, createOutput } from './output.ts';
 import { reportProblems } from './report-problems.ts';
+import { LevelFeed } from './security/level-feed.ts';
+import { registerSecurityCommands } from './security/security-commands.ts';
 import { readSettings, section, settingsClusterNames } from './settings.ts';
 import { type Places, startApp } from './start-app.ts';
 import { createStatusBar } from './status-bar.ts';
@@ -74,39 +79,51 @@ function surfaces(core: Core): Disposable[] {
   const { context, session, log } = core;
   const tools = describeTools();
   const person = `user:${core.osUser}`;
-  const gate = windowGate(core, person);
+  const cannotRead = (what: string) => (error: unknown) => log.warn(`${what} cannot be read: ${toFault(error).message}`);
+  const details = createDetailsPanels(session, cannotRead('a request'));
+  const gate = windowGate(core, person, details);
   const review = (id: string) => gate.review(id);
   const runner = { session, gate, log };
   const documents = createResultDocuments();
-  const feed = new PendingFeed(session, (error) => log.warn(`the pending approvals cannot be read: ${toFault(error).message}`));
+  const feed = new PendingFeed(session, cannotRead('the number of pending approvals'));
+  const levels = new LevelFeed(session, cannotRead('the security level'));
+  const diff = createWriteDiff(session);
   const confirm = { queue: core.queue, dialogs: core.dialogs, now };
+  const { configFile } = core.places;
   return [
     documents,
+    details,
+    diff,
     feed,
+    levels,
     ...registerLanguageModelTools(tools, runner),
     ...registerClusterActions(tools, { runner, confirm, documents, osUser: core.osUser, review }),
-    ...registerApprovalCommands({ session, person, review }),
+    ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
+    ...registerSecurityCommands({ session, confirm, configFile, signer: () => readSigner(context.secrets, person) }),
+    registerTestCommand(session),
     ...registerMaintenanceCommands({ session, channel: core.channel, documents }),
     registerClusterTokenCommand(context.secrets, () => settingsClusterNames(readSettings(core.places.stateDir))),
     registerCopyClientConfiguration({
       extensionPath: context.extensionPath,
-      configFile: core.places.configFile,
+      configFile,
       settings: () => readSettings(core.places.stateDir),
     }),
-    createApprovalsView(feed),
-    createStatusBar(session, feed),
+    createApprovalsViews(session, feed, cannotRead('the requests')),
+    createStatusBar(session, feed, levels),
     reportProblems(session, log),
     ...reloadTriggers(core),
   ];
 }
 
-function windowGate({ context, places, session, dialogs, queue }: Core, person: string): WindowGate {
+function windowGate({ context, places, session, dialogs, queue }: Core, person: string, details: DetailsPanels): WindowGate {
   const signer = () => readSigner(context.secrets, person);
   return createWindowGate({
     queue,
     dialogs,
     review: (id) =>
-      session.use(({ approvals }) => reviewRequest(id, { approvals, dialogs, signer, now, person, configFile: places.configFile })),
+      session.use(({ approvals }) =>
+        reviewRequest(id, { approvals, dialogs, signer, now, person, configFile: places.configFile, showDetails: details.show }),
+      ),
   });
 }
 

@@ -12,6 +12,8 @@ export interface RequestQuery {
   readonly statuses?: readonly RequestStatus[];
   readonly limit: number;
   readonly cursor?: string;
+  /** Only records that hold this text, whatever its case, in id, title, tool, agent, model or target. */
+  readonly search?: string;
 }
 
 /** A transition that did not happen says why, with the record as it is now. */
@@ -19,7 +21,7 @@ export type TransitionResult =
   | { readonly ok: true; readonly record: RequestRecord }
   | {
       readonly ok: false;
-      readonly why: 'not_found' | 'not_pending' | 'not_approved' | 'expired' | 'mismatch' | 'self_approval' | 'too_many';
+      readonly why: 'not_found' | 'not_pending' | 'not_approved' | 'expired' | 'mismatch' | 'self_approval' | 'too_many' | 'id_taken';
       readonly record?: RequestRecord;
     };
 
@@ -27,7 +29,8 @@ export interface RequestStore {
   /**
    * Opens a request, or returns the open (pending or approved, unexpired) one of the same agent and digest.
    * A fresh id is made from a CSPRNG and retried on collision. Audits `approval.requested` when new.
-   * Refuses with `too_many` when the agent has `maxPendingPerAgent` others pending.
+   * Refuses with `too_many` when the agent has `maxPendingPerAgent` others pending; a report with `id_taken` when its id is in use for
+   * anything but the same report of the same agent (then that record is returned).
    */
   open(draft: RequestDraft): Promise<TransitionResult>;
   /** undefined for an unknown or malformed id. Lazily shows `expired` once past its time. */
@@ -35,6 +38,8 @@ export interface RequestStore {
   /** Newest first. */
   list(query: RequestQuery): Promise<RequestPage>;
   countPending(): Promise<number>;
+  /** Approved, unexpired, not yet spent. */
+  countApproved(): Promise<number>;
   /** pending → approved, only if the grant names this id and digest, the approver is not the requester, and neither has expired. */
   approve(id: string, grant: SignedGrant, decision: RequestDecision): Promise<TransitionResult>;
   /** pending → denied. */

@@ -1,11 +1,13 @@
 import type { AuditLog } from './audit-log.ts';
 import type { PersonaLedger } from './persona-ledger.ts';
 import type { RequestStore } from './request-store.ts';
+import type { SecurityStore } from './security-store.ts';
 
 /** One engine holding all; `close` flushes and releases everything (idempotent). */
 export interface Store {
   readonly requests: RequestStore;
   readonly audit: AuditLog;
+  readonly security: SecurityStore;
   /** Absent where several machines share the engine: the directories it counts are on one machine's disk. */
   readonly personas?: PersonaLedger;
   /** Where it is, for people: a file path or a URL without credentials. */

@@ -70,6 +70,14 @@ export function isSecretPath(segments: Segments): boolean {
   return !harmless.test(name) && anySecretName.test(name);
 }
 
+const secretHint =
+  /(?:^|[^a-z0-9])(?:env|pem|netrc|npmrc|pypirc|pgpass|htpasswd|git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|p12|pfx|jks|kdbx|ppk|tfstate|kubeconfig)(?:[^a-z0-9]|$)/i;
+
+/** Whether a pattern of a search (`.env*`, `\\.pem$`) picks out secrets. */
+export function hintsAtSecret(pattern: string): boolean {
+  return isSecretPath(pattern.split('/')) || (secretHint.test(pattern) && !harmless.test(pattern.toLowerCase()));
+}
+
 /** One spelling for names that some file system takes for the same: compatibility forms, case, ignorable characters. */
 export function foldName(name: string): string {
   // Most names are plain ASCII: nothing to normalize.

@@ -1,6 +1,7 @@
 /** Writes down what has lapsed. Housekeeping only: whoever reads or changes a request compares the time itself. */
+
+import { auditAttributes } from '../request-audit.ts';
 import type { Transaction } from './database.ts';
-import { auditAttributes } from './request-audit.ts';
 import { recordOfRow } from './request-rows.ts';
 import type { AppendSealed } from './sqlite-audit.ts';
 

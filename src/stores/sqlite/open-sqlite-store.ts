@@ -6,9 +6,11 @@ import type { LocalStore } from '#kernel/ports/store';
 import { createChangeFeed } from './change-feed.ts';
 import { type Database, openDatabase } from './database.ts';
 import { expireDue, hasDue } from './expire-due.ts';
+import { defaultRetention, prune, type Retention } from './retention.ts';
 import { type AppendSealed, createAppend, createSqliteAudit } from './sqlite-audit.ts';
 import { createSqlitePersonas } from './sqlite-personas.ts';
 import { createSqliteRequests } from './sqlite-requests.ts';
+import { createSqliteSecurity } from './sqlite-security.ts';
 
 export interface SqliteStoreOptions {
   /** Absolute path; folder and file are made where missing. */
@@ -19,6 +21,8 @@ export interface SqliteStoreOptions {
   readonly ids?: () => string;
   /** Default 5 (prompt fatigue). */
   readonly maxPendingPerAgent?: number;
+  /** What is dropped when; default 30 days of requests, 90 days or 200 MB of trail. */
+  readonly retention?: Retention;
   /** How long an operation waits for other processes, in ms. Default 5,000. */
   readonly busyDeadlineMs?: number;
 }
@@ -31,15 +35,24 @@ const housekeepingMs = 30_000;
  * a file it cannot use is left exactly as it is
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<LocalStore> {
-  const { clock = { now: Date.now }, ids = randomRequestId, maxPendingPerAgent = 5, busyDeadlineMs = 5000 } = options;
+  const {
+    clock = { now: Date.now },
+    ids = randomRequestId,
+    maxPendingPerAgent = 5,
+    busyDeadlineMs = 5000,
+    retention = defaultRetention,
+  } = options;
   const database = await openDatabase({ file: options.file, busyDeadlineMs });
-  const append = createAppend(options.seal, () => clock.now());
+  const now = (): number => clock.now();
+  const append = createAppend(options.seal, now);
   const feed = createChangeFeed(database);
-  const housekeeping = setInterval(() => sweep(database, clock.now(), append), housekeepingMs).unref();
+  const { onChange } = feed;
+  const housekeeping = setInterval(() => sweep(database, { now: now(), append, retention }), housekeepingMs).unref();
   return {
-    requests: createSqliteRequests({ database, append, now: () => clock.now(), newId: ids, maxPendingPerAgent, onChange: feed.onChange }),
+    requests: createSqliteRequests({ database, append, now, newId: ids, maxPendingPerAgent, onChange }),
     audit: createSqliteAudit(database, append),
-    personas: createSqlitePersonas(database, () => clock.now()),
+    security: createSqliteSecurity({ database, append, now, onChange }),
+    personas: createSqlitePersonas(database, now),
     location: options.file,
     close: async () => {
       clearInterval(housekeeping);
@@ -54,9 +67,11 @@ function randomRequestId(): string {
 }
 
 /** Nothing depends on it, so what goes wrong here waits for the next time; whoever needs the store is told then. */
-function sweep(database: Database, now: number, append: AppendSealed): void {
+function sweep(database: Database, step: { readonly now: number; readonly append: AppendSealed; readonly retention: Retention }): void {
+  const { now, append } = step;
   database
     .read((tx) => hasDue(tx, now))
     .then((due) => (due ? database.write((tx) => expireDue(tx, now, append)) : undefined))
+    .then(() => prune(database, step))
     .catch(() => undefined);
 }

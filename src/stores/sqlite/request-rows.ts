@@ -3,6 +3,7 @@ import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import { type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/request';
 import { parseRequestDecision, parseRequestDraft, parseSignedGrant } from '#kernel/request-schema';
+import { isBlank, matchRequest } from '../match-request.ts';
 import type { Row, Transaction } from './database.ts';
 
 const maxPage = 500;
@@ -53,6 +54,11 @@ export function countPending(tx: Transaction, now: number): number {
   return Number(row?.n);
 }
 
+export function countApproved(tx: Transaction, now: number): number {
+  const row = tx.get("SELECT count(*) AS n FROM requests WHERE status = 'approved' AND due_at > ?", now);
+  return Number(row?.n);
+}
+
 /** Through the index of open requests, so that other agents' thousands cost nothing; its `IN` term is what makes it usable. */
 export function countPendingOf(tx: Transaction, agentId: string, now: number): number {
   const row = tx.get(
@@ -67,20 +73,55 @@ export function countPendingOf(tx: Transaction, agentId: string, now: number): n
 export function listRequests(tx: Transaction, query: RequestQuery, now: number): RequestPage {
   const limit = Math.min(Math.max(1, Math.trunc(query.limit)), maxPage);
   const before = positionOf(query.cursor);
+  const read = readerOf(query);
   const rows = sources(query.statuses)
-    .flatMap((source) =>
-      tx.all(
-        `SELECT * FROM requests WHERE seq < ? AND ${source.where} ORDER BY seq DESC LIMIT ?`,
-        before,
-        ...source.values(now),
-        limit + 1,
-      ),
-    )
-    .sort((a, b) => Number(b.seq) - Number(a.seq));
+    .flatMap((source) => collect(tx, source, { before, now, count: limit + 1, read }))
+    .sort((a, b) => b.seq - a.seq);
   const page = rows.slice(0, limit);
-  const records = page.map((row) => recordOfRow(row, now)).filter((record) => record !== undefined);
+  const records = page.map((row) => row.record).filter((record) => record !== undefined);
   const last = page.at(-1);
   return rows.length > limit && last ? { records, cursor: String(last.seq) } : { records };
+}
+
+interface Place {
+  readonly seq: number;
+  /** undefined: a row that is none of ours, which keeps its place. */
+  readonly record: RequestRecord | undefined;
+}
+
+interface Wanted {
+  readonly before: number;
+  readonly now: number;
+  readonly count: number;
+  /** undefined: not one that is looked for. */
+  readonly read: (row: Row, now: number) => Place | undefined;
+}
+
+/** How many rows a search looks at in one go. */
+const searchBatch = 500;
+
+function readerOf({ search }: RequestQuery): Wanted['read'] {
+  const fits = matchRequest(search);
+  return (row, now) => {
+    const record = recordOfRow(row, now);
+    return isBlank(search) || (record && fits(record)) ? { seq: Number(row.seq), record } : undefined;
+  };
+}
+
+/** Reads on until there are enough that fit, or no more at all. */
+function collect(tx: Transaction, source: Source, { before, now, count, read }: Wanted): readonly Place[] {
+  const found: Place[] = [];
+  let from = before;
+  let batch = count;
+  for (;;) {
+    const sql = `SELECT * FROM requests WHERE seq < ? AND ${source.where} ORDER BY seq DESC LIMIT ?`;
+    const rows = tx.all(sql, from, ...source.values(now), batch);
+    found.push(...rows.map((row) => read(row, now)).filter((place) => place !== undefined));
+    const last = rows.at(-1);
+    if (found.length >= count || rows.length < batch || !last) return found.slice(0, count);
+    from = Number(last.seq);
+    batch = searchBatch;
+  }
 }
 
 interface Source {

@@ -130,5 +130,50 @@ CREATE TABLE persona_reservations (
 CREATE INDEX persona_reservations_by_agent ON persona_reservations (agent_id);
 `;
 
+const settings = `
+-- What people set for everyone on this store: JSON of a signed setting, by the names that the shared store uses, too.
+CREATE TABLE settings (
+  key TEXT PRIMARY KEY CHECK (key = 'security_level' OR (key GLOB 'auto_approve:*' AND length(key) > 13)),
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
+const reports = `
+CREATE TRIGGER requests_report BEFORE INSERT ON requests
+WHEN (NEW.draft -> '$.reported' IS NOT NULL AND NEW.draft ->> '$.action.tool' IS NOT 'report_block')
+  OR (NEW.draft ->> '$.reportId' IS NOT NULL AND (NEW.draft -> '$.reported' IS NULL OR NEW.draft ->> '$.reportId' IS NOT NEW.id))
+BEGIN SELECT RAISE(ABORT, 'only a report names its own id'); END;
+
+CREATE TRIGGER requests_report_spent BEFORE UPDATE ON requests
+WHEN NEW.status = 'consumed' AND NEW.draft -> '$.reported' IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'a report is no call'); END;
+`;
+
+const retention = `
+-- Requests from before this moment (ms) may go, once they are over.
+CREATE TABLE retention (only INTEGER PRIMARY KEY CHECK (only = 1), requests_before INTEGER NOT NULL) STRICT;
+INSERT INTO retention (only, requests_before) VALUES (1, 0);
+CREATE TRIGGER retention_forward BEFORE UPDATE ON retention
+WHEN NEW.only IS NOT OLD.only OR NEW.requests_before < OLD.requests_before
+BEGIN SELECT RAISE(ABORT, 'time goes forward'); END;
+CREATE TRIGGER retention_kept BEFORE DELETE ON retention BEGIN SELECT RAISE(ABORT, 'retention is kept'); END;
+
+DROP TRIGGER requests_kept;
+CREATE TRIGGER requests_kept BEFORE DELETE ON requests
+WHEN OLD.due_at IS NOT NULL OR OLD.created_at >= (SELECT requests_before FROM retention)
+BEGIN SELECT RAISE(ABORT, 'requests are kept'); END;
+
+-- Records go only from the front, and right after a record that says so.
+DROP TRIGGER audit_kept;
+CREATE TRIGGER audit_kept BEFORE DELETE ON audit
+WHEN NOT EXISTS (SELECT 1 FROM audit_head JOIN audit ON audit.sequence = audit_head.sequence
+  WHERE audit.name = 'audit.checkpoint' AND OLD.sequence <= audit.body ->> '$.attributes.base.sequence')
+BEGIN SELECT RAISE(ABORT, 'the trail is kept'); END;
+CREATE TRIGGER audit_checkpoint BEFORE INSERT ON audit
+WHEN NEW.name = 'audit.checkpoint' AND NOT EXISTS (SELECT 1 FROM audit
+  WHERE sequence = NEW.body ->> '$.attributes.base.sequence' AND body ->> '$.hash' = NEW.body ->> '$.attributes.base.hash')
+BEGIN SELECT RAISE(ABORT, 'a checkpoint names a record of the trail'); END;
+`;
+
 /** Entry n makes version n + 1 (`PRAGMA user_version`) out of version n. Never edit one that was released; append. */
-export const migrations: readonly string[] = [requests + audit, personas];
+export const migrations: readonly string[] = [requests + audit, personas, settings + reports, retention];

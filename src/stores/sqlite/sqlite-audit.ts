@@ -53,7 +53,7 @@ function headOf(tx: Transaction): ChainPoint | undefined {
 }
 
 /** A body that is no record any more is handed on as one that can never verify, so that reading the rest stays possible. */
-function recordOf(row: Row): AuditRecord {
+export function recordOf(row: Row): AuditRecord {
   const value = parse(String(row.body));
   if (isRecordShaped(value)) return value;
   return {

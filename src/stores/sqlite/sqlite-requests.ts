@@ -9,12 +9,13 @@ import {
   requestLifeMs,
   type SignedGrant,
 } from '#kernel/request';
-import { parseRequestDraft } from '#kernel/request-schema';
-import type { Database, Transaction } from './database.ts';
+import { grantFlaw } from '../grant-flaw.ts';
+import { auditAttributes } from '../request-audit.ts';
+import { requireStorable } from '../require-storable.ts';
+import { isSameReport } from '../same-report.ts';
+import type { Database, Row, Transaction } from './database.ts';
 import { expireDue } from './expire-due.ts';
-import { grantFlaw } from './grant-flaw.ts';
-import { auditAttributes } from './request-audit.ts';
-import { countPending, countPendingOf, findRequest, listRequests, recordOfRow } from './request-rows.ts';
+import { countApproved, countPending, countPendingOf, findRequest, listRequests, recordOfRow } from './request-rows.ts';
 import type { AppendSealed } from './sqlite-audit.ts';
 
 export interface RequestsDeps {
@@ -41,6 +42,7 @@ export function createSqliteRequests(deps: RequestsDeps): RequestStore {
     get: (id) => database.read((tx) => findRequest(tx, id, now())),
     list: (query) => database.read((tx) => listRequests(tx, query, now())),
     countPending: () => database.read((tx) => countPending(tx, now())),
+    countApproved: () => database.read((tx) => countApproved(tx, now())),
     approve: (id, grant, decision) => write((tx) => approve(tx, id, { grant, decision }, deps)),
     deny: (id, decision) => write((tx) => deny(tx, id, decision, deps)),
     cancel: (id, by) => write((tx) => cancel(tx, id, by, deps)),
@@ -50,18 +52,11 @@ export function createSqliteRequests(deps: RequestsDeps): RequestStore {
   };
 }
 
-/** @throws {Fault} `bad_request_draft`: what could not be read back must not be written */
-function requireStorable(draft: RequestDraft): void {
-  const stored = parseRequestDraft(JSON.stringify(draft));
-  if (stored && draft.agent.id === draft.action.agentId) return;
-  throw new Fault('bad_request_draft', 'this request cannot be stored: a field is missing, unknown or of the wrong kind', {
-    audience: 'bug',
-  });
-}
-
 function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): TransitionResult {
   const now = deps.now();
   expireDue(tx, now, deps.append);
+  const reported = draft.reportId === undefined ? undefined : reportedBefore(tx, draft, draft.reportId, now);
+  if (reported) return reported;
   const existing = tx.get(
     "SELECT * FROM requests WHERE agent_id = ? AND digest = ? AND status IN ('pending', 'approved')",
     draft.agent.id,
@@ -70,7 +65,7 @@ function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): Transit
   const known = existing && recordOfRow(existing, now);
   if (known) return { ok: true, record: known };
   if (countPendingOf(tx, draft.agent.id, now) >= deps.maxPendingPerAgent) return { ok: false, why: 'too_many' };
-  const id = freeId(tx, deps.newId);
+  const id = draft.reportId ?? freeId(tx, deps.newId);
   const expiresAt = now + requestLifeMs;
   tx.run(
     `INSERT INTO requests (id, status, digest, agent_id, agent_host, draft, created_at, expires_at, due_at)
@@ -82,10 +77,24 @@ function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): Transit
   return { ok: true, record };
 }
 
+/** What the id that a report names stands for already; undefined: nothing. SECURITY: whose request it is otherwise is not told. */
+function reportedBefore(tx: Transaction, draft: RequestDraft, id: string, now: number): TransitionResult | undefined {
+  const row = tx.get('SELECT * FROM requests WHERE id = ?', id);
+  const known = row && recordOfRow(row, now);
+  if (known && isSameReport(known, draft)) return { ok: true, record: known };
+  return row && { ok: false, why: 'id_taken' };
+}
+
+/** The trail may remember a request that is gone. */
+function spendingOf(tx: Transaction, id: string): Row | undefined {
+  return tx.get("SELECT 1 FROM audit WHERE name = 'approval.consumed' AND request_id = ?", id);
+}
+
 function freeId(tx: Transaction, newId: () => string): string {
   for (let tries = 0; tries < maxIdTries; tries += 1) {
     const id = newId();
-    if (!tx.get('SELECT 1 FROM requests WHERE id = ?', id)) return id;
+    const isTaken = tx.get('SELECT 1 FROM requests WHERE id = ?', id) ?? spendingOf(tx, id);
+    if (!isTaken) return id;
   }
   throw new Fault('store_unavailable', 'no free request id was found', { audience: 'bug' });
 }
@@ -141,10 +150,10 @@ function spend(tx: Transaction, claim: { id: string; digest: string; by: string 
   const found = inStatus(tx, claim.id, 'approved', deps);
   if (!found.ok) return found;
   const { record } = found;
-  if (record.digest !== claim.digest) return { ok: false, why: 'mismatch', record };
+  // SECURITY: approving a report settles it; no call is behind it.
+  if (record.digest !== claim.digest || record.reported) return { ok: false, why: 'mismatch', record };
   // SECURITY: a row that was put back from `consumed` still has its spending in the trail.
-  if (tx.get("SELECT 1 FROM audit WHERE name = 'approval.consumed' AND request_id = ?", record.id))
-    return { ok: false, why: 'not_approved', record };
+  if (spendingOf(tx, record.id)) return { ok: false, why: 'not_approved', record };
   const consumedAt = deps.now();
   change(tx, record, "status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = ?", [consumedAt, claim.by]);
   deps.append(tx, {

@@ -4,8 +4,8 @@ import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import type { TransitionResult } from '#kernel/ports/request-store';
 import { isSelfApproval, type RequestDecision, type RequestRecord, requestIdPattern, type SignedGrant } from '#kernel/request';
-import { grantFlaw } from '../sqlite/grant-flaw.ts';
-import { auditAttributes } from '../sqlite/request-audit.ts';
+import { grantFlaw } from '../grant-flaw.ts';
+import { auditAttributes } from '../request-audit.ts';
 import { writeExpired } from './expire-requests.ts';
 import { type FoundRequest, interpret, readRequests } from './find-requests.ts';
 import { historyScore, lives, secondsLeft } from './request-index.ts';
@@ -35,13 +35,7 @@ interface Change {
 const maxTries = 20;
 
 export function createAnswerer(context: StoreContext): Answerer {
-  let turn: Promise<unknown> = Promise.resolve();
-  /** What is watched belongs to the connection, so only one transaction at a time may use it. */
-  const transition = (id: string, change: Change): Promise<TransitionResult> => {
-    const next = turn.then(() => attempt(context, id, change));
-    turn = next.catch(() => undefined);
-    return next;
-  };
+  const transition = (id: string, change: Change): Promise<TransitionResult> => attempt(context, id, change);
   return {
     approve: (id, grant, decision) => transition(id, approval(context, grant, decision)),
     deny: (id, decision) => transition(id, denial(context, decision)),
@@ -52,7 +46,7 @@ export function createAnswerer(context: StoreContext): Answerer {
 async function attempt(context: StoreContext, id: string, change: Change): Promise<TransitionResult> {
   if (!requestIdPattern.test(id)) return { ok: false, why: 'not_found' };
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const outcome = await context.connections.as('admin', (client) => once(context, client, { id, change }));
+    const outcome = await context.adminTurn((client) => once(context, client, { id, change }));
     if (outcome === 'changed') continue;
     if ('found' in outcome) return lapsed(context, outcome.found);
     if (outcome.ok) context.ring();

@@ -7,6 +7,7 @@ import type { CredentialSource, ValkeyRole } from './roles.ts';
 export interface Connections {
   /** Whether this process has a credential for the role. */
   has(role: ValkeyRole): boolean;
+  /** Whether the role has a connection now, its further ones included. */
   isOpen(role: ValkeyRole): boolean;
   /** Runs on the role's connection. @throws {Fault} `store_role_missing`, `store_unavailable`, `store_denied`, … */
   as<T>(role: ValkeyRole, work: (client: Redis) => Promise<T>): Promise<T>;
@@ -27,6 +28,7 @@ export function createConnections(options: ConnectionOptions): Connections {
   const { roles, location } = options;
   const links = new Map<ValkeyRole, RoleLink>();
   const extra: RoleLink[] = [];
+  let closed = false;
   const make = (role: ValkeyRole): RoleLink => createRoleLink(role, () => credentialOf(role, options), options);
   const linkOf = (role: ValkeyRole): RoleLink => {
     const link = links.get(role) ?? make(role);
@@ -36,7 +38,7 @@ export function createConnections(options: ConnectionOptions): Connections {
   const isOpen = (role: ValkeyRole): boolean => links.get(role)?.isOpen ?? false;
   return {
     has: (role) => roles.has(role),
-    isOpen,
+    isOpen: (role) => isOpen(role) || extra.some((link) => link.role === role && link.isOpen),
     as: async (role, work) => {
       if (!roles.has(role)) throw missingRole([role], location);
       return useLink(linkOf(role), work);
@@ -49,9 +51,11 @@ export function createConnections(options: ConnectionOptions): Connections {
     another: (role) => {
       const link = make(role);
       extra.push(link);
+      if (closed) link.close();
       return link;
     },
     close: () => {
+      closed = true;
       for (const link of [...links.values(), ...extra]) link.close();
       // A role that was never used would otherwise connect after the end.
       for (const role of roles) linkOf(role).close();

@@ -2,7 +2,7 @@
 import type { Redis } from 'iovalkey';
 import type { TransitionResult } from '#kernel/ports/request-store';
 import type { RequestRecord } from '#kernel/request';
-import { auditAttributes } from '../sqlite/request-audit.ts';
+import { auditAttributes } from '../request-audit.ts';
 import { leavePending, writeExpired } from './expire-requests.ts';
 import { type FoundRequest, findRequest } from './find-requests.ts';
 import { historyScore, lives } from './request-index.ts';
@@ -23,7 +23,8 @@ export async function spendGrant(
   if (!found) return { ok: false, why: 'not_found' };
   if (found.record.status === 'expired') return lapsed(context, found);
   if (found.record.status !== 'approved') return refused('not_approved', found.record);
-  if (found.record.digest !== claim.digest) return refused('mismatch', found.record);
+  // SECURITY: approving a report settles it; no call is behind it.
+  if (found.record.digest !== claim.digest || found.record.reported) return refused('mismatch', found.record);
   const record: RequestRecord = { ...found.record, status: 'consumed', consumedAt: context.now(), consumedBy: claim.by };
   const { taken, first } = await end(context, { ...found, record });
   if (!first) return refuseAsItIs(context, found.record);

@@ -1,6 +1,6 @@
 /** Writes down what has lapsed. Housekeeping only: whoever reads or changes a request compares the time itself. */
 import type { JsonObject } from '#kernel/json';
-import { auditAttributes } from '../sqlite/request-audit.ts';
+import { auditAttributes } from '../request-audit.ts';
 import { type FoundRequest, findRequest } from './find-requests.ts';
 import { firstLiveScore, historyScore, lives } from './request-index.ts';
 import { execute, type StoreContext } from './store-context.ts';

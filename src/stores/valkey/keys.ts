@@ -1,6 +1,7 @@
 /** The names of everything in the shared store (docs/valkey.md). */
 import { createHash } from 'node:crypto';
 import { requestIdPattern } from '#kernel/request';
+import { isStorablePattern } from '../stored-setting.ts';
 
 export interface Keys {
   /** What waits for a person; an hour. */
@@ -21,6 +22,10 @@ export interface Keys {
   readonly granted: string;
   readonly history: string;
   readonly level: string;
+  /** An auto-approve rule. */
+  rule(pattern: string): string;
+  /** The list of the rules' patterns: nobody may list keys. */
+  readonly rules: string;
   readonly log: string;
   readonly channel: string;
 }
@@ -39,15 +44,22 @@ export function keysOf(prefix: string): Keys {
     granted: `${prefix}:idx:approved`,
     history: `${prefix}:idx:decided`,
     level: `${prefix}:config:security_level`,
+    rule: (pattern) => `${prefix}:config:auto_approve:${requirePattern(pattern)}`,
+    rules: `${prefix}:config:auto_approve_index`,
     log: `${prefix}:log:events`,
     channel: `${prefix}:events`,
   };
 }
 
-/** SECURITY: callers answer a malformed id before they come here; nothing else ever becomes part of a key. */
+/** SECURITY: callers answer a malformed id or pattern before they come here; nothing else ever becomes part of a key. */
 function requireId(id: string): string {
   if (requestIdPattern.test(id)) return id;
   throw new TypeError('not a request id');
+}
+
+function requirePattern(pattern: string): string {
+  if (isStorablePattern(pattern)) return pattern;
+  throw new TypeError('not a rule’s pattern');
 }
 
 function hashed(text: string): string {

@@ -1,13 +1,15 @@
 /** Pages of requests, newest first, over the indexes: no scan, whatever else is in the store. */
 import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
-import type { RequestStatus } from '#kernel/request';
-import { type FoundRequest, findRequests } from './find-requests.ts';
+import { grantLifeMs, type RequestStatus } from '#kernel/request';
+import { isBlank, matchRequest, type RequestMatch } from '../match-request.ts';
+import { type FoundRequest, findRequests, keyReaders } from './find-requests.ts';
 import { firstLiveScore, historyScore, pendingScore, placeOfHistory, placeOfPending } from './request-index.ts';
-import type { ValkeyRole } from './roles.ts';
 import type { StoreContext } from './store-context.ts';
 
 const maxPage = 500;
+/** How many requests a search looks at in one go. */
+const searchBatch = 250;
 /** Grants live five minutes, so there are few at a time. */
 const maxGrants = 5000;
 /** Clocks of the store's users may differ by this much, in ms. What is further in the future no process of ours has written. */
@@ -19,10 +21,21 @@ export async function countPending({ connections, keys, now }: StoreContext): Pr
   );
 }
 
+/** A grant that is spent leaves the index at once, one that has run out counts no more. */
+export async function countApproved({ connections, keys, now }: StoreContext): Promise<number> {
+  return connections.asAny(keyReaders, (client) => client.zcount(keys.granted, `(${now()}`, now() + grantLifeMs + skewMs));
+}
+
 /** The cursor is a position, so requests that arrive between two pages neither repeat nor hide one. */
 export async function listRequests(context: StoreContext, query: RequestQuery): Promise<RequestPage> {
   const limit = Math.min(Math.max(1, Math.trunc(query.limit)), maxPage);
-  const wanted: Wanted = { statuses: query.statuses && new Set(query.statuses), before: positionOf(query.cursor), count: limit + 1 };
+  const wanted: Wanted = {
+    statuses: query.statuses && new Set(query.statuses),
+    before: positionOf(query.cursor),
+    matches: matchRequest(query.search),
+    count: limit + 1,
+    batch: isBlank(query.search) ? limit + 1 : searchBatch,
+  };
   const found = await Promise.all(sourcesFor(wanted.statuses).map((source) => collect(context, source, wanted)));
   // A request that moved from one index to another meanwhile is found twice; its later state was read later.
   const byId = new Map(found.flat().map((request) => [request.record.id, request]));
@@ -42,7 +55,10 @@ interface Wanted {
   /** undefined: any. */
   readonly statuses: ReadonlySet<RequestStatus> | undefined;
   readonly before: Position;
+  readonly matches: RequestMatch;
   readonly count: number;
+  /** How many to look at in one go. */
+  readonly batch: number;
 }
 
 /** One index, and which of its ids come next. */
@@ -55,7 +71,7 @@ const sources: readonly Source[] = [
   // What has lapsed stays in its index until somebody writes it down.
   {
     holds: ['pending', 'expired'],
-    ids: ({ connections, keys, now }, { before, statuses, count }, offset) =>
+    ids: ({ connections, keys, now }, { before, statuses, batch }, offset) =>
       connections.asAny(['agent', 'admin'], async (client) => {
         const [live, lapsed] = [statuses?.has('pending') ?? true, statuses?.has('expired') ?? true];
         const max = live ? pendingScore(before.place) : `(${Math.min(pendingScore(before.place) + 1, firstLiveScore(now()))}`;
@@ -63,29 +79,28 @@ const sources: readonly Source[] = [
         return upTo(
           before,
           placeOfPending,
-          await client.zrange(keys.pending, max, min, 'BYSCORE', 'REV', 'LIMIT', offset, count, 'WITHSCORES'),
+          await client.zrange(keys.pending, max, min, 'BYSCORE', 'REV', 'LIMIT', offset, batch, 'WITHSCORES'),
         );
       }),
   },
   {
     holds: ['approved', 'expired'],
     ids: ({ connections, keys }, _wanted, offset) =>
-      offset > 0 ? Promise.resolve([]) : connections.asAny(grantReaders, (client) => client.zrange(keys.granted, 0, maxGrants - 1)),
+      offset > 0 ? Promise.resolve([]) : connections.asAny(keyReaders, (client) => client.zrange(keys.granted, 0, maxGrants - 1)),
   },
   {
     holds: ['denied', 'expired', 'cancelled', 'revoked', 'consumed'],
-    ids: ({ connections, keys }, { before, count }, offset) =>
+    ids: ({ connections, keys }, { before, batch }, offset) =>
       connections.asAny(['exec', 'admin'], async (client) => {
         const max = historyScore(before.place);
         return upTo(
           before,
           placeOfHistory,
-          await client.zrange(keys.history, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, count, 'WITHSCORES'),
+          await client.zrange(keys.history, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, batch, 'WITHSCORES'),
         );
       }),
   },
 ];
-const grantReaders: readonly ValkeyRole[] = ['agent', 'exec', 'admin'];
 
 function sourcesFor(statuses: ReadonlySet<RequestStatus> | undefined): readonly Source[] {
   return statuses ? sources.filter((source) => source.holds.some((status) => statuses.has(status))) : sources;
@@ -102,17 +117,17 @@ function upTo(before: Position, placeOf: (score: number) => number, flat: readon
 /** Reads on until there are enough that fit, or no more at all. */
 async function collect(context: StoreContext, source: Source, wanted: Wanted): Promise<readonly FoundRequest[]> {
   const fitting: FoundRequest[] = [];
-  for (let offset = 0; fitting.length < wanted.count; offset += wanted.count) {
+  for (let offset = 0; fitting.length < wanted.count; offset += wanted.batch) {
     const ids = await source.ids(context, wanted, offset);
     const found = await findRequests(context, ids);
     fitting.push(...found.filter((request) => fits(request, source, wanted)));
-    if (ids.length !== wanted.count) break;
+    if (ids.length !== wanted.batch) break;
   }
   return fitting.sort(newestFirst).slice(0, wanted.count);
 }
 
-function fits({ record, place }: FoundRequest, source: Source, { statuses, before }: Wanted): boolean {
-  if (!isBefore({ place, id: record.id }, before)) return false;
+function fits({ record, place }: FoundRequest, source: Source, { statuses, before, matches }: Wanted): boolean {
+  if (!isBefore({ place, id: record.id }, before) || !matches(record)) return false;
   return statuses ? statuses.has(record.status) : source.holds.includes(record.status);
 }
 

@@ -3,8 +3,9 @@ import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import type { TransitionResult } from '#kernel/ports/request-store';
 import { type RequestDraft, type RequestRecord, requestLifeMs } from '#kernel/request';
-import { parseRequestDraft } from '#kernel/request-schema';
-import { auditAttributes } from '../sqlite/request-audit.ts';
+import { auditAttributes } from '../request-audit.ts';
+import { requireStorable } from '../require-storable.ts';
+import { isSameReport } from '../same-report.ts';
 import { inAgentTurn } from './agent-turn.ts';
 import { expireDue } from './expire-requests.ts';
 import { findRequests } from './find-requests.ts';
@@ -34,18 +35,22 @@ export function createOpener(context: StoreContext): Opener {
       requireStorable(draft);
       await expireDue(context);
       return inAgentTurn(context, draft.agent.id, async (turn) => {
+        const known = draft.reportId === undefined ? undefined : await reportedBefore(context, draft, draft.reportId);
+        if (known) return known;
         const { mine, newest } = await look(context, draft.agent.id);
         const same = mine.find((record) => record.digest === draft.digest);
         if (same) return { ok: true, record: same };
         if (mine.filter((record) => record.status === 'pending').length >= context.maxPendingPerAgent)
           return { ok: false, why: 'too_many' };
         for (;;) {
-          const id = await freeId(context);
+          const id = draft.reportId ?? (await freeId(context));
           const now = context.now();
           const record: RequestRecord = { ...draft, id, status: 'pending', createdAt: now, expiresAt: now + requestLifeMs };
           const stored: StoredRequest = { record, place: nextPlace(now, newest) };
           // Written down before it can be answered.
           await context.chain.append({ name: 'approval.requested', attributes: auditAttributes(record) });
+          turn.requireHeld();
+          if (draft.reportId !== undefined) return putReport(context, stored, mine);
           await keepCopy(context, stored);
           turn.requireHeld();
           if (await put(context, stored, [...mine, record])) return { ok: true, record };
@@ -55,13 +60,37 @@ export function createOpener(context: StoreContext): Opener {
   };
 }
 
-/** @throws {Fault} `bad_request_draft`: what could not be read back must not be written */
-function requireStorable(draft: RequestDraft): void {
-  const stored = parseRequestDraft(JSON.stringify(draft));
-  if (stored && draft.agent.id === draft.action.agentId) return;
-  throw new Fault('bad_request_draft', 'this request cannot be stored: a field is missing, unknown or of the wrong kind', {
-    audience: 'bug',
-  });
+/**
+ * What the id that a report names stands for already; undefined: nothing. SECURITY: whose request it is otherwise is not told.
+ */
+async function reportedBefore(context: StoreContext, draft: RequestDraft, id: string): Promise<TransitionResult | undefined> {
+  if (await isFree(context, id)) return undefined;
+  const [found] = await findRequests(context, [id]);
+  if (!found || !isSameReport(found.record, draft)) return { ok: false, why: 'id_taken' };
+  // The process that opened it may have ended before it stood in the index.
+  if (found.record.status === 'pending') await putIntoIndex(context, found);
+  return { ok: true, record: found.record };
+}
+
+/** The id is the agent's choice, so somebody else may take it in the last moment: nothing of theirs may change then. */
+async function putReport(context: StoreContext, stored: StoredRequest, mine: readonly RequestRecord[]): Promise<TransitionResult> {
+  const { connections, keys, now, ring } = context;
+  const { id, agent, expiresAt } = stored.record;
+  const life = secondsLeft(expiresAt, now(), 'request');
+  const text = requestText(stored);
+  const isMine = await connections.as('agent', async (client) => (await client.set(keys.blocked(id), text, 'EX', life, 'NX')) === 'OK');
+  if (!isMine) return { ok: false, why: 'id_taken' };
+  await keepCopy(context, stored);
+  await putIntoIndex(context, stored);
+  await connections.as('agent', (client) => client.set(keys.ofAgent(agent.id), idsOf([...mine, stored.record]), 'EX', lives.request));
+  ring();
+  return { ok: true, record: stored.record };
+}
+
+async function putIntoIndex({ connections, keys, self }: StoreContext, { record, place }: StoredRequest): Promise<void> {
+  await connections.as('agent', (client) =>
+    execute(client.multi().zadd(keys.pending, pendingScore(place), record.id).publish(keys.channel, self)),
+  );
 }
 
 /** The agent's open requests, and the newest place in the index. */
@@ -75,6 +104,10 @@ async function look(context: StoreContext, agentId: string) {
   return { mine, newest: placeOfPending(Number(newest[1] ?? requestLifeMs)) };
 }
 
+function idsOf(records: readonly RequestRecord[]): string {
+  return JSON.stringify(records.map((record) => record.id));
+}
+
 const idList = z.array(z.string()).max(10_000);
 
 function idsIn(text: string | null): readonly string[] {
@@ -86,15 +119,19 @@ function idsIn(text: string | null): readonly string[] {
   }
 }
 
-async function freeId({ connections, keys, newId }: StoreContext): Promise<string> {
+async function freeId(context: StoreContext): Promise<string> {
   for (let tries = 0; tries < maxIdTries; tries += 1) {
-    const id = newId();
-    const places = [keys.blocked(id), keys.approved(id), keys.decided(id), keys.copy(id)];
-    // One by one: the access rules take no command whose keys are of several kinds.
-    const taken = await connections.as('agent', (client) => Promise.all(places.map((key) => client.exists(key))));
-    if (!taken.includes(1)) return id;
+    const id = context.newId();
+    if (await isFree(context, id)) return id;
   }
   throw new Fault('store_unavailable', 'no free request id was found', { audience: 'bug' });
+}
+
+async function isFree({ connections, keys }: StoreContext, id: string): Promise<boolean> {
+  const places = [keys.blocked(id), keys.approved(id), keys.decided(id), keys.copy(id)];
+  // One by one: the access rules take no command whose keys are of several kinds.
+  const taken = await connections.as('agent', (client) => Promise.all(places.map((key) => client.exists(key))));
+  return !taken.includes(1);
 }
 
 /** Only `exec` and `admin` may; a request that an agent alone opened is forgotten when it lapses unseen. */
@@ -118,7 +155,7 @@ async function put(
         .multi()
         .set(keys.blocked(id), requestText(stored), 'EX', life, 'NX')
         .zadd(keys.pending, pendingScore(stored.place), id)
-        .set(keys.ofAgent(agent.id), JSON.stringify(mine.map((record) => record.id)), 'EX', lives.request)
+        .set(keys.ofAgent(agent.id), idsOf(mine), 'EX', lives.request)
         .publish(keys.channel, self),
     ),
   );

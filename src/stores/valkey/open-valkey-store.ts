@@ -6,6 +6,7 @@ import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
+import { createAdminTurn } from './admin-turn.ts';
 import { createAnswerer } from './answer-request.ts';
 import { createAuditChain } from './audit-chain.ts';
 import { type ChangeChannel, openChangeChannel } from './change-channel.ts';
@@ -15,13 +16,14 @@ import { cancelRequest, spendGrant } from './end-request.ts';
 import { findRequest } from './find-requests.ts';
 import { keepHouse } from './housekeeping.ts';
 import { type Keys, keysOf } from './keys.ts';
-import { countPending, listRequests } from './list-requests.ts';
+import { countApproved, countPending, listRequests } from './list-requests.ts';
 import { createOpener } from './open-request.ts';
 import { type CredentialSource, type ValkeyRole, valkeyRoles } from './roles.ts';
 import { createServerClock, type ServerClock } from './server-clock.ts';
 import type { StoreContext } from './store-context.ts';
 import { parseStoreUrl, type ValkeyAddress } from './store-url.ts';
 import { createValkeyAudit } from './valkey-audit.ts';
+import { createValkeySecurity } from './valkey-security.ts';
 
 export interface ValkeyStoreOptions {
   /** `valkey://host:port/0?prefix=molis`; see `parseStoreUrl`. */
@@ -135,7 +137,7 @@ function contextOf(options: ValkeyStoreOptions, { clock, ...parts }: Parts): Sto
     },
   });
   const newId = options.ids ?? (() => `req-${randomBytes(4).toString('hex')}`);
-  return { ...parts, now, chain, newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
+  return { ...parts, now, chain, adminTurn: createAdminTurn(connections), newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
 }
 
 function assemble(address: ValkeyAddress, channel: ChangeChannel, context: StoreContext, clock: ServerClock): ValkeyStore {
@@ -144,6 +146,7 @@ function assemble(address: ValkeyAddress, channel: ChangeChannel, context: Store
   return {
     requests: requestsOf(context, channel),
     audit: createValkeyAudit(context),
+    security: createValkeySecurity(context, channel.onChange),
     location: address.location,
     keepHouse: house,
     close: async () => {
@@ -162,6 +165,7 @@ function requestsOf(context: StoreContext, channel: ChangeChannel): RequestStore
     get: async (id) => (await findRequest(context, id))?.record,
     list: (query) => listRequests(context, query),
     countPending: () => countPending(context),
+    countApproved: () => countApproved(context),
     cancel: (id, by) => cancelRequest(context, id, by),
     spend: (id, digest, by) => spendGrant(context, { id, digest, by }),
     onChange: channel.onChange,

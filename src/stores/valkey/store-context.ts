@@ -1,6 +1,7 @@
 /** What every operation on the shared store needs. */
 import type { Redis } from 'iovalkey';
 import { Fault } from '#kernel/errors';
+import type { AdminTurn } from './admin-turn.ts';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
@@ -9,6 +10,7 @@ export interface StoreContext {
   readonly connections: Connections;
   readonly keys: Keys;
   readonly chain: AuditChain;
+  readonly adminTurn: AdminTurn;
   /** ms since the epoch, by the server's clock: the one that decides what has expired. */
   readonly now: () => number;
   /** A fresh id, `req-` + 8 hex digits. */

@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { type RequestRecord, requestIdPattern } from '#kernel/request';
-import { sanitizeText } from '#kernel/text';
-import { defineTool, type ToolResult } from '#kernel/tool';
+import type { RequestRecord } from '#kernel/request';
+import { defineTool } from '#kernel/tool';
+import { invalidRequestId, isRequestId, requestIdArgument } from '../support/request-id.ts';
+import { viewOf } from '../support/request-view.ts';
 
 export const checkRequestStatus = defineTool({
   name: 'check_request_status',
@@ -13,36 +14,22 @@ export const checkRequestStatus = defineTool({
   impact: 'none',
   permission: 'data:read',
   timeoutMs: 60_000,
-  input: z.strictObject({
-    request_id: z.string().transform(sanitizeText).meta({ description: 'For example `req-1a2b3c4d`.', pattern: '^req-[a-f0-9]{8}$' }),
-  }),
+  input: z.strictObject({ request_id: requestIdArgument }),
   touches: () => [],
   headline: (input) => `Check request ${input.request_id}`,
-  run: async (input, context) => {
+  run: async ({ request_id: id }, context) => {
     // Checked before the store is touched (seed 003, CWE-20).
-    if (!requestIdPattern.test(input.request_id))
-      return notFound(input.request_id, 'invalid', 'not a request id; one looks like `req-1a2b3c4d`');
-    const record = await context.requests.get(input.request_id);
-    if (record === undefined) return notFound(input.request_id, 'not_found', 'no such request; it may have been removed');
-    return { ok: true, message: `request ${record.id} is ${record.status}`, result: statusOf(record), next: nextStep(record) };
+    if (!isRequestId(id)) return { ok: true, ...invalidRequestId(id) };
+    const record = await context.requests.get(id);
+    if (record === undefined) {
+      const message = 'no such request; it may have been removed';
+      return { ok: true, message, result: { request_id: id, status: 'not_found', message } };
+    }
+    const mine = record.agent.id === context.agent.id;
+    const message = `request ${record.id} is ${record.status}`;
+    return { ok: true, message, result: { message, ...viewOf(record, context.agent.id) }, next: nextStep(record, mine) };
   },
 });
-
-function notFound(id: string, status: 'invalid' | 'not_found', message: string): ToolResult {
-  return { ok: true, message, result: { request_id: id.slice(0, 40), status } };
-}
-
-function statusOf(record: RequestRecord) {
-  return {
-    request_id: record.id,
-    status: record.status,
-    tool: record.action.tool,
-    title: record.title,
-    created_at: new Date(record.createdAt).toISOString(),
-    expires_at: new Date(record.grant?.payload.expiresAt ?? record.expiresAt).toISOString(),
-    ...(record.decision?.message === undefined ? {} : { message: record.decision.message }),
-  };
-}
 
 const nextSteps: Readonly<Record<RequestRecord['status'], string>> = {
   pending: 'wait for the person; check again later, do not repeat the call in a loop',
@@ -54,6 +41,8 @@ const nextSteps: Readonly<Record<RequestRecord['status'], string>> = {
   consumed: 'the approval has been used; the call has run, do not repeat it',
 };
 
-function nextStep(record: RequestRecord): string {
+function nextStep(record: RequestRecord, mine: boolean): string {
+  if (!mine) return 'this is another agent’s request; its answer is worth nothing to you';
+  if (record.reported !== undefined && record.status === 'approved') return 'a person settled this report; it allows no tool call';
   return nextSteps[record.status];
 }

@@ -19,8 +19,31 @@ export async function openApprovals(page: Page): Promise<void> {
   await title.waitFor({ timeout: 20_000 });
 }
 
-export async function approvalRows(page: Page): Promise<ApprovalRow[]> {
-  const rows = await page.locator(ROWS).all();
+/** Unfolds the list of what is decided, below the pending ones. */
+export async function openHistory(page: Page): Promise<void> {
+  const header = page.locator('.part.sidebar .pane-header', { hasText: 'Decided Requests' });
+  if ((await header.getAttribute('aria-expanded')) !== 'true') await header.click();
+  await page.locator('.part.sidebar .pane-header[aria-expanded="true"]', { hasText: 'Decided Requests' }).waitFor({ timeout: 10_000 });
+}
+
+/** Presses an action in the title of a list. */
+export async function pressViewAction(page: Page, view: string, action: string): Promise<void> {
+  const header = page.locator('.part.sidebar .pane-header', { hasText: view });
+  await header.hover();
+  await header.locator(`.action-label[aria-label^="${action}"]`).click();
+}
+
+/** The rows of the list of what is decided. */
+export function historyRows(page: Page): Promise<ApprovalRow[]> {
+  return rowsOf(page.locator('.part.sidebar .pane', { hasText: 'Decided Requests' }).locator('.monaco-list-row'));
+}
+
+export function approvalRows(page: Page): Promise<ApprovalRow[]> {
+  return rowsOf(page.locator(ROWS));
+}
+
+async function rowsOf(found: Locator): Promise<ApprovalRow[]> {
+  const rows = await found.all();
   return Promise.all(
     rows.map(async (row) => ({
       label: await textOf(row.locator('.label-name')),

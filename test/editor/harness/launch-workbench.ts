@@ -43,6 +43,8 @@ export interface Workbench {
   readonly folder: string;
   /** XDG_CONFIG_HOME of the extension: approvers' keys are pinned below it. */
   readonly configDir: string;
+  /** XDG_STATE_HOME of the extension: the store is below it. */
+  readonly stateDir: string;
   /** Opens another window on the same folder: an extension host of its own, the same user. */
   openWindow(): Promise<Page>;
   close(): Promise<void>;
@@ -94,7 +96,7 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
   const context = await openBrowser(path.join(root, 'browser'), bench.browser);
   cleanups.push(() => context.close());
   const openWindow = (): Promise<Page> => openEditorWindow(context, editor.url);
-  return { page: await openWindow(), context, editor, demo, model, folder, configDir: env.XDG_CONFIG_HOME, openWindow };
+  return { page: await openWindow(), context, editor, demo, model, folder, configDir: env.XDG_CONFIG_HOME, stateDir: env.XDG_STATE_HOME, openWindow };
 }
 
 async function openEditorWindow(context: BrowserContext, url: string): Promise<Page> {

@@ -26,6 +26,7 @@ export function createTestSeam(real: Dialogs): { readonly seam: TestSeam; readon
     dialogs: {
       ask: async (question) => (answerer ? answerer(question) : real.ask(question)),
       type: async (question) => (answerer ? (typedAnswer ?? /“(.+?)”/.exec(question.prompt)?.[1]) : real.type(question)),
+      note: async () => undefined,
       tell: (kind, message) => real.tell(kind, message),
       offer: async (message, label) => (answerer ? false : real.offer(message, label)),
     },

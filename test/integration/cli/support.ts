@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 
-const cli = join(import.meta.dirname, '../../../dist/cli.cjs');
+/** Another build of it can be named while `dist/` belongs to somebody else. */
+export const cli = process.env['BANKSMAN_TEST_CLI'] ?? join(import.meta.dirname, '../../../dist/cli.cjs');
 
 export interface Finished {
   readonly status: number | null;
@@ -17,7 +18,11 @@ export interface Finished {
 
 /** One machine's worth of files: state, configuration, and the demo cluster that its configuration names. */
 export interface Bench {
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
   readonly state: string;
+  /** The machine's own configuration file: where keys are pinned. There is none at first. */
+  readonly machineFile: string;
   readonly configFile: string;
   readonly config: { readonly [key: string]: unknown };
   run(
@@ -51,7 +56,10 @@ export async function startBench(): Promise<Bench> {
   const run: Bench['run'] = (words, options = {}) =>
     finish(spawn(options.program ?? process.execPath, [cli, ...words], { env: { ...env, ...options.env } }), options.stdin);
   return {
+    folder,
+    env,
     state: join(folder, 'state', 'banksman'),
+    machineFile: join(folder, 'config', 'banksman', 'config.json'),
     configFile,
     config: demo.config,
     run,

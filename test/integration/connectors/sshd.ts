@@ -10,11 +10,11 @@ import { createInterface } from 'node:readline';
 
 const sshd = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].find((path) => existsSync(path));
 
-/** Why these tests cannot run here; undefined when they can. `BANKSMAN_REQUIRE_SSHD=1` makes that an error instead of a skip. */
+/** Why these tests cannot run here; undefined when they can. `BANKSMAN_REQUIRE_SERVERS=1` makes that an error instead of a skip. */
 export const sshdMissing =
   sshd === undefined ? 'OpenSSH server (sshd) is not installed; on Debian: apt-get install openssh-server' : undefined;
 if (sshdMissing !== undefined) {
-  if (process.env['BANKSMAN_REQUIRE_SSHD']) throw new Error(sshdMissing);
+  if (process.env['BANKSMAN_REQUIRE_SERVERS']) throw new Error(sshdMissing);
   console.warn(`SKIPPED: ${sshdMissing}`);
 }
 

@@ -109,7 +109,8 @@ describe('the command line of bubblewrap', () => {
     env: { PATH: '/usr/bin' },
     command: ['/bin/bash', '-c', '--bind / /'],
   };
-  const line = (more: Partial<SandboxPlan> = {}) => sandboxArguments({ ...plan, ...more }, () => undefined);
+  const line = (more: Partial<SandboxPlan> = {}) =>
+    sandboxArguments({ ...plan, ...more }, { onStatus: () => undefined, start: new Promise(() => undefined) });
   const options = (more: Partial<SandboxPlan> = {}) => {
     const { args } = line(more);
     return args.slice(0, args.indexOf('--'));

@@ -6,13 +6,16 @@ import { programRunner } from '#execution/run-program';
 import { attempts } from '#execution/sandbox/canary';
 import type { Machine } from '#execution/sandbox/find-bubblewrap';
 import { probeSandbox } from '#execution/sandbox/probe-sandbox';
+import { findProcessCages } from '#execution/sandbox/process-cage';
 import { type Change, canSandbox, changedBubblewrap } from './support/bubblewrap.ts';
 import { temporaryDirectory } from './support/temporary.ts';
 
 const idle = () => new AbortController().signal;
 const here: Machine = { platform: process.platform, architecture: process.arch, searchPath: '/usr/bin:/bin' };
 const probe = (machine: Partial<Machine> = {}, stateDir = temporaryDirectory('state-')) =>
-  probeSandbox({ machine: { ...here, ...machine }, programs: programRunner, stateDir }, idle()).then(({ status }) => status);
+  probeSandbox({ machine: { ...here, ...machine }, programs: programRunner, stateDir, cages: findProcessCages() }, idle()).then(
+    ({ status }) => status,
+  );
 const probeChanged = (change: Change) => probe({ searchPath: changedBubblewrap(change) });
 const isRoot = process.getuid?.() === 0;
 
@@ -44,7 +47,7 @@ const seccomp = ['--seccomp 4'];
 const rows: readonly [string, Change, readonly (keyof typeof attempts)[]][] = [
   ['capabilities dropped', { without: ['--cap-drop ALL'] }, ['capabilities']],
   ['a network namespace', { without: ['--unshare-net'] }, ['network', 'namespaces']],
-  ['a process namespace', { without: ['--unshare-pid'] }, ['processes', 'namespaces']],
+  ['a process namespace', { without: ['--unshare-pid', '--as-pid-1'] }, ['processes', 'namespaces']],
   ['a namespace for the host name', { without: ['--unshare-uts', '--hostname sandbox'] }, ['namespaces']],
   ['a control group namespace', { without: ['--unshare-cgroup'] }, ['namespaces']],
   ['an IPC namespace', { without: ['--unshare-ipc'] }, ['namespaces']],
@@ -52,7 +55,8 @@ const rows: readonly [string, Change, readonly (keyof typeof attempts)[]][] = [
   ['the filter and no nested user namespaces', { without: [...seccomp, '--disable-userns'] }, ['user_namespace', 'system_call_filter']],
   ['a read-only root', { without: ['--remount-ro /'] }, ['write_system']],
   ['a read-only /dev', { without: ['--remount-ro /dev'] }, ['write_system']],
-  ['a launcher with a clean environment', { before: 'export AWS_SECRET_ACCESS_KEY=mark' }, ['environment']],
+  ['a cleared environment', { without: ['--clearenv'], before: 'export AWS_SECRET_ACCESS_KEY=mark' }, ['environment']],
+  ['a process 1 of its own', { without: ['--as-pid-1'], before: 'export AWS_SECRET_ACCESS_KEY=mark' }, ['environment']],
 ];
 
 describe.skipIf(!canSandbox)('the probe without', () => {
@@ -66,6 +70,11 @@ describe.skipIf(!canSandbox)('the probe without', () => {
     const status = await probeChanged({ without: ['--remount-ro /proc'] });
     expect(status).toMatchObject({ state: 'degraded' });
     expect(status.reason).toContain(attempts.write_kernel);
+  });
+
+  it.skipIf(!isRoot)('a process 1 of its own finds that root can change the program that runs as it', async () => {
+    const status = await probeChanged({ without: ['--as-pid-1'] });
+    expect(status.reason).toContain(attempts.launcher);
   });
 
   it.skipIf(!isRoot)('device nodes of its own finds that root can change the host’s', async () => {
@@ -83,8 +92,15 @@ describe.skipIf(!canSandbox)('the probe without', () => {
 set -- "\${args[@]:0:i}" --remount-ro /dev/null "\${args[@]:i}"`;
     await expect(probeChanged({ before })).resolves.toMatchObject({
       state: 'degraded',
-      reason: expect.stringContaining('could not make its attempts'),
+      reason: expect.stringContaining('the probe inside the sandbox'),
     });
+  });
+
+  it.skipIf(!isRoot)('control groups finds that nothing limits the processes of root, and says what would', async () => {
+    const options = { machine: here, programs: programRunner, stateDir: temporaryDirectory('state-'), cages: undefined };
+    const { status } = await probeSandbox(options, idle());
+    expect(status).toMatchObject({ state: 'degraded', reason: expect.stringContaining('/sys/fs/cgroup') });
+    expect(status.reason).toContain(attempts.process_limit);
   });
 
   it.skipIf(!isRoot)('dropped capabilities and the filter finds that root can mount', async () => {
@@ -196,7 +212,7 @@ describe.skipIf(process.platform !== 'linux')('the probe on a machine that canno
   it('stops when its caller gives up', async () => {
     const controller = new AbortController();
     controller.abort(new Error('enough'));
-    const options = { machine: here, programs: programRunner, stateDir: path.join(os.tmpdir(), 'banksman-never') };
+    const options = { machine: here, programs: programRunner, stateDir: path.join(os.tmpdir(), 'banksman-never'), cages: undefined };
     await expect(probeSandbox(options, controller.signal)).rejects.toThrow('enough');
   });
 });

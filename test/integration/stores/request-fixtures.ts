@@ -6,6 +6,8 @@ import type { Agent } from '#kernel/agent';
 import type { ApproverKey, Signer } from '#kernel/answer';
 import type { Store } from '#kernel/ports/store';
 import type { EffectiveAction, RequestDecision, RequestDraft, RequestRecord, SignedGrant } from '#kernel/request';
+import type { AutoApproveAction, LevelPayload, ReportedBlock, RulePayload, SignedSetting } from '#kernel/security';
+import type { SecurityLevel } from '#kernel/tiers';
 
 export const mcpAgent: Agent = { id: 'mcp:laptop', host: 'mcp', modelTier: 'advanced', model: 'some-model', label: 'Laptop' };
 
@@ -76,4 +78,44 @@ export async function approved(store: Store, approver: Approver, now: number, dr
   const result = await store.requests.approve(record.id, await grantFor(record, approver, now), decisionBy(approver.signer.approver, now));
   if (!result.ok) throw new Error(`not approved: ${result.why}`);
   return result.record;
+}
+
+/** A block that an agent reports under an id of its own choice. */
+export function reportBy(agentId: string, reportId: string, changes: Partial<ReportedBlock> = {}): RequestDraft {
+  const reported: ReportedBlock = {
+    reason: 'credential_detected',
+    destination: 'blocked.example',
+    pattern: 'AKIA[0-9A-Z]{16}',
+    ...changes,
+  };
+  const action: EffectiveAction = {
+    tool: 'report_block',
+    arguments: { request_id: reportId, reason: reported.reason, destination: reported.destination },
+    targets: [],
+    agentId,
+    cluster: null,
+    policyVersion: '1',
+  };
+  return {
+    ...draftOf({ agent: { id: agentId, host: 'mcp' }, action, title: 'Reported block', tier: 'green', impact: 'none' }),
+    reported,
+    reportId,
+  };
+}
+
+/** Stores check a setting's form, whoever reads it the signature: these are not signed by anybody. */
+const signature = { keyId: 'a2V5', signature: 'c2lnbmF0dXJl' };
+
+export function levelSetting(level: SecurityLevel, issuedAt: number, approver = 'user:alice'): SignedSetting<LevelPayload> {
+  return { payload: { version: 1, setting: 'security_level', level, approver, issuedAt }, ...signature };
+}
+
+export function ruleSetting(
+  pattern: string,
+  action: AutoApproveAction,
+  issuedAt: number,
+  { by = 'user:alice', lifeMs = 3_600_000 }: { readonly by?: string; readonly lifeMs?: number } = {},
+): SignedSetting<RulePayload> {
+  const payload = { version: 1, setting: 'auto_approve', pattern, action, approver: by, issuedAt, expiresAt: issuedAt + lifeMs } as const;
+  return { payload, ...signature };
 }

@@ -1,7 +1,10 @@
 /** What every store must do, whichever engine it is on. Each engine's test calls this with its own harness. */
 
 import type { MakeHarness } from './contract/harness.ts';
+import { reportContract } from './contract/reports.ts';
 import { requestContract } from './contract/requests.ts';
+import { searchContract } from './contract/search.ts';
+import { settingsContract } from './contract/settings.ts';
 import { sharingContract } from './contract/sharing.ts';
 import { stateMachineContract } from './contract/state-machine.ts';
 import { trailContract } from './contract/trail.ts';
@@ -12,5 +15,8 @@ export function storeContract(makeHarness: MakeHarness): void {
   requestContract(makeHarness);
   stateMachineContract(makeHarness);
   trailContract(makeHarness);
+  reportContract(makeHarness);
+  searchContract(makeHarness);
+  settingsContract(makeHarness);
   sharingContract(makeHarness);
 }

@@ -56,6 +56,7 @@ describe('strictness', () => {
       fc.asyncProperty(tool, tier, level, targets, async (declared, at, securityLevel, touched) => {
         const settings = {
           securityLevel,
+          rules: [],
           protectedList: list,
           tiers: {},
           requireSandbox: false,

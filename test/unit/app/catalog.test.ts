@@ -30,6 +30,10 @@ const tiers: Record<string, readonly string[]> = {
     'read_file',
     'list_directory',
     'search_files',
+    'report_block',
+    'get_security_status',
+    'list_pending_approvals',
+    'get_security_log',
     'check_request_status',
   ],
   yellow: ['execute_ssh', 'restart_service', 'wake_node', 'write_file', 'run_command'],
@@ -49,6 +53,15 @@ describe('the catalog', () => {
       expect(named.filter((name) => tiers[tier]?.includes(name) || !Object.values(tiers).flat().includes(name))).toEqual(named);
     }
     expect(catalog.map((tool) => tool.name)).toEqual(expect.arrayContaining(Object.values(tiers).flat()));
+  });
+
+  it('has 29 tools', () => {
+    expect(catalog).toHaveLength(29);
+  });
+
+  it('conceals only arguments that there are', () => {
+    for (const tool of catalog) for (const name of tool.concealed ?? []) expect(Object.keys(tool.input.shape), tool.name).toContain(name);
+    expect(catalog.find((tool) => tool.name === 'report_block')?.concealed).toEqual(['pattern']);
   });
 
   it('names each tool once, `verb_noun`', () => {
@@ -89,8 +102,8 @@ describe.each(tools)('%s', (name, tool, schema) => {
     expect(tool.tier === 'green').toBe(['data:read', 'file:read', 'code:search'].includes(tool.permission));
     expect(tool.impact === 'none' || tool.tier !== 'green').toBe(true);
     expect(tool.impact !== 'none' || tool.tier !== 'red').toBe(true);
-    // The workspace's tools take exactly what the seeds name; a command or a content says what it is for.
-    expect('reason' in (schema.properties ?? {})).toBe(tool.tier !== 'green' && tool.group !== 'workspace');
+    // `report_block` says by `reason` what it reports. The workspace's tools take exactly what the seeds name; a command or a content says what it is for.
+    expect('reason' in (schema.properties ?? {})).toBe((tool.tier !== 'green' && tool.group !== 'workspace') || name === 'report_block');
   });
 
   it('has a strict schema that every client understands', () => {

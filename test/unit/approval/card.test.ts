@@ -29,7 +29,7 @@ describe('reviewCard', () => {
       'Asked by: mcp:laptop through mcp, model some-model, calls itself "Laptop"',
       'The agent claims (nobody checked this): "the disk is full"',
       'Why it needs a person: a red action needs a person',
-      'Request req-0123abcd, expires in 60m 0s',
+      'Request req-0123abcd, expires in 1 hour',
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatDuration, maxStringLength, sanitizeText, showPlainly, stripUnseen } from '#kernel/text';
+import { durationInWords, formatDuration, maxStringLength, sanitizeText, showPlainly, stripUnseen } from '#kernel/text';
 
 describe('sanitizing a string argument', () => {
   it.each([
@@ -104,5 +104,20 @@ describe('a duration', () => {
     [3_600_000, '60m 0s'],
   ])('of %d ms is `%s`', (milliseconds, text) => {
     expect(formatDuration(milliseconds)).toBe(text);
+  });
+});
+
+describe('a remaining time in words', () => {
+  it.each([
+    [3_600_000, '1 hour'],
+    [3_599_999, '1 hour'],
+    [7_200_000, '2 hours'],
+    [3_540_000, '59 minutes'],
+    [60_000, '1 minute'],
+    [59_000, '59 seconds'],
+    [1000, '1 second'],
+    [-5, '0 seconds'],
+  ])('%d ms: %s', (ms, words) => {
+    expect(durationInWords(ms)).toBe(words);
   });
 });

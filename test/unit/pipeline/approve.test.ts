@@ -123,7 +123,7 @@ describe('a red call', () => {
   it('does not run under a policy that changed since', async () => {
     const bench = await createBench();
     await grantStop(bench);
-    const later = await createBench({ deps: { approvals: bench.deps.approvals, settings: { ...bench.deps.settings, version: 'other' } } });
+    const later = await createBench({ deps: { approvals: bench.deps.approvals, settings: async () => ({ ...bench.state.settings, version: 'other' }) } });
     expect(await later.call('stop_vm', stop)).toMatchObject({ status: 'pending' });
     expect(stops(later)).toEqual([]);
   });
@@ -137,7 +137,7 @@ async function draftLike(bench: Bench, value: string) {
     digest: digestOf(action),
     tier: 'red' as const,
     impact: 'none' as const,
-    title: bench.deps.settings.version,
+    title: bench.state.settings.version,
     risk: [],
     code: 'x',
     reason: 'x',

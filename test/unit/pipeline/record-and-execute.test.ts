@@ -3,6 +3,7 @@ import { startDeadline } from '#execution/deadline';
 import { Fault } from '#kernel/errors';
 import type { ToolContext } from '#kernel/tool';
 import type { PipelineDeps } from '#pipeline/deps';
+import { withSettings } from '#pipeline/call-deps';
 import { execute } from '#pipeline/execute';
 import { agent, createBench } from './support/bench.ts';
 import { createProbe } from './support/probe-tool.ts';
@@ -72,7 +73,7 @@ describe('a record', () => {
       target: [{ kind: 'guest', cluster: 'lab', vmid: 100, node: 'pve', guestType: 'qemu', name: 'web' }],
       rules: ['tier:red', 'level:balanced'],
       request_id: id,
-      policy_version: bench.deps.settings.version,
+      policy_version: bench.state.settings.version,
     });
     expect(finished?.attributes).toMatchObject({ status: 'ok', code: 'ok', request_id: id, duration_ms: expect.any(Number) });
     expect(finished?.attributes['gen_ai.tool.call.id']).toBe(started?.attributes['gen_ai.tool.call.id']);
@@ -236,7 +237,7 @@ it('the execute stage by itself starts nothing once the signal has aborted', asy
   const decision = { effect: 'allow', code: 'x', reason: 'x', rules: [] } as const;
   const state = { tool: probe.tool, input: {}, resources: [], tier: 'red', targets: [], decision } as const;
   const deadline = startDeadline(60_000, call.signal);
-  expect(await execute(state, call, deps, deadline)).toMatchObject({ status: 'error', code: 'cancelled' });
+  expect(await execute(state, call, await withSettings(deps), deadline)).toMatchObject({ status: 'error', code: 'cancelled' });
   deadline.end();
   expect(probe.runs).toEqual([]);
 });

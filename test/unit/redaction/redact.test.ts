@@ -34,7 +34,7 @@ describe('a secret by its form', () => {
     ['GitHub fine-grained', `github_pat_${'a'.repeat(22)}`, '[redacted:github-token]'],
     ['GitLab token', `glpat-${'a'.repeat(20)}`, '[redacted:gitlab-token]'],
     ['Slack token', 'xoxb-1234567890-abc', '[redacted:slack-token]'],
-    ['API key', `sk-${'a'.repeat(20)}`, '[redacted:api-key]'],
+    ['API key', `sk-${'a1'.repeat(10)}`, '[redacted:api-key]'],
     ['JWT', `eyJ${'a'.repeat(10)}.${'b'.repeat(10)}.${'c'.repeat(10)}`, '[redacted:jwt]'],
     ['JWT in a list', `x,eyJ${'a'.repeat(10)}.${'b'.repeat(10)}.${'c'.repeat(9)}-,y`, 'x,[redacted:jwt],y'],
     ['bearer', 'Authorization: bearer qwertyuiopas.mnop~+/=', 'Authorization: bearer [redacted:bearer]'],

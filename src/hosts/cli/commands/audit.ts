@@ -1,15 +1,18 @@
-/** `banksman audit tail|verify`. */
+/** `banksman audit tail|verify|export`. */
 import type { AuditRecord } from '#kernel/audit-event';
 import { isJsonObject } from '#kernel/json';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { withApp } from '../session.ts';
+import { exportTrail, verifyFile } from './audit-export.ts';
 
 export async function runAudit([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
+  if (verb === 'verify' && words.length > 0) return verifyFile(words, options);
   operands(words, []);
   if (verb === 'tail') return tail(options);
   if (verb === 'verify') return verify(options);
-  throw badUsage(`\`audit\` takes \`tail\` or \`verify\`, not \`${verb ?? 'nothing'}\``);
+  if (verb === 'export') return exportTrail(options);
+  throw badUsage(`\`audit\` takes \`tail\`, \`verify\` or \`export\`, not \`${verb ?? 'nothing'}\``);
 }
 
 async function tail(options: CommandOptions): Promise<number> {

@@ -1,6 +1,7 @@
 /** `banksman policy check`: JSON Lines in, one decision a line out, in the same order. */
 import type { Readable, Writable } from 'node:stream';
 import type { Config } from '#app/config';
+import { linesOf } from '#app/lines-of';
 import { createPolicyCheck, type PolicyCheck } from '#app/policy-check';
 import { Fault, toFault } from '#kernel/errors';
 
@@ -44,15 +45,4 @@ function parseLine(line: string): unknown {
   } catch (cause) {
     throw new Fault('bad_input', 'not a JSON object', { audience: 'user', cause });
   }
-}
-
-/** Lines end at line feeds only: `node:readline` also ends them at U+2028, which JSON text may hold as it is. */
-async function* linesOf(input: Readable): AsyncGenerator<string> {
-  let rest = '';
-  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
 }

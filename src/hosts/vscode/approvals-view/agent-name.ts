@@ -3,7 +3,7 @@ import type { AgentHost } from '#kernel/agent';
 import type { RequestRecord } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 
-const hostNames: Record<AgentHost, string> = {
+export const hostNames: Record<AgentHost, string> = {
   chat: 'Chat',
   participant: '@banksman',
   mcp: 'MCP',

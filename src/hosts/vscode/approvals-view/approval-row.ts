@@ -1,15 +1,19 @@
-/** A pending request as a row of the tree. */
-import type { RequestRecord } from '#kernel/request';
+/** One request as a row of a list. */
+import type { RequestRecord, RequestStatus } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 import type { Impact } from '#kernel/tiers';
-import { codeSpan, escapeMarkdown } from '../markdown.ts';
 import { agentName } from './agent-name.ts';
 import { countdown } from './countdown.ts';
+import { requestTooltip } from './request-tooltip.ts';
+
+/** What menus can be offered on: a call or a report that waits, an approval that nobody used yet, and what is over. */
+export type RowKind = 'approval' | 'report' | 'approved' | 'decided';
 
 export interface ApprovalRow {
   readonly id: string;
+  readonly kind: RowKind;
   readonly label: string;
-  /** `42m left · Chat 1a2b3c`: in a narrow view the end is cut off first. */
+  /** `42m left · Chat 1a2b3c`, `denied by alice · 14:02`: in a narrow view the end is cut off first. */
   readonly description: string;
   /** Markdown in which everything from outside is escaped. */
   readonly tooltip: string;
@@ -19,45 +23,65 @@ export interface ApprovalRow {
   readonly iconColor: string;
 }
 
+type Icon = Pick<ApprovalRow, 'icon' | 'iconColor'>;
+
 /** Shape and colour, and the word is in the tooltip and the spoken label: never colour alone. */
-const icons: Record<Impact, { readonly icon: string; readonly iconColor: string }> = {
+const icons: Record<Impact, Icon> = {
   none: { icon: 'question', iconColor: 'charts.blue' },
   reversible: { icon: 'play-circle', iconColor: 'charts.blue' },
   disruptive: { icon: 'warning', iconColor: 'list.warningForeground' },
   irreversible: { icon: 'flame', iconColor: 'list.errorForeground' },
+};
+const reportIcon: Icon = { icon: 'report', iconColor: 'list.warningForeground' };
+
+const statusIcons: Record<RequestStatus, Icon> = {
+  pending: { icon: 'question', iconColor: 'charts.blue' },
+  approved: { icon: 'key', iconColor: 'charts.yellow' },
+  consumed: { icon: 'pass', iconColor: 'charts.green' },
+  denied: { icon: 'circle-slash', iconColor: 'charts.red' },
+  revoked: { icon: 'discard', iconColor: 'charts.red' },
+  cancelled: { icon: 'close', iconColor: 'disabledForeground' },
+  expired: { icon: 'history', iconColor: 'disabledForeground' },
 };
 
 /** @param now ms since the epoch */
 export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
   const label = showPlainly(record.title, 120).replace(/\?$/, '');
   const agent = agentName(record.agent);
-  const left = countdown(record.expiresAt, now);
+  const common = { id: record.id, label, tooltip: requestTooltip(record, now) };
+  if (record.status === 'pending') {
+    const left = countdown(record.expiresAt, now);
+    return {
+      ...common,
+      kind: record.reported === undefined ? 'approval' : 'report',
+      description: `${left} · ${agent}`,
+      spoken: `${label}, ${record.reported === undefined ? record.impact : 'a reported block'}, asked by ${agent}, ${left}`,
+      ...(record.reported === undefined ? icons[record.impact] : reportIcon),
+    };
+  }
+  const ended = endInWords(record, now);
   return {
-    id: record.id,
-    label,
-    description: `${left} · ${agent}`,
-    tooltip: tooltip(record, agent, left),
-    spoken: `${label}, ${record.impact}, asked by ${agent}, ${left}`,
-    ...icons[record.impact],
+    ...common,
+    kind: record.status === 'approved' && record.reported === undefined ? 'approved' : 'decided',
+    description: `${ended} · ${agent}`,
+    spoken: `${label}, ${ended}, asked by ${agent}`,
+    ...statusIcons[record.status],
   };
 }
 
-function tooltip(record: RequestRecord, agent: string, left: string): string {
-  const risk = record.risk.map((fact) => `- ${escapeMarkdown(fact)}`).join('\n');
-  const claim = record.claim === undefined ? '' : `*The agent says:* ${escapeMarkdown(record.claim)}`;
-  const facts = [
-    `| Asked by | ${escapeMarkdown(agent)}${record.agent.model === undefined ? '' : `, ${escapeMarkdown(record.agent.model)}`} |`,
-    `| Call | ${cell(`${record.action.tool} ${JSON.stringify(record.action.arguments)}`)} |`,
-    ...(record.action.cluster === null ? [] : [`| Cluster | ${escapeMarkdown(record.action.cluster)} |`]),
-    `| Impact | ${record.impact}, ${record.tier} |`,
-    `| Why it asks | ${escapeMarkdown(record.reason)} |`,
-    `| Request | ${cell(record.id)}, ${left} |`,
-  ];
-  const table = ['| | |', '|:--|:--|', ...facts].join('\n');
-  return [`**${escapeMarkdown(record.title)}**`, risk, claim, table].filter((part) => part !== '').join('\n\n');
+/** `denied by alice · 14:02`; an approval that still counts says how long. */
+function endInWords(record: RequestRecord, now: number): string {
+  const { status, decision } = record;
+  const by = decision === undefined ? '' : ` by ${showPlainly(decision.by.replace(/^user:/, ''), 40)}`;
+  if (status === 'approved') return `approved${by}, not used yet, ${countdown(record.grant?.payload.expiresAt ?? record.expiresAt, now)}`;
+  const at = record.consumedAt ?? decision?.at ?? (status === 'expired' ? record.expiresAt : record.createdAt);
+  return `${status === 'consumed' ? `approved${by} and used` : `${status}${by}`} · ${clockTime(at, now)}`;
 }
 
-/** In a table even a code span ends at a pipe; `\|` is the one escape that holds there (GFM tables). */
-function cell(text: string): string {
-  return codeSpan(text).replaceAll('|', '\\|');
+/** `14:02` today, `Nov 21, 14:02` before; in the reader's own time zone. */
+function clockTime(at: number, now: number): string {
+  const time = new Date(at);
+  const clock = time.toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hour12: false });
+  if (time.toDateString() === new Date(now).toDateString()) return clock;
+  return `${time.toLocaleDateString('en', { month: 'short', day: 'numeric' })}, ${clock}`;
 }

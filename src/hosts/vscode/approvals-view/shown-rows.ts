@@ -1,18 +1,26 @@
-/** What the tree shows now, and what of it has to be drawn anew. */
+/** What a list shows now, and what of it has to be drawn anew. */
+import type { RequestRecord } from '#kernel/request';
 import { type ApprovalRow, approvalRow } from './approval-row.ts';
-import type { PendingFeed } from './pending-feed.ts';
 import type { ProblemRow } from './problem-rows.ts';
 
 /** An element of the tree. Commands that get one use its `id` and nothing else. */
-export type ViewElement = { readonly kind: 'approval'; readonly id: string } | { readonly kind: 'problem'; readonly row: ProblemRow };
+export type ViewElement =
+  | { readonly kind: 'approval'; readonly id: string }
+  | { readonly kind: 'problem'; readonly row: ProblemRow }
+  /** Adds a page. */
+  | { readonly kind: 'more' };
 
-export type Shown = Pick<PendingFeed, 'records' | 'problems'>;
+export interface Shown {
+  readonly problems: readonly ProblemRow[];
+  readonly records: readonly RequestRecord[];
+  readonly hasMore: boolean;
+}
 
 export interface ShownRows {
   elements(): ViewElement[];
   row(id: string): ApprovalRow | undefined;
   /** What has to be drawn anew: undefined for the whole tree. */
-  update(feed: Shown, now: number): (ViewElement | undefined)[];
+  update(shown: Shown, now: number): (ViewElement | undefined)[];
 }
 
 /**
@@ -22,15 +30,14 @@ export interface ShownRows {
 export function createShownRows(): ShownRows {
   let elements: ViewElement[] = [];
   let rows = new Map<string, ApprovalRow>();
-  const key = (element: ViewElement) => (element.kind === 'approval' ? element.id : JSON.stringify(element.row));
   return {
     elements: () => elements,
     row: (id) => rows.get(id),
-    update(feed, now) {
-      const before = { rows, keys: elements.map(key).join() };
-      rows = new Map(feed.records.map((record) => [record.id, approvalRow(record, now)]));
-      const next = elementsOf(feed);
-      if (next.map(key).join() !== before.keys) {
+    update(shown, now) {
+      const before = { rows, keys: elements.map(keyOf).join() };
+      rows = new Map(shown.records.map((record) => [record.id, approvalRow(record, now)]));
+      const next = elementsOf(shown);
+      if (next.map(keyOf).join() !== before.keys) {
         elements = next;
         return [undefined];
       }
@@ -41,7 +48,15 @@ export function createShownRows(): ShownRows {
   };
 }
 
-function elementsOf(feed: Shown): ViewElement[] {
-  const problems = feed.problems.map((row): ViewElement => ({ kind: 'problem', row }));
-  return [...problems, ...feed.records.map((record): ViewElement => ({ kind: 'approval', id: record.id }))];
+function keyOf(element: ViewElement): string {
+  if (element.kind === 'approval') return element.id;
+  return element.kind === 'more' ? 'more' : JSON.stringify(element.row);
+}
+
+function elementsOf(shown: Shown): ViewElement[] {
+  return [
+    ...shown.problems.map((row): ViewElement => ({ kind: 'problem', row })),
+    ...shown.records.map((record): ViewElement => ({ kind: 'approval', id: record.id })),
+    ...(shown.hasMore ? [{ kind: 'more' } as const] : []),
+  ];
 }

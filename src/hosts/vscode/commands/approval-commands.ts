@@ -1,9 +1,12 @@
 /** Commands on pending requests. They take an id at most; the answer is only ever given in the dialog. */
 import { commands, type Disposable, window } from 'vscode';
 import { toFault } from '#kernel/errors';
+import { type RequestStatus, requestStatuses } from '#kernel/request';
+import { showPlainly } from '#kernel/text';
 import type { AppSession } from '../app-session.ts';
 import { agentName } from '../approvals-view/agent-name.ts';
 import { viewId } from '../contributes/views.ts';
+import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { plainLabel } from './picks.ts';
 import { requestIdFrom } from './request-id.ts';
 
@@ -12,23 +15,30 @@ export interface ApprovalCommandDeps {
   /** `user:alice`. */
   readonly person: string;
   review(id: string): Promise<unknown>;
+  showDetails(id: string): Promise<void>;
+  showDiff(id: string): Promise<void>;
+  readonly confirm: ConfirmDeps;
 }
 
 export function registerApprovalCommands(deps: ApprovalCommandDeps): Disposable[] {
-  const onRequest = (command: string, act: (id: string) => Promise<unknown>) =>
+  const onRequest = (command: string, statuses: readonly RequestStatus[], act: (id: string) => Promise<unknown>) =>
     commands.registerCommand(command, async (argument: unknown) => {
-      const id = requestIdFrom(argument) ?? (await pickRequest(deps.session));
+      const id = requestIdFrom(argument) ?? (await pickRequest(deps.session, statuses));
       if (id !== undefined) await act(id);
     });
+  const waiting: readonly RequestStatus[] = ['pending'];
   return [
     commands.registerCommand('banksman.review', async (argument: unknown) => {
       // Opening a dialog decides nothing, so the only request there is needs no choosing.
-      const id = requestIdFrom(argument) ?? (await onlyRequest(deps.session)) ?? (await pickRequest(deps.session));
+      const id = requestIdFrom(argument) ?? (await onlyRequest(deps.session)) ?? (await pickRequest(deps.session, waiting));
       if (id !== undefined) await deps.review(id);
     }),
     // Anything may run these two. Refusing is always safe: the agent can ask again.
-    onRequest('banksman.deny', (id) => deny(id, deps)),
-    onRequest('banksman.denyWithMessage', (id) => denyWithMessage(id, deps)),
+    onRequest('banksman.deny', waiting, (id) => deny(id, deps)),
+    onRequest('banksman.denyWithMessage', waiting, (id) => denyWithMessage(id, deps)),
+    onRequest('banksman.revoke', ['approved'], (id) => revoke(id, deps)),
+    onRequest('banksman.showDetails', requestStatuses, (id) => orTell(deps.showDetails(id))),
+    onRequest('banksman.showDiff', waiting, (id) => deps.showDiff(id)),
     commands.registerCommand('banksman.showApprovals', () => commands.executeCommand(`${viewId}.focus`)),
   ];
 }
@@ -40,17 +50,17 @@ async function onlyRequest(session: AppSession): Promise<string | undefined> {
   return records.length === 1 ? records[0]?.id : undefined;
 }
 
-async function pickRequest(session: AppSession): Promise<string | undefined> {
+async function pickRequest(session: AppSession, statuses: readonly RequestStatus[]): Promise<string | undefined> {
   const items = session.use(async ({ approvals }) => {
-    const { records } = await approvals.list({ statuses: ['pending'], limit: 100 });
+    const { records } = await approvals.list({ statuses, limit: 100 });
     return records.map((record) => ({ label: plainLabel(record.title), description: plainLabel(agentName(record.agent)), id: record.id }));
   });
   try {
     if ((await items).length === 0) {
-      void window.showInformationMessage('No call is waiting for an approval.');
+      void window.showInformationMessage(statuses.length === 1 ? `There is no ${statuses[0]} request.` : 'There is no request.');
       return undefined;
     }
-    return (await window.showQuickPick(items, { title: 'Pending Approvals', placeHolder: 'Choose a request' }))?.id;
+    return (await window.showQuickPick(items, { title: 'Requests', placeHolder: 'Choose a request', matchOnDescription: true }))?.id;
   } catch (thrown) {
     void window.showErrorMessage(`Banksman: ${toFault(thrown).message}`);
     return undefined;
@@ -74,4 +84,25 @@ async function deny(id: string, deps: ApprovalCommandDeps, message?: string): Pr
   } catch (thrown) {
     void window.showErrorMessage(`Not denied: ${toFault(thrown).message}`);
   }
+}
+
+/** Taking back is always safe as well, but it ends what somebody agreed to: a person confirms it. */
+async function revoke(id: string, deps: ApprovalCommandDeps): Promise<void> {
+  const record = await deps.session.use(({ approvals }) => approvals.get(id)).catch(() => undefined);
+  if (record?.status !== 'approved')
+    return void window.showInformationMessage(`Request ${id} is ${record?.status ?? 'not known'}: nothing to take back.`);
+  const title = `Revoke the approval: ${showPlainly(record.title, 160).replace(/\?$/, '')}?`;
+  const detail = 'It has not been used yet. After this the call does not run; the agent is told and can ask again.';
+  if (!(await confirmRun({ key: `revoke ${id}`, title, detail, stay: 'Keep', proceed: 'Revoke' }, deps.confirm))) return;
+  try {
+    const result = await deps.session.use(({ approvals }) => approvals.revoke(id, deps.person));
+    if (result.ok) window.setStatusBarMessage(`Banksman: ${result.message}`, 6000);
+    else void window.showInformationMessage(`Not revoked: ${result.message}`);
+  } catch (thrown) {
+    void window.showErrorMessage(`Not revoked: ${toFault(thrown).message}`);
+  }
+}
+
+async function orTell(work: Promise<void>): Promise<void> {
+  await work.catch((thrown: unknown) => void window.showErrorMessage(`Banksman: ${toFault(thrown).message}`));
 }

@@ -44,6 +44,6 @@ export function nodePicks(rows: readonly NodeRow[], offlineFirst: boolean): Pick
 }
 
 /** The editor draws `$(name)` in labels as an icon; a backslash before it shows the text. */
-export function plainLabel(text: string): string {
-  return showPlainly(text, 120).replace(/\$\([A-Za-z0-9-]+(?:~[A-Za-z]+)?\)/g, '\\$&');
+export function plainLabel(text: string, maxLength = 120): string {
+  return showPlainly(text, maxLength).replace(/\$\([A-Za-z0-9-]+(?:~[A-Za-z]+)?\)/g, '\\$&');
 }

@@ -1,7 +1,7 @@
-/** A signer that signs nothing but a grant for the one request that a person has seen. */
+/** Signers that sign nothing but what a person has seen. */
 import type { Signer } from '#app/app';
 import { Fault } from '#kernel/errors';
-import { isJsonObject } from '#kernel/json';
+import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { RequestRecord } from '#kernel/request';
 
 /**
@@ -10,17 +10,26 @@ import type { RequestRecord } from '#kernel/request';
  * @throws {Fault} `changed_while_shown` from `sign`
  */
 export function boundSigner(signer: Signer, shown: Pick<RequestRecord, 'id' | 'digest'>): Signer {
+  return signerOf(
+    signer,
+    { requestId: shown.id, digest: shown.digest },
+    `request \`${shown.id}\` changed while it was shown, so it was not approved; review it again`,
+  );
+}
+
+/** A signer for one change of a setting: every key of `change` must be in what is signed. */
+export function settingSigner(signer: Signer, change: JsonObject): Signer {
+  return signerOf(signer, change, 'what was to be signed is not what was shown, so nothing was changed; try again');
+}
+
+function signerOf(signer: Signer, shown: JsonObject, refusal: string): Signer {
   return {
     approver: signer.approver,
     publicKey: signer.publicKey,
     async sign(message) {
       const payload = parse(message);
-      if (!isJsonObject(payload) || payload.requestId !== shown.id || payload.digest !== shown.digest) {
-        throw new Fault(
-          'changed_while_shown',
-          `request \`${shown.id}\` changed while it was shown, so it was not approved; review it again`,
-        );
-      }
+      const fits = isJsonObject(payload) && Object.entries(shown).every(([key, value]) => payload[key] === value);
+      if (!fits) throw new Fault('changed_while_shown', refusal);
       return signer.sign(message);
     },
   };

@@ -1,4 +1,4 @@
-/** A person's own yellow call from the palette: confirmed in a modal, since a program can run commands and press quick picks. */
+/** A person's own act, confirmed in a modal: a program can run commands and press quick picks, but no modal (design §6). */
 import type { Dialogs } from './dialogs.ts';
 import type { ModalQueue } from './modal-queue.ts';
 import { minimumOpenMs } from './review.ts';
@@ -13,18 +13,27 @@ export interface ConfirmDeps {
   now(): number;
 }
 
-/** Whether a person pressed Run. @param key tells questions apart, so that the same one is not asked twice at once */
-export function confirmRun(
-  question: { readonly key: string; readonly title: string; readonly detail: string },
-  deps: ConfirmDeps,
-): Promise<boolean> {
-  return deps.queue.run(`run:${question.key}`, async () => {
+export interface Confirmation {
+  /** Tells questions apart, so that the same one is not asked twice at once. */
+  readonly key: string;
+  readonly title: string;
+  readonly detail: string;
+  /** What goes on; default `Run`. */
+  readonly proceed?: string;
+  /** The default button, which changes nothing; default `Do Not Run`. */
+  readonly stay?: string;
+}
+
+/** Whether a person pressed the button that goes on. */
+export function confirmRun(question: Confirmation, deps: ConfirmDeps): Promise<boolean> {
+  const { key, title, detail, proceed = runButton, stay = cancelButton } = question;
+  return deps.queue.run(`run:${key}`, async () => {
     for (;;) {
       const openedAt = deps.now();
       const answer = await deps.dialogs
-        .ask({ id: question.key, severity: 'warning', title: question.title, detail: question.detail, buttons: [cancelButton, runButton] })
+        .ask({ id: key, severity: 'warning', title, detail, buttons: [stay, proceed] })
         .catch(() => undefined);
-      if (answer !== runButton) return false;
+      if (answer !== proceed) return false;
       if (deps.now() - openedAt >= minimumOpenMs) return true;
     }
   });

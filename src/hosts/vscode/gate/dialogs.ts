@@ -22,6 +22,8 @@ export interface Dialogs {
   ask(question: Question): Promise<string | undefined>;
   /** Resolves with what was typed, undefined on Esc. */
   type(question: TypedQuestion): Promise<string | undefined>;
+  /** A line of words that a person may leave out: undefined on Esc, on leaving the box, and after a minute. It decides nothing. */
+  note(question: { readonly title: string; readonly prompt: string }): Promise<string | undefined>;
   tell(kind: 'status' | 'info' | 'warning' | 'error', message: string): void;
   /** A notification whose only button reads `label`. A program can press it, so it must lead to a question, never to an answer. */
   offer(message: string, label: string): Promise<boolean>;

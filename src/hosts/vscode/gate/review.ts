@@ -5,10 +5,14 @@ import type { RequestRecord } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 import { boundSigner } from './bound-signer.ts';
 import type { Dialogs, Question } from './dialogs.ts';
+import { pinNote } from './pin-note.ts';
 import { typedMatch } from './typed-match.ts';
 
 export const approveButton = 'Approve once';
 export const denyButton = 'Deny';
+export const detailsButton = 'Show Details';
+/** Approving a reported block grants no call (design §5): the button must not look as if it did. */
+export const settleButton = 'Settle Report';
 
 /** An answer sooner than this after opening was meant for whatever had the focus before. */
 export const minimumOpenMs = 700;
@@ -24,6 +28,8 @@ export interface ReviewDeps {
   readonly person: string;
   /** Where a first approval pins the key, for people. */
   readonly configFile: string;
+  /** Opens the page with everything there is to know about the request. */
+  showDetails(id: string): Promise<void>;
 }
 
 export type ReviewEnd = 'approved' | 'denied' | 'left_pending' | 'not_pending' | 'tampered' | 'failed';
@@ -62,16 +68,22 @@ async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
   }
 }
 
-function questionOf({ card, signer, trusted }: Shown, tooFast: boolean, deps: ReviewDeps): Question {
-  const lines = [tooFast ? tooFastNote : '', card.detail, trusted ? '' : pinNote(signer, deps.configFile)];
+function questionOf({ record, card, signer, trusted }: Shown, tooFast: boolean, deps: ReviewDeps): Question {
+  const lines = [tooFast ? tooFastNote : '', card.detail, trusted ? '' : pinNote('Approving', signer, deps.configFile)];
   const detail = lines.filter((line) => line !== '').join('\n\n');
-  return { id: card.id, severity: 'warning', title: card.title, detail, buttons: [denyButton, approveButton] };
+  return { id: card.id, severity: 'warning', title: card.title, detail, buttons: [denyButton, detailsButton, approveLabel(record)] };
 }
 
-/** Only the two buttons mean anything; whatever else comes back leaves the request pending. */
+function approveLabel(record: RequestRecord): string {
+  return record.reported === undefined ? approveButton : settleButton;
+}
+
+/** Only the buttons mean anything; whatever else comes back leaves the request pending. */
 async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
   if (answer === denyButton) return denyRequest(shown.card, deps);
-  if (answer === approveButton) return confirmAndApprove(shown, deps);
+  if (answer === approveLabel(shown.record)) return confirmAndApprove(shown, deps);
+  // A dialog covers the window: the page is read first, and the dialog comes back from there.
+  if (answer === detailsButton) await deps.showDetails(shown.record.id);
   return 'left_pending';
 }
 
@@ -85,13 +97,6 @@ async function askSafely(question: Question, deps: ReviewDeps): Promise<string |
 }
 
 const tooFastNote = 'Your last answer came within 0.7 seconds of this dialog opening, so it did not count. Please read and answer again.';
-
-function pinNote(signer: Signer, configFile: string): string {
-  return (
-    `This window's approval key is new on this machine. Approving also pins it for ${showPlainly(signer.approver)} ` +
-    `in ${showPlainly(configFile)}:\n${showPlainly(signer.publicKey)}`
-  );
-}
 
 async function confirmAndApprove(shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
   const { record, card, signer } = shown;
@@ -116,8 +121,12 @@ async function typedRight(card: ReviewCard, expected: string, deps: ReviewDeps):
   return false;
 }
 
+/** Pressed is denied; the words are the person's to add or not. */
 async function denyRequest(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {
-  const result = await deps.approvals.deny(card.id, deps.person);
+  const prompt = 'It is denied. Tell the agent why, or what to do instead? Enter sends it, Esc says nothing.';
+  const words = await deps.dialogs.note({ title: card.title, prompt }).catch(() => undefined);
+  const message = words?.trim() ?? '';
+  const result = await deps.approvals.deny(card.id, deps.person, ...(message === '' ? [] : [message]));
   return tellAnswer(result, card, deps) ? 'denied' : 'failed';
 }
 

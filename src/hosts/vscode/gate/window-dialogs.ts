@@ -1,8 +1,10 @@
 /** The gate's dialogs in a real window. */
-import { window } from 'vscode';
+import { CancellationTokenSource, window } from 'vscode';
 import type { Dialogs } from './dialogs.ts';
 
 const statusMs = 6000;
+/** What the words belong to is decided already: it must not wait for ever on a box that nobody looks at. */
+const noteMs = 60_000;
 
 export function createWindowDialogs(): Dialogs {
   return {
@@ -14,6 +16,16 @@ export function createWindowDialogs(): Dialogs {
     },
     async type({ title, prompt, check }) {
       return window.showInputBox({ title, prompt, ignoreFocusOut: true, validateInput: check });
+    },
+    async note({ title, prompt }) {
+      const source = new CancellationTokenSource();
+      const timer = setTimeout(() => source.cancel(), noteMs);
+      try {
+        return await window.showInputBox({ title, prompt, placeHolder: 'Optional' }, source.token);
+      } finally {
+        clearTimeout(timer);
+        source.dispose();
+      }
     },
     tell(kind, message) {
       if (kind === 'status') window.setStatusBarMessage(message, statusMs);

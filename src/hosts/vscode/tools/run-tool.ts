@@ -5,7 +5,7 @@ import type { Agent } from '#kernel/agent';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
 import type { Log } from '#kernel/ports/log';
-import { type ModelTier, stricterTier } from '#kernel/tiers';
+import type { ModelTier } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import type { AppSession } from '../app-session.ts';
 import type { CallSignal } from './abort-on-cancel.ts';
@@ -29,9 +29,6 @@ export interface ToolRun {
 export async function runTool(runner: ToolRunner, run: ToolRun): Promise<Outcome> {
   try {
     return await runner.session.use((app) => {
-      if (!workspace.isTrusted && stricterTier(run.tool.tier, app.config.tiers[run.tool.name] ?? 'green') !== 'green') {
-        return Promise.resolve(refuseUntrusted(run.tool, runner.log));
-      }
       const progress = showCallProgress(`Banksman: ${run.tool.title}`, runner.gate, () => run.call.abort());
       return app
         .call({
@@ -41,6 +38,8 @@ export async function runTool(runner: ToolRunner, run: ToolRun): Promise<Outcome
           signal: run.call.signal,
           waitMs: app.config.approvalWait.editor,
           gate: progress.gate,
+          // Only the host knows about workspace trust; the pipeline refuses and writes it down.
+          ...(workspace.isTrusted ? {} : { restrict: 'green_only' as const }),
           onProgress: progress.onProgress,
         })
         .finally(() => progress.end());
@@ -50,17 +49,6 @@ export async function runTool(runner: ToolRunner, run: ToolRun): Promise<Outcome
   } finally {
     run.call.dispose();
   }
-}
-
-/** Only the host knows about workspace trust, so this refusal is made (and logged) before the pipeline. */
-function refuseUntrusted(tool: ToolDescription, log: Log): Outcome {
-  log.info(`DENIED: ${tool.name} (${tool.tier}): untrusted_workspace`);
-  return {
-    status: 'denied',
-    code: 'untrusted_workspace',
-    message: `\`${tool.name}\` does not run in an untrusted workspace: only tools that read do`,
-    next: 'ask the user to trust this workspace; do not retry before',
-  };
 }
 
 /** An App that could not be built: the code says why, and no tool runs. */

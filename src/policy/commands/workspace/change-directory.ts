@@ -4,6 +4,7 @@ import { locatePath } from '../../paths/locate-path.ts';
 import { askFor } from './findings.ts';
 import { judgePath, type PathScope } from './judge-path.ts';
 import type { ShellWord } from './shell-word.ts';
+import { type After, staying } from './walk-state.ts';
 
 export function isDirectoryChange(program: string): boolean {
   return program === 'cd' || program === 'pushd' || program === 'popd' || program === 'chdir';
@@ -15,9 +16,9 @@ interface Change {
   readonly offset: number;
 }
 
-/** The directories afterwards. A directory that is not there yet may fail to be entered, so the old ones stay possible. */
-export function changeDirectory({ program, args, offset }: Change, scope: PathScope, found: Decision[]): readonly string[] {
-  if (program === 'popd') return scope.directories;
+/** Where it leads. A directory that is not there yet may fail to be entered: then the old ones stay possible. */
+export function changeDirectory({ program, args, offset }: Change, scope: PathScope, found: Decision[]): After {
+  if (program === 'popd') return staying(scope);
   const operands = args.filter((word) => !/^(?:--|-[LPe@]+)$/.test(word.values?.[0] ?? ''));
   const [target, ...more] = operands;
   if (
@@ -27,19 +28,20 @@ export function changeDirectory({ program, args, offset }: Change, scope: PathSc
     target.values.some((value) => value.startsWith('-') || value === '')
   ) {
     found.push(askFor('unclear', target?.offset ?? offset, `\`${program}\` to a directory that is not known before it runs`));
-    return scope.directories;
+    return staying(scope);
   }
   const paths = target.values.map((text) => ({ text, glob: false, offset: target.offset }));
   const against = paths.flatMap((path) => judgePath(path, 'list', scope));
   found.push(...against);
-  return against.length > 0 ? scope.directories : enter(target.values, scope);
+  return against.length > 0 ? staying(scope) : enter(target.values, scope);
 }
 
-function enter(values: readonly string[], { view, directories }: PathScope): readonly string[] {
+function enter(values: readonly string[], { view, directories }: PathScope): After {
   const entered = directories.flatMap((directory) => values.map((value) => (value.startsWith('/') ? value : `${directory}/${value}`)));
   const isThere = entered.every((directory) => {
     const located = locatePath(directory, view.ground);
     return located.ok && view.facts.look(located.raw).kind === 'directory';
   });
-  return [...new Set(isThere ? entered : [...entered, ...directories])];
+  const succeeded = [...new Set(entered)];
+  return { succeeded, ended: isThere ? succeeded : [...new Set([...succeeded, ...directories])] };
 }

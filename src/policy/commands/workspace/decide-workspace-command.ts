@@ -7,14 +7,14 @@ import { allow, type Decision, deny, strictest } from '#kernel/decision';
 import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import { type CommandDecision, placed } from '../command-decision.ts';
 import type { UserRule } from '../user-rule.ts';
-import { decodeWord } from './decode-word.ts';
+import { decodeWords } from './decode-word.ts';
 import { askFor } from './findings.ts';
 import { gateFault } from './gate.ts';
 import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
 import type { ShellParser } from './shell-parser.ts';
 import { allNodes, childOf, type SyntaxNode } from './syntax-node.ts';
-import { collectVariables } from './variables.ts';
+import { collectVariables, type VariableValue } from './variables.ts';
 import { visit } from './walk.ts';
 import type { Walk } from './walk-state.ts';
 
@@ -51,12 +51,12 @@ function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonl
   const all = allNodes(root);
   const odd = oddShape(root, all);
   if (odd.length > 0) return odd;
-  const literalScope = { variables: new Map<string, readonly string[]>(), directories: level.directories };
+  const literalScope = { variables: new Map<string, VariableValue>(), directories: level.directories };
   const own = (policy.userRules ?? []).filter((rule) => rule.surface === 'workspace_command');
   const walk: Walk = {
     view: policy.view,
     userRules: own,
-    variables: collectVariables(all, (node) => decodeWord(node, literalScope).values),
+    variables: collectVariables(all, (node) => decodeWords(node, literalScope)),
     functions: new Set(all.filter((node) => node.type === 'function_definition').map((node) => childOf(node, 'name')?.text ?? '')),
     found: [],
     visit: (node, place) => visit(walk, node, place),

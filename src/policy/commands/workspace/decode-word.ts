@@ -1,8 +1,11 @@
 /** From a word's node to the texts that it can become. Anything that is not understood makes the word unknown, never a guess. */
 
+import { type BracePiece, expandBraces } from './expand-braces.ts';
+import { knownOutput } from './known-output.ts';
 import type { ShellWord } from './shell-word.ts';
 import type { SyntaxNode } from './syntax-node.ts';
-import type { Variables } from './variables.ts';
+import { expandParameter } from './expand-parameter.ts';
+import type { VariableValue, Variables } from './variables.ts';
 
 /** Where `~` and `$HOME` lead: no path below it is in a workspace. */
 export const homeDirectory = '/home/~';
@@ -23,9 +26,20 @@ const unknown: Piece = { values: undefined };
 const mostValues = 32;
 
 export function decodeWord(node: SyntaxNode, scope: WordScope): ShellWord {
-  const piece = decode(node, scope, false);
-  const word = { glob: piece.glob ?? false, quoted: piece.quoted ?? false, offset: node.startIndex, source: node.text };
-  return piece.values === undefined ? word : { ...word, values: piece.values };
+  return asWord(decode(node, scope, false), node);
+}
+
+/** The words that one word of the command line becomes: several where braces expand. */
+export function decodeWords(node: SyntaxNode, scope: WordScope): readonly ShellWord[] {
+  if (!node.text.includes('{') || !/^(?:concatenation|brace_expression|word)$/.test(node.type)) return [decodeWord(node, scope)];
+  const expanded = expandBraces(bracePieces(node));
+  if (expanded === undefined) return [asWord(unknown, node)];
+  return expanded.map((pieces) => asWord(ofPieces(pieces, scope), node));
+}
+
+function asWord({ values, glob = false, quoted = false }: Piece, { startIndex, text }: SyntaxNode): ShellWord {
+  const word = { glob, quoted, offset: startIndex, source: text };
+  return values === undefined ? word : { ...word, values };
 }
 
 type Decoder = (node: SyntaxNode, scope: WordScope, inQuotes: boolean) => Piece;
@@ -41,10 +55,14 @@ const decoders: Readonly<Record<string, Decoder>> = {
   raw_string: (node) => ({ values: [node.text.slice(1, -1)], quoted: true }),
   string: (node, scope) => ({ ...joined(stringPieces(node, scope)), quoted: true }),
   concatenation: decodeConcatenation,
+  brace_expression: decodeConcatenation,
   simple_expansion: variable,
   expansion: variable,
-  command_substitution: (node, scope, inQuotes) =>
-    tellsDirectory.test(node.text) ? { values: scope.directories, quoted: inQuotes } : unknown,
+  command_substitution: (node, scope, inQuotes) => {
+    if (tellsDirectory.test(node.text)) return { values: scope.directories, quoted: inQuotes };
+    const values = knownOutput(node, (word) => decodeWord(word, scope));
+    return values === undefined ? unknown : { values, quoted: inQuotes };
+  },
   arithmetic_expansion: () => ({ values: ['0'] }),
 };
 
@@ -59,10 +77,8 @@ function decodeInner(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Pie
   return inner !== undefined && more.length === 0 ? decode(inner, scope, inQuotes) : decodePlain(node.text);
 }
 
-/** Unquoted text: backslashes taken away, patterns and braces noticed, a leading `~` resolved. */
+/** Unquoted text: backslashes taken away, patterns noticed, a leading `~` resolved. Braces are expanded by then. */
 function decodePlain(text: string): Piece {
-  // Braces expand to several words; which ones decides the shell.
-  if (/(?<!\\)\{[^}]*(?:,|\.\.)[^}]*\}/.test(text)) return unknown;
   const glob = /(?<!\\)[*?[]/.test(text);
   const quoted = text.includes('\\');
   const bare = text.replace(/\\([\s\S])/g, '$1');
@@ -75,10 +91,24 @@ function homeOf(text: string): string {
 }
 
 function decodeConcatenation(node: SyntaxNode, scope: WordScope): Piece {
-  // `{a,b}` and `{1..3}` expand to several words; `stash@{0}` does not, and parses the same way.
-  const bare = node.children.map((child) => (child.children.length === 0 && child.type !== 'raw_string' ? child.text : '_')).join('');
-  if (/(?<![\\$])\{[^}]*(?:,|\.\.)[^}]*\}/.test(bare) || /(?<![\\$])\{[^}]*[,.]_?/.test(bare)) return unknown;
-  return joined(node.children.map((child) => (child.isNamed ? decode(child, scope, false) : decodePlain(child.text))));
+  const expanded = node.text.includes('{') ? expandBraces(bracePieces(node)) : [bracePieces(node)];
+  const [pieces, ...more] = expanded ?? [];
+  return pieces === undefined || more.length > 0 ? unknown : ofPieces(pieces, scope);
+}
+
+const unquoted = /^(?:word|number|extglob_pattern|regex|test_operator)$/;
+
+/** `{a,b}` and `{1..3}` expand to several words; `stash@{0}` does not, and parses the same way. */
+function bracePieces(node: SyntaxNode): readonly BracePiece[] {
+  if (node.type !== 'concatenation') return [{ text: node.text, literal: false }];
+  return node.children.flatMap((child): readonly BracePiece[] => {
+    if (child.type === 'brace_expression' || !child.isNamed || unquoted.test(child.type)) return [{ text: child.text, literal: false }];
+    return [{ text: child.text, literal: true, node: child }];
+  });
+}
+
+function ofPieces(pieces: readonly BracePiece[], scope: WordScope): Piece {
+  return joined(pieces.map(({ text, node }) => (node === undefined ? decodePlain(text) : decode(node, scope, false))));
 }
 
 /** The parts of a double-quoted string, text between the nodes included (the grammar leaves out blanks beside expansions). */
@@ -102,19 +132,19 @@ function unescaped(text: string): Piece {
 }
 
 function variable(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
-  const name = /^\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*)|([?#$]))$/.exec(node.text);
-  const values = name === null ? undefined : valuesOf(name[1] ?? name[2] ?? name[3] ?? '', scope);
-  if (values === undefined) return unknown;
+  const found = expandParameter(node.text, (name) => valuesOf(name, scope));
+  if (found === undefined) return unknown;
+  const { values, glob } = found;
   // Outside quotes the shell splits the value at blanks and expands its patterns.
   if (!inQuotes && values.some((value) => value === '' || /[\s\\~{]/.test(value))) return unknown;
-  return { values, glob: !inQuotes && values.some((value) => /[*?[]/.test(value)), quoted: inQuotes };
+  return { values, glob: glob || (!inQuotes && values.some((value) => /[*?[]/.test(value))), quoted: inQuotes };
 }
 
-function valuesOf(name: string, scope: WordScope): readonly string[] | undefined {
-  if (/^[?#$]$/.test(name)) return ['0'];
-  if (scope.variables.has(name)) return scope.variables.get(name);
-  if (name === 'HOME') return [homeDirectory];
-  return name === 'PWD' ? scope.directories : undefined;
+function valuesOf(name: string, scope: WordScope): VariableValue | 'unknown' | 'unset' {
+  if (/^[?#$]$/.test(name)) return { values: ['0'], glob: false };
+  if (scope.variables.has(name)) return scope.variables.get(name) ?? 'unknown';
+  if (name === 'HOME') return { values: [homeDirectory], glob: false };
+  return name === 'PWD' ? { values: scope.directories, glob: false } : 'unset';
 }
 
 /** Every way to put one value of each piece after the other. */

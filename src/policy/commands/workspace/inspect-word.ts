@@ -57,6 +57,6 @@ function inspectSubstitution(walk: Walk, node: SyntaxNode, place: Place): void {
   let { directories } = inside;
   for (const child of node.namedChildren) {
     if (child.type === 'file_redirect') continue;
-    directories = walk.visit(child, { ...inside, directories });
+    directories = walk.visit(child, { ...inside, directories }).ended;
   }
 }

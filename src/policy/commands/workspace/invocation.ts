@@ -11,8 +11,8 @@ export interface Invocation {
   readonly scope: PathScope;
   /** What stands on its standard input: nothing of its own, another command's output, or text in the command. */
   readonly input: 'none' | 'pipe' | 'file' | 'text';
-  /** The program whose output is piped in, where it is known. */
-  readonly producer?: string;
+  /** Names of files that are piped in, where the words tell. */
+  readonly listed?: readonly string[];
   /** Text of a here-document or here-string with nothing to expand. */
   readonly inputText?: string;
   /** Functions that the command line defines. */

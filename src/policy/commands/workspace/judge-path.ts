@@ -8,6 +8,7 @@ import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import { expandPattern } from '../expand-pattern.ts';
 import type { GlobPart } from '../strict/strict-line.ts';
 import { askFor, refuseFor } from './findings.ts';
+import { everyName } from './listed-names.ts';
 
 /** `touch`: names and attributes only; `remove` is a write that takes the file away. */
 export type PathAction = 'list' | 'read' | 'write' | 'remove';
@@ -60,7 +61,8 @@ function judgeElsewhere({ code, message }: Extract<Located, { ok: false }>, { te
 }
 
 function isWholeWorkspace(segments: Segments, path: NamedPath): boolean {
-  return segments.length === 0 || (segments.length === 1 && path.glob && /(?:^|\/)\*$/.test(path.text));
+  const [name, ...more] = segments;
+  return name === undefined || (more.length === 0 && (name === everyName || (path.glob && /(?:^|\/)\*$/.test(path.text))));
 }
 
 function judgeFact(fact: PathFact, action: PathAction, { offset, text }: NamedPath): readonly Decision[] | undefined {

@@ -1,5 +1,6 @@
 /** One invocation against the rule of its program: verb, cautions, paths. */
 import type { Decision } from '#kernel/decision';
+import { hintsAtSecret } from '../../paths/secret-files.ts';
 import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
 import { judgePath, type PathAction } from './judge-path.ts';
@@ -43,16 +44,22 @@ function judgeWords(rule: ToolRule, group: VerbGroup | undefined, invocation: In
   const cautions = [...(rule.cautions ?? []), ...(group?.cautions ?? [])];
   const action = group?.paths ?? rule.paths;
   const textOptions = group?.textOptions ?? rule.textOptions ?? [];
-  return place(rule, textOptions, invocation.args).flatMap((placed) =>
-    judgeWord(placed, {
-      rule,
-      cautions,
-      action,
-      invocation,
-      takesUnknown: rule.takesUnknown ?? false,
-      takesPipes: rule.takesPipes ?? false,
-    }),
-  );
+  const look = { rule, cautions, action, invocation, takesUnknown: rule.takesUnknown ?? false, takesPipes: rule.takesPipes ?? false };
+  return [
+    ...choosesSecrets(rule, invocation.args),
+    ...place(rule, textOptions, invocation.args).flatMap((placed) => judgeWord(placed, look)),
+  ];
+}
+
+/** `--include=.env`: the files that are read are named by a pattern. */
+function choosesSecrets({ choosing }: ToolRule, args: readonly ShellWord[]): readonly Decision[] {
+  if (choosing === undefined) return [];
+  return args.flatMap((word, index) => {
+    const attached = choosing.exec(single(word) ?? '');
+    const pattern = attached === null ? undefined : attached[1] || single(args[index + 1]);
+    if (pattern === undefined || pattern.startsWith('!') || !hintsAtSecret(pattern)) return [];
+    return [askFor('SECRET_FILE', word.offset, `\`${pattern.slice(0, 60)}\` picks out files that stand for secrets`)];
+  });
 }
 
 interface Placing {

@@ -3,6 +3,7 @@ import type { Decision } from '#kernel/decision';
 import { askFor, refuseFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
+import { foundNames } from './listed-names.ts';
 import { knownWord, type ShellWord, single } from './shell-word.ts';
 
 type Judge = (invocation: Invocation, recursion: Recursion) => readonly Decision[];
@@ -17,21 +18,17 @@ export const runnerJudges: Readonly<Record<string, Judge>> = {
   '.': judgeSource,
 };
 
-/** Tests of find that take a word; with any of them `-delete` does not take everything. */
+/** Tests of find that take a word. */
 const findValued =
   /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|type|xtype|maxdepth|mindepth|[mac]time|[mac]min|size|perm|links|inum|user|group|uid|gid|newer\w*|anewer|cnewer|samefile|regextype|printf|used|fstype)$/;
 const findFlags =
   /^(?:[()!,]|-(?:not|a|and|o|or|true|false|empty|readable|writable|executable|print0?|ls|prune|quit|depth|d|xdev|mount|daystart|noleaf|nouser|nogroup|warn|nowarn|P|O\d|delete))$/;
-const selecting = /^-(?:i?name|i?path|i?wholename|i?regex|empty|[mac]time|[mac]min|size|newer.*|perm|user)$/;
-
 function judgeFind(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { args, offset } = invocation;
   const texts = args.map(single);
   const unknown = args.find((_word, index) => texts[index] === undefined && !/^-i?(?:name|path)$/.test(texts[index - 1] ?? ''));
   if (unknown !== undefined) return [askFor('unclear', unknown.offset, `\`${unknown.source.slice(0, 60)}\` is not known before it runs`)];
-  const selects = texts.some((text) => selecting.test(text ?? ''));
-  const found =
-    texts.includes('-delete') && !selects ? [refuseFor('remove-all', offset, '`find -delete` without a test removes everything')] : [];
+  const found = texts.includes('-delete') ? judgeDelete(invocation) : [];
   let index = 0;
   while (index < args.length) {
     const step = judgeFindWord(invocation, index, recursion);
@@ -39,6 +36,11 @@ function judgeFind(invocation: Invocation, recursion: Recursion): readonly Decis
     index += step.taken;
   }
   return found;
+}
+
+/** `-delete` removes all that is found. */
+function judgeDelete({ args, scope, offset }: Invocation): Decision[] {
+  return foundNames(args.map((word) => single(word) ?? '')).flatMap((text) => judgePath({ text, glob: false, offset }, 'remove', scope));
 }
 
 interface FindStep {
@@ -76,34 +78,63 @@ function pathOf(word: ShellWord | undefined, action: 'list' | 'write', { scope, 
 
 /** `{}` is some file that find met below its starting points. */
 function runFound(invocation: Invocation, words: readonly ShellWord[], recursion: Recursion): readonly Decision[] {
-  const [name, ...rest] = words.map((word) =>
-    single(word)?.includes('{}') ? knownWord(single(word)?.replaceAll('{}', 'found') ?? '', word) : word,
-  );
+  const [name, ...rest] = words;
   const program = single(name);
-  if (name === undefined || program === undefined || words[0]?.source.includes('{}'))
+  if (name === undefined || program === undefined || name.source.includes('{}'))
     return [askFor('runs_other_code', invocation.offset, 'the files that were found would be run')];
-  return recursion.invocation({ ...invocation, program, args: rest, offset: name.offset, input: 'none' });
+  const names = foundNames(invocation.args.map((word) => single(word) ?? ''));
+  return runOn({ ...invocation, program, args: rest, offset: name.offset, input: 'none' }, { names, mark: '{}' }, recursion);
 }
 
-/** Commands whose output is names of files in the workspace. */
-const nameGivers = /^(?:find|fd|fdfind|git|ls|rg|grep)$/;
-/** What may be run on names that something printed. */
-const onNames =
-  /^(?:cat|head|tail|wc|grep|egrep|fgrep|rg|ls|stat|file|du|diff|sha256sum|sha1sum|md5sum|basename|dirname|echo|printf|sed|prettier|eslint|black|ruff|gofmt|rustfmt|clang-format|shellcheck|shfmt|touch|git)$/;
+interface Names {
+  readonly names: readonly string[];
+  /** Stands for a name in the words; absent: the names follow the words. */
+  readonly mark?: string;
+}
+
+/** The invocation on each of the names. */
+function runOn(invocation: Invocation, { names, mark }: Names, recursion: Recursion): readonly Decision[] {
+  const { args, program, offset } = invocation;
+  const isScript = Object.hasOwn(runnerJudges, program) && args.some((word) => /^-[a-z]*c$/.test(single(word) ?? ''));
+  // SECURITY: a name within the text of a script is read as script.
+  if (isScript && mark !== undefined && args.some((word) => /\s/.test(single(word) ?? '') && single(word)?.includes(mark)))
+    return [askFor('runs_other_code', offset, `names of files within the text of a script for \`${program}\``)];
+  return names.flatMap((name) => {
+    const placed = mark === undefined ? [...args, knownWord(name, { offset, source: name })] : args.map((word) => withName(word, mark, name));
+    return recursion.invocation({ ...invocation, args: placed });
+  });
+}
+
+function withName(word: ShellWord, mark: string, name: string): ShellWord {
+  const text = single(word);
+  return text?.includes(mark) ? knownWord(text.replaceAll(mark, name), word) : word;
+}
+
+/** Programs that only print the names that they are given. */
+const printers = /^(?:echo|printf|basename|dirname)$/;
 
 function judgeXargs(invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const { args, offset, producer = '' } = invocation;
+  const { args, offset, listed } = invocation;
   const texts = args.map((word) => single(word) ?? '-');
-  const start = texts.findIndex((text, index) => !text.startsWith('-') && !/^-(?:n|P|I|L|d|s|a|E)$/.test(texts[index - 1] ?? ''));
-  const known = texts.slice(0, Math.max(start, 0)).every((text) => !text.startsWith('-') || xargsOptions.test(text));
+  const start = texts.findIndex((text, index) => !text.startsWith('-') && !/^-(?:n|P|I|L|d|s|E)$/.test(texts[index - 1] ?? ''));
+  const options = texts.slice(0, Math.max(start, 0));
+  const known = options.every((text) => !text.startsWith('-') || xargsOptions.test(text));
   const program = start < 0 ? '' : (texts[start] ?? '');
   if (!known || program === '') return [askFor('unclear', offset, '`xargs` without a command, or with an option that is not known')];
-  const inner = recursion.invocation({ ...invocation, program, args: args.slice(start + 1), input: 'none' });
-  const mayFollow = nameGivers.test(producer) && (onNames.test(program) || (program === 'rm' && /^(?:find|fd|git)$/.test(producer)));
-  return mayFollow ? inner : [...inner, askFor('unclear', offset, '`xargs` adds words that are not known before it runs')];
+  const inner: Invocation = { ...invocation, program, args: args.slice(start + 1), input: 'none' };
+  const mark = markOf(options);
+  if (listed !== undefined) return runOn(inner, { names: listed, ...(mark === undefined ? {} : { mark }) }, recursion);
+  const judged = recursion.invocation(inner);
+  return printers.test(program) ? judged : [...judged, askFor('unclear', offset, '`xargs` adds words that are not known before it runs')];
 }
 
-const xargsOptions = /^-(?:0|r|t|x|n\d*|P\d*|I\S*|L\d*|d\S*|s\d*|-null|-no-run-if-empty|-max-args=\d+)$/;
+const xargsOptions = /^-(?:0|r|t|x|n\d*|P\d*|I\S*|L\d*|d\S*|s\d*|0?r?n?\d*|-null|-no-run-if-empty|-max-args=\d+|-max-procs=\d+)$/;
+
+/** What stands for the name with `-I`. */
+function markOf(options: readonly string[]): string | undefined {
+  const index = options.findIndex((text) => text.startsWith('-I'));
+  return index < 0 ? undefined : options[index]?.slice(2) || (options[index + 1] ?? '{}');
+}
 
 function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { args, offset, scope } = invocation;

@@ -24,6 +24,8 @@ export interface ToolRule {
   readonly codeFault?: (code: string) => string | undefined;
   /** Options that hold such a program: in the first group if it is attached, else as the next word. */
   readonly codeOption?: RegExp;
+  /** Options that choose files by a pattern (`--include=*.ts`): one that picks out secrets asks. */
+  readonly choosing?: RegExp;
   /** Options whose next word is a value, so that it is not taken for the verb. */
   readonly valueOptions?: readonly string[];
   readonly cautions?: readonly Caution[];

@@ -1,8 +1,19 @@
 /** Which texts the variables of a command line can hold, whatever runs when: every assignment anywhere in it counts. */
+import { listedNames } from './listed-names.ts';
+import type { ShellWord } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 
+export interface VariableValue {
+  readonly values: readonly string[];
+  /** They are patterns that were matched against files. */
+  readonly glob: boolean;
+}
+
 /** By name; undefined value: some text that is not known. Absent: never assigned here. */
-export type Variables = ReadonlyMap<string, readonly string[] | undefined>;
+export type Variables = ReadonlyMap<string, VariableValue | undefined>;
+
+/** The words of a node, decoded without variables. */
+type Decode = (node: SyntaxNode) => readonly ShellWord[];
 
 /** Commands that assign to the names they are given. */
 const assigning: ReadonlySet<string> = new Set([
@@ -23,38 +34,67 @@ const assigning: ReadonlySet<string> = new Set([
 const mostValues = 16;
 const collected: ReadonlySet<string> = new Set(['variable_assignment', 'for_statement', 'command']);
 
-/** Collects the assignments among `nodes`; `literal` decodes a word without variables, or gives undefined. */
-export function collectVariables(nodes: readonly SyntaxNode[], literal: (node: SyntaxNode) => readonly string[] | undefined): Variables {
-  const found = new Map<string, readonly string[] | undefined>();
-  const add = (name: string, values: readonly string[] | undefined) => {
-    const known = found.has(name) ? found.get(name) : [];
-    const all = known === undefined || values === undefined ? undefined : [...new Set([...known, ...values])];
-    found.set(name, all !== undefined && all.length <= mostValues ? all : undefined);
+/** Collects the assignments among `nodes`. */
+export function collectVariables(nodes: readonly SyntaxNode[], decode: Decode): Variables {
+  const found = new Map<string, VariableValue | undefined>();
+  const add = (name: string, value: VariableValue | undefined) => {
+    const known = found.has(name) ? found.get(name) : { values: [], glob: false };
+    found.set(name, known === undefined || value === undefined ? undefined : both(known, value));
   };
-  for (const node of nodes) if (collected.has(node.type)) collect(node, literal, add);
+  for (const node of nodes) if (collected.has(node.type)) collect(node, decode, add);
   return found;
 }
 
-type Add = (name: string, values: readonly string[] | undefined) => void;
+function both(a: VariableValue, b: VariableValue): VariableValue | undefined {
+  const values = [...new Set([...a.values, ...b.values])];
+  return values.length <= mostValues ? { values, glob: a.glob || b.glob } : undefined;
+}
 
-function collect(node: SyntaxNode, literal: (node: SyntaxNode) => readonly string[] | undefined, add: Add): void {
-  if (node.type === 'command') collectFromCommand(node, add);
-  else if (node.type === 'for_statement') collectFromLoop(node, literal, add);
+type Add = (name: string, value: VariableValue | undefined) => void;
+
+function collect(node: SyntaxNode, decode: Decode, add: Add): void {
+  if (node.type === 'command') collectFromCommand(node, decode, add);
+  else if (node.type === 'for_statement') add(childOf(node, 'variable')?.text ?? '', valueOf(childrenOf(node, 'value').flatMap(decode), true));
   else {
     const value = childOf(node, 'value');
     const appends = node.children.some((child) => child.type === '+=');
-    add(childOf(node, 'name')?.text ?? '', appends ? undefined : value === undefined ? [''] : literal(value));
+    const words = appends ? [] : value === undefined ? [emptyWord] : decode(value);
+    // Patterns in an assignment stay as they are, and so do braces.
+    add(childOf(node, 'name')?.text ?? '', words.length === 1 ? valueOf(words, false) : undefined);
   }
 }
 
-function collectFromLoop(node: SyntaxNode, literal: (node: SyntaxNode) => readonly string[] | undefined, add: Add): void {
-  const values = childrenOf(node, 'value').map(literal);
-  const known = values.length > 0 && values.every((value) => value !== undefined);
-  add(childOf(node, 'variable')?.text ?? '', known ? values.flat() : undefined);
+const emptyWord: ShellWord = { values: [''], glob: false, quoted: true, offset: 0, source: '' };
+
+/** One of the words; undefined where one of them, or all, are not known. */
+function valueOf(words: readonly ShellWord[], matches: boolean): VariableValue | undefined {
+  const values = words.map((word) => word.values);
+  if (values.length === 0 || !values.every((value) => value !== undefined)) return undefined;
+  return { values: values.flat(), glob: matches && words.some((word) => word.glob) };
 }
 
-function collectFromCommand(node: SyntaxNode, add: Add): void {
+function collectFromCommand(node: SyntaxNode, decode: Decode, add: Add): void {
   const name = childOf(node, 'name')?.text ?? '';
   if (!assigning.has(name)) return;
-  for (const word of childrenOf(node, 'argument')) if (/^[A-Za-z_]\w*$/.test(word.text)) add(word.text, undefined);
+  const lines = name === 'read' ? linesRead(node, decode) : undefined;
+  for (const word of childrenOf(node, 'argument')) if (/^[A-Za-z_]\w*$/.test(word.text)) add(word.text, lines);
+}
+
+/** What the loop reads whose condition the `read` is: names that a command before it lists, or that `< <(…)` does. */
+function linesRead(read: SyntaxNode, decode: Decode): VariableValue | undefined {
+  const loop = read.parent;
+  if (loop?.type !== 'while_statement') return undefined;
+  const values = namesInto(loop, decode);
+  return values === undefined ? undefined : { values, glob: false };
+}
+
+function namesInto(loop: SyntaxNode, decode: Decode): readonly string[] | undefined {
+  const { parent } = loop;
+  if (parent?.type === 'pipeline') return listedNames(parent.namedChildren.slice(0, parent.namedChildren.indexOf(loop)), decode);
+  if (parent?.type !== 'redirected_statement') return undefined;
+  const [redirect, ...more] = parent.namedChildren.filter((child) => child !== loop);
+  const source = redirect === undefined ? undefined : childOf(redirect, 'destination');
+  const isInput = redirect?.children.some((child) => child.type === '<');
+  if (source?.type !== 'process_substitution' || !isInput || more.length > 0 || !source.text.startsWith('<(')) return undefined;
+  return listedNames(source.namedChildren, decode);
 }

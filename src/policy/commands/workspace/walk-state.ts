@@ -8,6 +8,12 @@ import type { PathScope } from './judge-path.ts';
 import type { SyntaxNode } from './syntax-node.ts';
 import type { Variables } from './variables.ts';
 
+/** The directories in which what follows may run: `succeeded` behind `&&`, `ended` whatever happened. */
+export interface After {
+  readonly succeeded: readonly string[];
+  readonly ended: readonly string[];
+}
+
 /** What holds for the whole line. */
 export interface Walk {
   readonly view: WorkspaceView;
@@ -15,8 +21,8 @@ export interface Walk {
   readonly variables: Variables;
   readonly functions: ReadonlySet<string>;
   readonly found: Decision[];
-  /** Judges what is below a node and gives the directories in which what follows may run. */
-  visit(node: SyntaxNode, place: Place): readonly string[];
+  /** Judges what is below a node and says where what follows may run. */
+  visit(node: SyntaxNode, place: Place): After;
   /** Judges what a word makes the shell do while it is expanded. */
   inspect(node: SyntaxNode, place: Place): void;
   /** Judges the text of `bash -c`. */
@@ -28,8 +34,13 @@ export interface Place {
   readonly directories: readonly string[];
   readonly input: Invocation['input'];
   readonly inputText?: string;
-  readonly producer?: string;
+  readonly listed?: readonly string[];
   readonly inFunction: boolean;
+}
+
+/** Nothing that changes the directory. */
+export function staying({ directories }: Pick<Place, 'directories'>): After {
+  return { succeeded: directories, ended: directories };
 }
 
 export function wordScope(walk: Walk, place: Place): WordScope {

@@ -5,18 +5,19 @@
 
 import type { Decision } from '#kernel/decision';
 import { changeDirectory, isDirectoryChange } from './change-directory.ts';
-import { decodeWord } from './decode-word.ts';
+import { decodeWord, decodeWords } from './decode-word.ts';
 import { judgeAssignment } from './environment.ts';
 import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
 import { judgeInvocation } from './judge-invocation.ts';
+import { listedNames } from './listed-names.ts';
 import { readRedirects } from './redirects.ts';
 import { type ShellWord, single } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
-import { type Place, pathScope, type Walk, wordScope } from './walk-state.ts';
+import { type After, type Place, pathScope, staying, type Walk, wordScope } from './walk-state.ts';
 
 type Directories = readonly string[];
-type Visit = (walk: Walk, node: SyntaxNode, place: Place) => Directories;
+type Visit = (walk: Walk, node: SyntaxNode, place: Place) => After;
 
 const visits: Readonly<Record<string, Visit>> = {
   program: visitSequence,
@@ -26,7 +27,7 @@ const visits: Readonly<Record<string, Visit>> = {
   list: visitList,
   pipeline: visitPipeline,
   subshell: inSubshell,
-  negated_command: visitSequence,
+  negated_command: visitNegated,
   redirected_statement: visitRedirected,
   command: visitCommand,
   declaration_command: visitDeclaration,
@@ -42,74 +43,70 @@ const visits: Readonly<Record<string, Visit>> = {
   case_statement: visitBranches,
   case_item: visitBranches,
   function_definition: visitFunction,
-  comment: (_walk, _node, place) => place.directories,
+  comment: (_walk, _node, place) => staying(place),
 };
 
-/** Judges what is below `node` and gives the directories in which what follows may run. */
-export function visit(walk: Walk, node: SyntaxNode, place: Place): Directories {
+/** Judges what is below `node` and says where what follows may run. */
+export function visit(walk: Walk, node: SyntaxNode, place: Place): After {
   const visitor = Object.hasOwn(visits, node.type) ? visits[node.type] : undefined;
   if (visitor !== undefined) return visitor(walk, node, place);
   walk.found.push(askFor('unclear', node.startIndex, `a construct that is not known here (\`${node.type}\`)`));
-  return place.directories;
+  return staying(place);
 }
 
-function visitSequence(walk: Walk, node: SyntaxNode, place: Place): Directories {
-  let directories = place.directories;
+function visitSequence(walk: Walk, node: SyntaxNode, place: Place): After {
+  let after = staying(place);
   for (const child of node.namedChildren) {
     if (child.type === 'variable_name') continue;
-    directories = walk.visit(child, { ...place, directories });
+    after = walk.visit(child, { ...place, directories: after.ended });
   }
-  return directories;
+  return after;
 }
 
 /** Behind `&&` the left side has succeeded, behind `||` it has not. */
-function visitList(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitList(walk: Walk, node: SyntaxNode, place: Place): After {
   const [left, right] = node.namedChildren.filter((child) => child.type !== 'comment');
-  if (left === undefined || right === undefined) return place.directories;
-  const after = walk.visit(left, place);
+  if (left === undefined || right === undefined) return staying(place);
+  const first = walk.visit(left, place);
   const isAnd = node.children.some((child) => child.type === '&&');
-  const last = walk.visit(right, { ...place, directories: isAnd ? after : union(place.directories, after) });
-  return union(isAnd ? last : union(after, last), isAnd && after !== place.directories ? last : place.directories);
+  const last = walk.visit(right, { ...place, directories: isAnd ? first.succeeded : first.ended });
+  const ended = union(first.ended, last.ended);
+  return { succeeded: isAnd ? last.succeeded : union(first.succeeded, last.succeeded), ended };
 }
 
-function visitPipeline(walk: Walk, node: SyntaxNode, place: Place): Directories {
-  let before: SyntaxNode | undefined;
-  for (const child of node.namedChildren) {
-    const producer = before === undefined ? undefined : producerName(before);
-    visit(
-      walk,
-      child,
-      before === undefined
-        ? place
-        : { directories: place.directories, inFunction: place.inFunction, input: 'pipe', ...(producer === undefined ? {} : { producer }) },
-    );
-    before = child;
+function visitPipeline(walk: Walk, node: SyntaxNode, place: Place): After {
+  const { directories, inFunction } = place;
+  const decode = (word: SyntaxNode) => decodeWords(word, wordScope(walk, place));
+  for (const [index, child] of node.namedChildren.entries()) {
+    const listed = index === 0 ? undefined : listedNames(node.namedChildren.slice(0, index), decode);
+    const fed: Place = { directories, inFunction, input: 'pipe', ...(listed === undefined ? {} : { listed }) };
+    visit(walk, child, index === 0 ? place : fed);
   }
-  return place.directories;
+  return staying(place);
 }
 
-function producerName(node: SyntaxNode): string | undefined {
-  const name = node.type === 'command' ? childOf(node, 'name')?.text : undefined;
-  if (name !== 'git') return name;
-  return childrenOf(node, 'argument')[0]?.text === 'ls-files' ? name : undefined;
+/** `! cd x && y`: `y` runs where `cd` failed. */
+function visitNegated(walk: Walk, node: SyntaxNode, place: Place): After {
+  const { ended } = visitSequence(walk, node, place);
+  return { succeeded: ended, ended };
 }
 
-function inSubshell(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function inSubshell(walk: Walk, node: SyntaxNode, place: Place): After {
   visitSequence(walk, node, place);
-  return place.directories;
+  return staying(place);
 }
 
-function visitBranches(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitBranches(walk: Walk, node: SyntaxNode, place: Place): After {
   let all = place.directories;
   for (const child of node.namedChildren) {
     const isStatement = Object.hasOwn(visits, child.type) && child.type !== 'variable_name';
-    if (isStatement) all = union(all, walk.visit(child, { ...place, directories: all }));
+    if (isStatement) all = union(all, walk.visit(child, { ...place, directories: all }).ended);
     else walk.inspect(child, place);
   }
-  return all;
+  return { succeeded: all, ended: all };
 }
 
-function visitLoop(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitLoop(walk: Walk, node: SyntaxNode, place: Place): After {
   const condition = childOf(node, 'condition')?.text.trim() ?? '';
   const endless = node.children.some((child) => child.type === 'until')
     ? /^(?:false|! *true)$/
@@ -119,27 +116,29 @@ function visitLoop(walk: Walk, node: SyntaxNode, place: Place): Directories {
   return visitBranches(walk, node, place);
 }
 
-function visitFor(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitFor(walk: Walk, node: SyntaxNode, place: Place): After {
   if (node.children[0]?.type === 'select') walk.found.push(askFor('unclear', node.startIndex, '`select`, which asks a person'));
   return visitBranches(walk, node, place);
 }
 
-function visitCountingFor(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitCountingFor(walk: Walk, node: SyntaxNode, place: Place): After {
   if (childOf(node, 'condition') === undefined) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
   for (const child of node.namedChildren) if (child.type !== 'do_group' && child.type !== 'compound_statement') walk.inspect(child, place);
   const body = childOf(node, 'body');
-  return body === undefined ? place.directories : union(place.directories, walk.visit(body, place));
+  if (body === undefined) return staying(place);
+  const all = union(place.directories, walk.visit(body, place).ended);
+  return { succeeded: all, ended: all };
 }
 
-function visitFunction(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitFunction(walk: Walk, node: SyntaxNode, place: Place): After {
   const body = childOf(node, 'body');
   if (body !== undefined) walk.visit(body, { ...place, input: 'none', inFunction: true });
-  return place.directories;
+  return staying(place);
 }
 
-function visitAssignment(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitAssignment(walk: Walk, node: SyntaxNode, place: Place): After {
   judgeAssigned(walk, node, { place, program: undefined });
-  return place.directories;
+  return staying(place);
 }
 
 function judgeAssigned(
@@ -158,37 +157,37 @@ function judgeAssigned(
 }
 
 /** `export A=b`; options other than `-x`, `-r`, `-i`, `-a` change what names mean. */
-function visitDeclaration(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitDeclaration(walk: Walk, node: SyntaxNode, place: Place): After {
   for (const child of node.namedChildren) {
     if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program: undefined });
     else if (child.type !== 'variable_name' && !/^-[xrgaApl]+$/.test(child.text))
       walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` in a declaration`));
   }
-  return place.directories;
+  return staying(place);
 }
 
-function inspectOnly(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function inspectOnly(walk: Walk, node: SyntaxNode, place: Place): After {
   for (const child of node.namedChildren) walk.inspect(child, place);
-  return place.directories;
+  return staying(place);
 }
 
-function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): After {
   const body = childOf(node, 'body');
   const redirects = readRedirects(walk, node, place);
-  return body === undefined ? place.directories : walk.visit(body, { ...place, ...redirects });
+  return body === undefined ? staying(place) : walk.visit(body, { ...place, ...redirects });
 }
 
-function visitCommand(walk: Walk, node: SyntaxNode, place: Place): Directories {
+function visitCommand(walk: Walk, node: SyntaxNode, place: Place): After {
   for (const child of node.namedChildren) if (child.type !== 'variable_assignment') walk.inspect(child, place);
   const input = { ...place, ...readRedirects(walk, node, place) };
   const nameNode = childOf(node, 'name');
   const name = nameNode === undefined ? undefined : decodeWord(nameNode, wordScope(walk, place));
   const program = name?.glob ? undefined : single(name);
   for (const child of node.namedChildren) if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program });
-  if (name === undefined) return place.directories;
+  if (name === undefined) return staying(place);
   if (program) return visitProgram(walk, node, { place: input, program, offset: name.offset });
   walk.found.push(askFor('unclear', name.offset, 'the program is not known before it runs'));
-  return place.directories;
+  return staying(place);
 }
 
 interface Named {
@@ -197,8 +196,8 @@ interface Named {
   readonly offset: number;
 }
 
-function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: Named): Directories {
-  const args = childrenOf(node, 'argument').map((argument) => decodeWord(argument, wordScope(walk, place)));
+function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: Named): After {
+  const args = childrenOf(node, 'argument').flatMap((argument) => decodeWords(argument, wordScope(walk, place)));
   const scope = pathScope(walk, place);
   if (isDirectoryChange(program)) return changeDirectory({ program, args, offset }, scope, walk.found);
   if (place.inFunction && walk.functions.has(program))
@@ -207,7 +206,7 @@ function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: 
   if (variants === undefined) walk.found.push(askFor('unclear', offset, 'too many values to judge'));
   for (const variant of variants ?? [])
     judge(walk, { program, args: variant, offset, scope, functions: walk.functions, ...inputOf(place) });
-  return place.directories;
+  return staying(place);
 }
 
 const mostVariants = 32;
@@ -223,8 +222,8 @@ function singleValued(args: readonly ShellWord[]): readonly (readonly ShellWord[
   return variants;
 }
 
-function inputOf({ input, inputText, producer }: Place): Pick<Invocation, 'input' | 'inputText' | 'producer'> {
-  return { input, ...(inputText === undefined ? {} : { inputText }), ...(producer === undefined ? {} : { producer }) };
+function inputOf({ input, inputText, listed }: Place): Pick<Invocation, 'input' | 'inputText' | 'listed'> {
+  return { input, ...(inputText === undefined ? {} : { inputText }), ...(listed === undefined ? {} : { listed }) };
 }
 
 function judge(walk: Walk, invocation: Invocation): void {

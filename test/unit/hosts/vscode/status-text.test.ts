@@ -11,7 +11,7 @@ const calm: StatusFacts = { state: 'ready', pending: 0, app, bypasses: [] };
 describe('statusText', () => {
   it('says level, sandbox and store', () => {
     const { text, tooltip, spoken, attention } = statusText(calm);
-    expect(text).toBe('$(shield) Banksman: balanced');
+    expect(text).toBe('$(shield) Banksman: balanced $(unlock) no sandbox');
     expect(tooltip).toContain('| Sandbox | unavailable: no run\\_command |');
     expect(tooltip).toContain('a\\_b');
     expect(spoken).toBe('Banksman: security level balanced, no pending approvals, sandbox unavailable');
@@ -23,9 +23,26 @@ describe('statusText', () => {
     [3, '3 pending approvals'],
   ])('calls for attention while %d wait', (pending, words) => {
     const { text, spoken, attention } = statusText({ ...calm, pending });
-    expect(text).toBe(`$(shield) Banksman: balanced $(bell-dot) ${pending}`);
+    expect(text).toBe(`$(shield) Banksman: balanced $(bell-dot) ${pending} $(unlock) no sandbox`);
     expect(spoken).toContain(words);
     expect(attention).toBe('warning');
+  });
+
+  it.each([
+    ['enforced', '$(shield) Banksman: balanced $(lock)'],
+    ['degraded', '$(shield) Banksman: balanced $(unlock) degraded sandbox'],
+  ] as const)('shows a sandbox that is %s', (state, text) => {
+    const sandboxed = { ...app, sandboxState: () => ({ state, reason: 'probed' }) };
+    expect(statusText({ ...calm, app: sandboxed }).text).toBe(text);
+  });
+
+  it('shows the level that counts, who set it, and one that does not count', () => {
+    const set = statusText({ ...calm, level: { level: 'strict', from: 'store', by: 'user:al_ice' } });
+    expect(set.text).toContain('Banksman: strict');
+    expect(set.spoken).toContain('security level strict');
+    expect(set.tooltip).toContain('| Level | strict (set by user\\:al\\_ice) |');
+    const doubtful = statusText({ ...calm, level: { level: 'balanced', from: 'configuration', warning: 'nobody signed it' } });
+    expect(doubtful.tooltip).toContain('| Level | balanced; $(warning) nobody signed it |');
   });
 
   it('warns when the editor’s confirmations are bypassed, and says what still holds', () => {

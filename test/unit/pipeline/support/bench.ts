@@ -50,10 +50,11 @@ export async function createBench(options: BenchOptions = {}) {
   const cluster = createFakeCluster();
   const lines: string[] = [];
   const trail = createTrail(store.audit, cluster.effects);
+  const state = { settings: settingsOf(options.config) };
   const deps: PipelineDeps = {
     tools: options.tools ?? catalog,
     clusters: new Map([['lab', { access: cluster.access, aliases: options.aliases ?? new Map() }]]),
-    settings: settingsOf(options.config),
+    settings: async () => state.settings,
     approvals: callApprovals(store, approvals),
     requests: store.requests,
     audit: trail.audit,
@@ -64,7 +65,7 @@ export async function createBench(options: BenchOptions = {}) {
     sandboxState: () => 'unavailable',
     ...options.deps,
   };
-  return { ...parts(deps), clock, store, alice, pinned, approvals, cluster, lines, trail, deps };
+  return { ...parts(deps), state, clock, store, alice, pinned, approvals, cluster, lines, trail, deps };
 }
 
 function parts(deps: PipelineDeps) {

@@ -1,5 +1,6 @@
 /** A tool of a test's own, which counts its runs. */
 import * as z from 'zod';
+import { reasonArgument } from '#kernel/arguments';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
 
 export interface Probe {
@@ -23,7 +24,7 @@ export function createProbe(changes: Partial<Tool> = {}, run: ProbeRun = done): 
     impact: 'none',
     permission: 'data:read',
     timeoutMs: 60_000,
-    input: z.strictObject({ value: z.string().optional(), reason: z.string().optional() }),
+    input: z.strictObject({ value: z.string().optional(), reason: reasonArgument }),
     touches: () => [],
     headline: () => 'Probe',
     run: async (input, context) => {

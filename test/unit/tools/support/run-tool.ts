@@ -30,7 +30,9 @@ export const target = {
   command: (text: string): Target => ({ kind: 'command', access: 'operate', surface: 'ssh', text }),
 };
 
-export function createToolBench(requests: Partial<ToolContext['requests']> = {}): ToolBench {
+export type ToolBenchParts = Partial<Pick<ToolContext, 'trail' | 'security' | 'agent'>>;
+
+export function createToolBench(requests: Partial<ToolContext['requests']> = {}, parts: ToolBenchParts = {}): ToolBench {
   const cluster = createFakeCluster();
   const clock = createFakeClock();
   const progress: string[] = [];
@@ -43,10 +45,13 @@ export function createToolBench(requests: Partial<ToolContext['requests']> = {})
       targets,
       cluster: () => cluster.access,
       workspace: () => expect.fail('no workspace'),
-      requests: { get: async () => undefined, list: async () => ({ records: [] }), countPending: async () => 0, ...requests },
+      requests: { get: async () => undefined, list: async () => ({ records: [] }), countPending: async () => 0, countApproved: async () => 0, ...requests },
+      trail: { read: async () => [], head: async () => undefined },
+      security: { level: 'balanced', ruleCount: 0, sandbox: 'enforced', report: () => expect.fail('no report') },
       clock,
       progress: (message) => void progress.push(message),
       stillRunning: (what) => void running.push(what),
+      ...parts,
     };
     return tool.run(tool.input.parse(input), context);
   };

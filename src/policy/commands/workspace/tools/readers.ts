@@ -68,9 +68,10 @@ export const readerRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.search',
-    programs: words('grep egrep fgrep zgrep rg ag ack ast-grep comby xmllint csvgrep fd fdfind locate'),
+    programs: words('grep egrep fgrep zgrep rg ag ack ast-grep comby xmllint csvgrep fd fdfind'),
     paths: 'read',
     takesPipes: true,
+    choosing: /^(?:-g|--i?glob(?:=|$)|--include(?:=|$))(.*)$/s,
     textFirst: ['-e', '--regexp', '-f', '--file', '--files', '--type-list'],
     textOptions: [
       '-e',

@@ -56,6 +56,39 @@ describe('approvalRow', () => {
     expect(row.tooltip).toContain('It has been up for 3 days\\.');
   });
 
+  it('of a reported block is shown as such, with what only people see', () => {
+    const row = approvalRow(record({ reported: { reason: 'credential_detected', destination: 'a|b.example', pattern: 'sk-.+' } }), now);
+    expect(row).toMatchObject({ kind: 'report', icon: 'report' });
+    expect(row.spoken).toContain('a reported block');
+    expect(row.tooltip).toContain('`a\\|b.example`');
+    expect(row.tooltip).toContain('`sk-.+`');
+    expect(row.tooltip).not.toContain('stop_vm');
+  });
+
+  const decision = { by: 'user:alice', via: 'editor', at: now, message: 'not *today*' } as const;
+  it.each([
+    ['denied', 'decided', /^denied by alice · \d\d:\d\d · /],
+    ['consumed', 'decided', /^approved by alice and used · /],
+    ['approved', 'approved', /^approved by alice, not used yet, /],
+    ['revoked', 'decided', /^revoked by alice · /],
+  ] as const)('that is %s says who and when', (status, kind, description) => {
+    const row = approvalRow(record({ status, decision }), now);
+    expect(row.kind).toBe(kind);
+    expect(row.description).toMatch(description);
+    expect(row.tooltip).toContain('| Message | not \\*today\\* |');
+  });
+
+  it('of another day says which', () => {
+    expect(approvalRow(record({ status: 'denied', decision }), now + 3 * 86_400_000).description).toMatch(
+      /· [A-Z][a-z]{2} \d+, \d\d:\d\d ·/,
+    );
+  });
+
+  it('has a shape of its own for each status', () => {
+    const statuses = ['approved', 'consumed', 'denied', 'revoked', 'cancelled', 'expired'] as const;
+    expect(new Set(statuses.map((status) => approvalRow(record({ status }), now).icon)).size).toBe(statuses.length);
+  });
+
   it('differs in shape, not only in colour, by impact', () => {
     const icons = (['none', 'reversible', 'disruptive', 'irreversible'] as const).map(
       (impact) => approvalRow(record({ impact }), now).icon,

@@ -5,7 +5,7 @@ import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;
 const record = (id: string): RequestRecord => ({ ...draftOf(), id, status: 'pending', createdAt: now, expiresAt: now + 3_600_000 });
-const showing = (...ids: string[]): Shown => ({ records: ids.map(record), problems: [] });
+const showing = (...ids: string[]): Shown => ({ records: ids.map(record), problems: [], hasMore: false });
 
 it('draws the whole tree when a row comes or goes, and nothing when none does', () => {
   const shown = createShownRows();
@@ -36,4 +36,11 @@ it('puts problems first', () => {
   const problem = { label: 'securityLevel', description: 'wrong', tooltip: 'wrong' };
   expect(shown.update({ ...showing('req-00000001'), problems: [problem] }, now)).toEqual([undefined]);
   expect(shown.elements().map((element) => element.kind)).toEqual(['problem', 'approval']);
+});
+
+it('ends with a row that loads more, as long as there is more', () => {
+  const shown = createShownRows();
+  expect(shown.update({ ...showing('req-00000001'), hasMore: true }, now)).toEqual([undefined]);
+  expect(shown.elements().map((element) => element.kind)).toEqual(['approval', 'more']);
+  expect(shown.update(showing('req-00000001'), now)).toEqual([undefined]);
 });

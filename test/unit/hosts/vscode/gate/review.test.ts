@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ApprovalsCore, createApprovals } from '#approval/approvals';
 import { verifyGrant } from '#approval/grant';
-import { approveButton, denyButton, type ReviewDeps, reviewRequest } from '#hosts/vscode/gate/review';
+import { approveButton, denyButton, detailsButton, type ReviewDeps, reviewRequest, settleButton } from '#hosts/vscode/gate/review';
 import type { ApproverKey } from '#kernel/answer';
 import type { Store } from '#kernel/ports/store';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
@@ -25,6 +25,8 @@ interface Scene {
   readonly pinned: ApproverKey[];
   readonly record: RequestRecord;
   readonly person: ScriptedPerson;
+  /** Ids whose page was opened. */
+  readonly details: string[];
   review(id?: string): ReturnType<typeof reviewRequest>;
   now(): Promise<RequestRecord | undefined>;
 }
@@ -51,6 +53,7 @@ async function scene(options: SceneOptions): Promise<Scene> {
     pinKey: async (key) => void pinned.push(key),
   });
   const person = scriptedPerson(options);
+  const details: string[] = [];
   const record = await opened(store, options.draft ?? draftOf());
   const deps: ReviewDeps = {
     approvals,
@@ -59,10 +62,11 @@ async function scene(options: SceneOptions): Promise<Scene> {
     now: person.now,
     person: 'user:alice',
     configFile: '/home/alice/.config/banksman/config.json',
+    showDetails: async (id) => void details.push(id),
   };
   const complete = { ...deps, ...options.deps?.(deps) };
   return {
-    ...{ store, clock, approvals, approver, pinned, record, person },
+    ...{ store, clock, approvals, approver, pinned, record, person, details },
     review: (id = record.id) => reviewRequest(id, complete),
     now: () => store.requests.get(record.id),
   };
@@ -79,7 +83,7 @@ describe('the dialog', () => {
       id: record.id,
       severity: 'warning',
       title: 'Stop VM 100 (web100) on pve?',
-      buttons: ['Deny', 'Approve once'],
+      buttons: ['Deny', 'Show Details', 'Approve once'],
     });
     expect(person.questions[0]?.detail).toContain('Target: VM 100 (web100) on pve');
     expect(person.questions[0]?.detail).not.toContain('key');
@@ -120,6 +124,42 @@ describe('an answer', () => {
     const on = await scene({ reactions: [{ press: denyButton }] });
     expect(await on.review()).toBe('denied');
     expect(await on.now()).toMatchObject({ status: 'denied', decision: { by: 'user:alice', via: 'editor' } });
+  });
+
+  it.each([
+    ['what the person adds', () => '  use VM 101 instead  ', 'use VM 101 instead'],
+    ['nothing where they add nothing', () => '   ', undefined],
+    ['nothing where the window closes meanwhile', () => Promise.reject(new Error('Canceled')), undefined],
+  ])('Deny carries %s to the agent', async (_what, note, message) => {
+    const on = await scene({ reactions: [{ press: denyButton }], note });
+    expect(await on.review()).toBe('denied');
+    const record = await on.now();
+    expect(record?.status).toBe('denied');
+    expect(record?.decision?.message).toBe(message);
+  });
+
+  it('Show Details opens the page and decides nothing', async () => {
+    const on = await scene({ reactions: [{ press: detailsButton }] });
+    expect(await on.review()).toBe('left_pending');
+    expect(on.details).toEqual([on.record.id]);
+    expect((await on.now())?.status).toBe('pending');
+  });
+
+  it('a reported block is settled, not approved: the other word counts for nothing', async () => {
+    const on = await scene({
+      reactions: [{ press: approveButton }],
+      deps: ({ approvals }) => ({
+        approvals: {
+          ...approvals,
+          get: async (id) => {
+            const record = await approvals.get(id);
+            return record && { ...record, reported: { reason: 'url_blocked', destination: 'evil.example' } };
+          },
+        },
+      }),
+    });
+    expect(await on.review()).toBe('left_pending');
+    expect(on.person.questions[0]?.buttons).toEqual([denyButton, detailsButton, settleButton]);
   });
 
   it.each([

@@ -23,6 +23,8 @@ export interface PersonScript {
   readonly reactions?: readonly Reaction[];
   /** What they type, given the prompt. */
   type?(question: TypedQuestion): string | undefined;
+  /** What they add to a denial. */
+  note?(question: { readonly title: string; readonly prompt: string }): string | undefined | Promise<never>;
   /** Whether they take the offer. */
   readonly takesOffers?: boolean;
 }
@@ -52,6 +54,7 @@ export function scriptedPerson(script: PersonScript): ScriptedPerson {
         person.typed.push(question);
         return script.type?.(question);
       },
+      note: async (question) => script.note?.(question),
       tell: (kind, message) => void person.told.push({ kind, message }),
       async offer(message) {
         person.offers.push(message);

@@ -12,6 +12,8 @@ export function auditAttributes(record: RequestRecord, more: Readonly<Record<str
     tier: record.tier,
     impact: record.impact,
     digest: record.digest,
+    // SECURITY: the reason alone; the destination may hold a credential, and the pattern is for people only.
+    reported: record.reported?.reason,
     ...more,
   };
   return Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, wellFormed(value as JsonValue | undefined)]));

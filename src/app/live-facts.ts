@@ -1,0 +1,176 @@
+/** What a cluster says now of what a request is about, for the person who decides. Nothing is guessed: what cannot be read is said. */
+import type { JsonObject, JsonValue } from '#kernel/json';
+import type { ClusterPort, GuestRef, GuestRow } from '#kernel/ports/cluster';
+import type { EffectiveAction } from '#kernel/request';
+import type { LiveFact } from './app.ts';
+
+const shownNames = 8;
+const askedStorages = 6;
+const shownTasks = 3;
+
+interface Asking {
+  readonly api: ClusterPort;
+  readonly signal: AbortSignal;
+  /** ms since the epoch */
+  readonly now: number;
+}
+
+/** Facts about the guests and nodes that `action` names; none for anything else. Rejects only when `signal` aborts. */
+export async function liveFacts(
+  action: Pick<EffectiveAction, 'targets'>,
+  clusters: ReadonlyMap<string, ClusterPort>,
+  { signal, now }: Omit<Asking, 'api'>,
+): Promise<readonly LiveFact[]> {
+  const perTarget = await Promise.all(
+    action.targets.slice(0, 5).map((target) => {
+      const api = clusters.get(textOf(target['cluster']) ?? '');
+      return api === undefined ? Promise.resolve([]) : targetFacts(target, { api, signal, now });
+    }),
+  );
+  signal.throwIfAborted();
+  return perTarget.flat();
+}
+
+async function targetFacts(target: JsonObject, asking: Asking): Promise<readonly LiveFact[]> {
+  const node = textOf(target['node']) ?? '';
+  if (target['kind'] === 'node' || target['kind'] === 'service') return nodeFacts(node, asking);
+  const { vmid, guestType } = target;
+  if (target['kind'] !== 'guest' || typeof vmid !== 'number' || (guestType !== 'qemu' && guestType !== 'lxc')) return [];
+  return guestFacts({ vmid, node, guestType }, asking);
+}
+
+async function guestFacts(guest: GuestRef, asking: Asking): Promise<readonly LiveFact[]> {
+  const { api, signal } = asking;
+  const [status, config, snapshots, backups, tasks] = await Promise.all([
+    api.guestStatus(guest, signal).catch(() => undefined),
+    api.guestConfig(guest, signal).catch(() => undefined),
+    api.snapshots(guest, signal).catch(() => undefined),
+    backupTimes(guest, asking).catch(() => undefined),
+    api.recentTasks(signal).catch(() => undefined),
+  ]);
+  return [
+    { label: 'Now', value: status === undefined ? 'cannot be read' : stateInWords(status) },
+    ...(config === undefined ? [] : runsThere(config)),
+    haFact(status),
+    ...(config === undefined ? [] : configFacts(config)),
+    { label: 'Snapshots', value: snapshots === undefined ? 'cannot be read with this token' : snapshotsInWords(snapshots) },
+    { label: 'Last backup', value: backupInWords(backups, asking.now) },
+    ...lately(tasks, (task) => task['id'] === String(guest.vmid), asking.now),
+    ...(await besides(guest, asking)),
+  ];
+}
+
+async function nodeFacts(node: string, asking: Asking): Promise<readonly LiveFact[]> {
+  const { api, signal, now } = asking;
+  const [guests, status, tasks] = await Promise.all([
+    api.guests(signal).catch(() => undefined),
+    api.clusterStatus(signal).catch(() => undefined),
+    api.recentTasks(signal).catch(() => undefined),
+  ]);
+  const row = status?.find((entry) => entry.type === 'node' && entry.name === node);
+  const online = status?.filter((entry) => entry.type === 'node' && entry.online === true).length ?? 0;
+  const all = status?.filter((entry) => entry.type === 'node').length ?? 0;
+  const state = row?.online === true ? 'online' : 'offline';
+  return [
+    { label: `Node ${node}`, value: row === undefined ? 'cannot be read' : `${state}; ${online} of ${all} nodes are online` },
+    { label: 'Runs there', value: guests === undefined ? 'cannot be read' : runningOn(guests, node) },
+    ...lately(tasks, (task) => task['node'] === node, now),
+  ];
+}
+
+/** Every storage that holds backups, as far as the node sees it; the token may not see all of them. */
+async function backupTimes(guest: GuestRef, { api, signal }: Asking): Promise<readonly number[]> {
+  const storages = (await api.resources('storage', signal))
+    .filter((row) => row['node'] === guest.node && (textOf(row['content']) ?? '').includes('backup'))
+    .flatMap((row) => textOf(row['storage']) ?? []);
+  const lists = await Promise.all(
+    [...new Set(storages)].slice(0, askedStorages).map((storage) => api.backups(guest.node, storage, signal).catch(() => [])),
+  );
+  return lists
+    .flat()
+    .flatMap((row) => (Number(row['vmid']) === guest.vmid && typeof row['ctime'] === 'number' ? [row['ctime'] * 1000] : []));
+}
+
+async function besides(guest: GuestRef, { api, signal }: Asking): Promise<readonly LiveFact[]> {
+  const rows = await api.guests(signal).catch(() => undefined);
+  if (rows === undefined) return [];
+  const others = rows.filter((row) => row.vmid !== guest.vmid);
+  return [{ label: `Also on ${guest.node}`, value: runningOn(others, guest.node) }];
+}
+
+function stateInWords(status: JsonObject): string {
+  const uptime = Number(status['uptime'] ?? 0);
+  const parts = [
+    textOf(status['status']) ?? 'unknown',
+    ...(uptime > 0 ? [`up for ${span(uptime * 1000)}`] : []),
+    ...(typeof status['cpu'] === 'number' && uptime > 0 ? [`CPU ${(status['cpu'] * 100).toFixed(0)} %`] : []),
+    ...(typeof status['mem'] === 'number' && uptime > 0 ? [`memory ${(status['mem'] / 2 ** 30).toFixed(1)} GiB`] : []),
+  ];
+  return parts.join(', ');
+}
+
+/** The owner's own words for it, where there are any. */
+function runsThere(config: JsonObject): readonly LiveFact[] {
+  const description = textOf(config['description'])?.split('\n')[0]?.trim() ?? '';
+  const words = [textOf(config['ostype']), textOf(config['tags'])?.replaceAll(';', ', '), description].filter(
+    (part) => part !== undefined && part !== '',
+  );
+  return words.length === 0 ? [] : [{ label: 'What runs there', value: words.join(' · ') }];
+}
+
+function haFact(status: JsonObject | undefined): LiveFact {
+  const ha = status?.['ha'];
+  if (status === undefined || typeof ha !== 'object' || ha === null || Array.isArray(ha)) return { label: 'HA', value: 'not known' };
+  const managed = 'managed' in ha && Number(ha.managed) === 1;
+  return managed ? { label: 'HA', value: 'managed: the HA manager may undo this', warns: true } : { label: 'HA', value: 'not managed' };
+}
+
+function configFacts(config: JsonObject): readonly LiveFact[] {
+  return [
+    ...(Number(config['onboot'] ?? 0) === 1 ? [{ label: 'On boot', value: 'starts by itself: somebody expects it to run' }] : []),
+    ...(Number(config['protection'] ?? 0) === 1 ? [{ label: 'Protection', value: 'its disks cannot be removed' }] : []),
+    ...(textOf(config['lock']) === undefined
+      ? []
+      : [{ label: 'Lock', value: `locked by ${textOf(config['lock'])}: the task will probably fail`, warns: true }]),
+  ];
+}
+
+/** The API always lists the current state as a pseudo-snapshot. */
+function snapshotsInWords(snapshots: readonly JsonObject[]): string {
+  const real = snapshots.filter((snapshot) => snapshot['name'] !== 'current');
+  const newest = real.toSorted((a, b) => Number(b['snaptime'] ?? 0) - Number(a['snaptime'] ?? 0))[0];
+  if (newest === undefined) return 'none to go back to';
+  return `${real.length}, newest ${textOf(newest['name']) ?? '?'}`;
+}
+
+function backupInWords(times: readonly number[] | undefined, now: number): string {
+  if (times === undefined) return 'cannot be read with this token';
+  return times.length === 0 ? 'none found' : `${span(now - Math.max(...times))} ago (${times.length} in all)`;
+}
+
+/** Who did something with it last: the nearest there is to who uses it. */
+function lately(tasks: readonly JsonObject[] | undefined, isAbout: (task: JsonObject) => boolean, now: number): readonly LiveFact[] {
+  const mine = (tasks ?? []).filter(isAbout).slice(0, shownTasks);
+  const words = mine.map(
+    (task) => `${textOf(task['type']) ?? 'task'} by ${textOf(task['user']) ?? '?'} ${span(now - Number(task['starttime']) * 1000)} ago`,
+  );
+  return words.length === 0 ? [] : [{ label: 'Lately', value: words.join('; ') }];
+}
+
+function runningOn(rows: readonly GuestRow[], node: string): string {
+  const running = rows.filter((row) => row.node === node && row.status === 'running');
+  if (running.length === 0) return 'nothing that runs';
+  const names = running.slice(0, shownNames).map((row) => `${row.vmid}${row.name === undefined ? '' : ` ${row.name}`}`);
+  return `${names.join(', ')}${running.length > shownNames ? ` and ${running.length - shownNames} more` : ''}`;
+}
+
+function span(ms: number): string {
+  const seconds = Math.max(0, ms / 1000);
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

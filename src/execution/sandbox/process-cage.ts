@@ -1,0 +1,145 @@
+/**
+ * A control group for each run, with an exact limit on its tasks: for root, whom RLIMIT_NPROC does not bind. It lies below this process's own
+ * group, so that limits further out still hold. Source: the kernel's `cgroup-v2.rst`, `cgroup-v1/pids.rst` and `proc(5)`, mountinfo.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface ProcessCages {
+  /** @param tasks processes and threads. @throws where the system no longer lets us */
+  open(tasks: number): ProcessCage;
+}
+
+export interface ProcessCage {
+  /** What the process starts from now on is held with it. @throws when it is gone, or the system does not let us */
+  hold(pid: number): Promise<void>;
+  /** Once all its processes are gone. What cannot be removed now is removed by the next `findProcessCages`. */
+  remove(): Promise<void>;
+}
+
+/** The group that this process is in, where its children can be given a limit on tasks. */
+interface Place {
+  readonly directory: string;
+  readonly version: 1 | 2;
+}
+
+const groupName = /^banksman-(\d+)-\d+$/;
+let made = 0;
+
+/** @returns undefined for other users than root, who need none, and where no group can be made */
+export function findProcessCages(): ProcessCages | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  try {
+    const place = ownPlace();
+    if (place === undefined) return undefined;
+    removeLeft(place.directory);
+    rmdirSync(makeGroup(place, 1));
+    // Looked up for each run: this process may have been moved.
+    return { open: (tasks) => openCage(ownPlace() ?? place, tasks) };
+  } catch {
+    return undefined;
+  }
+}
+
+function openCage(place: Place, tasks: number): ProcessCage {
+  const group = makeGroup(place, tasks);
+  // The first move after a while waits for all processors (up to 20 ms), those soon after do not. This one moves nothing, and waits meanwhile.
+  writeFile(path.join(place.directory, 'cgroup.procs'), String(process.pid)).catch(() => undefined);
+  return {
+    hold: (pid) => writeFile(path.join(group, 'cgroup.procs'), String(pid)),
+    remove: () => remove(group, place.version),
+  };
+}
+
+function makeGroup({ directory, version }: Place, tasks: number): string {
+  // Tasks are counted in a group that has processes of its own, too: such children must be threaded ones.
+  if (version === 2) writeFileSync(path.join(directory, 'cgroup.subtree_control'), '+pids');
+  made += 1;
+  const group = path.join(directory, `banksman-${process.pid}-${made}`);
+  mkdirSync(group);
+  try {
+    if (version === 2) writeFileSync(path.join(group, 'cgroup.type'), 'threaded');
+    writeFileSync(path.join(group, 'pids.max'), String(tasks));
+    return group;
+  } catch (thrown) {
+    rmdirSync(group);
+    throw thrown;
+  }
+}
+
+/** A group counts as empty a moment after its last process was collected. */
+async function remove(group: string, version: 1 | 2): Promise<void> {
+  for (let wait = 1; wait <= 256; wait *= 2) {
+    try {
+      rmdirSync(group);
+      return;
+    } catch {
+      killAll(group, version);
+      await delay(wait);
+    }
+  }
+}
+
+/** Nobody is left where the process namespace held; where it did not, nothing outlives the run either. */
+function killAll(group: string, version: 1 | 2): void {
+  try {
+    const list = readFileSync(path.join(group, version === 2 ? 'cgroup.threads' : 'cgroup.procs'), 'utf8');
+    for (const pid of list.split('\n')) if (pid !== '') process.kill(Number(pid), 'SIGKILL');
+  } catch {
+    // Some ended meanwhile; the next turn sees the others.
+  }
+}
+
+/** Groups of processes that ended without removing them; one with a process in it cannot be removed. */
+function removeLeft(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const owner = groupName.exec(name)?.[1];
+    if (owner === undefined || isAlive(Number(owner))) continue;
+    try {
+      rmdirSync(path.join(directory, name));
+    } catch {
+      // Still in use.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+function ownPlace(): Place | undefined {
+  const groups = readFileSync('/proc/self/cgroup', 'utf8').split('\n');
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').map(controlMount);
+  for (const version of [1, 2] as const) {
+    const own = ownGroup(groups, version);
+    const mount = mounts.find((found) => found?.version === version);
+    if (own === undefined || mount === undefined) continue;
+    // In a container only the part below its own group is mounted.
+    const below = path.posix.relative(mount.root, own);
+    if (!below.startsWith('..')) return { version, directory: path.join(mount.at, below) };
+  }
+  return undefined;
+}
+
+/** Lines are `number:controllers:path`; version 2 has the number 0 and no controllers. */
+function ownGroup(lines: readonly string[], version: 1 | 2): string | undefined {
+  const rows = lines.map((line) => /^(\d+):([^:]*):(.*)$/.exec(line));
+  const row = rows.find((found) => (version === 2 ? found?.[1] === '0' : found?.[2]?.split(',').includes('pids')));
+  return row?.[3];
+}
+
+/** `id parent major:minor root mount-point options … - type source super-options`; blanks in paths are octal escapes. */
+function controlMount(line: string): { readonly version: 1 | 2; readonly root: string; readonly at: string } | undefined {
+  const [own = '', kind = ''] = line.split(' - ');
+  const [, , , root = '', at = ''] = own.split(' ');
+  const [type, , options = ''] = kind.split(' ');
+  if (type === 'cgroup2') return { version: 2, root, at };
+  return type === 'cgroup' && options.split(',').includes('pids') ? { version: 1, root, at } : undefined;
+}

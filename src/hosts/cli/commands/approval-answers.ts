@@ -1,0 +1,69 @@
+/** `banksman approvals approve|deny|revoke`: a person's answer. */
+import type { App, ReviewCard } from '#app/app';
+import { type CodeVerdict, redeemOneTimeCode } from '#app/one-time-codes';
+import { Fault } from '#kernel/errors';
+import type { RequestRecord } from '#kernel/request';
+import type { CommandOptions } from '../command-line.ts';
+import { signIn } from '../passphrase.ts';
+import { Refusal } from '../refusal.ts';
+import { personHere, reportAnswer, requestId } from '../request-text.ts';
+import { stateDirOf, untilStopped, withApp } from '../session.ts';
+import { type Terminal, withTerminal } from '../terminal.ts';
+
+/** With the code from `show`, and an approver's passphrase. */
+export async function approveRequest(words: readonly string[], options: CommandOptions): Promise<number> {
+  const id = requestId(words);
+  return atTerminal('approving', options, async (app, terminal) => {
+    const record = await app.approvals.get(id);
+    if (record === undefined)
+      throw new Fault('not_found', `there is no request \`${id}\``, { audience: 'user', next: 'see `banksman approvals list`' });
+    // What is on the card now is what `approve` compares with: a record that is swapped from here on is refused.
+    const card = app.approvals.card(record);
+    if (record.status === 'pending' && !card.tampered) await confirm(record, card, options, terminal);
+    else terminal.say(`${card.title}\n\n${card.detail}\n\n`);
+    const signer = await signIn(terminal, options.as);
+    return reportAnswer(await app.approvals.approve(id, signer), id, options);
+  });
+}
+
+/** Needs no passphrase: it can only stop something. The message reaches the model. */
+export async function denyRequest(words: readonly string[], options: CommandOptions): Promise<number> {
+  const id = requestId(words);
+  return atTerminal('denying', options, async (app) =>
+    reportAnswer(await app.approvals.deny(id, personHere(), options.message), id, options),
+  );
+}
+
+/** Takes an approval back before it is used. */
+export async function revokeRequest(words: readonly string[], options: CommandOptions): Promise<number> {
+  const id = requestId(words);
+  return atTerminal('revoking', options, async (app) =>
+    reportAnswer(await app.approvals.revoke(id, personHere(), options.message), id, options),
+  );
+}
+
+/** The terminal comes first: without one nothing is opened. */
+function atTerminal(what: string, options: CommandOptions, work: (app: App, terminal: Terminal) => Promise<number>): Promise<number> {
+  return untilStopped((signal) => withTerminal(what, signal, (terminal) => withApp(options, (app) => work(app, terminal))));
+}
+
+async function confirm(record: RequestRecord, card: ReviewCard, options: CommandOptions, terminal: Terminal): Promise<void> {
+  terminal.say(`${card.title}\n\n${card.detail}\n\n`);
+  const { id, digest } = record;
+  const code = options.code ?? (await terminal.ask(`one-time code (from \`banksman approvals show ${id}\`): `));
+  const verdict = await redeemOneTimeCode(stateDirOf(options), { requestId: id, digest }, code.trim());
+  if (!verdict.ok) throw wrongCode(verdict, id);
+  const { typeToConfirm } = card;
+  if (typeToConfirm === undefined) return;
+  if ((await terminal.ask(`type \`${typeToConfirm}\` to approve it once: `)).trim() !== typeToConfirm)
+    throw new Refusal('not_confirmed', `not approved, ${id} stays pending`, `start again with \`banksman approvals show ${id}\``);
+}
+
+function wrongCode(verdict: Exclude<CodeVerdict, { ok: true }>, id: string): Refusal {
+  const show = `get a new one with \`banksman approvals show ${id}\``;
+  if (verdict.why === 'none') return new Refusal('no_code', `there is no one-time code for ${id} as it is now`, show);
+  if (verdict.why === 'expired') return new Refusal('code_expired', 'the one-time code has expired', show);
+  if (verdict.why !== 'wrong') return new Refusal('code_void', 'that was one wrong code too many; the right one is void now', show);
+  const tries = verdict.triesLeft === 1 ? '1 try' : `${verdict.triesLeft} tries`;
+  return new Refusal('wrong_code', `that is not the one-time code of ${id}; ${tries} left`);
+}

@@ -1,0 +1,123 @@
+/** `banksman approvers list|create|revoke`: whose answers count on this machine. */
+import type { Signer } from '#app/app';
+import { type ApproverControl, type ApproverEntry, withApproverControl } from '#app/approver-control';
+import { approverName } from '#app/approver-key-file';
+import { defaultConfigFile } from '#app/paths';
+import { Fault } from '#kernel/errors';
+import { showPlainly } from '#kernel/text';
+import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { printError, printJson, printText } from '../output.ts';
+import { askNewPassphrase, signIn } from '../passphrase.ts';
+import { configOf, stateDirOf, untilStopped } from '../session.ts';
+import { type Terminal, withTerminal } from '../terminal.ts';
+
+export async function runApprovers([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
+  if (verb === 'list') return list(words, options);
+  if (verb === 'create') return create(words, options);
+  if (verb === 'revoke') return revoke(words, options);
+  throw badUsage(`\`approvers\` takes \`list\`, \`create\` or \`revoke\`, not \`${verb ?? 'nothing'}\``);
+}
+
+async function list(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  const entries = await control(options, (approvers) => approvers.list());
+  if (options.json) printJson(entries.map(forPrograms));
+  else for (const entry of entries) printText(line(entry));
+  if (entries.length === 0) printError('nobody can approve yet: `banksman approvers create NAME`, or approve in an editor window');
+  return 0;
+}
+
+async function create(words: readonly string[], options: CommandOptions): Promise<number> {
+  const name = approverName(operands(words, ['NAME'])[0] ?? '');
+  const entry = await atTerminal('making an approver', options, async (approvers, terminal) => {
+    const known = await approvers.list();
+    if (known.some((other) => other.name === name))
+      throw new Fault('approver_exists', `there is an approver named \`${name}\` already`, {
+        audience: 'user',
+        next: 'choose another name',
+      });
+    const voucher = await voucherAmong(known, terminal, options);
+    const passphrase = await askNewPassphrase(terminal, name);
+    return approvers.create({ name, passphrase, ...(voucher === undefined ? {} : { voucher }) });
+  });
+  if (options.json) printJson(forPrograms(entry));
+  else printText(line(entry));
+  for (const sentence of afterCreate(entry)) printError(sentence);
+  return entry.pinned === null ? 3 : 0;
+}
+
+/** Who vouches for another approver; undefined where nobody can, or nobody has to. */
+async function voucherAmong(known: readonly ApproverEntry[], terminal: Terminal, options: CommandOptions): Promise<Signer | undefined> {
+  const pinned = known.filter((entry) => entry.pinned !== null);
+  if (pinned.length === 0) {
+    terminal.say('This is the FIRST approver here: nobody has to vouch for it, and whoever knows its passphrase can approve everything.\n');
+    return undefined;
+  }
+  if (!pinned.some((entry) => entry.local && entry.pinned === 'machine')) return undefined;
+  terminal.say('Another approver has to vouch for the new one.\n');
+  return signIn(terminal, options.as);
+}
+
+function afterCreate({ name, key, pinned }: ApproverEntry): readonly string[] {
+  const file = defaultConfigFile();
+  if (pinned === 'machine') {
+    return [
+      `approver \`${name}\` is pinned in ${file} from now on, and that is in the audit trail`,
+      'its passphrase cannot be recovered; whoever knows it and can read this user’s files can approve',
+    ];
+  }
+  return [
+    `approver \`${name}\` is NOT pinned, so it can approve nothing yet: others are pinned, and none of them has a key here to vouch for it`,
+    `go on approving where they are (the editor window), or add it by hand to \`approvers\` in ${file}: ${JSON.stringify({ name, key })}`,
+  ];
+}
+
+async function revoke(words: readonly string[], options: CommandOptions): Promise<number> {
+  const [named = ''] = operands(words, ['NAME']);
+  const entry = await atTerminal('revoking an approver', options, async (approvers, terminal) => {
+    const found = entryNamed(named, await approvers.list());
+    // A key that is pinned nowhere counts for nothing: anybody may throw it away.
+    await approvers.revoke(found, found.pinned === 'machine' ? await signIn(terminal, options.as) : undefined);
+    return found;
+  });
+  if (options.json) printJson({ ...forPrograms(entry), revoked: true });
+  else printText(`revoked ${showPlainly(entry.name, 100)} (${entry.keyId})`);
+  return 0;
+}
+
+function entryNamed(named: string, entries: readonly ApproverEntry[]): ApproverEntry {
+  const found = entries.filter((entry) => entry.name === named || entry.keyId === named);
+  const [entry] = found;
+  if (entry === undefined) {
+    throw new Fault('no_such_approver', `no approver is named \`${showPlainly(named, 100)}\``, {
+      audience: 'user',
+      next: 'see `banksman approvers list`',
+    });
+  }
+  if (found.length > 1) throw badUsage(`several approvers are named so: give one of the ids ${found.map(({ keyId }) => keyId).join(', ')}`);
+  return entry;
+}
+
+function atTerminal<T>(
+  what: string,
+  options: CommandOptions,
+  work: (approvers: ApproverControl, terminal: Terminal) => Promise<T>,
+): Promise<T> {
+  return untilStopped((signal) => withTerminal(what, signal, (terminal) => control(options, (approvers) => work(approvers, terminal))));
+}
+
+async function control<T>(options: CommandOptions, work: (approvers: ApproverControl) => Promise<T>): Promise<T> {
+  const { config } = await configOf(options);
+  return withApproverControl({ config, stateDir: stateDirOf(options), configFile: defaultConfigFile() }, work);
+}
+
+function forPrograms({ name, key, keyId, pinned, local }: ApproverEntry) {
+  return { name, key, key_id: keyId, pinned, local };
+}
+
+const places = { machine: 'pinned', configuration: 'pinned in the named configuration only' } as const;
+
+function line({ name, keyId, pinned, local }: ApproverEntry): string {
+  const counts = pinned === null ? 'NOT PINNED, counts for nothing' : places[pinned];
+  return `${showPlainly(name, 100).padEnd(24)} ${keyId}  ${counts}${local ? ', key on this machine' : ''}`;
+}

@@ -1,0 +1,72 @@
+/** `banksman audit export` and `audit verify FILE`. */
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type { Signer } from '#app/app';
+import { exportAudit } from '#app/audit-export';
+import { readApprovers } from '#app/config-file';
+import { defaultConfigFile } from '#app/paths';
+import { verifyExport } from '#app/verify-export';
+import { Fault, toFault } from '#kernel/errors';
+import { showPlainly } from '#kernel/text';
+import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { printError, printJson, printText } from '../output.ts';
+import { signIn } from '../passphrase.ts';
+import { configOf, stateDirOf, untilStopped } from '../session.ts';
+import { withTerminal } from '../terminal.ts';
+
+export async function exportTrail(options: CommandOptions): Promise<number> {
+  if ((options.format ?? 'jsonl') !== 'jsonl')
+    throw badUsage(`\`--format\` must be jsonl, not \`${showPlainly(options.format ?? '', 40)}\``);
+  const { config } = await configOf(options);
+  const signer = options.sign ? await signerHere(options) : undefined;
+  const { output, close } = await openOutput(options.output);
+  const seal = await exportAudit({ config, stateDir: stateDirOf(options) }, (line) => writeAll(output, line), signer);
+  await close();
+  const by = seal.signature === undefined ? 'not signed (`--sign`)' : `signed by ${seal.signature.approver}`;
+  printError(`${seal.records} records, ${by}; check them anywhere with \`banksman audit verify FILE\``);
+  return 0;
+}
+
+export async function verifyFile(words: readonly string[], options: CommandOptions): Promise<number> {
+  const [file = ''] = operands(words, ['FILE']);
+  const { config } = await configOf(options);
+  const { signedBy, ...verdict } = await verifyExport(file, [...config.approvers, ...(await readApprovers(defaultConfigFile()))]);
+  if (options.json) printJson({ ...verdict, ...(signedBy === undefined ? {} : { signed_by: signedBy }) });
+  else printText(`${verdict.ok ? 'ok' : 'BROKEN'}: ${verdict.message}`);
+  if (signedBy !== undefined && !options.json) {
+    const known = signedBy.trusted ? 'pinned here' : 'NOT pinned here: compare it with what they gave you';
+    printText(`signed by ${showPlainly(signedBy.approver, 100)} with ${signedBy.key} (${known})`);
+  }
+  return verdict.ok ? 0 : 1;
+}
+
+function signerHere(options: CommandOptions): Promise<Signer> {
+  return untilStopped((signal) => withTerminal('signing', signal, (terminal) => signIn(terminal, options.as)));
+}
+
+/** A new file of this user's only, or standard output. */
+async function openOutput(file: string | undefined): Promise<{ readonly output: Writable; close(): Promise<void> }> {
+  if (file === undefined) return { output: process.stdout, close: async () => undefined };
+  const output = createWriteStream(file, { flags: 'wx', mode: 0o600 });
+  try {
+    await once(output, 'open');
+  } catch (thrown) {
+    throw new Fault('cannot_write', `\`--output\`: ${toFault(thrown).message}`, { audience: 'user', cause: thrown });
+  }
+  return {
+    output,
+    close: async () => {
+      output.end();
+      await finished(output);
+    },
+  };
+}
+
+/** As fast as the reader takes it. */
+function writeAll(output: Writable, text: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  output.write(text, (error) => (error ? reject(error) : resolve()));
+  return promise;
+}

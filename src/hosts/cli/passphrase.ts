@@ -1,0 +1,71 @@
+/** Passphrases: a new one, typed twice, and the one of an approver who is to sign. */
+
+import type { Signer } from '#app/app';
+import { localApprovers, unlockApprover } from '#app/approver-control';
+import { defaultConfigFile } from '#app/paths';
+import { badUsage } from './command-line.ts';
+import { Refusal } from './refusal.ts';
+import type { Terminal } from './terminal.ts';
+
+/** In characters. Whoever has the key's file can guess at leisure; each guess costs 128 MiB and half a second. */
+export const shortestPassphrase = 12;
+const fewestDifferent = 6;
+const tries = 3;
+
+/** What is wrong with a new passphrase, for the person; undefined: nothing. */
+export function flawOfPassphrase(text: string): string | undefined {
+  const characters = [...text.normalize('NFC')];
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
+  if (/[\u0000-\u001f\u007f]/.test(text)) return 'it holds a key that is no character (an arrow, a tab)';
+  if (characters.length < shortestPassphrase)
+    return `it has ${characters.length} characters, at least ${shortestPassphrase} are needed; four unrelated words are good`;
+  if (new Set(characters).size < fewestDifferent) return `it has fewer than ${fewestDifferent} different characters`;
+  return undefined;
+}
+
+/** @throws {Refusal} `bad_passphrase`, `cancelled` */
+export async function askNewPassphrase(terminal: Terminal, name: string): Promise<string> {
+  for (let attempt = 0; attempt < tries; attempt += 1) {
+    const first = await terminal.askSecret(`new passphrase for ${name} (at least ${shortestPassphrase} characters, not shown): `);
+    const flaw = flawOfPassphrase(first);
+    if (flaw === undefined && (await terminal.askSecret('the same again: ')) === first) return first;
+    terminal.say(`${flaw === undefined ? 'the two differ' : `that will not do: ${flaw}`}; try again\n`);
+  }
+  throw new Refusal('bad_passphrase', 'no passphrase was set; nothing was changed');
+}
+
+/**
+ * An approver of this machine, once their passphrase has been typed.
+ * @param named the approver's name; needed where several have a key here
+ * @throws {Refusal} `no_local_approver`, `wrong_passphrase`, `cancelled`
+ */
+export async function signIn(terminal: Terminal, named: string | undefined): Promise<Signer> {
+  const configFile = defaultConfigFile();
+  const known = await localApprovers(configFile);
+  const keys = named === undefined ? known : known.filter(({ name }) => name === named);
+  const [key] = keys;
+  if (key === undefined)
+    throw noLocalApprover(
+      known.map(({ name }) => name),
+      named,
+      configFile,
+    );
+  if (keys.length > 1)
+    throw badUsage(`several approvers have a key here: say which with \`--as ${keys.map(({ name }) => name).join('|')}\``);
+  for (let attempt = 0; attempt < tries; attempt += 1) {
+    const signer = await unlockApprover(key, await terminal.askSecret(`passphrase of approver ${key.name} (not shown): `));
+    if (signer !== undefined) return signer;
+    terminal.say('that is not the passphrase\n');
+  }
+  throw new Refusal('wrong_passphrase', `that was not ${key.name}’s passphrase; nothing was changed`);
+}
+
+function noLocalApprover(known: readonly string[], named: string | undefined, configFile: string): Refusal {
+  if (named !== undefined && known.length > 0)
+    return new Refusal('no_local_approver', `no pinned approver named \`${named}\` has a key here; there are ${known.join(', ')}`);
+  return new Refusal(
+    'no_local_approver',
+    `no approver who is pinned in ${configFile} has a key on this machine`,
+    'approve in an editor window, or make an approver with `banksman approvers create NAME`',
+  );
+}

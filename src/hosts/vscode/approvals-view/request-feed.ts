@@ -1,0 +1,97 @@
+/** The requests of one list as they are now: newest first, as many pages as a person asked for, filtered. */
+import type { Approvals } from '#app/app';
+import type { RequestPage } from '#kernel/ports/request-store';
+import type { RequestRecord, RequestStatus } from '#kernel/request';
+import type { AppSession } from '../app-session.ts';
+import { noFilter, passes, type RequestFilter } from './request-filter.ts';
+import { Rereader } from './rereader.ts';
+
+/** Rows that `Load More` adds. */
+export const pageRows = 100;
+/** A filter that hardly anything passes must not read a whole store with each change. */
+const maxPagesRead = 50;
+const rereadMs = 30_000;
+
+export interface RequestFeedOptions {
+  readonly session: AppSession;
+  /** The list's own; a filter can only narrow them. */
+  readonly statuses: readonly RequestStatus[];
+  onError(error: unknown): void;
+}
+
+export class RequestFeed {
+  readonly #statuses: readonly RequestStatus[];
+  readonly #listeners = new Set<() => void>();
+  readonly #rereader: Rereader;
+  #filter: RequestFilter = noFilter;
+  #wanted = pageRows;
+  #records: readonly RequestRecord[] = [];
+  #hasMore = false;
+
+  constructor({ session, statuses, onError }: RequestFeedOptions) {
+    this.#statuses = statuses;
+    this.#rereader = new Rereader({
+      session,
+      onError,
+      everyMs: rereadMs,
+      follow: (app, changed) => app.approvals.onChange(changed),
+      read: async (app) => this.#publish(app === undefined ? { records: [] } : await this.#read(app.approvals)),
+    });
+  }
+
+  /** Newest first. */
+  get records(): readonly RequestRecord[] {
+    return this.#records;
+  }
+
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
+  get filter(): RequestFilter {
+    return this.#filter;
+  }
+
+  /** Starts again with one page. */
+  set filter(filter: RequestFilter) {
+    this.#filter = filter;
+    this.#wanted = pageRows;
+    this.#rereader.again();
+  }
+
+  loadMore(): void {
+    this.#wanted += pageRows;
+    this.#rereader.again();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  dispose(): void {
+    this.#rereader.dispose();
+  }
+
+  async #read(approvals: Approvals): Promise<RequestPage> {
+    const { search, statuses: chosen } = this.#filter;
+    const statuses = chosen.length === 0 ? this.#statuses : this.#statuses.filter((status) => chosen.includes(status));
+    const query = { statuses, limit: pageRows, ...(search === '' ? {} : { search }) };
+    const records: RequestRecord[] = [];
+    let cursor: string | undefined;
+    for (let pages = 0; pages < maxPagesRead + this.#wanted / pageRows; pages += 1) {
+      const page = await approvals.list({ ...query, ...(cursor === undefined ? {} : { cursor }) });
+      records.push(...page.records.filter((record) => passes(record, this.#filter)));
+      cursor = page.cursor;
+      if (cursor === undefined || records.length >= this.#wanted) break;
+    }
+    const shown = records.slice(0, this.#wanted);
+    return cursor === undefined && shown.length === records.length ? { records: shown } : { records: shown, cursor: cursor ?? '' };
+  }
+
+  #publish({ records, cursor }: RequestPage): void {
+    this.#records = records;
+    this.#hasMore = cursor !== undefined;
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

@@ -1,0 +1,172 @@
+/** Everything there is to know about one request, as a page without scripts. */
+import type { Explanation, LiveFact, ReviewCard } from '#app/app';
+import type { RequestRecord } from '#kernel/request';
+import { durationInWords } from '#kernel/text';
+import type { Impact } from '#kernel/tiers';
+import { agentName } from '../approvals-view/agent-name.ts';
+import { detailsStyle } from './details-style.ts';
+import { Html, html, lines, nothing } from './html.ts';
+
+/** What is read while the page is open already: undefined while it is under way, a text where it cannot be read. */
+export type Loaded<T> = T | { readonly failed: string } | undefined;
+
+export interface RequestFacts {
+  readonly record: RequestRecord;
+  readonly card: Pick<ReviewCard, 'title' | 'tampered'>;
+  readonly live: Loaded<readonly LiveFact[]>;
+  readonly policy: Loaded<Explanation>;
+  /** ms since the epoch */
+  readonly now: number;
+  /** Of this one page. */
+  readonly nonce: string;
+}
+
+const maxArguments = 20_000;
+
+const impactInWords: Record<Impact, string> = {
+  none: 'changes nothing',
+  reversible: 'can be undone',
+  disruptive: 'interrupts what runs there',
+  irreversible: 'cannot be undone',
+};
+
+/** A whole HTML document. SECURITY: its policy allows this one style sheet and nothing else: no script, no image, no request. */
+export function detailsPage(facts: RequestFacts): string {
+  const { record, card, nonce } = facts;
+  const csp = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
+  const page = html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${new Html(csp)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${card.title}</title>
+<style nonce="${nonce}">${new Html(detailsStyle)}</style>
+</head>
+<body>
+<main>
+<h1>${card.title.replace(/\?$/, '')}</h1>
+${banner(facts)}
+${actions(record)}
+${section('What', whatRows(record))}
+${record.reported === undefined ? nothing : section('Reported block', reportRows(record.reported))}
+${section('Who asks, and why', whyRows(record))}
+${factList('What it affects, as told when it was asked', record.risk)}
+${record.action.cluster === null ? nothing : liveSection(facts.live)}
+${record.reported === undefined ? argumentSection(record) : nothing}
+${record.reported === undefined ? policySection(facts.policy) : nothing}
+${section('Times', timeRows(record))}
+</main>
+</body>
+</html>`;
+  return page.markup;
+}
+
+function banner({ record, card, now }: RequestFacts): Html {
+  if (card.tampered) {
+    return html`<p class="banner bad">This request was changed in the store after it was made. It cannot be approved. Run “Banksman: Verify Audit Trail”.</p>`;
+  }
+  const { status, decision } = record;
+  if (status === 'pending')
+    return html`<p class="banner waits">Waits for a person; expires in ${durationInWords(record.expiresAt - now)}.</p>`;
+  const by = decision === undefined ? nothing : html` by ${decision.by} in the ${decision.via}`;
+  const said = decision?.message === undefined ? nothing : html`: “${decision.message}”`;
+  const used = status === 'consumed' ? 'approved and used' : status;
+  return html`<p class="banner over"><strong>${used}</strong>${by}${said}</p>`;
+}
+
+/** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */
+function actions(record: RequestRecord): Html {
+  const links = [
+    ...(record.status === 'pending' ? [link('review', 'Review…', record.id), link('denyWithMessage', 'Deny…', record.id, 'quiet')] : []),
+    ...(record.status === 'approved' && record.reported === undefined ? [link('revoke', 'Revoke…', record.id)] : []),
+    ...(record.action.tool === 'write_file' ? [link('showDiff', 'Compare with the File', record.id, 'quiet')] : []),
+  ];
+  return links.length === 0 ? nothing : html`<p class="actions">${links}</p>`;
+}
+
+function link(command: string, label: string, id: string, look = ''): Html {
+  const href = `command:banksman.${command}?${encodeURIComponent(JSON.stringify([id]))}`;
+  return html`<a class="button ${look}" role="button" href="${href}">${label}</a>`;
+}
+
+type Row = readonly [label: string, value: Html | string];
+
+function whatRows({ action, tier, impact, reported }: RequestRecord): readonly Row[] {
+  if (reported !== undefined) return [['Kind', 'a block that an agent reported; settling it runs nothing and lets nothing through']];
+  const targets = action.targets.map((target) => html`<code>${JSON.stringify(target)}</code><br>`);
+  return [
+    ['Tool', html`<code>${action.tool}</code>`],
+    ['Action tier', tier],
+    ['Impact', impactInWords[impact]],
+    ...(targets.length === 0 ? [] : [['Target', html`${targets}`] as const]),
+    ...(action.cluster === null ? [] : [['Cluster', action.cluster] as const]),
+  ];
+}
+
+function reportRows({ reason, destination, pattern }: NonNullable<RequestRecord['reported']>): readonly Row[] {
+  return [
+    ['Reason', reason],
+    ['Destination', html`<code>${destination}</code>`],
+    ...(pattern === undefined ? [] : [['Matched (for people only)', html`<code>${pattern}</code>`] as const]),
+  ];
+}
+
+function whyRows({ agent, reason, code, claim }: RequestRecord): readonly Row[] {
+  return [
+    ['Agent', html`${agentName(agent)} <span class="dim">${agent.id}</span>`],
+    ...(agent.model === undefined ? [] : [['Model', agent.model] as const]),
+    ['Why a person is asked', html`${reason} <span class="dim">${code}</span>`],
+    ...(claim === undefined ? [] : [['The agent says', html`<q>${claim}</q>`] as const]),
+  ];
+}
+
+function timeRows(record: RequestRecord): readonly Row[] {
+  const time = (at: number) => new Date(at).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'medium', hour12: false });
+  const { createdAt, expiresAt, decision, grant, consumedAt, consumedBy } = record;
+  return [
+    ['Asked', time(createdAt)],
+    ['Expires', time(expiresAt)],
+    ...(decision === undefined ? [] : [['Answered', `${time(decision.at)} by ${decision.by} (${decision.via})`] as const]),
+    ...(grant === undefined ? [] : [['Approval good until', time(grant.payload.expiresAt)] as const]),
+    ...(consumedAt === undefined ? [] : [['Used', `${time(consumedAt)}${consumedBy === undefined ? '' : ` by ${consumedBy}`}`] as const]),
+    ['Request', html`<code>${record.id}</code>`],
+    ['Digest', html`<code>${record.digest}</code>`],
+    ['Policy', record.action.policyVersion],
+  ];
+}
+
+function liveSection(live: Loaded<readonly LiveFact[]>): Html {
+  if (live === undefined) return html`<h2>Now, in the cluster</h2><p class="dim">Asking the cluster…</p>`;
+  if ('failed' in live) return html`<h2>Now, in the cluster</h2><p class="bad">It cannot be read: ${live.failed}</p>`;
+  const rows = live.map(({ label, value, warns }): Row => [label, warns === true ? html`<span class="bad">${value}</span>` : value]);
+  return section('Now, in the cluster', rows);
+}
+
+function argumentSection({ action }: RequestRecord): Html {
+  const { content, ...rest } = action.arguments;
+  const whole = action.tool === 'write_file' && typeof content === 'string';
+  const shown = JSON.stringify(whole ? rest : action.arguments, undefined, 2);
+  const text = whole ? html`<h2>New content</h2><pre>${lines(content, maxArguments)}</pre>` : nothing;
+  return html`<h2>Arguments</h2><pre>${lines(shown, maxArguments)}</pre>${text}`;
+}
+
+function policySection(policy: Loaded<Explanation>): Html {
+  const head = html`<h2>What the policy says now</h2>`;
+  if (policy === undefined) return html`${head}<p class="dim">Asking the policy…</p>`;
+  if ('failed' in policy) return html`${head}<p class="bad">It cannot be told: ${policy.failed}</p>`;
+  const rows = policy.stages.map(
+    ({ stage, decision }) => html`<tr><td>${stage}</td><td class="${decision.effect}">${decision.effect}</td>
+<td>${decision.reason} <span class="dim">${decision.code}</span>${decision.rules.length === 0 ? nothing : html`<br><code>${decision.rules.join(', ')}</code>`}</td></tr>`,
+  );
+  return html`${head}<table class="trail">${rows}</table>`;
+}
+
+function factList(title: string, facts: readonly string[]): Html {
+  return facts.length === 0 ? nothing : html`<h2>${title}</h2><ul>${facts.map((fact) => html`<li>${fact}</li>`)}</ul>`;
+}
+
+function section(title: string, rows: readonly Row[]): Html {
+  const cells = rows.map(([label, value]) => html`<tr><th scope="row">${label}</th><td>${value}</td></tr>`);
+  return rows.length === 0 ? nothing : html`<h2>${title}</h2><table>${cells}</table>`;
+}

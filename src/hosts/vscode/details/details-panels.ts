@@ -1,0 +1,106 @@
+/** The pages of requests: one panel each, drawn anew when the request changes. They show; the dialog asks. */
+import { randomBytes } from 'node:crypto';
+import { type Disposable, ViewColumn, type WebviewPanel, window } from 'vscode';
+import { modelTierOf } from '#app/agents';
+import type { App } from '#app/app';
+import { toFault } from '#kernel/errors';
+import type { RequestRecord } from '#kernel/request';
+import { showPlainly } from '#kernel/text';
+import type { AppSession } from '../app-session.ts';
+import { Rereader } from '../approvals-view/rereader.ts';
+import { createDisposableBag } from '../disposables.ts';
+import { detailsPage, type Loaded, type RequestFacts } from './details-page.ts';
+
+/** SECURITY: what a link of the page may run; each takes an id and none decides anything. */
+const linkedCommands = ['banksman.review', 'banksman.denyWithMessage', 'banksman.revoke', 'banksman.showDiff'];
+/** The time left is in the page. */
+const redrawMs = 30_000;
+const askMs = 15_000;
+
+export interface DetailsPanels extends Disposable {
+  /** Opens the page of a request, or brings it to the front. */
+  show(id: string): Promise<void>;
+}
+
+type Loadable = Pick<RequestFacts, 'live' | 'policy'>;
+
+export function createDetailsPanels(session: AppSession, onError: (error: unknown) => void): DetailsPanels {
+  const open = new Map<string, WebviewPanel>();
+  const openPanel = (record: RequestRecord): WebviewPanel => {
+    const title = showPlainly(record.title, 60).replace(/\?$/, '');
+    const panel = window.createWebviewPanel('banksman.request', title, ViewColumn.Active, {
+      enableScripts: false,
+      enableForms: false,
+      enableCommandUris: linkedCommands,
+      localResourceRoots: [],
+    });
+    open.set(record.id, panel);
+    const bag = createDisposableBag(onError);
+    bag.add(follow(panel, record.id, { session, onError }));
+    panel.onDidDispose(() => {
+      open.delete(record.id);
+      bag.dispose();
+    });
+    return panel;
+  };
+  return {
+    async show(id) {
+      const record = await session.use(({ approvals }) => approvals.get(id));
+      if (!record) return void window.showInformationMessage(`There is no request ${id}.`);
+      (open.get(id) ?? openPanel(record)).reveal();
+    },
+    dispose() {
+      for (const panel of [...open.values()]) panel.dispose();
+    },
+  };
+}
+
+/** Draws at once, again when the slow facts are there, and then after each change. */
+function follow(
+  panel: WebviewPanel,
+  id: string,
+  { session, onError }: { readonly session: AppSession; readonly onError: (error: unknown) => void },
+): Disposable {
+  let loaded: Loadable | undefined;
+  const rereader = new Rereader({
+    session,
+    onError,
+    everyMs: redrawMs,
+    follow: (app, changed) => app.approvals.onChange(changed),
+    read: async (app) => {
+      const record = await app?.approvals.get(id);
+      if (!app || !record) return;
+      draw(panel, app, { record, ...(loaded ?? { live: undefined, policy: undefined }) });
+      if (loaded) return;
+      loaded = await load(app, record);
+      draw(panel, app, { record, ...loaded });
+    },
+  });
+  return { dispose: () => rereader.dispose() };
+}
+
+function draw(panel: WebviewPanel, app: App, facts: { readonly record: RequestRecord } & Loadable): void {
+  const nonce = randomBytes(16).toString('hex');
+  panel.webview.html = detailsPage({ ...facts, card: app.approvals.card(facts.record), now: Date.now(), nonce });
+}
+
+async function load(app: App, record: RequestRecord): Promise<Loadable> {
+  const signal = AbortSignal.timeout(askMs);
+  const [live, policy] = await Promise.all([orFailure(app.live.facts(record.action, signal)), orFailure(explainAgain(app, record))]);
+  return { live, policy };
+}
+
+async function orFailure<T>(work: Promise<T>): Promise<Loaded<T>> {
+  try {
+    return await work;
+  } catch (thrown) {
+    return { failed: toFault(thrown).message };
+  }
+}
+
+/** The record does not say which tier the agent had: it is classified as a new call's would be. */
+function explainAgain(app: App, { action, agent }: RequestRecord) {
+  const tierByModel = agent.model === undefined ? app.config.defaultModelTier : modelTierOf(agent.model);
+  const modelTier = agent.host === 'palette' ? 'advanced' : tierByModel;
+  return app.explain(action.tool, action.arguments, { ...agent, modelTier });
+}

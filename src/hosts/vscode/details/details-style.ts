@@ -1,0 +1,27 @@
+/** The page's style: the editor's own colours, so that it fits every theme, high contrast included. */
+export const detailsStyle = `
+body { padding: 0 2em 3em; color: var(--vscode-foreground); font-family: var(--vscode-font-family); font-size: var(--vscode-font-size); }
+main { max-width: 60em; }
+h1 { font-size: 1.6em; font-weight: 600; margin: 1em 0 .6em; overflow-wrap: anywhere; }
+h2 { font-size: 1.1em; font-weight: 600; margin: 1.8em 0 .5em; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); padding-bottom: .2em; }
+table { border-collapse: collapse; }
+th, td { text-align: left; vertical-align: top; padding: .2em 1.2em .2em 0; overflow-wrap: anywhere; }
+th { font-weight: normal; color: var(--vscode-descriptionForeground); white-space: nowrap; }
+code, pre { font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); }
+pre { background: var(--vscode-textCodeBlock-background); padding: .8em 1em; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 30em; overflow-y: auto; }
+ul { margin: 0; padding-left: 1.3em; }
+.dim { color: var(--vscode-descriptionForeground); }
+.bad, .deny { color: var(--vscode-errorForeground); }
+.ask { color: var(--vscode-editorWarning-foreground); }
+.allow { color: var(--vscode-testing-iconPassed, var(--vscode-foreground)); }
+.banner { padding: .6em 1em; border-left: 4px solid var(--vscode-descriptionForeground); background: var(--vscode-textBlockQuote-background); }
+.banner.waits { border-color: var(--vscode-editorWarning-foreground); }
+.banner.bad { border-color: var(--vscode-errorForeground); color: inherit; }
+.actions { display: flex; flex-wrap: wrap; gap: .6em; margin: 1.2em 0; }
+.button { padding: .4em 1.2em; border-radius: 2px; text-decoration: none; background: var(--vscode-button-background); color: var(--vscode-button-foreground); border: 1px solid var(--vscode-button-border, transparent); }
+.button:hover { background: var(--vscode-button-hoverBackground); color: var(--vscode-button-foreground); }
+.button.quiet { background: var(--vscode-button-secondaryBackground); color: var(--vscode-button-secondaryForeground); }
+.button.quiet:hover { background: var(--vscode-button-secondaryHoverBackground); }
+.button:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }
+.trail td { border-bottom: 1px solid var(--vscode-panel-border, transparent); }
+`;

@@ -1,0 +1,41 @@
+/** A change of a shared security setting: shown in a modal, signed with this window's key, then carried out. */
+import type { App, SettingResult, Signer } from '#app/app';
+import { toFault } from '#kernel/errors';
+import type { JsonObject } from '#kernel/json';
+import { settingSigner } from '../gate/bound-signer.ts';
+import { type Confirmation, type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
+import { pinNote } from '../gate/pin-note.ts';
+
+export interface SettingChange {
+  readonly question: Confirmation;
+  /** What is signed must hold exactly these. */
+  readonly signed: JsonObject;
+  carryOut(signer: Signer): Promise<SettingResult>;
+}
+
+export interface ChangeDeps {
+  readonly approvals: Pick<App['approvals'], 'isTrusted' | 'trust'>;
+  readonly confirm: ConfirmDeps;
+  signer(): Promise<Signer>;
+  /** Where a first approval pins the key, for people. */
+  readonly configFile: string;
+}
+
+/** What came of it is told to the person. True: it was changed. */
+export async function changeSetting(change: SettingChange, deps: ChangeDeps): Promise<boolean> {
+  const { dialogs } = deps.confirm;
+  try {
+    const signer = await deps.signer();
+    const trusted = await deps.approvals.isTrusted(signer.publicKey);
+    const { question } = change;
+    const detail = trusted ? question.detail : `${question.detail}\n\n${pinNote('Going on', signer, deps.configFile)}`;
+    if (!(await confirmRun({ ...question, detail }, deps.confirm))) return false;
+    if (!trusted) await deps.approvals.trust(signer.approver, signer.publicKey);
+    const result = await change.carryOut(settingSigner(signer, change.signed));
+    dialogs.tell(result.ok ? 'status' : 'error', `Banksman: ${result.message}`);
+    return result.ok;
+  } catch (thrown) {
+    dialogs.tell('error', `Banksman: nothing was changed: ${toFault(thrown).message}`);
+    return false;
+  }
+}

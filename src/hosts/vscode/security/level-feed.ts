@@ -1,0 +1,36 @@
+/** The security level that counts, as it is now: people can change it for everyone on the same store. */
+import type { EffectiveLevel } from '#app/app';
+import type { AppSession } from '../app-session.ts';
+import { Rereader } from '../approvals-view/rereader.ts';
+
+export class LevelFeed {
+  readonly #listeners = new Set<() => void>();
+  readonly #rereader: Rereader;
+  #level: EffectiveLevel | undefined;
+
+  constructor(session: AppSession, onError: (error: unknown) => void) {
+    this.#rereader = new Rereader({
+      session,
+      onError,
+      follow: (app, changed) => app.security.onChange(changed),
+      read: async (app) => {
+        this.#level = await app?.security.level();
+        for (const listener of [...this.#listeners]) listener();
+      },
+    });
+  }
+
+  /** undefined while it is not known. */
+  get level(): EffectiveLevel | undefined {
+    return this.#level;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  dispose(): void {
+    this.#rereader.dispose();
+  }
+}

@@ -1,0 +1,112 @@
+/** Commands on what people set for everyone. Quick picks gather; a modal decides, since programs can press the former (design §6). */
+import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
+import type { App, AutoApproveRule } from '#app/app';
+import { toFault } from '#kernel/errors';
+import { type AutoApproveAction, autoApproveActions } from '#kernel/security';
+import { durationInWords } from '#kernel/text';
+import { type SecurityLevel, securityLevels } from '#kernel/tiers';
+import type { AppSession } from '../app-session.ts';
+import { plainLabel } from '../commands/picks.ts';
+import { type ChangeDeps, changeSetting } from './change-setting.ts';
+import { actionWords, levelChange, levelWords, lifeInWords, type NewRule, ruleChange, ruleRemoval } from './setting-changes.ts';
+
+export interface SecurityCommandDeps extends Omit<ChangeDeps, 'approvals'> {
+  readonly session: AppSession;
+}
+
+export function registerSecurityCommands(deps: SecurityCommandDeps): Disposable[] {
+  const onApp = (command: string, act: (app: App) => Promise<void>) =>
+    commands.registerCommand(command, async () => {
+      try {
+        await deps.session.use(act);
+      } catch (thrown) {
+        void window.showErrorMessage(`Banksman: ${toFault(thrown).message}`);
+      }
+    });
+  return [
+    onApp('banksman.setSecurityLevel', (app) => setLevel(app, { ...deps, approvals: app.approvals })),
+    onApp('banksman.autoApproveRules', (app) => manageRules(app, { ...deps, approvals: app.approvals })),
+  ];
+}
+
+async function setLevel(app: App, deps: ChangeDeps): Promise<void> {
+  const now = await app.security.level();
+  const from = now.from === 'store' ? `set by ${now.by ?? 'somebody unknown'}` : 'from the configuration';
+  const items = securityLevels.map((level): QuickPickItem & { readonly level: SecurityLevel } => ({
+    label: level === now.level ? `$(check) ${level}` : level,
+    description: level === now.level ? plainLabel(from) : '',
+    detail: levelWords[level],
+    level,
+  }));
+  const placeHolder = now.warning === undefined ? 'A dialog asks before anything changes' : plainLabel(now.warning);
+  const chosen = await window.showQuickPick(items, { title: 'Security Level', placeHolder });
+  if (chosen && chosen.level !== now.level) await changeSetting(levelChange(app.security, now, chosen.level), deps);
+}
+
+type RuleItem = QuickPickItem & { readonly rule?: AutoApproveRule };
+
+async function manageRules(app: App, deps: ChangeDeps): Promise<void> {
+  const rules = await app.security.rules();
+  const items: RuleItem[] = [{ label: '$(add) Add a Rule…' }, ...rules.map(ruleItem)];
+  const placeHolder = rules.length === 0 ? 'There are no rules' : 'Choose a rule to remove it; a dialog asks first';
+  const chosen = await window.showQuickPick(items, { title: 'Auto-Approve Rules', placeHolder, matchOnDescription: true });
+  if (!chosen) return;
+  if (chosen.rule) return void (await changeSetting(ruleRemoval(app.security, chosen.rule), deps));
+  const rule = await askRule(app);
+  if (rule) await changeSetting(ruleChange(app.security, rule), deps);
+}
+
+function ruleItem(rule: AutoApproveRule): RuleItem {
+  const left = rule.expiresAt === 0 ? 'never signed' : `${durationInWords(rule.expiresAt - Date.now())} left`;
+  const warning = rule.warning === undefined ? {} : { detail: `$(warning) ${plainLabel(rule.warning)}` };
+  return {
+    label: `$(trash) ${plainLabel(rule.pattern)}`,
+    description: plainLabel(`${rule.action} · ${rule.by} · ${left}`),
+    ...warning,
+    rule,
+  };
+}
+
+async function askRule(app: App): Promise<NewRule | undefined> {
+  const pattern = await askPattern(app);
+  if (pattern === undefined) return undefined;
+  const actions = autoApproveActions.map((action): QuickPickItem & { readonly action: AutoApproveAction } => ({
+    label: action,
+    description: actionWords[action],
+    action,
+  }));
+  const action = (await window.showQuickPick(actions, { title: `What Fits ${pattern}`, placeHolder: 'What happens with it' }))?.action;
+  if (action === undefined) return undefined;
+  const lives = [1 / 24, 8 / 24, 1, 7, 30].map((days) => ({ label: lifeInWords(days * 86_400_000), lifeMs: days * 86_400_000 }));
+  const life = await window.showQuickPick(lives, { title: 'How Long', placeHolder: 'Every rule ends' });
+  return life && { pattern, action, lifeMs: life.lifeMs };
+}
+
+async function askPattern(app: App): Promise<string | undefined> {
+  const kinds: (QuickPickItem & { readonly kindOf: 'destination' | 'tool' })[] = [
+    { label: 'Network destination', description: 'a host, or with a dot in front a domain and what is below it', kindOf: 'destination' },
+    { label: 'Yellow tool', description: 'with a pattern for its target', kindOf: 'tool' },
+  ];
+  const kind = (await window.showQuickPick(kinds, { title: 'Add a Rule', placeHolder: 'What it is about' }))?.kindOf;
+  if (kind === 'destination') {
+    const host = await askText('Destination', '`registry.npmjs.org`, or `.example.org` for the domain and what is below it');
+    return host && `destination:${host}`;
+  }
+  if (kind === undefined) return undefined;
+  const names = app.tools.filter((tool) => tool.tier === 'yellow').map((tool) => ({ label: tool.name, description: tool.title }));
+  const tool = (await window.showQuickPick(names, { title: 'Add a Rule', placeHolder: 'Tool' }))?.label;
+  if (tool === undefined) return undefined;
+  const target = await askText('Target', 'A pattern for the target, `*` for any characters. Empty: every target.', true);
+  if (target === undefined) return undefined;
+  return target === '' ? `tool:${tool}` : `tool:${tool}:${target}`;
+}
+
+async function askText(title: string, prompt: string, optional = false): Promise<string | undefined> {
+  const typed = await window.showInputBox({
+    title,
+    prompt,
+    ignoreFocusOut: true,
+    validateInput: (text) => (text.trim() === '' && !optional ? 'needed' : undefined),
+  });
+  return typed?.trim();
+}

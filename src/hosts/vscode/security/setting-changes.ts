@@ -1,0 +1,78 @@
+/** The changes a person can make, in words. */
+import type { App, AutoApproveRule, EffectiveLevel } from '#app/app';
+import type { AutoApproveAction } from '#kernel/security';
+import { durationInWords, showPlainly } from '#kernel/text';
+import type { SecurityLevel } from '#kernel/tiers';
+import type { SettingChange } from './change-setting.ts';
+
+export const levelWords: Record<SecurityLevel, string> = {
+  relaxed: 'Yellow calls run and are logged, red calls ask, unlisted network destinations are allowed and logged.',
+  balanced: 'Yellow calls run and are logged, red calls and unlisted network destinations ask.',
+  strict: 'Yellow calls ask too, unlisted destinations are refused; disruptive calls also want the target’s name and a code typed.',
+};
+
+export const actionWords: Record<AutoApproveAction, string> = {
+  allow: 'runs without asking, and is logged',
+  prompt: 'asks a person',
+  block: 'is refused',
+};
+
+type Security = App['security'];
+
+export function levelChange(security: Security, now: EffectiveLevel, level: SecurityLevel): SettingChange {
+  return {
+    question: {
+      key: 'security level',
+      title: `Set the security level to ${level}?`,
+      detail: `${levelWords[level]}\n\nIt is ${now.level} now. It counts for everyone on the same store, until somebody sets another one.`,
+      stay: `Keep ${now.level}`,
+      proceed: `Set to ${level}`,
+    },
+    signed: { setting: 'security_level', level },
+    carryOut: (signer) => security.setLevel(level, signer),
+  };
+}
+
+export interface NewRule {
+  readonly pattern: string;
+  readonly action: AutoApproveAction;
+  readonly lifeMs: number;
+}
+
+export function ruleChange(security: Security, rule: NewRule): SettingChange {
+  return {
+    question: {
+      key: `rule ${rule.pattern}`,
+      title: `Add the rule “${showPlainly(rule.pattern, 120)}”: ${rule.action}?`,
+      detail:
+        `What fits it ${actionWords[rule.action]}, for everyone on the same store, for ${lifeInWords(rule.lifeMs)}.\n\n` +
+        'No rule lifts a red call, a protected target or what is forbidden.',
+      stay: 'Do Not Add',
+      proceed: 'Add Rule',
+    },
+    signed: { setting: 'auto_approve', pattern: rule.pattern, action: rule.action },
+    carryOut: (signer) => security.setRule(rule, signer),
+  };
+}
+
+export function ruleRemoval(security: Security, rule: AutoApproveRule): SettingChange {
+  return {
+    question: {
+      key: `rule ${rule.pattern}`,
+      title: `Remove the rule “${showPlainly(rule.pattern, 120)}”: ${rule.action}?`,
+      detail: `Set by ${showPlainly(rule.by, 100)}.\n\nWithout it the security level decides again.`,
+      stay: 'Keep',
+      proceed: 'Remove Rule',
+    },
+    // Nothing is signed for a removal today; whatever asks for a signature gets none for anything else.
+    signed: { setting: 'auto_approve', pattern: rule.pattern },
+    carryOut: (signer) => security.removeRule(rule.pattern, signer),
+  };
+}
+
+/** `3 days`; shorter ones as a remaining time. */
+export function lifeInWords(lifeMs: number): string {
+  const days = Math.round(lifeMs / 86_400_000);
+  if (days < 1) return durationInWords(lifeMs);
+  return days === 1 ? '1 day' : `${days} days`;
+}

@@ -1,0 +1,29 @@
+/** Security settings that people share: the level and the auto-approve rules. Every change is atomic with its audit record. */
+import type { LevelPayload, RulePayload, SignedSetting } from '../security.ts';
+import type { SecurityLevel } from '../tiers.ts';
+
+/** As stored, not yet verified. `unsigned`: somebody wrote a bare value; it counts only where it is stricter. */
+export type StoredLevel = { readonly signed: SignedSetting<LevelPayload> } | { readonly unsigned: SecurityLevel };
+
+/** As stored, not yet verified. A rule whose time is over is not returned. */
+export interface StoredRule {
+  readonly pattern: string;
+  readonly signed?: SignedSetting<RulePayload>;
+  /** Somebody wrote a bare action; `allow` never counts. */
+  readonly unsigned?: RulePayload['action'];
+}
+
+export interface SecurityStore {
+  /** undefined: nobody has set one; the configuration's counts. */
+  level(): Promise<StoredLevel | undefined>;
+  /** Audits `policy.changed`. */
+  setLevel(setting: SignedSetting<LevelPayload>): Promise<void>;
+  /** All live rules, by pattern; at most 1,000. */
+  rules(): Promise<readonly StoredRule[]>;
+  /** Replaces the rule of the same pattern. Audits `policy.changed`. */
+  setRule(setting: SignedSetting<RulePayload>): Promise<void>;
+  /** False: there was none. Audits `policy.changed`. */
+  removeRule(pattern: string, by: string): Promise<boolean>;
+  /** Called after any change made by any process; re-read what you show. Returns the unsubscribe. */
+  onChange(listener: () => void): () => void;
+}

@@ -1,0 +1,50 @@
+/** Parameter expansion (POSIX §2.6.2) of variables whose texts are known: cutting file names and defaults. */
+import type { VariableValue } from './variables.ts';
+
+type Lookup = (name: string) => VariableValue | 'unknown' | 'unset';
+
+const parameter = /^\$(?:([A-Za-z_]\w*|[?#$])|\{([A-Za-z_]\w*|[?#$])(?:(%%?|##?|:?-)([^{}$`"'\\]*))?\})$/;
+/** Variables that the shell or whoever starts it gives a value. */
+const given = /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|TMPDIR|TERM|LANG|LC_\w+|HOSTNAME|HOSTTYPE|OSTYPE|MACHTYPE|UID|EUID|PPID|RANDOM|SECONDS|LINENO|BASH\w*|IFS|OPTARG|OPTIND|REPLY|SHLVL|XDG_\w+)$/;
+
+/** What `$NAME` or `${NAME…}` becomes; undefined when the text does not tell. */
+export function expandParameter(text: string, lookup: Lookup): VariableValue | undefined {
+  const match = parameter.exec(text);
+  if (match === null) return undefined;
+  const [, short, braced = '', operator, rest = ''] = match;
+  const name = short ?? braced;
+  const known = lookup(name);
+  if (known === 'unset' && operator?.endsWith('-')) return byDefault(name, rest);
+  if (typeof known === 'string') return undefined;
+  if (operator === undefined) return known;
+  if (operator.endsWith('-')) return { values: [...known.values, rest], glob: known.glob };
+  const values = known.values.map((value) => cut(value, operator, rest));
+  return values.every((value) => value !== undefined) ? { values, glob: known.glob } : undefined;
+}
+
+/** What runs commands hands on no variables of its own, so one that nothing assigns is unset. */
+function byDefault(name: string, text: string): VariableValue | undefined {
+  return given.test(name) || /[*?[~]/.test(text) ? undefined : { values: [text], glob: false };
+}
+
+/** With a plain text or one `*` at the open end: what cutting extensions and directories needs. */
+function cut(value: string, operator: string, pattern: string): string | undefined {
+  if (/[?[\]]/.test(pattern)) return undefined;
+  return operator.startsWith('%') ? cutEnd(value, operator, pattern) : cutStart(value, operator, pattern);
+}
+
+function cutEnd(value: string, operator: string, pattern: string): string | undefined {
+  if (!pattern.includes('*')) return value.endsWith(pattern) ? value.slice(0, value.length - pattern.length) : value;
+  const stem = pattern.slice(0, -1);
+  if (!pattern.endsWith('*') || stem.includes('*') || stem === '') return undefined;
+  const at = operator === '%' ? value.lastIndexOf(stem) : value.indexOf(stem);
+  return at < 0 ? value : value.slice(0, at);
+}
+
+function cutStart(value: string, operator: string, pattern: string): string | undefined {
+  if (!pattern.includes('*')) return value.startsWith(pattern) ? value.slice(pattern.length) : value;
+  const stem = pattern.slice(1);
+  if (!pattern.startsWith('*') || stem.includes('*') || stem === '') return undefined;
+  const at = operator === '#' ? value.indexOf(stem) : value.lastIndexOf(stem);
+  return at < 0 ? value : value.slice(at + stem.length);
+}

@@ -1,0 +1,59 @@
+/** Command substitutions whose output the words tell well enough: names of files, numbers, dates, commits. */
+import { filtered, listedNames, wordsOf } from './listed-names.ts';
+import type { ShellWord } from './shell-word.ts';
+import type { SyntaxNode } from './syntax-node.ts';
+
+type Decode = (node: SyntaxNode) => ShellWord;
+
+/** Texts that stand for what `$(…)` becomes, or undefined. */
+export function knownOutput(node: SyntaxNode, decode: Decode): readonly string[] | undefined {
+  const commands = node.namedChildren;
+  const [first, ...more] = commands;
+  if (first === undefined || more.length > 0) return undefined;
+  const parts = first.type === 'pipeline' ? first.namedChildren : [first];
+  const names = listedNames(parts, (word) => [decode(word)]);
+  if (names !== undefined) return names;
+  const lines = parts.map((part) => wordsOf(part, (word) => [decode(word)]));
+  const [line, ...filters] = lines;
+  if (line === undefined || !lines.every((words) => words !== undefined)) return undefined;
+  return filtered(cutName(line) ?? (isToken(line) ? ['1'] : undefined), filters.filter((words) => words !== undefined));
+}
+
+/** `basename x .ts`, `dirname x`: computed. */
+function cutName([program = '', path, suffix = '', ...more]: readonly string[]): readonly string[] | undefined {
+  if (path === undefined || path.startsWith('-') || more.length > 0) return undefined;
+  const plain = path.replace(/(?<=.)\/+$/, '');
+  if (program === 'dirname') return suffix === '' ? [/^(.*[^/])\/+[^/]*$/s.exec(plain)?.[1] ?? (plain.startsWith('/') ? '/' : '.')] : undefined;
+  if (program !== 'basename') return undefined;
+  const base = plain.replace(/^.*\//s, '');
+  return [base !== suffix && base.endsWith(suffix) ? base.slice(0, base.length - suffix.length) : base];
+}
+
+/** A commit by a name that is no path. */
+const revision = /^(?:HEAD|@|main|master|develop|trunk|origin\/(?:HEAD|main|master|develop)|v?\d[\w.-]*|[0-9a-f]{6,40})(?:[~^@]\w*|\{[\w-]*\})*$/;
+
+/** SECURITY: none of these prints text that the command line chose; `date +-delete` and `git rev-parse --x` do, and are not among them. */
+const tokens: readonly (readonly [RegExp, RegExp])[] = [
+  [/^nproc$/, /^(?:--all)?$/],
+  [/^getconf$/, /^_NPROCESSORS_(?:ONLN|CONF)$/],
+  [/^(?:whoami|hostname|uuidgen|arch)$/, /^(?:-s)?$/],
+  [/^uname$/, /^-[a-z]$/],
+  [/^id$/, /^-(?:u|g|un|gn)$/],
+  [/^date$/, /^(?:-u |-I |--utc )?(?:\+%-?[A-Za-z](?:%-?[A-Za-z]|[-_:.T])*|-I)$/],
+];
+const gitTokens: readonly RegExp[] = [
+  /^branch --show-current$/,
+  /^merge-base \S+ \S+$/,
+  /^describe(?: --(?:tags|always|dirty|abbrev=\d+|exact-match))*$/,
+  /^rev-list --count \S+$/,
+  /^log -(?:n ?)?1 --(?:format|pretty)=(?:format:)?%[hHtT]$/,
+];
+
+/** It prints one word: a number, a date, a commit, a name of the machine. */
+function isToken([program = '', ...args]: readonly string[]): boolean {
+  const rest = args.join(' ');
+  if (program !== 'git') return tokens.some(([name, words]) => name.test(program) && words.test(rest));
+  if (gitTokens.some((words) => words.test(rest))) return true;
+  const [verb, ...more] = args;
+  return verb === 'rev-parse' && more.every((word) => /^--(?:short(?:=\d+)?|abbrev-ref|verify)$/.test(word) || revision.test(word));
+}

@@ -1,0 +1,102 @@
+/**
+ * Names of files that a command prints, as far as its words tell: `find src -name '*.ts'`, `git ls-files`, and filters behind them that
+ * only choose lines. What stands for the names is judged as they would be; the tree itself is not looked at.
+ */
+import { hintsAtSecret } from '../../paths/secret-files.ts';
+import { type ShellWord, single } from './shell-word.ts';
+import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
+
+type Decode = (node: SyntaxNode) => readonly ShellWord[];
+
+/** Stands for all names in a directory, when nothing in the words chooses among them. */
+export const everyName = '*every listed name*';
+const secretName = '.env';
+
+/** What a pipeline of plain commands lists, or undefined. */
+export function listedNames(commands: readonly SyntaxNode[], decode: Decode): readonly string[] | undefined {
+  const lines = commands.map((command) => wordsOf(command, decode));
+  const [first, ...filters] = lines;
+  if (first === undefined || !lines.every((line) => line !== undefined)) return undefined;
+  return filtered(namesFrom(first), filters.filter((line) => line !== undefined));
+}
+
+/** The words of a simple command; undefined for anything else. */
+export function wordsOf(node: SyntaxNode, decode: Decode): readonly string[] | undefined {
+  if (node.type !== 'command' || node.namedChildren.some((child) => /^(?:variable_assignment|.*_redirect)$/.test(child.type))) return undefined;
+  const name = childOf(node, 'name');
+  const words = [...(name === undefined ? [] : decode(name)), ...childrenOf(node, 'argument').flatMap(decode)].map(single);
+  return words.every((word) => word !== undefined) ? words : undefined;
+}
+
+/** What one command lists, its words decoded. */
+export function namesFrom([program = '', ...args]: readonly string[]): readonly string[] | undefined {
+  switch (program) {
+    case 'find':
+      return namesFromFind(args);
+    case 'git':
+      return namesFromGit(args);
+    case 'ls':
+      return args.some((arg) => /^-[A-Za-z]*[lsinoghZF]|^--/.test(arg)) ? undefined : chosen(args);
+    case 'fd':
+    case 'fdfind':
+      return args.some((arg) => /^(?:-[A-Za-z]*[xXlL0]|--(?!hidden$|no-ignore$|type|extension|exclude|max-depth))/.test(arg)) ? undefined : chosen(args);
+    case 'rg':
+      return args.some((arg) => /^(?:-[a-z]*l[a-z]*|--files(?:-with(?:out)?-match(?:es)?)?)$/.test(arg)) ? chosen(args) : undefined;
+    case 'grep':
+      return args.some((arg) => /^(?:-[A-Za-z]*[lL][A-Za-z]*|--files-with(?:out)?-match(?:es)?)$/.test(arg)) ? chosen(args) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Some name, or a secret's where a word chooses one. */
+function chosen(args: readonly string[]): readonly string[] {
+  return [args.some((arg) => hintsAtSecret(arg)) ? secretName : everyName];
+}
+
+function namesFromFind(args: readonly string[]): readonly string[] | undefined {
+  if (args.some((arg) => /^-(?:f?printf|f?ls|fprint0?|exec(?:dir)?|ok(?:dir)?)$/.test(arg))) return undefined;
+  return foundNames(args);
+}
+
+/** What `find` meets with these words. */
+export function foundNames(args: readonly string[]): readonly string[] {
+  const end = args.findIndex((arg) => /^[-(!]/.test(arg));
+  const starts = end === 0 || args.length === 0 ? ['.'] : args.slice(0, end < 0 ? args.length : end);
+  const patterns = args.filter((_arg, index) => chooses(args, index)).map((pattern) => pattern.replace(/^.*\//s, ''));
+  const limited = args.some((arg) => /^-(?:empty|[acm](?:time|min)|size|newer\w*|perm|user|group|i?regex|links)$/.test(arg)) ? ['found'] : [everyName];
+  const names = patterns.length > 0 ? patterns.map((pattern) => (hintsAtSecret(pattern) ? secretName : pattern)) : limited;
+  return starts.slice(0, 4).flatMap((start) => names.slice(0, 8).map((name) => `${start.replace(/\/+$/, '')}/${name}`));
+}
+
+/** Whether the word is a pattern that what is found must match. */
+function chooses(args: readonly string[], index: number): boolean {
+  if (!/^-i?(?:name|path|wholename)$/.test(args[index - 1] ?? '') || /^(?:!|-not)$/.test(args[index - 2] ?? '')) return false;
+  return /[^*?]/.test(args[index] ?? '') && !args.slice(index + 1, index + 2).includes('-prune');
+}
+
+function namesFromGit(args: readonly string[]): readonly string[] | undefined {
+  const [verb = '', ...rest] = args;
+  if (rest.some((arg) => /^--(?:format|pretty|output|stage|eol|debug|line-prefix)/.test(arg))) return undefined;
+  const lists =
+    verb === 'ls-files' ? !rest.some((arg) => /^-[a-z]*[stuvf]/.test(arg)) : /^diff(?:-tree|-index|-files)?$/.test(verb) && rest.includes('--name-only');
+  return lists ? chosen(rest) : undefined;
+}
+
+/** What filters leave: ones that choose lines and change none. */
+export function filtered(names: readonly string[] | undefined, filters: readonly (readonly string[])[]): readonly string[] | undefined {
+  let left = names;
+  for (const [program = '', ...args] of filters) {
+    if (left === undefined || !keepsLines(program, args)) return undefined;
+    const picks = /^(?:[ef]?grep|rg)$/.test(program) && !args.some((arg) => /^(?:-[A-Za-z]*v[A-Za-z]*|--invert-match)$/.test(arg));
+    if (picks) left = args.some((arg) => hintsAtSecret(arg)) ? [secretName] : left.map((name) => name.replace(everyName, 'found'));
+    if (/^(?:head|tail)$/.test(program)) left = left.map((name) => name.replace(everyName, 'found'));
+  }
+  return left;
+}
+
+function keepsLines(program: string, args: readonly string[]): boolean {
+  if (/^[ef]?grep$/.test(program)) return args.filter((arg) => !arg.startsWith('-')).length === 1 && args.every((arg) => /^(?:-[EFGPivwx]+|-e|[^-].*)$/.test(arg));
+  if (/^(?:head|tail)$/.test(program)) return args.every((arg) => /^(?:-n|-?\+?\d+|-n\d+)$/.test(arg));
+  return /^(?:sort|uniq|tac|shuf|cat)$/.test(program) && args.every((arg) => /^-[ufrnVz]+$/.test(arg));
+}

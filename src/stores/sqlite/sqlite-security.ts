@@ -1,0 +1,87 @@
+/** Level and auto-approve rules in SQLite. Every change and its audit record are one transaction. */
+import type { SecurityStore } from '#kernel/ports/security-store';
+import type { RulePayload, SignedSetting } from '#kernel/security';
+import {
+  isStorablePattern,
+  levelFrom,
+  maxRules,
+  removalAttributes,
+  ruleFrom,
+  settingAttributes,
+  settingText,
+  tooManyRules,
+} from '../stored-setting.ts';
+import type { Database, Transaction } from './database.ts';
+import type { AppendSealed } from './sqlite-audit.ts';
+
+export interface SecurityDeps {
+  readonly database: Database;
+  readonly append: AppendSealed;
+  /** ms since the epoch: the clock that decides which rules are over. */
+  readonly now: () => number;
+  readonly onChange: (listener: () => void) => () => void;
+}
+
+const levelKey = 'security_level';
+const rulePrefix = 'auto_approve:';
+const upsert = 'INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value';
+
+export function createSqliteSecurity({ database, append, now, onChange }: SecurityDeps): SecurityStore {
+  return {
+    level: () =>
+      database.read((tx) => {
+        const row = tx.get('SELECT value FROM settings WHERE key = ?', levelKey);
+        return row && levelFrom(String(row.value));
+      }),
+    setLevel: async (setting) => {
+      const text = settingText(setting);
+      await database.write((tx) => {
+        tx.run(upsert, levelKey, text);
+        append(tx, { name: 'policy.changed', attributes: settingAttributes(setting) });
+      });
+    },
+    rules: () => database.read((tx) => storedRules(tx).flatMap(({ pattern, text }) => ruleFrom(pattern, text, now()) ?? [])),
+    setRule: async (setting) => {
+      const text = settingText(setting);
+      await database.write((tx) => {
+        setRule(tx, setting, text, now());
+        append(tx, { name: 'policy.changed', attributes: settingAttributes(setting) });
+      });
+    },
+    removeRule: async (pattern, by) => {
+      if (!isStorablePattern(pattern)) return false;
+      return database.write((tx) => {
+        const isLive = isRuleLive(tx, pattern, now());
+        tx.run('DELETE FROM settings WHERE key = ?', `${rulePrefix}${pattern}`);
+        if (isLive) append(tx, { name: 'policy.changed', attributes: removalAttributes(pattern, by) });
+        return isLive;
+      });
+    },
+    onChange,
+  };
+}
+
+function storedRules(tx: Transaction): readonly { readonly pattern: string; readonly text: string }[] {
+  return tx
+    .all('SELECT substr(key, ?) AS pattern, value FROM settings WHERE key GLOB ? ORDER BY key', rulePrefix.length + 1, `${rulePrefix}*`)
+    .map((row) => ({ pattern: String(row.pattern), text: String(row.value) }));
+}
+
+function isRuleLive(tx: Transaction, pattern: string, now: number): boolean {
+  const row = tx.get('SELECT value FROM settings WHERE key = ?', `${rulePrefix}${pattern}`);
+  return row !== undefined && ruleFrom(pattern, String(row.value), now) !== undefined;
+}
+
+/** Where there are too many, rules whose time is over make room. @throws {Fault} `too_many_rules` */
+function setRule(tx: Transaction, { payload }: SignedSetting<RulePayload>, text: string, now: number): void {
+  const key = `${rulePrefix}${payload.pattern}`;
+  const others = Number(tx.get('SELECT count(*) AS n FROM settings WHERE key GLOB ? AND key <> ?', `${rulePrefix}*`, key)?.n);
+  if (others >= maxRules && others - dropOver(tx, payload.pattern, now) >= maxRules) throw tooManyRules();
+  tx.run(upsert, key, text);
+}
+
+function dropOver(tx: Transaction, except: string, now: number): number {
+  const over = storedRules(tx).filter((rule) => rule.pattern !== except && ruleFrom(rule.pattern, rule.text, now) === undefined);
+  for (const rule of over) tx.run('DELETE FROM settings WHERE key = ?', `${rulePrefix}${rule.pattern}`);
+  return over.length;
+}

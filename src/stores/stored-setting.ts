@@ -1,0 +1,101 @@
+/** Security settings as text in a store. Whatever comes back is input: whoever can write to the store can write anything. */
+import * as z from 'zod';
+import { Fault } from '#kernel/errors';
+import type { JsonObject } from '#kernel/json';
+import type { StoredLevel, StoredRule } from '#kernel/ports/security-store';
+import { autoApproveActions, type LevelPayload, type RulePayload, type SignedSetting } from '#kernel/security';
+import { securityLevels } from '#kernel/tiers';
+
+/** Live rules at a time. */
+export const maxRules = 1000;
+
+const time = z.number().int().nonnegative();
+const signature = { keyId: z.string(), signature: z.string() };
+const levelSchema = z.strictObject({
+  payload: z.strictObject({
+    version: z.literal(1),
+    setting: z.literal('security_level'),
+    level: z.enum(securityLevels),
+    approver: z.string().min(1),
+    issuedAt: time,
+  }),
+  ...signature,
+});
+const ruleSchema = z.strictObject({
+  payload: z.strictObject({
+    version: z.literal(1),
+    setting: z.literal('auto_approve'),
+    pattern: z.string(),
+    action: z.enum(autoApproveActions),
+    approver: z.string().min(1),
+    issuedAt: time,
+    expiresAt: time,
+  }),
+  ...signature,
+});
+const bareLevel = z.enum(securityLevels);
+const bareAction = z.enum(autoApproveActions);
+
+/** A signed level, or a bare word. What is neither counts as the strictest: a damaged setting must not loosen anything. */
+export function levelFrom(text: string): StoredLevel {
+  const value = jsonOrText(text);
+  const signed = levelSchema.safeParse(value).data;
+  return signed ? { signed } : { unsigned: bareLevel.safeParse(value).data ?? 'strict' };
+}
+
+/** A signed rule for this very pattern, or a bare word; what is neither counts as `block`. undefined once its time is over. */
+export function ruleFrom(pattern: string, text: string, now: number): StoredRule | undefined {
+  const value = jsonOrText(text);
+  const signed = ruleSchema.safeParse(value).data;
+  if (signed?.payload.pattern !== pattern) return { pattern, unsigned: bareAction.safeParse(value).data ?? 'block' };
+  return signed.payload.expiresAt > now ? { pattern, signed } : undefined;
+}
+
+/** What is stored. @throws {Fault} `bad_setting`: what could not be read back must not be written */
+export function settingText(setting: SignedSetting<LevelPayload> | SignedSetting<RulePayload>): string {
+  const text = JSON.stringify(setting);
+  const value = jsonOrText(text);
+  const isRule = ruleSchema.safeParse(value).success && isStorablePattern((setting.payload as RulePayload).pattern);
+  if (isRule || levelSchema.safeParse(value).success) return text;
+  throw new Fault('bad_setting', 'this security setting cannot be stored: a field is missing, unknown or of the wrong kind', {
+    audience: 'bug',
+  });
+}
+
+/** SECURITY: asked before a pattern becomes a part of a key. What it means is the policy's business. */
+export function isStorablePattern(pattern: string): boolean {
+  return /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,300}$/u.test(pattern) && pattern.isWellFormed();
+}
+
+export function tooManyRules(): Fault {
+  return new Fault('too_many_rules', `there are ${maxRules} auto-approve rules already`, {
+    audience: 'user',
+    next: 'remove some that are no longer needed, or use a wider pattern',
+  });
+}
+
+/** What the trail says about a change: who, what, with which key. */
+export function settingAttributes({ payload, keyId }: SignedSetting): JsonObject {
+  const { version: _, approver, ...what } = payload;
+  return wellFormed({ ...what, by: approver, key_id: keyId });
+}
+
+export function removalAttributes(pattern: string, by: string): JsonObject {
+  return wellFormed({ setting: 'auto_approve', pattern, removed: true, by });
+}
+
+/** The canonical form has no place for lone surrogates. */
+function wellFormed(attributes: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([key, value]) => [key, typeof value === 'string' ? value.toWellFormed() : value]),
+  );
+}
+
+/** Not JSON: the text itself, as somebody may have written it by hand. */
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.trim();
+  }
+}

@@ -1,0 +1,173 @@
+/** Level and auto-approve rules in the shared store. Every change and its audit record are one transaction. */
+
+import type { Redis } from 'iovalkey';
+import * as z from 'zod';
+import type { AuditDraft } from '#kernel/audit-event';
+import { Fault } from '#kernel/errors';
+import type { SecurityStore, StoredRule } from '#kernel/ports/security-store';
+import type { RulePayload, SignedSetting } from '#kernel/security';
+import {
+  isStorablePattern,
+  levelFrom,
+  maxRules,
+  removalAttributes,
+  ruleFrom,
+  settingAttributes,
+  settingText,
+  tooManyRules,
+} from '../stored-setting.ts';
+import { keyReaders } from './find-requests.ts';
+import { execute, type StoreContext } from './store-context.ts';
+
+type Transaction = ReturnType<Redis['multi']>;
+
+/** Others keep changing the rules: give up after so many attempts. */
+const maxTries = 20;
+
+export function createValkeySecurity(context: StoreContext, onChange: SecurityStore['onChange']): SecurityStore {
+  const { connections, keys } = context;
+  return {
+    level: async () => {
+      const text = await connections.asAny(keyReaders, (client) => client.get(keys.level));
+      return text === null ? undefined : levelFrom(text);
+    },
+    setLevel: async (setting) => {
+      const text = settingText(setting);
+      await change(context, async () => ({
+        record: { name: 'policy.changed', attributes: settingAttributes(setting) },
+        write: (transaction) => transaction.set(keys.level, text),
+      }));
+    },
+    rules: () => connections.asAny(keyReaders, (client) => liveRules(context, client)),
+    setRule: async (setting) => {
+      const text = settingText(setting);
+      await change(context, (client) => replacement(context, client, { setting, text }));
+    },
+    removeRule: async (pattern, by) => {
+      if (!isStorablePattern(pattern)) return false;
+      return change(context, (client) => removal(context, client, { pattern, by }));
+    },
+    onChange,
+  };
+}
+
+interface Step {
+  readonly record: AuditDraft;
+  write(transaction: Transaction): Transaction;
+}
+
+/** Looks, and changes what nobody else has changed meanwhile. False where there was nothing to do. */
+async function change(context: StoreContext, plan: (client: Redis) => Promise<Step | undefined>): Promise<boolean> {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const outcome = await context.adminTurn((client) => once(context, client, plan));
+    if (outcome === 'changed') continue;
+    if (outcome === 'done') context.ring();
+    return outcome === 'done';
+  }
+  throw new Fault('store_busy', 'the security settings kept changing', { retryable: true, next: 'try again' });
+}
+
+async function once(
+  { keys, chain, self }: StoreContext,
+  client: Redis,
+  plan: (client: Redis) => Promise<Step | undefined>,
+): Promise<'done' | 'changed' | 'nothing'> {
+  await client.watch(keys.rules);
+  let sent = false;
+  try {
+    const step = await plan(client);
+    if (!step) return 'nothing';
+    const written = await chain.within(step.record, async ({ score, member }) => {
+      sent = true;
+      const replies = await execute(step.write(client.multi()).zadd(keys.log, score, member).publish(keys.channel, self));
+      return replies !== undefined;
+    });
+    return written ? 'done' : 'changed';
+  } finally {
+    // A transaction ends the watch itself.
+    if (!sent) await client.unwatch();
+  }
+}
+
+async function replacement(
+  context: StoreContext,
+  client: Redis,
+  { setting, text }: { readonly setting: SignedSetting<RulePayload>; readonly text: string },
+): Promise<Step> {
+  const { keys } = context;
+  const { pattern } = setting.payload;
+  const { live, over } = await withRoom(context, client, pattern);
+  return {
+    record: { name: 'policy.changed', attributes: settingAttributes(setting) },
+    write: (transaction) => withRules(transaction.set(keys.rule(pattern), text), keys, { patterns: [...live, pattern], over }),
+  };
+}
+
+async function removal(
+  context: StoreContext,
+  client: Redis,
+  { pattern, by }: { readonly pattern: string; readonly by: string },
+): Promise<Step | undefined> {
+  const { keys, now } = context;
+  const text = await client.get(keys.rule(pattern));
+  if (text === null || ruleFrom(pattern, text, now()) === undefined) return undefined;
+  const others = await otherPatterns(context, client, pattern);
+  return {
+    record: { name: 'policy.changed', attributes: removalAttributes(pattern, by) },
+    write: (transaction) => withRules(transaction.del(keys.rule(pattern)), keys, { patterns: others, over: [] }),
+  };
+}
+
+function withRules(
+  transaction: Transaction,
+  keys: StoreContext['keys'],
+  { patterns, over }: { readonly patterns: readonly string[]; readonly over: readonly string[] },
+): Transaction {
+  for (const pattern of over) transaction.del(keys.rule(pattern));
+  return transaction.set(keys.rules, JSON.stringify(patterns.toSorted()));
+}
+
+async function otherPatterns({ keys }: StoreContext, client: Redis, except: string): Promise<readonly string[]> {
+  // A list that is damaged begins anew here: this is the way out that its fault names.
+  return (patternsIn(await client.get(keys.rules)) ?? []).filter((pattern) => pattern !== except);
+}
+
+/** The other patterns. Where they are too many, those whose time is over make room. @throws {Fault} `too_many_rules` */
+async function withRoom(context: StoreContext, client: Redis, except: string) {
+  const patterns = await otherPatterns(context, client, except);
+  if (patterns.length < maxRules) return { live: patterns, over: [] };
+  const live = (await readRules(context, client, patterns)).map((rule) => rule.pattern);
+  const kept = new Set(live);
+  if (live.length >= maxRules) throw tooManyRules();
+  return { live, over: patterns.filter((pattern) => !kept.has(pattern)) };
+}
+
+/** @throws {Fault} `store_corrupt` where the list is none: the rules that forbid could not be found then */
+async function liveRules(context: StoreContext, client: Redis): Promise<readonly StoredRule[]> {
+  const patterns = patternsIn(await client.get(context.keys.rules));
+  if (patterns) return readRules(context, client, patterns.toSorted());
+  throw new Fault('store_corrupt', 'the list of auto-approve rules in the store is damaged or was not written by Banksman', {
+    next: 'check who can write to the store, then set the rules again with `banksman auto-approve set`',
+  });
+}
+
+async function readRules({ keys, now }: StoreContext, client: Redis, patterns: readonly string[]): Promise<readonly StoredRule[]> {
+  // One by one: the agent's user may not read several at once here.
+  const texts = await Promise.all(patterns.map((pattern) => client.get(keys.rule(pattern))));
+  return patterns.flatMap((pattern, index) => {
+    const text = texts[index];
+    return typeof text === 'string' ? (ruleFrom(pattern, text, now()) ?? []) : [];
+  });
+}
+
+const patternList = z.array(z.string().refine(isStorablePattern)).max(10 * maxRules);
+
+/** undefined for what is no list of patterns. */
+function patternsIn(text: string | null): readonly string[] | undefined {
+  try {
+    const patterns = patternList.safeParse(JSON.parse(text ?? '[]')).data;
+    return patterns && [...new Set(patterns)];
+  } catch {
+    return undefined;
+  }
+}

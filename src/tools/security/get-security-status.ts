@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { defineTool } from '#kernel/tool';
+
+export const getSecurityStatus = defineTool({
+  name: 'get_security_status',
+  title: 'Get security status',
+  description:
+    'How calls are handled at the moment: the security level (relaxed, balanced or strict), how many requests wait for a person and how many approvals are unused, counted over all agents, and the state of the command sandbox. People set these; no tool does.',
+  group: 'security',
+  tier: 'green',
+  impact: 'none',
+  permission: 'data:read',
+  timeoutMs: 60_000,
+  input: z.strictObject({}),
+  touches: () => [],
+  headline: () => 'Get security status',
+  run: async (_input, context) => {
+    const [pending, approved] = await Promise.all([context.requests.countPending(), context.requests.countApproved()]);
+    const { level, ruleCount, sandbox } = context.security;
+    return {
+      ok: true,
+      message: `security level ${level}, ${pending} pending`,
+      result: {
+        status: 'active',
+        pending_approvals: pending,
+        recent_approvals: approved,
+        security_level: level,
+        auto_approve_rules: ruleCount,
+        sandbox,
+      },
+    };
+  },
+});

@@ -1,0 +1,34 @@
+import type { Page } from 'playwright-core';
+
+const WIDGET = '.quick-input-widget:visible';
+const ROWS = `${WIDGET} .quick-input-list .monaco-list-row`;
+
+/** Runs a command by the palette, as a person does. */
+export async function runCommand(page: Page, title: string): Promise<void> {
+  await page.keyboard.press('F1');
+  await page.locator(WIDGET).waitFor({ timeout: 20_000 });
+  await page.keyboard.type(title);
+  await page.locator(ROWS, { hasText: title }).first().click({ timeout: 20_000 });
+}
+
+/** Chooses the row of the open quick pick that shows `text`. */
+export async function pickRow(page: Page, text: string): Promise<void> {
+  await page.locator(ROWS, { hasText: text }).first().click({ timeout: 20_000 });
+}
+
+/** Types into the open input box or quick pick, over what is there. */
+export async function typeInto(page: Page, text: string, title?: string): Promise<void> {
+  const box = title === undefined ? page.locator(WIDGET) : page.locator(WIDGET, { hasText: title });
+  await box.waitFor({ timeout: 20_000 });
+  await box.locator('input').first().fill(text);
+}
+
+/** What the open quick pick lists. */
+export async function pickRows(page: Page): Promise<string[]> {
+  return (await page.locator(ROWS).allInnerTexts()).map((text) => text.replaceAll('\n', ' '));
+}
+
+/** Waits for a row that shows `text`. */
+export async function waitPickRow(page: Page, text: string): Promise<void> {
+  await page.locator(ROWS, { hasText: text }).first().waitFor({ timeout: 20_000 });
+}

@@ -1,0 +1,112 @@
+/** Everything a person does with requests apart from saying yes: look, deny with words, take back, search, page. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { historyRows, openApprovals, openHistory, pressRowAction, pressViewAction, waitRow, waitRowGone } from '../harness/approvals-view.ts';
+import { sendPrompt, waitCard } from '../harness/chat.ts';
+import { callFromCommandLine } from '../harness/command-line.ts';
+import { guestStatus } from '../harness/demo-api.ts';
+import { waitDetails } from '../harness/details-page.ts';
+import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
+import { waitModal } from '../harness/modal.ts';
+import { pickRow, typeInto } from '../harness/palette.ts';
+import { screenshot } from '../harness/screenshot.ts';
+import { seedRequests } from '../harness/seed-requests.ts';
+import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
+import { waitUntil } from '../harness/wait-until.ts';
+
+let bench: Workbench;
+
+beforeAll(async () => {
+  bench = await launchWorkbench();
+  await openApprovals(bench.page);
+});
+
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await screenshot(bench.page, `failed-requests-${task.id}`);
+});
+
+afterAll(() => bench?.close());
+
+/** Asks for a red call in the chat and lets the editor's card pass. */
+async function ask(prompt: string): Promise<number> {
+  const next = toolResults(bench.model).length + 1;
+  await sendPrompt(bench.page, prompt);
+  await (await waitCard(bench.page)).press('Allow Once');
+  return next;
+}
+
+describe('a request', () => {
+  it('opens as a page with the facts, which leads back to the dialog', async () => {
+    const count = await ask('stop vm 100 on pve');
+    await (await waitModal(bench.page, 'Stop VM 100')).click('Show Details');
+    const details = await waitDetails(bench.page, 'Stop VM 100');
+    await details.getByText('Last backup').waitFor({ timeout: 30_000 });
+    await details.locator('.trail').waitFor({ timeout: 30_000 });
+    const text = await details.locator('main').innerText();
+    for (const part of ['Waits for a person', 'running', 'Snapshots', 'HA', 'classify', 'stop vm 100 on pve']) expect(text).toContain(part);
+    await screenshot(bench.page, 'f1-details');
+    expect(await guestStatus(bench.demo.config, 100)).toBe('running');
+    await details.getByRole('button', { name: 'Review…' }).click();
+    await (await waitModal(bench.page, 'Stop VM 100')).click('Approve once');
+    expect(await waitForToolResult(bench.model, count)).toContain('"status":"ok"');
+    await details.getByText('approved and used').waitFor({ timeout: 30_000 });
+    expect(await guestStatus(bench.demo.config, 100)).toBe('stopped');
+  });
+
+  it('is denied with words, which the model is told', async () => {
+    const count = await ask('stop container 200 on Home');
+    await (await waitModal(bench.page, '200')).click('Deny');
+    await typeInto(bench.page, 'backups run until six, try then', 'Tell the agent why');
+    await screenshot(bench.page, 'f2-deny-with-words');
+    await bench.page.keyboard.press('Enter');
+    const result = await waitForToolResult(bench.model, count);
+    expect(result).toContain('"status":"denied"');
+    expect(result).toContain('backups run until six, try then');
+    expect(await guestStatus(bench.demo.config, 200)).toBe('running');
+  });
+
+  it('that was approved and not used yet is taken back', async () => {
+    const asked = await callFromCommandLine(bench, 'stop_container', { vmid: 201 });
+    expect(asked.status).toBe('pending');
+    await waitRow(bench.page, '201');
+    await pressRowAction(bench.page, '201', 'Review');
+    await (await waitModal(bench.page, '201')).click('Approve once');
+    await openHistory(bench.page);
+    await waitRow(bench.page, 'not used yet');
+    await screenshot(bench.page, 'f3-history');
+    await pressRowAction(bench.page, 'not used yet', 'Revoke');
+    await (await waitModal(bench.page, 'Revoke the approval')).click('Revoke');
+    await waitRow(bench.page, 'revoked by');
+    const again = await callFromCommandLine(bench, 'stop_container', { vmid: 201 });
+    expect(again.status).toBe('pending');
+    expect(again.request_id).not.toBe(asked.request_id);
+    expect(await guestStatus(bench.demo.config, 201)).toBe('running');
+    const ended = (await historyRows(bench.page)).map((row) => row.description.split(' · ')[0]);
+    expect(ended[0]).toMatch(/^revoked by /);
+    expect(ended).toEqual(expect.arrayContaining([expect.stringMatching(/^denied by /), expect.stringMatching(/^approved by .* and used$/)]));
+    await pressRowAction(bench.page, '201', 'Deny');
+    await waitRowGone(bench.page, 'm left');
+  });
+});
+
+describe('thousands of requests', () => {
+  it('come a page at a time, newest first, and are searched in the store', async () => {
+    await seedRequests(bench.stateDir, 1200);
+    await waitRow(bench.page, 'Stop VM 11200', 60_000);
+    await waitUntil('the badge', async () => (await bench.page.locator('.activitybar .badge-content').allInnerTexts()).some((text) => /1.?2|99/.test(text)));
+    await screenshot(bench.page, 'f4-thousands');
+    await pressViewAction(bench.page, 'Pending Approvals', 'Search Pending Approvals');
+    await typeInto(bench.page, 'VM 10001 ', 'Search Requests');
+    await bench.page.keyboard.press('Enter');
+    await waitRow(bench.page, 'Stop VM 10001 ', 60_000);
+    await waitRowGone(bench.page, 'Stop VM 11200');
+    await screenshot(bench.page, 'f5-search');
+    await pressViewAction(bench.page, 'Pending Approvals', 'Clear Filter');
+    await waitRow(bench.page, 'Stop VM 11200', 60_000);
+    await pressViewAction(bench.page, 'Pending Approvals', 'Filter Pending Approvals');
+    await pickRow(bench.page, 'CLI');
+    await bench.page.keyboard.press('Enter');
+    await bench.page.locator('.part.sidebar .message', { hasText: 'Nothing here fits CLI' }).waitFor({ timeout: 60_000 });
+    await pressViewAction(bench.page, 'Pending Approvals', 'Clear Filter');
+    await waitRow(bench.page, 'Stop VM 11200', 60_000);
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { detailsPage, type RequestFacts } from '#hosts/vscode/details/details-page';
+import { Html, html, lines } from '#hosts/vscode/details/html';
+import type { RequestRecord } from '#kernel/request';
+import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
+
+const now = 1_800_000_000_000;
+const nonce = '0123456789abcdef0123456789abcdef';
+
+function record(changes: Partial<RequestRecord> = {}): RequestRecord {
+  return { ...draftOf(), id: 'req-0123abcd', status: 'pending', createdAt: now, expiresAt: now + 3_600_000, ...changes };
+}
+
+function page(changes: Partial<RequestRecord> = {}, facts: Partial<RequestFacts> = {}): string {
+  const shown = record(changes);
+  return detailsPage({
+    record: shown,
+    card: { title: `${shown.title}?`, tampered: false },
+    live: [{ label: 'Now', value: 'running' }],
+    policy: undefined,
+    now,
+    nonce,
+    ...facts,
+  });
+}
+
+/** Text as a browser would show it, tags gone. */
+const textOf = (markup: string) => markup.replace(/<style[\s\S]*?<\/style>/g, '').replace(/<[^>]*>/g, '');
+
+describe('the page of a request', () => {
+  it('allows one style sheet and nothing else', () => {
+    const shown = page();
+    const csp = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(shown)?.[1];
+    expect(csp).toBe(`default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`);
+    expect(shown.match(/<style/g)).toHaveLength(1);
+    expect(shown).not.toMatch(/<script|<img|<iframe|<form|\son\w+=/i);
+  });
+
+  it('links to commands with the id alone, and to nothing else', () => {
+    const links = [...page().matchAll(/href="([^"]*)"/g)].map((match) => match[1]);
+    const id = encodeURIComponent('["req-0123abcd"]');
+    expect(links).toEqual([`command:banksman.review?${id}`, `command:banksman.denyWithMessage?${id}`]);
+  });
+
+  it.each([
+    ['denied', {}, []],
+    ['consumed', {}, []],
+    ['approved', {}, ['revoke']],
+    ['pending', { action: { ...draftOf().action, tool: 'write_file' } }, ['review', 'denyWithMessage', 'showDiff']],
+  ] as const)('offers what can still be done with a request that is %s', (status, changes, commands) => {
+    const links = [...page({ status, ...changes }).matchAll(/command:banksman\.(\w+)\?/g)].map((match) => match[1]);
+    expect(links).toEqual(commands);
+  });
+
+  it('says what, why, who, when and what the policy says', () => {
+    const policy = {
+      tool: 'stop_vm',
+      decision: { effect: 'ask', code: 'needs_approval', reason: 'red', rules: [] },
+      stages: [{ stage: 'classify', decision: { effect: 'ask', code: 'red_tier', reason: 'a person decides', rules: ['tier.red'] } }],
+    } as const;
+    const text = textOf(page({ claim: 'maintenance' }, { policy }));
+    for (const part of [
+      'stop_vm',
+      'interrupts what runs there',
+      'maintenance',
+      'a person decides',
+      'tier.red',
+      'running',
+      'in 1 hour',
+      'req-0123abcd',
+    ])
+      expect(text).toContain(part);
+  });
+
+  it('says that it is still asking, and what could not be read', () => {
+    expect(textOf(page({}, { live: undefined }))).toContain('Asking the cluster…');
+    expect(textOf(page({}, { live: { failed: 'connection refused' } }))).toContain('It cannot be read: connection refused');
+  });
+
+  it('says who decided, with which words', () => {
+    const decision = { by: 'user:alice', via: 'editor', at: now, message: 'not today' } as const;
+    expect(textOf(page({ status: 'denied', decision }))).toContain('denied by user:alice in the editor: “not today”');
+  });
+
+  it('of a changed record warns and does not pretend that it can be answered', () => {
+    expect(textOf(page({}, { card: { title: 'stop_vm?', tampered: true } }))).toContain('It cannot be approved');
+  });
+
+  it('of a reported block shows what was reported, and says that settling it lets nothing through', () => {
+    const shown = textOf(page({ reported: { reason: 'url_blocked', destination: 'evil.example', pattern: 'sk-[a-z]+' } }));
+    for (const part of ['evil.example', 'url_blocked', 'sk-[a-z]+', 'lets nothing through']) expect(shown).toContain(part);
+  });
+
+  const nasty = `</style><script>alert(1)</script><a href="command:banksman.x">"'\`&\u202e\u0000`;
+  it('shows words from outside as they are', () => {
+    const shown = page(
+      {
+        title: nasty,
+        risk: [nasty],
+        reason: nasty,
+        code: nasty,
+        claim: nasty,
+        agent: { id: nasty, host: 'mcp', model: nasty, label: nasty },
+        action: {
+          ...draftOf().action,
+          tool: nasty,
+          arguments: { content: nasty, [nasty]: [nasty] },
+          targets: [{ kind: nasty }],
+          cluster: nasty,
+        },
+        decision: { by: nasty, via: 'cli', at: now, message: nasty },
+        reported: undefined as never,
+      },
+      { live: [{ label: nasty, value: nasty, warns: true }], policy: { failed: nasty }, card: { title: nasty, tampered: false } },
+    );
+    expect(shown).not.toContain('<script');
+    expect(shown.match(/<\/style>/g)).toHaveLength(1);
+    expect(shown).not.toContain('command:banksman.x"');
+    for (const hidden of ['\u202e', '\u0000']) expect(shown).not.toContain(hidden);
+    expect(shown).toContain('&lt;script&gt;');
+  });
+
+  it('does not take an object out of the store for markup', () => {
+    const forged = { markup: '<script>alert(1)</script>' } as never;
+    expect(page({ reason: forged, claim: forged })).not.toContain('<script');
+  });
+});
+
+describe('html', () => {
+  it('escapes values and keeps its own markup', () => {
+    expect(html`<b title="${'"><i>'}">${html`<i>${'<'}</i>`}${[html`1`, html`2`]}${3}</b>`.markup).toBe(
+      '<b title="&quot;&gt;&lt;i&gt;"><i>&lt;</i>123</b>',
+    );
+    expect(html`${new Html('<hr>')}`.markup).toBe('<hr>');
+  });
+
+  it('keeps lines and says what it cut', () => {
+    expect(lines('a\n<b>\tc\u202e', 100).markup).toBe('a\n&lt;b&gt;\\tc\\u{202e}');
+    expect(lines('x'.repeat(30), 10).markup).toBe(`${'x'.repeat(10)}\n… (20 characters more)`);
+  });
+});

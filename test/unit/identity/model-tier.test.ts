@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { modelTierOf } from '#identity/model-tier';
+import { modelNames } from './model-names.ts';
+
+describe('the tier of a model name', () => {
+  it.each(modelNames)('`%s` is %s', (model, tier) => {
+    expect(modelTierOf(model)).toBe(tier);
+  });
+
+  it('has a table of hundreds of names, each once', () => {
+    expect(modelNames.length).toBeGreaterThanOrEqual(400);
+    expect(new Set(modelNames.map(([name]) => name)).size).toBe(modelNames.length);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['a blank', ' '],
+    ['ten thousand letters', 'x'.repeat(10_000)],
+    ['a known name with ten thousand letters behind it', `gpt-4-${'x'.repeat(10_000)}`],
+    ['a known name, thousands of times', 'gpt-4-'.repeat(2_000)],
+    ['a line break', 'gpt-4\nclaude-3-opus'],
+    ['a NUL', 'gpt-4\u0000'],
+    ['a Kelvin sign, whose lower case is k', 'gro\u212a-2'],
+  ])('%s is basic', (_what, model) => {
+    expect(modelTierOf(model)).toBe('basic');
+  });
+
+  it('does not mind case or white space around it', () => {
+    expect(modelTierOf('  GPT-4  ')).toBe('advanced');
+  });
+});

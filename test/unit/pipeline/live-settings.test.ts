@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import type { Decision } from '#kernel/decision';
+import { ask } from '#kernel/decision';
+import type { AutoApproveAction } from '#kernel/security';
+import type { SecurityLevel } from '#kernel/tiers';
+import type { WorkspaceJudge } from '#pipeline/deps';
+import { parseRulePattern } from '#policy/auto-approve';
+import { createBench, demoProtection, settingsOf } from './support/bench.ts';
+import { createProbe } from './support/probe-tool.ts';
+
+type Bench = Awaited<ReturnType<typeof createBench>>;
+const restart = { node: 'pve', service: 'nginx' };
+const yellow = ['write_file', 'run_command', 'execute_ssh', 'restart_service', 'wake_node', 'probe_tool'];
+
+function setLevel(bench: Bench, securityLevel: SecurityLevel): void {
+  bench.state.settings = { ...settingsOf({ protected: demoProtection, securityLevel }), rules: bench.state.settings.rules };
+}
+function setRules(bench: Bench, ...rules: readonly (readonly [string, AutoApproveAction])[]): void {
+  const live = rules.map(([text, action]) => {
+    const parsed = parseRulePattern(text, yellow);
+    return parsed.ok ? { pattern: parsed.pattern, action } : expect.fail(parsed.why);
+  });
+  bench.state.settings = { ...bench.state.settings, rules: live };
+}
+const rulesOf = async (bench: Bench) => (await bench.trail.last())?.attributes['rules'];
+
+describe('the level at this moment', () => {
+  it('counts from one call to the next', async () => {
+    const bench = await createBench();
+    expect(await bench.call('wake_node', { node: 'pve' })).toMatchObject({ status: 'ok' });
+    setLevel(bench, 'strict');
+    expect(await bench.call('wake_node', { node: 'pve' })).toMatchObject({ status: 'pending' });
+    setLevel(bench, 'relaxed');
+    expect(await bench.call('wake_node', { node: 'pve' })).toMatchObject({ status: 'ok' });
+    expect(await bench.call('stop_vm', { vmid: 100 })).toMatchObject({ status: 'pending' });
+    expect(await bench.call('stop_vm', { vmid: 103 })).toMatchObject({ status: 'denied', code: 'protected_resource' });
+  });
+
+  it('is in the records’ policy version, and an approval under another is worth nothing', async () => {
+    const bench = await createBench();
+    const { request_id: id = '' } = await bench.call('stop_vm', { vmid: 100 });
+    const before = (await bench.trail.last())?.attributes['policy_version'];
+    await bench.approvals.approve(id, bench.alice.signer);
+    setLevel(bench, 'strict');
+    const again = await bench.call('stop_vm', { vmid: 100 });
+    expect(again).toMatchObject({ status: 'pending' });
+    expect(again.request_id).not.toBe(id);
+    expect((await bench.trail.last())?.attributes['policy_version']).not.toBe(before);
+  });
+
+  it('changed while the person was thinking: nothing runs, and the reason is said', async () => {
+    const bench = await createBench();
+    const outcome = await bench.call('stop_vm', { vmid: 100 }, {
+      waitMs: 60_000,
+      ask: (request) => {
+        setLevel(bench, 'strict');
+        void bench.approvals.approve(request.id, bench.alice.signer);
+      },
+    });
+    expect(outcome).toMatchObject({ status: 'denied', code: 'policy_changed' });
+    expect(bench.cluster.effects.filter((effect) => effect.startsWith('changeGuest'))).toEqual([]);
+  });
+
+  it('that cannot be had ends the call as a refusal, with a record that conceals what is to be concealed', async () => {
+    const bench = await createBench({ deps: { settings: () => Promise.reject(new Error('no settings')) } });
+    expect(await bench.call('wake_node', { node: 'pve' })).toMatchObject({ status: 'error', code: 'internal_error' });
+    await bench.call('report_block', { request_id: 'req-00000000', reason: 'url_blocked', destination: 'a.b', pattern: 'the-pattern' });
+    expect(JSON.stringify(await bench.trail.all())).not.toContain('the-pattern');
+    expect(bench.cluster.effects).toEqual(['tool.finished', 'tool.finished']);
+  });
+});
+
+describe('a rule', () => {
+  it('lifts the ask of level strict, and is named in the record', async () => {
+    const bench = await createBench();
+    setLevel(bench, 'strict');
+    setRules(bench, ['tool:restart_service:pve nginx', 'allow']);
+    expect((await bench.call('restart_service', restart)).status).not.toBe('pending');
+    expect(await rulesOf(bench)).toEqual(['auto-approve:tool:restart_service:pve nginx', 'tier:yellow', 'level:strict']);
+    expect(await bench.call('restart_service', { ...restart, service: 'ssh' })).toMatchObject({ status: 'pending' });
+  });
+
+  it('blocks, and asks, where nothing else would', async () => {
+    const bench = await createBench();
+    setRules(bench, ['tool:restart_service', 'block'], ['tool:wake_node', 'prompt']);
+    expect(await bench.call('restart_service', restart)).toMatchObject({ status: 'denied', code: 'blocked_by_rule' });
+    expect(await rulesOf(bench)).toEqual(['auto-approve:tool:restart_service']);
+    const asked = await bench.call('wake_node', { node: 'pve' });
+    expect(asked).toMatchObject({ status: 'pending' });
+    await bench.approvals.approve(asked.request_id ?? '', bench.alice.signer);
+    expect(await bench.call('wake_node', { node: 'pve' })).toMatchObject({ status: 'ok', request_id: asked.request_id });
+  });
+
+  it('set while the person was thinking blocks what they approved', async () => {
+    const bench = await createBench();
+    setLevel(bench, 'strict');
+    const outcome = await bench.call('wake_node', { node: 'pve' }, {
+      waitMs: 60_000,
+      ask: (request) => {
+        setRules(bench, ['tool:wake_node', 'block']);
+        void bench.approvals.approve(request.id, bench.alice.signer);
+      },
+    });
+    expect(outcome).toMatchObject({ status: 'denied', code: 'blocked_by_rule' });
+    expect(bench.cluster.effects.filter((effect) => effect.startsWith('wake'))).toEqual([]);
+  });
+
+  it('lifts nothing that configuration made red, nor what is protected', async () => {
+    const bench = await createBench({ config: { protected: demoProtection, tiers: { restart_service: 'red' } } });
+    setRules(bench, ['tool:restart_service', 'allow'], ['tool:execute_ssh', 'allow']);
+    expect(await bench.call('restart_service', restart)).toMatchObject({ status: 'pending' });
+    expect(await bench.call('restart_service', { node: 'agent1', service: 'docker' })).toMatchObject({ code: 'protected_resource' });
+    expect(await bench.call('execute_ssh', { node: 'agent1', command: 'uptime' })).toMatchObject({ code: 'protected_resource' });
+    expect(await bench.call('execute_ssh', { node: 'pve', command: 'rm -rf /' })).toMatchObject({ code: 'COMMAND_BLOCKED' });
+  });
+});
+
+describe('a run that needs the network', () => {
+  const needs = ask('network_blocked', '`npm ci` needs the network', ['workspace.network-blocked']);
+  const judge = (decision: Decision, state: 'enforced' | 'unavailable' = 'enforced'): WorkspaceJudge => ({
+    decideCommand: async (_surface, text) => ({ decision, canonical: text }),
+    decidePath: async () => expect.fail('no path'),
+    sandbox: async () => ({ state, reason: 'as told' }),
+  });
+  /** Explained only: what a run would be decided, with nothing run. */
+  const decide = async (bench: Bench, command = 'npm ci') => {
+    const { explainCall } = await import('#pipeline/explain-call');
+    const agent = { id: 'mcp:a', host: 'mcp', modelTier: 'advanced' } as const;
+    return (await explainCall({ tool: 'run_command', input: { command }, agent }, bench.deps, new AbortController().signal)).decision;
+  };
+
+  it.each([
+    ['relaxed', 'allow'],
+    ['balanced', 'ask'],
+    ['strict', 'deny'],
+  ] as const)('at level %s: %s', async (level, effect) => {
+    const bench = await createBench({ deps: { judge: judge(needs) } });
+    setLevel(bench, level);
+    expect((await decide(bench)).effect).toBe(effect);
+  });
+
+  it('at level relaxed with anything else open still asks', async () => {
+    const bench = await createBench({ deps: { judge: judge({ ...needs, rules: [...needs.rules, 'workspace.unknown-program'] }) } });
+    setLevel(bench, 'relaxed');
+    expect(await decide(bench)).toMatchObject({ effect: 'ask', code: 'network_blocked' });
+  });
+
+  it('is let by a rule for the very command, and by no other', async () => {
+    const bench = await createBench({ deps: { judge: judge(needs) } });
+    setRules(bench, ['tool:run_command:npm *', 'allow'], ['tool:run_command', 'allow']);
+    expect((await decide(bench)).effect).toBe('ask');
+    setRules(bench, ['tool:run_command:npm ci', 'allow']);
+    expect(await decide(bench)).toMatchObject({ effect: 'allow' });
+    expect((await decide(bench, 'npm ci --x')).effect).toBe('ask');
+    setLevel(bench, 'strict');
+    expect((await decide(bench)).effect).toBe('deny');
+  });
+
+  it('outside an enforced sandbox is asked about whatever the rules say', async () => {
+    const bench = await createBench({ deps: { judge: judge(needs, 'unavailable') } });
+    setRules(bench, ['tool:run_command:npm ci', 'allow']);
+    expect(await decide(bench)).toMatchObject({ effect: 'ask', code: 'sandbox_not_enforced' });
+    setLevel(bench, 'relaxed');
+    expect(await decide(bench)).toMatchObject({ effect: 'ask', code: 'sandbox_not_enforced' });
+  });
+});
+
+describe('in an untrusted workspace', () => {
+  it('only what is green runs; the refusal is written down', async () => {
+    const bench = await createBench();
+    const restrict = { restrict: 'green_only' } as const;
+    expect(await bench.call('get_vms', {}, restrict)).toMatchObject({ status: 'ok' });
+    for (const [tool, input] of [
+      ['wake_node', { node: 'pve' }],
+      ['stop_vm', { vmid: 100 }],
+      ['reboot_node', { node: 'pve' }],
+    ] as const) {
+      const outcome = await bench.call(tool, input, restrict);
+      expect(outcome, tool).toMatchObject({ status: 'denied', code: 'untrusted_workspace', next: expect.stringContaining('trust') });
+      expect(await bench.trail.last()).toMatchObject({
+        name: 'tool.denied',
+        attributes: { code: 'untrusted_workspace', rules: ['workspace:untrusted'], 'gen_ai.tool.name': tool },
+      });
+    }
+    expect(bench.cluster.effects.filter((effect) => /wake|change/.test(effect))).toEqual([]);
+    expect(await bench.approvals.countPending()).toBe(0);
+  });
+
+  it('a tool that configuration made stricter is not green', async () => {
+    const bench = await createBench({ config: { tiers: { get_vms: 'yellow' } } });
+    expect(await bench.call('get_vms', {}, { restrict: 'green_only' })).toMatchObject({ code: 'untrusted_workspace' });
+  });
+});
+
+describe('a person’s time', () => {
+  it('is no part of a call that its caller gives up while it waits, and makes nothing slow', async () => {
+    const probe = createProbe({ tier: 'red' });
+    const bench = await createBench({ tools: [probe.tool], deps: { limits: { callMs: 60_000, slowMs: 150 } } });
+    const caller = new AbortController();
+    const began = performance.now();
+    const outcome = await bench.call('probe_tool', {}, {
+      waitMs: 60_000,
+      signal: caller.signal,
+      // The person thinks for longer than what counts as slow; the event is the timer that ends the wait itself.
+      ask: () => void setTimeout(() => caller.abort(), 400),
+    });
+    expect(outcome).toMatchObject({ status: 'error', code: 'cancelled' });
+    expect(performance.now() - began).toBeGreaterThanOrEqual(390);
+    const duration = (await bench.trail.last())?.attributes['duration_ms'];
+    expect(Number(duration)).toBeLessThan(performance.now() - began - 390);
+    expect(bench.lines.filter((line) => line.includes('slow:') && Number(duration) <= 150)).toEqual([]);
+  });
+});
