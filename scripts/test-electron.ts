@@ -4,16 +4,15 @@
  * BANKSMAN_VSCODE names an installed editor instead of a download. Exit 1 when the suite fails.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { runTests } from '@vscode/test-electron';
-import { build } from 'esbuild';
+import { bundleInHost } from '../test/editor/in-host/bundle-in-host.ts';
 import { demoSettings, startDemoProcess } from './bench/demo-process.ts';
 import { createProfile, writeSettings } from './bench/editor-profile.ts';
 import { cacheFolder, ROOT } from './lib/cache-folder.mjs';
 
-const suite = path.join(ROOT, 'test', 'editor', 'in-host', 'suite.ts');
 const place = mkdtempSync(path.join(os.tmpdir(), 'banksman-electron-'));
 
 try {
@@ -40,14 +39,15 @@ async function main(): Promise<number> {
 async function runSuite(settings: Readonly<Record<string, unknown>>): Promise<number> {
   const profile = createProfile(path.join(place, 'profile'));
   // On the desktop, settings of scope `machine` are read from the user's own file.
-  writeSettings(profile, settings, {});
+  writeSettings(profile, { ...settings, 'banksman.approvalWait': { editor: 3000 } }, {});
   const { BANKSMAN_VSCODE: installed } = process.env;
   const [version = 'stable'] = process.argv.slice(2);
+  const { extensionPath, testsPath } = await bundleInHost();
   try {
     return await runTests({
       ...(installed === undefined ? { version, cachePath: path.join(cacheFolder(), 'vscode-test') } : { vscodeExecutablePath: installed }),
-      extensionDevelopmentPath: ROOT,
-      extensionTestsPath: await bundleSuite(),
+      extensionDevelopmentPath: extensionPath,
+      extensionTestsPath: testsPath,
       extensionTestsEnv: { XDG_STATE_HOME: path.join(place, 'state'), XDG_CONFIG_HOME: path.join(place, 'config') },
       launchArgs: [
         place,
@@ -60,26 +60,19 @@ async function runSuite(settings: Readonly<Record<string, unknown>>): Promise<nu
       ],
     });
   } catch (error) {
-    console.error(`test:electron: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`test:electron: ${explain(error)}`);
     return 1;
   }
 }
 
-/** The editor's host loads CommonJS. */
-async function bundleSuite(): Promise<string> {
-  if (!existsSync(suite)) throw new Error(`there is no suite at ${path.relative(ROOT, suite)}`);
-  const outfile = path.join(place, 'suite.cjs');
-  await build({
-    entryPoints: [suite],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    target: 'node24',
-    external: ['vscode'],
-    sourcemap: 'inline',
-  });
-  return outfile;
+/** What a failed run means for whoever reads it; a machine without the internet is the usual reason. */
+function explain(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const offline = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|getaddrinfo|timed? ?out|fetch failed|socket hang up/i.test(
+    message,
+  );
+  const remedy = 'VS Code could not be downloaded; run this where there is internet, or name an installed editor in BANKSMAN_VSCODE';
+  return offline && process.env.BANKSMAN_VSCODE === undefined ? `${remedy} (${message})` : message;
 }
 
 /** Chromium's sandbox refuses to run as root. */

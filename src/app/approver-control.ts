@@ -34,7 +34,7 @@ export interface NewApprover {
 
 export interface ApproverControl {
   list(): Promise<readonly ApproverEntry[]>;
-  /** @returns the new entry; its `pinned` is null where others are pinned and nobody vouched. @throws {Fault} `approver_exists`, … */
+  /** @returns the new entry; its `pinned` is null where others are pinned and nobody vouched. @throws {Fault} `bad_approver_name`, `approver_exists`, `needs_approver` */
   create(draft: NewApprover): Promise<ApproverEntry>;
   /** Unpins the key, and removes it from this machine where it lies here. @throws {Fault} `needs_approver` */
   revoke(entry: ApproverEntry, voucher: Signer | undefined): Promise<void>;
@@ -81,8 +81,9 @@ async function listApprovers({ configFile, config }: ApproverOptions): Promise<r
 }
 
 async function create({ name, passphrase, voucher }: NewApprover, options: ApproverOptions, store: Store): Promise<ApproverEntry> {
+  approverName(name);
   const known = await listApprovers(options);
-  if (known.some((entry) => entry.name === approverName(name)))
+  if (known.some((entry) => entry.name === name))
     throw new Fault('approver_exists', `there is an approver named \`${name}\` already`, { audience: 'user', next: 'choose another name' });
   const pinned = known.filter((entry) => entry.pinned !== null);
   if (voucher !== undefined) await mustBePinned(voucher, options);

@@ -1,10 +1,12 @@
 /** Composition: one App from one configuration, wired by hand. */
 import { createApprovals } from '#approval/approvals';
 import { systemClock } from '#execution/system-clock';
+import { createStanding } from '#identity/standing';
 import type { ApproverKey } from '#kernel/answer';
 import type { Log } from '#kernel/ports/log';
 import type { Store } from '#kernel/ports/store';
 import type { RequestDecision } from '#kernel/request';
+import type { SecurityLevel } from '#kernel/tiers';
 import type { PipelineDeps } from '#pipeline/deps';
 import { explainCall } from '#pipeline/explain-call';
 import { runCall } from '#pipeline/run-call';
@@ -65,10 +67,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   });
   const deps = pipelineDeps(options, { store, clusters, workspace, sandbox, live, approvals: callApprovals(store, approvals) });
   if (options.via === 'editor') await settleEditor(workspace, sandbox);
-  for (const { message, remedy } of uselessTiers(options.config)) options.log.warn(`${message}; ${remedy}`);
-  options.log.info(
-    `${catalog.length} tools ready, ${clusters.configured.size} cluster${clusters.configured.size === 1 ? '' : 's'}, security level ${live.known().securityLevel}`,
-  );
+  sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
     config: options.config,
     tools: describeTools(),
@@ -84,13 +83,23 @@ export async function createApp(options: AppOptions): Promise<App> {
     security: live.security,
     audit: auditTrail(store),
     live: clusters.live,
-    doctor: (signal) => doctor({ ...options, store, clusters, trustedKeys, sandbox: () => sandbox.refresh() }, signal),
+    doctor: (signal) =>
+      doctor(
+        { ...options, store, clusters, trustedKeys, security: live.security, standing: deps.standing, sandbox: () => sandbox.refresh() },
+        signal,
+      ),
     close: async () => {
       await workspace?.close();
       await clusters.close();
       await store.close();
     },
   };
+}
+
+/** What a person should know of the configuration before the first call, and that there can be one now. */
+function sayReady({ config, log }: AppOptions, clusters: number, level: SecurityLevel): void {
+  for (const { message, remedy } of uselessTiers(config)) log.warn(`${message}; ${remedy}`);
+  log.info(`${catalog.length} tools ready, ${clusters} cluster${clusters === 1 ? '' : 's'}, security level ${level}`);
 }
 
 interface Parts {
@@ -110,6 +119,7 @@ function pipelineDeps(options: AppOptions, { store, clusters, workspace, sandbox
     approvals,
     requests: store.requests,
     audit: store.audit,
+    standing: createStanding(),
     clock: systemClock,
     log: options.log,
     limits: options.config.limits,

@@ -2,22 +2,28 @@
 import { stat } from 'node:fs/promises';
 import type { ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { sandboxFinding } from '#execution/sandbox/sandbox-finding';
+import { type Standing, successesToRestore } from '#identity/standing';
 import type { ApproverKey } from '#kernel/answer';
 import { toFault } from '#kernel/errors';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Store } from '#kernel/ports/store';
-import type { Finding } from './app.ts';
+import type { Finding, SecuritySettings } from './app.ts';
+import { approverFindings } from './approver-findings.ts';
 import type { ClusterConfig, Config } from './config.ts';
 import type { ConnectedClusters } from './connect-clusters.ts';
 import { expandPath } from './paths.ts';
+import { securityFindings } from './security-findings.ts';
 import { uselessTiers } from './useless-tiers.ts';
 
 export interface DoctorParts {
   readonly config: Config;
   readonly baseDir: string;
+  readonly configFile: string;
   readonly store: Store;
   readonly clusters: ConnectedClusters;
   trustedKeys(): Promise<readonly ApproverKey[]>;
+  readonly standing: Standing | undefined;
+  readonly security: Pick<SecuritySettings, 'level' | 'rules'>;
   sandbox(): Promise<SandboxStatus>;
 }
 
@@ -25,6 +31,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
   const findings = await Promise.all([
     storeFindings(parts.store),
     approverFindings(parts),
+    securityFindings(parts.security),
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
     unseenProtected(parts, signal),
   ]);
@@ -33,6 +40,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     ...findings.flat(),
     ...noCluster(parts.config),
     ...protection(parts.config),
+    ...loweredAgents(parts.standing),
     ...uselessTiers(parts.config),
     sandboxFinding(await parts.sandbox(), parts.config.workspace.requireSandbox),
   ];
@@ -48,15 +56,6 @@ async function storeFindings(store: Store): Promise<readonly Finding[]> {
     await probe('audit', async () => {
       const head = await store.audit.head();
       return head === undefined ? 'empty so far' : `${head.sequence} records, newest ${head.hash.slice(0, 12)}`;
-    }),
-  ];
-}
-
-async function approverFindings(parts: DoctorParts): Promise<readonly Finding[]> {
-  return [
-    await probe('approvers', async () => {
-      const keys = await parts.trustedKeys();
-      return keys.length === 0 ? 'none yet: the first approval in an editor window pins its key' : keys.map((key) => key.name).join(', ');
     }),
   ];
 }
@@ -115,6 +114,16 @@ function noCluster(config: Config): readonly Finding[] {
           remedy: 'add one to `clusters`, or try `banksman demo`',
         },
       ];
+}
+
+/** In the editor, whose process lasts: a command of its own has nobody to remember. */
+function loweredAgents(standing: Standing | undefined): readonly Finding[] {
+  return (standing?.lowered() ?? []).map(({ agentId, steps }) => ({
+    topic: 'standing',
+    state: 'warning',
+    message: `agent ${agentId} works ${steps === 1 ? 'one model tier' : `${steps} model tiers`} lower after repeated errors`,
+    remedy: `nothing: ${successesToRestore} calls in a row that succeed give a step back, and so does a restart`,
+  }));
 }
 
 function protection(config: Config): readonly Finding[] {

@@ -40,21 +40,22 @@ export function createLiveSettings(parts: LiveSettingsParts): LiveSettings {
   const core = createSecuritySettings({ ...parts, configured: config.securityLevel, checkPattern });
   const ofLevel = settingsByLevel(parts);
   const warn = onceEach((message) => log.warn(message));
-  let known = ofLevel(config.securityLevel, []);
-
-  const read = async (): Promise<PolicySettings> => {
-    const [level, rules] = await Promise.all([core.level(), core.rules()]);
-    if (level.warning !== undefined) warn(`security level: ${level.warning}`);
-    for (const rule of rules) if (rule.warning !== undefined) warn(`auto-approve rule: ${rule.warning}`);
-    return ofLevel(level.level, liveRules(rules));
+  const rules = async (): Promise<readonly LiveRule[]> => {
+    const standing = await core.rules();
+    for (const { pattern, warning } of standing) if (warning !== undefined) warn(`auto-approve rule \`${pattern}\`: ${warning}`);
+    return liveRules(standing);
   };
+  let known: PolicySettings = { ...ofLevel(config.securityLevel), rules };
+
   const now = async (): Promise<PolicySettings> => {
     try {
-      known = await read();
+      const { level, warning } = await core.level();
+      if (warning !== undefined) warn(`security level: ${warning}`);
+      known = { ...ofLevel(level), rules };
     } catch (thrown) {
       // SECURITY: what cannot be read may have been stricter than anything. Green goes on where the trail can be written.
-      warn(`the security settings cannot be read, so everything is handled as at level strict: ${toFault(thrown).message}`);
-      known = ofLevel('strict', []);
+      warn(`the security level cannot be read, so everything is handled as at level strict: ${toFault(thrown).message}`);
+      known = { ...ofLevel('strict'), rules };
     }
     return known;
   };
@@ -97,10 +98,10 @@ function forPeople({ pattern, action, by, expiresAt, warning }: StandingRule): A
 /** The configuration's part is digested once per level. */
 function settingsByLevel({ config, version }: Pick<LiveSettingsParts, 'config' | 'version'>) {
   const made = new Map<SecurityLevel, PolicySettings>();
-  return (level: SecurityLevel, rules: readonly LiveRule[]): PolicySettings => {
+  return (level: SecurityLevel): PolicySettings => {
     const settings = made.get(level) ?? policySettings({ ...config, securityLevel: level }, version);
     made.set(level, settings);
-    return { ...settings, rules };
+    return settings;
   };
 }
 

@@ -12,7 +12,7 @@ export function policySettings(config: Config, appVersion: string): PolicySettin
   const version = createHash('sha256').update(canonicalJson(deciding)).digest('hex').slice(0, 16);
   return {
     securityLevel,
-    rules: [],
+    rules: async () => [],
     protectedList,
     tiers,
     requireSandbox,

@@ -18,14 +18,21 @@ export interface RuleStanding {
   readonly warning?: string;
 }
 
+export interface StandingContext {
+  readonly trustedKeys: readonly ApproverKey[];
+  /** ms since the epoch */
+  readonly now: number;
+  readonly verify?: typeof settingFlaw;
+}
+
 /** What nobody signed may only make things stricter, so `prompt` and `block` count whoever wrote them; `allow` needs a pinned key. */
-export function ruleStanding(stored: StoredRule, trustedKeys: readonly ApproverKey[], now: number): RuleStanding {
+export function ruleStanding(stored: StoredRule, { trustedKeys, now, verify = settingFlaw }: StandingContext): RuleStanding {
   const { signed, unsigned } = stored;
   if (signed === undefined) return distrusted({ action: unsigned ?? 'prompt', by: 'unknown', expiresAt: 0 }, 'nobody signed it');
   const { action, approver, expiresAt } = signed.payload;
   const standing = { action, by: approver, expiresAt };
   if (expiresAt <= now) return { ...standing, warning: 'its time is over' };
-  const flaw = settingFlaw(signed, trustedKeys);
+  const flaw = verify(signed, trustedKeys);
   if (flaw !== undefined) return distrusted(standing, flawInWords[flaw]);
   const misfit = misfitOf(stored.pattern, signed, now);
   return misfit === undefined ? { ...standing, counts: action } : distrusted(standing, misfit);

@@ -7,7 +7,7 @@ import type { SecurityLevel } from '#kernel/tiers';
 import { type CountingLevel, effectiveLevel } from './effective-level.ts';
 import { provesKey } from './prove-key.ts';
 import { type RuleStanding, ruleStanding } from './rule-standing.ts';
-import { settingFlaw, signSetting } from './setting.ts';
+import { createSettingVerifier, settingFlaw, signSetting } from './setting.ts';
 
 export interface SecuritySettingsDeps {
   readonly store: SecurityStore;
@@ -53,6 +53,7 @@ export interface SecuritySettingsCore {
 export function createSecuritySettings(deps: SecuritySettingsDeps): SecuritySettingsCore {
   const { store, clock } = deps;
   const memory = createLevelMemory();
+  const verify = createSettingVerifier();
   return {
     level: async () => {
       const [stored, keys] = await Promise.all([store.level(), deps.trustedKeys()]);
@@ -60,7 +61,8 @@ export function createSecuritySettings(deps: SecuritySettingsDeps): SecuritySett
     },
     rules: async () => {
       const [stored, keys] = await Promise.all([store.rules(), deps.trustedKeys()]);
-      return stored.map((rule) => ({ pattern: rule.pattern, ...ruleStanding(rule, keys, clock.now()) }));
+      const context = { trustedKeys: keys, now: clock.now(), verify };
+      return stored.map((rule) => ({ pattern: rule.pattern, ...ruleStanding(rule, context) }));
     },
     setLevel: (level, signer) => setLevel(level, signer, deps),
     setRule: (rule, signer) => setRule(rule, signer, deps),

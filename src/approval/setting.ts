@@ -34,3 +34,21 @@ export function settingFlaw(setting: SignedSetting, trustedKeys: readonly Approv
 function messageOf(payload: SettingPayload): Uint8Array {
   return Buffer.from(canonicalJson(payload as unknown as JsonObject));
 }
+
+/**
+ * `settingFlaw` that remembers: rules are looked at for every call, and a thousand signatures take a tenth of a second. What is
+ * remembered hangs on the very key, payload and signature, so a key that is pinned no more is not found here either.
+ */
+export function createSettingVerifier(limit = 4_096): typeof settingFlaw {
+  const known = new Map<string, SettingFlaw | undefined>();
+  return (setting, trustedKeys) => {
+    const pinned = trustedKeys.find((trusted) => keyIdOf(trusted.key) === setting.keyId);
+    if (pinned === undefined) return 'untrusted_key';
+    const name = JSON.stringify([pinned.key, setting]);
+    if (known.has(name)) return known.get(name);
+    if (known.size >= limit) known.clear();
+    const flaw = settingFlaw(setting, [pinned]);
+    known.set(name, flaw);
+    return flaw;
+  };
+}

@@ -14,6 +14,22 @@ const pageSize = 1000;
  */
 export async function verifyTrail(audit: Pick<AuditLog, 'read' | 'head'>, checkpoints: readonly ChainPoint[] = []): Promise<ChainVerdict> {
   if (isChained(audit)) return verifyChains(await audit.readChains());
+  for (let tries = 1; ; tries += 1) {
+    const first = await firstOf(audit);
+    const verdict = await verifyOnce(audit, checkpoints);
+    // Where the beginning was dropped while it was read, the gap is no flaw.
+    if (verdict.ok || tries === maxTries || (await firstOf(audit)) === first) return verdict;
+  }
+}
+
+/** Old records are dropped in one go, so a second look is nearly always enough. */
+const maxTries = 3;
+
+async function firstOf(audit: Pick<AuditLog, 'read'>): Promise<number | undefined> {
+  return (await audit.read(0, 1))[0]?.sequence;
+}
+
+async function verifyOnce(audit: Pick<AuditLog, 'read' | 'head'>, checkpoints: readonly ChainPoint[]): Promise<ChainVerdict> {
   const head = await audit.head();
   const verdict = await verifyChain(recordsOf(audit), { anchors: head ? [head, ...checkpoints] : checkpoints });
   if (verdict.ok && !head) return { ...verdict, ok: false, message: 'the trail has records but no head anchor: the store was altered' };

@@ -34,11 +34,11 @@ interface Found {
 
 /** The family with the longest head; a version may be glued to it, a vendor's word stand before it. */
 function familyOf({ words }: ModelName): Found | undefined {
-  const found = modelFamilies
+  const candidates = modelFamilies
     .flatMap((family) => family.heads.map((head) => ({ family, head })))
     .toSorted((a, b) => b.head.length - a.head.length)
-    .flatMap(({ family, head }) => restsOf(words, family, head).map((found) => ({ family, ...found })));
-  return found[0];
+    .flatMap(({ family, head }) => restsOf(words, family, head).map((place) => ({ family, ...place })));
+  return candidates[0];
 }
 
 function restsOf(words: readonly string[], family: ModelFamily, head: readonly string[]): readonly Omit<Found, 'family'>[] {

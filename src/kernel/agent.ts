@@ -14,6 +14,8 @@ export interface Agent {
   readonly id: string;
   readonly host: AgentHost;
   readonly modelTier: ModelTier;
+  /** What `modelTier` was before repeated errors lowered it; absent where they have not. */
+  readonly classifiedTier?: ModelTier;
   /** The model's name where the host knows it. Never raises what a person would have to approve. */
   readonly model?: string;
   /** A name for people to read (an MCP client's name, a chat title). Never an identity. */

@@ -14,6 +14,8 @@ export const auditEventNames = [
   'approval.consumed',
   'approver.trusted',
   'policy.changed',
+  // An agent's effective model tier, by its errors or successes.
+  'standing.changed',
   // What was dropped because it was old: `base` is the last record that is gone.
   'audit.checkpoint',
 ] as const;

@@ -28,15 +28,48 @@ export function showPlainly(text: string, maxLength = 300): string {
   return `${visible.slice(0, maxLength).toWellFormed()}… (${Buffer.byteLength(text)} bytes in all)`;
 }
 
-/** Outside text for a model: ANSI escapes, control and invisible characters removed, newlines and tabs kept. */
+/**
+ * Outside text for a model: ANSI escapes, control and invisible characters removed, newlines and tabs kept. What a terminal would overwrite
+ * (carriage return, backspace) stays to be seen. Joiners stay where emoji and the scripts that need them are written with them.
+ */
 export function stripUnseen(text: string): string {
+  // Nearly all there is; the rest costs twenty times as much.
+  if (/^[\t\n\u0020-\u007e]*$/.test(text)) return text;
   // SECURITY: well-formed first. Two lone surrogates around a character that is taken out would join into a new, invisible one.
-  return text.toWellFormed().replace(ansiEscape, '').replace(controlExceptNewlineAndTab, '').replace(invisible, '');
+  return text
+    .toWellFormed()
+    .replace(ansiEscape, '')
+    .replace(otherLineEnd, '\n')
+    .replace(overstrike, '')
+    .replace(controlExceptNewlineAndTab, '')
+    .replace(unseen, '$1');
 }
 
-// ECMA-48 §5.4 control sequences, OSC/DCS/APC/PM strings up to their terminator, and two-character escapes.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: matching escape sequences is the purpose
-const ansiEscape = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b(?:[\]PX^_][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|[ -/]*[0-~])?/g;
+/**
+ * ECMA-48 §5.4 control sequences; OSC, DCS, SOS, PM and APC strings, in both their 7-bit and 8-bit forms, up to a terminator on the same line;
+ * other escapes. SECURITY: one that does not end loses its first characters only, or it would hide what follows from the model.
+ */
+const ansiEscape =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matching escape sequences is the purpose
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090-\u009f\n]{0,4096}(?:\u0007|\u001b\\|\u009c)|\u001b(?:[ -/]*[0-~])?/g;
+
+/** A lone carriage return shows the next text over the last; glued together both would be one word. With NEL, VT, FF, LS, PS (UAX #14, BK). */
+const otherLineEnd = /\r\n?|[\u0085\v\f\u2028\u2029]/g;
+
+/** Bold and underlined, as `man` prints them for a typewriter: a letter over itself or over `_`. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the backspace is what makes it one
+const overstrike = /_\u0008(?=[^\u0008\n])|([^\u0008\n])\u0008(?=\1)/g;
+
+/** Scripts in which a joiner or non-joiner between two letters is spelling (UAX #31, §2.3). */
+const joining =
+  '[\\p{scx=Arab}\\p{scx=Syrc}\\p{scx=Deva}\\p{scx=Beng}\\p{scx=Guru}\\p{scx=Gujr}\\p{scx=Orya}\\p{scx=Taml}\\p{scx=Telu}\\p{scx=Knda}\\p{scx=Mlym}\\p{scx=Sinh}\\p{scx=Khmr}\\p{scx=Mymr}]';
+const pictograph = '\\p{Extended_Pictographic}';
+
+/** Group 1: what stays. A joiner between two emoji, one variation selector behind one, a joiner between two letters. */
+const unseen = new RegExp(
+  `((?<=${pictograph}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?)\\u200d(?=${pictograph})|(?<=${pictograph})[\\ufe0e\\ufe0f](?![\\ufe0e\\ufe0f])|(?<=${joining})[\\u200c\\u200d](?=${joining}))|${invisible.source}`,
+  'gu',
+);
 
 function escapeCodePoint(char: string): string {
   return `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;

@@ -87,6 +87,11 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   /** Blast radius from live data, one sentence a fact. Only for tools that may ask. */
   preview?(input: z.output<Input>, context: ToolContext): Promise<readonly string[]>;
   run(input: z.output<Input>, context: ToolContext): Promise<ToolResult>;
+  /**
+   * Keys of the result, at any depth, whose strings are free text from outside (a file, a command's output, notes): they are marked as data for
+   * models. Not names, numbers and states that programs read. Absent: there is none.
+   */
+  readonly outsideText?: readonly string[];
 }
 
 /** A definition with its input type forgotten: what the pipeline and the catalog hold. */

@@ -11,7 +11,7 @@ export function authorize(tool: Tool, agent: Agent): Decision {
   }
   return deny(
     'model_tier_too_low',
-    `\`${tool.name}\` needs \`${tool.permission}\`, which starts at model tier ${lowestTierWith(tool.permission)}; this caller has ${agent.modelTier}`,
+    `\`${tool.name}\` needs \`${tool.permission}\`, which starts at model tier ${lowestTierWith(tool.permission)}; this caller has ${agent.modelTier}${agent.classifiedTier === undefined ? '' : `, lowered from ${agent.classifiedTier} by repeated errors`}`,
     [`permission:${tool.permission}`],
   );
 }

@@ -20,8 +20,10 @@ export async function classify(state: Resolved, agent: Agent, deps: ClassifyDeps
   const judged = await Promise.all(state.targets.map((target) => judgeTarget(target, agent, deps)));
   const targets = judged.map((entry) => entry.target);
   const decisions = [byTier, ...judged.flatMap((entry) => entry.decisions)];
+  // Other tiers have no rules: what they read would change nothing.
+  const rules = state.tier === 'yellow' ? await deps.settings.rules() : [];
   const subject = ruleSubject(state.tool.name, state.tier, targets);
-  return { ...state, targets, decision: strictest(settleByRules(decisions, subject, deps.settings.rules)) };
+  return { ...state, targets, decision: strictest(settleByRules(decisions, subject, rules)) };
 }
 
 interface Judged {

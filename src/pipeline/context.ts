@@ -49,12 +49,11 @@ export function toolContext(
 }
 
 function securityView(state: Resolved, call: IncomingCall, deps: CallDeps): SecurityView {
-  const { rules, securityLevel } = deps.settings;
+  const { settings, approvals } = deps;
   return {
-    level: securityLevel,
-    ruleCount: rules.length,
+    level: settings.securityLevel,
     sandbox: deps.sandboxState(),
-    report: (block) => reportBlock(block, { tool: state.tool, agent: call.agent, rules, approvals: deps.approvals }),
+    report: async (block) => reportBlock(block, { tool: state.tool, agent: call.agent, rules: await settings.rules(), approvals }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** What the pipeline needs, handed in by `app/`. */
 
+import type { Standing } from '#identity/standing';
 import type { Agent } from '#kernel/agent';
 import type { Decision } from '#kernel/decision';
 import type { AuditLog } from '#kernel/ports/audit-log';
@@ -25,8 +26,11 @@ export interface ConfiguredCluster {
 export interface PolicySettings {
   /** The one that counts now. */
   readonly securityLevel: SecurityLevel;
-  /** People's auto-approve rules that count now. They stand in no digest: they are applied again to what is about to run. */
-  readonly rules: readonly LiveRule[];
+  /**
+   * People's auto-approve rules that count now; asked for only where one could count. They stand in no digest: they are applied again to
+   * what is about to run. @throws {Fault} `store_…`: a rule that cannot be read may be one that blocks
+   */
+  rules(): Promise<readonly LiveRule[]>;
   readonly protectedList: ProtectedList;
   /** Configured tiers; they only make a tool stricter. */
   readonly tiers: Readonly<Record<string, ActionTier>>;
@@ -70,6 +74,8 @@ export interface PipelineDeps {
   readonly approvals: CallApprovals;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
   readonly audit: AuditLog;
+  /** Absent: nobody's tier is ever lowered. */
+  readonly standing?: Standing;
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: { readonly callMs: number; readonly slowMs: number };

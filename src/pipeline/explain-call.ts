@@ -33,7 +33,8 @@ export async function explainCall(
   signal: AbortSignal,
 ): Promise<ExplainedCall> {
   const stages: ExplainedStage[] = [];
-  await explainStages(call, await withSettings(deps), { stages, signal });
+  const agent = deps.standing?.effective(call.agent) ?? call.agent;
+  await explainStages({ ...call, agent }, await withSettings(deps), { stages, signal });
   const plain = stages.map((entry) => withoutSecrets(entry, deps));
   return { tool: call.tool, decision: strictest(plain.map((entry) => entry.decision)), stages: plain };
 }
@@ -54,7 +55,7 @@ async function explainStages(
   stages.push({
     stage: 'identify',
     decision: allow('known_tool', `\`${call.tool}\` is called by ${call.agent.id}`),
-    detail: { agent: call.agent.id, model_tier: call.agent.modelTier },
+    detail: { agent: call.agent.id, model_tier: call.agent.modelTier, classified_tier: call.agent.classifiedTier },
   });
   const validated = validate(found.state, call.input, call.agent);
   if (!validated.ok) return void stages.push({ stage: 'validate', decision: refused(validated.refusal) });

@@ -118,7 +118,8 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: RecordDeps): J
 function describeAgent(agent: Agent): JsonObject {
   const label = agent.label === undefined ? {} : { label: showPlainly(agent.label, 100) };
   const model = agent.model === undefined ? {} : { model: showPlainly(agent.model, 100) };
-  return { id: showPlainly(agent.id, 200), host: agent.host, model_tier: agent.modelTier, ...model, ...label };
+  const lowered = agent.classifiedTier === undefined ? {} : { classified_tier: agent.classifiedTier };
+  return { id: showPlainly(agent.id, 200), host: agent.host, model_tier: agent.modelTier, ...lowered, ...model, ...label };
 }
 
 /** Refused input of a tool that conceals something may hold it anywhere: then only the names of its keys are kept. */

@@ -3,26 +3,30 @@ import { type Deadline, startDeadline, withinSignal } from '#execution/deadline'
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
 import { classify as classifyTier, effectiveTier } from '#policy/classify';
-import { redactJson, redactText } from '#redaction/redact';
 import { approve } from './approve.ts';
 import { authorize, restricted } from './authorize.ts';
 import { withSettings } from './call-deps.ts';
 import { classify } from './classify.ts';
 import type { CallDeps, IncomingCall, PipelineDeps } from './deps.ts';
 import { execute } from './execute.ts';
+import { noteStanding } from './note-standing.ts';
+import { presentOutcome } from './present-outcome.ts';
 import { protect } from './protect.ts';
 import { type CallTrail, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail, startWaiting } from './record.ts';
+import { redactOutcome } from './redact-outcome.ts';
 import { type Approved, goOn, type Refusal, type Resolved, refuseBy, refuseByFault, type Step, type Validated } from './stage.ts';
 import { findTool, limitOf, validate } from './validate.ts';
 
 /** Runs one call to its outcome. Never rejects. */
-export async function runCall(call: IncomingCall, deps: PipelineDeps): Promise<Outcome> {
+export async function runCall(incoming: IncomingCall, deps: PipelineDeps): Promise<Outcome> {
+  const call = deps.standing === undefined ? incoming : { ...incoming, agent: deps.standing.effective(incoming.agent) };
   const trail = startTrail();
   const tool = deps.tools.find((entry) => entry.name === call.tool);
   const deadline = startDeadline(limitOf(tool, call.input, deps.limits.callMs), call.signal);
   try {
-    const outcome = redact(await outcomeOf(call, trail, deps, deadline), deps);
-    return await recorded(call, trail, deps, outcome);
+    const outcome = redactOutcome(await outcomeOf(call, trail, deps, deadline), redactionOf(deps));
+    const written = await recorded(call, trail, deps, outcome);
+    return presentOutcome(await noteStanding(call, deps, written), tool, call.agent);
   } finally {
     deadline.end();
   }
@@ -106,16 +110,6 @@ function outcomeOfRefusal(refusal: Refusal, trail: CallTrail): Outcome {
     message: refusal.message,
     ...(refusal.requestId === undefined ? {} : { request_id: refusal.requestId }),
     ...(refusal.next === undefined ? {} : { next: refusal.next }),
-  };
-}
-
-function redact(outcome: Outcome, deps: PipelineDeps): Outcome {
-  const options = redactionOf(deps);
-  return {
-    ...outcome,
-    message: redactText(outcome.message, options),
-    ...(outcome.next === undefined ? {} : { next: redactText(outcome.next, options) }),
-    ...(outcome.result === undefined ? {} : { result: redactJson(outcome.result, options) }),
   };
 }
 

@@ -192,17 +192,17 @@ function fitsGlob(glob: string, text: string, tool: string): boolean {
   const takes = starOf(tool);
   let states = withSkippedStars(new Set([0]), tokens);
   for (const char of text) {
-    const next = new Set<number>();
-    for (const state of states) {
-      const token = tokens[state];
-      if (token?.startsWith('*')) {
-        if (takes(char, token.length > 1)) next.add(state);
-      } else if (token === char) next.add(state + 1);
-    }
-    if (next.size === 0) return false;
-    states = withSkippedStars(next, tokens);
+    const next = [...states].flatMap((state) => after(state, tokens[state], char, takes) ?? []);
+    if (next.length === 0) return false;
+    states = withSkippedStars(new Set(next), tokens);
   }
   return states.has(tokens.length);
+}
+
+/** Where a token goes on with one more character; undefined: nowhere. */
+function after(state: number, token: string | undefined, char: string, takes: ReturnType<typeof starOf>): number | undefined {
+  if (token?.startsWith('*')) return takes(char, token.length > 1) ? state : undefined;
+  return token === char ? state + 1 : undefined;
 }
 
 function starOf(tool: string): (char: string, double: boolean) => boolean {

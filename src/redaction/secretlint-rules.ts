@@ -43,6 +43,11 @@ const hints: Readonly<Record<string, readonly string[]>> = {
   vercel: ['vc'],
 };
 
+/** All of them; a rule without any would have to run always, so it counts as the empty hint that every text has. */
+export const secretlintHints: readonly string[] = rules
+  .filter((rule) => !unused.has(nameOf(rule)))
+  .flatMap((rule) => hints[nameOf(rule)] ?? ['']);
+
 /** A pattern that needs this many characters at least: none of the formats is shorter. */
 const shortestToken = 16;
 
@@ -69,13 +74,13 @@ function contextOf(kind: string): Context {
   return {
     sharedOptions: {},
     createTranslator: () => (_id: unknown, data: unknown) => ({ message: '', messageId: '', data: { found: data } }),
-    report: ({ message }: { readonly message: { readonly data?: unknown } }) => {
+    report: ({ message }: { readonly message: { readonly data: { readonly found: unknown } } }) => {
       // INVARIANT: ranges are not used. Some rules report the key's name with it, and the length of the secret alone.
-      const secret = longestText((message.data as { readonly found?: unknown } | undefined)?.found);
+      const secret = longestText(message.data.found);
       if (secret !== undefined) sink.found.push({ kind, secret });
     },
     ignore: () => undefined,
-  } as unknown as Context;
+  };
 }
 
 function longestText(data: unknown): string | undefined {

@@ -13,7 +13,7 @@ export default defineConfig({
     allowOnly: false,
     fileParallelism: false,
     maxWorkers: 1,
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: 480_000,
+    hookTimeout: 480_000,
   },
 });

@@ -5,11 +5,9 @@ import type { FileScope, SearchHit, SearchQuery, SearchResult, WorkspaceSearch }
 import { tryDecode } from '../workspace-files/decode-text.ts';
 import { notFound } from '../workspace-files/file-faults.ts';
 import { parseGlob } from '../workspace-files/glob.ts';
-import { listEntries } from '../workspace-files/list-entries.ts';
 import { type FilePlaces, type OpenedPath, withPath } from '../workspace-files/open-path.ts';
 import { showPath } from '../workspace-files/path-rules.ts';
 import { readBytes } from '../workspace-files/read-bytes.ts';
-import { ignoreFilesAbove } from '../workspace-files/read-ignore-file.ts';
 import { findRipgrep } from './find-ripgrep.ts';
 import { lineMatcher } from './line-matcher.ts';
 import { searchByReading } from './search-by-reading.ts';
@@ -85,31 +83,11 @@ async function searchRipgrep(search: Search, program: string, signal: AbortSigna
 }
 
 async function searchBuiltIn(search: Search, signal: AbortSignal): Promise<SearchResult> {
-  const matches = lineMatcher(search.query.pattern);
-  const { maxResults } = search.query;
-  const timeoutMs = search.options.timeoutMs ?? usualTimeoutMs;
-  const files = await filesOf(search, signal);
-  return resultOf(search, await searchByReading({ files, linesOf: search.reader, matches, maxResults, timeoutMs }, signal), 'built-in');
-}
-
-/** Every file below the searched directory that ignore rules and the file pattern leave. */
-async function filesOf({ query, opened }: Search, signal: AbortSignal): Promise<readonly string[]> {
-  const [only] = opened.names;
-  if (only !== undefined) return [only];
-  const base = 'path' in opened.fact ? opened.fact.path.length : 0;
-  const listing = await listEntries(
-    opened.directory,
-    {
-      recursive: true,
-      ...(query.filePattern === undefined ? {} : { glob: parseGlob(query.filePattern) }),
-      segments: 'path' in opened.fact ? opened.fact.path : [],
-      ignoreFiles: ignoreFilesAbove(opened.pins),
-      show: (segments) => segments.slice(base).join('/'),
-      limits: { entries: 200_000, visits: 400_000, depth: 64 },
-    },
-    signal,
-  );
-  return listing.entries.filter((entry) => entry.type === 'file' && (entry.bytes ?? 0) <= mostFileBytes).map((entry) => entry.path);
+  const { query, scope, opened, options } = search;
+  const matcher = lineMatcher(query.pattern);
+  const timeoutMs = options.timeoutMs ?? usualTimeoutMs;
+  const reading = { query, scope, opened, rules: options.rules, matcher, mostFileBytes, timeoutMs };
+  return resultOf(search, await searchByReading(reading, signal), 'built-in');
 }
 
 /**

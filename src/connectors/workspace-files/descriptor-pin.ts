@@ -17,6 +17,7 @@ export function pinByDescriptor(directory: string, root?: string): DirectoryPin 
     at,
     enter: (name) => pinByDescriptor(`${at}/${name}`, root ?? at),
     openFile: (name) => openPlainFile(`${at}/${name}`),
+    openListed: (name) => openSync(`${at}/${name}`, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
     // Links cannot lead a descriptor astray, but the directory itself may have been moved out of the root meanwhile.
     confirm: () => {
       if (root !== undefined && !readlinkSync(at).startsWith(`${readlinkSync(root)}/`)) throw pathChanged();

@@ -16,6 +16,16 @@ export function pinByIdentity(directory: string, confirmAbove: () => void = () =
     confirmAbove();
     if (identityOf(directory) !== identity) throw pathChanged();
   };
+  const open = (name: string): number => {
+    const descriptor = openPlainFile(path.join(directory, name));
+    try {
+      confirm();
+      return descriptor;
+    } catch (thrown) {
+      closeSync(descriptor);
+      throw thrown;
+    }
+  };
   return {
     at: directory,
     enter: (name) => {
@@ -23,16 +33,8 @@ export function pinByIdentity(directory: string, confirmAbove: () => void = () =
       confirm();
       return entered;
     },
-    openFile: (name) => {
-      const descriptor = openPlainFile(path.join(directory, name));
-      try {
-        confirm();
-        return descriptor;
-      } catch (thrown) {
-        closeSync(descriptor);
-        throw thrown;
-      }
-    },
+    openFile: open,
+    openListed: open,
     confirm,
     close: () => undefined,
   };

@@ -62,8 +62,11 @@ async function once<T>(places: FilePlaces, request: PathRequest, work: (opened: 
   }
 }
 
-/** SECURITY: what the pipeline decided was about another moment; this is the decision that counts for what is open now. */
-function requireAllowed(rules: PathRules, { path, use, scope }: PathRequest, root: PathRoot, fact: PathFact): void {
+/**
+ * @throws {Fault} the path policy's codes
+ * SECURITY: what the pipeline decided was about another moment; this is the decision that counts for what is open now.
+ */
+export function requireAllowed(rules: PathRules, { path, use, scope }: PathRequest, root: PathRoot, fact: PathFact): void {
   const decision = rules.decide(path, use, fact);
   if (decision.effect === 'deny') throw refusal(decision.code, `\`${path}\`: ${decision.reason}`);
   if (decision.effect === 'ask' && !('path' in fact && scope.agreed === showPath(root, fact.path))) {

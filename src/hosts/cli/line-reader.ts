@@ -54,11 +54,14 @@ export function createLineReader(): LineReader {
     }
   };
   const drain = (): void => {
-    while (waiting !== undefined && ahead.length > 0) take(ahead.shift() ?? '', waiting);
+    while (ahead.length > 0) {
+      if (waiting === undefined) return;
+      take(ahead.shift() ?? '', waiting);
+    }
   };
   return {
     add: (bytes) => {
-      ahead = [...ahead, ...decoder.write(bytes)].slice(0, 4 * longest);
+      ahead = [...ahead, ...Array.from(decoder.write(bytes))].slice(0, 4 * longest);
       drain();
     },
     next: (echo) => {

@@ -14,7 +14,7 @@ const tries = 3;
 
 /** What is wrong with a new passphrase, for the person; undefined: nothing. */
 export function flawOfPassphrase(text: string): string | undefined {
-  const characters = [...text.normalize('NFC')];
+  const characters = Array.from(text.normalize('NFC'));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
   if (/[\u0000-\u001f\u007f]/.test(text)) return 'it holds a key that is no character (an arrow, a tab)';
   if (characters.length < shortestPassphrase)

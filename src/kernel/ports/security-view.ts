@@ -19,8 +19,6 @@ export type ReportAnswer =
 export interface SecurityView {
   /** As it counts for this call. */
   readonly level: SecurityLevel;
-  /** Auto-approve rules that count for this call. */
-  readonly ruleCount: number;
   /** State of `run_command`'s OS sandbox, as far as it is known. */
   readonly sandbox: string;
   /** Opens a request for a person; it grants no call, whatever the answer. Idempotent, capped per agent, audited. @throws {Fault} `store_…` */

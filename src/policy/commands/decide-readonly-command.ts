@@ -20,6 +20,9 @@ const rulesByProgram = byProgram(readonlyRules);
 
 const dialect: Dialect = { separators: ['&&', '||', ';'], nonAscii: true, limits: { length: 8_192, words: 300, commands: 16 } };
 
+/** Half of what Linux takes as one argument (MAX_ARG_STRLEN); the names that patterns matched and what keeps `grep -r` off secrets count. */
+const longestCanonical = 65_536;
+
 /**
  * Whether `text` may run in the workspace, and the canonical text that runs instead of it: every word decoded and quoted, every pattern
  * replaced by the names that it matched, files with secrets left out of recursive searches. Synchronous; looks only through `view.facts`.
@@ -33,7 +36,7 @@ export function decideReadonlyCommand(text: string, view: WorkspaceView, userRul
   const decision = { ...worst, rules: [...new Set([...worst.rules, ...judged.flatMap((entry) => entry.decision.rules)])] };
   if (decision.effect === 'deny') return { decision };
   const canonical = canonicalLine(rebuild(lexed.pipelines, judged));
-  if (canonical.length <= dialect.limits.length) return { decision, canonical };
+  if (canonical.length <= longestCanonical) return { decision, canonical };
   return { decision: deny('COMMAND_BLOCKED', 'the patterns match too many names; name fewer files', ['readonly.paths']) };
 }
 

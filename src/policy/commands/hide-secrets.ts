@@ -3,9 +3,14 @@ import { secretDirectories, secretNames } from '../paths/secret-files.ts';
 import type { Word } from './strict/strict-line.ts';
 
 const exclusions: readonly string[] = [
-  ...secretNames.map((name) => `--exclude=${name}`),
-  ...secretDirectories.map((name) => `--exclude-dir=${name}`),
+  ...secretNames.map((name) => `--exclude=${anyCase(name)}`),
+  ...secretDirectories.map((name) => `--exclude-dir=${anyCase(name)}`),
 ];
+
+/** A name is a secret's whatever its case; `grep` compares with case. */
+function anyCase(name: string): string {
+  return name.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+}
 
 /** A `grep` that was checked: its words, the options it was given, and its `--`. */
 interface CheckedGrep {

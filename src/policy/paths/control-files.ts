@@ -67,11 +67,26 @@ const names: ReadonlySet<string> = new Set([
   ...['sitecustomize.py', 'usercustomize.py'],
 ]);
 
+/** Directories below a home that configure programs or hold them, wherever a home lies in the workspace. Banksman's own are among them. */
+const homes: readonly (readonly string[])[] = [
+  ['.config'],
+  ['.local', 'bin'],
+  ['.local', 'state', 'banksman'],
+  ['.local', 'share', 'applications'],
+  ['.local', 'share', 'systemd'],
+  ['library', 'launchagents'],
+];
+
 /** Whether writing the path plants something that runs later; `segments` are below the root. */
 export function isControlPath(segments: Segments): boolean {
   const folded = segments.map(foldName);
-  if (folded.some((segment) => directories.has(segment))) return true;
+  if (folded.some((segment) => directories.has(segment)) || homes.some((home) => holds(folded, home))) return true;
   const name = folded.at(-1) ?? '';
   if (names.has(name) || name.endsWith('.code-workspace')) return true;
   return folded[0] === '.github' && (folded[1] === 'hooks' || folded[1] === 'agents');
+}
+
+/** Whether `part` stands in the segments and something below it. */
+export function holds(segments: Segments, part: readonly string[]): boolean {
+  return segments.some((_segment, start) => start + part.length < segments.length && part.every((name, index) => segments[start + index] === name));
 }

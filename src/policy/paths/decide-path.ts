@@ -15,14 +15,19 @@ export const maxFileBytes = 50 * 1024 * 1024;
 export function decidePath(path: string, use: PathUse, { ground, facts }: WorkspaceView): Decision {
   const located = locatePath(path, ground);
   if (!located.ok) return deny(located.code, `${located.message}; name a path in the workspace`, ['path.text']);
+  // SECURITY: `link/../x` is `x` to us and beside the link's target to the kernel; where that is outside, it is refused.
+  const byKernel = located.raw.includes('..') ? facts.look(located.raw) : undefined;
+  if (byKernel?.kind === 'outside') return leadsOutside;
   const fact = facts.look(located.segments);
   return refuseByFact(fact, use) ?? decideByName(located.segments, 'path' in fact ? fact.path : located.segments, use);
 }
 
+const leadsOutside = deny('SYMLINK_OUTSIDE_WORKSPACE', 'a link on the way leads outside the workspace', ['path.links']);
+
 function refuseByFact(fact: PathFact, use: PathUse): Decision | undefined {
   switch (fact.kind) {
     case 'outside':
-      return deny('SYMLINK_OUTSIDE_WORKSPACE', 'a link on the way leads outside the workspace', ['path.links']);
+      return leadsOutside;
     case 'loop':
       return deny('SYMLINK_LOOP', 'the links on the way form a circle', ['path.links']);
     case 'unreadable':

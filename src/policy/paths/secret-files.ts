@@ -59,6 +59,20 @@ export const secretNames: readonly string[] = [
 /** Directories in which every file is one. */
 export const secretDirectories: readonly string[] = ['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker'];
 
+/** Places of credentials below a home. */
+const secretPlaces: readonly string[] = [
+  '.config/(?:banksman|gh|gcloud|git/credentials|op|containers/auth.json|doctl|hub|rclone|sops|age|helm|configstore|pypoetry/auth.toml|netlify|stripe|composer/auth.json|google-chrome|chromium|BraveSoftware)',
+  '.local/(?:state|share)/(?:banksman|keyrings|kwalletd|pypoetry)',
+  '.cargo/credentials(?:.toml)?',
+  '.gem/credentials',
+  '.terraform.d/credentials.tfrc.json',
+  '.m2/settings-security.xml',
+  '.mozilla/firefox',
+  'library/keychains',
+  '.git/credentials',
+];
+const anySecretPlace = new RegExp(`(?:^|/)(?:${secretPlaces.map((place) => place.replace(/\./g, '\\.').toLowerCase()).join('|')})(?:/|$)`, 's');
+
 const harmless = /(?:^\.env(?:\.[a-z0-9]+)*\.(?:example|sample|template|dist|defaults|schema)|\.pub)$/;
 const anySecretName = new RegExp(`^(?:${secretNames.map((name) => name.replace(/[.~]/g, '\\$&').replaceAll('*', '.*')).join('|')})$`, 's');
 
@@ -66,6 +80,7 @@ const anySecretName = new RegExp(`^(?:${secretNames.map((name) => name.replace(/
 export function isSecretPath(segments: Segments): boolean {
   const folded = segments.map(foldName);
   const name = folded.at(-1) ?? '';
+  if (anySecretPlace.test(folded.join('/'))) return true;
   if (folded.slice(0, -1).some((directory) => secretDirectories.includes(directory))) return !harmless.test(name);
   return !harmless.test(name) && anySecretName.test(name);
 }

@@ -14,6 +14,7 @@ export const executeSsh = defineTool({
   impact: 'none',
   permission: 'system:execute:readonly',
   timeoutMs: 60_000,
+  outsideText: ['stdout', 'stderr'],
   input: z.strictObject({
     node: nodeArgument,
     command: text('One read-only command line.'),

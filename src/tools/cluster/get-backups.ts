@@ -24,6 +24,7 @@ export const getBackups = defineTool({
   impact: 'none',
   permission: 'data:read',
   timeoutMs: 60_000,
+  outsideText: ['notes'],
   input: z.strictObject({ node: nodeArgument, storage: storageArgument, cluster: clusterArgument, ...pagingArguments }),
   touches: ({ node }) => [{ kind: 'node', access: 'read', node }],
   headline: (input, targets) => `List the backups on ${input.storage} of node ${nodeOf(targets).node}`,

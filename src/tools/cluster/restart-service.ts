@@ -17,6 +17,7 @@ export const restartService = defineTool({
   impact: 'disruptive',
   permission: 'cluster:operate',
   timeoutMs: 60_000,
+  outsideText: ['stderr'],
   input: z.strictObject({ node: nodeArgument, service: serviceArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node, service }) => [{ kind: 'service', access: 'operate', node, service }],
   headline: (_input, targets) => `Restart ${describeTarget(serviceOf(targets))}`,

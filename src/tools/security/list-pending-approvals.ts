@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { pagingArguments } from '#kernel/arguments';
-import type { JsonObject, JsonValue } from '#kernel/json';
+import type { JsonObject } from '#kernel/json';
 import { defineTool } from '#kernel/tool';
 import { defaultLimit } from '../support/paging.ts';
 import { viewOf } from '../support/request-view.ts';
@@ -36,5 +36,6 @@ export const listPendingApprovals = defineTool({
 });
 
 function holds(view: JsonObject, text: string): boolean {
-  return Object.values(view).some((value: JsonValue | undefined) => String(value).toLowerCase().includes(text.toLowerCase()));
+  const values = Object.values(view).filter((value) => typeof value === 'string');
+  return values.some((value) => value.toLowerCase().includes(text.toLowerCase()));
 }

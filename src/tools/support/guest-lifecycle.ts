@@ -40,6 +40,7 @@ export function defineGuestLifecycle(lifecycle: GuestLifecycle): Tool {
     impact: lifecycle.impact,
     permission: 'cluster:operate',
     timeoutMs: 60_000,
+    outsideText: ['log'],
     input: lifecycleInput,
     touches: ({ vmid, node }) => [
       { kind: 'guest', access: 'operate', vmid, guestType: lifecycle.guestType, ...(node === undefined ? {} : { node }) },

@@ -16,6 +16,7 @@ export const readFile = defineTool({
   impact: 'none',
   permission: 'file:read',
   timeoutMs: 60_000,
+  outsideText: ['content'],
   input: z.strictObject({
     path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),
     start_line: lineNumber('First line to read, counted from 1; default the first.'),

@@ -18,6 +18,7 @@ export const runCommand = defineTool({
   impact: 'reversible',
   permission: 'system:execute:readonly',
   timeoutMs: 60_000,
+  outsideText: ['stdout', 'stderr'],
   limitMs: ({ timeout_ms: timeoutMs }) => timeoutMs + marginMs,
   input: z.strictObject({
     // Not sanitized: what a person or the policy sees must be what runs, so anything hidden in it is refused instead.

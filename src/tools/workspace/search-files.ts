@@ -13,6 +13,7 @@ export const searchFiles = defineTool({
   impact: 'none',
   permission: 'code:search',
   timeoutMs: 60_000,
+  outsideText: ['text'],
   input: z.strictObject({
     pattern: z.string().min(1).max(1_000).meta({ description: 'Regular expression, one line, for example `export function \\w+`.' }),
     path: pathArgument('Directory or file to search, relative to the workspace; default all of it.').default('.'),

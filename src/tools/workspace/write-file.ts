@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { toFault } from '#kernel/errors';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { changeFacts } from '../support/change-facts.ts';
+import { refuseCopiedMarks } from '../support/copied-marks.ts';
 import { fileTarget } from '../support/file-target.ts';
 import { pathArgument } from '../support/path-argument.ts';
 
@@ -9,7 +10,7 @@ export const writeFile = defineTool({
   name: 'write_file',
   title: 'Write a file',
   description:
-    'Write a whole text file in the workspace (UTF-8). Replaces what is there in one step and makes missing directories unless create_dirs is false. Read the file first: whatever you leave out is gone. Paths below `/tmp` are your own sandbox (100 MB, kept for 24 hours after its last use).',
+    'Write a whole text file in the workspace (UTF-8). Replaces what is there in one step and makes missing directories unless create_dirs is false. Read the file first: whatever you leave out is gone. A secret that read_file shows as `[redacted:…]` cannot be written back. Paths below `/tmp` are your own sandbox (100 MB, kept for 24 hours after its last use).',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
@@ -25,6 +26,7 @@ export const writeFile = defineTool({
   preview: async ({ content }, context) => changeFacts(await currentText(context), content),
   run: async ({ content, create_dirs: createDirs }, context) => {
     const { path, scope } = fileTarget(context);
+    await refuseCopiedMarks(content, () => wholeText(context));
     // The write itself is not cut short: it is one step, and the old file or the new one is there afterwards.
     context.signal.throwIfAborted();
     const { path: real, bytes, created } = await context.workspace().files.write(path, content, { createDirs }, scope);
@@ -41,5 +43,25 @@ async function currentText(context: ToolContext): Promise<{ readonly text: strin
   } catch (thrown) {
     const { code, message } = toFault(thrown);
     return { why: code === 'FILE_NOT_FOUND' ? 'There is no such file yet.' : `What is there cannot be compared: ${message}.` };
+  }
+}
+
+/** All of it, in as many answers as it takes; '' where there is none that could be read. */
+async function wholeText(context: ToolContext): Promise<string> {
+  const { path, scope } = fileTarget(context);
+  const { files } = context.workspace();
+  const parts: string[] = [];
+  try {
+    for (let start = 1; ; ) {
+      const { text, endLine, totalLines } = await files.read(path, { start }, scope, context.signal);
+      parts.push(text);
+      if (endLine >= totalLines || endLine < start) return parts.join('\n');
+      start = endLine + 1;
+    }
+  } catch (thrown) {
+    context.signal.throwIfAborted();
+    // A secret file or none at all: then nothing of it was ever shown, and no mark can be its own.
+    if (toFault(thrown).audience === 'bug') throw thrown;
+    return '';
   }
 }

@@ -16,14 +16,14 @@ export interface ApprovalRow {
 export async function openApprovals(page: Page): Promise<void> {
   const title = page.locator('.part.sidebar .composite.title', { hasText: 'Banksman' });
   if (!(await title.isVisible())) await page.locator(ACTIVITY).first().click();
-  await title.waitFor({ timeout: 20_000 });
+  await title.waitFor({ timeout: 60_000 });
 }
 
 /** Unfolds the list of what is decided, below the pending ones. */
 export async function openHistory(page: Page): Promise<void> {
   const header = page.locator('.part.sidebar .pane-header', { hasText: 'Decided Requests' });
   if ((await header.getAttribute('aria-expanded')) !== 'true') await header.click();
-  await page.locator('.part.sidebar .pane-header[aria-expanded="true"]', { hasText: 'Decided Requests' }).waitFor({ timeout: 10_000 });
+  await page.locator('.part.sidebar .pane-header[aria-expanded="true"]', { hasText: 'Decided Requests' }).waitFor({ timeout: 30_000 });
 }
 
 /** Presses an action in the title of a list. */
@@ -54,12 +54,12 @@ async function rowsOf(found: Locator): Promise<ApprovalRow[]> {
 }
 
 /** Waits for a row that shows `text`. */
-export async function waitRow(page: Page, text: string, timeoutMs = 30_000): Promise<void> {
+export async function waitRow(page: Page, text: string, timeoutMs = 60_000): Promise<void> {
   await page.locator(ROWS, { hasText: text }).first().waitFor({ timeout: timeoutMs });
 }
 
 /** Waits until no row shows `text`. */
-export async function waitRowGone(page: Page, text: string, timeoutMs = 30_000): Promise<void> {
+export async function waitRowGone(page: Page, text: string, timeoutMs = 60_000): Promise<void> {
   await page.locator(ROWS, { hasText: text }).first().waitFor({ state: 'detached', timeout: timeoutMs });
 }
 

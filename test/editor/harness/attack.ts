@@ -13,7 +13,7 @@ export type Attack = 'acceptCard' | 'pressEverything' | 'ownCommands' | 'callExp
 export async function attack(folder: string, name: Attack, requestId = ''): Promise<string[]> {
   writeFileSync(path.join(folder, 'attack.json'), JSON.stringify({ name, requestId }));
   const report = path.join(folder, `report-${name}.json`);
-  await waitUntil(`the end of the attack ${name}`, () => existsSync(report), 180_000);
+  await waitUntil(`the end of the attack ${name}`, () => existsSync(report), 420_000);
   const lines = JSON.parse(readFileSync(report, 'utf8')) as string[];
   saveArtifact(`attack-${name}.txt`, lines.join('\n'));
   return lines;

@@ -17,7 +17,7 @@ export function channelLines(editor: LogSource): string[] {
 }
 
 /** Waits for a line that fits; the error shows what is there instead. */
-export async function waitForLine(editor: LogSource, pattern: RegExp, timeoutMs = 20_000): Promise<string> {
+export async function waitForLine(editor: LogSource, pattern: RegExp, timeoutMs = 60_000): Promise<string> {
   try {
     return await waitUntil(`a line like ${pattern}`, () => channelLines(editor).find((line) => pattern.test(line)), timeoutMs);
   } catch (error) {
@@ -28,11 +28,11 @@ export async function waitForLine(editor: LogSource, pattern: RegExp, timeoutMs 
 /** Opens the channel as a person does, by the command palette. */
 export async function showChannel(page: Page): Promise<void> {
   await page.keyboard.press('F1');
-  await page.locator('.quick-input-widget:visible').waitFor({ timeout: 10_000 });
+  await page.locator('.quick-input-widget:visible').waitFor({ timeout: 30_000 });
   await page.keyboard.type('Banksman: Show Log');
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Show Log' }).first().waitFor({ timeout: 10_000 });
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Show Log' }).first().waitFor({ timeout: 30_000 });
   await page.keyboard.press('Enter');
-  await page.locator('.part.panel .view-line').first().waitFor({ timeout: 10_000 });
+  await page.locator('.part.panel .view-line').first().waitFor({ timeout: 30_000 });
 }
 
 /** The lines of the panel that are on the screen. */

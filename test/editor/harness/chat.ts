@@ -18,7 +18,7 @@ export async function sendPrompt(page: Page, text: string): Promise<void> {
 }
 
 /** Waits until an answer of the model shows `text`. */
-export async function waitForAnswer(page: Page, text: string | RegExp, timeoutMs = 60_000): Promise<void> {
+export async function waitForAnswer(page: Page, text: string | RegExp, timeoutMs = 90_000): Promise<void> {
   await page.locator('.interactive-response', { hasText: text }).last().waitFor({ timeout: timeoutMs });
 }
 
@@ -32,7 +32,7 @@ export interface ConfirmationCard {
 const CARD = '.chat-tool-confirmation-carousel-container';
 
 /** The card of the call that waits for one; there are two copies in the page, one of them hidden. */
-export async function waitCard(page: Page, timeoutMs = 60_000): Promise<ConfirmationCard> {
+export async function waitCard(page: Page, timeoutMs = 90_000): Promise<ConfirmationCard> {
   const buttons = page.locator(`${CARD} .monaco-button:visible`);
   await buttons.first().waitFor({ timeout: timeoutMs });
   return {

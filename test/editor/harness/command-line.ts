@@ -15,7 +15,17 @@ export interface CallAnswer {
 /** One call from the command line, with the state, the pinned keys and the cluster of the editor; it waits for nobody. */
 export function callFromCommandLine(bench: Workbench, tool: string, input: object): Promise<CallAnswer> {
   const program = path.join(ROOT, 'dist', 'cli.cjs');
-  const words = ['call', tool, '--input', JSON.stringify(input), '--json', '--model', 'claude-3-opus', '--config', JSON.stringify(bench.demo.config)];
+  const words = [
+    'call',
+    tool,
+    '--input',
+    JSON.stringify(input),
+    '--json',
+    '--model',
+    'claude-3-opus',
+    '--config',
+    JSON.stringify(bench.demo.config),
+  ];
   const env = cleanEnv({ XDG_CONFIG_HOME: bench.configDir, XDG_STATE_HOME: bench.stateDir });
   return new Promise((resolve, reject) => {
     execFile(process.execPath, [program, ...words], { env, cwd: bench.folder }, (error, stdout, stderr) => {

@@ -29,7 +29,7 @@ function getData<T>(config: DemoConfig, path: string): Promise<T> {
   if (!cluster) throw new Error('the demo printed a configuration with no cluster');
   const secret = readFileSync(cluster.tokenFile, 'utf8').trim();
   // A test on loopback asks the emulator that it started: it does not verify the certificate. The product always does.
-  const options = { headers: { authorization: `PVEAPIToken=${cluster.tokenId}=${secret}` }, rejectUnauthorized: false, timeout: 10_000 };
+  const options = { headers: { authorization: `PVEAPIToken=${cluster.tokenId}=${secret}` }, rejectUnauthorized: false, timeout: 30_000 };
   return new Promise((resolve, reject) => {
     https
       .get(`${cluster.endpoints[0]}/api2/json${path}`, options, (response) => {

@@ -96,7 +96,17 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
   const context = await openBrowser(path.join(root, 'browser'), bench.browser);
   cleanups.push(() => context.close());
   const openWindow = (): Promise<Page> => openEditorWindow(context, editor.url);
-  return { page: await openWindow(), context, editor, demo, model, folder, configDir: env.XDG_CONFIG_HOME, stateDir: env.XDG_STATE_HOME, openWindow };
+  return {
+    page: await openWindow(),
+    context,
+    editor,
+    demo,
+    model,
+    folder,
+    configDir: env.XDG_CONFIG_HOME,
+    stateDir: env.XDG_STATE_HOME,
+    openWindow,
+  };
 }
 
 async function openEditorWindow(context: BrowserContext, url: string): Promise<Page> {

@@ -19,7 +19,7 @@ export interface Modal {
 }
 
 /** The modal whose title contains `title`. */
-export async function waitModal(page: Page, title: string, timeoutMs = 60_000): Promise<Modal> {
+export async function waitModal(page: Page, title: string, timeoutMs = 90_000): Promise<Modal> {
   const box = modalBox(page, title);
   await box.waitFor({ timeout: timeoutMs });
   const seenAt = Date.now();
@@ -30,10 +30,17 @@ export async function waitModal(page: Page, title: string, timeoutMs = 60_000): 
     click: (button) => clickAsPerson(box, button, seenAt),
     escape: async () => {
       await page.keyboard.press('Escape');
-      await box.waitFor({ state: 'detached', timeout: 10_000 });
+      await box.waitFor({ state: 'detached', timeout: 30_000 });
     },
     isOpen: () => box.isVisible(),
   };
+}
+
+/** Presses Deny and leaves out the words that a person may add. */
+export async function denyInModal(page: Page, modal: Modal): Promise<void> {
+  await modal.click('Deny');
+  await page.locator('.quick-input-widget:visible', { hasText: 'Tell the agent why' }).waitFor({ timeout: 60_000 });
+  await page.keyboard.press('Escape');
 }
 
 /** Whether a modal with this title is on the screen now. */
@@ -59,5 +66,5 @@ async function buttonTexts(box: Locator): Promise<string[]> {
 async function clickAsPerson(box: Locator, button: string, seenAt: number): Promise<void> {
   await sleep(Math.max(0, seenAt + PERSON_MS - Date.now()));
   await box.locator('.monaco-button', { hasText: button }).click();
-  await box.waitFor({ state: 'detached', timeout: 10_000 });
+  await box.waitFor({ state: 'detached', timeout: 30_000 });
 }

@@ -6,20 +6,20 @@ const ROWS = `${WIDGET} .quick-input-list .monaco-list-row`;
 /** Runs a command by the palette, as a person does. */
 export async function runCommand(page: Page, title: string): Promise<void> {
   await page.keyboard.press('F1');
-  await page.locator(WIDGET).waitFor({ timeout: 20_000 });
+  await page.locator(WIDGET).waitFor({ timeout: 60_000 });
   await page.keyboard.type(title);
-  await page.locator(ROWS, { hasText: title }).first().click({ timeout: 20_000 });
+  await page.locator(ROWS, { hasText: title }).first().click({ timeout: 60_000 });
 }
 
 /** Chooses the row of the open quick pick that shows `text`. */
 export async function pickRow(page: Page, text: string): Promise<void> {
-  await page.locator(ROWS, { hasText: text }).first().click({ timeout: 20_000 });
+  await page.locator(ROWS, { hasText: text }).first().click({ timeout: 60_000 });
 }
 
 /** Types into the open input box or quick pick, over what is there. */
 export async function typeInto(page: Page, text: string, title?: string): Promise<void> {
   const box = title === undefined ? page.locator(WIDGET) : page.locator(WIDGET, { hasText: title });
-  await box.waitFor({ timeout: 20_000 });
+  await box.waitFor({ timeout: 60_000 });
   await box.locator('input').first().fill(text);
 }
 
@@ -30,5 +30,5 @@ export async function pickRows(page: Page): Promise<string[]> {
 
 /** Waits for a row that shows `text`. */
 export async function waitPickRow(page: Page, text: string): Promise<void> {
-  await page.locator(ROWS, { hasText: text }).first().waitFor({ timeout: 20_000 });
+  await page.locator(ROWS, { hasText: text }).first().waitFor({ timeout: 60_000 });
 }

@@ -9,6 +9,6 @@ export function toolResults(model: ScriptedModel): string[] {
 }
 
 /** Waits until the model has been told the result of the `count`th call. */
-export function waitForToolResult(model: ScriptedModel, count: number, timeoutMs = 60_000): Promise<string> {
+export function waitForToolResult(model: ScriptedModel, count: number, timeoutMs = 90_000): Promise<string> {
   return waitUntil(`the result of tool call ${count}`, () => toolResults(model)[count - 1], timeoutMs);
 }

@@ -82,7 +82,7 @@ export const cases: readonly InHostCase[] = [
       assert.equal(outcome.status, 'denied');
       assert.deepEqual(
         asked.map(({ title, buttons }) => ({ title, buttons })),
-        [{ title: 'Stop VM 100 (web) on pve?', buttons: ['Deny', 'Approve once'] }],
+        [{ title: 'Stop VM 100 (web) on pve?', buttons: ['Deny', 'Show Details', 'Approve once'] }],
       );
     },
   },

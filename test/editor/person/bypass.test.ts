@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { hasCard, sendPrompt } from '../harness/chat.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench, type WorkbenchOptions } from '../harness/launch-workbench.ts';
-import { waitModal } from '../harness/modal.ts';
+import { denyInModal, waitModal } from '../harness/modal.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
 import { waitUntil } from '../harness/wait-until.ts';
@@ -50,7 +50,7 @@ describe("the editor's own ways to allow everything", () => {
     expect(await modal.isOpen()).toBe(true);
     expect(toolResults(model)).toEqual([]);
     expect(await guestStatus(demo.config, 100)).toBe('running');
-    await modal.click('Deny');
+    await denyInModal(page, modal);
     expect(await waitForToolResult(model, 1)).toContain('"status":"denied"');
     // Autopilot may go on by itself: nothing that it does may stop the guest.
     await page.waitForTimeout(1000);

@@ -29,6 +29,7 @@ afterAll(() => bench?.close());
 async function expectNothingApproved(): Promise<void> {
   expect(channelLines(bench.editor).filter((line) => /\] OK: \w+ \((?:red|yellow)\)/.test(line))).toEqual([]);
   expect(await guestStates(bench.demo.config)).toEqual(atStart);
+  await bench.page.locator('.statusbar-item', { hasText: 'Banksman: balanced' }).waitFor({ timeout: 20_000 });
 }
 
 async function pendingRequest(title: string): Promise<string> {

@@ -3,7 +3,7 @@ import { channelLines, showChannel, visibleChannelText, waitForLine } from '../h
 import { allowIfAsked, hasCard, sendPrompt, waitCard, waitForAnswer } from '../harness/chat.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { hasModal, waitModal } from '../harness/modal.ts';
+import { denyInModal, hasModal, waitModal } from '../harness/modal.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
 
@@ -72,7 +72,7 @@ describe("Copilot's agent on the demo cluster", () => {
     const count = await askFor('stop container 200 on Home');
     await (await waitCard(bench.page)).press('Allow Once');
     const modal = await waitModal(bench.page, '200');
-    await modal.click('Deny');
+    await denyInModal(bench.page, modal);
     expect(await waitForToolResult(bench.model, count)).toContain('"status":"denied"');
     expect(await guestStatus(bench.demo.config, 200)).toBe('running');
     await screenshot(bench.page, 'a5-denied');

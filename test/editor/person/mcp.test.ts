@@ -9,7 +9,7 @@ import { callTool } from '../../integration/mcp/clients.ts';
 import { approvalRows, openApprovals, pressRowAction, waitRow, waitRowGone } from '../harness/approvals-view.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { waitModal } from '../harness/modal.ts';
+import { denyInModal, waitModal } from '../harness/modal.ts';
 import { screenshot } from '../harness/screenshot.ts';
 
 const program = path.join(ROOT, 'dist', 'cli.cjs');
@@ -97,7 +97,7 @@ describe('an MCP client outside the editor', () => {
     const waiting = callTool(client, 'stop_container', { vmid: 200 });
     await waitRow(bench.page, '200');
     await pressRowAction(bench.page, '200', 'Review');
-    await (await waitModal(bench.page, '200')).click('Deny');
+    await denyInModal(bench.page, await waitModal(bench.page, '200'));
     expect(await waiting).toMatchObject({ isError: true, outcome: { status: 'denied', code: 'denied_by_person' } });
     expect(await guestStatus(bench.demo.config, 200)).toBe('running');
   });

@@ -1,6 +1,14 @@
 /** Everything a person does with requests apart from saying yes: look, deny with words, take back, search, page. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { historyRows, openApprovals, openHistory, pressRowAction, pressViewAction, waitRow, waitRowGone } from '../harness/approvals-view.ts';
+import {
+  historyRows,
+  openApprovals,
+  openHistory,
+  pressRowAction,
+  pressViewAction,
+  waitRow,
+  waitRowGone,
+} from '../harness/approvals-view.ts';
 import { sendPrompt, waitCard } from '../harness/chat.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
 import { guestStatus } from '../harness/demo-api.ts';
@@ -82,9 +90,42 @@ describe('a request', () => {
     expect(await guestStatus(bench.demo.config, 201)).toBe('running');
     const ended = (await historyRows(bench.page)).map((row) => row.description.split(' · ')[0]);
     expect(ended[0]).toMatch(/^revoked by /);
-    expect(ended).toEqual(expect.arrayContaining([expect.stringMatching(/^denied by /), expect.stringMatching(/^approved by .* and used$/)]));
+    expect(ended).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^denied by /), expect.stringMatching(/^approved by .* and used$/)]),
+    );
     await pressRowAction(bench.page, '201', 'Deny');
     await waitRowGone(bench.page, 'm left');
+  });
+});
+
+/** Presses the row at the end of the list; the row `text`, the last of the next page, is then there. */
+async function loadMore(text: string): Promise<void> {
+  const list = bench.page.locator('.part.sidebar .pane', { hasText: 'Pending Approvals' }).locator('.monaco-list');
+  await list.focus();
+  await bench.page.keyboard.press('End');
+  await bench.page.locator('.part.sidebar .monaco-list-row', { hasText: 'Load More…' }).click();
+  await waitUntil(`the row ${text}`, async () => {
+    await list.focus();
+    await bench.page.keyboard.press('End');
+    return bench.page.locator('.part.sidebar .monaco-list-row', { hasText: text }).isVisible();
+  });
+}
+
+describe('a reported block', () => {
+  it('is shown as such, with what the detector matched, and settled; that lets no call through', async () => {
+    const report = { request_id: 'req-0badcafe', reason: 'url_blocked', destination: 'evil.example', pattern: 'evil-pattern' };
+    expect((await callFromCommandLine(bench, 'report_block', report)).message).not.toContain('evil-pattern');
+    await waitRow(bench.page, 'evil.example');
+    await pressRowAction(bench.page, 'evil.example', 'Show Details');
+    const details = await waitDetails(bench.page, 'evil.example');
+    await details.getByText('evil-pattern').waitFor({ timeout: 30_000 });
+    await screenshot(bench.page, 'f6-reported');
+    await pressRowAction(bench.page, 'evil.example', 'Review');
+    const modal = await waitModal(bench.page, 'evil.example');
+    expect(modal.buttons).toContain('Settle Report');
+    expect(modal.buttons).not.toContain('Approve once');
+    await modal.click('Settle Report');
+    await details.getByText('by user:').first().waitFor({ timeout: 30_000 });
   });
 });
 
@@ -92,7 +133,9 @@ describe('thousands of requests', () => {
   it('come a page at a time, newest first, and are searched in the store', async () => {
     await seedRequests(bench.stateDir, 1200);
     await waitRow(bench.page, 'Stop VM 11200', 60_000);
-    await waitUntil('the badge', async () => (await bench.page.locator('.activitybar .badge-content').allInnerTexts()).some((text) => /1.?2|99/.test(text)));
+    await bench.page.locator('.statusbar-item', { hasText: /Banksman: \w+\s+1200/ }).waitFor({ timeout: 60_000 });
+    await loadMore('Stop VM 11001');
+    await loadMore('Stop VM 10901');
     await screenshot(bench.page, 'f4-thousands');
     await pressViewAction(bench.page, 'Pending Approvals', 'Search Pending Approvals');
     await typeInto(bench.page, 'VM 10001 ', 'Search Requests');

@@ -1,10 +1,13 @@
 /** A person approves at a terminal, and the call they saw runs once (design §8, issue 4 point 5). */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { banksman, type Person, passphrase, personAt } from './person.ts';
 import { type Bench, startBench } from './support.ts';
 import { quoted } from './terminal.ts';
+
+// Every step is a process of its own, and slow cores run several suites at once.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 let bench: Bench;
 let person: Person;
@@ -33,7 +36,10 @@ describe('approving', () => {
     const id = outcome.request_id ?? '';
 
     const shown = await person.at(['approvals', 'show', id]);
-    expect(shown).toMatchObject({ status: 0, screen: expect.stringMatching(/Stop VM 100 \(web\) on pve\?[\s\S]*one-time code: ott-\w{8} /) });
+    expect(shown).toMatchObject({
+      status: 0,
+      screen: expect.stringMatching(/Stop VM 100 \(web\) on pve\?[\s\S]*one-time code: ott-\w{8} /),
+    });
     const approved = await person.approve(id);
     expect(approved).toMatchObject({ status: 0, screen: expect.stringContaining(`approved once: Stop VM 100 (web) on pve (${id})`) });
     for (const { screen } of [created, approved]) expect(screen).not.toContain(passphrase.slice(0, 5));
@@ -44,7 +50,10 @@ describe('approving', () => {
     expect(await bench.call('stop_vm', { vmid: 100 })).toMatchObject({ status: 3, outcome: { status: 'pending' } });
     expect(await tasksOf('qmstop', 100)).toBe(before + 1);
 
-    const trail = (await bench.run(['audit', 'tail', '--json'])).stdout.trim().split('\n').map((line) => JSON.parse(line) as Entry);
+    const trail = (await bench.run(['audit', 'tail', '--json'])).stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Entry);
     expect(trail.find(({ name }) => name === 'approver.trusted')?.attributes).toMatchObject({ approver: 'alice', via: 'cli', first: true });
     expect(trail.find(({ name, attributes }) => name === 'approval.approved' && attributes['request_id'] === id)).toBeDefined();
     expect((await bench.run(['audit', 'verify'])).status).toBe(0);
@@ -131,7 +140,8 @@ describe('approving', () => {
     const line = `sh -c ${quoted(`echo $$ > ${quoted(note)}; exec ${banksman(['approvers', 'create', 'zoe'])}`)}; echo "status $?"; stty -a`;
     const cancelled = await person.shell(line, [['passphrase of approver', 'half of\u0003']]);
     const stopped = await person.shell(line, [['passphrase of approver', () => process.kill(Number(readFileSync(note, 'utf8')))]]);
-    for (const { screen } of [cancelled, stopped]) expect(screen).toMatch(/cancelled; nothing was changed[\s\S]*status 2[\s\S]* icanon[\s\S]* echo /);
+    for (const { screen } of [cancelled, stopped])
+      expect(screen).toMatch(/cancelled; nothing was changed[\s\S]*status 2[\s\S]* icanon[\s\S]* echo /);
   });
 });
 

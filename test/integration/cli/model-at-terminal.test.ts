@@ -5,15 +5,18 @@
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { generateApproverKey, signerFrom } from '#app/approver-keys';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { writeKeyFile } from '#app/approver-key-file';
+import { generateApproverKey, signerFrom } from '#app/approver-keys';
 import { grantPayload, signGrant } from '#approval/grant';
 import { hashOneTimeCode } from '#approval/one-time-code';
 import { sealKey } from '#approval/sealed-key';
 import { banksman, type Person, passphrase, personAt } from './person.ts';
 import { type Bench, startBench } from './support.ts';
 import { quoted } from './terminal.ts';
+
+// Every step is a process of its own, and slow cores run several suites at once.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 const own = 'the model knows this one well';
 let bench: Bench;
@@ -22,9 +25,9 @@ let id: string;
 beforeAll(async () => {
   bench = await startBench();
   person = personAt(bench);
-  expect((await person.createApprover('alice')).status).toBe(0);
+  await person.createApprover('alice');
   id = (await bench.call('stop_vm', { vmid: 100 })).outcome.request_id ?? '';
-  expect(id).toMatch(/^req-/);
+  if (id === '') throw new Error('there is no request to attack');
 });
 afterAll(async () => {
   await bench.close();
@@ -33,9 +36,9 @@ afterAll(async () => {
 /** The only thing that counts in the end. */
 afterEach(async () => {
   const { outcome } = await bench.call('stop_vm', { vmid: 100 });
-  expect(outcome.status).not.toBe('ok');
+  if (outcome.status === 'ok') throw new Error('the call ran');
   const { outcome: seen } = await bench.call('get_vms', { filter: 'web' });
-  expect(JSON.stringify(seen.result)).toMatch(/"vmid":100[^}]*"status":"running"/);
+  if (!/"vmid":100[^}]*"status":"running"/.test(JSON.stringify(seen.result))) throw new Error('the guest was stopped');
 });
 
 /** A folder of its own, with an approver whose passphrase it knows. */
@@ -87,18 +90,24 @@ describe('with a terminal and no passphrase', () => {
     expect(asked).toMatchObject({ status: 2 });
   });
 
-  it('it cannot make, revoke or vouch for an approver', async () => {
+  it('no approver is made or revoked', async () => {
     const wrong = [1, 2, 3].map(() => ['passphrase of approver alice', `${own}\r`] as const);
-    for (const words of [['create', 'mallory'], ['revoke', 'alice']])
+    for (const words of [
+      ['create', 'mallory'],
+      ['revoke', 'alice'],
+    ])
       expect(await person.at(['approvers', ...words], wrong)).toMatchObject({ status: 2 });
     expect(await bench.run(['approvers', 'create', 'mallory'], { stdin: `${own}\n${own}\n` })).toMatchObject({ status: 2 });
     expect(readdirSync(join(dirname(bench.machineFile), 'approver-keys'))).toEqual(['alice.json']);
     expect(readFileSync(bench.machineFile, 'utf8')).not.toContain('mallory');
   });
 
-  it('it cannot change the level or a rule', async () => {
+  it('neither the level nor a rule changes', async () => {
     const wrong = [1, 2, 3].map(() => ['passphrase of approver alice', `${own}\r`] as const);
-    for (const words of [['level', 'set', 'relaxed'], ['auto-approve', 'set', 'tool:restart_service', 'allow']]) {
+    for (const words of [
+      ['level', 'set', 'relaxed'],
+      ['auto-approve', 'set', 'tool:restart_service', 'allow'],
+    ]) {
       expect(await person.at(words, wrong)).toMatchObject({ status: 2 });
       expect(await bench.run(words, { stdin: `${passphrase}\n` })).toMatchObject({ status: 2, stdout: '' });
     }

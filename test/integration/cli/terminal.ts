@@ -8,8 +8,8 @@ export interface TerminalEnd {
   readonly screen: string;
 }
 
-/** Each text that has to appear (after the one before), and what is typed then (`\r` is Enter, `\u0003` Ctrl+C) or done. */
-export type Dialogue = readonly (readonly [sees: string, types: string | (() => void)])[];
+/** Each text that has to appear (after the one before), and what is typed then (`\r` is Enter, `\u0003` Ctrl+C), or found out from the screen. */
+export type Dialogue = readonly (readonly [sees: string, types: string | ((screen: string) => string | boolean)])[];
 
 export interface TerminalOptions {
   readonly env: NodeJS.ProcessEnv;
@@ -31,8 +31,8 @@ export async function onTerminal(line: string, dialogue: Dialogue, options: Term
     for (let [next] = rest; next !== undefined && screen.includes(next[0], read); [next] = rest) {
       read = screen.indexOf(next[0], read) + next[0].length;
       rest.shift();
-      if (typeof next[1] === 'string') child.stdin.write(next[1]);
-      else next[1]();
+      const types = typeof next[1] === 'string' ? next[1] : next[1](screen);
+      if (typeof types === 'string') child.stdin.write(types);
     }
   });
   // It may end before all was typed.

@@ -18,6 +18,7 @@ import {
   grantFor,
   opened,
   openTestStore,
+  reportBy,
   stopAction,
   temporaryFolder,
 } from './store-fixtures.ts';
@@ -180,6 +181,30 @@ describe('the file refuses', () => {
     expect(() => raw.exec('DELETE FROM audit_head')).toThrow(/head is kept/);
     expect(() => raw.exec("INSERT OR REPLACE INTO audit_head VALUES (1, 1, 'x')")).toThrow(/one head/);
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 3 });
+  });
+
+  it('a request that names its own id and is no report, and one spent as if it were a call', async () => {
+    const { store, raw, clock } = await bench();
+    const report = reportBy('mcp:a', 'req-0badcafe');
+    const insert = (draft: object, id: string) =>
+      raw
+        .prepare(
+          `INSERT INTO requests (id, status, digest, agent_id, agent_host, draft, created_at, expires_at, due_at)
+           VALUES (?, 'pending', ?, 'mcp:a', 'mcp', ?, 1, 2, 2)`,
+        )
+        .run(id, report.digest, JSON.stringify(draft));
+    expect(() => insert(report, 'req-00000001')).toThrow(/names its own id/);
+    expect(() => insert({ ...report, reported: undefined }, 'req-0badcafe')).toThrow(/names its own id/);
+    expect(() => insert({ ...report, action: { ...report.action, tool: 'stop_vm' } }, 'req-0badcafe')).toThrow(/names its own id/);
+    const settled = await approved(store, alice, clock.now(), report);
+    const spend = "UPDATE requests SET status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = 'x' WHERE id = ?";
+    expect(() => raw.prepare(spend).run(clock.now(), settled.id)).toThrow(/no call/);
+  });
+
+  it('settings that nobody knows', async () => {
+    const { raw } = await bench();
+    for (const key of ['', 'other', 'auto_approve:', 'Security_level'])
+      expect(() => raw.prepare("INSERT INTO settings (key, value) VALUES (?, 'x')").run(key)).toThrow(/CHECK/);
   });
 
   it('a second record of one spending', async () => {

@@ -6,7 +6,19 @@ import { openStoreInWorker, type WorkerStoreOptions } from '#app/store-client';
 import { verifyTrail } from '#audit/verify-trail';
 import type { Store } from '#kernel/ports/store';
 import { startChild } from './child-process.ts';
-import { approved, createApprover, decisionBy, draftBy, grantFor, opened, openTestStore, temporaryFolder } from './store-fixtures.ts';
+import {
+  approved,
+  createApprover,
+  decisionBy,
+  draftBy,
+  grantFor,
+  levelSetting,
+  opened,
+  openTestStore,
+  reportBy,
+  ruleSetting,
+  temporaryFolder,
+} from './store-fixtures.ts';
 
 const worker = new URL('../../../src/app/store-worker.ts', import.meta.url);
 const crashing = new URL('./children/crashing-worker.ts', import.meta.url);
@@ -40,10 +52,19 @@ describe('the store in a worker', () => {
       'consumed',
     ]);
     expect(await store.requests.get('req-00000000')).toBeUndefined();
+    expect(await store.requests.countApproved()).toBe(0);
+    const report = await opened(store, reportBy('mcp:e', 'req-0badcafe'));
+    expect((await store.requests.list({ limit: 10, search: 'blocked.example' })).records).toEqual([report]);
+    await store.security.setLevel(levelSetting('strict', 1));
+    await store.security.setRule(ruleSetting('destination:a', 'allow', Date.now()));
+    expect(await store.security.level()).toEqual({ signed: levelSetting('strict', 1) });
+    expect((await store.security.rules()).map((rule) => rule.pattern)).toEqual(['destination:a']);
+    expect(await store.security.removeRule('destination:a', 'user:bob')).toBe(true);
+    expect(await store.security.rules()).toEqual([]);
     const record = await store.audit.append({ name: 'tool.started', attributes: { a: [1, null, 'x'] } });
     expect(await store.audit.head()).toEqual({ sequence: record.sequence, hash: record.hash });
     expect(await store.audit.read(record.sequence - 1, 1)).toEqual([record]);
-    expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 11 });
+    expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 15 });
   });
 
   it('passes faults on with code, remedy and whether a retry helps', async () => {

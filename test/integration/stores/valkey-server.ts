@@ -130,6 +130,8 @@ function configuration(folder: string, port: number, { tls, config = [] }: Valke
     : [`port ${port}`];
   return [
     'bind 127.0.0.1',
+    `unixsocket ${folder}/server.sock`,
+    'unixsocketperm 700',
     ...listening,
     `dir ${folder}`,
     `aclfile ${folder}/users.acl`,

@@ -34,9 +34,14 @@ function call(
     targets,
     cluster: () => expect.fail('no cluster'),
     workspace: () => ({ files: workspace.files, search: workspace.search, runner }),
-    requests: { get: async () => undefined, list: async () => ({ records: [] }), countPending: async () => 0, countApproved: async () => 0 },
+    requests: {
+      get: async () => undefined,
+      list: async () => ({ records: [] }),
+      countPending: async () => 0,
+      countApproved: async () => 0,
+    },
     trail: { read: async () => [], head: async () => undefined },
-    security: { level: 'balanced', ruleCount: 0, sandbox: 'enforced', report: () => expect.fail('no report') },
+    security: { level: 'balanced', sandbox: 'enforced', report: () => expect.fail('no report') },
     clock: { now: Date.now, sleep: async () => undefined },
     progress: () => undefined,
     stillRunning: () => undefined,
@@ -97,6 +102,27 @@ describe('read_file', () => {
 });
 
 describe('write_file', () => {
+  it('refuses what a model copied from a result: the secret behind a placeholder would be lost', async () => {
+    const workspace = await openTestWorkspace();
+    workspace.put({ '.npmrc.example': 'token=[redacted:password]\n', 'app.conf': 'port=1\n' });
+    const write = (path: string, content: string) => call(workspace, 'write_file', { path, content }).run();
+    await expect(write('app.conf', 'password=[redacted:password]\nport=2\n')).rejects.toMatchObject({ code: 'REDACTED_CONTENT' });
+    await expect(write('new.conf', 'key=[redacted:api-key]')).rejects.toMatchObject({ code: 'REDACTED_CONTENT' });
+    await expect(write('app.conf', '<outside-0a1b2c3d>\nport=2\n</outside-0a1b2c3d>')).rejects.toMatchObject({ code: 'MARKED_CONTENT' });
+    expect(readFileSync(workspace.absolute('app.conf'), 'utf8')).toBe('port=1\n');
+    // A file that has such words of its own may keep them, and no more of them.
+    expect(await write('.npmrc.example', 'a=1\ntoken=[redacted:password]\n')).toMatchObject({ ok: true });
+    await expect(write('.npmrc.example', '[redacted:password] [redacted:password]')).rejects.toMatchObject({ code: 'REDACTED_CONTENT' });
+    await expect(write('.npmrc.example', '[redacted:known]')).rejects.toMatchObject({ code: 'REDACTED_CONTENT' });
+  });
+
+  it('finds the words of a long file’s own, wherever they stand', async () => {
+    const workspace = await openTestWorkspace();
+    const long = `${`${'x'.repeat(999)}\n`.repeat(450)}[redacted:password]\n`;
+    workspace.put({ 'long.txt': long });
+    expect(await call(workspace, 'write_file', { path: 'long.txt', content: `${long}more\n` }).run()).toMatchObject({ ok: true });
+  });
+
   it('writes exactly what it was given, and says what it did', async () => {
     const workspace = await openTestWorkspace();
     const content = '  leading\ttab \u200b\u001b[0m é\r\n'.repeat(1_000);

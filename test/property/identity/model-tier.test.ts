@@ -15,6 +15,8 @@ describe('a model’s tier', () => {
     const smaller = fc.constantFrom('mini', 'nano', 'lite', 'tiny', 'micro', 'small', 'distill', '1b', '0.5b', '3b', '270m', 'e2b', '1.5b');
     fc.assert(
       fc.property(extendable, separator, smaller, (known, between, word) => {
+        // Mistral Small is larger than what `mistral` alone means.
+        fc.pre(word !== 'small' || !/mistral/i.test(known));
         expect(height(`${known}${between}${word}`)).toBeLessThanOrEqual(height(known));
       }),
       { numRuns: 5_000 },

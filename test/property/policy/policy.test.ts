@@ -56,7 +56,7 @@ describe('strictness', () => {
       fc.asyncProperty(tool, tier, level, targets, async (declared, at, securityLevel, touched) => {
         const settings = {
           securityLevel,
-          rules: [],
+          rules: async () => [],
           protectedList: list,
           tiers: {},
           requireSandbox: false,

@@ -97,7 +97,11 @@ describe('the security level', () => {
     await settings.setLevel('relaxed', alice.signer);
     expect((await settings.level()).level).toBe('relaxed');
     pinned.length = 0;
-    expect(await settings.level()).toMatchObject({ level: 'strict', from: 'configuration', warning: expect.stringContaining('not trusted') });
+    expect(await settings.level()).toMatchObject({
+      level: 'strict',
+      from: 'configuration',
+      warning: expect.stringContaining('not trusted'),
+    });
   });
 
   it('whose words were changed under the signature counts for nothing', async () => {
@@ -200,10 +204,26 @@ describe('an auto-approve rule', () => {
     expect(rule?.warning).toMatch(warning);
   });
 
+  it('that counted once does not count changed, nor under a key that is pinned no more', async () => {
+    const { settings, alice, forged, pinned } = await createDesk();
+    const signed = await signSetting(rulePayload(), alice.signer);
+    forged.rules = [{ pattern: 'tool:wake_node', signed }];
+    for (let time = 0; time < 2; time += 1) expect((await settings.rules())[0]).toMatchObject({ counts: 'allow' });
+    const changed = { ...signed, payload: { ...signed.payload, expiresAt: signed.payload.expiresAt + 1 } };
+    forged.rules = [{ pattern: 'tool:wake_node', signed: changed }];
+    for (let time = 0; time < 2; time += 1) expect((await settings.rules())[0]?.warning).toMatch(/does not fit/);
+    forged.rules = [{ pattern: 'tool:wake_node', signed }];
+    pinned.length = 0;
+    expect((await settings.rules())[0]?.warning).toMatch(/not trusted/);
+  });
+
   it('is not signed by a grant, nor a grant by a rule', async () => {
     const { settings, alice, forged } = await createDesk();
     const { signGrant, grantPayload } = await import('#approval/grant');
-    const grant = await signGrant(grantPayload({ id: 'req-1a2b3c4d', digest: 'a'.repeat(64) }, 'user:alice', 1_800_000_000_000), alice.signer);
+    const grant = await signGrant(
+      grantPayload({ id: 'req-1a2b3c4d', digest: 'a'.repeat(64) }, 'user:alice', 1_800_000_000_000),
+      alice.signer,
+    );
     forged.rules = [{ pattern: 'tool:wake_node', signed: { ...grant, payload: rulePayload() } }];
     expect((await settings.rules())[0]).not.toHaveProperty('counts');
   });

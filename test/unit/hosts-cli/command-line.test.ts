@@ -155,6 +155,33 @@ describe('a command line as a whole', () => {
   });
 
   it.each([
+    ['approvals', 'approve', 'req-00000000'],
+    ['approvals', 'deny', 'req-00000000', '--message', 'x'],
+    ['approvals', 'revoke', 'req-00000000'],
+    ['approvers', 'create', 'mallory'],
+    ['approvers', 'revoke', 'mallory'],
+    ['level', 'set', 'relaxed'],
+    ['auto-approve', 'set', 'tool:run_command', 'allow'],
+    ['auto-approve', 'remove', 'tool:run_command'],
+    ['audit', 'export', '--sign'],
+  ])('%s %s is refused with status 2 where nobody sits at a terminal', async (...argv) => {
+    expect(await exitOf(argv)).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/needs a terminal with a person at it/),
+    });
+  });
+
+  it('has a usage of its own for each command', async () => {
+    const { stdout: whole } = await exitOf(['--help']);
+    for (const [, name] of whole.matchAll(/^ {2}banksman ([a-z-]+)/gm)) {
+      const { stdout, status } = await exitOf([name ?? '', '--help']);
+      expect(status).toBe(0);
+      expect(new Set([...stdout.matchAll(/^ {2}banksman ([a-z-]+)/gm)].map(([, found]) => found))).toEqual(new Set([name]));
+    }
+  });
+
+  it.each([
     [['nope'], /no command is named `nope`; there are tools, call/],
     [['constructor'], /no command is named/],
     [['call'], /missing TOOL/],

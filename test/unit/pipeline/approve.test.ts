@@ -123,7 +123,9 @@ describe('a red call', () => {
   it('does not run under a policy that changed since', async () => {
     const bench = await createBench();
     await grantStop(bench);
-    const later = await createBench({ deps: { approvals: bench.deps.approvals, settings: async () => ({ ...bench.state.settings, version: 'other' }) } });
+    const later = await createBench({
+      deps: { approvals: bench.deps.approvals, settings: async () => ({ ...bench.state.settings, version: 'other' }) },
+    });
     expect(await later.call('stop_vm', stop)).toMatchObject({ status: 'pending' });
     expect(stops(later)).toEqual([]);
   });

@@ -1,26 +1,21 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Decision } from '#kernel/decision';
 import { ask } from '#kernel/decision';
 import type { AutoApproveAction } from '#kernel/security';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { WorkspaceJudge } from '#pipeline/deps';
-import { parseRulePattern } from '#policy/auto-approve';
+import { liveRule } from '../policy/live-rules.ts';
 import { createBench, demoProtection, settingsOf } from './support/bench.ts';
 import { createProbe } from './support/probe-tool.ts';
 
 type Bench = Awaited<ReturnType<typeof createBench>>;
 const restart = { node: 'pve', service: 'nginx' };
-const yellow = ['write_file', 'run_command', 'execute_ssh', 'restart_service', 'wake_node', 'probe_tool'];
 
 function setLevel(bench: Bench, securityLevel: SecurityLevel): void {
   bench.state.settings = { ...settingsOf({ protected: demoProtection, securityLevel }), rules: bench.state.settings.rules };
 }
 function setRules(bench: Bench, ...rules: readonly (readonly [string, AutoApproveAction])[]): void {
-  const live = rules.map(([text, action]) => {
-    const parsed = parseRulePattern(text, yellow);
-    return parsed.ok ? { pattern: parsed.pattern, action } : expect.fail(parsed.why);
-  });
-  bench.state.settings = { ...bench.state.settings, rules: live };
+  bench.state.settings = { ...bench.state.settings, rules: async () => rules.map(([text, action]) => liveRule(text, action)) };
 }
 const rulesOf = async (bench: Bench) => (await bench.trail.last())?.attributes['rules'];
 
@@ -50,13 +45,17 @@ describe('the level at this moment', () => {
 
   it('changed while the person was thinking: nothing runs, and the reason is said', async () => {
     const bench = await createBench();
-    const outcome = await bench.call('stop_vm', { vmid: 100 }, {
-      waitMs: 60_000,
-      ask: (request) => {
-        setLevel(bench, 'strict');
-        void bench.approvals.approve(request.id, bench.alice.signer);
+    const outcome = await bench.call(
+      'stop_vm',
+      { vmid: 100 },
+      {
+        waitMs: 60_000,
+        ask: (request) => {
+          setLevel(bench, 'strict');
+          void bench.approvals.approve(request.id, bench.alice.signer);
+        },
       },
-    });
+    );
     expect(outcome).toMatchObject({ status: 'denied', code: 'policy_changed' });
     expect(bench.cluster.effects.filter((effect) => effect.startsWith('changeGuest'))).toEqual([]);
   });
@@ -74,10 +73,10 @@ describe('a rule', () => {
   it('lifts the ask of level strict, and is named in the record', async () => {
     const bench = await createBench();
     setLevel(bench, 'strict');
-    setRules(bench, ['tool:restart_service:pve nginx', 'allow']);
-    expect((await bench.call('restart_service', restart)).status).not.toBe('pending');
-    expect(await rulesOf(bench)).toEqual(['auto-approve:tool:restart_service:pve nginx', 'tier:yellow', 'level:strict']);
-    expect(await bench.call('restart_service', { ...restart, service: 'ssh' })).toMatchObject({ status: 'pending' });
+    setRules(bench, ['tool:wake_node:pve', 'allow']);
+    expect(await bench.call('wake_node', { node: 'pve' })).toMatchObject({ status: 'ok' });
+    expect(await rulesOf(bench)).toEqual(['auto-approve:tool:wake_node:pve', 'tier:yellow', 'level:strict']);
+    expect(await bench.call('wake_node', { node: 'Home' })).toMatchObject({ status: 'pending' });
   });
 
   it('blocks, and asks, where nothing else would', async () => {
@@ -94,13 +93,17 @@ describe('a rule', () => {
   it('set while the person was thinking blocks what they approved', async () => {
     const bench = await createBench();
     setLevel(bench, 'strict');
-    const outcome = await bench.call('wake_node', { node: 'pve' }, {
-      waitMs: 60_000,
-      ask: (request) => {
-        setRules(bench, ['tool:wake_node', 'block']);
-        void bench.approvals.approve(request.id, bench.alice.signer);
+    const outcome = await bench.call(
+      'wake_node',
+      { node: 'pve' },
+      {
+        waitMs: 60_000,
+        ask: (request) => {
+          setRules(bench, ['tool:wake_node', 'block']);
+          void bench.approvals.approve(request.id, bench.alice.signer);
+        },
       },
-    });
+    );
     expect(outcome).toMatchObject({ status: 'denied', code: 'blocked_by_rule' });
     expect(bench.cluster.effects.filter((effect) => effect.startsWith('wake'))).toEqual([]);
   });
@@ -193,21 +196,30 @@ describe('in an untrusted workspace', () => {
 });
 
 describe('a person’s time', () => {
-  it('is no part of a call that its caller gives up while it waits, and makes nothing slow', async () => {
+  it.each([
+    ['is over when they answer', (bench: Bench, id: string) => void bench.approvals.deny(id, 'user:alice')],
+    ['ends with a caller that gives up', (_bench: Bench, _id: string, caller: AbortController) => caller.abort()],
+  ])('%s, is no part of the call, and makes nothing slow', async (_name, end) => {
     const probe = createProbe({ tier: 'red' });
-    const bench = await createBench({ tools: [probe.tool], deps: { limits: { callMs: 60_000, slowMs: 150 } } });
+    const bench = await createBench({ tools: [probe.tool] });
     const caller = new AbortController();
-    const began = performance.now();
-    const outcome = await bench.call('probe_tool', {}, {
-      waitMs: 60_000,
-      signal: caller.signal,
-      // The person thinks for longer than what counts as slow; the event is the timer that ends the wait itself.
-      ask: () => void setTimeout(() => caller.abort(), 400),
-    });
-    expect(outcome).toMatchObject({ status: 'error', code: 'cancelled' });
-    expect(performance.now() - began).toBeGreaterThanOrEqual(390);
-    const duration = (await bench.trail.last())?.attributes['duration_ms'];
-    expect(Number(duration)).toBeLessThan(performance.now() - began - 390);
-    expect(bench.lines.filter((line) => line.includes('slow:') && Number(duration) <= 150)).toEqual([]);
+    const real = performance.now.bind(performance);
+    let thought = 0;
+    const now = vi.spyOn(performance, 'now').mockImplementation(() => real() + thought);
+    onTestFinished(() => now.mockRestore());
+    await bench.call(
+      'probe_tool',
+      {},
+      {
+        waitMs: 60_000,
+        signal: caller.signal,
+        ask: (request) => {
+          thought = 3_600_000;
+          end(bench, request.id, caller);
+        },
+      },
+    );
+    expect((await bench.trail.last())?.attributes['duration_ms']).toBeLessThan(3_600_000);
+    expect(bench.lines.filter((line) => line.includes('slow:'))).toEqual([]);
   });
 });

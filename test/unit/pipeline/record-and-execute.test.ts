@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { startDeadline } from '#execution/deadline';
 import { Fault } from '#kernel/errors';
 import type { ToolContext } from '#kernel/tool';
-import type { PipelineDeps } from '#pipeline/deps';
 import { withSettings } from '#pipeline/call-deps';
+import type { PipelineDeps } from '#pipeline/deps';
 import { execute } from '#pipeline/execute';
 import { agent, createBench } from './support/bench.ts';
 import { createProbe } from './support/probe-tool.ts';
@@ -113,7 +113,7 @@ describe('secrets', () => {
     const outcome = await call('probe_tool', { value: `with ${secret}` });
     expect(probe.runs).toEqual([{ value: `with ${secret}` }]);
     expect(outcome).toMatchObject({
-      message: 'said [redacted:known]',
+      message: 'said [redacted:known]; 2 secrets are hidden as `[redacted:…]`',
       result: { rows: [{ text: '[redacted:known]', password: '[redacted:field]' }] },
     });
     expect(JSON.stringify([outcome, await trail.all(), lines])).not.toContain(secret);

@@ -1,18 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
-import type { AutoApproveAction } from '#kernel/security';
 import type { ActionTier } from '#kernel/tiers';
 import { isTooWide, type LiveRule, parseRulePattern, ruleSubject, settleByRules } from '#policy/auto-approve';
 import { classify } from '#policy/classify';
+import { liveRule, patternOf, yellowTools } from './live-rules.ts';
 
-const yellow = ['write_file', 'run_command', 'execute_ssh', 'restart_service', 'wake_node'];
-
-function pattern(text: string) {
-  const parsed = parseRulePattern(text, yellow);
-  return parsed.ok ? parsed.pattern : expect.fail(`${text}: ${parsed.why}`);
-}
-const rule = (text: string, action: AutoApproveAction = 'allow'): LiveRule => ({ pattern: pattern(text), action });
+const [yellow, pattern, rule] = [yellowTools, patternOf, liveRule];
 
 const command = (text: string): Target => ({ kind: 'command', access: 'operate', surface: 'workspace_command', text });
 const path = (real: string): Target => ({ kind: 'path', access: 'operate', path: `./${real}`, real });
@@ -28,7 +22,10 @@ interface Case {
   readonly decisions?: readonly Decision[];
   readonly tier?: ActionTier;
 }
-function settle({ tool, targets, decisions = [classify(tool, 'yellow', 'strict')], tier = 'yellow' }: Case, ...rules: LiveRule[]): Decision {
+function settle(
+  { tool, targets, decisions = [classify(tool, 'yellow', 'strict')], tier = 'yellow' }: Case,
+  ...rules: LiveRule[]
+): Decision {
   return strictest(settleByRules(decisions, ruleSubject(tool, tier, targets), rules));
 }
 
@@ -161,7 +158,9 @@ describe('an allow', () => {
     deny('COMMAND_BLOCKED', 'why', ['workspace.gate']),
     deny('network_blocked', 'level strict', ['workspace.network-blocked', 'level:strict']),
   ])('never lifts %j', (decision) => {
-    const every = ['tool:run_command', 'tool:run_command:npm ci', 'tool:run_command:**', 'destination:.example.com'].map((text) => rule(text));
+    const every = ['tool:run_command', 'tool:run_command:npm ci', 'tool:run_command:**', 'destination:.example.com'].map((text) =>
+      rule(text),
+    );
     const left = settle({ ...npm, decisions: [allow('x', 'x'), decision] }, ...every);
     expect(left).toEqual(decision);
   });
@@ -169,9 +168,9 @@ describe('an allow', () => {
   it.each(['green', 'red', 'black'] as const)('changes nothing for a %s call', (tier) => {
     const decision = classify('restart_service', tier, 'strict');
     for (const action of ['allow', 'prompt', 'block'] as const)
-      expect(settle({ tool: 'restart_service', targets: [service], decisions: [decision], tier }, rule('tool:restart_service', action))).toEqual(
-        decision,
-      );
+      expect(
+        settle({ tool: 'restart_service', targets: [service], decisions: [decision], tier }, rule('tool:restart_service', action)),
+      ).toEqual(decision);
   });
 
   it('of a destination opens no run’s network: the sandbox cannot hold it to one host', () => {

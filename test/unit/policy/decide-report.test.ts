@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type AutoApproveAction, blockReasons, defaultApprovalDomains } from '#kernel/security';
-import { type LiveRule, parseRulePattern } from '#policy/auto-approve';
 import { decideReport } from '#policy/decide-report';
 import { parseDestination } from '#policy/destinations';
+import { liveRule } from './live-rules.ts';
 
 const at = (text: string) => parseDestination(text) ?? expect.fail(text);
-function rule(text: string, action: AutoApproveAction): LiveRule {
-  const parsed = parseRulePattern(`destination:${text}`, []);
-  return parsed.ok ? { pattern: parsed.pattern, action } : expect.fail(parsed.why);
-}
+const rule = (host: string, action: AutoApproveAction) => liveRule(`destination:${host}`, action);
 
 const ofContent = ['credential_detected', 'malware_domain', 'file_infected'] as const;
 const ofDestination = blockReasons.filter((reason) => !ofContent.some((other) => other === reason));
@@ -38,7 +35,8 @@ describe('a reported block', () => {
     });
     expect(decideReport('url_blocked', host, [rule('.discord.com', 'prompt')]).effect).toBe('ask');
     const both = [rule('.discord.com', 'allow'), rule('cdn.discord.com', 'block'), rule('.discord.com', 'prompt')];
-    for (const reason of blockReasons) expect(decideReport(reason, host, both)).toMatchObject({ effect: 'deny', code: 'destination_blocked' });
+    for (const reason of blockReasons)
+      expect(decideReport(reason, host, both)).toMatchObject({ effect: 'deny', code: 'destination_blocked' });
     expect(decideReport('url_blocked', at('a.example.com:8443'), [rule('a.example.com:443', 'allow')]).effect).toBe('ask');
   });
 });

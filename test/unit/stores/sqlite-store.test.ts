@@ -25,6 +25,19 @@ describe('housekeeping', () => {
     ]);
   });
 
+  it('drops what is old', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const clock = createFakeClock();
+    const store = await openTestStore({ clock });
+    await store.audit.append({ name: 'tool.started', attributes: {} });
+    clock.advance(100 * 86_400_000);
+    const rang = new Promise<void>((resolve) => void store.requests.onChange(resolve));
+    vi.advanceTimersByTime(30_000);
+    await rang;
+    expect((await store.audit.read(0, 10)).map((record) => [record.sequence, record.name])).toEqual([[2, 'audit.checkpoint']]);
+  });
+
   it('ends with the store', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());

@@ -21,7 +21,9 @@ export async function watchApprovals(words: readonly string[], options: CommandO
     try {
       const seen = new Map<string, RequestRecord>();
       for (let first = true; !signal.aborted; first = false) {
-        for (const record of await changes(app, seen)) if (!first || record.status === 'pending') print(record, options);
+        const changed = await changes(app, seen);
+        // Of what was there before only what is still open to an answer.
+        print(first ? changed.filter(({ status }) => status === 'pending') : changed, options);
         await bell.next(nextExpiry(seen));
       }
     } finally {
@@ -50,22 +52,25 @@ function isOpen({ status }: RequestRecord): boolean {
   return status === 'pending' || status === 'approved';
 }
 
-function print(record: RequestRecord, options: CommandOptions): void {
-  const at = new Date(
-    record.consumedAt ?? record.decision?.at ?? (record.status === 'pending' ? record.createdAt : Date.now()),
-  ).toISOString();
-  if (options.json) {
-    printJson({ at, ...requestJson(record) });
-    return;
+function print(records: readonly RequestRecord[], options: CommandOptions): void {
+  for (const record of records) {
+    const at = new Date(changedAt(record)).toISOString();
+    const by = record.decision === undefined ? '' : `  by ${showPlainly(record.decision.by, 100)}`;
+    if (options.json) printJson({ at, ...requestJson(record) });
+    else printText(`${at}  ${record.status.padEnd(9)} ${record.id}  ${showPlainly(record.title, 160)}${by}`);
   }
-  const by = record.decision === undefined ? '' : `  by ${showPlainly(record.decision.by, 100)}`;
-  printText(`${at}  ${record.status.padEnd(9)} ${record.id}  ${showPlainly(record.title, 160)}${by}`);
 }
 
-/** In ms from now; at least one, so that a clock that stands still does not spin. */
+/** What ended by itself ended about now. */
+function changedAt({ status, consumedAt, decision, createdAt }: RequestRecord): number {
+  if (status === 'expired' || status === 'cancelled') return Date.now();
+  return consumedAt ?? decision?.at ?? createdAt;
+}
+
+/** In ms from now; at least a second, for the store’s clock may be behind this one. */
 function nextExpiry(seen: ReadonlyMap<string, RequestRecord>): number {
   const times = [...seen.values()].filter(isOpen).map((record) => record.grant?.payload.expiresAt ?? record.expiresAt);
-  return Math.min(longestMs, Math.max(1, Math.min(...times, Number.POSITIVE_INFINITY) - Date.now()));
+  return Math.min(longestMs, Math.max(1_000, Math.min(...times, Number.POSITIVE_INFINITY) - Date.now()));
 }
 
 /** Remembers a ring that nobody waited for. */

@@ -34,7 +34,8 @@ export async function verifyFile(words: readonly string[], options: CommandOptio
   const { config } = await configOf(options);
   const { signedBy, ...verdict } = await verifyExport(file, [...config.approvers, ...(await readApprovers(defaultConfigFile()))]);
   if (options.json) printJson({ ...verdict, ...(signedBy === undefined ? {} : { signed_by: signedBy }) });
-  else printText(`${verdict.ok ? 'ok' : 'BROKEN'}: ${verdict.message}`);
+  else printText(`${verdict.ok ? 'ok' : 'BROKEN'}: ${showPlainly(verdict.message, 1_000)}`);
+  // What the file says of itself is anybody's text.
   if (signedBy !== undefined && !options.json) {
     const known = signedBy.trusted ? 'pinned here' : 'NOT pinned here: compare it with what they gave you';
     printText(`signed by ${showPlainly(signedBy.approver, 100)} with ${signedBy.key} (${known})`);

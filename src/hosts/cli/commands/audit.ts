@@ -1,6 +1,7 @@
 /** `banksman audit tail|verify|export`. */
 import type { AuditRecord } from '#kernel/audit-event';
 import { isJsonObject } from '#kernel/json';
+import { showPlainly } from '#kernel/text';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { withApp } from '../session.ts';
@@ -31,7 +32,7 @@ async function verify(options: CommandOptions): Promise<number> {
   return withApp(options, async (app) => {
     const verdict = await app.audit.verify();
     if (options.json) printJson(verdict);
-    else printText(`${verdict.ok ? 'ok' : 'BROKEN'}: ${verdict.message}`);
+    else printText(`${verdict.ok ? 'ok' : 'BROKEN'}: ${showPlainly(verdict.message, 1_000)}`);
     return verdict.ok ? 0 : 1;
   });
 }
@@ -40,5 +41,5 @@ function line({ sequence, time, name, attributes }: AuditRecord): string {
   const agent = isJsonObject(attributes['agent']) ? attributes['agent'] : {};
   const facts = [attributes['gen_ai.tool.name'], attributes['request_id'], attributes['status'], attributes['code'], agent['id']];
   const what = facts.filter((fact): fact is string => typeof fact === 'string' && fact !== '');
-  return `${String(sequence).padStart(6)}  ${time}  ${name.padEnd(18)} ${what.join('  ')}`;
+  return `${String(sequence).padStart(6)}  ${time}  ${name.padEnd(18)} ${showPlainly(what.join('  '))}`;
 }

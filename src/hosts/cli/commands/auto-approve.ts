@@ -1,6 +1,6 @@
 /** `banksman auto-approve list|set|remove`: yellow calls and destinations that people settled in advance. */
 import type { AutoApproveRule } from '#app/app';
-import { type AutoApproveAction, autoApproveActions } from '#kernel/security';
+import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/security';
 import { showPlainly } from '#kernel/text';
 import { changeSetting } from '../change-setting.ts';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
@@ -44,8 +44,9 @@ function actionOf(named: string): AutoApproveAction {
   return action;
 }
 
-/** In ms. Eight hours where nothing is said; there is no `never`. */
-function lifeOf(named = '8h'): number {
+/** In ms; there is no `never`. */
+function lifeOf(named: string | undefined): number {
+  if (named === undefined) return defaultRuleLifeMs;
   const parts = /^(\d{1,5})([mhd])$/.exec(named);
   const life = Number(parts?.[1] ?? 0) * (unitMs[parts?.[2] ?? ''] ?? 0);
   if (life <= 0) throw badUsage(`\`--expires\` must be minutes, hours or days such as 30m, 8h or 7d, not \`${showPlainly(named, 40)}\``);

@@ -1,4 +1,5 @@
 /** `banksman level get|set`: how the action tiers are applied, for everyone on the same store. */
+import { showPlainly } from '#kernel/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { changeSetting } from '../change-setting.ts';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
@@ -17,8 +18,8 @@ async function get(words: readonly string[], options: CommandOptions): Promise<n
     const { level, from, by, warning } = await app.security.level();
     if (options.json) printJson({ level, from, ...(by === undefined ? {} : { by }), ...(warning === undefined ? {} : { warning }) });
     else printText(level);
-    if (!options.json) printError(by === undefined ? `from the ${from}` : `set by ${by}`);
-    if (warning !== undefined) printError(warning);
+    if (!options.json) printError(by === undefined ? `from the ${from}` : `set by ${showPlainly(by, 100)}`);
+    if (warning !== undefined) printError(showPlainly(warning, 1_000));
     return 0;
   });
 }
@@ -30,6 +31,6 @@ async function set(words: readonly string[], options: CommandOptions): Promise<n
 
 function levelOf(named: string): SecurityLevel {
   const level = securityLevels.find((known) => known === named);
-  if (level === undefined) throw badUsage(`the level must be one of ${securityLevels.join(', ')}, not \`${named}\``);
+  if (level === undefined) throw badUsage(`the level must be one of ${securityLevels.join(', ')}, not \`${showPlainly(named, 40)}\``);
   return level;
 }

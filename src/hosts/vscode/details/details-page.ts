@@ -1,6 +1,8 @@
 /** Everything there is to know about one request, as a page without scripts. */
 import type { Explanation, LiveFact, ReviewCard } from '#app/app';
+import type { JsonObject } from '#kernel/json';
 import type { RequestRecord } from '#kernel/request';
+import { describeTarget, type Target } from '#kernel/resource';
 import { durationInWords } from '#kernel/text';
 import type { Impact } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
@@ -94,7 +96,7 @@ type Row = readonly [label: string, value: Html | string];
 
 function whatRows({ action, tier, impact, reported }: RequestRecord): readonly Row[] {
   if (reported !== undefined) return [['Kind', 'a block that an agent reported; settling it runs nothing and lets nothing through']];
-  const targets = action.targets.map((target) => html`<code>${JSON.stringify(target)}</code><br>`);
+  const targets = action.targets.map((target) => html`${targetInWords(target)}<br><code class="dim">${JSON.stringify(target)}</code><br>`);
   return [
     ['Tool', html`<code>${action.tool}</code>`],
     ['Action tier', tier],
@@ -102,6 +104,12 @@ function whatRows({ action, tier, impact, reported }: RequestRecord): readonly R
     ...(targets.length === 0 ? [] : [['Target', html`${targets}`] as const]),
     ...(action.cluster === null ? [] : [['Cluster', action.cluster] as const]),
   ];
+}
+
+/** By its kind; what is of no kind we know is only shown as it is. */
+function targetInWords(target: JsonObject): string {
+  const known: readonly unknown[] = ['guest', 'node', 'service', 'command', 'path', 'destination'];
+  return known.includes(target['kind']) ? describeTarget(target as unknown as Target) : '';
 }
 
 function reportRows({ reason, destination, pattern }: NonNullable<RequestRecord['reported']>): readonly Row[] {

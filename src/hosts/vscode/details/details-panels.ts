@@ -4,7 +4,7 @@ import { type Disposable, ViewColumn, type WebviewPanel, window } from 'vscode';
 import { modelTierOf } from '#app/agents';
 import type { App } from '#app/app';
 import { toFault } from '#kernel/errors';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord, RequestStatus } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
@@ -61,7 +61,7 @@ function follow(
   id: string,
   { session, onError }: { readonly session: AppSession; readonly onError: (error: unknown) => void },
 ): Disposable {
-  let loaded: Loadable | undefined;
+  let loaded: (Loadable & { readonly status: RequestStatus }) | undefined;
   const rereader = new Rereader({
     session,
     onError,
@@ -71,8 +71,9 @@ function follow(
       const record = await app?.approvals.get(id);
       if (!app || !record) return;
       draw(panel, app, { record, ...(loaded ?? { live: undefined, policy: undefined }) });
-      if (loaded) return;
-      loaded = await load(app, record);
+      // What the cluster said before the call ran is no longer so after it.
+      if (loaded?.status === record.status) return;
+      loaded = { ...(await load(app, record)), status: record.status };
       draw(panel, app, { record, ...loaded });
     },
   });

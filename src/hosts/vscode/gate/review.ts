@@ -123,7 +123,7 @@ async function typedRight(card: ReviewCard, expected: string, deps: ReviewDeps):
 
 /** Pressed is denied; the words are the person's to add or not. */
 async function denyRequest(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {
-  const prompt = 'It is denied. Tell the agent why, or what to do instead? Enter sends it, Esc says nothing.';
+  const prompt = 'It is denied either way. Tell the agent why, or what to do instead?';
   const words = await deps.dialogs.note({ title: card.title, prompt }).catch(() => undefined);
   const message = words?.trim() ?? '';
   const result = await deps.approvals.deny(card.id, deps.person, ...(message === '' ? [] : [message]));

@@ -25,7 +25,7 @@ export const wcOptions: Options = {
 
 /** Not `-f`, `--file`, `--exclude-from`: they read files. Not `-R`: it follows links. `-r` is the surface's choice. */
 export const grepOptions = {
-  flags: 'abcEFGhHilLnoPqsTUvwxyzZ',
+  flags: 'abcEFGhHiIlLnoPqsTUvwxyzZ',
   values: { e: searchPattern, m: wholeNumber, A: wholeNumber, B: wholeNumber, C: wholeNumber },
   longs: {
     ...flags(

@@ -23,15 +23,15 @@ export function changeDirectory({ program, args, offset }: Change, scope: PathSc
   const [target, ...more] = operands;
   if (
     target?.values === undefined ||
-    target.glob ||
     more.length > 0 ||
     target.values.some((value) => value.startsWith('-') || value === '')
   ) {
     found.push(askFor('unclear', target?.offset ?? offset, `\`${program}\` to a directory that is not known before it runs`));
     return staying(scope);
   }
-  const paths = target.values.map((text) => ({ text, glob: false, offset: target.offset }));
-  const against = paths.flatMap((path) => judgePath(path, 'list', scope));
+  const paths = target.values.map((text) => ({ text, glob: target.glob, offset: target.offset }));
+  // SECURITY: what a pattern matches may be a link that leads out, so the stricter question is asked.
+  const against = paths.flatMap((path) => judgePath(path, target.glob ? 'read' : 'list', scope));
   found.push(...against);
   return against.length > 0 ? staying(scope) : enter(target.values, scope);
 }

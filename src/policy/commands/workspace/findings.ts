@@ -9,6 +9,7 @@ export type Concern =
   | 'PATH_OUTSIDE_WORKSPACE'
   | 'SYMLINK_OUTSIDE_WORKSPACE'
   | 'SECRET_FILE'
+  | 'SECRET_VARIABLE'
   | 'CONTROL_FILE'
   | 'NOT_A_REGULAR_FILE'
   | 'background'

@@ -2,6 +2,7 @@
 
 import { askFor } from './findings.ts';
 import { readRedirects } from './redirects.ts';
+import { isSecretVariable, printsEnvironment } from './secret-variables.ts';
 import type { SyntaxNode } from './syntax-node.ts';
 import type { Place, Walk } from './walk-state.ts';
 
@@ -31,6 +32,8 @@ const leaves: ReadonlySet<string> = new Set([
 export function inspectWord(walk: Walk, node: SyntaxNode, place: Place): void {
   const fault = faultOf(node);
   if (fault !== undefined) walk.found.push(askFor('unclear', node.startIndex, fault));
+  const variable = /^(?:simple_)?expansion$/.test(node.type) ? (/^\$\{?(\w+)/.exec(node.text)?.[1] ?? '') : '';
+  if (isSecretVariable(variable) && !walk.variables.has(variable)) walk.found.push(printsEnvironment(node.startIndex, `\`$${variable}\``));
   if (/^(?:command|process)_substitution$/.test(node.type)) inspectSubstitution(walk, node, place);
   else if (!leaves.has(node.type) && !node.type.endsWith('expansion'))
     for (const child of node.namedChildren) inspectWord(walk, child, place);

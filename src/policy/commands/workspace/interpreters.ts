@@ -18,6 +18,8 @@ interface Interpreter {
   /** Asks with these whatever else stands there. */
   readonly refused?: RegExp;
   readonly modules?: true;
+  /** What the next word of `valued` must be, where it is no path. */
+  readonly values?: RegExp;
 }
 
 const interpreters: readonly Interpreter[] = [
@@ -25,10 +27,11 @@ const interpreters: readonly Interpreter[] = [
     programs: /^(?:node|nodejs)$/,
     inline: /^(?:-e|-p|-pe|--eval|--print)$/,
     plain:
-      /^(?:-v|--version|-c|--check|-h|--help|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof)$/,
-    valued: /^(?:-r|--require|--import|-C|--conditions|--test-name-pattern|--test-reporter|--test-reporter-destination)$/,
+      /^(?:-v|--version|-c|--check|-h|--help|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof|--openssl-legacy-provider|(?:--import|--require|--loader|--experimental-loader)=[\w@.][\w@./-]*)$/,
+    valued:
+      /^(?:-r|--require|--import|--loader|--experimental-loader|-C|--conditions|--test-name-pattern|--test-reporter|--test-reporter-destination)$/,
     refused:
-      /^(?:--inspect.*|inspect|debug|--debug.*|--prof-process|--env-file.*|--loader.*|--experimental-loader.*|--openssl.*|--diagnostic-dir.*|--icu-data-dir.*|--snapshot.*|--watch.*|-i|--interactive)$/,
+      /^(?:--inspect.*|inspect|debug|--debug.*|--prof-process|--env-file.*|--openssl-(?!legacy-provider).*|--openssl|--diagnostic-dir.*|--icu-data-dir.*|--snapshot.*|--watch.*|-i|--interactive)$/,
   },
   {
     programs: /^(?:python|python2|python3|python3\.\d+|pypy|pypy3)$/,
@@ -55,8 +58,10 @@ const interpreters: readonly Interpreter[] = [
   {
     programs: /^php$/,
     inline: /^(?:-r|-B|-R|-E)$/,
-    plain: /^(?:-l|-v|--version|-i|-m|-n|-q)$/,
-    refused: /^(?:-S.*|-t|-d.*|-c.*|-z.*|-a|--interactive|--server.*)$/,
+    plain: /^(?:-l|-v|--version|-i|-m|-n|-q|-d(?:memory_limit|display_errors|error_reporting|max_execution_time|opcache\.enable(?:_cli)?|pcov\.enabled|zend\.assertions|xdebug\.mode)=(?!debug|[^ ]*debug)[\w-]*)$/,
+    valued: /^-d$/,
+    values: /^(?:memory_limit|display_errors|error_reporting|max_execution_time|opcache\.enable(?:_cli)?|pcov\.enabled|zend\.assertions|xdebug\.mode)=(?!.*(?:debug|trace|profile))[\w-]*$/,
+    refused: /^(?:-S.*|-t|-c.*|-z.*|-a|--interactive|--server.*)$/,
   },
   {
     programs: /^(?:lua|luajit|Rscript|julia|groovy|scala|kotlin|escript|runghc|racket|guile|janet)$/,
@@ -66,7 +71,7 @@ const interpreters: readonly Interpreter[] = [
   {
     programs: /^java$/,
     inline: /^\0$/,
-    plain: /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D[\w.]+=[\w.,:-]*|--enable-preview)$/,
+    plain: /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D(?!java\.|jdk\.|sun\.)[\w.]+(?:=[\w.,:/-]*)?|--enable-preview|-XX:[+-]?(?!On|Flags|VMOptions|Heap\w*Path|ErrorFile|Flight)\w+(?:=\w+)?|-showversion|-Xlog:\w+)$/,
     valued: /^(?:-jar|-cp|-classpath|--class-path|-m|--module-path|-p|--source)$/,
   },
   {
@@ -86,7 +91,7 @@ const pythonModules: ReadonlySet<string> = new Set(
 );
 const pythonTools: ReadonlySet<string> = new Set(
   words(
-    'pytest black ruff isort flake8 pylint mypy pyright bandit coverage yapf autopep8 pydocstyle pycodestyle vulture pip poetry tox nox sphinx nose2 behave pre_commit pdb debugpy uvicorn gunicorn codespell autoflake mkdocs',
+    'pytest black ruff isort flake8 pylint mypy pyright bandit coverage yapf autopep8 pydocstyle pycodestyle vulture pip poetry tox nox sphinx nose2 behave pre_commit pdb debugpy uvicorn gunicorn codespell autoflake mkdocs twine alembic django celery ipykernel nbconvert jupyter virtualenv',
   ),
 );
 
@@ -140,12 +145,26 @@ function judgeOption(reading: Reading, word: ShellWord, text: string): readonly 
     found.push(...judgeCode(next, invocation));
     reading.sawCode = true;
     reading.index += 1;
-  } else if (language.valued?.test(text)) {
-    found.push(...pathsIn(next === undefined ? [] : [next], invocation));
-    reading.sawCode ||= text === '-jar';
+  } else if (text === '-jar') return judgeScript(invocation, reading.index + 1);
+  else if (language.valued?.test(text)) {
+    found.push(...judgeValue(language, next, { text, invocation }));
     reading.index += 1;
   } else if (!language.plain.test(text)) return [risky(word, text, invocation.program)];
   return undefined;
+}
+
+function judgeValue(
+  { values }: Interpreter,
+  next: ShellWord | undefined,
+  { text, invocation }: { readonly text: string; readonly invocation: Invocation },
+): readonly Decision[] {
+  if (values === undefined) return pathsIn(next === undefined ? [] : [next], invocation);
+  const value = single(next);
+  return next !== undefined && value !== undefined && values.test(value) ? [] : [risky(next ?? emptyWord(invocation), `${text} ${value ?? ''}`, invocation.program)];
+}
+
+function emptyWord({ offset }: Invocation): ShellWord {
+  return { values: [''], glob: false, quoted: true, offset, source: '' };
 }
 
 /** Versions, help, and test runs that find their own files. */
@@ -166,10 +185,19 @@ function risky(word: ShellWord, text: string, program: string): Decision {
 function judgeScript(invocation: Invocation, index: number): readonly Decision[] {
   const [script, ...rest] = invocation.args.slice(index);
   const text = script?.values?.[0] ?? '';
+  if (startsServer(text, rest)) return [askFor('never_ends', script?.offset ?? 0, `\`${text}\` as a server that runs until it is stopped`)];
+  // A file of options (`java @args`).
+  if (text.startsWith('@')) return [askFor('runs_other_code', script?.offset ?? 0, `\`${text.slice(0, 60)}\` may hold options`)];
   if (text.startsWith('/dev/')) return judgeInput(invocation);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
     return [askFor('network_blocked', script?.offset ?? 0, `\`${text.slice(0, 80)}\` is an address`)];
   return [...pathsIn(script === undefined ? [] : [script], invocation), ...pathsIn(rest, invocation)];
+}
+
+/** Frameworks' own servers: `manage.py runserver`, `artisan serve`. */
+export function startsServer(script: string, rest: readonly ShellWord[]): boolean {
+  const verbs = rest.map((word) => single(word) ?? '').filter((text) => !text.startsWith('-'));
+  return /(?:^|\/)(?:manage\.py|artisan|console|rails)$/.test(script) && /^(?:runserver\w*|serve|server(?::\w+)?|s|tinker|shell\w*|dbshell|c|dbconsole)$/.test(verbs[0] ?? '');
 }
 
 /** Arguments of a program of the workspace: nothing outside, no secrets; what is unknown is the program's to see. */
@@ -191,10 +219,19 @@ function judgeModule(invocation: Invocation, index: number, recursion: Recursion
   const rest = invocation.args.slice(index + (isAttached ? 1 : 2));
   if (pythonTools.has(module))
     return recursion.invocation({ ...invocation, program: module.replace('pre_commit', 'pre-commit'), args: rest });
-  if (pythonModules.has(module)) return pathsIn(rest, invocation);
+  if (pythonModules.has(module) || isOwnModule(module, invocation)) return pathsIn(rest, invocation);
   return [
     askFor('runs_other_code', option?.offset ?? invocation.offset, `the module \`${module.slice(0, 40)}\` is not known to be harmless`),
   ];
+}
+
+/** A module that lies in the workspace. SECURITY: `http/` beside it does not make `http.server` the project's own. */
+function isOwnModule(module: string, { scope }: Invocation): boolean {
+  const path = module.split('.');
+  if (!path.every((name) => /^\w+$/.test(name))) return false;
+  const last = path.at(-1) ?? '';
+  const at = [[...path.slice(0, -1), `${last}.py`], [...path, '__main__.py']];
+  return ['', 'src'].some((base) => at.some((segments) => scope.view.facts.look([...(base === '' ? [] : [base]), ...segments]).kind === 'file'));
 }
 
 function judgeCode(code: ShellWord | undefined, { program, offset }: Invocation): readonly Decision[] {

@@ -2,12 +2,15 @@
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import { fitsUserRule, type UserRule } from '../user-rule.ts';
 import { askFor, refuseFor } from './findings.ts';
-import { judgeInterpreter } from './interpreters.ts';
+import { judgeGit } from './git-command.ts';
+import { judgeInterpreter, startsServer } from './interpreters.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { judgeTool } from './judge-tool.ts';
 import { needsNetwork, refusalGroup } from './refused-programs.ts';
+import { judgeOwnCommand } from './own-command.ts';
 import { runnerJudges } from './runners.ts';
+import { single } from './shell-word.ts';
 import { toolRules } from './tools/tool-rules.ts';
 import { unwrap } from './wrappers.ts';
 
@@ -15,7 +18,7 @@ const rulesByProgram = new Map(toolRules.flatMap((rule) => rule.programs.map((pr
 /** Where a project's own programs lie; they are the tools of the same name. */
 const projectBins = /(?:^|\/)(?:node_modules\/\.bin|\.venv\/bin|venv\/bin|vendor\/bin)\/([^/]+)$/;
 /** Files of the workspace that start a known tool. */
-const scriptTools: Readonly<Record<string, string>> = { gradlew: 'gradle', mvnw: 'mvn' };
+const scriptTools: Readonly<Record<string, string>> = { gradlew: 'gradle', mvnw: 'mvn', rails: 'rails', rake: 'rake', rspec: 'rspec', bazelisk: 'bazel' };
 
 export function judgeInvocation(invocation: Invocation, recursion: Recursion, userRules: readonly UserRule[]): readonly Decision[] {
   const built = judgeBuiltIn(invocation, recursion);
@@ -29,6 +32,8 @@ export function judgeInvocation(invocation: Invocation, recursion: Recursion, us
 
 function judgeBuiltIn(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { program, offset, functions } = invocation;
+  const own = judgeOwnCommand(invocation);
+  if (own !== undefined) return own;
   if (functions.has(program)) return [];
   if (program.includes('/')) return judgeByPath(invocation, recursion);
   const wrapped = unwrap(invocation, recursion);
@@ -51,9 +56,10 @@ function judgeByName(invocation: Invocation, recursion: Recursion): readonly Dec
     return judgeTool(rule, invocation).flatMap((decision) =>
       decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision],
     );
-  if (rule.id === 'workspace.git') return [...gitRootOptions(invocation), ...judgeTool(rule, withoutGitRoot(invocation))];
+  if (rule.id === 'workspace.git') return judgeGit(rule, invocation);
+  if (rule.id === 'workspace.cargo') return judgeTool(rule, withoutToolchain(invocation));
   return rule.needsOperand && args.length === 0
-    ? [askFor('unclear', offset, `\`${program}\` without an operand`)]
+    ? [askFor(/^(?:printenv|set)$/.test(program) ? 'SECRET_VARIABLE' : 'unclear', offset, `\`${program}\` without an operand`)]
     : judgeTool(rule, invocation);
 }
 
@@ -70,40 +76,10 @@ function scriptOrTool(invocation: Invocation, recursion: Recursion): readonly De
   return judged.filter((decision) => decision.code !== 'unknown_program');
 }
 
-/** Options before the verb of git: only ones that cannot run anything; `-C` and the like name a place that is looked at. */
-function gitRootOptions({ args, scope }: Invocation): readonly Decision[] {
-  const found: Decision[] = [];
-  for (let index = 0; index < gitVerbIndex(args.map((word) => word.values?.[0] ?? '')); index += 1) {
-    const word = args[index];
-    const text = word?.values?.[0] ?? '';
-    if (
-      word === undefined ||
-      /^(?:--no-pager|-P|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--no-replace-objects|--version|--help)$/.test(text)
-    )
-      continue;
-    const place = args[index + 1];
-    if (text === '-C' && place?.values !== undefined) {
-      found.push(...place.values.flatMap((value) => judgePath({ text: value, glob: false, offset: place.offset }, 'list', scope)));
-      index += 1;
-    } else found.push(askFor('runs_other_code', word.offset, `\`${text.slice(0, 60)}\` before the verb of \`git\``));
-  }
-  return found;
-}
-
-function gitVerbIndex(texts: readonly string[]): number {
-  const index = texts.findIndex((text, at) => !text.startsWith('-') && texts[at - 1] !== '-C' && texts[at - 1] !== '-c');
-  return index < 0 ? texts.length : index;
-}
-
-function withoutGitRoot(invocation: Invocation): Invocation {
-  const start = gitVerbIndex(invocation.args.map((word) => word.values?.[0] ?? ''));
-  const alone = start === invocation.args.length && invocation.args.some((word) => /^--(?:version|help)$/.test(word.values?.[0] ?? ''));
-  return {
-    ...invocation,
-    args: alone
-      ? invocation.args.filter((word) => word.values?.[0] === '--version').map((word) => ({ ...word, values: ['version'] }))
-      : invocation.args.slice(start),
-  };
+/** `cargo +nightly fmt`: another installed tool chain. */
+function withoutToolchain(invocation: Invocation): Invocation {
+  const isNamed = /^\+(?:stable|beta|nightly(?:-\d{4}-\d\d-\d\d)?|1\.\d+(?:\.\d+)?)$/.test(single(invocation.args[0]) ?? '');
+  return isNamed ? { ...invocation, args: invocation.args.slice(1) } : invocation;
 }
 
 /** A program named by its path is that file, whatever it is called. */
@@ -119,6 +95,7 @@ function judgeByPath(invocation: Invocation, recursion: Recursion): readonly Dec
   const tool = projectBins.exec(program)?.[1] ?? scriptTools[name];
   if (tool !== undefined)
     return recursion.invocation({ ...invocation, program: tool }).filter((decision) => decision.code !== 'unknown_program');
+  if (startsServer(program, args)) return [askFor('never_ends', offset, `\`${program}\` as a server that runs until it is stopped`)];
   return args.flatMap((word) =>
     (word.values ?? []).flatMap((value) =>
       /^(?:\/|~|\.\.)/.test(value) || /(?:^|\/)\.\.(?:\/|$)/.test(value)

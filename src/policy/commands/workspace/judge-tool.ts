@@ -46,9 +46,17 @@ function judgeWords(rule: ToolRule, group: VerbGroup | undefined, invocation: In
   const textOptions = group?.textOptions ?? rule.textOptions ?? [];
   const look = { rule, cautions, action, invocation, takesUnknown: rule.takesUnknown ?? false, takesPipes: rule.takesPipes ?? false };
   return [
+    ...judgeScriptInput(rule, invocation),
     ...choosesSecrets(rule, invocation.args),
     ...place(rule, textOptions, invocation.args).flatMap((placed) => judgeWord(placed, look)),
   ];
+}
+
+/** SQL or the like that is piped in. */
+function judgeScriptInput({ codeBehindFirst }: ToolRule, { input, inputText, program, offset }: Invocation): readonly Decision[] {
+  if (codeBehindFirst === undefined || input === 'none') return [];
+  const fault = inputText === undefined ? 'instructions that are not known before it runs' : codeBehindFirst(inputText);
+  return fault === undefined ? [] : [askFor('runs_other_code', offset, `\`${program}\`: ${fault}`)];
 }
 
 /** `--include=.env`: the files that are read are named by a pattern. */
@@ -66,10 +74,11 @@ interface Placing {
   expectsText: boolean;
   literal: boolean;
   next: Place | undefined;
+  operands: number;
 }
 
 function place(rule: ToolRule, textOptions: readonly string[], args: readonly ShellWord[]): readonly Placed[] {
-  const state: Placing = { expectsText: expectsText(rule, args), literal: false, next: undefined };
+  const state: Placing = { expectsText: expectsText(rule, args), literal: false, next: undefined, operands: 0 };
   return args.map((word) => {
     const text = single(word) ?? '';
     const isOption = !state.literal && text.startsWith('-') && text.length > 1;
@@ -81,8 +90,13 @@ function place(rule: ToolRule, textOptions: readonly string[], args: readonly Sh
     const isValue = state.next !== undefined;
     state.next = isOption && !isValue ? valuePlace(rule, textOptions, text) : undefined;
     if (!isValue) pass(state, text, isOption);
-    return placed;
+    return placed.place === 'operand' && rule.codeBehindFirst !== undefined ? behindFirst(state, placed) : placed;
   });
+}
+
+function behindFirst(state: Placing, placed: Placed): Placed {
+  state.operands += 1;
+  return state.operands === 1 ? placed : { ...placed, place: 'code' };
 }
 
 function pass(state: Placing, text: string, isOption: boolean): void {
@@ -147,8 +161,11 @@ function codeOf({ text }: ValueWord, { where, rule }: Look & { readonly where: P
   return where === 'option' ? (rule.codeOption?.exec(text)?.[1] ?? '') : '';
 }
 
-function judgePlace(word: ValueWord, action: PathAction, { where, invocation }: Look & { readonly where: Place }): readonly Decision[] {
+function judgePlace(word: ValueWord, action: PathAction, { where, rule, invocation }: Look & { readonly where: Place }): readonly Decision[] {
   const { text, glob, offset } = word;
+  // `awk -F/`, `sort -t/`: the text of a text option.
+  if (where === 'option' && rule.textOptions?.some((option) => /^-\w$/.test(option) && text.startsWith(option))) return [];
+  if (rule.slashOptions === true && /^\/[A-Za-z]+(?::[^/~]*)?$/.test(text)) return [];
   if (action === 'write' && /^\/dev\/(?:stdin|fd\/)/.test(text))
     return [askFor('runs_other_code', offset, `\`${text}\` may hold instructions`)];
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return [askFor('network_blocked', offset, `\`${text.slice(0, 80)}\` is an address`)];
@@ -157,7 +174,7 @@ function judgePlace(word: ValueWord, action: PathAction, { where, invocation }: 
 }
 
 function judgeCode(code: string, { offset }: ValueWord, { rule }: Look): readonly Decision[] {
-  const fault = rule.codeFault?.(code);
+  const fault = (rule.codeBehindFirst ?? rule.codeFault)?.(code);
   return fault === undefined ? [] : [askFor('runs_other_code', offset, fault)];
 }
 
@@ -170,12 +187,15 @@ function cautionsOn(word: ValueWord, { cautions, literal, invocation }: Look & {
     );
 }
 
-/** `--out=/x`, `-I/x`, `-C../x`: the path in an option, if it names one that could leave the workspace. */
+/** `--out=/x`, `-I/x`, `-czf/x`, `-Wl,-Map=../x`: the path in an option, if it names one that could leave the workspace. */
 function attachedPath(text: string): string | undefined {
-  const value = /^--?[\w-]+=(.*)$/s.exec(text)?.[1] ?? /^-[A-Za-z]{1,2}((?:\/|\.\.).*)$/s.exec(text)?.[1];
-  if (value === undefined || !/^(?:\/|~|\.)|(?:^|\/)\.\.(?:\/|$)/.test(value)) return undefined;
+  const assigned = /^--?[\w-]+=(.*)$/s.exec(text)?.[1];
+  const value = assigned ?? /^-[A-Za-z]+((?:\/|\.\.).*)$/s.exec(text)?.[1];
+  const path = [value, .../[=,]/.test(text) ? text.split(/[=,]/).slice(1) : []].find(
+    (part) => part !== undefined && /^(?:\/|~|\.)|(?:^|\/)\.\.(?:\/|$)/.test(part),
+  );
   // Headers and libraries of the system are what compilers are for.
-  return /^-(?:I|L|isystem)\/usr\//.test(text) && !text.includes('..') ? undefined : value;
+  return /^-(?:I|L|isystem|Wl,-rpath[=,])\/usr\//.test(text) && !text.includes('..') ? undefined : path;
 }
 
 function operandPath(text: string): string | undefined {

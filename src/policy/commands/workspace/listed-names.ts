@@ -72,7 +72,8 @@ export function foundNames(args: readonly string[]): readonly string[] {
 /** Whether the word is a pattern that what is found must match. */
 function chooses(args: readonly string[], index: number): boolean {
   if (!/^-i?(?:name|path|wholename)$/.test(args[index - 1] ?? '') || /^(?:!|-not)$/.test(args[index - 2] ?? '')) return false;
-  return /[^*?]/.test(args[index] ?? '') && !args.slice(index + 1, index + 2).includes('-prune');
+  const isLeftOut = args[index + 1] === '-prune' && /^-o(?:r)?$/.test(args[index + 2] ?? '');
+  return /[^*?]/.test(args[index] ?? '') && !isLeftOut;
 }
 
 function namesFromGit(args: readonly string[]): readonly string[] | undefined {

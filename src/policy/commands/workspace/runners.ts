@@ -13,6 +13,8 @@ export const runnerJudges: Readonly<Record<string, Judge>> = {
   gfind: judgeFind,
   xargs: judgeXargs,
   npx: judgeNpx,
+  concurrently: judgeConcurrently,
+  trap: judgeTrap,
   ...Object.fromEntries(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash'].map((name) => [name, judgeShell])),
   source: judgeSource,
   '.': judgeSource,
@@ -149,6 +151,25 @@ function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decisi
   const judged = recursion.invocation(next);
   if (judged.every((decision) => decision.code !== 'unknown_program')) return judged;
   return isInstalled ? judged.filter((decision) => decision.code !== 'unknown_program') : blocked;
+}
+
+/** `concurrently "npm:lint" "tsc -w"`: each word is a command line. */
+function judgeConcurrently({ args, offset, ...invocation }: Invocation, recursion: Recursion): readonly Decision[] {
+  return args.flatMap((word, index) => {
+    const text = single(word);
+    if (text === undefined) return [askFor('unclear', word.offset, 'a command that is not known before it runs')];
+    const before = single(args[index - 1]) ?? '';
+    if (text.startsWith('-') || /^(?:-[ncpm]|--(?:names|prefix-colors|prefix|max-processes))$/.test(before)) return [];
+    return /^(?:npm|yarn|pnpm|bun|node):[\w:*.-]+$/.test(text) ? [] : recursion.script(text, { ...invocation, args, offset });
+  });
+}
+
+/** `trap 'rm -f x' EXIT`: the text runs when the shell ends. */
+function judgeTrap(invocation: Invocation, recursion: Recursion): readonly Decision[] {
+  const [script, ...signals] = invocation.args.map(single);
+  const atEnd = signals.length > 0 && signals.every((signal) => /^(?:EXIT|0|INT|TERM|HUP|SIGINT|SIGTERM)$/.test(signal ?? ''));
+  if (script === undefined || !atEnd) return [askFor('unclear', invocation.offset, '`trap` of other than the end of the script')];
+  return script === '-' || script === '' ? [] : recursion.script(script, invocation);
 }
 
 /** `bash script.sh`, `bash -c '…'`; what comes from elsewhere asks. */

@@ -24,11 +24,15 @@ export interface ToolRule {
   readonly codeFault?: (code: string) => string | undefined;
   /** Options that hold such a program: in the first group if it is attached, else as the next word. */
   readonly codeOption?: RegExp;
+  /** Every operand behind the first is such a program (`sqlite3 FILE SQL`). Input from a pipe or file would be one too. */
+  readonly codeBehindFirst?: (code: string) => string | undefined;
   /** Options that choose files by a pattern (`--include=*.ts`): one that picks out secrets asks. */
   readonly choosing?: RegExp;
   /** Options whose next word is a value, so that it is not taken for the verb. */
   readonly valueOptions?: readonly string[];
   readonly cautions?: readonly Caution[];
+  /** `/p:Name=value` is an option of it. */
+  readonly slashOptions?: boolean;
   /** Words that the text does not tell are taken: the program only prints or compares them. */
   readonly takesUnknown?: boolean;
   /** It reads what `<(…)` stands for and does not run it. */

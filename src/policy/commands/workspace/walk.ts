@@ -6,12 +6,13 @@
 import type { Decision } from '#kernel/decision';
 import { changeDirectory, isDirectoryChange } from './change-directory.ts';
 import { decodeWord, decodeWords } from './decode-word.ts';
-import { judgeAssignment } from './environment.ts';
+import { judgeAssignment, judgeRemoval } from './environment.ts';
 import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
 import { judgeInvocation } from './judge-invocation.ts';
 import { listedNames } from './listed-names.ts';
 import { readRedirects } from './redirects.ts';
+import { printsEnvironment } from './secret-variables.ts';
 import { type ShellWord, single } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 import { type After, type Place, pathScope, staying, type Walk, wordScope } from './walk-state.ts';
@@ -31,10 +32,14 @@ const visits: Readonly<Record<string, Visit>> = {
   redirected_statement: visitRedirected,
   command: visitCommand,
   declaration_command: visitDeclaration,
-  unset_command: inspectOnly,
+  unset_command: visitUnset,
   variable_assignment: visitAssignment,
   variable_assignments: visitSequence,
-  test_command: inspectOnly,
+  test_command: visitTest,
+  binary_expression: inspectOnly,
+  unary_expression: inspectOnly,
+  postfix_expression: inspectOnly,
+  parenthesized_expression: inspectOnly,
   if_statement: visitBranches,
   elif_clause: visitBranches,
   while_statement: visitLoop,
@@ -158,6 +163,8 @@ function judgeAssigned(
 
 /** `export A=b`; options other than `-x`, `-r`, `-i`, `-a` change what names mean. */
 function visitDeclaration(walk: Walk, node: SyntaxNode, place: Place): After {
+  const lists = node.namedChildren.every((child) => child.text.startsWith('-'));
+  if (lists) walk.found.push(printsEnvironment(node.startIndex, 'a declaration without a name lists all'));
   for (const child of node.namedChildren) {
     if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program: undefined });
     else if (child.type !== 'variable_name' && !/^-[xrgaApl]+$/.test(child.text))
@@ -168,6 +175,19 @@ function visitDeclaration(walk: Walk, node: SyntaxNode, place: Place): After {
 
 function inspectOnly(walk: Walk, node: SyntaxNode, place: Place): After {
   for (const child of node.namedChildren) walk.inspect(child, place);
+  return staying(place);
+}
+
+/** `[[ a[$(x)] -eq 1 ]]` and `[[ -v 'a[$(x)]' ]]` evaluate the index, quoted or not. */
+function visitTest(walk: Walk, node: SyntaxNode, place: Place): After {
+  if (/\[[^\]]*(?:\$\(|`)/.test(node.text.replace(/^\[+\s/, ''))) walk.found.push(askFor('unclear', node.startIndex, 'an index in which a command may stand'));
+  return inspectOnly(walk, node, place);
+}
+
+function visitUnset(walk: Walk, node: SyntaxNode, place: Place): After {
+  for (const child of node.namedChildren)
+    if (child.type === 'variable_name') walk.found.push(...judgeRemoval(child.text, child.startIndex));
+    else if (!/^-[vf]$/.test(child.text)) walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` of \`unset\``));
   return staying(place);
 }
 

@@ -3,6 +3,7 @@ import type { Decision } from '#kernel/decision';
 import { judgeAssignment } from './environment.ts';
 import { askFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
+import { printsEnvironment } from './secret-variables.ts';
 import { single } from './shell-word.ts';
 
 interface Wrapper {
@@ -37,6 +38,10 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   exec: { flags: /^\0$/, alone: true },
   stdbuf: { flags: /^-[ioe](?:L|0|\d+[KM]?)$/, valued: /^-[ioe]$/ },
   unbuffer: { flags: /^-p$/ },
+  shx: { flags: /^\0$/ },
+  ccache: { flags: /^\0$/ },
+  sccache: { flags: /^\0$/ },
+  caffeinate: { flags: /^-[dims]+$/ },
 };
 
 /** Package managers' ways to run a program of the project. */
@@ -114,6 +119,7 @@ interface Rest {
 
 function runRest(invocation: Invocation, index: number, { recursion, alone }: Rest): readonly Decision[] {
   const [name, ...rest] = invocation.args.slice(index);
+  if (name === undefined && invocation.program === 'env') return [printsEnvironment(invocation.offset, '`env` without a command')];
   if (name === undefined) return alone ? [] : [askFor('unclear', invocation.offset, `\`${invocation.program}\` without a command`)];
   const program = single(name);
   if (program === undefined || program === '' || name.glob)

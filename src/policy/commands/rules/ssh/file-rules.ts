@@ -10,6 +10,17 @@ const sortKey = kind('a sort key', /^\d{1,3}(?:\.\d{1,3})?[bdfgihMnrRV]*(?:,\d{1
 const character = kind('one character', /^.$/u);
 const fieldList = kind('a list of numbers', /^\d{0,4}-?\d{0,4}(?:,\d{0,4}-?\d{0,4}){0,20}$/);
 
+const field = '\\$(?:\\d{1,2}|NF|\\(NF-\\d\\))';
+const text = '"[^"\\\\]{0,40}"';
+const test = `(?:(?:NR|NF|${field}) ?(?:[<>=!]=|[<>]) ?(?:\\d{1,9}(?:\\.\\d{1,3})?|${text})|(?:${field} ?!?~ ?)?/[\\w .:%-]{1,40}/)`;
+/** A small part of awk: tests of fields, and what is printed. */
+const printsColumns = kind(
+  'an awk program that only prints columns',
+  new RegExp(
+    `^ *(?:${test}(?: ?(?:&&|\\|\\|) ?${test}){0,3})? *(?:\\{ *print(?: *(?:${field}|NR|NF|${text})(?:(?: *, *| +)(?:${field}|NR|NF|${text})){0,12})? *;? *\\})? *$`,
+  ),
+);
+
 export const fileRules: readonly ProgramRule[] = [
   {
     id: 'ssh.ls',
@@ -55,15 +66,16 @@ export const fileRules: readonly ProgramRule[] = [
     id: 'ssh.cat',
     program: 'cat',
     ...catOptions,
-    operands: { kind: readableFile, min: 1, max: 32 },
-    role: 'source',
-    justification: 'prints files of sysfs and a few of procfs and /etc',
+    operands: { kind: readableFile, max: 32 },
+    role: 'filter',
+    justification: 'prints files of sysfs and a few of procfs and /etc; behind a pipe what it is given, as people do against pagers',
     match: [
       'cat /sys/class/thermal/thermal_zone*/temp 2>/dev/null',
       'cat /proc/meminfo',
       'cat -n /etc/hosts',
       'cat /etc/pve/storage.cfg',
       'cat /sys/devices/system/cpu/online',
+      'systemctl status x | cat',
     ],
     notMatch: [
       'cat /etc/shadow',
@@ -78,31 +90,33 @@ export const fileRules: readonly ProgramRule[] = [
       'cat /etc/pve/storage.cfg/../priv/x',
     ],
   },
-  {
-    id: 'ssh.grep',
-    program: 'grep',
-    ...grepOptions,
-    first: { kind: searchPattern, unless: patternGiven },
-    operands: { kind: readableFile, max: 32 },
-    role: 'filter',
-    justification: 'searches standard input, or the same files as cat',
-    match: [
-      'grep MemFree /proc/meminfo',
-      "grep -m1 'model name' /proc/cpuinfo",
-      'grep . /sys/class/thermal/thermal_zone0/temp',
-      'ps aux | grep pveproxy',
-      'df -h | grep -v tmpfs',
-    ],
-    notMatch: [
-      'grep root /etc/shadow',
-      'uptime | grep -f /etc/shadow',
-      'ls | grep -r root /etc',
-      'grep -R x /sys/class',
-      'grep x',
-      'uptime | grep x /proc/meminfo',
-      'grep --file=/etc/shadow x',
-    ],
-  },
+  ...(['grep', 'egrep', 'fgrep'] as const).map(
+    (program): ProgramRule => ({
+      id: `ssh.${program}`,
+      program,
+      ...grepOptions,
+      first: { kind: searchPattern, unless: patternGiven },
+      operands: { kind: readableFile, max: 32 },
+      role: 'filter',
+      justification: 'searches standard input, or the same files as cat',
+      match: [
+        `${program} MemFree /proc/meminfo`,
+        `${program} -m1 'model name' /proc/cpuinfo`,
+        `${program} . /sys/class/thermal/thermal_zone0/temp`,
+        `ps aux | ${program} pveproxy`,
+        `df -h | ${program} -v tmpfs`,
+      ],
+      notMatch: [
+        `${program} root /etc/shadow`,
+        `uptime | ${program} -f /etc/shadow`,
+        `ls | ${program} -r root /etc`,
+        `${program} -R x /sys/class`,
+        `${program} x`,
+        `uptime | ${program} x /proc/meminfo`,
+        `${program} --file=/etc/shadow x`,
+      ],
+    }),
+  ),
   ...(['head', 'tail'] as const).map(
     (program): ProgramRule => ({
       id: `ssh.${program}`,
@@ -208,5 +222,29 @@ export const fileRules: readonly ProgramRule[] = [
     justification: 'aligns standard input',
     match: ['df | column -t'],
     notMatch: ['column /etc/shadow', 'df | column -t /etc/shadow'],
+  },
+  {
+    id: 'ssh.awk',
+    program: 'awk',
+    values: { F: kind('a separator', /^.{1,3}$/) },
+    operands: { kind: printsColumns, min: 1, max: 1 },
+    role: 'filter',
+    justification: 'prints columns of standard input; only comparisons of fields and `print`, so nothing runs and no file is named',
+    match: [
+      "df -h | awk '{print $5, $6}'",
+      "df | awk 'NR>1 {print $1}'",
+      "ps aux | awk '$3 > 5.0 {print $2}'",
+      "qm list | awk '/running/ {print $1}'",
+    ],
+    notMatch: [
+      'df | awk \'{print > "/etc/motd"}\'',
+      'df | awk \'BEGIN{system("id")}\'',
+      "df | awk '{print}' /etc/shadow",
+      'df | awk -f x',
+      'df | awk \'{getline x < "/etc/shadow"}\'',
+      'df | awk \'{print | "sh"}\'',
+      "df | awk '{print ENVIRON[1]}'",
+      "awk '{print $1}'",
+    ],
   },
 ];

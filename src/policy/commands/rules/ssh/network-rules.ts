@@ -11,6 +11,7 @@ const word = kind('a keyword', /^[a-z0-9_]{1,20}$/);
 const linkKind = kind('a kind of link', /^[a-z0-9_]{2,15}$/);
 
 const globalFlags = [
+  ...['--brief', '--json', '--pretty', '--statistics', '--stats', '--details', '--oneline'],
   ...['-4', '-6', '-br', '-brief', '-j', '-json', '-p', '-pretty', '-s', '-stats', '-statistics', '-d', '-details', '-o', '-oneline'],
   ...['-h', '-human', '-human-readable', '-c', '-color', '-c=never', '-color=never', '-c=auto', '-color=auto', '-r'],
 ];
@@ -68,6 +69,9 @@ const neighbourWords: Readonly<Record<string, Takes>> = {
   nomaster: null,
 };
 
+/** ss(8), FILTER: a port, or comparisons of ports in one word. */
+const socketFilter = /^(?::(?:\d{1,5}|[a-z]{2,15})|\( *[sd]port [=!<>]{1,2} :?\w{1,15}(?: (?:or|and) [sd]port [=!<>]{1,2} :?\w{1,15}){0,4} *\)|[sd]port = :\w{1,15})$/;
+
 const show = ['show', 'list', 'ls'] as const;
 const addressNames = ['addr', 'address', 'a'];
 const linkNames = ['link', 'l'];
@@ -86,12 +90,12 @@ export const networkRules: readonly ProgramRule[] = [
     notMatch: ['ip addr flush', 'ip addr eth0', 'ip -batch x', 'ip -n x addr', 'ip addr -4', 'ip monitor', 'ip l s'],
   },
   {
-    ...ipRule('addr', verbsOf([...addressNames, 'maddr', 'maddress'])),
+    ...ipRule('addr', [...verbsOf([...addressNames, 'maddr', 'maddress']), ...shortOf(addressNames)]),
     words: { ...ipWords(), ...addressWords },
     operands: { kind: interfaceName, max: 1 },
     countsAsOperand: ['dev'],
     justification: 'shows addresses',
-    match: ['ip addr show', 'ip -j addr show', 'ip addr show dev vmbr0', 'ip addr show vmbr0 up', 'ip a show eth0'],
+    match: ['ip addr show', 'ip a s vmbr0', 'ip -j addr show', 'ip addr show dev vmbr0', 'ip addr show vmbr0 up', 'ip a show eth0'],
     notMatch: ['ip addr add 10.0.0.1/24 dev x', 'ip addr flush dev x', 'ip addr show eth0 flush', 'ip addr restore', 'ip addr save'],
   },
   {
@@ -111,7 +115,7 @@ export const networkRules: readonly ProgramRule[] = [
     ],
   },
   {
-    ...ipRule('route', verbsOf(routeNames)),
+    ...ipRule('route', [...verbsOf(routeNames), ...shortOf(routeNames)]),
     words: { ...ipWords(), ...routeWords },
     operands: { kind: network, max: 1 },
     justification: 'shows routes',
@@ -166,7 +170,7 @@ export const networkRules: readonly ProgramRule[] = [
       '--oneline': null,
     },
     words: { state: word, exclude: word, sport: null, dport: null, '=': null, or: null, and: null, '(': null, ')': null },
-    operands: { kind: kind('a port such as `:22`', /^:(?:\d{1,5}|[a-z]{2,15})$/), max: 4 },
+    operands: { kind: kind('a port such as `:22`, or ports in parentheses', socketFilter), max: 4 },
     role: 'source',
     justification: 'prints sockets; `-K` closes them, `-D` writes a file, `-F` reads one, `-E` waits, `-N` enters a namespace',
     match: ['ss -tln', 'ss -tulpn', 'ss -s', 'ss -tn state established', 'ss -tn sport = :22'],
@@ -183,6 +187,11 @@ function ipRule(
 
 function verbsOf(names: readonly string[]): readonly (readonly string[])[] {
   return names.flatMap((name) => show.map((verb) => [name, verb]));
+}
+
+/** Abbreviations that everybody writes: of addresses and routes `s` and `sh` mean show in every iproute2; of links `s` means set. */
+function shortOf(names: readonly string[]): readonly (readonly string[])[] {
+  return names.flatMap((name) => ['s', 'sh'].map((verb) => [name, verb]));
 }
 
 /** Options of `ip` itself; they stand before the object, where keywords cannot. */

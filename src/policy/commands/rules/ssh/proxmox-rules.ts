@@ -46,7 +46,7 @@ const readablePaths: readonly string[] = [
   `nodes/${node}/services/${name}/state`,
   `nodes/${node}/tasks/${upid}`,
   `nodes/${node}/tasks/${upid}/(?:status|log)`,
-  `nodes/${node}/disks/(?:list|lvm|lvmthin|zfs|directory)`,
+  `nodes/${node}/disks/(?:list|smart|lvm|lvmthin|zfs|directory)`,
   `nodes/${node}/disks/zfs/${name}`,
   `nodes/${node}/apt/(?:versions|update)`,
   `nodes/${node}/hardware/(?:pci|usb)`,
@@ -101,6 +101,8 @@ const parameters: Readonly<Record<string, Takes>> = {
   '--service': kind('a service', /^[A-Za-z0-9@_.-]{1,60}$/),
   '--lastentries': wholeNumber,
   '--include-unused': bit,
+  '--disk': kind('a disk', /^\/dev\/(?:sd[a-z]{1,2}|nvme\d{1,2}n\d{1,2}|vd[a-z]|disk\/by-id\/[A-Za-z0-9_.:+@=-]+)$/),
+  '--healthonly': bit,
 };
 
 export const proxmoxRules: readonly ProgramRule[] = [

@@ -145,10 +145,11 @@ export const storageRules: readonly ProgramRule[] = [
     program: 'zpool',
     verbs: [['status'], ['list']],
     flags: 'vxLPDgisteHp',
+    values: { o: columns },
     operands: { kind: pool, max: 8 },
     role: 'source',
     justification: 'prints pools; `-c` would run a script, `-T` or an interval would repeat',
-    match: ['zpool status', 'zpool status -v rpool', 'zpool status -x', 'zpool list', 'zpool list -v'],
+    match: ['zpool status', 'zpool status -v rpool', 'zpool status -x', 'zpool list', 'zpool list -v', 'zpool list -Ho name,health'],
     notMatch: [
       'zpool destroy rpool',
       'zpool status -c upath',

@@ -13,22 +13,22 @@ const inspects: Caution = {
   message: 'opens a debugger or a server',
 };
 const servers: VerbGroup = {
-  verbs: ['dev', 'serve', 'preview', 'start', 'watch', 'server', 'ssr', 'develop', 'storybook'],
+  verbs: words('dev serve preview start watch server ssr develop storybook runserver s notebook lab phx.server autobuild console c dbconsole studio'),
   concern: 'never_ends',
   message: 'a server that runs until it is stopped',
 };
 
 const compilers = words(
-  'gcc g++ cc c++ clang clang++ ld as gfortran rustc javac kotlinc scalac ghc ocamlc nasm swiftc zig tsc esbuild swc babel sass protoc flex bison yacc lex pkg-config strip ranlib objcopy emcc wasm-pack latexmk pdflatex xelatex',
+  'gcc g++ cc c++ clang clang++ ld as gfortran rustc javac kotlinc scalac ghc ocamlc nasm swiftc zig tsc esbuild swc babel sass protoc flex bison yacc lex pkg-config strip ranlib objcopy emcc wasm-pack latexmk pdflatex xelatex lualatex bibtex typst javadoc valac fpc dmd ldc2 nvcc tcc gnatmake csc mcs vbc lessc stylus pug coffee elm-make purs thrift flatc capnp capnpc gperf re2c m4 gdc f2py cythonize rustdoc llc opt lld',
 );
 const checkers = words(
-  'eslint prettier biome oxlint stylelint standard xo tslint jshint jest vitest mocha ava tap jasmine karma c8 nyc tsx ts-node knip depcheck madge depcruise publint size-limit commitlint lint-staged typedoc jsdoc markdownlint markdownlint-cli2 cspell vue-tsc svelte-check tsd attw rollup tsup unbuild microbundle webpack webpack-cli terser uglifyjs postcss tailwindcss graphql-codegen openapi-typescript changeset playwright cypress cucumber-js stryker dprint rome licensee sort-package-json syncpack ncc vsce conventional-changelog prisma husky',
+  'eslint prettier biome oxlint stylelint standard xo tslint jshint jest vitest mocha ava tap jasmine karma c8 nyc tsx ts-node knip depcheck madge depcruise publint size-limit commitlint lint-staged typedoc jsdoc markdownlint markdownlint-cli2 cspell vue-tsc svelte-check tsd attw rollup tsup unbuild microbundle webpack webpack-cli terser uglifyjs postcss tailwindcss graphql-codegen openapi-typescript changeset playwright cypress cucumber-js stryker dprint rome licensee sort-package-json syncpack ncc vsce conventional-changelog prisma npm-run-all npm-run-all2 run-s run-p nest drizzle-kit knex sequelize sequelize-cli typeorm mikro-orm eslint_d type-coverage api-extractor gulp grunt browserify nightwatch wdio testcafe bundlesize source-map-explorer license-checker license-report patch-package ts-prune tsc-alias copyfiles cpy mkdirp semver plop hygen json2ts quicktype ajv redocly spectral swagger-cli uvu tape qunit lab wtr web-test-runner tailwind remark textlint alex htmlhint html-validate eslint-config-prettier linkinator lit-analyzer dpdm skott jscpd es-check browserslist update-browserslist-db react-router solid-start vinxi tsdx bob gts ts-standard jsonlint prettierd pkgroll zshy  vitepress typechain hardhat forge solc slither truffle',
 );
 const pythonTools = words(
-  'pytest py.test black ruff isort flake8 pylint mypy pyright bandit coverage yapf autopep8 pydocstyle pycodestyle vulture sphinx-build nose2 behave cython autoflake pyupgrade djlint basedpyright ty',
+  'pytest py.test black ruff isort flake8 pylint mypy pyright bandit coverage yapf autopep8 pydocstyle pycodestyle vulture sphinx-build nose2 behave cython autoflake pyupgrade djlint basedpyright ty alembic virtualenv jupyter django-admin pyinstaller maturin twine pybabel pdoc interrogate radon xenon deptry lint-imports 2to3 papermill snakemake sphinx-apidoc sphinx-quickstart ssort refurb flynt docformatter pyroma check-manifest towncrier bumpversion bump2version bump-my-version commitizen cz mutmut hypothesis kedro dbt great_expectations pytype pyre sourcery pip-compile unify reorder-python-imports add-trailing-comma setup-cfg-fmt validate-pyproject griffe stubgen stubtest dmypy nbqa nbstripout jupytext',
 );
 const otherTools = words(
-  'clang-format clang-tidy cppcheck shellcheck shfmt hadolint yamllint gofmt goimports golangci-lint staticcheck rustfmt rubocop rspec phpunit phpstan phpcs phpcbf psalm pest checkstyle ktlint detekt swiftlint swiftformat terraform-docs tflint actionlint buf ctest gcov lcov doxygen dart flutter mix elixir stack cabal lein sbt bazel buck2 stylua luacheck busted hugo mkdocs jekyll just task tox nox pre-commit rake invoke codespell vale typos editorconfig-checker standardrb reek brakeman erb elm elm-test nim crystal gleam rebar3 cmake-format meson ninja autoconf automake autoreconf libtool perltidy perlcritic prove xcodebuild swift pod-lint',
+  'clang-format clang-tidy cppcheck shellcheck shfmt hadolint yamllint gofmt goimports golangci-lint staticcheck rustfmt rubocop rspec phpunit phpstan phpcs phpcbf psalm pest checkstyle ktlint detekt swiftlint swiftformat terraform-docs tflint actionlint buf ctest gcov lcov doxygen dart flutter mix elixir stack cabal lein sbt stylua luacheck busted hugo mkdocs jekyll just task tox nox pre-commit rake invoke codespell vale typos editorconfig-checker standardrb reek brakeman erb elm elm-test nim crystal gleam rebar3 cmake-format cmake-lint meson ninja samu autoconf automake autoreconf libtool perltidy perlcritic prove xcodebuild swift php-cs-fixer pint phpmd infection deptrac rector codecept behat phing phpbench parallel-lint rails yard sorbet srb tapioca cucumber minitest ginkgo gotestsum mockgen mockery sqlc wire stringer gomock gofumpt gci revive gosec errcheck ineffassign go-junit-report cargo-nextest sccache ccache astyle uncrustify iwyu include-what-you-use cpplint infer scan-build gcovr bear compiledb doctest catch2 perl6 raku hlint stylish-haskell ormolu fourmolu hpack weeder tasty elm-format elm-review scalafmt scalafix amm mill clj clojure clj-kondo cljfmt ameba R lintr ansible-lint helm-docs kubeconform kubeval conftest opa checkov kube-linter dockle sqlfluff pgformatter pg_format squawk bats shellspec fish_indent vimdoc zprint openapi-generator-cli asciidoctor mdbook zola pelican bookdown quarto sphinx markdown-link-check mdformat pymarkdown hunspell aspell proselint write-good',
 );
 
 export const builderRules: readonly ToolRule[] = [
@@ -75,23 +75,13 @@ export const builderRules: readonly ToolRule[] = [
       servers,
       {
         verbs: [
-          'install',
-          'add',
-          'publish',
-          'deploy',
-          'upload',
-          'login',
-          'update',
-          'upgrade',
-          'codegen',
-          'open',
-          'debug',
-          'show-trace',
-          'show-report',
+          ...words('install add publish deploy upload login update upgrade codegen open debug show-trace show-report pub deps.get deps.update'),
+          ...words('local.hex hex.publish archive.install get-deps resolve autoupdate try-repo register'),
         ],
         concern: 'network_blocked',
         message: 'needs the network or a window',
       },
+      { verbs: ['runner', 'exec', 'shell', 'repl', 'eval'], concern: 'runs_other_code', message: 'runs code of the command line' },
     ],
     justification: 'checks, tests and builds the project; its code runs in the sandbox',
     match: [
@@ -161,7 +151,7 @@ export const builderRules: readonly ToolRule[] = [
     paths: 'write',
     cautions: [
       {
-        word: /^(?:SHELL|MAKEFLAGS|CC|CXX|LD|AR|MAKE|\.SHELLFLAGS)=/,
+        word: /^(?:(?:SHELL|MAKEFLAGS|MAKE|AR|\.SHELLFLAGS)=|(?:CC|CXX|LD)=(?!(?:ccache )?(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld)(?:-\d+)?$))/,
         concern: 'environment',
         message: 'changes the programs that are run',
       },
@@ -179,10 +169,27 @@ export const builderRules: readonly ToolRule[] = [
     notMatch: ['make SHELL=./x', 'make -f -', 'make -C /outside', 'mvn deploy', "make --eval 'x:;id'"],
   },
   {
+    id: 'workspace.bazel',
+    programs: words('bazel bazelisk buck2 pants please'),
+    paths: 'text',
+    cautions: [
+      {
+        word: /^--(?:run_under|shell_executable|host_jvm_args|host_javabase|server_javabase|workspace_status_command|strategy_regexp|experimental_remote|remote_|bes_|override_|package_path|extra_toolchains|credential_helper)/,
+        concern: 'runs_other_code',
+        message: 'runs another program or reaches another place',
+      },
+      { word: /=(?:\/(?!\/)|~)|(?:^|[=/])\.\.(?:\/|$)|^\/(?!\/)|^~/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'a place outside' },
+      { word: /^(?:fetch|sync|mod|vendor|shutdown)$/, concern: 'network_blocked', message: 'needs the network' },
+    ],
+    justification: 'builds by labels of the project, which the sandbox holds',
+    match: ['bazel build //...', 'bazel test //foo:bar --test_output=errors', 'bazel query "deps(//x:y)"'],
+    notMatch: ['bazel build --run_under=/x //y', 'bazel --output_base=/outside build //x', 'bazel sync'],
+  },
+  {
     id: 'workspace.cargo',
     programs: ['cargo'],
     paths: 'write',
-    cautions: [{ word: /^(?:--config|-Z|\+)/, concern: 'runs_other_code', message: 'changes the tool chain or the programs that are run' }],
+    cautions: [{ word: /^(?:--conf|-Z(?!unstable-options$|minimal-versions$)|\+)/, concern: 'runs_other_code', message: 'changes the tool chain or the programs that are run' }],
     verbs: [
       {
         verbs: [
@@ -208,10 +215,7 @@ export const builderRules: readonly ToolRule[] = [
           'fix',
           'version',
           'rustc',
-          'llvm-cov',
-          'machete',
-          'deny',
-          'audit',
+          ...words('llvm-cov machete deny audit insta miri hack sort udeps llvm-lines asm bloat xtask make about msrv spellcheck'),
           undefined,
         ],
       },
@@ -251,10 +255,13 @@ export const builderRules: readonly ToolRule[] = [
       },
       { word: /@(?:latest|v\d|master|main|upgrade)/, concern: 'network_blocked', message: 'downloads a module' },
       { word: /^-w$/, concern: 'environment', message: 'changes settings' },
+      { word: /^--?http/, concern: 'never_ends', message: 'a server' },
     ],
     verbs: [
-      { verbs: ['build', 'test', 'vet', 'fmt', 'run', 'list', 'doc', 'env', 'version', 'generate', 'clean', 'fix', 'help'] },
-      { verbs: ['mod', 'work', 'get', 'install', 'telemetry'], concern: 'network_blocked', message: 'needs the network' },
+      { verbs: words('build test vet fmt run list doc env version generate clean fix help') },
+      { verbs: ['mod', 'work'], cautions: [{ word: /^(?:tidy|download|vendor|sync)$/, concern: 'network_blocked', message: 'downloads modules' }] },
+      { verbs: ['tool'], cautions: [{ word: /^trace$/, concern: 'never_ends', message: 'a server' }] },
+      { verbs: ['get', 'install', 'telemetry'], concern: 'network_blocked', message: 'needs the network' },
     ],
     justification: 'builds and tests Go code',
     match: ['go build ./...', 'go test ./...', 'go vet ./...', 'go run ./cmd/x', 'go test -run TestX ./pkg'],
@@ -272,6 +279,7 @@ export const builderRules: readonly ToolRule[] = [
     programs: ['dotnet'],
     paths: 'write',
     textOptions: ['--filter', '-c', '--configuration'],
+    slashOptions: true,
     verbs: [
       {
         verbs: [
@@ -283,6 +291,11 @@ export const builderRules: readonly ToolRule[] = [
           'publish',
           'pack',
           'sln',
+          'solution',
+          'ef',
+          'reference',
+          'vstest',
+          'build-server',
           'new',
           'list',
           'msbuild',

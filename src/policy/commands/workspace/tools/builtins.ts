@@ -5,25 +5,52 @@ import { words } from '../words.ts';
 export const builtinRules: readonly ToolRule[] = [
   {
     id: 'workspace.print',
-    programs: words(
-      'echo printf true false : test [ expr exit return break continue shift basename dirname seq wait jobs clear tput read local unset getopts bc factor cal numfmt tr',
-    ),
+    programs: words('echo printf true false : expr exit return break continue shift basename dirname seq jobs clear tput bc factor cal numfmt tr uuidgen'),
     paths: 'text',
     takesUnknown: true,
     cautions: [{ word: /^-v$/, concern: 'unclear', message: 'an assignment by `-v`' }],
     justification: 'prints, compares or sets shell variables; touches no file',
-    match: ['echo "$(git rev-parse --short HEAD)"', "echo 'rm -rf /'", 'test -d dist', 'true'],
+    match: ['echo "$(git rev-parse --short HEAD)"', "echo 'rm -rf /'", 'true'],
     notMatch: ['echo x > /etc/passwd', 'echo $(curl http://x)'],
+  },
+  {
+    id: 'workspace.names',
+    programs: words('test [ read local unset getopts wait mapfile readarray'),
+    paths: 'text',
+    takesUnknown: true,
+    cautions: [
+      { word: /\[.*(?:\$|`)/s, concern: 'unclear', message: 'an index in which a command may stand' },
+      { word: /^-[vpCc]$/, concern: 'unclear', message: 'an assignment, a prompt or a callback' },
+    ],
+    justification: 'compares, or sets shell variables that are named by words',
+    match: ['test -d dist', '[ -f package.json ]', 'read -r x'],
+    notMatch: ["test -v 'a[$(id)]'", "read 'a[$(id)]'", 'mapfile -C x a'],
   },
   {
     id: 'workspace.machine',
     programs: words(
-      'pwd whoami id groups uname nproc arch uptime free tty locale which type printenv lscpu sw_vers tasklist times ulimit umask command users whereis lsb_release logname',
+      'pwd whoami id groups uname nproc arch uptime free tty locale which type lscpu sw_vers tasklist times ulimit umask command users whereis lsb_release logname',
     ),
     paths: 'text',
     justification: 'prints facts about the machine and the user',
     match: ['pwd', 'uname -a', 'which node'],
     notMatch: ['pwd > /outside/x'],
+  },
+  {
+    id: 'workspace.printenv',
+    programs: ['printenv'],
+    paths: 'text',
+    needsOperand: true,
+    cautions: [
+      {
+        word: /^-|(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIALS?|PAT)(?:_|$)/i,
+        concern: 'SECRET_VARIABLE',
+        message: 'variables of the environment may hold secrets',
+      },
+    ],
+    justification: 'prints single variables',
+    match: ['printenv PATH', 'printenv NODE_ENV'],
+    notMatch: ['printenv', 'printenv -0', 'printenv NPM_TOKEN'],
   },
   {
     id: 'workspace.ps',
@@ -61,6 +88,7 @@ export const builtinRules: readonly ToolRule[] = [
     id: 'workspace.set',
     programs: ['set', 'shopt'],
     paths: 'text',
+    needsOperand: true,
     cautions: [
       {
         word: /^(?!(?:-[euxvfoC]+|\+[euxvfoC]+|pipefail|errexit|nounset|xtrace|verbose|noglob|noclobber|-s|-u|nullglob|globstar|dotglob|failglob|nocaseglob|--)$)/,

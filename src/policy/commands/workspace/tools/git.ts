@@ -30,14 +30,15 @@ const message = [
   '--fixup',
   '--squash',
 ];
-/** Behind the verb. What may stand before it is `git-root-options.ts`'s. */
+/** Behind the verb. What may stand before it is `git-command.ts`'s. */
 const cautions: readonly Caution[] = [
   code(
-    /^(?:--config-env|--exec|--exec-path|--upload-pa|--receive-pa|--ext-diff|--textconv|--open-files-in-pager|-O|--extcmd|--tool|--template|--unsafe-paths|--gpg-sign|--smtp|--strategy(?!-option)|--interactive|--separate-git-dir|--show-signature|--config|--recurse-submodules|--filters|--refs$|--editor|--local-env)/,
+    // `git` takes any unambiguous start of a long option, so starts count as the whole.
+    /^(?:--(?:config|exec|upload|receive|ext-|textc|open-f|extc|tool|temp|unsafe|gpg|smtp|strategy(?!-option)|interactive|separate|show-sig|recurse-s|filters|refs$|editor|local-env|ed(?:it|itor)?$|exe$)|-O)/,
     'an option that runs or configures another program',
   ),
   {
-    word: /^(?:--git-dir|--work-tree|--global|--system|--no-index|--output-directory)\b/,
+    word: /^--(?:git-d|work-t|glob(?:al)?$|sys|no-ind|output-d)/,
     concern: 'PATH_OUTSIDE_WORKSPACE',
     message: 'another repository, a place outside, or settings of the user',
   },
@@ -46,13 +47,8 @@ const cautions: readonly Caution[] = [
     concern: 'network_blocked',
     message: 'another repository',
   },
-  {
-    word: /:(?:[^:]*\/)?(?:\.env(?:\.|$)|id_(?:rsa|ed25519)$|[^/:]*\.(?:pem|key)$)/,
-    concern: 'SECRET_FILE',
-    message: 'a secret from the history',
-  },
 ];
-const rebase: readonly Caution[] = [code(/^(?:-x|--exec|-i|--interactive|--edit-todo)/, 'runs commands or an editor')];
+const rebase: readonly Caution[] = [code(/^(?:-x|--exe|-i$|-[a-z]*i|--inter|--edit)/, 'runs commands or an editor')];
 const quiet = (...verbs: readonly string[]): VerbGroup => ({ verbs, paths: 'list', textOptions: message });
 const reads = (...verbs: readonly string[]): VerbGroup => ({ verbs, paths: 'read', textOptions: message });
 
@@ -66,12 +62,12 @@ export const gitRules: readonly ToolRule[] = [
     verbs: [
       reads(
         ...words(
-          'status diff log show blame annotate rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch help',
+          'status diff log show blame annotate rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch help add stage hash-object rerere',
         ),
       ),
       quiet(
         ...words(
-          'add commit stash restore checkout switch branch tag merge reset revert cherry-pick rm mv apply am format-patch notes sparse-checkout update-index worktree archive bundle gc prune pack-refs clean read-tree write-tree hash-object mktag commit-tree maintenance stage',
+          'commit stash restore checkout switch branch tag merge reset revert cherry-pick rm mv apply am format-patch notes sparse-checkout update-index worktree archive bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree maintenance',
         ),
       ),
       { verbs: ['rebase'], paths: 'list', cautions: rebase },
@@ -84,8 +80,18 @@ export const gitRules: readonly ToolRule[] = [
       },
       { verbs: ['init'], paths: 'list' },
       {
+        verbs: ['submodule'],
+        paths: 'list',
+        cautions: [{ word: /^(?!submodule$|status$|summary$|-|[\w./-]+\/)/, concern: 'network_blocked', message: 'another repository, or commands in each' }],
+      },
+      {
+        verbs: ['bisect'],
+        paths: 'text',
+        cautions: [code(/^(?:run|visualize|view|replay)$/, 'runs another program')],
+      },
+      {
         verbs: words(
-          'fetch pull push clone ls-remote submodule send-email request-pull svn p4 lfs cvsimport archimport imap-send http-push fetch-pack send-pack subtree credential',
+          'fetch pull push clone ls-remote send-email request-pull svn p4 lfs cvsimport archimport imap-send http-push fetch-pack send-pack subtree credential',
         ),
         concern: 'network_blocked',
         message: 'another repository',
@@ -93,7 +99,7 @@ export const gitRules: readonly ToolRule[] = [
       { verbs: ['config'], concern: 'CONTROL_FILE', message: 'settings that can run programs' },
       {
         verbs: words(
-          'bisect filter-branch difftool mergetool daemon instaweb gui citool web--browse hook replace fast-import fast-export shell update-server-info credential-store credential-cache update-ref filter-repo annex rerere',
+          'filter-branch difftool mergetool daemon instaweb gui citool web--browse hook replace fast-import fast-export shell update-server-info credential-store credential-cache update-ref filter-repo annex',
         ),
         concern: 'runs_other_code',
         message: 'runs another program or rewrites history',

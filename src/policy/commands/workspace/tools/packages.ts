@@ -61,7 +61,7 @@ export const packageRules: readonly ToolRule[] = [
     valueOptions: ['-C', '--dir', '--cwd'],
     cautions: [
       configuration,
-      { word: /^--(?:inspect|preload|hot|watch)/, concern: 'runs_other_code', message: 'a debugger, a server or preloaded code' },
+      { word: /^--(?:inspect|preload|hot|watch(?!=false))/, concern: 'runs_other_code', message: 'a debugger, a server or preloaded code' },
     ],
     verbs: [
       network(
@@ -97,11 +97,11 @@ export const packageRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.pip',
-    programs: words('pip pip3 uv poetry pipenv pdm hatch rye composer bundle bundler pub'),
+    programs: words('pip pip3 uv poetry pipenv pdm hatch rye bundle bundler pub'),
     paths: 'write',
     verbs: [
       {
-        verbs: words('list show freeze check --version inspect help tree version build validate test dump-autoload dumpautoload env lock'),
+        verbs: words('list show freeze check --version inspect help tree version build validate test env lock info why'),
         cautions: [{ word: /^use$|^remove$/, concern: 'environment', message: 'changes settings' }],
       },
       { verbs: ['run', 'exec', 'run-script'], concern: 'unclear', message: 'a program that was not recognised' },
@@ -112,7 +112,7 @@ export const packageRules: readonly ToolRule[] = [
       ),
     ],
     justification: 'prints what is installed and builds the project',
-    match: ['pip list', 'pip freeze', 'poetry check', 'composer validate'],
+    match: ['pip list', 'pip freeze', 'poetry check'],
     notMatch: [
       'pip install x',
       'pip download http://x/y.whl',
@@ -122,5 +122,23 @@ export const packageRules: readonly ToolRule[] = [
       'pip install --target /outside x',
       'poetry publish',
     ],
+  },
+  {
+    id: 'workspace.composer',
+    programs: ['composer'],
+    paths: 'write',
+    takesAnyVerb: true,
+    cautions: [{ word: /^(?:-d|--working-dir)/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'another project' }],
+    verbs: [
+      network(
+        ...words(
+          'install i update u upgrade require r remove rm create-project self-update selfupdate outdated audit search browse home archive reinstall bump suggests diagnose prohibits',
+        ),
+      ),
+      { verbs: words('config global exec clear-cache clearcache cc init'), concern: 'environment', message: 'changes settings or runs a program by name' },
+    ],
+    justification: 'runs scripts of the project and prints what is installed',
+    match: ['composer test', 'composer run-script lint', 'composer validate', 'composer dump-autoload -o'],
+    notMatch: ['composer install', 'composer require x/y', 'composer global require x', 'composer config x y'],
   },
 ];

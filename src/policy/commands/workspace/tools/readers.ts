@@ -17,7 +17,7 @@ export const readerRules: readonly ToolRule[] = [
   {
     id: 'workspace.read',
     programs: words(
-      'cat head wc nl tac rev fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff identify exiftool',
+      'cat head wc nl tac rev fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff identify exiftool',
     ),
     paths: 'read',
     takesPipes: true,
@@ -51,20 +51,21 @@ export const readerRules: readonly ToolRule[] = [
   {
     id: 'workspace.query',
     programs: ['jq', 'yq', 'xq', 'gron'],
-    paths: 'read',
+    paths: 'write',
     takesPipes: true,
     textFirst: ['-f', '--from-file'],
-    textOptions: ['--arg', '--argjson', '--indent'],
+    codeFault: queryFault,
+    textOptions: ['--arg', '--argjson', '--indent', '-o', '-p', '-I'],
     cautions: [
       {
-        word: /^(?:-[A-Za-z]*[Lfi]|--from-file|--rawfile|--slurpfile|--argfile|--library-path|--inplace|--in-place|--split-exp)/,
+        word: /^(?:-[A-Za-z]*[Lf]|--(?:from|raw|slurpf|argf|library|split|expression|front))/,
         concern: 'unclear',
-        message: 'other files, or a change in place',
+        message: 'other files',
       },
     ],
     justification: 'queries data files of the workspace',
     match: ["jq '.scripts' package.json", 'jq -r .name package.json'],
-    notMatch: ['jq -L /outside . x', 'jq . /etc/x.json', 'jq -f x y', 'jq . .env'],
+    notMatch: ['jq -L /outside . x', 'jq . /etc/x.json', 'jq -f x y', 'jq . .env', 'jq -n env', "yq 'load(\"/etc/passwd\")' a.yml"],
   },
   {
     id: 'workspace.search',
@@ -113,3 +114,11 @@ export const readerRules: readonly ToolRule[] = [
     ],
   },
 ];
+
+/** A query that takes more than its input: the environment, other files, modules. */
+function queryFault(code: string): string | undefined {
+  const bare = code.replace(/"(?:[^"\\(]|\\[^(])*"/g, '""');
+  return /(?<![.\w$])(?:env|strenv|envsubst|load\w*|import|include|input_filename|eval|system|\$ENV|\$__prog_args)\b|\$ENV\b/.test(bare)
+    ? 'a query that reads the environment or other files'
+    : undefined;
+}

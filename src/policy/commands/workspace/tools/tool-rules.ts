@@ -2,6 +2,7 @@ import type { ToolRule } from '../tool-rule.ts';
 import { builderRules } from './builders.ts';
 import { builtinRules } from './builtins.ts';
 import { gitRules } from './git.ts';
+import { machineRules } from './machine.ts';
 import { packageRules } from './packages.ts';
 import { readerRules } from './readers.ts';
 import { writerRules } from './writers.ts';
@@ -11,6 +12,7 @@ export const toolRules: readonly ToolRule[] = [
   ...builtinRules,
   ...readerRules,
   ...writerRules,
+  ...machineRules,
   ...builderRules,
   ...packageRules,
   ...gitRules,

@@ -1,4 +1,5 @@
 /** Programs that write, move and remove files. */
+import { awkFault } from '../awk-program.ts';
 import { sedFault } from '../sed-script.ts';
 import type { Caution, ToolRule } from '../tool-rule.ts';
 import { words } from '../words.ts';
@@ -13,7 +14,7 @@ export const writerRules: readonly ToolRule[] = [
   {
     id: 'workspace.write',
     programs: words(
-      'touch mkdir cp ln install tee csplit uniq xxd iconv dos2unix unix2dos shuf mktemp sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link gitk dot plantuml mmdc pdftotext cwebp',
+      'touch mkdir cp ln install tee csplit uniq xxd iconv dos2unix unix2dos shuf mktemp sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame ',
     ),
     paths: 'write',
     cautions: [
@@ -40,6 +41,23 @@ export const writerRules: readonly ToolRule[] = [
       'cp /dev/null /etc/hosts',
       'cp x /dev/nvme0n1',
     ],
+  },
+  {
+    id: 'workspace.rsync',
+    programs: ['rsync'],
+    paths: 'write',
+    textOptions: ['--exclude', '--include', '-f', '--filter'],
+    cautions: [
+      { word: /^(?!-)[^/]*:/, concern: 'network_blocked', message: 'another machine' },
+      {
+        word: /^(?:-[a-zA-Z]*e|--(?!(?:archive|verbose|recursive|delete(?:-after|-before|-during)?|exclude|include|dry-run|progress|stats|itemize-changes|checksum|update|links|times|perms|quiet|human-readable|compress|relative|size-only|ignore-existing|mkpath|info|no-\w+|max-size|min-size)(?:=|$)))/,
+        concern: 'runs_other_code',
+        message: 'runs another program, or is not known',
+      },
+    ],
+    justification: 'copies trees within the workspace',
+    match: ['rsync -av src/ backup/', 'rsync -a --delete --exclude node_modules src/ out/'],
+    notMatch: ['rsync -a . host:/x', "rsync -e 'sh -c id' a b:", 'rsync rsync://x/y .', 'rsync -a src/ /outside/', 'rsync --rsync-path=x a b'],
   },
   {
     id: 'workspace.split',
@@ -96,7 +114,7 @@ export const writerRules: readonly ToolRule[] = [
     cautions: [
       absoluteNames,
       {
-        word: /^(?:--checkpoint|--to-command|--use-compress-program|-I|--rsh-command|--rmt-command|-F$|--info-script|--new-volume-script|-TT|--unzip-command|--index-file|-T$|--files-from)/,
+        word: /^(?:--(?:check|to|use|rsh|rmt|info|new-v|unzip|index|files-f|abs)|-[a-zA-Z]*TT|-[cxturvzjJapkmhSwWlnoOU]*[IF]|[cxtru][cxturvzjJapkmhSwWlnoOUf]*[IF][a-zA-Z]{0,6}$|-T$)/,
         concern: 'runs_other_code',
         message: 'runs another program',
       },
@@ -136,7 +154,12 @@ export const writerRules: readonly ToolRule[] = [
     codeFault: sedFault,
     codeOption: /^(?:-[nErszu]*e|--expression(?:=|$))(.*)$/s,
     cautions: [
-      { word: /^(?:--follow-symlinks|--in-place=.*\/|-[nErszu]*f.*|--file.*)$/, concern: 'unclear', message: 'a script file or links' },
+      { word: /^(?:--in-place=.*\/|-[nErszu]*f.*)$/, concern: 'unclear', message: 'a script file' },
+      {
+        word: /^--(?!(?:quiet|silent|expression|regexp-extended|in-place|null-data|separate|line-length|posix|unbuffered|sandbox|debug|version|help)(?:=|$)|$)/,
+        concern: 'unclear',
+        message: 'a long option that is not whole, names a script or follows links',
+      },
     ],
     justification: 'edits text of the workspace',
     match: [
@@ -163,12 +186,14 @@ export const writerRules: readonly ToolRule[] = [
     id: 'workspace.awk',
     programs: ['awk', 'gawk', 'mawk', 'nawk'],
     paths: 'read',
-    textFirst: ['-f', '--file'],
+    textFirst: ['-f', '--file', '-e', '--source'],
     codeFault: awkFault,
+    codeOption: /^(?:-e|--source(?:=|$))(.*)$/s,
     textOptions: ['-F', '-v', '--field-separator', '--assign'],
     cautions: [
       {
-        word: /^(?:-[fliEdpoDS]|--(?:file|load|include|exec|dump|profile|pretty|debug))/,
+        // Long options are taken by any unambiguous start, so only whole known ones pass.
+        word: /^(?:-[fliEdpoDS]|--(?!(?:field-separator|assign|source|posix|traditional|re-interval|sandbox|version|characters-as-bytes|csv)(?:=|$)|$))/,
         concern: 'runs_other_code',
         message: 'loads code or writes files',
       },
@@ -184,11 +209,3 @@ export const writerRules: readonly ToolRule[] = [
     ],
   },
 ];
-
-/** Strings and patterns may hold anything; outside them a pipe, a redirection or these functions reach out. */
-function awkFault(code: string): string | undefined {
-  const bare = code.replace(/"(?:[^"\\]|\\.)*"/gs, '""');
-  const reaches =
-    /system\s*\(|getline|[|](?![|])(?<![|][|])|\b(?:close|fflush)\s*\(|@(?:load|include)/s.test(bare) || /\bprintf?\b[^;}]*>/s.test(bare);
-  return reaches || code.includes('/inet') ? 'an `awk` program that runs another, or reads or writes files' : undefined;
-}

@@ -1,0 +1,90 @@
+/** What every match of a pattern must hold, so that most files need neither be decoded nor matched. */
+
+export interface RequiredLiteral {
+  /** ASCII, so that its bytes are the same in UTF-8 and Latin-1. */
+  readonly text: string;
+  /** The pattern is this text and nothing else. */
+  readonly whole: boolean;
+}
+
+interface Reading {
+  readonly characters: readonly string[];
+  at: number;
+  run: string;
+  best: string;
+  /** Something other than literal characters was read. */
+  other: boolean;
+}
+
+/**
+ * The longest run of literal characters at the top level of the pattern (RE2's syntax). Cautious: from the first group or class on nothing
+ * is read, and where alternatives or flags may be meant there is none.
+ */
+export function requiredLiteral(pattern: string): RequiredLiteral | undefined {
+  if (pattern.includes('|') || pattern.includes('(?')) return undefined;
+  const reading: Reading = { characters: Array.from(pattern), at: 0, run: '', best: '', other: false };
+  while (reading.at < reading.characters.length) {
+    const read = readOne(reading);
+    if (read === 'unknown') return undefined;
+    if (read === 'end') {
+      reading.other = true;
+      break;
+    }
+  }
+  closeRun(reading);
+  return reading.best === '' ? undefined : { text: reading.best, whole: !reading.other };
+}
+
+function readOne(reading: Reading): 'unknown' | 'end' | undefined {
+  const character = reading.characters[reading.at] ?? '';
+  reading.at += 1;
+  switch (character) {
+    case '\\':
+      return readEscape(reading);
+    case '*':
+    case '?':
+      // The character before may be missing from a match.
+      reading.run = reading.run.slice(0, -1);
+      return breakRun(reading);
+    case '{':
+      reading.run = reading.run.slice(0, -1);
+      return 'end';
+    case '(':
+    case ')':
+    case '[':
+    case ']':
+    case '}':
+      return 'end';
+    case '.':
+    case '^':
+    case '$':
+    case '+':
+      return breakRun(reading);
+    default:
+      return readLiteral(reading, character);
+  }
+}
+
+/** Before punctuation a backslash means the character itself; before letters only what takes nothing behind it is known. */
+function readEscape(reading: Reading): 'unknown' | undefined {
+  const next = reading.characters[reading.at] ?? '';
+  reading.at += 1;
+  if (/^[bBdDsSwW]$/.test(next)) return breakRun(reading);
+  return /^[!-/:-@[-`{-~]$/.test(next) ? readLiteral(reading, next) : 'unknown';
+}
+
+function readLiteral(reading: Reading, character: string): undefined {
+  if (!/^[ -~\t]$/.test(character)) return breakRun(reading);
+  reading.run += character;
+  return undefined;
+}
+
+function breakRun(reading: Reading): undefined {
+  reading.other = true;
+  return closeRun(reading);
+}
+
+function closeRun(reading: Reading): undefined {
+  if (reading.run.length > reading.best.length) reading.best = reading.run;
+  reading.run = '';
+}

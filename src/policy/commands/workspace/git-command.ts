@@ -1,0 +1,82 @@
+/** `git` as a whole: options before the verb, settings that only this run has, reads of the configuration, secrets in the history. */
+import type { Decision } from '#kernel/decision';
+import { isSecretPath } from '../../paths/secret-files.ts';
+import { askFor } from './findings.ts';
+import type { Invocation } from './invocation.ts';
+import { judgePath } from './judge-path.ts';
+import { judgeTool } from './judge-tool.ts';
+import { type ShellWord, single } from './shell-word.ts';
+import type { ToolRule } from './tool-rule.ts';
+
+const plainOption =
+  /^(?:--no-pager|-P|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--noglob-pathspecs|--icase-pathspecs|--no-replace-objects|--no-lazy-fetch|--bare|--version|--help|-v|-h)$/;
+/** SECURITY: settings that name no program, file or place. */
+const plainSetting = new RegExp(
+  `^(?:${[
+    'user\\.(?:name|email)|author\\.(?:name|email)|committer\\.(?:name|email)',
+    '(?:color|advice|column)\\.\\w+(?:\\.\\w+)?|core\\.(?:quotepath|autocrlf|abbrev|eol|filemode|ignorecase|longpaths|safecrlf|whitespace|precomposeunicode|preloadindex)',
+    'diff\\.(?:context|algorithm|renames|renamelimit|noprefix|mnemonicprefix|colormoved|interhunkcontext|indentheuristic|wserrorhighlight|submodule)',
+    'merge\\.(?:conflictstyle|ff|renames|renamelimit|log|stat)|log\\.(?:date|decorate|abbrevcommit|follow|mailmap)|status\\.\\w+|grep\\.(?:linenumber|patterntype|column)',
+    'init\\.defaultbranch|pull\\.(?:rebase|ff)|push\\.default|rebase\\.(?:autostash|autosquash|abbreviatecommands|stat)|branch\\.sort|tag\\.sort|commit\\.(?:verbose|status|cleanup)|gc\\.auto(?:detach)?|rerere\\.enabled|maintenance\\.auto|stash\\.\\w+|blame\\.\\w+',
+  ].join('|')})=|^(?:core\\.pager|pager\\.\\w+)=(?:cat|false)?$|^(?:commit|tag)\\.gpgsign=(?:false|0|no)$|^core\\.(?:hookspath=/dev/null|fsmonitor=(?:false)?)$`,
+  'i',
+);
+
+export function judgeGit(rule: ToolRule, invocation: Invocation): readonly Decision[] {
+  const start = verbIndex(invocation.args.map((word) => single(word) ?? ''));
+  const after = { ...invocation, args: verbAndRest(invocation, start) };
+  const [verb, ...rest] = after.args;
+  const settings = single(verb) === 'config' ? judgeSettings(rest, invocation) : undefined;
+  return [...judgeRoot(invocation, start), ...(settings ?? judgeTool(rule, after)), ...secretsOfHistory(rest)];
+}
+
+function verbIndex(texts: readonly string[]): number {
+  const index = texts.findIndex((text, at) => !text.startsWith('-') && !/^-[Cc]$/.test(texts[at - 1] ?? ''));
+  return index < 0 ? texts.length : index;
+}
+
+/** Options before the verb: only ones that cannot run anything; `-C` names a place that is looked at. */
+function judgeRoot({ args, scope }: Invocation, start: number): readonly Decision[] {
+  const found: Decision[] = [];
+  for (let index = 0; index < start; index += 1) {
+    const word = args[index];
+    const text = single(word) ?? '';
+    const next = args[index + 1];
+    if (word === undefined || plainOption.test(text)) continue;
+    if (text === '-C' && next?.values !== undefined) {
+      found.push(...next.values.flatMap((value) => judgePath({ text: value, glob: false, offset: next.offset }, 'list', scope)));
+      index += 1;
+    } else if (text === '-c' && plainSetting.test(single(next) ?? '')) index += 1;
+    else found.push(askFor('runs_other_code', word.offset, `\`${text.slice(0, 60)}\` before the verb of \`git\``));
+  }
+  return found;
+}
+
+function verbAndRest({ args }: Invocation, start: number): readonly ShellWord[] {
+  const version = args.find((word) => /^(?:--version|-v)$/.test(single(word) ?? ''));
+  return start === args.length && version !== undefined ? [{ ...version, values: ['version'] }] : args.slice(start);
+}
+
+const settingName = /^[a-z][\w-]*(?:\.[^\s=]+)?\.[a-z][\w-]*$/i;
+/** Settings whose value is a credential, or may hold one. */
+const secretSetting = /^(?:credential|http|sendemail|imap|url)\b|token|password|secret|extraheader/i;
+
+/** Reading single settings, or all of this repository; undefined where it is a change. */
+function judgeSettings(args: readonly ShellWord[], { offset }: Invocation): readonly Decision[] | undefined {
+  const texts = args.map((word) => single(word) ?? '\0').filter((text) => !/^(?:--local|--show-origin|--show-scope|--name-only|-z|--null|--type=\w+|--bool|--int|--path)$/.test(text));
+  const [first = '', ...rest] = texts;
+  if (/^(?:-l|--list|list)$/.test(first) && rest.length === 0) return [];
+  const names = /^(?:--get|--get-all|--get-regexp|get)$/.test(first) ? rest : texts;
+  const [name = '', ...more] = names;
+  if (more.length > 0 || !settingName.test(name)) return undefined;
+  return secretSetting.test(name) ? [askFor('SECRET_FILE', offset, `the setting \`${name.slice(0, 60)}\` may hold a credential`)] : [];
+}
+
+/** `HEAD:.env`, `:config/id_rsa`: a file as it was. */
+function secretsOfHistory(args: readonly ShellWord[]): readonly Decision[] {
+  return args.flatMap((word) => {
+    const path = /^[\w@{}~^./-]*:(?:\d:)?([^\s:]+)$/.exec(single(word) ?? '')?.[1];
+    if (path === undefined || !isSecretPath(path.split('/'))) return [];
+    return [askFor('SECRET_FILE', word.offset, `\`${path.slice(0, 60)}\`: a secret from the history`)];
+  });
+}

@@ -1,0 +1,242 @@
+/** What people read and set on the command line: requests, changes as they happen, level, rules, approvers, exports. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { generateApproverKey } from '#app/approver-keys';
+import { type Person, passphrase, personAt } from './person.ts';
+import { type Bench, cli, startBench } from './support.ts';
+
+// Every step is a process of its own, and slow cores run several suites at once.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
+
+let bench: Bench;
+let person: Person;
+beforeAll(async () => {
+  bench = await startBench();
+  person = personAt(bench);
+  await person.createApprover('alice');
+});
+afterAll(async () => {
+  await bench.close();
+});
+
+const typed = [['passphrase of approver alice', `${passphrase}\r`]] as const;
+
+async function pending(tool: string, input: object): Promise<string> {
+  return (await bench.call(tool, input)).outcome.request_id ?? '';
+}
+
+describe('bad input is named', () => {
+  it.each([
+    [['approvals'], /takes `list`, `show`/],
+    [['approvals', 'constructor'], /not `constructor`/],
+    [['approvals', 'show'], /missing ID/],
+    [['approvals', 'show', 'req-1'], /`req-1` is no request’s id/],
+    [['approvals', 'approve', '../../etc/passwd'], /is no request’s id/],
+    [['approvals', 'show', 'req-00000000'], /there is no request `req-00000000`/],
+    [['approvals', 'list', 'x'], /unexpected `x`/],
+    [['approvals', 'list', '--status', 'pending,gone'], /not `gone`/],
+    [['approvals', 'list', '--all', '--status', 'denied'], /exclude each other/],
+    [['approvals', 'list', '--count', '0'], /--count/],
+    [['approvers', 'destroy'], /takes `list`, `create` or `revoke`/],
+    [['approvers', 'create'], /missing NAME/],
+    [['approvers', 'create', 'Mallory!'], /lower-case letters/],
+    [['level', 'set'], /missing LEVEL/],
+    [['level', 'set', 'none'], /relaxed, balanced, strict, not `none`/],
+    [['auto-approve', 'set', 'tool:run_command'], /missing allow\|prompt\|block/],
+    [['auto-approve', 'set', 'tool:run_command', 'yes'], /allow, prompt, block, not `yes`/],
+    [['auto-approve', 'set', 'tool:run_command', 'allow', '--expires', 'never'], /--expires/],
+    [['auto-approve', 'set', 'tool:run_command', 'allow', '--expires', '0h'], /--expires/],
+    [['audit', 'export', '--format', 'csv'], /must be jsonl/],
+    [['audit', 'export', '--output', '/nowhere/at/all'], /--output/],
+    [['audit', 'verify', '/nowhere/at/all'], /cannot be read/],
+  ] as const)('%j', async (words, message) => {
+    const { status, stdout, stderr } = await bench.run(words);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it.each(['approvals', 'approvers', 'level', 'auto-approve', 'audit'])('%s --help is about it alone', async (name) => {
+    const { status, stdout } = await bench.run([name, '--help']);
+    expect(status).toBe(0);
+    expect(stdout).toContain(`banksman ${name} `);
+    expect(stdout).not.toContain('banksman demo');
+  });
+});
+
+describe('requests', () => {
+  it('are listed, pending ones where nothing is said, and shown without a code where there is no terminal', async () => {
+    const id = await pending('restart_vm', { vmid: 101, reason: 'x\u001b[2J\u202e' });
+    const rows = JSON.parse((await bench.run(['approvals', 'list', '--json'])).stdout) as Record<string, unknown>[];
+    expect(rows).toEqual([expect.objectContaining({ request_id: id, status: 'pending', tool: 'restart_vm', arguments: { vmid: 101 } })]);
+    const { stdout } = await bench.run(['approvals', 'list']);
+    expect(stdout).toContain(id);
+    const shown = await bench.run(['approvals', 'show', id]);
+    expect(shown).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('Restart'),
+      stderr: expect.stringContaining('on a terminal only'),
+    });
+    for (const hidden of ['ott-', '\u001b', '\u202e']) expect(`${stdout}${shown.stdout}${shown.stderr}`).not.toContain(hidden);
+    const json = JSON.parse((await bench.run(['approvals', 'show', id, '--json'])).stdout) as { card: { tampered: boolean } };
+    expect(json).toMatchObject({ request_id: id, card: { tampered: false } });
+    expect((await bench.run(['approvals', 'list', '--status', 'denied,consumed', '--json'])).stdout).toBe('[]\n');
+  });
+
+  it('that an agent reported never give away what was found, except at a terminal', async () => {
+    const id = 'req-abcdef01';
+    const { outcome } = await bench.call('report_block', {
+      request_id: id,
+      reason: 'credential_detected',
+      destination: 'api.example.org',
+      pattern: 'the-matched-thing',
+    });
+    expect(outcome.status).toBe('ok');
+    for (const words of [
+      ['list', '--all', '--json'],
+      ['list', '--all'],
+      ['show', id],
+      ['show', id, '--json'],
+    ]) {
+      const { stdout, stderr } = await bench.run(['approvals', ...words]);
+      expect(stdout).toContain(id);
+      expect(stdout + stderr).not.toContain('the-matched-thing');
+    }
+    expect((await person.at(['approvals', 'show', id])).screen).toContain('the-matched-thing');
+  });
+
+  it('refuse an answer without a terminal, before anything is opened', async () => {
+    for (const verb of ['approve', 'deny', 'revoke'])
+      expect(await bench.run(['approvals', verb, 'req-00000000'])).toMatchObject({
+        status: 2,
+        stderr: expect.stringMatching(/needs a terminal/),
+      });
+  });
+
+  it('are watched: each change as it happens, until Ctrl+C', async () => {
+    const child = spawn(process.execPath, [cli, 'approvals', 'watch', '--json'], { env: bench.env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const next = async () => JSON.parse((await lines.next()).value ?? '{}') as { request_id: string; status: string };
+    const seen = new Map<string, string>();
+    const until = async (id: string, status: string) => {
+      while (seen.get(id) !== status) {
+        const line = await next();
+        seen.set(line.request_id, line.status);
+      }
+    };
+    const [known] = JSON.parse((await bench.run(['approvals', 'list', '--json'])).stdout) as { request_id: string }[];
+    await until(known?.request_id ?? '', 'pending');
+    const id = await pending('stop_container', { vmid: 200 });
+    await until(id, 'pending');
+    expect((await person.approve(id)).status).toBe(0);
+    await until(id, 'approved');
+    await bench.call('stop_container', { vmid: 200 });
+    await until(id, 'consumed');
+    child.kill('SIGINT');
+    expect(await once(child, 'close')).toEqual([0, null]);
+  });
+});
+
+describe('level and rules', () => {
+  it('are set by an approver, for every process on the store', async () => {
+    expect(await person.at(['level', 'set', 'strict'], typed)).toMatchObject({ status: 0 });
+    expect(JSON.parse((await bench.run(['level', 'get', '--json'])).stdout)).toMatchObject({
+      level: 'strict',
+      from: 'store',
+      by: 'user:alice',
+    });
+    // Yellow asks at strict; a rule lifts that for one tool.
+    const service = { node: 'pve', service: 'nginx' };
+    expect((await bench.call('restart_service', service)).outcome.status).toBe('pending');
+    expect(await person.at(['auto-approve', 'set', 'tool:restart_service', 'allow', '--expires', '1h'], typed)).toMatchObject({
+      status: 0,
+    });
+    const rules = JSON.parse((await bench.run(['auto-approve', 'list', '--json'])).stdout) as object[];
+    expect(rules).toEqual([expect.objectContaining({ pattern: 'tool:restart_service', action: 'allow', by: 'user:alice' })]);
+    expect((await bench.call('restart_service', service)).outcome.status).toBe('ok');
+    expect(await person.at(['auto-approve', 'remove', 'tool:restart_service'], typed)).toMatchObject({ status: 0 });
+    expect(await person.at(['auto-approve', 'remove', 'tool:restart_service'], typed)).toMatchObject({ status: 1 });
+    expect(await person.at(['level', 'set', 'balanced'], typed)).toMatchObject({ status: 0 });
+    expect((await bench.call('restart_service', service)).outcome.status).toBe('ok');
+  });
+
+  it('at level strict a disruptive call is approved with its target’s name and a code typed', async () => {
+    await person.at(['level', 'set', 'strict'], typed);
+    const id = await pending('stop_vm', { vmid: 100 });
+    const code = await person.codeOf(id);
+    const wrong = await person.at(['approvals', 'approve', id, '--code', code], [['type `', 'yes\r']]);
+    expect(wrong).toMatchObject({ status: 2, screen: expect.stringContaining('stays pending') });
+    const right = await person.at(
+      ['approvals', 'approve', id, '--code', await person.codeOf(id)],
+      [['` to approve it once', (screen) => `${/type `(web \w{4})`/.exec(screen)?.[1]}\r`], ...typed],
+    );
+    expect(right).toMatchObject({ status: 0, screen: expect.stringContaining('approved once') });
+    expect((await bench.call('stop_vm', { vmid: 100 })).outcome).toMatchObject({ status: 'ok', request_id: id });
+    await person.at(['level', 'set', 'balanced'], typed);
+  });
+});
+
+describe('approvers', () => {
+  it('need one another once there is one', async () => {
+    expect(await person.createApprover('bob', 'alice')).toMatchObject({ status: 0, screen: expect.stringMatching(/vouch/) });
+    expect(await person.at(['approvals', 'approve', await pending('stop_vm', { vmid: 101 }), '--code', 'ott-00000000'])).toMatchObject({
+      status: 2,
+    });
+    // Two have a key here: whose is to be said.
+    expect(await person.at(['level', 'set', 'relaxed'])).toMatchObject({ status: 1, screen: expect.stringContaining('--as alice|bob') });
+    expect(await person.at(['approvers', 'revoke', 'bob', '--as', 'alice'], typed)).toMatchObject({ status: 0 });
+    expect((await bench.run(['approvers', 'list'])).stdout).toMatch(/^alice .*pinned, key on this machine\n$/);
+    expect(await person.at(['approvers', 'revoke', 'bob', '--as', 'alice'])).toMatchObject({ status: 1 });
+  });
+
+  it('where only an editor is pinned, a new one counts for nothing until a person pins it', async () => {
+    const env = { XDG_CONFIG_HOME: join(bench.folder, 'editor-only') };
+    const config = join(bench.folder, 'pinned.json');
+    writeFileSync(config, JSON.stringify({ ...bench.config, approvers: [{ name: 'user:alice', key: generateApproverKey().publicKey }] }));
+    const made = await person.at(
+      ['approvers', 'create', 'carol', '--config', config],
+      [
+        ['new passphrase for carol', `${passphrase}\r`],
+        ['the same again', `${passphrase}\r`],
+      ],
+      env,
+    );
+    expect(made).toMatchObject({ status: 3, screen: expect.stringMatching(/NOT pinned[\s\S]*by hand to `approvers`/) });
+    expect(await person.at(['level', 'set', 'relaxed', '--config', config], [], env)).toMatchObject({
+      status: 2,
+      screen: expect.stringContaining('no approver who is pinned'),
+    });
+  });
+});
+
+describe('an export of the trail', () => {
+  it('goes to a file of this user’s only, signed, and is checked without the store', async () => {
+    const file = join(bench.folder, 'trail.jsonl');
+    expect(await person.at(['audit', 'export', '--sign', '--output', file], typed)).toMatchObject({ status: 0 });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const verified = await bench.run(['audit', 'verify', file, '--json', '--state', join(bench.folder, 'no-state')]);
+    expect(verified.status).toBe(0);
+    expect(JSON.parse(verified.stdout)).toMatchObject({ ok: true, signed_by: { approver: 'user:alice', trusted: true } });
+    writeFileSync(file, readFileSync(file, 'utf8').replace('stop_container', 'stop_contained'));
+    const broken = await bench.run(['audit', 'verify', file]);
+    expect(broken).toMatchObject({ status: 1, stdout: expect.stringMatching(/^BROKEN: record \d+ was altered/) });
+    expect(await bench.run(['audit', 'export', '--output', file])).toMatchObject({ status: 1, stderr: expect.stringContaining('exist') });
+    expect(await bench.run(['audit', 'export', '--sign'])).toMatchObject({ status: 2, stdout: '' });
+  });
+
+  it('goes to standard output, and stops quietly when nobody reads it', async () => {
+    const { stdout, status } = await bench.run(['audit', 'export']);
+    expect(status).toBe(0);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { records?: number });
+    expect(lines.at(-1)?.records).toBe(lines.length - 1);
+    const piped = await person.shell(`${process.execPath} ${cli} audit export 2>&1 >/dev/full | cat`);
+    expect(piped.screen).toContain('standard output');
+    expect(piped.screen).not.toMatch(/\n\s+at /);
+  });
+});

@@ -1,0 +1,69 @@
+/** The same over a shared store: agents' machine without the right to answer, a person's machine with it (design §7). */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { samplePasswords, startValkey, type ValkeyServer } from '../stores/valkey-server.ts';
+import { type Person, passphrase, personAt } from './person.ts';
+import { type Bench, startBench } from './support.ts';
+
+// Every step is a process of its own, and slow cores run several suites at once.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
+
+let bench: Bench;
+let person: Person;
+let valkey: ValkeyServer;
+/** A folder of state whose user may take these roles. */
+const machine = (name: string, roles: readonly (keyof typeof samplePasswords)[]): readonly string[] => {
+  const state = join(bench.folder, name);
+  mkdirSync(state, { mode: 0o700 });
+  const credentials = Object.fromEntries(roles.map((role) => [role, samplePasswords[role]]));
+  writeFileSync(join(state, 'credentials.json'), JSON.stringify(credentials), { mode: 0o600 });
+  return ['--state', state, '--store', valkey.url];
+};
+beforeAll(async () => {
+  [bench, valkey] = await Promise.all([startBench(), startValkey()]);
+  person = personAt(bench);
+});
+afterAll(async () => {
+  await Promise.all([bench.close(), valkey.close()]);
+});
+
+describe('approvals over Valkey', () => {
+  it('are answered from a machine that may, and not from where agents run', async () => {
+    const agents = machine('agents', ['agent', 'exec', 'log-writer']);
+    const people = machine('people', ['agent', 'admin', 'log-writer']);
+    const made = await person.at(
+      ['approvers', 'create', 'alice', ...people],
+      [
+        ['new passphrase for alice', `${passphrase}\r`],
+        ['the same again', `${passphrase}\r`],
+      ],
+    );
+    expect(made).toMatchObject({ status: 0 });
+    const { outcome } = await bench.call('stop_vm', { vmid: 100 }, agents);
+    const id = outcome.request_id ?? '';
+    expect(outcome.status).toBe('pending');
+
+    const answer = async (where: readonly string[]) => {
+      const { screen } = await person.at(['approvals', 'show', id, ...where]);
+      const code = /ott-[a-zA-Z0-9]{8}/.exec(screen)?.[0] ?? '';
+      return person.at(['approvals', 'approve', id, '--code', code, ...where], [['passphrase of approver alice', `${passphrase}\r`]]);
+    };
+    // Even with the right passphrase the server refuses the agents' own credentials.
+    const refused = await answer(agents);
+    expect(refused.status).not.toBe(0);
+    expect((await bench.call('stop_vm', { vmid: 100 }, agents)).outcome.status).toBe('pending');
+
+    expect(await answer(people)).toMatchObject({ status: 0, screen: expect.stringContaining('approved once') });
+    expect((await bench.call('stop_vm', { vmid: 100 }, agents)).outcome).toMatchObject({ status: 'ok', request_id: id });
+    expect((await bench.call('stop_vm', { vmid: 100 }, agents)).outcome.status).toBe('pending');
+
+    const { stdout, status } = await bench.run(['audit', 'export', ...people]);
+    expect(status).toBe(0);
+    const file = join(bench.folder, 'shared.jsonl');
+    writeFileSync(file, stdout);
+    expect(JSON.parse((await bench.run(['audit', 'verify', file, '--json'])).stdout)).toMatchObject({ ok: true });
+    writeFileSync(file, stdout.replace('stop_vm', 'stop_vn'));
+    expect((await bench.run(['audit', 'verify', file])).status).toBe(1);
+  });
+});
