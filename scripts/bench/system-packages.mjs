@@ -23,6 +23,7 @@ const PACKAGES = [
   { name: 'redis-server', for: 'servers', programs: ['redis-server', 'valkey-server'], any: true },
   { name: 'iproute2', for: 'servers', programs: ['ip'] },
   { name: 'perl', for: 'servers', programs: ['perl'] },
+  { name: 'bsdutils', for: 'servers', programs: ['script'] },
 ];
 
 const LOCK_TRIES = 6;

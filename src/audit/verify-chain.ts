@@ -1,6 +1,7 @@
 /** Finds the first record of a trail that does not fit. */
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
-import { isJsonObject } from '#kernel/json';
+import { createBeginning } from './beginning.ts';
+import type { Flaw } from './flaw.ts';
 import { genesisHash, hashOf } from './seal.ts';
 
 export interface ChainVerdict {
@@ -34,53 +35,19 @@ export async function verifyChain(
   expected: ChainExpectation = {},
 ): Promise<ChainVerdict> {
   const anchors = new Map((expected.anchors ?? []).map((anchor) => [anchor.sequence, anchor.hash]));
+  const beginning = createBeginning();
   let last = expected.start;
-  let base: ChainPoint | undefined;
-  let explained = false;
   let count = 0;
   for await (const record of records) {
-    if (count === 0 && last === undefined) last = base = baseOf(record);
-    const flaw = flawOf(record, last, anchors) ?? (count === 0 ? baseFlaw(base, anchors) : undefined);
+    const flaw = flawOf(record, last ?? beginning.before(record), anchors);
     if (flaw) return { ok: false, records: count, ...flaw };
-    explained ||= explains(record, base);
+    beginning.see(record);
     anchors.delete(record.sequence);
     last = record;
     count += 1;
   }
-  if (base && !explained) return { ok: false, records: count, ...beheaded(base) };
-  return conclude(count, last, [...anchors.keys()]);
-}
-
-/** Where a trail does not begin with record 1, what its first record continues; a record further on must say that this was dropped. */
-function baseOf({ sequence, previous }: AuditRecord): ChainPoint | undefined {
-  return Number.isSafeInteger(sequence) && sequence > 1 ? { sequence: sequence - 1, hash: previous } : undefined;
-}
-
-function baseFlaw(base: ChainPoint | undefined, anchors: ReadonlyMap<number, string>): Flaw | undefined {
-  const anchored = base && anchors.get(base.sequence);
-  if (base === undefined || anchored === undefined || anchored === base.hash) return undefined;
-  return {
-    broken: base.sequence + 1,
-    message: `record ${base.sequence + 1} does not continue the record that was anchored: the trail was rewritten`,
-  };
-}
-
-function explains({ name, attributes }: AuditRecord, base: ChainPoint | undefined): boolean {
-  if (base === undefined || name !== 'audit.checkpoint' || !isJsonObject(attributes.base)) return false;
-  return attributes.base.sequence === base.sequence && attributes.base.hash === base.hash;
-}
-
-function beheaded({ sequence }: ChainPoint): Flaw {
-  return {
-    broken: sequence + 1,
-    message: `the trail begins with record ${sequence + 1}, and none of its records says that what came before was dropped: it was removed`,
-  };
-}
-
-/** What is wrong with one record. */
-export interface Flaw {
-  readonly broken: number;
-  readonly message: string;
+  const flaw = beginning.flaw(anchors);
+  return flaw ? { ok: false, records: count, ...flaw } : conclude(count, last, [...anchors.keys()]);
 }
 
 /** undefined where the record continues `last` (undefined: it is the first) and is as it was sealed and anchored. */

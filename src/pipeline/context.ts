@@ -6,7 +6,9 @@ import type { SecurityView } from '#kernel/ports/security-view';
 import type { RequestRecord } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 import type { ToolContext } from '#kernel/tool';
+import { redactText } from '#redaction/redact';
 import type { CallDeps, IncomingCall } from './deps.ts';
+import { redactionOf } from './record.ts';
 import { reportBlock } from './report-block.ts';
 import type { Resolved } from './stage.ts';
 
@@ -40,7 +42,7 @@ export function toolContext(
     security: securityView(state, call, deps),
     clock: deps.clock,
     // Names from the cluster are in it, and some hosts print it to a terminal.
-    progress: (message) => call.onProgress?.(showPlainly(message)),
+    progress: (message) => call.onProgress?.(showPlainly(redactText(message, redactionOf(deps)))),
     stillRunning: (what) => {
       running = what;
     },

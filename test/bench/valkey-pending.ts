@@ -1,4 +1,4 @@
-/** `node test/bench/valkey-pending.ts [COUNT]`: counting and listing with 100,000 pending requests among as many foreign keys. */
+/** `npm run bench:valkey [-- COUNT]`: counting and listing with 100,000 pending requests among as many foreign keys. */
 import type { Redis } from 'iovalkey';
 import { requestLifeMs } from '#kernel/request';
 import { keysOf } from '#stores/valkey/keys';
@@ -68,12 +68,16 @@ async function usedMemory(operator: Redis): Promise<number> {
 
 async function measure(name: string, rounds: number, work: () => Promise<unknown>): Promise<void> {
   const times: number[] = [];
+  const cpu = process.cpuUsage();
   for (let round = 0; round < rounds; round += 1) {
     const before = performance.now();
     await work();
     times.push(performance.now() - before);
   }
+  const { user, system } = process.cpuUsage(cpu);
   times.sort((a, b) => a - b);
   const at = (share: number): string => (times[Math.floor(share * (times.length - 1))] ?? 0).toFixed(2);
-  console.log(`${name}: p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms (${rounds} rounds)`);
+  console.log(
+    `${name}: p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms, ${((user + system) / 1000 / rounds).toFixed(2)} ms of processor here (${rounds} rounds)`,
+  );
 }

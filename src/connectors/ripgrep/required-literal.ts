@@ -38,31 +38,11 @@ export function requiredLiteral(pattern: string): RequiredLiteral | undefined {
 function readOne(reading: Reading): 'unknown' | 'end' | undefined {
   const character = reading.characters[reading.at] ?? '';
   reading.at += 1;
-  switch (character) {
-    case '\\':
-      return readEscape(reading);
-    case '*':
-    case '?':
-      // The character before may be missing from a match.
-      reading.run = reading.run.slice(0, -1);
-      return breakRun(reading);
-    case '{':
-      reading.run = reading.run.slice(0, -1);
-      return 'end';
-    case '(':
-    case ')':
-    case '[':
-    case ']':
-    case '}':
-      return 'end';
-    case '.':
-    case '^':
-    case '$':
-    case '+':
-      return breakRun(reading);
-    default:
-      return readLiteral(reading, character);
-  }
+  if (character === '\\') return readEscape(reading);
+  // The character before may be missing from a match.
+  if ('*?{'.includes(character)) reading.run = reading.run.slice(0, -1);
+  if ('{}()[]'.includes(character)) return 'end';
+  return '*?+.^$'.includes(character) ? breakRun(reading) : readLiteral(reading, character);
 }
 
 /** Before punctuation a backslash means the character itself; before letters only what takes nothing behind it is known. */

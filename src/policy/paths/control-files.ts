@@ -88,5 +88,7 @@ export function isControlPath(segments: Segments): boolean {
 
 /** Whether `part` stands in the segments and something below it. */
 export function holds(segments: Segments, part: readonly string[]): boolean {
-  return segments.some((_segment, start) => start + part.length < segments.length && part.every((name, index) => segments[start + index] === name));
+  return segments.some(
+    (_segment, start) => start + part.length < segments.length && part.every((name, index) => segments[start + index] === name),
+  );
 }

@@ -71,7 +71,10 @@ const secretPlaces: readonly string[] = [
   'library/keychains',
   '.git/credentials',
 ];
-const anySecretPlace = new RegExp(`(?:^|/)(?:${secretPlaces.map((place) => place.replace(/\./g, '\\.').toLowerCase()).join('|')})(?:/|$)`, 's');
+const anySecretPlace = new RegExp(
+  `(?:^|/)(?:${secretPlaces.map((place) => place.replace(/\./g, '\\.').toLowerCase()).join('|')})(?:/|$)`,
+  's',
+);
 
 const harmless = /(?:^\.env(?:\.[a-z0-9]+)*\.(?:example|sample|template|dist|defaults|schema)|\.pub)$/;
 const anySecretName = new RegExp(`^(?:${secretNames.map((name) => name.replace(/[.~]/g, '\\$&').replaceAll('*', '.*')).join('|')})$`, 's');

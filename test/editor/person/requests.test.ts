@@ -1,6 +1,7 @@
 /** Everything a person does with requests apart from saying yes: look, deny with words, take back, search, page. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
+  approvalRows,
   historyRows,
   openApprovals,
   openHistory,
@@ -125,7 +126,7 @@ describe('a reported block', () => {
     expect(modal.buttons).toContain('Settle Report');
     expect(modal.buttons).not.toContain('Approve once');
     await modal.click('Settle Report');
-    await details.getByText('by user:').first().waitFor({ timeout: 30_000 });
+    await details.locator('.banner', { hasText: 'settled by user:' }).waitFor({ timeout: 30_000 });
   });
 });
 
@@ -142,6 +143,9 @@ describe('thousands of requests', () => {
     await bench.page.keyboard.press('Enter');
     await waitRow(bench.page, 'Stop VM 10001 ', 60_000);
     await waitRowGone(bench.page, 'Stop VM 11200');
+    expect((await approvalRows(bench.page)).map((row) => row.label).filter((label) => /^Stop VM \d{5} /.test(label))).toEqual([
+      'Stop VM 10001 (web10001) on pve',
+    ]);
     await screenshot(bench.page, 'f5-search');
     await pressViewAction(bench.page, 'Pending Approvals', 'Clear Filter');
     await waitRow(bench.page, 'Stop VM 11200', 60_000);

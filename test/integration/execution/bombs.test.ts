@@ -1,7 +1,7 @@
 /** Commands that multiply. All of it runs in the cage: a limit that does not hold must not cost the machine. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { findProcessCages } from '#execution/sandbox/process-cage';
@@ -15,6 +15,14 @@ const bomb = 'bomb() { bomb | bomb & }; bomb; sleep 600';
 const limits = { processes: 64, tasks: 128 };
 /** So many that the looks from outside never end the run. */
 const unwatched = { processes: 100_000, tasks: 128 };
+
+const child = path.join(import.meta.dirname, 'children/run-and-wait.ts');
+const nobody = { uid: 65_534, gid: 65_534 };
+/** Whether another user may read the sources and run this Node. */
+const othersMayRun = isRoot && spawnSync(process.execPath, ['--check', child], nobody).status === 0;
+/** Starts more than the limit allows; `all` is there when it could, `refused` says so when it could not. */
+const fill = 'fill() { for ((i = 0; i < 300; i++)); do sleep 60 & done; touch all; }; fill 2> refused &';
+const count = `until [[ -s refused || -e all ]]; do :; done; all=(/proc/[0-9]*); echo \${#all[@]}`;
 
 /** Control groups of runs below this process's own, whoever started them. */
 function cagesHere(): readonly string[] {
@@ -46,8 +54,6 @@ describe.skipIf(!canSandbox || !bombsAreCaged)('a command that multiplies', () =
 
   it('never has more processes than the limit, though nobody looks', async () => {
     const bench = openWorkbench({ limits: unwatched });
-    const fill = 'fill() { for ((i = 0; i < 300; i++)); do sleep 60 & done; touch all; }; fill 2> refused &';
-    const count = `until [[ -s refused || -e all ]]; do :; done; all=(/proc/[0-9]*); echo \${#all[@]}`;
     const result = await bench.run(`${fill} ${count}`);
     expect(existsSync(path.join(bench.workspace, 'all'))).toBe(false);
     expect(Number(result.stdout)).toBeGreaterThan(unwatched.tasks / 2);
@@ -93,6 +99,22 @@ describe.skipIf(!canSandbox || !bombsAreCaged)('a command that multiplies', () =
     expect(cagesHere()).not.toContain(cage);
   });
 
+  it.skipIf(!othersMayRun)('is held without a control group where it is not root’s', () => {
+    const bench = openWorkbench();
+    mkdirSync(bench.state);
+    for (const directory of [bench.root, bench.workspace, bench.state]) chownSync(directory, nobody.uid, nobody.gid);
+    const run = spawnSync(process.execPath, [child, bench.workspace, bench.state, `${fill} ${count} > count`, JSON.stringify(unwatched)], {
+      ...nobody,
+      env: { PATH: '/usr/bin:/bin', HOME: '/nonexistent' },
+      timeout: 60_000,
+    });
+    expect(run.stderr.toString()).toBe('');
+    expect(existsSync(path.join(bench.workspace, 'all'))).toBe(false);
+    const most = Number(readFileSync(path.join(bench.workspace, 'count'), 'utf8'));
+    expect(most).toBeGreaterThan(unwatched.tasks / 2);
+    expect(most).toBeLessThanOrEqual(unwatched.tasks);
+  });
+
   it.skipIf(!isRoot)('leaves no control group behind', async () => {
     const before = cagesHere();
     const bench = openWorkbench({ limits });
@@ -104,7 +126,6 @@ describe.skipIf(!canSandbox || !bombsAreCaged)('a command that multiplies', () =
 });
 
 function startRunner(workspace: string, state: string): ChildProcess {
-  const child = path.join(import.meta.dirname, 'children/run-and-wait.ts');
   // Loading a grammar is nothing for a process that must hurry: the command says when it is there.
   return spawn(process.execPath, [child, workspace, state, `touch ready; ${bomb}`, JSON.stringify(unwatched)], { stdio: 'ignore' });
 }

@@ -9,7 +9,15 @@ import { decideSshCommand } from '../../../src/policy/commands/decide-ssh-comman
 import { decideWorkspaceCommand } from '../../../src/policy/commands/workspace/decide-workspace-command.ts';
 import { loadShellParser, type ShellParser } from '../../../src/policy/commands/workspace/shell-parser.ts';
 import { decidePath } from '../../../src/policy/paths/decide-path.ts';
-import { createFixtureTree, type FixtureTree, type PolicyCase, readAdversarial, readCorpus } from './fixture-tree.ts';
+import {
+  createFixtureTree,
+  type FixtureTree,
+  type PolicyCase,
+  readAdversarial,
+  readCorpus,
+  readRedTeam,
+  readRedTeamPaths,
+} from './fixture-tree.ts';
 
 let tree: FixtureTree;
 let parser: ShellParser;
@@ -38,7 +46,11 @@ function decide(entry: PolicyCase): Decision {
 function wrongOnes(cases: readonly PolicyCase[]): readonly string[] {
   return cases.flatMap((entry) => {
     const decision = decide(entry);
-    if ((decision.effect === 'allow') === (entry.must === 'allow')) return [];
+    const isRight =
+      (decision.effect === 'allow') === (entry.must === 'allow') &&
+      (entry.code === undefined || entry.code === decision.code) &&
+      (entry.denied !== true || decision.effect === 'deny');
+    if (isRight) return [];
     return [
       `${entry.must === 'block' ? 'leak' : 'refused'} ${entry.surface}/${entry.family} ${entry.id} ${JSON.stringify(entry.input.slice(0, 120))}: ${decision.code}: ${decision.reason.slice(0, 160)}`,
     ];
@@ -67,6 +79,28 @@ describe('our own cases', () => {
     const own = readAdversarial(surface);
     expect(own.length).toBeGreaterThan(400);
     expect(wrongOnes(own)).toEqual([]);
+  });
+
+  it.each(['ssh', 'readonly_bash', 'workspace_command'] as const)("%s: the red team's", (surface) => {
+    const own = readRedTeam(surface);
+    expect(own.length).toBeGreaterThan(500);
+    expect(new Set(own.map((entry) => `${entry.must} ${entry.family}`)).size).toBeGreaterThan(8);
+    expect(wrongOnes(own)).toEqual([]);
+  });
+
+  it("paths: the red team's", () => {
+    const own = readRedTeamPaths();
+    expect(own.length).toBeGreaterThan(500);
+    expect(wrongOnes(own)).toEqual([]);
+  });
+
+  it('says the place and the rule of every refusal', () => {
+    const refused = (['ssh', 'readonly_bash', 'workspace_command'] as const).flatMap(readRedTeam).filter((entry) => entry.must === 'block');
+    const silent = refused.filter((entry) => {
+      const { reason, rules } = decide(entry);
+      return rules.length === 0 || !/at character \d+: \S/.test(reason);
+    });
+    expect(silent.map((entry) => entry.input.slice(0, 100))).toEqual([]);
   });
 
   it('paths, Windows and POSIX', () => {

@@ -26,6 +26,10 @@ export interface PolicyCase {
   readonly must: 'allow' | 'block';
   readonly op?: 'read' | 'write' | 'list';
   readonly platform?: 'win32';
+  /** The code that the decision must have. */
+  readonly code?: string;
+  /** It must be `deny`, not `ask`. */
+  readonly denied?: boolean;
 }
 
 export interface FixtureTree {
@@ -77,18 +81,44 @@ export function readCorpus(): readonly PolicyCase[] {
 const escapes: Readonly<Record<string, string>> = { '\\\\': '\\', '\\n': '\n', '\\t': '\t', '\\r': '\r' };
 
 /** Our own cases: one command a line under `[allow family]` and `[block family]` headings. */
-export function readAdversarial(surface: PolicyCase['surface']): readonly PolicyCase[] {
-  const file = {
-    ssh: 'adversarial-ssh.txt',
-    readonly_bash: 'adversarial-readonly.txt',
-    workspace_command: 'adversarial-workspace.txt',
-    path: '',
-  }[surface];
+export function readAdversarial(surface: CommandSurface): readonly PolicyCase[] {
+  return readLines(surface, `adversarial-${shortNames[surface]}.txt`);
+}
+
+/** The red team's: `a` was fixed before `b` was written. */
+export function readRedTeam(surface: CommandSurface): readonly PolicyCase[] {
+  return ['a', 'b', 'c'].flatMap((half) => readLines(surface, `redteam/${shortNames[surface]}-${half}.txt`));
+}
+
+/** The same for paths, one JSON object a line. */
+export function readRedTeamPaths(): readonly PolicyCase[] {
+  return readFileSync(path.join(corpus, 'redteam', 'path-a.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line, index) => ({
+      id: `path-a.jsonl:${index + 1}`,
+      surface: 'path',
+      ...(JSON.parse(line) as Omit<PolicyCase, 'id' | 'surface'>),
+    }));
+}
+
+type CommandSurface = Exclude<PolicyCase['surface'], 'path'>;
+
+const shortNames: Readonly<Record<CommandSurface, string>> = { ssh: 'ssh', readonly_bash: 'readonly', workspace_command: 'workspace' };
+
+/** `[allow family]`, `[block family]`, `[block:CODE family]` where the code counts too, `[deny family]` where no person may agree. */
+function readLines(surface: CommandSurface, file: string): readonly PolicyCase[] {
   const cases: PolicyCase[] = [];
-  let heading: Pick<PolicyCase, 'must' | 'family'> | undefined;
+  let heading: Pick<PolicyCase, 'must' | 'family' | 'code' | 'denied'> | undefined;
   for (const [index, line] of readFileSync(path.join(corpus, file), 'utf8').split('\n').entries()) {
-    const found = /^\[(allow|block) ([\w-]+)\]$/.exec(line);
-    if (found !== null) heading = { must: found[1] as 'allow' | 'block', family: found[2] ?? '' };
+    const found = /^\[(allow|block|deny)(?::(\w+))? ([\w-]+)\]$/.exec(line);
+    if (found !== null)
+      heading = {
+        must: found[1] === 'allow' ? 'allow' : 'block',
+        denied: found[1] === 'deny',
+        family: found[3] ?? '',
+        ...(found[2] === undefined ? {} : { code: found[2] }),
+      };
     else if (heading !== undefined && line !== '')
       cases.push({ ...heading, id: `${file}:${index + 1}`, surface, input: unescapeLine(line) });
   }

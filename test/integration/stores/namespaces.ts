@@ -13,13 +13,13 @@ export interface Machine {
 
 const isRoot = process.getuid?.() === 0;
 /** Without root's rights, in a user namespace of one's own. */
-const apart = isRoot ? ['-n'] : ['-rn'];
+const [apart, ...apartOptions] = ['unshare', isRoot ? '-n' : '-rn'] as const;
 const enter = isRoot ? ['-n'] : ['-U', '--preserve-credentials', '-n'];
 
 /** Why not here; undefined: it can be done. */
 export function whyNoNamespaces(): string | undefined {
   if (process.platform !== 'linux') return 'network namespaces are Linux’s';
-  const tried = spawnSync('unshare', [...apart, 'ip', 'link', 'set', 'lo', 'up']);
+  const tried = spawnSync(apart, [...apartOptions, 'ip', 'link', 'set', 'lo', 'up']);
   return tried.status === 0 ? undefined : 'this system lets nobody make network namespaces here (`unshare -n ip link set lo up`)';
 }
 
@@ -29,7 +29,7 @@ export function whyNoNamespaces(): string | undefined {
  */
 export async function startMachine(socket: string): Promise<Machine> {
   // It says a word once it is where it should be.
-  const holder = spawn('unshare', [...apart, 'sh', '-c', 'ip link set lo up && echo in && exec sleep 100000'], {
+  const holder = spawn(apart, [...apartOptions, 'sh', '-c', 'ip link set lo up && echo in && exec sleep 100000'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void holder.kill('SIGKILL'));

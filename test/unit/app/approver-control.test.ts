@@ -1,12 +1,15 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Signer } from '#app/app';
 import { type ApproverControl, localApprovers, unlockApprover, withApproverControl } from '#app/approver-control';
 import { generateApproverKey, signerFrom } from '#app/approver-keys';
 import { parseConfig } from '#app/config';
 import { openStore } from '#app/open-store';
+
+// Opening a key is meant to be slow.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
 const passphrase = 'correct horse battery staple';
 const editor = generateApproverKey();

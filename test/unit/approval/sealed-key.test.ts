@@ -1,6 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { generateApproverKey } from '#approval/keys';
 import { openSealedKey, type SealedKey, sealKey } from '#approval/sealed-key';
+
+// Opening a key is meant to be slow.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
 const passphrase = 'correct horse battery staple';
 const pair = generateApproverKey();

@@ -250,7 +250,7 @@ it('progress reaches the caller as plain text', async () => {
   });
   const { call } = await createBench({ tools: [probe.tool] });
   await call('probe_tool', {}, { onProgress: (message) => progress.push(message) });
-  expect(progress).toEqual(['Stop VM 100 (\\u{1b}[31mred\\u{202e})']);
+  expect(progress).toEqual(['Stop VM 100 (red)']);
 });
 
 it('a tool outside the cluster group gets no cluster', async () => {

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of shells and pipelines are among the texts
 /**
  * Texts with a secret, and the part that must not be left. All made up: the letters come from a small generator, so that nothing here is a
  * credential of anybody and no scanner of the repository finds one.

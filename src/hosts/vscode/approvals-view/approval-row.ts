@@ -65,17 +65,33 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
     kind: record.status === 'approved' && record.reported === undefined ? 'approved' : 'decided',
     description: `${ended} · ${agent}`,
     spoken: `${label}, ${ended}, asked by ${agent}`,
-    ...statusIcons[record.status],
+    ...(isSettledReport(record) ? statusIcons.consumed : statusIcons[record.status]),
   };
 }
 
 /** `denied by alice · 14:02`; an approval that still counts says how long. */
 function endInWords(record: RequestRecord, now: number): string {
-  const { status, decision } = record;
+  const { status, decision, grant } = record;
   const by = decision === undefined ? '' : ` by ${showPlainly(decision.by.replace(/^user:/, ''), 40)}`;
-  if (status === 'approved') return `approved${by}, not used yet, ${countdown(record.grant?.payload.expiresAt ?? record.expiresAt, now)}`;
-  const at = record.consumedAt ?? decision?.at ?? (status === 'expired' ? record.expiresAt : record.createdAt);
-  return `${status === 'consumed' ? `approved${by} and used` : `${status}${by}`} · ${clockTime(at, now)}`;
+  if (status === 'approved' && !isSettledReport(record)) {
+    return `approved${by}, not used yet, ${countdown(grant?.payload.expiresAt ?? record.expiresAt, now)}`;
+  }
+  return `${endWord(record, by)} · ${clockTime(endedAt(record), now)}`;
+}
+
+function endWord(record: RequestRecord, by: string): string {
+  if (isSettledReport(record)) return `settled${by}`;
+  return record.status === 'consumed' ? `approved${by} and used` : `${record.status}${by}`;
+}
+
+function endedAt(record: RequestRecord): number {
+  const { status, decision, consumedAt, expiresAt, createdAt } = record;
+  return consumedAt ?? decision?.at ?? (status === 'expired' ? expiresAt : createdAt);
+}
+
+/** Nothing runs on a report, so its approval is never used: the time after which it could not be is of no interest. */
+export function isSettledReport({ reported, decision, status }: RequestRecord): boolean {
+  return reported !== undefined && decision !== undefined && (status === 'approved' || status === 'expired');
 }
 
 /** `14:02` today, `Nov 21, 14:02` before; in the reader's own time zone. */

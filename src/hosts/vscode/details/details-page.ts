@@ -1,11 +1,12 @@
 /** Everything there is to know about one request, as a page without scripts. */
 import type { Explanation, LiveFact, ReviewCard } from '#app/app';
 import type { JsonObject } from '#kernel/json';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord, RequestStatus } from '#kernel/request';
 import { describeTarget, type Target } from '#kernel/resource';
 import { durationInWords } from '#kernel/text';
 import type { Impact } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
+import { isSettledReport } from '../approvals-view/approval-row.ts';
 import { detailsStyle } from './details-style.ts';
 import { Html, html, lines, nothing } from './html.ts';
 
@@ -24,6 +25,8 @@ export interface RequestFacts {
 }
 
 const maxArguments = 20_000;
+
+const statusInWords: Partial<Record<RequestStatus, string>> = { consumed: 'approved and used', approved: 'approved, not used yet' };
 
 const impactInWords: Record<Impact, string> = {
   none: 'changes nothing',
@@ -73,8 +76,7 @@ function banner({ record, card, now }: RequestFacts): Html {
     return html`<p class="banner waits">Waits for a person; expires in ${durationInWords(record.expiresAt - now)}.</p>`;
   const by = decision === undefined ? nothing : html` by ${decision.by} in the ${decision.via}`;
   const said = decision?.message === undefined ? nothing : html`: “${decision.message}”`;
-  const used = status === 'consumed' ? 'approved and used' : status;
-  return html`<p class="banner over"><strong>${used}</strong>${by}${said}</p>`;
+  return html`<p class="banner over"><strong>${isSettledReport(record) ? 'settled' : (statusInWords[status] ?? status)}</strong>${by}${said}</p>`;
 }
 
 /** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */
@@ -136,7 +138,7 @@ function timeRows(record: RequestRecord): readonly Row[] {
     ['Asked', time(createdAt)],
     ['Expires', time(expiresAt)],
     ...(decision === undefined ? [] : [['Answered', `${time(decision.at)} by ${decision.by} (${decision.via})`] as const]),
-    ...(grant === undefined ? [] : [['Approval good until', time(grant.payload.expiresAt)] as const]),
+    ...(grant === undefined || record.reported !== undefined ? [] : [['Approval good until', time(grant.payload.expiresAt)] as const]),
     ...(consumedAt === undefined ? [] : [['Used', `${time(consumedAt)}${consumedBy === undefined ? '' : ` by ${consumedBy}`}`] as const]),
     ['Request', html`<code>${record.id}</code>`],
     ['Digest', html`<code>${record.digest}</code>`],

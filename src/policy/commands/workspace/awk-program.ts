@@ -36,7 +36,8 @@ function withoutText(code: string, parenthesisEndsValue: boolean): string | unde
 }
 
 /** Behind a value a slash divides; elsewhere it starts a pattern. */
-function divides(before: string, parenthesisEndsValue: boolean): boolean {
+function divides(whole: string, parenthesisEndsValue: boolean): boolean {
+  const before = whole.trimEnd().slice(-20);
   if (/\)\s*$/.test(before)) return parenthesisEndsValue;
   return /[\w\]$"]\s*$/.test(before) && !/\b(?:print|printf|return|in|else|do)\s*$/.test(before);
 }

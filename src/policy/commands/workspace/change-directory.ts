@@ -21,11 +21,7 @@ export function changeDirectory({ program, args, offset }: Change, scope: PathSc
   if (program === 'popd') return staying(scope);
   const operands = args.filter((word) => !/^(?:--|-[LPe@]+)$/.test(word.values?.[0] ?? ''));
   const [target, ...more] = operands;
-  if (
-    target?.values === undefined ||
-    more.length > 0 ||
-    target.values.some((value) => value.startsWith('-') || value === '')
-  ) {
+  if (target?.values === undefined || more.length > 0 || target.values.some((value) => value.startsWith('-') || value === '')) {
     found.push(askFor('unclear', target?.offset ?? offset, `\`${program}\` to a directory that is not known before it runs`));
     return staying(scope);
   }

@@ -1,11 +1,11 @@
 /** From a word's node to the texts that it can become. Anything that is not understood makes the word unknown, never a guess. */
 
 import { type BracePiece, expandBraces } from './expand-braces.ts';
+import { expandParameter } from './expand-parameter.ts';
 import { knownOutput } from './known-output.ts';
 import type { ShellWord } from './shell-word.ts';
 import type { SyntaxNode } from './syntax-node.ts';
-import { expandParameter } from './expand-parameter.ts';
-import type { VariableValue, Variables } from './variables.ts';
+import type { Variables, VariableValue } from './variables.ts';
 
 /** Where `~` and `$HOME` lead: no path below it is in a workspace. */
 export const homeDirectory = '/home/~';

@@ -26,14 +26,20 @@ const harmlessValues: readonly (readonly [RegExp, RegExp])[] = [
   [/^(?:EDITOR|VISUAL|\w+_EDITOR)$/, /^(?:true|:|cat)$/],
   [/^GIT_(?:OPTIONAL_LOCKS|PAGER_IN_USE|TRACE)$/, /^[01]$/],
   [/^(?:CC|CXX|LD|HOSTCC)$/, /^(?:ccache )?(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld)(?:-\d+)?$/],
-  [/^(?:MAKEFLAGS|MFLAGS|GNUMAKEFLAGS)$/, /^(?:-j ?\d*|-s|-k| )*$/],
+  [/^(?:MAKEFLAGS|MFLAGS|GNUMAKEFLAGS)$/, /^(?:-j\d*|-s|-k| )*$/],
   [/^GOFLAGS$/, /^(?:-(?:mod=(?:mod|vendor|readonly)|count=\d+|v|race|short|tags=[\w,]+)(?: |$))*$/],
   [/^(?:MAVEN_OPTS|GRADLE_OPTS|SBT_OPTS|JAVA_OPTS|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$/, javaOptions()],
   [/^NODE_OPTIONS$/, nodeOptions()],
   [/^TS_NODE_(?:PROJECT|FILES|TRANSPILE_ONLY|LOG_ERROR|PREFER_TS_EXTS)$/, /^[\w./-]*$/],
-  [/^(?:PYTHONPATH|NODE_PATH)$/, /^(?:(?!\/|~)[\w.-]+(?:\/[\w.-]+)*\/?:?)+$/],
-  [/^PYTHON(?:WARNINGS|FAULTHANDLER|ASYNCIODEBUG|DEVMODE|OPTIMIZE|VERBOSE|TRACEMALLOC|NOUSERSITE|SAFEPATH)$/, /^(?:\d*|ignore|default|error|always|once|module)$/],
-  [/^(?:DOTNET_(?:CLI_\w+|NOLOGO|SKIP_\w+|ENVIRONMENT)|CMAKE_(?:BUILD_PARALLEL_LEVEL|GENERATOR|EXPORT_COMPILE_COMMANDS|COLOR_\w+))$/, /^[\w -]*$/],
+  [/^(?:PYTHONPATH|NODE_PATH)$/, /^[\w.-]+(?:\/[\w.-]+)*\/?(?::[\w.-]+(?:\/[\w.-]+)*\/?)*:?$/],
+  [
+    /^PYTHON(?:WARNINGS|FAULTHANDLER|ASYNCIODEBUG|DEVMODE|OPTIMIZE|VERBOSE|TRACEMALLOC|NOUSERSITE|SAFEPATH)$/,
+    /^(?:\d*|ignore|default|error|always|once|module)$/,
+  ],
+  [
+    /^(?:DOTNET_(?:CLI_\w+|NOLOGO|SKIP_\w+|ENVIRONMENT)|CMAKE_(?:BUILD_PARALLEL_LEVEL|GENERATOR|EXPORT_COMPILE_COMMANDS|COLOR_\w+))$/,
+    /^[\w -]*$/,
+  ],
   [/^XDEBUG_MODE$/, /^(?:off|coverage|develop)$/],
   // Of names that only sound like it: a switch names nothing.
   [suspicious, /^(?:true|false|yes|no|on|off|\d*)$/i],
@@ -69,12 +75,22 @@ export function judgeAssignment({ name, value, offset }: Assignment, program: st
     const arePlain = texts.every((text) => text.split(' ').every((flag) => flag === '' || plainFlag.test(flag)));
     return arePlain ? [] : [askFor('environment', offset, `\`${name}\` may change the programs that are run`)];
   }
-  const isListed = dangerous.test(name) || suspicious.test(name);
+  return dangerous.test(name) || suspicious.test(name) ? judgeListed(name, texts, { offset, scope }) : judgeOther(name, value, scope);
+}
+
+function judgeListed(
+  name: string,
+  texts: readonly string[],
+  { offset, scope }: { readonly offset: number; readonly scope: PathScope },
+): readonly Decision[] {
   const isHarmless = harmlessValues.some(([names, values]) => names.test(name) && texts.every((text) => values.test(text)));
-  if (isListed && !isHarmless) return [askFor('environment', offset, `\`${name}\` changes how programs run`)];
-  if (isListed && /PATH$/.test(name))
-    return texts.flatMap((text) => text.split(':').flatMap((path) => judgePath({ text: path, glob: false, offset }, 'read', scope)));
-  return (value.values ?? []).flatMap((text) => {
+  if (!isHarmless) return [askFor('environment', offset, `\`${name}\` changes how programs run`)];
+  if (!name.endsWith('PATH')) return [];
+  return texts.flatMap((text) => text.split(':').flatMap((path) => judgePath({ text: path, glob: false, offset }, 'read', scope)));
+}
+
+function judgeOther(name: string, { values = [], offset }: ShellWord, scope: PathScope): readonly Decision[] {
+  return values.flatMap((text) => {
     // Text that would become a command when some later word is evaluated.
     if (/\$\(|`|\(\) *\{/.test(text)) return [askFor('environment', offset, `\`${name}\` is given text that holds a command`)];
     return /^(?:\/|\.\.(?:\/|$)|\.\/)/.test(text) ? judgePath({ text, glob: false, offset }, 'read', scope) : [];

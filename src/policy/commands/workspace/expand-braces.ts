@@ -2,6 +2,7 @@
 import type { SyntaxNode } from './syntax-node.ts';
 
 const most = 64;
+const mostBraces = 16;
 
 /** A piece of a word: text in which braces count, or something in which they do not (quotes, expansions, escapes). */
 export interface BracePiece {
@@ -16,6 +17,7 @@ type Pieces = readonly BracePiece[];
 /** The words it becomes, itself where it holds no braces to expand; undefined when that is not certain or too much. */
 export function expandBraces(pieces: Pieces): readonly Pieces[] | undefined {
   const characters = pieces.flatMap((piece): Pieces => (piece.literal ? [piece] : split(piece.text)));
+  if (characters.filter((piece) => isText(piece, '{')).length > mostBraces) return undefined;
   try {
     return expand(characters).map(merge);
   } catch (thrown) {
@@ -39,10 +41,7 @@ function expand(pieces: Pieces): readonly Pieces[] {
   const inside = pieces.slice(start + 1, end);
   const choices = alternatives(inside);
   const rests = expand(pieces.slice(end + 1));
-  const heads =
-    choices === undefined
-      ? [[brace('{'), ...onlyOne(inside), brace('}')]]
-      : choices;
+  const heads = choices === undefined ? [[brace('{'), ...onlyOne(inside), brace('}')]] : choices;
   const all = heads.flatMap((head) => rests.map((rest) => [...pieces.slice(0, start), ...head, ...rest]));
   if (all.length > most) throw new Uncertain();
   return all;
@@ -103,7 +102,8 @@ function merge(pieces: Pieces): Pieces {
   const merged: BracePiece[] = [];
   for (const piece of pieces) {
     const last = merged.at(-1);
-    if (last !== undefined && last.node === undefined && piece.node === undefined) merged[merged.length - 1] = brace(last.text + piece.text);
+    if (last !== undefined && last.node === undefined && piece.node === undefined)
+      merged[merged.length - 1] = brace(last.text + piece.text);
     else merged.push(piece);
   }
   return merged;

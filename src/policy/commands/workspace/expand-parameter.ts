@@ -5,7 +5,8 @@ type Lookup = (name: string) => VariableValue | 'unknown' | 'unset';
 
 const parameter = /^\$(?:([A-Za-z_]\w*|[?#$])|\{([A-Za-z_]\w*|[?#$])(?:(%%?|##?|:?-)([^{}$`"'\\]*))?\})$/;
 /** Variables that the shell or whoever starts it gives a value. */
-const given = /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|TMPDIR|TERM|LANG|LC_\w+|HOSTNAME|HOSTTYPE|OSTYPE|MACHTYPE|UID|EUID|PPID|RANDOM|SECONDS|LINENO|BASH\w*|IFS|OPTARG|OPTIND|REPLY|SHLVL|XDG_\w+)$/;
+const given =
+  /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|TMPDIR|TERM|LANG|LC_\w+|HOSTNAME|HOSTTYPE|OSTYPE|MACHTYPE|UID|EUID|PPID|RANDOM|SECONDS|LINENO|BASH\w*|IFS|OPTARG|OPTIND|REPLY|SHLVL|XDG_\w+)$/;
 
 /** What `$NAME` or `${NAME…}` becomes; undefined when the text does not tell. */
 export function expandParameter(text: string, lookup: Lookup): VariableValue | undefined {
@@ -14,9 +15,15 @@ export function expandParameter(text: string, lookup: Lookup): VariableValue | u
   const [, short, braced = '', operator, rest = ''] = match;
   const name = short ?? braced;
   const known = lookup(name);
-  if (known === 'unset' && operator?.endsWith('-')) return byDefault(name, rest);
-  if (typeof known === 'string') return undefined;
-  if (operator === undefined) return known;
+  if (known === 'unset') return operator?.endsWith('-') ? byDefault(name, rest) : undefined;
+  return known === 'unknown' || operator === undefined ? asKnown(known) : changed(known, operator, rest);
+}
+
+function asKnown(known: VariableValue | 'unknown'): VariableValue | undefined {
+  return known === 'unknown' ? undefined : known;
+}
+
+function changed(known: VariableValue, operator: string, rest: string): VariableValue | undefined {
   if (operator.endsWith('-')) return { values: [...known.values, rest], glob: known.glob };
   const values = known.values.map((value) => cut(value, operator, rest));
   return values.every((value) => value !== undefined) ? { values, glob: known.glob } : undefined;

@@ -20,7 +20,6 @@ const faults: readonly (readonly [RegExp, string])[] = [
   [/\$\{[\s|]/, '`${ `, a substitution that runs commands'],
   [/\$\{[^}\n]*@[A-Za-z]\}/, '`@` in an expansion, which may run what a variable holds'],
   [/\$\{!/, '`!` in an expansion, a variable named by another'],
-  [/\\`/, 'an escaped backquote'],
 ];
 
 /** The first thing in the text that no parse can be trusted with, or undefined. */
@@ -30,9 +29,21 @@ export function gateFault(text: string): GateFault | undefined {
   if (!text.isWellFormed()) return { offset: 0, message: 'text that is not well-formed' };
   // The common command is one line of printable ASCII without the rarer constructs.
   if (/^[ -~]*$/.test(text) && !/\$[[{]|\\`/.test(text)) return undefined;
+  const escaped = escapedBackquote(text);
+  if (escaped !== undefined) return escaped;
   for (const [pattern, message] of faults) {
     const offset = text.search(pattern);
     if (offset >= 0) return { offset, message };
   }
   return undefined;
+}
+
+/** Alone an escaped backquote is the character; beside real ones it may start a substitution within a substitution. */
+function escapedBackquote(text: string): GateFault | undefined {
+  const offset = text.indexOf('\\`');
+  if (offset < 0) return undefined;
+  const pairs = /\\[\s\S]/g;
+  const isReal = text.replace(pairs, '').includes('`');
+  const isEscaped = text.match(pairs)?.includes('\\`') ?? false;
+  return isReal && isEscaped ? { offset, message: 'an escaped backquote beside a substitution' } : undefined;
 }

@@ -3,7 +3,7 @@ import type { Decision } from '#kernel/decision';
 import { isSecretPath } from '../../paths/secret-files.ts';
 import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
-import { judgePath } from './judge-path.ts';
+import { judgePath, type PathScope } from './judge-path.ts';
 import { judgeTool } from './judge-tool.ts';
 import { type ShellWord, single } from './shell-word.ts';
 import type { ToolRule } from './tool-rule.ts';
@@ -18,7 +18,9 @@ const plainSetting = new RegExp(
     'diff\\.(?:context|algorithm|renames|renamelimit|noprefix|mnemonicprefix|colormoved|interhunkcontext|indentheuristic|wserrorhighlight|submodule)',
     'merge\\.(?:conflictstyle|ff|renames|renamelimit|log|stat)|log\\.(?:date|decorate|abbrevcommit|follow|mailmap)|status\\.\\w+|grep\\.(?:linenumber|patterntype|column)',
     'init\\.defaultbranch|pull\\.(?:rebase|ff)|push\\.default|rebase\\.(?:autostash|autosquash|abbreviatecommands|stat)|branch\\.sort|tag\\.sort|commit\\.(?:verbose|status|cleanup)|gc\\.auto(?:detach)?|rerere\\.enabled|maintenance\\.auto|stash\\.\\w+|blame\\.\\w+',
-  ].join('|')})=|^(?:core\\.pager|pager\\.\\w+)=(?:cat|false)?$|^(?:commit|tag)\\.gpgsign=(?:false|0|no)$|^core\\.(?:hookspath=/dev/null|fsmonitor=(?:false)?)$`,
+  ].join(
+    '|',
+  )})=|^(?:core\\.pager|pager\\.\\w+)=(?:cat|false)?$|^(?:commit|tag)\\.gpgsign=(?:false|0|no)$|^core\\.(?:hookspath=/dev/null|fsmonitor=(?:false)?)$`,
   'i',
 );
 
@@ -39,17 +41,24 @@ function verbIndex(texts: readonly string[]): number {
 function judgeRoot({ args, scope }: Invocation, start: number): readonly Decision[] {
   const found: Decision[] = [];
   for (let index = 0; index < start; index += 1) {
-    const word = args[index];
-    const text = single(word) ?? '';
-    const next = args[index + 1];
-    if (word === undefined || plainOption.test(text)) continue;
-    if (text === '-C' && next?.values !== undefined) {
-      found.push(...next.values.flatMap((value) => judgePath({ text: value, glob: false, offset: next.offset }, 'list', scope)));
+    const text = single(args[index]) ?? '';
+    if (plainOption.test(text)) continue;
+    const value = judgeRootValue(text, args[index + 1], scope);
+    if (value === undefined)
+      found.push(askFor('runs_other_code', args[index]?.offset ?? 0, `\`${text.slice(0, 60)}\` before the verb of \`git\``));
+    else {
+      found.push(...value);
       index += 1;
-    } else if (text === '-c' && plainSetting.test(single(next) ?? '')) index += 1;
-    else found.push(askFor('runs_other_code', word.offset, `\`${text.slice(0, 60)}\` before the verb of \`git\``));
+    }
   }
   return found;
+}
+
+/** The value of `-C` or `-c`; undefined where it is not known to be harmless. */
+function judgeRootValue(option: string, value: ShellWord | undefined, scope: PathScope): readonly Decision[] | undefined {
+  if (option === '-c') return plainSetting.test(single(value) ?? '') ? [] : undefined;
+  if (option !== '-C' || value?.values === undefined) return undefined;
+  return value.values.flatMap((text) => judgePath({ text, glob: false, offset: value.offset }, 'list', scope));
 }
 
 function verbAndRest({ args }: Invocation, start: number): readonly ShellWord[] {
@@ -63,7 +72,9 @@ const secretSetting = /^(?:credential|http|sendemail|imap|url)\b|token|password|
 
 /** Reading single settings, or all of this repository; undefined where it is a change. */
 function judgeSettings(args: readonly ShellWord[], { offset }: Invocation): readonly Decision[] | undefined {
-  const texts = args.map((word) => single(word) ?? '\0').filter((text) => !/^(?:--local|--show-origin|--show-scope|--name-only|-z|--null|--type=\w+|--bool|--int|--path)$/.test(text));
+  const texts = args
+    .map((word) => single(word) ?? '\0')
+    .filter((text) => !/^(?:--local|--show-origin|--show-scope|--name-only|-z|--null|--type=\w+|--bool|--int|--path)$/.test(text));
   const [first = '', ...rest] = texts;
   if (/^(?:-l|--list|list)$/.test(first) && rest.length === 0) return [];
   const names = /^(?:--get|--get-all|--get-regexp|get)$/.test(first) ? rest : texts;

@@ -32,11 +32,15 @@ const leaves: ReadonlySet<string> = new Set([
 export function inspectWord(walk: Walk, node: SyntaxNode, place: Place): void {
   const fault = faultOf(node);
   if (fault !== undefined) walk.found.push(askFor('unclear', node.startIndex, fault));
-  const variable = /^(?:simple_)?expansion$/.test(node.type) ? (/^\$\{?(\w+)/.exec(node.text)?.[1] ?? '') : '';
-  if (isSecretVariable(variable) && !walk.variables.has(variable)) walk.found.push(printsEnvironment(node.startIndex, `\`$${variable}\``));
+  if (/^(?:simple_)?expansion$/.test(node.type)) inspectVariable(walk, node);
   if (/^(?:command|process)_substitution$/.test(node.type)) inspectSubstitution(walk, node, place);
   else if (!leaves.has(node.type) && !node.type.endsWith('expansion'))
     for (const child of node.namedChildren) inspectWord(walk, child, place);
+}
+
+function inspectVariable(walk: Walk, { text, startIndex }: SyntaxNode): void {
+  const name = /^\$\{?(\w+)/.exec(text)?.[1] ?? '';
+  if (isSecretVariable(name) && !walk.variables.has(name)) walk.found.push(printsEnvironment(startIndex, `\`$${name}\``));
 }
 
 function faultOf({ type, text }: SyntaxNode): string | undefined {

@@ -1,6 +1,6 @@
 /** Languages: a script of the workspace runs (the sandbox holds it), code in the command line is looked at, debuggers and servers ask. */
 import type { Decision } from '#kernel/decision';
-import { askFor } from './findings.ts';
+import { askFor, type Concern } from './findings.ts';
 import { reachesOut } from './inline-code.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
@@ -18,9 +18,17 @@ interface Interpreter {
   /** Asks with these whatever else stands there. */
   readonly refused?: RegExp;
   readonly modules?: true;
+  /** With these the operands are written. */
+  readonly edits?: RegExp;
+  /** Code that is harmless though it looks like more. */
+  readonly simple?: RegExp;
   /** What the next word of `valued` must be, where it is no path. */
   readonly values?: RegExp;
 }
+
+/** `s/a/b/g` or `print if /a/`: a pattern or a replacement that runs nothing. */
+const perlEdit =
+  /^(?=[\s\S]{0,300}$)\s*(?:(?:(?:s|y|tr)\/(?:[^/\\@$`]|\\[^/]|\\\/|\$(?=[/)|]|\d)|@(?!\{))*\/(?:[^/\\@$`]|\\.|\$\d|\$&)*\/[gimsx]*|print(?: \$_)?(?: (?:if|unless) \/(?:[^/\\@`(]|\\.|\((?!\?\??\{))*\/i?)?|print "[^"$@`\\]*(?:\\n)?")\s*;?\s*)+$/;
 
 const interpreters: readonly Interpreter[] = [
   {
@@ -51,27 +59,33 @@ const interpreters: readonly Interpreter[] = [
   {
     programs: /^perl$/,
     inline: /^-[wnpl0-9ai]*[eE]$/,
-    plain: /^(?:-[wcvlnp]+|--version|-Ilib|-Mstrict|-Mwarnings)$/,
+    plain: /^(?:-[wcvlnpa0]+|-[wnpla0]*i(?:\.\w+)?|--version|-Ilib|-Mstrict|-Mwarnings)$/,
+    edits: /^-[wnpla0]*i/,
+    simple: perlEdit,
     valued: /^-I$/,
     refused: /^-(?:d.*|[Mm].*|S|x.*|T|U|s)$/,
   },
   {
     programs: /^php$/,
     inline: /^(?:-r|-B|-R|-E)$/,
-    plain: /^(?:-l|-v|--version|-i|-m|-n|-q|-d(?:memory_limit|display_errors|error_reporting|max_execution_time|opcache\.enable(?:_cli)?|pcov\.enabled|zend\.assertions|xdebug\.mode)=(?!debug|[^ ]*debug)[\w-]*)$/,
+    plain:
+      /^(?:-l|-v|--version|-i|-m|-n|-q|-d(?:memory_limit|display_errors|error_reporting|max_execution_time|opcache\.enable(?:_cli)?|pcov\.enabled|zend\.assertions|xdebug\.mode)=(?!debug|[^ ]*debug)[\w-]*)$/,
     valued: /^-d$/,
-    values: /^(?:memory_limit|display_errors|error_reporting|max_execution_time|opcache\.enable(?:_cli)?|pcov\.enabled|zend\.assertions|xdebug\.mode)=(?!.*(?:debug|trace|profile))[\w-]*$/,
+    values:
+      /^(?:memory_limit|display_errors|error_reporting|max_execution_time|opcache\.enable(?:_cli)?|pcov\.enabled|zend\.assertions|xdebug\.mode)=(?!.*(?:debug|trace|profile))[\w-]*$/,
     refused: /^(?:-S.*|-t|-c.*|-z.*|-a|--interactive|--server.*)$/,
   },
   {
     programs: /^(?:lua|luajit|Rscript|julia|groovy|scala|kotlin|escript|runghc|racket|guile|janet)$/,
     inline: /^-e$/,
-    plain: /^(?:-v|--version|--vanilla|-q)$/,
+    plain:
+      /^(?:-v|--version|--vanilla|-q|--project(?:=[\w.@][\w./@-]*)?|--threads=\w+|-t ?\d+|-O\d|--(?:startup-file|color|check-bounds|code-coverage)=\w+)$/,
   },
   {
     programs: /^java$/,
     inline: /^\0$/,
-    plain: /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D(?!java\.|jdk\.|sun\.)[\w.]+(?:=[\w.,:/-]*)?|--enable-preview|-XX:[+-]?(?!On|Flags|VMOptions|Heap\w*Path|ErrorFile|Flight)\w+(?:=\w+)?|-showversion|-Xlog:\w+)$/,
+    plain:
+      /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D(?!java\.|jdk\.|sun\.)[\w.]+(?:=[\w.,:/-]*)?|--enable-preview|-XX:[+-]?(?!On|Flags|VMOptions|Heap\w*Path|ErrorFile|Flight)\w+(?:=\w+)?|-showversion|-Xlog:\w+)$/,
     valued: /^(?:-jar|-cp|-classpath|--class-path|-m|--module-path|-p|--source)$/,
   },
   {
@@ -109,10 +123,12 @@ interface Reading {
   index: number;
   /** Code was given in the command line. */
   sawCode: boolean;
+  /** It changes its operands in place. */
+  edits: boolean;
 }
 
 function judgeArguments(language: Interpreter, invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const reading: Reading = { language, invocation, recursion, found: [], index: 0, sawCode: false };
+  const reading: Reading = { language, invocation, recursion, found: [], index: 0, sawCode: false, edits: false };
   for (; reading.index < invocation.args.length; reading.index += 1) {
     const end = judgeArgument(reading);
     if (end !== undefined) return [...reading.found, ...end];
@@ -132,8 +148,8 @@ function judgeArgument(reading: Reading): readonly Decision[] | undefined {
   return text.startsWith('-') && text !== '-' ? judgeOption(reading, word, text) : judgeOperand(reading, text);
 }
 
-function judgeOperand({ invocation, index, sawCode }: Reading, text: string): readonly Decision[] {
-  if (sawCode) return pathsIn(invocation.args.slice(index), invocation);
+function judgeOperand({ invocation, index, sawCode, edits }: Reading, text: string): readonly Decision[] {
+  if (sawCode) return pathsIn(invocation.args.slice(index), invocation, edits ? 'write' : 'read');
   return text === '-' ? judgeInput(invocation) : judgeScript(invocation, index);
 }
 
@@ -141,11 +157,9 @@ function judgeOption(reading: Reading, word: ShellWord, text: string): readonly 
   const { language, invocation, recursion, found } = reading;
   const next = invocation.args[reading.index + 1];
   if (language.modules && /^-[BEIOSsuvbqd]*m/.test(text)) return judgeModule(invocation, reading.index, recursion);
-  if (language.inline.test(text)) {
-    found.push(...judgeCode(next, invocation));
-    reading.sawCode = true;
-    reading.index += 1;
-  } else if (text === '-jar') return judgeScript(invocation, reading.index + 1);
+  if (text === '-jar') return judgeScript(invocation, reading.index + 1);
+  noteEdits(reading, text);
+  if (language.inline.test(text)) takeCode(reading, next);
   else if (language.valued?.test(text)) {
     found.push(...judgeValue(language, next, { text, invocation }));
     reading.index += 1;
@@ -153,14 +167,28 @@ function judgeOption(reading: Reading, word: ShellWord, text: string): readonly 
   return undefined;
 }
 
+function noteEdits(reading: Reading, text: string): void {
+  if (reading.language.edits?.test(text)) reading.edits = true;
+}
+
+function takeCode(reading: Reading, next: ShellWord | undefined): void {
+  const isSimple = reading.language.simple?.test(single(next) ?? '\0') ?? false;
+  if (!isSimple) reading.found.push(...judgeCode(next, reading.invocation));
+  reading.sawCode = true;
+  reading.index += 1;
+}
+
 function judgeValue(
   { values }: Interpreter,
   next: ShellWord | undefined,
   { text, invocation }: { readonly text: string; readonly invocation: Invocation },
 ): readonly Decision[] {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(single(next) ?? '')) return [risky(next ?? emptyWord(invocation), text, invocation.program)];
   if (values === undefined) return pathsIn(next === undefined ? [] : [next], invocation);
   const value = single(next);
-  return next !== undefined && value !== undefined && values.test(value) ? [] : [risky(next ?? emptyWord(invocation), `${text} ${value ?? ''}`, invocation.program)];
+  return next !== undefined && value !== undefined && values.test(value)
+    ? []
+    : [risky(next ?? emptyWord(invocation), `${text} ${value ?? ''}`, invocation.program)];
 }
 
 function emptyWord({ offset }: Invocation): ShellWord {
@@ -185,28 +213,35 @@ function risky(word: ShellWord, text: string, program: string): Decision {
 function judgeScript(invocation: Invocation, index: number): readonly Decision[] {
   const [script, ...rest] = invocation.args.slice(index);
   const text = script?.values?.[0] ?? '';
-  if (startsServer(text, rest)) return [askFor('never_ends', script?.offset ?? 0, `\`${text}\` as a server that runs until it is stopped`)];
-  // A file of options (`java @args`).
-  if (text.startsWith('@')) return [askFor('runs_other_code', script?.offset ?? 0, `\`${text.slice(0, 60)}\` may hold options`)];
+  const offset = script?.offset ?? 0;
+  const against = againstScript(text, rest);
+  if (against !== undefined) return [askFor(against[0], offset, `\`${text.slice(0, 80)}\` ${against[1]}`)];
   if (text.startsWith('/dev/')) return judgeInput(invocation);
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
-    return [askFor('network_blocked', script?.offset ?? 0, `\`${text.slice(0, 80)}\` is an address`)];
   return [...pathsIn(script === undefined ? [] : [script], invocation), ...pathsIn(rest, invocation)];
+}
+
+function againstScript(text: string, rest: readonly ShellWord[]): readonly [Concern, string] | undefined {
+  if (startsServer(text, rest)) return ['never_ends', 'as a server that runs until it is stopped'];
+  if (text.startsWith('@')) return ['runs_other_code', 'may hold options'];
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? ['network_blocked', 'is an address'] : undefined;
 }
 
 /** Frameworks' own servers: `manage.py runserver`, `artisan serve`. */
 export function startsServer(script: string, rest: readonly ShellWord[]): boolean {
   const verbs = rest.map((word) => single(word) ?? '').filter((text) => !text.startsWith('-'));
-  return /(?:^|\/)(?:manage\.py|artisan|console|rails)$/.test(script) && /^(?:runserver\w*|serve|server(?::\w+)?|s|tinker|shell\w*|dbshell|c|dbconsole)$/.test(verbs[0] ?? '');
+  return (
+    /(?:^|\/)(?:manage\.py|artisan|console|rails)$/.test(script) &&
+    /^(?:runserver\w*|serve|server(?::\w+)?|s|tinker|shell\w*|dbshell|c|dbconsole)$/.test(verbs[0] ?? '')
+  );
 }
 
 /** Arguments of a program of the workspace: nothing outside, no secrets; what is unknown is the program's to see. */
-function pathsIn(among: readonly ShellWord[], { scope }: Invocation): readonly Decision[] {
+function pathsIn(among: readonly ShellWord[], { scope }: Invocation, action: 'read' | 'write' = 'read'): readonly Decision[] {
   return among.flatMap((word) =>
     (word.values ?? []).flatMap((value) => {
       const path = /^--?[\w-]+=((?:\/|~|\.).*)$/s.exec(value)?.[1] ?? value;
       if (/^(?:-|[a-z][a-z0-9+.-]*:\/\/)/i.test(path) || (/[\\%]/.test(path) && !path.startsWith('/'))) return [];
-      return judgePath({ text: path, glob: word.glob, offset: word.offset }, 'read', scope);
+      return judgePath({ text: path, glob: word.glob, offset: word.offset }, action, scope);
     }),
   );
 }
@@ -230,8 +265,13 @@ function isOwnModule(module: string, { scope }: Invocation): boolean {
   const path = module.split('.');
   if (!path.every((name) => /^\w+$/.test(name))) return false;
   const last = path.at(-1) ?? '';
-  const at = [[...path.slice(0, -1), `${last}.py`], [...path, '__main__.py']];
-  return ['', 'src'].some((base) => at.some((segments) => scope.view.facts.look([...(base === '' ? [] : [base]), ...segments]).kind === 'file'));
+  const at = [
+    [...path.slice(0, -1), `${last}.py`],
+    [...path, '__main__.py'],
+  ];
+  return ['', 'src'].some((base) =>
+    at.some((segments) => scope.view.facts.look([...(base === '' ? [] : [base]), ...segments]).kind === 'file'),
+  );
 }
 
 function judgeCode(code: ShellWord | undefined, { program, offset }: Invocation): readonly Decision[] {

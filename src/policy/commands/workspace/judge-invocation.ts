@@ -7,10 +7,12 @@ import { judgeInterpreter, startsServer } from './interpreters.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { judgeTool } from './judge-tool.ts';
-import { needsNetwork, refusalGroup } from './refused-programs.ts';
+import { seenFromHere } from './link-command.ts';
 import { judgeOwnCommand } from './own-command.ts';
+import { needsNetwork, refusalGroup } from './refused-programs.ts';
 import { runnerJudges } from './runners.ts';
 import { single } from './shell-word.ts';
+import type { ToolRule } from './tool-rule.ts';
 import { toolRules } from './tools/tool-rules.ts';
 import { unwrap } from './wrappers.ts';
 
@@ -18,7 +20,14 @@ const rulesByProgram = new Map(toolRules.flatMap((rule) => rule.programs.map((pr
 /** Where a project's own programs lie; they are the tools of the same name. */
 const projectBins = /(?:^|\/)(?:node_modules\/\.bin|\.venv\/bin|venv\/bin|vendor\/bin)\/([^/]+)$/;
 /** Files of the workspace that start a known tool. */
-const scriptTools: Readonly<Record<string, string>> = { gradlew: 'gradle', mvnw: 'mvn', rails: 'rails', rake: 'rake', rspec: 'rspec', bazelisk: 'bazel' };
+const scriptTools: Readonly<Record<string, string>> = {
+  gradlew: 'gradle',
+  mvnw: 'mvn',
+  rails: 'rails',
+  rake: 'rake',
+  rspec: 'rspec',
+  bazelisk: 'bazel',
+};
 
 export function judgeInvocation(invocation: Invocation, recursion: Recursion, userRules: readonly UserRule[]): readonly Decision[] {
   const built = judgeBuiltIn(invocation, recursion);
@@ -52,26 +61,42 @@ function judgeByName(invocation: Invocation, recursion: Recursion): readonly Dec
   if (interpreted !== undefined) return interpreted;
   const rule = rulesByProgram.get(program);
   if (rule === undefined) return [askFor('unknown_program', offset, `\`${program.slice(0, 60)}\` is not among the known programs`)];
-  if (rule.id === 'workspace.pnpm')
-    return judgeTool(rule, invocation).flatMap((decision) =>
-      decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision],
-    );
-  if (rule.id === 'workspace.git') return judgeGit(rule, invocation);
-  if (rule.id === 'workspace.cargo') return judgeTool(rule, withoutToolchain(invocation));
-  return rule.needsOperand && args.length === 0
-    ? [askFor(/^(?:printenv|set)$/.test(program) ? 'SECRET_VARIABLE' : 'unclear', offset, `\`${program}\` without an operand`)]
-    : judgeTool(rule, invocation);
+  if (rule.needsOperand && args.length === 0) return [withoutOperand(invocation)];
+  return (
+    (Object.hasOwn(ruleJudges, rule.id) ? ruleJudges[rule.id] : undefined)?.(rule, invocation, recursion) ?? judgeTool(rule, invocation)
+  );
 }
+
+/** Alone it waits for input, or prints every variable. */
+function withoutOperand({ program, offset }: Invocation): Decision {
+  return askFor(/^(?:printenv|set)$/.test(program) ? 'SECRET_VARIABLE' : 'unclear', offset, `\`${program}\` without an operand`);
+}
+
+type RuleJudge = (rule: ToolRule, invocation: Invocation, recursion: Recursion) => readonly Decision[];
+
+/** Rules whose words mean more than a table can say. */
+const ruleJudges: Readonly<Record<string, RuleJudge>> = {
+  'workspace.pnpm': (rule, invocation, recursion) =>
+    judgeTool(rule, invocation).flatMap((decision) =>
+      decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision],
+    ),
+  'workspace.write': (rule, invocation) => judgeTool(rule, invocation.program === 'ln' ? seenFromHere(invocation) : invocation),
+  'workspace.git': judgeGit,
+  'workspace.cargo': (rule, invocation) => judgeTool(rule, withoutToolchain(invocation)),
+};
 
 /** `yarn lint`: a script of the project or a program of it; a known program is judged as itself. */
 function scriptOrTool(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const texts = invocation.args.map((word) => word.values?.[0] ?? '');
-  const start = texts.findIndex((text, index) => !text.startsWith('-') && !/^(?:--filter|-F|--workspace)$/.test(texts[index - 1] ?? ''));
+  const start = texts.findIndex(
+    (text, index) => !text.startsWith('-') && !/^(?:--filter|-F|--workspace|-C|--dir|--cwd)$/.test(texts[index - 1] ?? ''),
+  );
+  if (texts.some((text) => /^(?:--version|-v|--help)$/.test(text)) && texts.length === 1) return [];
   const first = texts[start] === 'run' ? start + 1 : start;
   const name = texts[first] ?? '';
   const offset = invocation.args[first]?.offset ?? invocation.offset;
   if (!/^[\w:.-]+$/.test(name)) return [askFor('unclear', offset, `\`${invocation.program}\` without a script's name`)];
-  if (texts[start] === 'run' || /^(?:run|test|t|build|lint|exec|why|list|ls|workspaces|workspace|node|bin|licenses)$/.test(name)) return [];
+  if (first > start || /^(?:run|test|t|build|lint|exec|why|list|ls|workspaces|workspace|node|bin|licenses)$/.test(name)) return [];
   const judged = recursion.invocation({ ...invocation, program: name, args: invocation.args.slice(first + 1), offset });
   return judged.filter((decision) => decision.code !== 'unknown_program');
 }

@@ -44,7 +44,7 @@ function judgeWords(rule: ToolRule, group: VerbGroup | undefined, invocation: In
   const cautions = [...(rule.cautions ?? []), ...(group?.cautions ?? [])];
   const action = group?.paths ?? rule.paths;
   const textOptions = group?.textOptions ?? rule.textOptions ?? [];
-  const look = { rule, cautions, action, invocation, takesUnknown: rule.takesUnknown ?? false, takesPipes: rule.takesPipes ?? false };
+  const look = { rule, cautions, action, invocation, textOptions };
   return [
     ...judgeScriptInput(rule, invocation),
     ...choosesSecrets(rule, invocation.args),
@@ -90,11 +90,12 @@ function place(rule: ToolRule, textOptions: readonly string[], args: readonly Sh
     const isValue = state.next !== undefined;
     state.next = isOption && !isValue ? valuePlace(rule, textOptions, text) : undefined;
     if (!isValue) pass(state, text, isOption);
-    return placed.place === 'operand' && rule.codeBehindFirst !== undefined ? behindFirst(state, placed) : placed;
+    return behindFirst(rule, state, placed);
   });
 }
 
-function behindFirst(state: Placing, placed: Placed): Placed {
+function behindFirst(rule: ToolRule, state: Placing, placed: Placed): Placed {
+  if (placed.place !== 'operand' || rule.codeBehindFirst === undefined) return placed;
   state.operands += 1;
   return state.operands === 1 ? placed : { ...placed, place: 'code' };
 }
@@ -130,19 +131,23 @@ interface Look {
   readonly rule: ToolRule;
   readonly cautions: readonly Caution[];
   readonly action: PathAction | 'text';
+  readonly textOptions: readonly string[];
   readonly invocation: Invocation;
-  readonly takesUnknown: boolean;
-  readonly takesPipes: boolean;
 }
 
 function judgeWord({ word, place: where, literal }: Placed, look: Look): readonly Decision[] {
   if (word.values === undefined) {
     // The commands inside `<(…)` were judged by themselves; reading what they print is reading.
-    if (look.takesPipes && word.source.startsWith('<(')) return [];
-    if (look.takesUnknown || (where === 'text' && word.quoted)) return [];
+    if (look.rule.takesPipes && word.source.startsWith('<(')) return [];
+    if (look.rule.takesUnknown || (where === 'text' && word.quoted) || isAttachedText(word, look)) return [];
     return [askFor('unclear', word.offset, `\`${word.source.slice(0, 60)}\` is not known before it runs`)];
   }
   return word.values.flatMap((value) => judgeValue({ ...word, text: value }, { ...look, where, literal }));
+}
+
+/** `--author="$(…)"`: whatever it becomes, it is the text of that option. */
+function isAttachedText({ quoted, source }: ShellWord, { textOptions }: Look): boolean {
+  return quoted && textOptions.some((option) => option.startsWith('--') && source.startsWith(`${option}=`));
 }
 
 type ValueWord = ShellWord & { readonly text: string };
@@ -161,16 +166,24 @@ function codeOf({ text }: ValueWord, { where, rule }: Look & { readonly where: P
   return where === 'option' ? (rule.codeOption?.exec(text)?.[1] ?? '') : '';
 }
 
-function judgePlace(word: ValueWord, action: PathAction, { where, rule, invocation }: Look & { readonly where: Place }): readonly Decision[] {
+function judgePlace(
+  word: ValueWord,
+  action: PathAction,
+  { where, rule, invocation }: Look & { readonly where: Place },
+): readonly Decision[] {
   const { text, glob, offset } = word;
-  // `awk -F/`, `sort -t/`: the text of a text option.
-  if (where === 'option' && rule.textOptions?.some((option) => /^-\w$/.test(option) && text.startsWith(option))) return [];
-  if (rule.slashOptions === true && /^\/[A-Za-z]+(?::[^/~]*)?$/.test(text)) return [];
+  if (isNoPath(rule, where, text)) return [];
   if (action === 'write' && /^\/dev\/(?:stdin|fd\/)/.test(text))
     return [askFor('runs_other_code', offset, `\`${text}\` may hold instructions`)];
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return [askFor('network_blocked', offset, `\`${text.slice(0, 80)}\` is an address`)];
   const path = where === 'option' ? attachedPath(text) : operandPath(text);
   return path === undefined ? [] : judgePath({ text: path, glob, offset }, action, invocation.scope);
+}
+
+/** `awk -F/`, `sort -t/`: the text of a text option; `dotnet build /p:X=1`. */
+function isNoPath(rule: ToolRule, where: Place, text: string): boolean {
+  if (rule.slashOptions === true && /^\/[A-Za-z]+(?::[^/~]*)?$/.test(text)) return true;
+  return where === 'option' && (rule.textOptions ?? []).some((option) => /^-\w$/.test(option) && text.startsWith(option));
 }
 
 function judgeCode(code: string, { offset }: ValueWord, { rule }: Look): readonly Decision[] {
@@ -191,7 +204,7 @@ function cautionsOn(word: ValueWord, { cautions, literal, invocation }: Look & {
 function attachedPath(text: string): string | undefined {
   const assigned = /^--?[\w-]+=(.*)$/s.exec(text)?.[1];
   const value = assigned ?? /^-[A-Za-z]+((?:\/|\.\.).*)$/s.exec(text)?.[1];
-  const path = [value, .../[=,]/.test(text) ? text.split(/[=,]/).slice(1) : []].find(
+  const path = [value, ...(/[=,]/.test(text) ? text.split(/[=,]/).slice(1) : [])].find(
     (part) => part !== undefined && /^(?:\/|~|\.)|(?:^|\/)\.\.(?:\/|$)/.test(part),
   );
   // Headers and libraries of the system are what compilers are for.

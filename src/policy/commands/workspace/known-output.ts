@@ -16,25 +16,37 @@ export function knownOutput(node: SyntaxNode, decode: Decode): readonly string[]
   const lines = parts.map((part) => wordsOf(part, (word) => [decode(word)]));
   const [line, ...filters] = lines;
   if (line === undefined || !lines.every((words) => words !== undefined)) return undefined;
-  return filtered(cutName(line) ?? (isToken(line) ? ['1'] : undefined), filters.filter((words) => words !== undefined));
+  return filtered(
+    cutName(line) ?? (isToken(line) ? ['1'] : undefined),
+    filters.filter((words) => words !== undefined),
+  );
 }
 
 /** `basename x .ts`, `dirname x`: computed. */
-function cutName([program = '', path, suffix = '', ...more]: readonly string[]): readonly string[] | undefined {
+function cutName([program, path, suffix, ...more]: readonly string[]): readonly string[] | undefined {
   if (path === undefined || path.startsWith('-') || more.length > 0) return undefined;
   const plain = path.replace(/(?<=.)\/+$/, '');
-  if (program === 'dirname') return suffix === '' ? [/^(.*[^/])\/+[^/]*$/s.exec(plain)?.[1] ?? (plain.startsWith('/') ? '/' : '.')] : undefined;
-  if (program !== 'basename') return undefined;
-  const base = plain.replace(/^.*\//s, '');
-  return [base !== suffix && base.endsWith(suffix) ? base.slice(0, base.length - suffix.length) : base];
+  if (program === 'dirname') return suffix === undefined ? [directoryName(plain)] : undefined;
+  return program === 'basename' ? [baseName(plain, suffix ?? '')] : undefined;
+}
+
+function directoryName(path: string): string {
+  return /^(.*[^/])\/+[^/]*$/s.exec(path)?.[1] ?? (path.startsWith('/') ? '/' : '.');
+}
+
+function baseName(path: string, suffix: string): string {
+  const base = path.slice(path.lastIndexOf('/') + 1);
+  return base !== suffix && base.endsWith(suffix) ? base.slice(0, base.length - suffix.length) : base;
 }
 
 /** A commit by a name that is no path. */
-const revision = /^(?:HEAD|@|main|master|develop|trunk|origin\/(?:HEAD|main|master|develop)|v?\d[\w.-]*|[0-9a-f]{6,40})(?:[~^@]\w*|\{[\w-]*\})*$/;
+const revision =
+  /^(?:HEAD|@|main|master|develop|trunk|origin\/(?:HEAD|main|master|develop)|v?\d+(?:\.\d+)*|[0-9a-f]{6,40})(?:[~^@]\w*|\{[\w-]*\})*$/;
 
 /** SECURITY: none of these prints text that the command line chose; `date +-delete` and `git rev-parse --x` do, and are not among them. */
 const tokens: readonly (readonly [RegExp, RegExp])[] = [
   [/^nproc$/, /^(?:--all)?$/],
+  [/^go$/, /^list(?: \.\/\.\.\.)?$/],
   [/^getconf$/, /^_NPROCESSORS_(?:ONLN|CONF)$/],
   [/^(?:whoami|hostname|uuidgen|arch)$/, /^(?:-s)?$/],
   [/^uname$/, /^-[a-z]$/],

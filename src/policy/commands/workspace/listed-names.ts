@@ -17,36 +17,37 @@ export function listedNames(commands: readonly SyntaxNode[], decode: Decode): re
   const lines = commands.map((command) => wordsOf(command, decode));
   const [first, ...filters] = lines;
   if (first === undefined || !lines.every((line) => line !== undefined)) return undefined;
-  return filtered(namesFrom(first), filters.filter((line) => line !== undefined));
+  return filtered(
+    namesFrom(first),
+    filters.filter((line) => line !== undefined),
+  );
 }
 
 /** The words of a simple command; undefined for anything else. */
 export function wordsOf(node: SyntaxNode, decode: Decode): readonly string[] | undefined {
-  if (node.type !== 'command' || node.namedChildren.some((child) => /^(?:variable_assignment|.*_redirect)$/.test(child.type))) return undefined;
+  if (node.type !== 'command' || node.namedChildren.some((child) => /^(?:variable_assignment|.*_redirect)$/.test(child.type)))
+    return undefined;
   const name = childOf(node, 'name');
   const words = [...(name === undefined ? [] : decode(name)), ...childrenOf(node, 'argument').flatMap(decode)].map(single);
   return words.every((word) => word !== undefined) ? words : undefined;
 }
 
+/** Programs that print names by themselves: an argument that spoils that, or one that is needed for it. */
+const listers: Readonly<Record<string, { readonly not?: RegExp; readonly needs?: RegExp }>> = {
+  ls: { not: /^-[A-Za-z]*[lsinoghZF]|^--/ },
+  fd: { not: /^(?:-[A-Za-z]*[xXlL0]|--(?!hidden$|no-ignore$|type|extension|exclude|max-depth))/ },
+  fdfind: { not: /^(?:-[A-Za-z]*[xXlL0]|--(?!hidden$|no-ignore$|type|extension|exclude|max-depth))/ },
+  rg: { needs: /^(?:-[a-z]*l[a-z]*|--files(?:-with(?:out)?-match(?:es)?)?)$/ },
+  grep: { needs: /^(?:-[A-Za-z]*[lL][A-Za-z]*|--files-with(?:out)?-match(?:es)?)$/ },
+};
+
 /** What one command lists, its words decoded. */
-export function namesFrom([program = '', ...args]: readonly string[]): readonly string[] | undefined {
-  switch (program) {
-    case 'find':
-      return namesFromFind(args);
-    case 'git':
-      return namesFromGit(args);
-    case 'ls':
-      return args.some((arg) => /^-[A-Za-z]*[lsinoghZF]|^--/.test(arg)) ? undefined : chosen(args);
-    case 'fd':
-    case 'fdfind':
-      return args.some((arg) => /^(?:-[A-Za-z]*[xXlL0]|--(?!hidden$|no-ignore$|type|extension|exclude|max-depth))/.test(arg)) ? undefined : chosen(args);
-    case 'rg':
-      return args.some((arg) => /^(?:-[a-z]*l[a-z]*|--files(?:-with(?:out)?-match(?:es)?)?)$/.test(arg)) ? chosen(args) : undefined;
-    case 'grep':
-      return args.some((arg) => /^(?:-[A-Za-z]*[lL][A-Za-z]*|--files-with(?:out)?-match(?:es)?)$/.test(arg)) ? chosen(args) : undefined;
-    default:
-      return undefined;
-  }
+function namesFrom([program = '', ...args]: readonly string[]): readonly string[] | undefined {
+  if (program === 'find') return namesFromFind(args);
+  if (program === 'git') return namesFromGit(args);
+  const lister = Object.hasOwn(listers, program) ? listers[program] : undefined;
+  if (lister === undefined || args.some((arg) => lister.not?.test(arg))) return undefined;
+  return lister.needs === undefined || args.some((arg) => lister.needs?.test(arg)) ? chosen(args) : undefined;
 }
 
 /** Some name, or a secret's where a word chooses one. */
@@ -63,10 +64,20 @@ function namesFromFind(args: readonly string[]): readonly string[] | undefined {
 export function foundNames(args: readonly string[]): readonly string[] {
   const end = args.findIndex((arg) => /^[-(!]/.test(arg));
   const starts = end === 0 || args.length === 0 ? ['.'] : args.slice(0, end < 0 ? args.length : end);
-  const patterns = args.filter((_arg, index) => chooses(args, index)).map((pattern) => pattern.replace(/^.*\//s, ''));
-  const limited = args.some((arg) => /^-(?:empty|[acm](?:time|min)|size|newer\w*|perm|user|group|i?regex|links)$/.test(arg)) ? ['found'] : [everyName];
+  const patterns = together(args.filter((_arg, index) => chooses(args, index)));
+  const limited = args.some((arg) => /^-(?:empty|[acm](?:time|min)|size|newer\w*|perm|user|group|i?regex|links)$/.test(arg))
+    ? ['found']
+    : [everyName];
   const names = patterns.length > 0 ? patterns.map((pattern) => (hintsAtSecret(pattern) ? secretName : pattern)) : limited;
   return starts.slice(0, 4).flatMap((start) => names.slice(0, 8).map((name) => `${start.replace(/\/+$/, '')}/${name}`));
+}
+
+/** Patterns of paths with those of names below them: `-path '*\/.git/*' -name config` is `.git/config`. */
+function together(patterns: readonly string[]): readonly string[] {
+  const paths = patterns.filter((pattern) => pattern.includes('/')).map((path) => path.replace(/^\/+/, ''));
+  const names = patterns.filter((pattern) => !pattern.includes('/'));
+  if (paths.length === 0 || names.length === 0) return [...paths, ...names];
+  return paths.flatMap((path) => names.map((name) => `${path.replace(/[^/]*$/, '')}${name}`));
 }
 
 /** Whether the word is a pattern that what is found must match. */
@@ -80,7 +91,9 @@ function namesFromGit(args: readonly string[]): readonly string[] | undefined {
   const [verb = '', ...rest] = args;
   if (rest.some((arg) => /^--(?:format|pretty|output|stage|eol|debug|line-prefix)/.test(arg))) return undefined;
   const lists =
-    verb === 'ls-files' ? !rest.some((arg) => /^-[a-z]*[stuvf]/.test(arg)) : /^diff(?:-tree|-index|-files)?$/.test(verb) && rest.includes('--name-only');
+    verb === 'ls-files'
+      ? !rest.some((arg) => /^-[a-z]*[stuvf]/.test(arg))
+      : /^diff(?:-tree|-index|-files)?$/.test(verb) && rest.includes('--name-only');
   return lists ? chosen(rest) : undefined;
 }
 
@@ -97,7 +110,8 @@ export function filtered(names: readonly string[] | undefined, filters: readonly
 }
 
 function keepsLines(program: string, args: readonly string[]): boolean {
-  if (/^[ef]?grep$/.test(program)) return args.filter((arg) => !arg.startsWith('-')).length === 1 && args.every((arg) => /^(?:-[EFGPivwx]+|-e|[^-].*)$/.test(arg));
+  if (/^[ef]?grep$/.test(program))
+    return args.filter((arg) => !arg.startsWith('-')).length === 1 && args.every((arg) => /^(?:-[EFGPivwx]+|-e|[^-].*)$/.test(arg));
   if (/^(?:head|tail)$/.test(program)) return args.every((arg) => /^(?:-n|-?\+?\d+|-n\d+)$/.test(arg));
   return /^(?:sort|uniq|tac|shuf|cat)$/.test(program) && args.every((arg) => /^-[ufrnVz]+$/.test(arg));
 }

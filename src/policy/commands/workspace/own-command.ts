@@ -29,7 +29,7 @@ export function judgeOwnCommand({ program, args, offset }: Invocation): readonly
   const verb = texts.findIndex((text, index) => index >= start && peoples[text]?.test(texts[index + 1] ?? ''));
   if (verb >= 0) return [refuseFor('own-command', offset, `\`banksman ${texts[verb]} ${texts[verb + 1]}\` is for people, not for agents`)];
   // Words that are not known could be any of them.
-  if (isOwn) return [askFor('unknown_program', offset, '`banksman` itself, which an agent uses through its tools')];
+  if (isOwn) return [askFor('runs_other_code', offset, '`banksman` itself, which an agent uses through its tools')];
   return undefined;
 }
 

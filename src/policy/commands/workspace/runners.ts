@@ -1,6 +1,6 @@
 /** Programs with commands of their own inside: find, xargs, npx, shells. */
 import type { Decision } from '#kernel/decision';
-import { askFor, refuseFor } from './findings.ts';
+import { askFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { foundNames } from './listed-names.ts';
@@ -25,8 +25,9 @@ const findValued =
   /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|type|xtype|maxdepth|mindepth|[mac]time|[mac]min|size|perm|links|inum|user|group|uid|gid|newer\w*|anewer|cnewer|samefile|regextype|printf|used|fstype)$/;
 const findFlags =
   /^(?:[()!,]|-(?:not|a|and|o|or|true|false|empty|readable|writable|executable|print0?|ls|prune|quit|depth|d|xdev|mount|daystart|noleaf|nouser|nogroup|warn|nowarn|P|O\d|delete))$/;
+
 function judgeFind(invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const { args, offset } = invocation;
+  const { args } = invocation;
   const texts = args.map(single);
   const unknown = args.find((_word, index) => texts[index] === undefined && !/^-i?(?:name|path)$/.test(texts[index - 1] ?? ''));
   if (unknown !== undefined) return [askFor('unclear', unknown.offset, `\`${unknown.source.slice(0, 60)}\` is not known before it runs`)];
@@ -102,7 +103,8 @@ function runOn(invocation: Invocation, { names, mark }: Names, recursion: Recurs
   if (isScript && mark !== undefined && args.some((word) => /\s/.test(single(word) ?? '') && single(word)?.includes(mark)))
     return [askFor('runs_other_code', offset, `names of files within the text of a script for \`${program}\``)];
   return names.flatMap((name) => {
-    const placed = mark === undefined ? [...args, knownWord(name, { offset, source: name })] : args.map((word) => withName(word, mark, name));
+    const placed =
+      mark === undefined ? [...args, knownWord(name, { offset, source: name })] : args.map((word) => withName(word, mark, name));
     return recursion.invocation({ ...invocation, args: placed });
   });
 }

@@ -2,7 +2,8 @@
 import type { Decision } from '#kernel/decision';
 import { askFor } from './findings.ts';
 
-const secretName = /(?:^|_)(?:TOKENS?|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET_KEY|ACCESS_KEY_ID|CREDENTIALS?|PAT)(?:_|$)/i;
+const secretName =
+  /(?:^|_)(?:TOKENS?|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET_KEY|ACCESS_KEY_ID|CREDENTIALS?|PAT)(?:_|$)/i;
 
 export function isSecretVariable(name: string): boolean {
   return secretName.test(name);

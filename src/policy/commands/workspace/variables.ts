@@ -54,20 +54,21 @@ type Add = (name: string, value: VariableValue | undefined) => void;
 
 function collect(node: SyntaxNode, decode: Decode, add: Add): void {
   if (node.type === 'command') collectFromCommand(node, decode, add);
-  else if (node.type === 'for_statement') add(childOf(node, 'variable')?.text ?? '', valueOf(childrenOf(node, 'value').flatMap(decode), true));
+  else if (node.type === 'for_statement')
+    add(childOf(node, 'variable')?.text ?? '', anyOf(childrenOf(node, 'value').flatMap(decode), true));
   else {
     const value = childOf(node, 'value');
     const appends = node.children.some((child) => child.type === '+=');
     const words = appends ? [] : value === undefined ? [emptyWord] : decode(value);
     // Patterns in an assignment stay as they are, and so do braces.
-    add(childOf(node, 'name')?.text ?? '', words.length === 1 ? valueOf(words, false) : undefined);
+    add(childOf(node, 'name')?.text ?? '', words.length === 1 ? anyOf(words, false) : undefined);
   }
 }
 
 const emptyWord: ShellWord = { values: [''], glob: false, quoted: true, offset: 0, source: '' };
 
 /** One of the words; undefined where one of them, or all, are not known. */
-function valueOf(words: readonly ShellWord[], matches: boolean): VariableValue | undefined {
+function anyOf(words: readonly ShellWord[], matches: boolean): VariableValue | undefined {
   const values = words.map((word) => word.values);
   if (values.length === 0 || !values.every((value) => value !== undefined)) return undefined;
   return { values: values.flat(), glob: matches && words.some((word) => word.glob) };
@@ -93,8 +94,12 @@ function namesInto(loop: SyntaxNode, decode: Decode): readonly string[] | undefi
   if (parent?.type === 'pipeline') return listedNames(parent.namedChildren.slice(0, parent.namedChildren.indexOf(loop)), decode);
   if (parent?.type !== 'redirected_statement') return undefined;
   const [redirect, ...more] = parent.namedChildren.filter((child) => child !== loop);
-  const source = redirect === undefined ? undefined : childOf(redirect, 'destination');
-  const isInput = redirect?.children.some((child) => child.type === '<');
-  if (source?.type !== 'process_substitution' || !isInput || more.length > 0 || !source.text.startsWith('<(')) return undefined;
-  return listedNames(source.namedChildren, decode);
+  return redirect === undefined || more.length > 0 ? undefined : namesRedirected(redirect, decode);
+}
+
+function namesRedirected(redirect: SyntaxNode, decode: Decode): readonly string[] | undefined {
+  const source = childOf(redirect, 'destination');
+  const isInput = redirect.children.some((child) => child.type === '<');
+  const isOutput = source?.type === 'process_substitution' && source.text.startsWith('<(');
+  return source !== undefined && isInput && isOutput ? listedNames(source.namedChildren, decode) : undefined;
 }

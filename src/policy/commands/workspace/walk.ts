@@ -180,14 +180,16 @@ function inspectOnly(walk: Walk, node: SyntaxNode, place: Place): After {
 
 /** `[[ a[$(x)] -eq 1 ]]` and `[[ -v 'a[$(x)]' ]]` evaluate the index, quoted or not. */
 function visitTest(walk: Walk, node: SyntaxNode, place: Place): After {
-  if (/\[[^\]]*(?:\$\(|`)/.test(node.text.replace(/^\[+\s/, ''))) walk.found.push(askFor('unclear', node.startIndex, 'an index in which a command may stand'));
+  if (/\[[^\]]*(?:\$\(|`)/.test(node.text.replace(/^\[+\s/, '')))
+    walk.found.push(askFor('unclear', node.startIndex, 'an index in which a command may stand'));
   return inspectOnly(walk, node, place);
 }
 
 function visitUnset(walk: Walk, node: SyntaxNode, place: Place): After {
   for (const child of node.namedChildren)
     if (child.type === 'variable_name') walk.found.push(...judgeRemoval(child.text, child.startIndex));
-    else if (!/^-[vf]$/.test(child.text)) walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` of \`unset\``));
+    else if (!/^-[vf]$/.test(child.text))
+      walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` of \`unset\``));
   return staying(place);
 }
 
@@ -198,7 +200,11 @@ function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): After {
 }
 
 function visitCommand(walk: Walk, node: SyntaxNode, place: Place): After {
-  for (const child of node.namedChildren) if (child.type !== 'variable_assignment') walk.inspect(child, place);
+  for (const child of node.namedChildren) {
+    // `time (…)` parses as a command with a subshell in it.
+    if (child.type === 'subshell') walk.visit(child, place);
+    else if (child.type !== 'variable_assignment') walk.inspect(child, place);
+  }
   const input = { ...place, ...readRedirects(walk, node, place) };
   const nameNode = childOf(node, 'name');
   const name = nameNode === undefined ? undefined : decodeWord(nameNode, wordScope(walk, place));

@@ -32,7 +32,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
     skip: 1,
   },
   gtimeout: { flags: /^\0$/, skip: 1 },
-  time: { flags: /^-[pv]$/ },
+  time: { flags: /^-[pv]$/, alone: true },
   command: { flags: /^-p$/, looks: /^-[vV]+$/ },
   builtin: { flags: /^\0$/ },
   exec: { flags: /^\0$/, alone: true },
@@ -48,7 +48,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
 const runners: Readonly<Record<string, readonly string[]>> = {
   pnpm: ['exec'],
   yarn: ['exec', 'run'],
-  uv: ['run'],
+  uv: ['run', 'pip'],
   poetry: ['run'],
   pipenv: ['run'],
   pdm: ['run'],
@@ -131,9 +131,21 @@ function unwrapRunner(invocation: Invocation, recursion: Recursion): readonly De
   const verbs = Object.hasOwn(runners, invocation.program) ? runners[invocation.program] : undefined;
   const [verb = '', next] = invocation.args.slice(0, 2).map((word) => single(word) ?? '');
   // `yarn run x` runs a script of the project or a program of the same name.
-  if (verbs === undefined || next === undefined || !verbs.includes(verb) || (invocation.program === 'yarn' && verb === 'run'))
-    return undefined;
+  const isYarnRun = invocation.program === 'yarn' && verb === 'run';
+  return next === undefined || isYarnRun || !verbs?.includes(verb) ? undefined : runInProject(invocation, { verb, next }, recursion);
+}
+
+interface ProjectRun {
+  readonly verb: string;
+  /** The word behind the verb. */
+  readonly next: string;
+}
+
+function runInProject(invocation: Invocation, { verb, next }: ProjectRun, recursion: Recursion): readonly Decision[] {
+  // `uv pip list` is pip; what a project's runner does not find among known programs is a script of the project.
+  if (verb === 'pip') return recursion.invocation({ ...invocation, program: 'pip', args: invocation.args.slice(1) });
   if (invocation.program === 'npm') return recursion.invocation({ ...invocation, program: 'npx', args: invocation.args.slice(1) });
   if (next.startsWith('-')) return [askFor('unclear', invocation.offset, `\`${next}\` of \`${invocation.program}\` is not known`)];
-  return runRest(invocation, 1, { recursion, alone: false });
+  const judged = runRest(invocation, 1, { recursion, alone: false });
+  return /^[\w.@:-]+$/.test(next) ? judged.filter((decision) => decision.code !== 'unknown_program') : judged;
 }

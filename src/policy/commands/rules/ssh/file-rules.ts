@@ -17,7 +17,7 @@ const test = `(?:(?:NR|NF|${field}) ?(?:[<>=!]=|[<>]) ?(?:\\d{1,9}(?:\\.\\d{1,3}
 const printsColumns = kind(
   'an awk program that only prints columns',
   new RegExp(
-    `^ *(?:${test}(?: ?(?:&&|\\|\\|) ?${test}){0,3})? *(?:\\{ *print(?: *(?:${field}|NR|NF|${text})(?:(?: *, *| +)(?:${field}|NR|NF|${text})){0,12})? *;? *\\})? *$`,
+    `^(?=.{0,120}$) *(?:${test}(?: ?(?:&&|\\|\\|) ?${test}){0,3})? *(?:\\{ *print(?: *(?:${field}|NR|NF|${text})(?:(?: *, *| +)(?:${field}|NR|NF|${text})){0,12})? *;? *\\})? *$`,
   ),
 );
 

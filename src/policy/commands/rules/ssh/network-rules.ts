@@ -70,7 +70,8 @@ const neighbourWords: Readonly<Record<string, Takes>> = {
 };
 
 /** ss(8), FILTER: a port, or comparisons of ports in one word. */
-const socketFilter = /^(?::(?:\d{1,5}|[a-z]{2,15})|\( *[sd]port [=!<>]{1,2} :?\w{1,15}(?: (?:or|and) [sd]port [=!<>]{1,2} :?\w{1,15}){0,4} *\)|[sd]port = :\w{1,15})$/;
+const socketFilter =
+  /^(?::(?:\d{1,5}|[a-z]{2,15})|\( *[sd]port [=!<>]{1,2} :?\w{1,15}(?: (?:or|and) [sd]port [=!<>]{1,2} :?\w{1,15}){0,4} *\)|[sd]port = :\w{1,15})$/;
 
 const show = ['show', 'list', 'ls'] as const;
 const addressNames = ['addr', 'address', 'a'];

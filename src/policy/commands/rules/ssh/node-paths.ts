@@ -107,8 +107,15 @@ function isReadableInSysfs(path: string): boolean {
   const [top, ...below] = segmentsOf(path) ?? [];
   if (top !== 'sys' || below.length < 2) return false;
   if (closedInSysfs.some((closed) => closed.every((name, index) => mayMatch(below[index] ?? '', name)))) return false;
+  if (hasOnlyPlainLeaves(below)) return true;
   const leaf = below.at(-1) ?? '';
   return !closedLeaves.some((name) => mayMatch(leaf, name)) && !/^resource\d/.test(leaf);
+}
+
+/** Where a pattern meets none of the closed leaves: processors and memory, and the values of sensors themselves. */
+function hasOnlyPlainLeaves([top, second, ...rest]: readonly string[]): boolean {
+  if (top === 'devices' && second === 'system') return true;
+  return top === 'class' && (second === 'thermal' || second === 'hwmon' || second === 'power_supply') && rest.length === 2;
 }
 
 function isListable(path: string): boolean {

@@ -13,7 +13,7 @@ const inspects: Caution = {
   message: 'opens a debugger or a server',
 };
 const servers: VerbGroup = {
-  verbs: words('dev serve preview start watch server ssr develop storybook runserver s notebook lab phx.server autobuild console c dbconsole studio'),
+  verbs: words('dev serve preview start watch server ssr develop storybook runserver notebook lab phx.server autobuild studio'),
   concern: 'never_ends',
   message: 'a server that runs until it is stopped',
 };
@@ -25,10 +25,10 @@ const checkers = words(
   'eslint prettier biome oxlint stylelint standard xo tslint jshint jest vitest mocha ava tap jasmine karma c8 nyc tsx ts-node knip depcheck madge depcruise publint size-limit commitlint lint-staged typedoc jsdoc markdownlint markdownlint-cli2 cspell vue-tsc svelte-check tsd attw rollup tsup unbuild microbundle webpack webpack-cli terser uglifyjs postcss tailwindcss graphql-codegen openapi-typescript changeset playwright cypress cucumber-js stryker dprint rome licensee sort-package-json syncpack ncc vsce conventional-changelog prisma npm-run-all npm-run-all2 run-s run-p nest drizzle-kit knex sequelize sequelize-cli typeorm mikro-orm eslint_d type-coverage api-extractor gulp grunt browserify nightwatch wdio testcafe bundlesize source-map-explorer license-checker license-report patch-package ts-prune tsc-alias copyfiles cpy mkdirp semver plop hygen json2ts quicktype ajv redocly spectral swagger-cli uvu tape qunit lab wtr web-test-runner tailwind remark textlint alex htmlhint html-validate eslint-config-prettier linkinator lit-analyzer dpdm skott jscpd es-check browserslist update-browserslist-db react-router solid-start vinxi tsdx bob gts ts-standard jsonlint prettierd pkgroll zshy  vitepress typechain hardhat forge solc slither truffle',
 );
 const pythonTools = words(
-  'pytest py.test black ruff isort flake8 pylint mypy pyright bandit coverage yapf autopep8 pydocstyle pycodestyle vulture sphinx-build nose2 behave cython autoflake pyupgrade djlint basedpyright ty alembic virtualenv jupyter django-admin pyinstaller maturin twine pybabel pdoc interrogate radon xenon deptry lint-imports 2to3 papermill snakemake sphinx-apidoc sphinx-quickstart ssort refurb flynt docformatter pyroma check-manifest towncrier bumpversion bump2version bump-my-version commitizen cz mutmut hypothesis kedro dbt great_expectations pytype pyre sourcery pip-compile unify reorder-python-imports add-trailing-comma setup-cfg-fmt validate-pyproject griffe stubgen stubtest dmypy nbqa nbstripout jupytext',
+  'black ruff isort flake8 pylint mypy pyright bandit coverage yapf autopep8 pydocstyle pycodestyle vulture sphinx-build nose2 behave cython autoflake pyupgrade djlint basedpyright ty alembic virtualenv jupyter pyinstaller maturin twine pybabel pdoc interrogate radon xenon deptry lint-imports 2to3 papermill snakemake sphinx-apidoc sphinx-quickstart ssort refurb flynt docformatter pyroma check-manifest towncrier bumpversion bump2version bump-my-version commitizen cz mutmut hypothesis kedro dbt great_expectations pytype pyre sourcery pip-compile unify reorder-python-imports add-trailing-comma setup-cfg-fmt validate-pyproject griffe stubgen stubtest dmypy nbqa nbstripout jupytext',
 );
 const otherTools = words(
-  'clang-format clang-tidy cppcheck shellcheck shfmt hadolint yamllint gofmt goimports golangci-lint staticcheck rustfmt rubocop rspec phpunit phpstan phpcs phpcbf psalm pest checkstyle ktlint detekt swiftlint swiftformat terraform-docs tflint actionlint buf ctest gcov lcov doxygen dart flutter mix elixir stack cabal lein sbt stylua luacheck busted hugo mkdocs jekyll just task tox nox pre-commit rake invoke codespell vale typos editorconfig-checker standardrb reek brakeman erb elm elm-test nim crystal gleam rebar3 cmake-format cmake-lint meson ninja samu autoconf automake autoreconf libtool perltidy perlcritic prove xcodebuild swift php-cs-fixer pint phpmd infection deptrac rector codecept behat phing phpbench parallel-lint rails yard sorbet srb tapioca cucumber minitest ginkgo gotestsum mockgen mockery sqlc wire stringer gomock gofumpt gci revive gosec errcheck ineffassign go-junit-report cargo-nextest sccache ccache astyle uncrustify iwyu include-what-you-use cpplint infer scan-build gcovr bear compiledb doctest catch2 perl6 raku hlint stylish-haskell ormolu fourmolu hpack weeder tasty elm-format elm-review scalafmt scalafix amm mill clj clojure clj-kondo cljfmt ameba R lintr ansible-lint helm-docs kubeconform kubeval conftest opa checkov kube-linter dockle sqlfluff pgformatter pg_format squawk bats shellspec fish_indent vimdoc zprint openapi-generator-cli asciidoctor mdbook zola pelican bookdown quarto sphinx markdown-link-check mdformat pymarkdown hunspell aspell proselint write-good',
+  'clang-format clang-tidy cppcheck shellcheck shfmt hadolint yamllint gofmt goimports golangci-lint staticcheck rustfmt rubocop rspec phpunit phpstan phpcs phpcbf psalm pest checkstyle ktlint detekt swiftlint swiftformat terraform-docs tflint actionlint buf ctest gcov lcov doxygen dart flutter mix elixir stack cabal lein sbt stylua luacheck busted hugo mkdocs jekyll just task tox nox pre-commit rake invoke codespell vale typos editorconfig-checker standardrb reek brakeman erb elm elm-test nim crystal gleam rebar3 cmake-format cmake-lint meson ninja samu autoconf automake autoreconf libtool perltidy perlcritic prove xcodebuild swift php-cs-fixer pint phpmd infection deptrac rector codecept behat phing phpbench parallel-lint yard sorbet srb tapioca cucumber minitest ginkgo gotestsum mockgen mockery sqlc wire stringer gomock gofumpt gci revive gosec errcheck ineffassign go-junit-report cargo-nextest sccache ccache astyle uncrustify iwyu include-what-you-use cpplint infer scan-build gcovr bear compiledb doctest catch2 perl6 raku hlint stylish-haskell ormolu fourmolu hpack weeder tasty elm-format elm-review scalafmt scalafix amm mill clj clojure clj-kondo cljfmt ameba R lintr ansible-lint helm-docs kubeconform kubeval conftest opa checkov kube-linter dockle sqlfluff pgformatter pg_format squawk bats shellspec fish_indent vimdoc zprint openapi-generator-cli asciidoctor mdbook zola pelican bookdown quarto sphinx markdown-link-check mdformat pymarkdown hunspell aspell proselint write-good',
 );
 
 export const builderRules: readonly ToolRule[] = [
@@ -38,7 +38,7 @@ export const builderRules: readonly ToolRule[] = [
     paths: 'write',
     cautions: [
       {
-        word: /^(?:-wrapper|-fplugin|-specs|--specs|-B|@|-Xclang|-load|-plugin|-dynamic-linker|--plugin|-fuse-ld=\/|-C ?linker|-Clinker|-shell-escape|--shell-escape|-enable-write18|--servedir|-J-|-processorpath|-F$|-pgm)/,
+        word: /^(?:(?:-C ?)?(?:linker|link-args?|ar)=|-wrapper|-fplugin|-specs|--specs|-B|@|-Xclang|-load|-plugin|-dynamic-linker|--plugin|-fuse-ld=\/|-C ?linker|-Clinker|-shell-escape|--shell-escape|-enable-write18|--servedir|-J-|-processorpath|-F$|-pgm)/,
         concern: 'runs_other_code',
         message: 'runs another program',
       },
@@ -65,7 +65,7 @@ export const builderRules: readonly ToolRule[] = [
       watches,
       inspects,
       {
-        word: /^(?:--pdb|--trace|--pastebin|--debugger|--remote|--cache-location=\/)/,
+        word: /^(?:--pdb|--pastebin|--debugger|--remote|--cache-location=\/)/,
         concern: 'runs_other_code',
         message: 'opens a debugger or sends something',
       },
@@ -75,7 +75,9 @@ export const builderRules: readonly ToolRule[] = [
       servers,
       {
         verbs: [
-          ...words('install add publish deploy upload login update upgrade codegen open debug show-trace show-report pub deps.get deps.update'),
+          ...words(
+            'install add publish deploy upload login update upgrade codegen open debug show-trace show-report pub deps.get deps.update',
+          ),
           ...words('local.hex hex.publish archive.install get-deps resolve autoupdate try-repo register'),
         ],
         concern: 'network_blocked',
@@ -87,7 +89,6 @@ export const builderRules: readonly ToolRule[] = [
     match: [
       'npx eslint src --ext .ts',
       'npx vitest run',
-      'pytest tests/test_sudo.py',
       'ruff check .',
       'prettier --write src',
       'jest -t "curl x"',
@@ -96,13 +97,67 @@ export const builderRules: readonly ToolRule[] = [
     notMatch: [
       'npx vitest --watch',
       'jest --watchAll',
-      'pytest --pdb',
       'npx webpack serve',
       'pre-commit install',
       'npx playwright install',
       'eslint /outside',
       'vitest --inspect-brk',
     ],
+  },
+  {
+    id: 'workspace.pytest',
+    takesAnyVerb: true,
+    programs: ['pytest', 'py.test'],
+    paths: 'write',
+    textOptions: ['-k', '-m', '--tb', '-W', '-r', '--durations', '--maxfail', '-n'],
+    cautions: [
+      inspects,
+      { word: /^--(?:pdb|trace|pastebin|looponfail|f$)/, concern: 'runs_other_code', message: 'opens a debugger or sends something' },
+    ],
+    justification: 'tests the project; its code runs in the sandbox',
+    match: ['pytest -q', 'pytest tests/test_sudo.py', 'pytest -k "a and not b" --tb=short'],
+    notMatch: ['pytest --pdb', 'pytest --trace', 'pytest /outside', 'pytest --pastebin=all'],
+  },
+  {
+    id: 'workspace.framework',
+    takesAnyVerb: true,
+    programs: words('rails flask django-admin symfony'),
+    paths: 'write',
+    cautions: [inspects],
+    verbs: [
+      {
+        verbs: words('server s run runserver serve server:start testserver'),
+        concern: 'never_ends',
+        message: 'a server that runs until it is stopped',
+      },
+      {
+        verbs: words('runner r console c dbconsole db shell dbshell'),
+        concern: 'runs_other_code',
+        message: 'runs code of the command line, or waits for a person',
+      },
+      { verbs: words('new install'), concern: 'network_blocked', message: 'needs the network' },
+    ],
+    justification: "runs the project's own tasks, which the sandbox holds",
+    match: ['rails test', 'rails db:migrate RAILS_ENV=test', 'flask routes', 'django-admin check'],
+    notMatch: ['rails server', 'rails s', "rails runner 'x'", 'flask run', 'rails console', 'django-admin runserver'],
+  },
+  {
+    id: 'workspace.terraform',
+    programs: ['terraform', 'tofu'],
+    paths: 'write',
+    verbs: [
+      { verbs: words('fmt validate version -version --version') },
+      {
+        verbs: words(
+          'init plan apply destroy import refresh get login logout providers state workspace output show taint untaint graph console force-unlock test',
+        ),
+        concern: 'network_blocked',
+        message: 'needs the network or holds secrets',
+      },
+    ],
+    justification: 'formats and checks',
+    match: ['terraform fmt -check -recursive', 'terraform validate'],
+    notMatch: ['terraform apply', 'terraform init', 'terraform -chdir=/outside fmt'],
   },
   {
     id: 'workspace.bundler',
@@ -155,7 +210,7 @@ export const builderRules: readonly ToolRule[] = [
         concern: 'environment',
         message: 'changes the programs that are run',
       },
-      { word: /^(?:--eval|-E$|-f-$|-P$|-f=?-$)/, concern: 'runs_other_code', message: 'instructions that are no file of the workspace' },
+      { word: /^(?:--ev|-E$|-f-$|-P$|-f=?-$)/, concern: 'runs_other_code', message: 'instructions that are no file of the workspace' },
       {
         word: /^(?:deploy|publish|release:.*|wrapper|--scan|dependency:get|exec:exec|--init-script|-I$)$/,
         concern: 'network_blocked',
@@ -189,7 +244,13 @@ export const builderRules: readonly ToolRule[] = [
     id: 'workspace.cargo',
     programs: ['cargo'],
     paths: 'write',
-    cautions: [{ word: /^(?:--conf|-Z(?!unstable-options$|minimal-versions$)|\+)/, concern: 'runs_other_code', message: 'changes the tool chain or the programs that are run' }],
+    cautions: [
+      {
+        word: /^(?:--conf|(?:-C ?)?(?:linker|link-args?)=|-Z(?!unstable-options$|minimal-versions$)|\+)/,
+        concern: 'runs_other_code',
+        message: 'changes the tool chain or the programs that are run',
+      },
+    ],
     verbs: [
       {
         verbs: [
@@ -259,7 +320,10 @@ export const builderRules: readonly ToolRule[] = [
     ],
     verbs: [
       { verbs: words('build test vet fmt run list doc env version generate clean fix help') },
-      { verbs: ['mod', 'work'], cautions: [{ word: /^(?:tidy|download|vendor|sync)$/, concern: 'network_blocked', message: 'downloads modules' }] },
+      {
+        verbs: ['mod', 'work'],
+        cautions: [{ word: /^(?:tidy|download|vendor|sync)$/, concern: 'network_blocked', message: 'downloads modules' }],
+      },
       { verbs: ['tool'], cautions: [{ word: /^trace$/, concern: 'never_ends', message: 'a server' }] },
       { verbs: ['get', 'install', 'telemetry'], concern: 'network_blocked', message: 'needs the network' },
     ],

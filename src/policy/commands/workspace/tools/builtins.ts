@@ -5,7 +5,9 @@ import { words } from '../words.ts';
 export const builtinRules: readonly ToolRule[] = [
   {
     id: 'workspace.print',
-    programs: words('echo printf true false : expr exit return break continue shift basename dirname seq jobs clear tput bc factor cal numfmt tr uuidgen'),
+    programs: words(
+      'echo printf true false : expr exit return break continue shift basename dirname seq jobs clear tput bc factor cal numfmt tr uuidgen',
+    ),
     paths: 'text',
     takesUnknown: true,
     cautions: [{ word: /^-v$/, concern: 'unclear', message: 'an assignment by `-v`' }],
@@ -68,7 +70,7 @@ export const builtinRules: readonly ToolRule[] = [
     programs: ['date'],
     paths: 'text',
     cautions: [
-      { word: /^(?:-[A-Za-z]*s|--set|\d)/, concern: 'destructive', message: 'sets the clock' },
+      { word: /^(?:-[A-Za-z]*s|--set|\d{6,}(?:\.\d\d)?$)/, concern: 'destructive', message: 'sets the clock' },
       { word: /^(?:-[fr]|--file|--reference)/, concern: 'unclear', message: 'reads a file' },
     ],
     justification: 'prints the time',

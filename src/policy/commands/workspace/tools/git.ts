@@ -34,7 +34,7 @@ const message = [
 const cautions: readonly Caution[] = [
   code(
     // `git` takes any unambiguous start of a long option, so starts count as the whole.
-    /^(?:--(?:config|exec|upload|receive|ext-|textc|open-f|extc|tool|temp|unsafe|gpg|smtp|strategy(?!-option)|interactive|separate|show-sig|recurse-s|filters|refs$|editor|local-env|ed(?:it|itor)?$|exe$)|-O)/,
+    /^(?:--(?:config|exec|upload|receive|ext-|textc|open-f|extc|tool|temp|unsafe|gpg|smtp|strategy(?!-option)|interactive|separate|show-sig|recurse-s|filters|refs$|editor|local-env|ed(?:it|itor)?$|exe(?:=|$)|gp(?:=|$))|-O)/,
     'an option that runs or configures another program',
   ),
   {
@@ -43,7 +43,7 @@ const cautions: readonly Caution[] = [
     message: 'another repository, a place outside, or settings of the user',
   },
   {
-    word: /^--remote|^(?:https?|git|ssh|ftps?|file|ext|git\+ssh):|^[\w.-]+@[\w.-]+:|::/,
+    word: /^--remot|^(?:https?|git|ssh|ftps?|file|ext|git\+ssh):|^[\w.-]+@[\w.-]+:|::/,
     concern: 'network_blocked',
     message: 'another repository',
   },
@@ -62,12 +62,12 @@ export const gitRules: readonly ToolRule[] = [
     verbs: [
       reads(
         ...words(
-          'status diff log show blame annotate rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch help add stage hash-object rerere',
+          'status diff log show blame annotate rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch help archive hash-object update-index rerere',
         ),
       ),
       quiet(
         ...words(
-          'commit stash restore checkout switch branch tag merge reset revert cherry-pick rm mv apply am format-patch notes sparse-checkout update-index worktree archive bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree maintenance',
+          'commit stash restore checkout switch branch tag merge reset revert cherry-pick rm mv apply am format-patch sparse-checkout worktree bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree',
         ),
       ),
       { verbs: ['rebase'], paths: 'list', cautions: rebase },
@@ -80,9 +80,22 @@ export const gitRules: readonly ToolRule[] = [
       },
       { verbs: ['init'], paths: 'list' },
       {
+        verbs: ['add', 'stage'],
+        paths: 'read',
+        cautions: [code(/^(?:-[a-z]*[ie][a-z]*|--edit)$/, 'waits for a person or an editor')],
+      },
+      { verbs: ['notes'], paths: 'list', textOptions: message, cautions: [code(/^edit$/, 'starts an editor')] },
+      { verbs: ['maintenance'], paths: 'text', cautions: [code(/^(?:start|register)$/, 'plants jobs that run later')] },
+      {
         verbs: ['submodule'],
         paths: 'list',
-        cautions: [{ word: /^(?!submodule$|status$|summary$|-|[\w./-]+\/)/, concern: 'network_blocked', message: 'another repository, or commands in each' }],
+        cautions: [
+          {
+            word: /^(?!submodule$|status$|summary$|-|[\w./-]+\/)/,
+            concern: 'network_blocked',
+            message: 'another repository, or commands in each',
+          },
+        ],
       },
       {
         verbs: ['bisect'],

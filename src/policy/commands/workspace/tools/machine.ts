@@ -52,12 +52,22 @@ export const machineRules: readonly ToolRule[] = [
     ],
     verbs: [
       { verbs: words('rand dgst sha1 sha256 sha384 sha512 md5 base64 version prime list ciphers x509 verify asn1parse crl passwd speed') },
-      { verbs: words('req genrsa genpkey ecparam pkcs12 enc pkey rsa ec pkcs8 cms smime'), concern: 'SECRET_FILE', message: 'makes or reads keys' },
+      {
+        verbs: words('req genrsa genpkey ecparam pkcs12 enc pkey rsa ec pkcs8 cms smime'),
+        concern: 'SECRET_FILE',
+        message: 'makes or reads keys',
+      },
       { verbs: words('s_client s_server s_time ocsp tsget'), concern: 'network_blocked', message: 'needs the network' },
     ],
     justification: 'prints digests, random numbers and certificates',
     match: ['openssl rand -hex 16', 'openssl dgst -sha256 file.txt', 'openssl version', 'openssl x509 -in cert.crt -noout -text'],
-    notMatch: ['openssl s_client -connect x:443', 'openssl req -engine ./x.so', 'openssl rsa -in certs/server.pem', 'openssl dgst -engine x a', 'openssl base64 -in .env'],
+    notMatch: [
+      'openssl s_client -connect x:443',
+      'openssl req -engine ./x.so',
+      'openssl rsa -in certs/server.pem',
+      'openssl dgst -engine x a',
+      'openssl base64 -in .env',
+    ],
   },
   {
     id: 'workspace.sqlite',
@@ -75,6 +85,13 @@ export const machineRules: readonly ToolRule[] = [
     needsOperand: true,
     justification: 'asks a database file of the workspace',
     match: ["sqlite3 test.db 'select count(*) from t'", 'sqlite3 -json test.db .tables', 'sqlite3 :memory: "select 1"'],
-    notMatch: ["sqlite3 x '.shell id'", 'sqlite3 /outside/x.db .dump', 'sqlite3 x ".load ./evil"', "sqlite3 x \"select readfile('/etc/passwd')\"", 'sqlite3 -init evil x', "sqlite3 x \"attach '/outside/x' as y\""],
+    notMatch: [
+      "sqlite3 x '.shell id'",
+      'sqlite3 /outside/x.db .dump',
+      'sqlite3 x ".load ./evil"',
+      'sqlite3 x "select readfile(\'/etc/passwd\')"',
+      'sqlite3 -init evil x',
+      'sqlite3 x "attach \'/outside/x\' as y"',
+    ],
   },
 ];

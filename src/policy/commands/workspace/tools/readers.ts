@@ -65,7 +65,7 @@ export const readerRules: readonly ToolRule[] = [
     ],
     justification: 'queries data files of the workspace',
     match: ["jq '.scripts' package.json", 'jq -r .name package.json'],
-    notMatch: ['jq -L /outside . x', 'jq . /etc/x.json', 'jq -f x y', 'jq . .env', 'jq -n env', "yq 'load(\"/etc/passwd\")' a.yml"],
+    notMatch: ['jq -L /outside . x', 'jq . /etc/x.json', 'jq -f x y', 'jq . .env', 'jq -n env', 'yq \'load("/etc/passwd")\' a.yml'],
   },
   {
     id: 'workspace.search',

@@ -24,6 +24,11 @@ export const writerRules: readonly ToolRule[] = [
         message: 'runs another program',
       },
       {
+        word: /^(?:-m|--mode=)?(?:0?[4-7][0-7]{3}|[ugoa]+[+=][rwx]*s[rwxs]*)$/,
+        concern: 'destructive',
+        message: 'sets the set-user-id bit',
+      },
+      {
         word: /^(?:mvg|msl|url|ephemeral|https?|ftp|concat|file|subfile|crypto|data|pipe|tcp|udp|rtmp|hls|cache|async):|^@/i,
         concern: 'runs_other_code',
         message: 'reads a script or another place',
@@ -57,7 +62,13 @@ export const writerRules: readonly ToolRule[] = [
     ],
     justification: 'copies trees within the workspace',
     match: ['rsync -av src/ backup/', 'rsync -a --delete --exclude node_modules src/ out/'],
-    notMatch: ['rsync -a . host:/x', "rsync -e 'sh -c id' a b:", 'rsync rsync://x/y .', 'rsync -a src/ /outside/', 'rsync --rsync-path=x a b'],
+    notMatch: [
+      'rsync -a . host:/x',
+      "rsync -e 'sh -c id' a b:",
+      'rsync rsync://x/y .',
+      'rsync -a src/ /outside/',
+      'rsync --rsync-path=x a b',
+    ],
   },
   {
     id: 'workspace.split',

@@ -65,6 +65,13 @@ describe('approvalRow', () => {
     expect(row.tooltip).not.toContain('stop_vm');
   });
 
+  it.each(['approved', 'expired'] as const)('of a report that was settled says so, also when it is %s', (status) => {
+    const reported = { reason: 'url_blocked', destination: 'evil.example' } as const;
+    const row = approvalRow(record({ reported, status, decision: { by: 'user:bob', via: 'cli', at: now } }), now);
+    expect(row).toMatchObject({ kind: 'decided', icon: 'pass' });
+    expect(row.description).toMatch(/^settled by bob · /);
+  });
+
   const decision = { by: 'user:alice', via: 'editor', at: now, message: 'not *today*' } as const;
   it.each([
     ['denied', 'decided', /^denied by alice · \d\d:\d\d · /],

@@ -50,6 +50,7 @@ describe('the feed', () => {
     await until(() => feed.pending === 2);
     await approvals.deny(second.id, 'user:alice');
     await until(() => feed.pending === 1);
+    expect(feed.problems).toEqual([]);
   });
 
   it('is empty, and says why, when the settings are wrong', async () => {
