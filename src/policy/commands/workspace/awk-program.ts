@@ -1,7 +1,11 @@
 /** Reads an `awk` program (POSIX, gawk 5) far enough to see whether it runs a program, or reads or writes a file. */
 
+const longest = 2_000;
+
 /** What it does beyond computing and printing, or undefined. What cannot be read counts as such. */
 export function awkFault(code: string): string | undefined {
+  // Reading goes back and forth in a pattern that is never closed, so long programs are not read.
+  if (code.length > longest) return 'an `awk` program that is too long to be read';
   // Behind `)` a slash may divide or start a pattern: it must be harmless either way.
   return faultIn(code, withoutText(code, true)) ?? faultIn(code, withoutText(code, false));
 }

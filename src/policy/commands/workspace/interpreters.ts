@@ -183,12 +183,10 @@ function judgeValue(
   next: ShellWord | undefined,
   { text, invocation }: { readonly text: string; readonly invocation: Invocation },
 ): readonly Decision[] {
-  if (/^[a-z][a-z0-9+.-]*:/i.test(single(next) ?? '')) return [risky(next ?? emptyWord(invocation), text, invocation.program)];
-  if (values === undefined) return pathsIn(next === undefined ? [] : [next], invocation);
-  const value = single(next);
-  return next !== undefined && value !== undefined && values.test(value)
-    ? []
-    : [risky(next ?? emptyWord(invocation), `${text} ${value ?? ''}`, invocation.program)];
+  const value = single(next) ?? '\0';
+  const isAddress = /^(?:[a-z][a-z0-9+.-]*:\/\/|data:)/i.test(value);
+  if (values === undefined && !isAddress) return pathsIn(next === undefined ? [] : [next], invocation);
+  return !isAddress && values?.test(value) ? [] : [risky(next ?? emptyWord(invocation), `${text} ${value}`, invocation.program)];
 }
 
 function emptyWord({ offset }: Invocation): ShellWord {

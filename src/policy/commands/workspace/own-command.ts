@@ -22,6 +22,7 @@ const starters = /^(?:node|nodejs|bun|deno|tsx|ts-node|electron|code|npx|bunx)$/
 
 /** undefined: it is not Banksman. */
 export function judgeOwnCommand({ program, args, offset }: Invocation): readonly Decision[] | undefined {
+  if (!program.includes('banksman') && !starters.test(program) && !scriptName.test(program)) return undefined;
   const texts = args.map((word) => single(word) ?? '');
   const isOwn = ownName.test(program.slice(program.lastIndexOf('/') + 1));
   const start = isOwn ? 0 : scriptIndex(program, texts) + 1;

@@ -200,11 +200,7 @@ function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): After {
 }
 
 function visitCommand(walk: Walk, node: SyntaxNode, place: Place): After {
-  for (const child of node.namedChildren) {
-    // `time (…)` parses as a command with a subshell in it.
-    if (child.type === 'subshell') walk.visit(child, place);
-    else if (child.type !== 'variable_assignment') walk.inspect(child, place);
-  }
+  inspectWords(walk, node, place);
   const input = { ...place, ...readRedirects(walk, node, place) };
   const nameNode = childOf(node, 'name');
   const name = nameNode === undefined ? undefined : decodeWord(nameNode, wordScope(walk, place));
@@ -214,6 +210,14 @@ function visitCommand(walk: Walk, node: SyntaxNode, place: Place): After {
   if (program) return visitProgram(walk, node, { place: input, program, offset: name.offset });
   walk.found.push(askFor('unclear', name.offset, 'the program is not known before it runs'));
   return staying(place);
+}
+
+function inspectWords(walk: Walk, node: SyntaxNode, place: Place): void {
+  for (const child of node.namedChildren) {
+    // `time (…)` parses as a command with a subshell in it.
+    if (child.type === 'subshell') walk.visit(child, place);
+    else if (child.type !== 'variable_assignment') walk.inspect(child, place);
+  }
 }
 
 interface Named {
