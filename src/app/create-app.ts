@@ -20,6 +20,7 @@ import { addApprover, readApprovers } from './config-file.ts';
 import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory } from './connect-workspace.ts';
 import { doctor } from './doctor.ts';
+import { groupReads, type ReadGroups } from './group-reads.ts';
 import { createLiveSettings, type LiveSettings } from './live-settings.ts';
 import { openStore } from './open-store.ts';
 import { uselessTiers } from './useless-tiers.ts';
@@ -55,9 +56,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const trustedKeys = () => pinnedKeys(options);
   const live = createLiveSettings({ ...options, store: store.security, clock: systemClock, trustedKeys });
   await live.now();
+  const reads = groupReads(store.audit, options.log);
   const approvals = createApprovals({
     requests: store.requests,
-    audit: store.audit,
+    audit: reads.audit,
     clock: systemClock,
     trustedKeys,
     pinKey: (key) => addApprover(options.configFile, key),
@@ -65,7 +67,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     level: () => live.known().securityLevel,
     describe: describeAction,
   });
-  const deps = pipelineDeps(options, { store, clusters, workspace, sandbox, live, approvals: callApprovals(store, approvals) });
+  const deps = pipelineDeps(options, { store, reads, clusters, workspace, sandbox, live, approvals: callApprovals(store, approvals) });
   if (options.via === 'editor') await settleEditor(workspace, sandbox);
   sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
@@ -81,7 +83,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     explain: (tool, input, agent) => explainCall({ tool, input, agent }, deps, AbortSignal.timeout(options.config.limits.callMs)),
     approvals,
     security: live.security,
-    audit: auditTrail(store),
+    audit: auditTrail(store, reads.settle),
     live: clusters.live,
     doctor: (signal) =>
       doctor(
@@ -91,6 +93,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     close: async () => {
       await workspace?.close();
       await clusters.close();
+      await reads.settle();
       await store.close();
     },
   };
@@ -104,6 +107,7 @@ function sayReady({ config, log }: AppOptions, clusters: number, level: Security
 
 interface Parts {
   readonly store: Store;
+  readonly reads: ReadGroups;
   readonly clusters: ConnectedClusters;
   readonly workspace: ConnectedWorkspace | undefined;
   readonly sandbox: ReturnType<typeof createSandboxMemory>;
@@ -111,14 +115,15 @@ interface Parts {
   readonly approvals: PipelineDeps['approvals'];
 }
 
-function pipelineDeps(options: AppOptions, { store, clusters, workspace, sandbox, live, approvals }: Parts): PipelineDeps {
+function pipelineDeps(options: AppOptions, { store, reads, clusters, workspace, sandbox, live, approvals }: Parts): PipelineDeps {
   return {
     tools: catalog,
     clusters: clusters.configured,
     settings: live.now,
     approvals,
     requests: store.requests,
-    audit: store.audit,
+    audit: reads.audit,
+    noteRead: reads.note,
     standing: createStanding(),
     clock: systemClock,
     log: options.log,

@@ -2,6 +2,7 @@
 
 import type { Standing } from '#identity/standing';
 import type { Agent } from '#kernel/agent';
+import type { AuditDraft } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
@@ -74,6 +75,8 @@ export interface PipelineDeps {
   readonly approvals: CallApprovals;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
   readonly audit: AuditLog;
+  /** Where a read's record goes: durable at once, or with others within 50 ms. @throws {Fault} `audit_unavailable` */
+  noteRead(draft: AuditDraft): Promise<void>;
   /** Absent: nobody's tier is ever lowered. */
   readonly standing?: Standing;
   readonly clock: Clock;

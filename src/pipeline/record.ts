@@ -1,7 +1,7 @@
 /** record: the audit trail and the one line a person reads. */
 import { randomUUID } from 'node:crypto';
 import { type Agent, sourceOf } from '#kernel/agent';
-import type { AuditEventName } from '#kernel/audit-event';
+import type { AuditDraft, AuditEventName } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { formatDuration, showPlainly } from '#kernel/text';
@@ -63,7 +63,7 @@ export async function recordIntent(call: IncomingCall, trail: CallTrail, deps: R
 /** The outcome. @throws {Fault} when it cannot be written. */
 export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: RecordDeps, outcome: Outcome): Promise<void> {
   const name: AuditEventName = outcome.status === 'denied' ? 'tool.denied' : 'tool.finished';
-  await deps.audit.append({
+  const draft: AuditDraft = {
     name,
     attributes: {
       ...attributesOf(call, trail, deps),
@@ -74,7 +74,10 @@ export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: 
       ...(outcome.status === 'error' ? { 'error.type': outcome.code } : {}),
       duration_ms: durationOf(trail),
     },
-  });
+  };
+  // Green only looks (design §1: reads may be committed in groups); what reports a block has written something.
+  if (trail.state?.tier === 'green' && outcome.status === 'ok' && outcome.request_id === undefined) await deps.noteRead(draft);
+  else await deps.audit.append(draft);
 }
 
 const words: Readonly<Record<Outcome['status'], string>> = { ok: 'OK', error: 'FAILED', denied: 'DENIED', pending: 'PENDING' };

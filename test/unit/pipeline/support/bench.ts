@@ -58,6 +58,9 @@ export async function createBench(options: BenchOptions = {}) {
     approvals: callApprovals(store, approvals),
     requests: store.requests,
     audit: trail.audit,
+    noteRead: async (draft) => {
+      await (options.deps?.audit ?? trail.audit).append(draft);
+    },
     clock,
     log: logTo(lines),
     limits: { callMs: 60_000, slowMs: 10_000 },
