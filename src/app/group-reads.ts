@@ -4,6 +4,7 @@
  */
 import type { AuditDraft } from '#kernel/audit-event';
 import { toFault } from '#kernel/errors';
+import { canonicalJson } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
 
@@ -30,34 +31,44 @@ export function groupReads(log: AuditLog, lines: Log, now: () => number = () => 
   let timer: NodeJS.Timeout | undefined;
   let trustedUntil = Number.NEGATIVE_INFINITY;
 
-  const write = async (draft: AuditDraft) => {
+  const write = async <T>(work: () => Promise<T>): Promise<T> => {
     trustedUntil = Number.NEGATIVE_INFINITY;
-    const record = await log.append(draft);
+    const written = await work();
     trustedUntil = now() + trustMs;
-    return record;
+    return written;
   };
   const drain = async (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    for (let draft = waiting[0]; draft !== undefined; draft = waiting[0]) {
-      await write(draft);
-      waiting.shift();
-    }
+    const group = [...waiting];
+    if (group.length > 0) await write(() => log.appendAll(group));
+    waiting.splice(0, group.length);
   };
-  const append = (draft: AuditDraft) => inTurn(() => drain().then(() => write(draft)));
+  const append = (draft: AuditDraft) => inTurn(() => drain().then(() => write(() => log.append(draft))));
+  const appendAll = (drafts: readonly AuditDraft[]) => inTurn(() => drain().then(() => write(() => log.appendAll(drafts))));
   const settle = (): Promise<void> =>
     inTurn(drain).catch((thrown: unknown) =>
       lines.error(`audit: ${waiting.length} records of reads wait, the trail cannot be written: ${toFault(thrown).message}`),
     );
   const note = async (draft: AuditDraft): Promise<void> => {
-    if (now() > trustedUntil || waiting.length >= mostWaiting) {
+    // One that can never be written must be refused to its own call, not hold up a group for ever.
+    if (now() > trustedUntil || waiting.length >= mostWaiting || !isWritable(draft)) {
       await append(draft);
       return;
     }
     waiting.push(draft);
     timer ??= setTimeout(() => void settle(), groupMs);
   };
-  return { audit: settledBefore(log, append, settle), note, settle };
+  return { audit: settledBefore(log, { append, appendAll }, settle), note, settle };
+}
+
+function isWritable({ attributes }: AuditDraft): boolean {
+  try {
+    canonicalJson(attributes);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** One piece of work at a time, in the order in which it came. */
@@ -71,9 +82,9 @@ function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
 }
 
 /** What can be read is read even where the trail cannot be written. */
-function settledBefore(log: AuditLog, append: AuditLog['append'], settle: () => Promise<void>): AuditLog {
+function settledBefore(log: AuditLog, writing: Pick<AuditLog, 'append' | 'appendAll'>, settle: () => Promise<void>): AuditLog {
   return {
-    append,
+    ...writing,
     read: (after, limit) => settle().then(() => log.read(after, limit)),
     head: () => settle().then(() => log.head()),
   };

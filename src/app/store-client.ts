@@ -86,6 +86,7 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
     },
     audit: {
       append: (draft) => call('audit.append', draft),
+      appendAll: (drafts) => call('audit.appendAll', drafts),
       read: (after, limit) => call('audit.read', after, limit),
       head: () => call('audit.head'),
     },

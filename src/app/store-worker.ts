@@ -20,6 +20,7 @@ function callsOf({ requests, audit, security, personas, close }: LocalStore): St
     'requests.revoke': requests.revoke,
     'requests.spend': requests.spend,
     'audit.append': audit.append,
+    'audit.appendAll': audit.appendAll,
     'audit.read': audit.read,
     'audit.head': audit.head,
     'security.level': security.level,

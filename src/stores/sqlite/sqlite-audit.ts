@@ -22,14 +22,19 @@ export function createAppend(seal: Seal, now: () => number): AppendSealed {
 }
 
 export function createSqliteAudit(database: Database, append: AppendSealed): AuditLog {
+  const write = async <T>(work: (tx: Transaction) => T): Promise<T> => {
+    try {
+      return await database.write(work);
+    } catch (thrown) {
+      throw unavailable(thrown);
+    }
+  };
   return {
-    append: async (draft) => {
-      try {
-        return await database.write((tx) => append(tx, draft));
-      } catch (thrown) {
-        throw unavailable(thrown);
-      }
-    },
+    append: (draft) => write((tx) => append(tx, draft)),
+    appendAll: (drafts) =>
+      write((tx) => {
+        for (const draft of drafts) append(tx, draft);
+      }),
     read: (after, limit) =>
       database.read((tx) =>
         tx.all('SELECT sequence, body FROM audit WHERE sequence > ? ORDER BY sequence LIMIT ?', after, limit).map(recordOf),

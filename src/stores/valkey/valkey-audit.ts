@@ -1,6 +1,6 @@
 /** The shared trail: a sorted set to which its writers can only add. */
 import type { Redis } from 'iovalkey';
-import type { AuditEventName, AuditRecord } from '#kernel/audit-event';
+import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
@@ -26,15 +26,19 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
   const { connections, keys } = deps;
   const readAt = (place: number, limit: number): Promise<readonly string[]> =>
     connections.asAny(readers, (client, role) => range(client, role, keys.log, ['-inf', place, limit]));
+  const append = async (draft: AuditDraft): Promise<AuditRecord> => {
+    try {
+      const record = await deps.chain.append(draft);
+      deps.ring();
+      return record;
+    } catch (thrown) {
+      throw unavailable(thrown);
+    }
+  };
   return {
-    append: async (draft) => {
-      try {
-        const record = await deps.chain.append(draft);
-        deps.ring();
-        return record;
-      } catch (thrown) {
-        throw unavailable(thrown);
-      }
+    append,
+    appendAll: async (drafts) => {
+      for (const draft of drafts) await append(draft);
     },
     read: async (after, limit) => (await readAt(Math.max(0, after), Math.max(0, limit))).map(recordOf),
     head: async () => {

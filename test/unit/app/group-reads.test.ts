@@ -9,14 +9,18 @@ const draft = (id: number): AuditDraft => ({ name: 'tool.finished', attributes: 
 /** A trail in memory that can be broken; it notes what reached it, in order. */
 function createTrail() {
   const written: number[] = [];
-  const state = { broken: false, now: 0 };
+  const state = { broken: false, unwritable: -1, now: 0 };
   const lines: string[] = [];
+  const append: AuditLog['append'] = async ({ attributes }) => {
+    await Promise.resolve();
+    if (state.broken || attributes.id === state.unwritable) throw new Fault('audit_unavailable', 'disk full', { audience: 'operator' });
+    written.push(Number(attributes.id));
+    return { attributes } as AuditRecord;
+  };
   const log: AuditLog = {
-    append: async ({ attributes }) => {
-      await Promise.resolve();
-      if (state.broken) throw new Fault('audit_unavailable', 'disk full', { audience: 'operator' });
-      written.push(Number(attributes.id));
-      return { attributes } as AuditRecord;
+    append,
+    appendAll: async (drafts) => {
+      for (const draft of drafts) await append(draft);
     },
     read: async () => written.map((id) => ({ attributes: { id } }) as unknown as AuditRecord),
     head: async () => ({ sequence: written.length, hash: '' }),
@@ -77,6 +81,17 @@ describe('records of green reads', () => {
     // What is there can still be read.
     await expect(reads.audit.read(0, 10)).resolves.toHaveLength(1);
     state.broken = false;
+    await reads.note(draft(4));
+    expect(written).toEqual([1, 2, 4]);
+  });
+
+  it('are written at once where they cannot be written at all, so that only their own call is refused', async () => {
+    const { reads, written, state } = createTrail();
+    await reads.note(draft(1));
+    await reads.note(draft(2));
+    state.unwritable = 3;
+    await expect(reads.note({ name: 'tool.finished', attributes: { id: 3, text: '\ud800' } })).rejects.toThrow('disk full');
+    expect(written).toEqual([1, 2]);
     await reads.note(draft(4));
     expect(written).toEqual([1, 2, 4]);
   });

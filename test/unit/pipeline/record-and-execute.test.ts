@@ -50,6 +50,7 @@ describe('a trail that cannot be written', () => {
   it('the store’s own remedy is passed on', async () => {
     const audit: PipelineDeps['audit'] = {
       append: () => Promise.reject(new Fault('audit_unavailable', 'disk full', { next: 'free some space' })),
+      appendAll: async () => undefined,
       read: async () => [],
       head: async () => undefined,
     };

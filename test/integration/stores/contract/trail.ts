@@ -28,6 +28,15 @@ export function trailContract(makeHarness: MakeHarness): void {
       expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 5 });
     });
 
+    it('takes several at once, in their order', async () => {
+      const store = await (await makeHarness()).open();
+      await store.audit.append({ name: 'tool.started', attributes: { index: 0 } });
+      await store.audit.appendAll([1, 2, 3].map((index) => ({ name: 'tool.finished', attributes: { index } })));
+      await store.audit.appendAll([]);
+      expect((await store.audit.read(0, 10)).map((record) => record.attributes.index)).toEqual([0, 1, 2, 3]);
+      expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 4 });
+    });
+
     it('refuses a record that has no canonical form, and goes on', async () => {
       const store = await (await makeHarness()).open();
       await expect(store.audit.append({ name: 'tool.started', attributes: { a: '\ud800' } })).rejects.toMatchObject({

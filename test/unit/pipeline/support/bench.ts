@@ -87,6 +87,9 @@ function createTrail(real: AuditLog, order: string[]) {
       order.push(draft.name);
       return record;
     },
+    appendAll: async (drafts) => {
+      for (const draft of drafts) await audit.append(draft);
+    },
     read: (after, limit) => real.read(after, limit),
     head: () => real.head(),
   };

@@ -1,10 +1,14 @@
 import type { ToolRule } from '../tool-rule.ts';
 import { builderRules } from './builders.ts';
 import { builtinRules } from './builtins.ts';
+import { checkerRules } from './checkers.ts';
+import { frameworkRules } from './frameworks.ts';
 import { gitRules } from './git.ts';
+import { infrastructureRules } from './infrastructure.ts';
 import { machineRules } from './machine.ts';
 import { packageRules } from './packages.ts';
 import { readerRules } from './readers.ts';
+import { toolchainRules } from './toolchains.ts';
 import { writerRules } from './writers.ts';
 
 /** Every rule of developers' programs; a program is named by one of them only. */
@@ -14,6 +18,10 @@ export const toolRules: readonly ToolRule[] = [
   ...writerRules,
   ...machineRules,
   ...builderRules,
+  ...checkerRules,
+  ...frameworkRules,
+  ...toolchainRules,
+  ...infrastructureRules,
   ...packageRules,
   ...gitRules,
 ];

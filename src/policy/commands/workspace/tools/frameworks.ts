@@ -1,0 +1,71 @@
+/** Frameworks and bundlers of the web: builds and tasks run, servers ask. */
+import type { ToolRule } from '../tool-rule.ts';
+import { words } from '../words.ts';
+import { inspects, servers, watches } from './endless.ts';
+
+export const frameworkRules: readonly ToolRule[] = [
+  {
+    id: 'workspace.framework',
+    takesAnyVerb: true,
+    programs: words('rails flask django-admin symfony'),
+    paths: 'write',
+    cautions: [inspects],
+    verbs: [
+      {
+        verbs: words('server s run runserver serve server:start testserver'),
+        concern: 'never_ends',
+        message: 'a server that runs until it is stopped',
+      },
+      {
+        verbs: words('runner r console c dbconsole db shell dbshell'),
+        concern: 'runs_other_code',
+        message: 'runs code of the command line, or waits for a person',
+      },
+      { verbs: words('new install'), concern: 'network_blocked', message: 'needs the network' },
+    ],
+    justification: "runs the project's own tasks, which the sandbox holds",
+    match: ['rails test', 'rails db:migrate RAILS_ENV=test', 'flask routes', 'django-admin check'],
+    notMatch: ['rails server', 'rails s', "rails runner 'x'", 'flask run', 'rails console', 'django-admin runserver'],
+  },
+  {
+    id: 'workspace.bundler',
+    takesAnyVerb: true,
+    programs: [
+      'vite',
+      'next',
+      'nuxt',
+      'astro',
+      'remix',
+      'gatsby',
+      'parcel',
+      'ng',
+      'nx',
+      'turbo',
+      'lerna',
+      'expo',
+      'svelte-kit',
+      'vue-cli-service',
+      'react-scripts',
+      'storybook',
+      'docusaurus',
+      'eleventy',
+      'rsbuild',
+      'rspack',
+      'farm',
+    ],
+    paths: 'write',
+    cautions: [watches, inspects],
+    verbs: [
+      servers,
+      { verbs: [undefined], concern: 'never_ends', message: 'a server that runs until it is stopped' },
+      {
+        verbs: ['add', 'update', 'publish', 'login', 'deploy', 'install', 'telemetry', 'login'],
+        concern: 'network_blocked',
+        message: 'needs the network',
+      },
+    ],
+    justification: 'builds the project',
+    match: ['npx vite build', 'next build', 'turbo run test', 'ng test', 'nx build app'],
+    notMatch: ['npx vite', 'next dev', 'ng serve', 'astro preview', 'lerna publish'],
+  },
+];
