@@ -53,7 +53,9 @@ describe.each(ways)('%s', (way, connect) => {
     const client = await connect(token);
     expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(describeTools().map((tool) => tool.name));
     expect((await callTool(client, 'get_vms', { limit: 1 })).outcome).toMatchObject({ status: 'ok', result: { total: 6 } });
-    const [last] = await person.audit.tail(1);
+    // The record of a read follows its answer.
+    await auditOf(`mcp:${name}`, 'ok');
+    const last = (await person.audit.tail(50)).findLast(({ attributes }) => agentOf(attributes) === `mcp:${name}`);
     expect(last?.attributes['agent']).toMatchObject({ id: `mcp:${name}`, host: 'mcp', model_tier: 'intermediate' });
   });
 

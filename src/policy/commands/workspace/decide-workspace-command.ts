@@ -59,6 +59,7 @@ function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonl
     variables: collectVariables(all, (node) => decodeWords(node, literalScope)),
     functions: new Set(all.filter((node) => node.type === 'function_definition').map((node) => childOf(node, 'name')?.text ?? '')),
     found: [],
+    visited: new Set(level.directories),
     visit: (node, place) => visit(walk, node, place),
     inspect: (node, place) => inspectWord(walk, node, place),
     script: (inner, of) => judgeScript(inner, of, { policy, depth: level.depth + 1 }),

@@ -132,9 +132,12 @@ function unescaped(text: string): Piece {
 }
 
 function variable(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
-  const found = expandParameter(node.text, (name) => valuesOf(name, scope));
+  // The grammar takes a blank between two expansions into the second.
+  const text = node.text.trimStart();
+  const found = expandParameter(text, (name) => valuesOf(name, scope));
   if (found === undefined) return unknown;
-  const { values, glob } = found;
+  const { glob } = found;
+  const values = found.values.map((value) => node.text.slice(0, node.text.length - text.length) + value);
   // Outside quotes the shell splits the value at blanks and expands its patterns.
   if (!inQuotes && values.some((value) => value === '' || /[\s\\~{]/.test(value))) return unknown;
   return { values, glob: glob || (!inQuotes && values.some((value) => /[*?[]/.test(value))), quoted: inQuotes };

@@ -97,6 +97,15 @@ function judgeOther(name: string, { values = [], offset }: ShellWord, scope: Pat
   });
 }
 
+/** Names that the shell or nearly every program heeds, for variables that are filled with what the text does not tell. */
+const heeded =
+  /^(?:PATH|HOME|SHELL|IFS|PWD|OLDPWD|CDPATH|GLOBIGNORE|BASH_.*|LD_.*|DYLD_.*|PS\d|PROMPT_COMMAND|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|STARTUP|HOME)|PERL5.*|RUBY(?:OPT|LIB)|GIT_.*|TMPDIR|XDG_.*)$/;
+
+/** What speaks against a loop, `read` or `${NAME:=…}` that fills the variable. */
+export function judgeFilled(name: string, offset: number): readonly Decision[] {
+  return heeded.test(name) ? [askFor('environment', offset, `\`${name}\` changes how programs run`)] : [];
+}
+
 /** What speaks against `unset NAME`. */
 export function judgeRemoval(name: string, offset: number): readonly Decision[] {
   const matters = /^(?:PATH|HOME|IFS|PWD|SHELLOPTS|BASH_.*|LD_.*)$/.test(name);

@@ -1,5 +1,6 @@
 /** What a word makes the shell do while it is expanded. */
 
+import { judgeFilled } from './environment.ts';
 import { askFor } from './findings.ts';
 import { readRedirects } from './redirects.ts';
 import { isSecretVariable, printsEnvironment } from './secret-variables.ts';
@@ -7,7 +8,7 @@ import type { SyntaxNode } from './syntax-node.ts';
 import type { Place, Walk } from './walk-state.ts';
 
 /** `${NAME}`, lengths, defaults and cuts with plain text in them: nothing that assigns, names another variable or runs. */
-const plainExpansion = /^\$\{#?[A-Za-z_0-9@*?#]+(?:\[[@*\w]+\])?(?:(?::?[-+?]|%%?|##?|\/[/#%]?|\^\^?|,,?|:)[^`$(){}<>&|;\\]*)?\}$/;
+const plainExpansion = /^\$\{#?[A-Za-z_0-9@*?#]+(?:\[[@*\w]+\])?(?:(?::?[-+?=]|%%?|##?|\/[/#%]?|\^\^?|,,?|:)[^`$(){}<>&|;\\]*)?\}$/;
 const plainArithmetic = /^(?!.*\$\()[\s\w+\-*/%<>=!&|^~?:,()$]*$/s;
 
 const leaves: ReadonlySet<string> = new Set([
@@ -39,14 +40,16 @@ export function inspectWord(walk: Walk, node: SyntaxNode, place: Place): void {
 }
 
 function inspectVariable(walk: Walk, { text, startIndex }: SyntaxNode): void {
-  const name = /^\$\{?(\w+)/.exec(text)?.[1] ?? '';
-  if (isSecretVariable(name) && !walk.variables.has(name)) walk.found.push(printsEnvironment(startIndex, `\`$${name}\``));
+  const name = /^\s*\$\{?(\w+)/.exec(text)?.[1] ?? '';
+  const fills = /^\s*\$\{\w+:?=/.test(text);
+  if (fills) walk.found.push(...judgeFilled(name, startIndex));
+  if (isSecretVariable(name) && (fills || !walk.variables.has(name))) walk.found.push(printsEnvironment(startIndex, `\`$${name}\``));
 }
 
 function faultOf({ type, text }: SyntaxNode): string | undefined {
   switch (type) {
     case 'expansion':
-      return plainExpansion.test(text) ? undefined : `\`${text.slice(0, 60)}\` is not known before it runs`;
+      return plainExpansion.test(text.trimStart()) ? undefined : `\`${text.slice(0, 60)}\` is not known before it runs`;
     case 'arithmetic_expansion':
       return plainArithmetic.test(text.slice(3, -2)) ? undefined : 'arithmetic that could run a command';
     case 'translated_string':

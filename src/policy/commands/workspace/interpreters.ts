@@ -2,6 +2,7 @@
 import type { Decision } from '#kernel/decision';
 import { askFor, type Concern } from './findings.ts';
 import { reachesOut } from './inline-code.ts';
+import { inlineFiles } from './inline-files.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { type ShellWord, single } from './shell-word.ts';
@@ -35,7 +36,7 @@ const interpreters: readonly Interpreter[] = [
     programs: /^(?:node|nodejs)$/,
     inline: /^(?:-e|-p|-pe|--eval|--print)$/,
     plain:
-      /^(?:-v|--version|-c|--check|-h|--help|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof|--openssl-legacy-provider|(?:--import|--require|--loader|--experimental-loader)=[\w@.][\w@./-]*)$/,
+      /^(?:-v|--version|-c|--check|-h|--help|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof|--prof|--openssl-legacy-provider|(?:--import|--require|--loader|--experimental-loader)=[\w@.][\w@./-]*)$/,
     valued:
       /^(?:-r|--require|--import|--loader|--experimental-loader|-C|--conditions|--test-name-pattern|--test-reporter|--test-reporter-destination)$/,
     refused:
@@ -52,18 +53,19 @@ const interpreters: readonly Interpreter[] = [
   {
     programs: /^(?:ruby|jruby)$/,
     inline: /^-[wnplaU]*e$/,
-    plain: /^(?:-[wcvU]+|-W\d?|--version|-Ilib|-Itest|-Ispec)$/,
+    plain: /^(?:-[wcvU]+|-W\d?|--version|-Ilib|-Itest|-Ispec|-r(?:json|set|date|time|yaml|csv|pp|bigdecimal|securerandom|digest|erb|ostruct|stringio|benchmark|prime))$/,
     valued: /^-I$/,
     refused: /^-(?:run|r.*|S|x.*)$/,
   },
   {
     programs: /^perl$/,
     inline: /^-[wnpl0-9ai]*[eE]$/,
-    plain: /^(?:-[wcvlnpa0]+|-[wnpla0]*i(?:\.\w+)?|--version|-Ilib|-Mstrict|-Mwarnings)$/,
+    plain:
+      /^(?:-[wcvlnpa]+|-0[0-7]*|-0?[wlnpa]+0?|-F[\w,:;|\t=-]{1,4}|-M(?:List::Util|Scalar::Util|JSON::PP|Data::Dumper|POSIX|Time::HiRes|Text::Wrap|Encode|utf8|5\.\d+)(?:=[\w,]+)?|-[wnpla0]*i(?:\.\w+)?|--version|-Ilib|-Mstrict|-Mwarnings)$/,
     edits: /^-[wnpla0]*i/,
     simple: perlEdit,
     valued: /^-I$/,
-    refused: /^-(?:d.*|[Mm].*|S|x.*|T|U|s)$/,
+    refused: /^-(?:d.*|[Mm](?!(?:List::Util|Scalar::Util|JSON::PP|Data::Dumper|POSIX|Time::HiRes|Text::Wrap|Encode|utf8|5\.\d+|strict|warnings)(?:=|$)).*|S|x.*|T|U|s)$/,
   },
   {
     programs: /^php$/,
@@ -76,10 +78,11 @@ const interpreters: readonly Interpreter[] = [
     refused: /^(?:-S.*|-t|-c.*|-z.*|-a|--interactive|--server.*)$/,
   },
   {
-    programs: /^(?:lua|luajit|Rscript|julia|groovy|scala|kotlin|escript|runghc|racket|guile|janet)$/,
-    inline: /^-e$/,
+    programs:
+      /^(?:lua|luajit|R|Rscript|julia|groovy|scala|kotlin|escript|runghc|racket|guile|janet|elixir|ocaml|octave|tclsh|gnuplot|sbcl|amm|swipl|awkward|bb|raku|perl6)$/,
+    inline: /^(?:-e|--eval)$/,
     plain:
-      /^(?:-v|--version|--vanilla|-q|--project(?:=[\w.@][\w./@-]*)?|--threads=\w+|-t ?\d+|-O\d|--(?:startup-file|color|check-bounds|code-coverage)=\w+)$/,
+      /^(?:-v|--version|--vanilla|--no-(?:save|restore|echo|gui|init-file)|--slave|--script|--quiet|--silent|-q|--project(?:=[\w.@][\w./@-]*)?|--threads=\w+|-t ?\d+|-O\d|--(?:startup-file|color|check-bounds|code-coverage)=\w+)$/,
   },
   {
     programs: /^java$/,
@@ -195,8 +198,11 @@ function emptyWord({ offset }: Invocation): ShellWord {
 
 /** Versions, help, and test runs that find their own files. */
 function onlyTells({ args }: Invocation): boolean {
+  const texts = args.map((word) => single(word) ?? '');
+  const finds = texts.includes('--test') && texts.every((text) => text.startsWith('--'));
   return (
-    args.length > 0 && args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(single(word) ?? ''))
+    finds ||
+    (args.length > 0 && args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(single(word) ?? '')))
   );
 }
 
@@ -272,9 +278,11 @@ function isOwnModule(module: string, { scope }: Invocation): boolean {
   );
 }
 
-function judgeCode(code: ShellWord | undefined, { program, offset }: Invocation): readonly Decision[] {
-  const texts = code?.values;
-  if (texts?.length === 1 && !reachesOut(texts[0] ?? '')) return [];
+function judgeCode(code: ShellWord | undefined, { program, offset, scope }: Invocation): readonly Decision[] {
+  const text = single(code);
+  const { files, rest } = inlineFiles(text ?? '');
+  if (text !== undefined && !reachesOut(rest))
+    return files.flatMap((file) => judgePath({ text: file.text, glob: false, offset: code?.offset ?? offset }, file.action, scope));
   return [
     askFor(
       'runs_other_code',
@@ -284,7 +292,9 @@ function judgeCode(code: ShellWord | undefined, { program, offset }: Invocation)
   ];
 }
 
-function judgeInput({ inputText, program, offset }: Invocation): readonly Decision[] {
-  if (inputText !== undefined && !reachesOut(inputText)) return [];
+function judgeInput({ inputText, program, offset, scope }: Invocation): readonly Decision[] {
+  const { files, rest } = inlineFiles(inputText ?? '');
+  if (inputText !== undefined && !reachesOut(rest))
+    return files.flatMap(({ text, action }) => judgePath({ text, glob: false, offset }, action, scope));
   return [askFor('runs_other_code', offset, `\`${program}\` takes its program from standard input`)];
 }

@@ -11,7 +11,9 @@ import { seenFromHere } from './link-command.ts';
 import { judgeOwnCommand } from './own-command.ts';
 import { needsNetwork, refusalGroup } from './refused-programs.ts';
 import { runnerJudges } from './runners.ts';
+import { isSecretVariable } from './secret-variables.ts';
 import { single } from './shell-word.ts';
+import { tellsOfItself } from './tells-of-itself.ts';
 import type { ToolRule } from './tool-rule.ts';
 import { toolRules } from './tools/tool-rules.ts';
 import { unwrap } from './wrappers.ts';
@@ -45,9 +47,10 @@ function judgeBuiltIn(invocation: Invocation, recursion: Recursion): readonly De
   if (own !== undefined) return own;
   if (functions.has(program)) return [];
   if (program.includes('/')) return judgeByPath(invocation, recursion);
+  const group = refusalGroup(program);
+  if (tellsOfItself(invocation, group)) return [];
   const wrapped = unwrap(invocation, recursion);
   if (wrapped !== undefined) return wrapped;
-  const group = refusalGroup(program);
   if (group !== undefined) return [refuseFor(group, offset, `\`${program}\` (${group.replace('-', ' ')}) is not run by agents`)];
   if (needsNetwork(program)) return [askFor('network_blocked', offset, `\`${program}\` needs the network`)];
   return judgeByName(invocation, recursion);
@@ -81,9 +84,24 @@ const ruleJudges: Readonly<Record<string, RuleJudge>> = {
       decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision],
     ),
   'workspace.write': (rule, invocation) => judgeTool(rule, invocation.program === 'ln' ? seenFromHere(invocation) : invocation),
+  'workspace.macros': (rule, invocation) => [...judgeTool(rule, invocation), ...macrosFromInput(invocation)],
+  'workspace.template': (rule, invocation) => [...judgeTool(rule, invocation), ...secretsInTemplate(invocation)],
   'workspace.git': judgeGit,
   'workspace.cargo': (rule, invocation) => judgeTool(rule, withoutToolchain(invocation)),
 };
+
+/** `echo 'syscmd(id)' | m4`. A file of the workspace is a script of it. */
+function macrosFromInput({ input, program, offset }: Invocation): readonly Decision[] {
+  const isGiven = input === 'text' || input === 'pipe';
+  return isGiven ? [askFor('runs_other_code', offset, `\`${program}\` takes its program from standard input`)] : [];
+}
+
+/** What stands for a variable in a template is printed. */
+function secretsInTemplate({ input, inputText, program, offset }: Invocation): readonly Decision[] {
+  const names = [...(inputText ?? '').matchAll(/\$\{?(\w+)/g)].map((match) => match[1] ?? '');
+  if (input !== 'pipe' && (input !== 'text' || inputText !== undefined) && !names.some(isSecretVariable)) return [];
+  return [askFor('SECRET_VARIABLE', offset, `\`${program}\`: a template that may print secrets`)];
+}
 
 /** `yarn lint`: a script of the project or a program of it; a known program is judged as itself. */
 function scriptOrTool(invocation: Invocation, recursion: Recursion): readonly Decision[] {

@@ -5,6 +5,7 @@ import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { foundNames } from './listed-names.ts';
 import { knownWord, type ShellWord, single } from './shell-word.ts';
+import { isQuestion } from './tells-of-itself.ts';
 
 type Judge = (invocation: Invocation, recursion: Recursion) => readonly Decision[];
 
@@ -14,6 +15,7 @@ export const runnerJudges: Readonly<Record<string, Judge>> = {
   xargs: judgeXargs,
   npx: judgeNpx,
   concurrently: judgeConcurrently,
+  hyperfine: judgeConcurrently,
   trap: judgeTrap,
   ...Object.fromEntries(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash'].map((name) => [name, judgeShell])),
   source: judgeSource,
@@ -140,6 +142,20 @@ function markOf(options: readonly string[]): string | undefined {
   return index < 0 ? undefined : options[index]?.slice(2) || (options[index + 1] ?? '{}');
 }
 
+/** Packages whose name is not their program's. */
+const scopedTools: Readonly<Record<string, string>> = {
+  '@biomejs/biome': 'biome',
+  '@angular/cli': 'ng',
+  '@playwright/test': 'playwright',
+  '@changesets/cli': 'changeset',
+  '@redocly/cli': 'redocly',
+  '@stoplight/spectral-cli': 'spectral',
+  '@commitlint/cli': 'commitlint',
+  '@tailwindcss/cli': 'tailwindcss',
+  '@nestjs/cli': 'nest',
+  '@cspell/cli': 'cspell',
+};
+
 function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { args, offset, scope } = invocation;
   const start = args.findIndex((word) => !/^(?:--no-install|--no|-q|--quiet|--offline|--prefer-offline|--)$/.test(single(word) ?? ''));
@@ -147,11 +163,15 @@ function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decisi
   const program = single(name);
   if (name === undefined || program === undefined) return [askFor('unclear', offset, '`npx` without a program')];
   const blocked = [askFor('network_blocked', name.offset, `\`npx ${program.slice(0, 60)}\` may download a program and run it`)];
+  if (Object.hasOwn(scopedTools, program))
+    return recursion.invocation({ ...invocation, program: scopedTools[program] ?? '', args: args.slice(start + 1), offset: name.offset });
   if (!/^[a-z][a-z0-9._-]*$/i.test(program)) return blocked;
   const isInstalled = scope.view.facts.look(['node_modules', '.bin', program]).kind === 'file';
   const next = { ...invocation, program, args: args.slice(start + 1), offset: name.offset };
   const judged = recursion.invocation(next);
-  if (judged.every((decision) => decision.code !== 'unknown_program')) return judged;
+  // The version of a program that is not there is a download too.
+  const asked = next.args.every((word) => isQuestion(single(word) ?? '')) ? recursion.invocation({ ...next, args: [] }) : judged;
+  if (asked.every((decision) => decision.code !== 'unknown_program')) return judged;
   return isInstalled ? judged.filter((decision) => decision.code !== 'unknown_program') : blocked;
 }
 
@@ -161,7 +181,7 @@ function judgeConcurrently({ args, offset, ...invocation }: Invocation, recursio
     const text = single(word);
     if (text === undefined) return [askFor('unclear', word.offset, 'a command that is not known before it runs')];
     const before = single(args[index - 1]) ?? '';
-    if (text.startsWith('-') || /^(?:-[ncpm]|--(?:names|prefix-colors|prefix|max-processes))$/.test(before)) return [];
+    if (text.startsWith('-') || /^(?:-[ncpm]|--(?:names|prefix-colors|prefix|max-processes|warmup|runs|min-runs|max-runs|export-(?:json|markdown|csv))|-[wrM])$/.test(before)) return [];
     return /^(?:npm|yarn|pnpm|bun|node):[\w:*.-]+$/.test(text) ? [] : recursion.script(text, { ...invocation, args, offset });
   });
 }

@@ -32,7 +32,7 @@ const assigning: ReadonlySet<string> = new Set([
   'readonly',
 ]);
 const mostValues = 16;
-const collected: ReadonlySet<string> = new Set(['variable_assignment', 'for_statement', 'command']);
+const collected: ReadonlySet<string> = new Set(['variable_assignment', 'for_statement', 'command', 'expansion']);
 
 /** Collects the assignments among `nodes`. */
 export function collectVariables(nodes: readonly SyntaxNode[], decode: Decode): Variables {
@@ -54,6 +54,7 @@ type Add = (name: string, value: VariableValue | undefined) => void;
 
 function collect(node: SyntaxNode, decode: Decode, add: Add): void {
   if (node.type === 'command') collectFromCommand(node, decode, add);
+  else if (node.type === 'expansion') collectFromExpansion(node, add);
   else if (node.type === 'for_statement')
     add(childOf(node, 'variable')?.text ?? '', anyOf(childrenOf(node, 'value').flatMap(decode), true));
   else {
@@ -79,6 +80,12 @@ function collectFromCommand(node: SyntaxNode, decode: Decode, add: Add): void {
   if (!assigning.has(name)) return;
   const lines = name === 'read' ? linesRead(node, decode) : undefined;
   for (const word of childrenOf(node, 'argument')) if (/^[A-Za-z_]\w*$/.test(word.text)) add(word.text, lines);
+}
+
+/** `${NAME:=text}` assigns where the name has no value. */
+function collectFromExpansion({ text }: SyntaxNode, add: Add): void {
+  const name = /^\s*\$\{(\w+):?=/.exec(text)?.[1];
+  if (name !== undefined) add(name, undefined);
 }
 
 /** What the loop reads whose condition the `read` is: names that a command before it lists, or that `< <(…)` does. */

@@ -21,6 +21,8 @@ export interface Walk {
   readonly variables: Variables;
   readonly functions: ReadonlySet<string>;
   readonly found: Decision[];
+  /** Every directory that the line has entered or left so far: where `cd -` and `popd` may lead. */
+  readonly visited: Set<string>;
   /** Judges what is below a node and says where what follows may run. */
   visit(node: SyntaxNode, place: Place): After;
   /** Judges what a word makes the shell do while it is expanded. */

@@ -6,7 +6,7 @@
 import type { Decision } from '#kernel/decision';
 import { changeDirectory, isDirectoryChange } from './change-directory.ts';
 import { decodeWord, decodeWords } from './decode-word.ts';
-import { judgeAssignment, judgeRemoval } from './environment.ts';
+import { judgeAssignment, judgeFilled, judgeRemoval } from './environment.ts';
 import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
 import { judgeInvocation } from './judge-invocation.ts';
@@ -123,6 +123,7 @@ function visitLoop(walk: Walk, node: SyntaxNode, place: Place): After {
 
 function visitFor(walk: Walk, node: SyntaxNode, place: Place): After {
   if (node.children[0]?.type === 'select') walk.found.push(askFor('unclear', node.startIndex, '`select`, which asks a person'));
+  walk.found.push(...judgeFilled(childOf(node, 'variable')?.text ?? '', node.startIndex));
   return visitBranches(walk, node, place);
 }
 
@@ -229,7 +230,7 @@ interface Named {
 function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: Named): After {
   const args = childrenOf(node, 'argument').flatMap((argument) => decodeWords(argument, wordScope(walk, place)));
   const scope = pathScope(walk, place);
-  if (isDirectoryChange(program)) return changeDirectory({ program, args, offset }, scope, walk.found);
+  if (isDirectoryChange(program)) return changeDirectory({ program, args, offset }, scope, walk);
   if (place.inFunction && walk.functions.has(program))
     walk.found.push(askFor('never_ends', offset, `\`${program}\` calls a function from a function`));
   const variants = singleValued(args);

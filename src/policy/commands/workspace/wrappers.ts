@@ -141,10 +141,19 @@ interface ProjectRun {
   readonly next: string;
 }
 
+/** Options between `run` and the program that fetch and open nothing. */
+const quietOptions = /^(?:--offline|--frozen|--locked|--no-sync|--no-project|--quiet|-q|--verbose|-v|--)$/;
+
+function withoutOption(invocation: Invocation, verb: string): readonly [Invocation, ProjectRun] {
+  const [first, , ...rest] = invocation.args;
+  return [{ ...invocation, args: first === undefined ? rest : [first, ...rest] }, { verb, next: single(rest[0]) ?? '\0' }];
+}
+
 function runInProject(invocation: Invocation, { verb, next }: ProjectRun, recursion: Recursion): readonly Decision[] {
   // `uv pip list` is pip; what a project's runner does not find among known programs is a script of the project.
   if (verb === 'pip') return recursion.invocation({ ...invocation, program: 'pip', args: invocation.args.slice(1) });
   if (invocation.program === 'npm') return recursion.invocation({ ...invocation, program: 'npx', args: invocation.args.slice(1) });
+  if (quietOptions.test(next)) return runInProject(...withoutOption(invocation, verb), recursion);
   if (next.startsWith('-')) return [askFor('unclear', invocation.offset, `\`${next}\` of \`${invocation.program}\` is not known`)];
   const judged = runRest(invocation, 1, { recursion, alone: false });
   return /^[\w.@:-]+$/.test(next) ? judged.filter((decision) => decision.code !== 'unknown_program') : judged;

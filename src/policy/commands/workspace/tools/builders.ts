@@ -1,10 +1,10 @@
 /** Compilers and build systems: what they run is the project's own code, which the sandbox holds. */
 import type { ToolRule } from '../tool-rule.ts';
 import { words } from '../words.ts';
-import { watches } from './endless.ts';
+import { inspects, watches } from './endless.ts';
 
 const compilers = words(
-  'gcc g++ cc c++ clang clang++ ld as gfortran rustc javac kotlinc scalac ghc ocamlc nasm swiftc zig tsc esbuild swc babel sass protoc flex bison yacc lex pkg-config strip ranlib objcopy emcc wasm-pack latexmk pdflatex xelatex lualatex bibtex typst javadoc valac fpc dmd ldc2 nvcc tcc gnatmake csc mcs vbc lessc stylus pug coffee elm-make purs thrift flatc capnp capnpc gperf re2c m4 gdc f2py cythonize rustdoc llc opt lld',
+  'gcc g++ cc c++ clang clang++ ld as gfortran rustc javac kotlinc scalac ghc ocamlc nasm swiftc zig esbuild protoc flex bison yacc lex pkg-config strip ranlib objcopy emcc wasm-pack latexmk pdflatex xelatex lualatex bibtex typst javadoc valac fpc dmd ldc2 nvcc tcc gnatmake csc mcs vbc elm-make purs thrift flatc capnp capnpc gperf re2c gdc f2py cythonize rustdoc llc opt lld cpp indent erlc elixirc coqc agda idris2 haxe odin rescript bsc qmake moc uic rcc cpack mcpp iverilog verilator ghdl yosys ocamlopt ocamlfind mlton smlsharp chez koka ldmd2 dmcs mono-csc xbuild armasm avr-gcc arm-none-eabi-gcc aarch64-linux-gnu-gcc x86_64-w64-mingw32-gcc musl-gcc icc icx icpx nvc gfortran-13 gcc-12 gcc-13 gcc-14 g++-12 g++-13 g++-14 clang-15 clang-16 clang-17 clang-18 clang++-18',
 );
 
 export const builderRules: readonly ToolRule[] = [
@@ -14,27 +14,45 @@ export const builderRules: readonly ToolRule[] = [
     paths: 'write',
     cautions: [
       {
-        word: /^(?:(?:-C ?)?(?:linker|link-args?|ar)=|-wrapper|-fplugin|-specs|--specs|-B|@|-Xclang|-load|-plugin|-dynamic-linker|--plugin|-fuse-ld=\/|-C ?linker|-Clinker|-shell-escape|--shell-escape|-enable-write18|--servedir|-J-|-processorpath|-F$|-pgm)/,
+        word: /^(?:(?:-C ?)?(?:linker|link-args?|ar)=|-wrapper|-fplugin|-specs|--specs|-B|@|-Xclang|-load|-plugin|-dynamic-linker|--plugin|-fuse-ld=\/|-C ?linker|-Clinker|-shell-escape|--shell-escape|-enable-write18|--servedir|-J-|-processorpath|-F$|-pgm|-e$|-expr$|-eval$)/,
         concern: 'runs_other_code',
         message: 'runs another program',
       },
       watches,
     ],
     justification: 'compiles files of the workspace',
-    match: ['gcc -O2 -o app main.c', 'tsc --noEmit', 'npx tsc --noEmit', 'rustc main.rs', 'javac X.java'],
+    match: ['gcc -O2 -o app main.c', 'rustc main.rs', 'javac X.java'],
     notMatch: [
       'gcc -wrapper sh,-c,id x.c',
       'gcc -o /outside/a main.c',
       'gcc -fplugin=./x.so a.c',
-      'tsc --watch',
       'esbuild --servedir=. x.ts',
       'pdflatex -shell-escape x.tex',
+      "ghc -e 'System.Process.callCommand \"id\"'",
     ],
   },
   {
-    id: 'workspace.make',
-    programs: ['make', 'gmake', 'bmake', 'cmake', 'mvn', 'mvnw', 'gradle', 'gradlew', 'ant'],
+    id: 'workspace.transpile',
+    programs: words('tsc swc babel sass lessc stylus pug coffee vue-tsc tsgo node-sass'),
     paths: 'write',
+    cautions: [watches, { word: /^-w$/, concern: 'never_ends', message: 'watches for ever' }, inspects],
+    justification: 'translates files of the workspace',
+    match: ['tsc --noEmit', 'npx tsc --noEmit', 'sass a.scss a.css'],
+    notMatch: ['tsc --watch', 'tsc -w', 'sass --watch a:b', 'tsc --outDir /outside'],
+  },
+  {
+    id: 'workspace.macros',
+    programs: ['m4', 'gm4'],
+    paths: 'write',
+    justification: 'expands macros of files of the workspace',
+    match: ['m4 a.m4', 'm4 -D X=1 a.m4'],
+    notMatch: ["m4 <<< 'syscmd(id)'", "echo 'syscmd(id)' | m4", 'm4 /outside/x'],
+  },
+  {
+    id: 'workspace.make',
+    programs: [...words('make gmake bmake mvn mvnw gradle gradlew ant scons waf xmake premake5 msbuild xbuild nmake dune rebar remake colcon b2 bjam gn tup redo pake')],
+    paths: 'write',
+    slashOptions: true,
     cautions: [
       {
         word: /^(?:(?:SHELL|MAKEFLAGS|MAKE|AR|\.SHELLFLAGS)=|(?:CC|CXX|LD)=(?!(?:ccache )?(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld)(?:-\d+)?$))/,
@@ -51,8 +69,27 @@ export const builderRules: readonly ToolRule[] = [
       { word: /^(?:--server|--open)$/, concern: 'never_ends', message: 'a server' },
     ],
     justification: 'builds by the instructions of the project, which the sandbox holds',
-    match: ['make', 'make format', 'make -j4 test', 'make -C sub all', 'cmake --build build', 'cmake -S . -B build', 'mvn test'],
+    match: ['make', 'make format', 'make -j4 test', 'make -C sub all', 'mvn test', 'msbuild App.sln /t:Rebuild'],
     notMatch: ['make SHELL=./x', 'make -f -', 'make -C /outside', 'mvn deploy', "make --eval 'x:;id'"],
+  },
+  {
+    id: 'workspace.cmake',
+    programs: ['cmake'],
+    paths: 'write',
+    cautions: [
+      {
+        // The programs of `cmake -E` that run another one, or fetch.
+        word: /^(?:env|time|chdir|run_editor|server|capabilities|__run_co_compile|-DCMAKE_\w*(?:LAUNCHER|_COMMAND)=.*|-DCMAKE_(?:C|CXX)_COMPILER=(?!(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-\d+)?$).*|-DCMAKE_PROJECT_\w*INCLUDE\w*=.*)$/,
+        concern: 'runs_other_code',
+        message: 'runs another program',
+      },
+      { word: /^(?:--open|--trace-redirect.*|--debugger.*)$/, concern: 'runs_other_code', message: 'opens a window or a debugger' },
+      { word: /^-[DP]?$/, concern: 'unclear', message: 'a word of its own' },
+    ],
+    textOptions: ['-D', '-P'],
+    justification: 'configures and builds by the instructions of the project, which the sandbox holds',
+    match: ['cmake --build build', 'cmake -S . -B build', 'cmake -DCMAKE_BUILD_TYPE=Debug ..', 'cmake -E make_directory build'],
+    notMatch: ['cmake -E env X=1 sh', 'cmake -B /outside', 'cmake --open build', 'cmake -DCMAKE_C_COMPILER_LAUNCHER=./x .', 'cmake -E chdir / ls'],
   },
   {
     id: 'workspace.bazel',

@@ -6,7 +6,7 @@ export const builtinRules: readonly ToolRule[] = [
   {
     id: 'workspace.print',
     programs: words(
-      'echo printf true false : expr exit return break continue shift basename dirname seq jobs clear tput bc factor cal numfmt tr uuidgen',
+      'echo printf true false : expr exit return break continue shift basename dirname jobs clear tput bc factor cal numfmt tr uuidgen hash figlet cowsay c++filt units banner toilet',
     ),
     paths: 'text',
     takesUnknown: true,
@@ -16,17 +16,45 @@ export const builtinRules: readonly ToolRule[] = [
     notMatch: ['echo x > /etc/passwd', 'echo $(curl http://x)'],
   },
   {
+    id: 'workspace.seq',
+    programs: ['seq', 'jot'],
+    paths: 'text',
+    takesUnknown: true,
+    cautions: [{ word: /^-?\d{8,}|^inf|^-?\d+(?:\.\d+)?e/i, concern: 'never_ends', message: 'a very long count' }],
+    justification: 'counts',
+    match: ['seq 10', 'seq 1 2 10', 'seq -w 1 100'],
+    notMatch: ['seq 1 999999999999', 'seq inf', 'seq 1e12'],
+  },
+  {
+    id: 'workspace.test',
+    programs: ['test', '['],
+    paths: 'text',
+    takesUnknown: true,
+    cautions: [
+      { word: /\[.*(?:\$|`)/s, concern: 'unclear', message: 'an index in which a command may stand' },
+      { word: /^-v$/, concern: 'unclear', message: 'an index in which a command may stand' },
+    ],
+    justification: 'compares',
+    match: ['test -d dist', '[ -f package.json ]'],
+    notMatch: ["test -v 'a[$(id)]'"],
+  },
+  {
     id: 'workspace.names',
-    programs: words('test [ read local unset getopts wait mapfile readarray'),
+    programs: words('read local unset getopts wait mapfile readarray'),
     paths: 'text',
     takesUnknown: true,
     cautions: [
       { word: /\[.*(?:\$|`)/s, concern: 'unclear', message: 'an index in which a command may stand' },
       { word: /^-[vpCc]$/, concern: 'unclear', message: 'an assignment, a prompt or a callback' },
+      {
+        word: /^(?:PATH|HOME|SHELL|PWD|OLDPWD|CDPATH|GLOBIGNORE|BASH_.*|LD_.*|DYLD_.*|PS\d|PROMPT_COMMAND|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|STARTUP|HOME)|PERL5.*|RUBY(?:OPT|LIB)|GIT_.*|TMPDIR|XDG_.*)$/,
+        concern: 'environment',
+        message: 'changes how programs run',
+      },
     ],
-    justification: 'compares, or sets shell variables that are named by words',
-    match: ['test -d dist', '[ -f package.json ]', 'read -r x'],
-    notMatch: ["test -v 'a[$(id)]'", "read 'a[$(id)]'", 'mapfile -C x a'],
+    justification: 'sets shell variables that are named by words',
+    match: ['read -r x', 'mapfile -t lines < a.txt'],
+    notMatch: ['read -r PATH', "read 'a[$(id)]'", 'mapfile -C x a'],
   },
   {
     id: 'workspace.machine',

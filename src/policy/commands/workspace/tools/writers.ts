@@ -14,12 +14,12 @@ export const writerRules: readonly ToolRule[] = [
   {
     id: 'workspace.write',
     programs: words(
-      'touch mkdir cp ln install tee csplit uniq xxd iconv dos2unix unix2dos shuf mktemp sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame ',
+      'touch mkdir cp ln install tee uniq xxd iconv dos2unix unix2dos shuf mktemp sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset gs ps2pdf pdfunite pdfseparate pdftoppm exif tesseract',
     ),
     paths: 'write',
     cautions: [
       {
-        word: /^(?:--lua-filter|--filter|-F$|--pdf-engine|--extract-media|-filter_complex_script)/,
+        word: /^(?:--lua-filter|--filter|-F$|--pdf-engine|--extract-media|--writesubtree$|-diff-cmd|--record-cmd|-filter_complex_script)/,
         concern: 'runs_other_code',
         message: 'runs another program',
       },
@@ -46,6 +46,25 @@ export const writerRules: readonly ToolRule[] = [
       'cp /dev/null /etc/hosts',
       'cp x /dev/nvme0n1',
     ],
+  },
+  {
+    id: 'workspace.csplit',
+    programs: ['csplit'],
+    paths: 'write',
+    codeBehindFirst: () => undefined,
+    textOptions: ['-f', '--prefix', '-b', '-n'],
+    cautions: [{ word: /^(?:-f|--prefix=)?(?:\.\.?\/.*|~.*|\/(?!.*\/).*)$/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'a place outside' }],
+    justification: 'splits files of the workspace at patterns',
+    match: ["csplit a.txt '/^#/' '{*}'", 'csplit -f part- a.txt 10'],
+    notMatch: ['csplit /etc/passwd 1', 'csplit -f ../x a.txt 1'],
+  },
+  {
+    id: 'workspace.template',
+    programs: ['envsubst'],
+    paths: 'text',
+    justification: 'fills variables into a template of the workspace',
+    match: ['envsubst < template.yml > out.yml', "envsubst <<< '$USER'"],
+    notMatch: ["envsubst <<< '$NPM_TOKEN'", "echo '$X' | envsubst"],
   },
   {
     id: 'workspace.rsync',
