@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { signerFrom } from '#approval/keys';
 import { keyCost, openSealedKey, type SealedKey } from '#approval/sealed-key';
 import type { Signer } from '#kernel/answer';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, reasonOf } from '#kernel/errors';
 import { hasErrorCode, writePrivateFile } from './private-file.ts';
 
 /** Also a file name, and the end of the approver's id `user:NAME`. */
@@ -48,7 +48,7 @@ export async function listKeyFiles(
 export async function writeKeyFile(folder: string, key: SealedKey): Promise<string> {
   const file = join(folder, `${key.name}.json`);
   const written = await writePrivateFile(folder, `${key.name}.json`, `${JSON.stringify(key, null, 2)}\n`).catch((thrown: unknown) => {
-    throw new Fault('keys_not_writable', `${folder}: cannot be changed: ${toFault(thrown).message}`, { cause: thrown });
+    throw new Fault('keys_not_writable', `${folder}: cannot be changed: ${reasonOf(thrown)}`, { cause: thrown });
   });
   if (written) return file;
   throw new Fault('approver_exists', `${file} holds a key of that name already`, { audience: 'user', next: 'choose another name' });
@@ -61,7 +61,7 @@ export async function removeKeyFile(folder: string, name: string): Promise<boole
     return true;
   } catch (thrown) {
     if (hasErrorCode(thrown, 'ENOENT')) return false;
-    throw new Fault('keys_not_writable', `${folder}: cannot be changed: ${toFault(thrown).message}`, { cause: thrown });
+    throw new Fault('keys_not_writable', `${folder}: cannot be changed: ${reasonOf(thrown)}`, { cause: thrown });
   }
 }
 
@@ -91,6 +91,6 @@ async function filesIn(folder: string): Promise<readonly string[]> {
     return await readdir(folder);
   } catch (thrown) {
     if (hasErrorCode(thrown, 'ENOENT')) return [];
-    throw new Fault('keys_not_readable', `${folder}: cannot be read: ${toFault(thrown).message}`, { cause: thrown });
+    throw new Fault('keys_not_readable', `${folder}: cannot be read: ${reasonOf(thrown)}`, { cause: thrown });
   }
 }

@@ -1,10 +1,11 @@
 /** Reading and changing the machine's configuration file. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ApproverKey } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
+import { makeFolder } from '#stores/sqlite/make-folder';
 import { type Config, parseConfig } from './config.ts';
 
 /**
@@ -81,7 +82,7 @@ function withoutExcerpt(message: string): string {
 
 /** Written beside and renamed over, so that a full disk or a crash leaves the old file. */
 async function writeWhole(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   const temporary = join(dirname(file), `.config-${randomBytes(6).toString('hex')}.tmp`);
   try {
     const handle = await open(temporary, 'wx', 0o600);

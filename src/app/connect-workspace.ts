@@ -112,9 +112,11 @@ function createJudge({ workspace, runner, config, root }: JudgeParts): Workspace
 
 /** What is known of the sandbox so far, for records and the status bar. */
 export function createSandboxMemory(workspace: ConnectedWorkspace | undefined) {
-  let known: SandboxStatus = workspace === undefined ? withoutWorkspace : { state: 'unavailable', reason: 'it has not been tried yet' };
+  let known: SandboxStatus = workspace === undefined ? withoutWorkspace : notTried;
   return {
     current: (): SandboxStatus => known,
+    /** One word for a record: a state that nobody has looked at is not said to be one. */
+    word: (): string => (known === notTried ? 'not_checked' : known.state),
     refresh: async (): Promise<SandboxStatus> => {
       known = workspace === undefined ? withoutWorkspace : await workspace.judge.sandbox();
       return known;
@@ -122,4 +124,5 @@ export function createSandboxMemory(workspace: ConnectedWorkspace | undefined) {
   };
 }
 
+const notTried: SandboxStatus = { state: 'unavailable', reason: 'it has not been tried yet' };
 const withoutWorkspace: SandboxStatus = { state: 'unavailable', reason: 'there is no workspace, so no command runs' };

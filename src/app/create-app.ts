@@ -130,7 +130,7 @@ function pipelineDeps(options: AppOptions, { store, reads, clusters, workspace, 
     limits: options.config.limits,
     knownSecrets: clusters.knownSecrets,
     ...(workspace === undefined ? {} : { workspace: workspace.access, judge: rememberingJudge(workspace, sandbox) }),
-    sandboxState: () => sandbox.current().state,
+    sandboxState: () => sandbox.word(),
   };
 }
 

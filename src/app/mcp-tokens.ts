@@ -3,11 +3,12 @@
  * another, and a revoked one is gone at once for every process.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmod, link, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, link, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, reasonOf } from '#kernel/errors';
 import { type ModelTier, modelTiers } from '#kernel/tiers';
+import { makeFolder } from '#stores/sqlite/make-folder';
 
 export interface McpToken {
   /** The agent id without `mcp:`. */
@@ -143,7 +144,7 @@ async function filesIn(folder: string): Promise<readonly string[]> {
     return await readdir(folder);
   } catch (thrown) {
     if (hasCode(thrown, 'ENOENT')) return [];
-    throw new Fault('tokens_not_readable', `${folder}: cannot be read: ${toFault(thrown).message}`, { cause: thrown });
+    throw new Fault('tokens_not_readable', `${folder}: cannot be read: ${reasonOf(thrown)}`, { cause: thrown });
   }
 }
 
@@ -151,7 +152,7 @@ async function filesIn(folder: string): Promise<readonly string[]> {
 async function writeNew(folder: string, name: string, content: TokenFile): Promise<void> {
   const temporary = join(folder, `.${name}-${randomBytes(6).toString('hex')}.tmp`);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     await chmod(folder, 0o700);
     await writeSynced(temporary, `${JSON.stringify(content, null, 2)}\n`);
     await link(temporary, join(folder, `${name}.json`));
@@ -180,7 +181,7 @@ async function writeSynced(file: string, text: string): Promise<void> {
 }
 
 function notWritable(place: string, thrown: unknown): Fault {
-  return new Fault('tokens_not_writable', `${place}: cannot be changed: ${toFault(thrown).message}`, { cause: thrown });
+  return new Fault('tokens_not_writable', `${place}: cannot be changed: ${reasonOf(thrown)}`, { cause: thrown });
 }
 
 function hasCode(thrown: unknown, code: string): boolean {

@@ -15,7 +15,7 @@ import {
   oneTimeCodeLifeMs,
   oneTimeCodePattern,
 } from '#approval/one-time-code';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, reasonOf } from '#kernel/errors';
 import { requestIdPattern } from '#kernel/request';
 import { hasErrorCode, writePrivateFile } from './private-file.ts';
 
@@ -120,5 +120,5 @@ function fileName({ requestId }: CodePurpose): string {
 }
 
 function notWritable(place: string, thrown: unknown): Fault {
-  return new Fault('codes_not_writable', `${place}: cannot be changed: ${toFault(thrown).message}`, { cause: thrown });
+  return new Fault('codes_not_writable', `${place}: cannot be changed: ${reasonOf(thrown)}`, { cause: thrown });
 }

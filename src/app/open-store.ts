@@ -25,7 +25,7 @@ const credentialsFileName = 'credentials.json';
 export async function openStore(options: StoreOptions): Promise<Store> {
   if (!options.config.store.startsWith('sqlite:')) return openShared(options);
   const named = options.config.store.slice('sqlite:'.length);
-  const file = named === '' ? join(options.stateDir, storeFileName) : join(options.stateDir, named);
+  const file = named === '' ? join(options.stateDir, storeFileName) : expandPath(named, options.stateDir);
   return options.storeWorker === undefined ? openSqliteStore({ file, seal }) : openStoreInWorker({ worker: options.storeWorker, file });
 }
 

@@ -1,12 +1,13 @@
 /** Files that only this user may read: whole or not at all, and never over an existing one. */
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, open, rm } from 'node:fs/promises';
+import { chmod, link, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '#stores/sqlite/make-folder';
 
 /** Written beside, synced, then linked to its name; the folder is made 0700. False: there is one of that name already. */
 export async function writePrivateFile(folder: string, name: string, text: string): Promise<boolean> {
   const temporary = join(folder, `.${name}-${randomBytes(6).toString('hex')}.tmp`);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   await chmod(folder, 0o700);
   try {
     await writeSynced(temporary, text);

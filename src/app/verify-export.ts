@@ -5,7 +5,7 @@ import { type ChainVerdict, verifyChain } from '#audit/verify-chain';
 import { verifyChains } from '#audit/verify-chains';
 import type { ApproverKey } from '#kernel/answer';
 import type { AuditRecord } from '#kernel/audit-event';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, reasonOf } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import { type ExportSeal, sealSchema, signatureState } from './audit-export.ts';
 import { linesOf } from './lines-of.ts';
@@ -30,7 +30,7 @@ export async function verifyExport(file: string, trusted: readonly ApproverKey[]
     return { ...verdict, signedBy: { approver: signature.approver, key: signature.key, trusted: state === 'trusted' } };
   } catch (thrown) {
     if (thrown instanceof NoRecord) return broken(thrown.message);
-    throw new Fault('cannot_read', `${file}: cannot be read: ${toFault(thrown).message}`, { audience: 'user', cause: thrown });
+    throw new Fault('cannot_read', `${file}: cannot be read: ${reasonOf(thrown)}`, { audience: 'user', cause: thrown });
   }
 }
 

@@ -36,6 +36,11 @@ export function toFault(thrown: unknown): Fault {
   return new Fault('internal_error', `internal error: ${firstLine}`, { audience: 'bug', cause: thrown });
 }
 
+/** Why something failed, for the end of a sentence that says what did: the file system's own words are no internal error there. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Fault ? thrown.message : (textOf(thrown).split('\n', 1)[0] ?? '');
+}
+
 /** Anything can be thrown, an object without a string form included. */
 function textOf(thrown: unknown): string {
   try {

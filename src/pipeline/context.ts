@@ -54,7 +54,7 @@ function securityView(state: Resolved, call: IncomingCall, deps: CallDeps): Secu
   const { settings, approvals } = deps;
   return {
     level: settings.securityLevel,
-    sandbox: deps.sandboxState(),
+    sandbox: async () => (await deps.judge?.sandbox())?.state ?? deps.sandboxState(),
     report: async (block) => reportBlock(block, { tool: state.tool, agent: call.agent, rules: await settings.rules(), approvals }),
   };
 }

@@ -36,7 +36,14 @@ export async function explainCall(
   const agent = deps.standing?.effective(call.agent) ?? call.agent;
   await explainStages({ ...call, agent }, await withSettings(deps), { stages, signal });
   const plain = stages.map((entry) => withoutSecrets(entry, deps));
-  return { tool: call.tool, decision: strictest(plain.map((entry) => entry.decision)), stages: plain };
+  return { tool: call.tool, decision: inAll(plain), stages: plain };
+}
+
+/** What is allowed by every stage is allowed for the reason of the last one, which knows most of the call. */
+function inAll(stages: readonly ExplainedStage[]): Decision {
+  const decisions = stages.map((entry) => entry.decision);
+  const worst = strictest(decisions);
+  return worst.effect === 'allow' ? (decisions.at(-1) ?? worst) : worst;
 }
 
 function withoutSecrets({ stage, decision, detail }: ExplainedStage, deps: PipelineDeps): ExplainedStage {

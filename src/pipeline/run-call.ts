@@ -128,12 +128,15 @@ async function recorded(call: IncomingCall, trail: CallTrail, deps: PipelineDeps
 
 /** What could not be written down is not handed out: a green result is withheld, an effect that happened is reported with the failure. */
 function withoutRecord(outcome: Outcome, why: string, remedy: string | undefined): Outcome {
-  const { result: _withheld, ...rest } = outcome;
+  const { result, ...rest } = outcome;
+  // Nothing ran because the intent could not be written; that its refusal could not be either adds nothing.
+  if (outcome.code === 'audit_unavailable') return rest;
+  const withheld = result === undefined ? '' : ', so the result is withheld';
   return {
     ...rest,
     status: 'error',
     code: 'audit_unavailable',
-    message: `${outcome.message}; but the audit trail could not be written, so the result is withheld: ${why}`,
+    message: `${outcome.message}; but the audit trail could not be written${withheld}: ${why}`,
     next: remedy ?? 'a person must make the audit store writable (see `banksman doctor`)',
   };
 }

@@ -55,7 +55,16 @@ export function refuse(refusal: Refusal): { readonly ok: false; readonly refusal
 
 const leaveIt = 'do not try again or another way; tell the user';
 
-export function refuseBy(decision: Decision, next = leaveIt): { readonly ok: false; readonly refusal: Refusal } {
+/** Refusals of the wrong tool for a thing, not of the thing. */
+const betterTool: Readonly<Record<string, string>> = {
+  NOT_A_REGULAR_FILE: 'name a regular file; for a directory use `list_directory`',
+  NOT_A_DIRECTORY: 'name a directory; for a file use `read_file`',
+};
+
+export function refuseBy(
+  decision: Decision,
+  next = betterTool[decision.code] ?? leaveIt,
+): { readonly ok: false; readonly refusal: Refusal } {
   return refuse({
     status: 'denied',
     code: decision.code,

@@ -64,12 +64,18 @@ function explainIssues(tool: Tool, issues: readonly z.core.$ZodIssue[]): string 
 }
 
 function explainIssue(tool: Tool, issue: z.core.$ZodIssue): string {
-  if (issue.code !== 'unrecognized_keys') return `\`${issue.path.join('.') || 'input'}\`: ${issue.message}`;
+  if (issue.code !== 'unrecognized_keys') return explainValue(issue);
   const allowed = Object.keys(tool.input.shape).map((key) => `\`${key}\``);
   const unknown = `unknown argument ${issue.keys.map((key) => `\`${key.slice(0, 60)}\``).join(', ')}; \`${tool.name}\` takes ${allowed.length > 0 ? allowed.join(', ') : 'no arguments'}`;
   return issue.keys.some((key) => approvalLike.test(key))
     ? `${unknown}. Only a person can confirm a call, in the editor or with the approvals command; no argument does`
     : unknown;
+}
+
+function explainValue({ path, message }: z.core.$ZodIssue): string {
+  const name = `\`${path.join('.') || 'input'}\``;
+  const wanted = /^Invalid input: expected (.+), received undefined$/.exec(message)?.[1];
+  return wanted === undefined ? `${name}: ${message}` : `${name} is missing: it is needed, as ${wanted}`;
 }
 
 /** Names under which models try to confirm for themselves. */

@@ -45,6 +45,8 @@ export function createWorkspaceSearch(options: WorkspaceSearchOptions): Workspac
       const found = await program();
       return withPath(options, { path: query.path, use: 'search', scope }, async (opened) => {
         if (opened.fact.kind === 'missing') throw notFound(query.path);
+        // Left out of a tree it is one of many; left out when it is all that was asked about, `no match` would be untrue.
+        if (opened.fact.kind === 'file' && opened.fact.size > mostFileBytes) throw tooLargeToSearch(opened.fact.size);
         const search: Search = { query, scope, options, opened, reader: lineReader(options, { scope, opened }, signal) };
         return found === undefined ? searchBuiltIn(search, signal) : searchRipgrep(search, found, signal);
       });
@@ -143,6 +145,13 @@ function lineReader(options: WorkspaceSearchOptions, { scope, opened }: Pick<Sea
       throw thrown;
     }
   };
+}
+
+function tooLargeToSearch(bytes: number): Fault {
+  return new Fault('FILE_TOO_LARGE', `the file has ${bytes} bytes, and a search looks into files of at most ${mostFileBytes}`, {
+    audience: 'user',
+    next: 'use run_command with `grep` for this file',
+  });
 }
 
 function shorten(line: string): string {

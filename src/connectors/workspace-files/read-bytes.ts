@@ -30,6 +30,6 @@ export async function readBytes(descriptor: number, mostBytes: number, signal: A
 function tooLarge(bytes: number, mostBytes: number): Fault {
   return new Fault('FILE_TOO_LARGE', `the file has ${bytes} bytes, more than ${mostBytes}`, {
     audience: 'user',
-    next: 'find the place with search_files, or read it with run_command in parts',
+    next: 'look at a part of it with run_command, for example `tail`',
   });
 }

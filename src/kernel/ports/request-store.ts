@@ -29,7 +29,7 @@ export interface RequestStore {
   /**
    * Opens a request, or returns the open (pending or approved, unexpired) one of the same agent and digest.
    * A fresh id is made from a CSPRNG and retried on collision. Audits `approval.requested` when new.
-   * Refuses with `too_many` when the agent has `maxPendingPerAgent` others pending; a report with `id_taken` when its id is in use for
+   * Refuses with `too_many` when the agent has `maxPendingPerAgent` others of the same kind (call or report) pending; a report with `id_taken` when its id is in use for
    * anything but the same report of the same agent (then that record is returned).
    */
   open(draft: RequestDraft): Promise<TransitionResult>;

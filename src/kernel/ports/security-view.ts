@@ -19,8 +19,8 @@ export type ReportAnswer =
 export interface SecurityView {
   /** As it counts for this call. */
   readonly level: SecurityLevel;
-  /** State of `run_command`'s OS sandbox, as far as it is known. */
-  readonly sandbox: string;
+  /** State of `run_command`'s OS sandbox, tried where it has not been yet. */
+  sandbox(): Promise<string>;
   /** Opens a request for a person; it grants no call, whatever the answer. Idempotent, capped per agent, audited. @throws {Fault} `store_…` */
   report(block: BlockReport): Promise<ReportAnswer>;
 }

@@ -46,7 +46,11 @@ function refuseByFact(fact: PathFact, use: PathUse): Decision | undefined {
 function refuseFile(size: number, use: PathUse): Decision | undefined {
   if (use === 'list') return deny('NOT_A_DIRECTORY', 'this is a file; read it instead', ['path.type']);
   if (use === 'write' || size <= maxFileBytes) return undefined;
-  return deny('FILE_TOO_LARGE', `the file has ${size} bytes, more than ${maxFileBytes}; search it instead`, ['path.size']);
+  return deny(
+    'FILE_TOO_LARGE',
+    `the file has ${size} bytes, more than ${maxFileBytes}; look at a part of it with run_command, for example \`tail\``,
+    ['path.size'],
+  );
 }
 
 /** By the name as written and by the name that links lead to; the stricter counts. */

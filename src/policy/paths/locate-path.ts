@@ -54,12 +54,12 @@ function characterFault(path: string): string | undefined {
 
 function spellingFault(path: string): string | undefined {
   if (encoded.test(path)) return 'the path holds percent-encoded separators or dots; write it plainly';
-  if (path.startsWith('~')) return 'the path starts with `~`, which is not expanded; name a path in the workspace';
+  if (path.startsWith('~')) return 'the path starts with `~`, which is not expanded';
   return undefined;
 }
 
 function posixFault(path: string): string | undefined {
-  if (scheme.test(path)) return 'this is a URL or a path of another system, not a path in the workspace';
+  if (scheme.test(path)) return 'this is a URL or a path of another system';
   if (/^[A-Za-z]:(?:$|[^/]*\\)/.test(path) || path.includes('\\')) return 'the path holds a backslash; separate names with `/`';
   return undefined;
 }

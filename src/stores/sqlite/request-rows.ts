@@ -1,7 +1,7 @@
 /** Rows as records, and the reads on them. */
 import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
-import { type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/request';
+import { type RequestDraft, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/request';
 import { parseRequestDecision, parseRequestDraft, parseSignedGrant } from '#kernel/request-schema';
 import { isBlank, matchRequest } from '../match-request.ts';
 import type { Row, Transaction } from './database.ts';
@@ -60,11 +60,13 @@ export function countApproved(tx: Transaction, now: number): number {
 }
 
 /** Through the index of open requests, so that other agents' thousands cost nothing; its `IN` term is what makes it usable. */
-export function countPendingOf(tx: Transaction, agentId: string, now: number): number {
+/** Of the same agent and kind: reports have a cap of their own, so that waiting calls keep nobody from reporting a block. */
+export function countPendingLike(tx: Transaction, { agent, reported }: Pick<RequestDraft, 'agent' | 'reported'>, now: number): number {
   const row = tx.get(
     `SELECT count(*) AS n FROM requests INDEXED BY requests_open
-     WHERE agent_id = ? AND status IN ('pending', 'approved') AND status = 'pending' AND due_at > ?`,
-    ...[agentId, now],
+     WHERE agent_id = ? AND status IN ('pending', 'approved') AND status = 'pending' AND due_at > ?
+       AND (json_type(draft, '$.reported') IS NOT NULL) = ?`,
+    ...[agent.id, now, reported === undefined ? 0 : 1],
   );
   return Number(row?.n);
 }

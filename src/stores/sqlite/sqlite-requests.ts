@@ -15,7 +15,7 @@ import { requireStorable } from '../require-storable.ts';
 import { isSameReport } from '../same-report.ts';
 import type { Database, Row, Transaction } from './database.ts';
 import { expireDue } from './expire-due.ts';
-import { countApproved, countPending, countPendingOf, findRequest, listRequests, recordOfRow } from './request-rows.ts';
+import { countApproved, countPending, countPendingLike, findRequest, listRequests, recordOfRow } from './request-rows.ts';
 import type { AppendSealed } from './sqlite-audit.ts';
 
 export interface RequestsDeps {
@@ -64,7 +64,7 @@ function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): Transit
   );
   const known = existing && recordOfRow(existing, now);
   if (known) return { ok: true, record: known };
-  if (countPendingOf(tx, draft.agent.id, now) >= deps.maxPendingPerAgent) return { ok: false, why: 'too_many' };
+  if (countPendingLike(tx, draft, now) >= deps.maxPendingPerAgent) return { ok: false, why: 'too_many' };
   const id = draft.reportId ?? freeId(tx, deps.newId);
   const expiresAt = now + requestLifeMs;
   tx.run(

@@ -1,19 +1,8 @@
 /** The file itself: made private before SQLite sees it, and recognized later. */
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '#kernel/errors';
+import { makeFolder } from './make-folder.ts';
 import { corruptFault } from './sqlite-faults.ts';
 
 /** https://sqlite.org/fileformat.html#the_database_header */
@@ -38,18 +27,6 @@ export function prepareFile(file: string): void {
 export function fileIdentity(file: string): string | undefined {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
-}
-
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  // On a read-only disk `mkdir` with `recursive` says ENOENT, which helps nobody.
-  accessSync(nearestExisting(folder), constants.W_OK);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-}
-
-function nearestExisting(path: string): string {
-  const parent = dirname(path);
-  return existsSync(path) || parent === path ? path : nearestExisting(parent);
 }
 
 function requireDatabase(file: string, found: Stats): void {

@@ -21,6 +21,11 @@ const maxIdTries = 64;
 /** Whatever is further ahead than this was not put there by a process with the same clock. In µs. */
 const farAhead = 1_000_000;
 
+/** Reports have a cap of their own, so that waiting calls keep nobody from reporting a block. */
+function isPendingLike(record: RequestRecord, draft: RequestDraft): boolean {
+  return record.status === 'pending' && (record.reported === undefined) === (draft.reported === undefined);
+}
+
 export function createOpener(context: StoreContext): Opener {
   /** The newest place this process has given: kept, because its request may have left the index. */
   let lastPlace = 0;
@@ -40,7 +45,7 @@ export function createOpener(context: StoreContext): Opener {
         const { mine, newest } = await look(context, draft.agent.id);
         const same = mine.find((record) => record.digest === draft.digest);
         if (same) return { ok: true, record: same };
-        if (mine.filter((record) => record.status === 'pending').length >= context.maxPendingPerAgent)
+        if (mine.filter((record) => isPendingLike(record, draft)).length >= context.maxPendingPerAgent)
           return { ok: false, why: 'too_many' };
         for (;;) {
           const id = draft.reportId ?? (await freeId(context));

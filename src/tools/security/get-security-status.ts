@@ -16,7 +16,7 @@ export const getSecurityStatus = defineTool({
   headline: () => 'Get security status',
   run: async (_input, context) => {
     const [pending, approved] = await Promise.all([context.requests.countPending(), context.requests.countApproved()]);
-    const { level, sandbox } = context.security;
+    const { level } = context.security;
     return {
       ok: true,
       message: `security level ${level}, ${pending} pending`,
@@ -25,7 +25,7 @@ export const getSecurityStatus = defineTool({
         pending_approvals: pending,
         recent_approvals: approved,
         security_level: level,
-        sandbox,
+        sandbox: await context.security.sandbox(),
       },
     };
   },

@@ -1,7 +1,7 @@
 /** The command line's own behaviour: bad input, a bad state, an old Node. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -64,6 +64,16 @@ describe('usage', () => {
     const finished = await bench.run(words);
     expect(finished.status).toBe(1);
     expect(finished[stream]).toMatch(message);
+  });
+
+  it.each([
+    ['bad JSON', ['--input', '{bad'], 'invalid_input', /not valid JSON/],
+    ['a bad configuration', ['--config', '{"bogus":1}'], 'bad_config', /bogus/],
+  ] as const)('with --json %s is an outcome, too', async (_what, words, code, message) => {
+    const { status, stdout, stderr } = await bench.run(['call', 'get_vms', '--json', ...words]);
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'error', code, message: expect.stringMatching(message) });
+    expect(stderr).toMatch(message);
   });
 
   it('takes the input from standard input', async () => {
@@ -188,6 +198,22 @@ describe('the store', () => {
     expect(stdout).not.toMatch(/"status":"ok"/);
   });
 
+  it.runIf(process.platform === 'linux').each([
+    ['a call', ['call', 'get_vms']],
+    ['a token', ['tokens', 'create', 'nobody']],
+  ] as const)('in a folder that cannot be made: %s ends, and says which', async (_what, words) => {
+    const { status, stderr } = await bench.run([...words, '--state', '/proc/banksman-state']);
+    expect(status).toBe(1);
+    expect(stderr).toContain('/proc/banksman-state');
+    expect(stderr).not.toMatch(/internal error/);
+  });
+
+  it('in a file of its own is made where its absolute path says', async () => {
+    const file = join(bench.folder, 'elsewhere', 'own.db');
+    const { status } = await bench.run(['call', 'get_vms', '--store', `sqlite:${file}`, ...withConfig()]);
+    expect({ status, there: existsSync(file) }).toEqual({ status: 0, there: true });
+  });
+
   it('a name that no engine has exits 1', async () => {
     const { status, stderr } = await bench.run(['doctor', '--store', 'mysql://x']);
     expect(status).toBe(1);
@@ -240,6 +266,25 @@ describe('demo', () => {
     taken.close();
     expect(status).toBe(1);
     expect(stderr).toMatch(new RegExp(`port ${port} is taken`));
+  });
+});
+
+describe('the sandbox', () => {
+  it('is the same to get_security_status as to doctor, and no record says a state that nobody looked at', async () => {
+    const workspace = join(bench.folder, 'sandbox-workspace');
+    mkdirSync(workspace);
+    const config = ['--config', JSON.stringify({ ...bench.config, workspace: { root: workspace } }), '--state', `${bench.state}-sandbox`];
+    const checked = JSON.parse((await bench.run(['doctor', '--json', ...config])).stdout) as { topic: string; message: string }[];
+    const { stdout } = await bench.run(['call', 'get_security_status', '--json', ...config]);
+    const { result } = JSON.parse(stdout) as { result: { sandbox: string } };
+    expect(checked.find(({ topic }) => topic === 'sandbox')?.message).toMatch(new RegExp(`^${result.sandbox}:`));
+    await bench.run(['call', 'get_vms', ...config]);
+    const trail = await bench.run(['audit', 'tail', '--count', '2', '--json', ...config]);
+    const said = trail.stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { attributes: { sandbox: string } }).attributes.sandbox);
+    expect(said).toEqual([result.sandbox, 'not_checked']);
   });
 });
 

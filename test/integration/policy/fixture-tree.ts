@@ -87,7 +87,8 @@ export function readAdversarial(surface: CommandSurface): readonly PolicyCase[] 
 
 /** The red team's: `a` was fixed before `b` was written. */
 export function readRedTeam(surface: CommandSurface): readonly PolicyCase[] {
-  return ['a', 'b', 'c'].flatMap((half) => readLines(surface, `redteam/${shortNames[surface]}-${half}.txt`));
+  const halves = surface === 'workspace_command' ? ['a', 'b', 'c', 'd', 'e'] : ['a', 'b', 'c'];
+  return halves.flatMap((half) => readLines(surface, `redteam/${shortNames[surface]}-${half}.txt`));
 }
 
 /** The same for paths, one JSON object a line. */

@@ -87,6 +87,7 @@ describe.each(engines)('the engine %s', (engine) => {
     expect(await codeOf(ask(workspace, { path: '.env' }))).toBe('SECRET_FILE');
     expect(await codeOf(ask(workspace, { path: 'pipe' }))).toBe('NOT_A_REGULAR_FILE');
     expect(await codeOf(ask(workspace, { path: 'none' }))).toBe('FILE_NOT_FOUND');
+    expect(await codeOf(ask(workspace, { path: 'large' }))).toBe('FILE_TOO_LARGE');
     // A person's agreement is for that file alone.
     const agreed = await workspace.search.search({ pattern: 'needle', path: '.env', maxResults: 5 }, { ...scope, agreed: '.env' }, never);
     expect(agreed.hits.map((hit) => hit.path)).toEqual(['.env']);

@@ -41,7 +41,7 @@ function call(
       countApproved: async () => 0,
     },
     trail: { read: async () => [], head: async () => undefined },
-    security: { level: 'balanced', sandbox: 'enforced', report: () => expect.fail('no report') },
+    security: { level: 'balanced', sandbox: async () => 'enforced', report: () => expect.fail('no report') },
     clock: { now: Date.now, sleep: async () => undefined },
     progress: () => undefined,
     stillRunning: () => undefined,

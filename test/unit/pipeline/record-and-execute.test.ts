@@ -11,6 +11,13 @@ import { createProbe } from './support/probe-tool.ts';
 const limits = { callMs: 20, slowMs: 60_000 };
 const forever = () => new Promise<never>(() => undefined);
 
+const fullDisk: PipelineDeps['audit'] = {
+  append: () => Promise.reject(new Fault('audit_unavailable', 'disk full', { next: 'free some space' })),
+  appendAll: async () => undefined,
+  read: async () => [],
+  head: async () => undefined,
+};
+
 describe('a trail that cannot be written', () => {
   it.each(['yellow', 'red'] as const)('before the effect: a %s handler never starts', async (tier) => {
     const probe = createProbe({ tier });
@@ -47,14 +54,15 @@ describe('a trail that cannot be written', () => {
     expect(probe.runs).toHaveLength(1);
   });
 
+  it('neither before nor after: said once, and no result is said to be withheld where there was none', async () => {
+    const probe = createProbe({ tier: 'yellow' });
+    const { call } = await createBench({ tools: [probe.tool], deps: { audit: fullDisk } });
+    expect(await call('probe_tool')).toEqual({ status: 'error', code: 'audit_unavailable', message: 'disk full', next: 'free some space' });
+    expect(probe.runs).toEqual([]);
+  });
+
   it('the store’s own remedy is passed on', async () => {
-    const audit: PipelineDeps['audit'] = {
-      append: () => Promise.reject(new Fault('audit_unavailable', 'disk full', { next: 'free some space' })),
-      appendAll: async () => undefined,
-      read: async () => [],
-      head: async () => undefined,
-    };
-    const { call } = await createBench({ tools: [createProbe().tool], deps: { audit } });
+    const { call } = await createBench({ tools: [createProbe().tool], deps: { audit: fullDisk } });
     expect(await call('probe_tool')).toMatchObject({ code: 'audit_unavailable', next: 'free some space' });
   });
 });

@@ -274,6 +274,11 @@ describe('explaining a call', () => {
     expect(explanation.decision).toMatchObject({ effect: 'deny', code });
   });
 
+  it('says of what may run why it may, not only that the tool is known', async () => {
+    const { explanation } = await explain('get_vms', {});
+    expect(explanation.decision).toMatchObject({ effect: 'allow', code: 'green' });
+  });
+
   it('goes on after a refusal by model tier, which stays the answer', async () => {
     const { explanation } = await explain('stop_vm', { vmid: 100 }, {}, 'basic');
     expect(explanation.stages.map(({ stage }) => stage)).toContain('classify');

@@ -8,7 +8,7 @@ import { exportAudit } from '#app/audit-export';
 import { readApprovers } from '#app/config-file';
 import { defaultConfigFile } from '#app/paths';
 import { verifyExport } from '#app/verify-export';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, reasonOf } from '#kernel/errors';
 import { showPlainly } from '#kernel/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
@@ -54,7 +54,7 @@ async function openOutput(file: string | undefined): Promise<{ readonly output: 
   try {
     await once(output, 'open');
   } catch (thrown) {
-    throw new Fault('cannot_write', `\`--output\`: ${toFault(thrown).message}`, { audience: 'user', cause: thrown });
+    throw new Fault('cannot_write', `\`--output\`: ${reasonOf(thrown)}`, { audience: 'user', cause: thrown });
   }
   return {
     output,

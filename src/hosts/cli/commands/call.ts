@@ -4,6 +4,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { cliAgent, modelTierOf } from '#app/agents';
 import { parseJson } from '#app/config-file';
 import type { Agent } from '#kernel/agent';
+import { Fault, toFault } from '#kernel/errors';
 import type { Outcome, OutcomeStatus } from '#kernel/outcome';
 import type { ModelTier } from '#kernel/tiers';
 import { type CommandOptions, operands } from '../command-line.ts';
@@ -14,6 +15,19 @@ const exitStatus: Readonly<Record<OutcomeStatus, number>> = { ok: 0, error: 1, d
 
 export async function runCall(words: readonly string[], options: CommandOptions): Promise<number> {
   const [tool = ''] = operands(words, ['TOOL']);
+  let answered = false;
+  try {
+    return await callTool(tool, options, () => {
+      answered = true;
+    });
+  } catch (thrown) {
+    // Whoever parses standard output gets the same shape where the call never came to the pipeline.
+    if (options.json && !answered) printJson(failureOf(thrown));
+    throw thrown;
+  }
+}
+
+async function callTool(tool: string, options: CommandOptions, onAnswer: () => void): Promise<number> {
   const input = await inputOf(options);
   return withApp(options, async (app, signal) => {
     const agent = agentOf(options, app.config.defaultModelTier);
@@ -25,16 +39,27 @@ export async function runCall(words: readonly string[], options: CommandOptions)
       waitMs: app.config.approvalWait.cli,
       onProgress: (message) => process.stderr.write(`… ${message}\n`),
     });
+    onAnswer();
     if (options.json) printJson(outcome);
     else printText(forPeople(outcome));
     return exitStatus[outcome.status];
   });
 }
 
-/** `--input JSON`, or `-` for standard input; nothing means no arguments. @throws {Fault} `bad_config` with the parser's place */
+function failureOf(thrown: unknown): Outcome {
+  const { code, message, next } = toFault(thrown);
+  return { status: 'error', code, message, ...(next === undefined ? {} : { next }) };
+}
+
+/** `--input JSON`, or `-` for standard input; nothing means no arguments. @throws {Fault} `invalid_input` with the parser's place */
 export async function inputOf(options: CommandOptions): Promise<unknown> {
   if (options.input === undefined) return {};
-  return parseJson(options.input === '-' ? await readAll(process.stdin) : options.input, '--input');
+  const text = options.input === '-' ? await readAll(process.stdin) : options.input;
+  try {
+    return parseJson(text, '--input');
+  } catch (cause) {
+    throw new Fault('invalid_input', toFault(cause).message, { audience: 'user', next: 'correct the arguments and call again', cause });
+  }
 }
 
 export function agentOf(options: CommandOptions, fallback: ModelTier): Agent {

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { listMcpTokens } from '#app/mcp-tokens';
 import { version } from '#app/version';
-import { toFault } from '#kernel/errors';
+import { reasonOf } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, stderrLog } from '../output.ts';
 import { stateDirOf, withApp } from '../session.ts';
@@ -64,7 +64,7 @@ async function read(file: string, option: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (thrown) {
-    throw badUsage(`\`--${option}\`: ${toFault(thrown).message}`);
+    throw badUsage(`\`--${option}\`: ${reasonOf(thrown)}`);
   }
 }
 

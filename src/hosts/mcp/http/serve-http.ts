@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, reasonOf, toFault } from '#kernel/errors';
 import { isLoopback } from './address-guard.ts';
 import { createGatekeeper, type Gatekeeper } from './gatekeeper.ts';
 import type { HttpOptions } from './http-options.ts';
@@ -182,7 +182,7 @@ function listenFault(thrown: unknown, host: string, port: number): Fault {
   if (code === 'EADDRINUSE') {
     return new Fault('port_taken', `port ${port} on ${host} is taken`, { next: 'choose another one, or 0 for any', cause: thrown });
   }
-  return new Fault('listen_failed', `cannot listen on ${host}:${port}: ${toFault(thrown).message}`, { cause: thrown });
+  return new Fault('listen_failed', `cannot listen on ${host}:${port}: ${reasonOf(thrown)}`, { cause: thrown });
 }
 
 async function sweep({ gatekeeper, streamable, sse, options }: Parts): Promise<void> {

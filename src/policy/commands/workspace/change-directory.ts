@@ -1,4 +1,5 @@
 /** `cd` and its kin: where what follows runs. */
+import type { Decision } from '#kernel/decision';
 import { locatePath } from '../../paths/locate-path.ts';
 import { askFor } from './findings.ts';
 import { judgePath, type PathScope } from './judge-path.ts';
@@ -13,25 +14,48 @@ interface Change {
   readonly program: string;
   readonly args: readonly ShellWord[];
   readonly offset: number;
+  readonly inFunction: boolean;
 }
 
 /** Where it leads. A directory that is not there yet may fail to be entered: then the old ones stay possible. */
-export function changeDirectory({ program, args, offset }: Change, scope: PathScope, { found, visited }: Pick<Walk, 'found' | 'visited'>): After {
-  if (program === 'popd' || (args.length === 1 && args[0]?.values?.[0] === '-')) return back(scope, visited);
-  const operands = args.filter((word) => !/^(?:--|-[LPe@]+)$/.test(word.values?.[0] ?? ''));
-  const [target, ...more] = operands;
-  if (target?.values === undefined || more.length > 0 || target.values.some((value) => value.startsWith('-') || value === '')) {
-    found.push(askFor('unclear', target?.offset ?? offset, `\`${program}\` to a directory that is not known before it runs`));
+export function changeDirectory(
+  { program, args, offset, inFunction }: Change,
+  scope: PathScope,
+  { found, visited }: Pick<Walk, 'found' | 'visited'>,
+): After {
+  if (program === 'popd' || isBack(args, visited)) return back(scope, visited);
+  const [target, ...more] = args.filter((word) => !/^(?:--|-[LPe@]+)$/.test(word.values?.[0] ?? ''));
+  if (target === undefined || more.length > 0 || !isPlace(target)) {
+    found.push(askFor('unclear', offset, `\`${program}\` to a directory that is not known before it runs`));
     return staying(scope);
   }
-  const paths = target.values.map((text) => ({ text, glob: target.glob, offset: target.offset }));
-  // SECURITY: what a pattern matches may be a link that leads out, so the stricter question is asked.
-  const against = paths.flatMap((path) => judgePath(path, target.glob ? 'read' : 'list', scope));
+  const against = judgeTarget(target, { program, inFunction }, scope);
   found.push(...against);
   if (against.length > 0) return staying(scope);
-  const after = enter(target.values, scope);
+  const after = enter(target.values ?? [], scope);
   for (const directory of [...after.ended, ...scope.directories]) visited.add(directory);
   return after;
+}
+
+/** SECURITY: before the first change of a directory `-` is whatever the shell was given. */
+function isBack(args: readonly ShellWord[], visited: ReadonlySet<string>): boolean {
+  return args.length === 1 && args[0]?.values?.[0] === '-' && visited.size > 1;
+}
+
+function isPlace({ values }: ShellWord): boolean {
+  return values?.every((value) => value !== '' && !value.startsWith('-')) ?? false;
+}
+
+function judgeTarget(
+  { values = [], glob, offset }: ShellWord,
+  { program, inFunction }: Pick<Change, 'program' | 'inFunction'>,
+  scope: PathScope,
+): readonly Decision[] {
+  // SECURITY: a function runs wherever it is called, as often as it is.
+  if (inFunction && values.some((value) => /(?:^|\/)\.\.(?:\/|$)/.test(value)))
+    return [askFor('unclear', offset, `\`${program}\` upwards in a function`)];
+  // SECURITY: what a pattern matches may be a link that leads out, so the stricter question is asked.
+  return values.flatMap((text) => judgePath({ text, glob, offset }, glob ? 'read' : 'list', scope));
 }
 
 /** SECURITY: to any directory that was entered or left before. */
@@ -40,8 +64,19 @@ function back({ directories }: PathScope, visited: ReadonlySet<string>): After {
   return { succeeded: all, ended: all };
 }
 
+/** The shell goes by the text of the path: `a/..` is where it started, whatever `a` links to. */
+function straight(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split('/').slice(1))
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  return path.startsWith('/') ? `/${parts.join('/')}` : path;
+}
+
 function enter(values: readonly string[], { view, directories }: PathScope): After {
-  const entered = directories.flatMap((directory) => values.map((value) => (value.startsWith('/') ? value : `${directory}/${value}`)));
+  const entered = directories.flatMap((directory) =>
+    values.map((value) => straight(value.startsWith('/') ? value : `${directory}/${value}`)),
+  );
   const isThere = entered.every((directory) => {
     const located = locatePath(directory, view.ground);
     return located.ok && view.facts.look(located.raw).kind === 'directory';

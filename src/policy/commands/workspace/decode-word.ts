@@ -52,6 +52,12 @@ const decoders: Readonly<Record<string, Decoder>> = {
   number: plain,
   test_operator: plain,
   regex: plain,
+  ansi_c_string: (node) => {
+    const inner = node.text.slice(2, -1);
+    // Only what stands for a blank or itself; numbers of characters stay unknown.
+    if (!/^(?:[^\\]|\\[tn'"\\])*$/.test(inner)) return unknown;
+    return { values: [inner.replace(/\\(.)/g, (_all, sign: string) => ({ t: '\t', n: '\n' })[sign] ?? sign)], quoted: true };
+  },
   raw_string: (node) => ({ values: [node.text.slice(1, -1)], quoted: true }),
   string: (node, scope) => ({ ...joined(stringPieces(node, scope)), quoted: true }),
   concatenation: decodeConcatenation,

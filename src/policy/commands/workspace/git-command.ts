@@ -86,7 +86,7 @@ function judgeSettings(args: readonly ShellWord[], { offset }: Invocation): read
 /** `HEAD:.env`, `:config/id_rsa`: a file as it was. */
 function secretsOfHistory(args: readonly ShellWord[]): readonly Decision[] {
   return args.flatMap((word) => {
-    const path = /^[\w@{}~^./-]*:(?:\d:)?([^\s:]+)$/.exec(single(word) ?? '')?.[1];
+    const path = /^[^\s:]*:(?:\d:)?([^\s:]+)$/.exec(single(word) ?? '')?.[1];
     if (path === undefined || !isSecretPath(path.split('/'))) return [];
     return [askFor('SECRET_FILE', word.offset, `\`${path.slice(0, 60)}\`: a secret from the history`)];
   });

@@ -29,7 +29,7 @@ interface Interpreter {
 
 /** `s/a/b/g` or `print if /a/`: a pattern or a replacement that runs nothing. */
 const perlEdit =
-  /^(?=[\s\S]{0,300}$)\s*(?:(?:(?:s|y|tr)\/(?:[^/\\@$`]|\\[^/]|\\\/|\$(?=[/)|]|\d)|@(?!\{))*\/(?:[^/\\@$`]|\\.|\$\d|\$&)*\/[gimsx]*|print(?: \$_)?(?: (?:if|unless) \/(?:[^/\\@`(]|\\.|\((?!\?\??\{))*\/i?)?|print "[^"$@`\\]*(?:\\n)?")\s*;?\s*)+$/;
+  /^(?=[\s\S]{0,300}$)\s*(?:(?:(?:s|y|tr)\/(?:[^/\\@$`]|\\[^/]|\\\/|\$(?=[/)|]|\d)|@(?!\{))*\/(?:[^/\\@$`]|\\.|\$\d|\$&)*\/[gimsx]*|print(?: \$(?:_|\d|&))?(?: (?:if|unless) \/(?:[^/\\@`(]|\\.|\((?!\?\??\{))*\/i?)?|print "[^"$@`\\]*(?:\\n)?")\s*;?\s*)+$/;
 
 const interpreters: readonly Interpreter[] = [
   {
@@ -53,9 +53,11 @@ const interpreters: readonly Interpreter[] = [
   {
     programs: /^(?:ruby|jruby)$/,
     inline: /^-[wnplaU]*e$/,
-    plain: /^(?:-[wcvU]+|-W\d?|--version|-Ilib|-Itest|-Ispec|-r(?:json|set|date|time|yaml|csv|pp|bigdecimal|securerandom|digest|erb|ostruct|stringio|benchmark|prime))$/,
+    plain:
+      /^(?:-[wcvU]+|-W\d?|--version|-Ilib|-Itest|-Ispec|-r(?:json|set|date|time|yaml|csv|pp|bigdecimal|securerandom|digest|erb|ostruct|stringio|benchmark|prime))$/,
     valued: /^-I$/,
-    refused: /^-(?:run|r.*|S|x.*)$/,
+    refused:
+      /^-(?:run|r(?!(?:json|set|date|time|yaml|csv|pp|bigdecimal|securerandom|digest|erb|ostruct|stringio|benchmark|prime)$).*|S|x.*)$/,
   },
   {
     programs: /^perl$/,
@@ -65,7 +67,8 @@ const interpreters: readonly Interpreter[] = [
     edits: /^-[wnpla0]*i/,
     simple: perlEdit,
     valued: /^-I$/,
-    refused: /^-(?:d.*|[Mm](?!(?:List::Util|Scalar::Util|JSON::PP|Data::Dumper|POSIX|Time::HiRes|Text::Wrap|Encode|utf8|5\.\d+|strict|warnings)(?:=|$)).*|S|x.*|T|U|s)$/,
+    refused:
+      /^-(?:d.*|[Mm](?!(?:List::Util|Scalar::Util|JSON::PP|Data::Dumper|POSIX|Time::HiRes|Text::Wrap|Encode|utf8|5\.\d+|strict|warnings)(?:=|$)).*|S|x.*|T|U|s)$/,
   },
   {
     programs: /^php$/,
@@ -202,7 +205,8 @@ function onlyTells({ args }: Invocation): boolean {
   const finds = texts.includes('--test') && texts.every((text) => text.startsWith('--'));
   return (
     finds ||
-    (args.length > 0 && args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(single(word) ?? '')))
+    (args.length > 0 &&
+      args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(single(word) ?? '')))
   );
 }
 
@@ -252,21 +256,33 @@ function pathsIn(among: readonly ShellWord[], { scope }: Invocation, action: 're
 
 function judgeModule(invocation: Invocation, index: number, recursion: Recursion): readonly Decision[] {
   const [option, next] = invocation.args.slice(index);
-  const attached = (single(option) ?? '').replace(/^-[BEIOSsuvbqd]*m/, '');
+  const attached = textOf(option).replace(/^-[BEIOSsuvbqd]*m/, '');
   const isAttached = attached !== '';
-  const module = isAttached ? attached : (single(next) ?? '');
+  const module = isAttached ? attached : textOf(next);
   const rest = invocation.args.slice(index + (isAttached ? 1 : 2));
   if (pythonTools.has(module))
     return recursion.invocation({ ...invocation, program: module.replace('pre_commit', 'pre-commit'), args: rest });
+  if (module === 'timeit') return rest.flatMap((word) => judgeTimed(word, invocation));
   if (pythonModules.has(module) || isOwnModule(module, invocation)) return pathsIn(rest, invocation);
   return [
     askFor('runs_other_code', option?.offset ?? invocation.offset, `the module \`${module.slice(0, 40)}\` is not known to be harmless`),
   ];
 }
 
+function textOf(word: ShellWord | undefined): string {
+  return single(word) ?? '';
+}
+
+/** Every word of `timeit` that is no option or number is code. */
+function judgeTimed(word: ShellWord, invocation: Invocation): readonly Decision[] {
+  return /^-[sunrvp]?$|^\d+$/.test(single(word) ?? '') ? [] : judgeCode(word, invocation);
+}
+
 /** A module that lies in the workspace. SECURITY: `http/` beside it does not make `http.server` the project's own. */
 function isOwnModule(module: string, { scope }: Invocation): boolean {
   const path = module.split('.');
+  // Names of projects' own directories, which no library has.
+  if (/^(?:src|app|tests?|scripts|tools|examples|benchmarks)$/.test(path[0] ?? '') && !/^tests?$/.test(module)) return true;
   if (!path.every((name) => /^\w+$/.test(name))) return false;
   const last = path.at(-1) ?? '';
   const at = [

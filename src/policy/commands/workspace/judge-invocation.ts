@@ -11,7 +11,6 @@ import { seenFromHere } from './link-command.ts';
 import { judgeOwnCommand } from './own-command.ts';
 import { needsNetwork, refusalGroup } from './refused-programs.ts';
 import { runnerJudges } from './runners.ts';
-import { isSecretVariable } from './secret-variables.ts';
 import { single } from './shell-word.ts';
 import { tellsOfItself } from './tells-of-itself.ts';
 import type { ToolRule } from './tool-rule.ts';
@@ -85,7 +84,7 @@ const ruleJudges: Readonly<Record<string, RuleJudge>> = {
     ),
   'workspace.write': (rule, invocation) => judgeTool(rule, invocation.program === 'ln' ? seenFromHere(invocation) : invocation),
   'workspace.macros': (rule, invocation) => [...judgeTool(rule, invocation), ...macrosFromInput(invocation)],
-  'workspace.template': (rule, invocation) => [...judgeTool(rule, invocation), ...secretsInTemplate(invocation)],
+  'workspace.dd': (rule, invocation) => [...judgeTool(rule, invocation), ...copiedFiles(invocation)],
   'workspace.git': judgeGit,
   'workspace.cargo': (rule, invocation) => judgeTool(rule, withoutToolchain(invocation)),
 };
@@ -96,11 +95,13 @@ function macrosFromInput({ input, program, offset }: Invocation): readonly Decis
   return isGiven ? [askFor('runs_other_code', offset, `\`${program}\` takes its program from standard input`)] : [];
 }
 
-/** What stands for a variable in a template is printed. */
-function secretsInTemplate({ input, inputText, program, offset }: Invocation): readonly Decision[] {
-  const names = [...(inputText ?? '').matchAll(/\$\{?(\w+)/g)].map((match) => match[1] ?? '');
-  if (input !== 'pipe' && (input !== 'text' || inputText !== undefined) && !names.some(isSecretVariable)) return [];
-  return [askFor('SECRET_VARIABLE', offset, `\`${program}\`: a template that may print secrets`)];
+/** `dd if=a of=b`. */
+function copiedFiles({ args, scope }: Invocation): readonly Decision[] {
+  return args.flatMap((word) => {
+    const match = /^(if|of)=(.*)$/s.exec(single(word) ?? '');
+    if (match === null) return [];
+    return judgePath({ text: match[2] ?? '', glob: word.glob, offset: word.offset }, match[1] === 'if' ? 'read' : 'write', scope);
+  });
 }
 
 /** `yarn lint`: a script of the project or a program of it; a known program is judged as itself. */
@@ -114,7 +115,7 @@ function scriptOrTool(invocation: Invocation, recursion: Recursion): readonly De
   const name = texts[first] ?? '';
   const offset = invocation.args[first]?.offset ?? invocation.offset;
   if (!/^[\w:.-]+$/.test(name)) return [askFor('unclear', offset, `\`${invocation.program}\` without a script's name`)];
-  if (first > start || /^(?:run|test|t|build|lint|exec|why|list|ls|workspaces|workspace|node|bin|licenses)$/.test(name)) return [];
+  if (first > start || /^(?:run|test|t|build|lint|exec|why|list|ls|workspaces|workspace|bin|licenses)$/.test(name)) return [];
   const judged = recursion.invocation({ ...invocation, program: name, args: invocation.args.slice(first + 1), offset });
   return judged.filter((decision) => decision.code !== 'unknown_program');
 }

@@ -23,8 +23,13 @@ export function judgeTool(rule: ToolRule, invocation: Invocation): readonly Deci
   const group = verbGroup(rule, rule.verbs, invocation.args);
   const words = judgeWords(rule, group, invocation);
   if (group === undefined) return rule.takesAnyVerb ? words : [unknownVerb(invocation), ...words];
-  if (group.concern === undefined) return words;
+  if (group.concern === undefined || asksForHelp(group, invocation.args)) return words;
   return [askFor(group.concern, invocation.offset, `\`${invocation.program}\`: ${group.message ?? 'needs a person'}`), ...words];
+}
+
+/** `npm ci --help`. */
+function asksForHelp({ concern }: VerbGroup, args: readonly ShellWord[]): boolean {
+  return concern === 'network_blocked' && args.length === 2 && single(args[1]) === '--help';
 }
 
 /** The first word that is no option names the verb. */
@@ -54,7 +59,8 @@ function judgeWords(rule: ToolRule, group: VerbGroup | undefined, invocation: In
 
 /** SQL or the like that is piped in. */
 function judgeScriptInput({ codeBehindFirst }: ToolRule, { input, inputText, program, offset }: Invocation): readonly Decision[] {
-  if (codeBehindFirst === undefined || input === 'none') return [];
+  // A file of the workspace is a script of it, as for `bash build.sh`.
+  if (codeBehindFirst === undefined || input === 'none' || input === 'file') return [];
   const fault = inputText === undefined ? 'instructions that are not known before it runs' : codeBehindFirst(inputText);
   return fault === undefined ? [] : [askFor('runs_other_code', offset, `\`${program}\`: ${fault}`)];
 }

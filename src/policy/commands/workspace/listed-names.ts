@@ -68,8 +68,30 @@ export function foundNames(args: readonly string[]): readonly string[] {
   const limited = args.some((arg) => /^-(?:empty|[acm](?:time|min)|size|newer\w*|perm|user|group|i?regex|links)$/.test(arg))
     ? ['found']
     : [everyName];
-  const names = patterns.length > 0 ? patterns.map((pattern) => (hintsAtSecret(pattern) ? secretName : pattern)) : limited;
+  const names = patterns.length > 0 ? patterns.map((pattern) => (meetsSecret(pattern) ? secretName : pattern)) : limited;
   return starts.slice(0, 4).flatMap((start) => names.slice(0, 8).map((name) => `${start.replace(/\/+$/, '')}/${name}`));
+}
+
+const secretSamples = ['.env', '.env.local', '.npmrc', '.netrc', 'id_rsa', 'server.pem', 'a.key'];
+
+/** Whether the pattern names a secret, or is written so that it matches one (`.e*`, `.?nv`, `*.p[e]m`). */
+function meetsSecret(pattern: string): boolean {
+  if (hintsAtSecret(pattern)) return true;
+  const name = pattern.slice(pattern.lastIndexOf('/') + 1);
+  if (!/[*?[]/.test(name) || /^[*?]+$/.test(name) || name.length > 40) return false;
+  const shape = name.replace(/\[!?[^\]]+\]|[?*]|[^\w]/g, (part) =>
+    part === '*' ? '.*' : part === '?' ? '.' : part.length > 1 ? part.replace('[!', '[^') : `\\${part}`,
+  );
+  const matcher = safePattern(`^${shape}$`);
+  return matcher === undefined || secretSamples.some((sample) => matcher.test(sample));
+}
+
+function safePattern(source: string): RegExp | undefined {
+  try {
+    return new RegExp(source, 'i');
+  } catch {
+    return undefined;
+  }
 }
 
 /** Patterns of paths with those of names below them: `-path '*\/.git/*' -name config` is `.git/config`. */

@@ -15,7 +15,7 @@ export const runnerJudges: Readonly<Record<string, Judge>> = {
   xargs: judgeXargs,
   npx: judgeNpx,
   concurrently: judgeConcurrently,
-  hyperfine: judgeConcurrently,
+  hyperfine: judgeHyperfine,
   trap: judgeTrap,
   ...Object.fromEntries(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash'].map((name) => [name, judgeShell])),
   source: judgeSource,
@@ -181,8 +181,28 @@ function judgeConcurrently({ args, offset, ...invocation }: Invocation, recursio
     const text = single(word);
     if (text === undefined) return [askFor('unclear', word.offset, 'a command that is not known before it runs')];
     const before = single(args[index - 1]) ?? '';
-    if (text.startsWith('-') || /^(?:-[ncpm]|--(?:names|prefix-colors|prefix|max-processes|warmup|runs|min-runs|max-runs|export-(?:json|markdown|csv))|-[wrM])$/.test(before)) return [];
+    if (text.startsWith('-') || /^(?:-[ncpm]|--(?:names|prefix-colors|prefix|max-processes))$/.test(before)) return [];
     return /^(?:npm|yarn|pnpm|bun|node):[\w:*.-]+$/.test(text) ? [] : recursion.script(text, { ...invocation, args, offset });
+  });
+}
+
+/** `hyperfine --prepare 'make clean' 'make'`: each word is a command line. */
+function judgeHyperfine(invocation: Invocation, recursion: Recursion): readonly Decision[] {
+  return invocation.args.flatMap((word, index) => {
+    const text = single(word);
+    const before = single(invocation.args[index - 1]) ?? '';
+    if (text === undefined) return [askFor('unclear', word.offset, 'a command that is not known before it runs')];
+    if (
+      /^(?:-[wrmMnuN]|--(?:warmup|runs|min-runs|max-runs|command-name|export-(?:json|markdown|csv)|time-unit|style))$/.test(before) &&
+      before !== '-N'
+    )
+      return judgePath({ text, glob: word.glob, offset: word.offset }, 'write', invocation.scope);
+    if (!text.startsWith('-')) return recursion.script(text, invocation);
+    const isKnown =
+      /^(?:-[wrmMnuNipsc]|--(?:warmup|runs|min-runs|max-runs|command-name|export-\w+|time-unit|style|ignore-failure|prepare|setup|cleanup|conclude|show-output)(?:=\w+)?)$/.test(
+        text,
+      );
+    return isKnown ? [] : [askFor('unclear', word.offset, `\`${text.slice(0, 60)}\` of \`hyperfine\` is not known`)];
   });
 }
 

@@ -57,13 +57,15 @@ function collect(node: SyntaxNode, decode: Decode, add: Add): void {
   else if (node.type === 'expansion') collectFromExpansion(node, add);
   else if (node.type === 'for_statement')
     add(childOf(node, 'variable')?.text ?? '', anyOf(childrenOf(node, 'value').flatMap(decode), true));
-  else {
-    const value = childOf(node, 'value');
-    const appends = node.children.some((child) => child.type === '+=');
-    const words = appends ? [] : value === undefined ? [emptyWord] : decode(value);
-    // Patterns in an assignment stay as they are, and so do braces.
-    add(childOf(node, 'name')?.text ?? '', words.length === 1 ? anyOf(words, false) : undefined);
-  }
+  else collectFromAssignment(node, decode, add);
+}
+
+function collectFromAssignment(node: SyntaxNode, decode: Decode, add: Add): void {
+  const value = childOf(node, 'value');
+  const appends = node.children.some((child) => child.type === '+=');
+  const words = appends ? [] : value === undefined ? [emptyWord] : decode(value);
+  // Patterns in an assignment stay as they are, and so do braces.
+  add(childOf(node, 'name')?.text ?? '', words.length === 1 ? anyOf(words, false) : undefined);
 }
 
 const emptyWord: ShellWord = { values: [''], glob: false, quoted: true, offset: 0, source: '' };
@@ -84,8 +86,9 @@ function collectFromCommand(node: SyntaxNode, decode: Decode, add: Add): void {
 
 /** `${NAME:=text}` assigns where the name has no value. */
 function collectFromExpansion({ text }: SyntaxNode, add: Add): void {
-  const name = /^\s*\$\{(\w+):?=/.exec(text)?.[1];
-  if (name !== undefined) add(name, undefined);
+  const [, name, value = ''] = /^\s*\$\{(\w+):?=(.*)\}$/s.exec(text) ?? [];
+  // What runs commands hands on no variables of its own, so the text is the value where nothing else is assigned.
+  if (name !== undefined) add(name, /^[\w./-]*$/.test(value) ? { values: [value], glob: false } : undefined);
 }
 
 /** What the loop reads whose condition the `read` is: names that a command before it lists, or that `< <(…)` does. */

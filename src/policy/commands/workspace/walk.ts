@@ -118,22 +118,34 @@ function visitLoop(walk: Walk, node: SyntaxNode, place: Place): After {
     : /^(?:true|:|\(\( *1 *\)\)|\[+ *1 *\]+|! *false)$/;
   const leaves = /\b(?:break|exit|return)\b/.test(childOf(node, 'body')?.text ?? '');
   if (endless.test(condition) && !leaves) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
-  return visitBranches(walk, node, place);
+  return visitRepeated(walk, node, place);
 }
 
 function visitFor(walk: Walk, node: SyntaxNode, place: Place): After {
   if (node.children[0]?.type === 'select') walk.found.push(askFor('unclear', node.startIndex, '`select`, which asks a person'));
   walk.found.push(...judgeFilled(childOf(node, 'variable')?.text ?? '', node.startIndex));
-  return visitBranches(walk, node, place);
+  return visitRepeated(walk, node, place);
+}
+
+const mostRounds = 4;
+
+/** SECURITY: `cd ..` in a loop leads further up each time, so the body is judged in every directory that it may start in. */
+function visitRepeated(walk: Walk, node: SyntaxNode, place: Place): After {
+  let { directories } = place;
+  for (let round = 0; round < mostRounds; round += 1) {
+    const after = visitBranches(walk, node, { ...place, directories });
+    const all = union(directories, after.ended);
+    if (all.length === directories.length) return { succeeded: all, ended: all };
+    directories = all;
+  }
+  walk.found.push(askFor('unclear', node.startIndex, 'a loop that goes to another directory each time'));
+  return { succeeded: directories, ended: directories };
 }
 
 function visitCountingFor(walk: Walk, node: SyntaxNode, place: Place): After {
   if (childOf(node, 'condition') === undefined) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
   for (const child of node.namedChildren) if (child.type !== 'do_group' && child.type !== 'compound_statement') walk.inspect(child, place);
-  const body = childOf(node, 'body');
-  if (body === undefined) return staying(place);
-  const all = union(place.directories, walk.visit(body, place).ended);
-  return { succeeded: all, ended: all };
+  return visitRepeated(walk, node, place);
 }
 
 function visitFunction(walk: Walk, node: SyntaxNode, place: Place): After {
@@ -230,7 +242,7 @@ interface Named {
 function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: Named): After {
   const args = childrenOf(node, 'argument').flatMap((argument) => decodeWords(argument, wordScope(walk, place)));
   const scope = pathScope(walk, place);
-  if (isDirectoryChange(program)) return changeDirectory({ program, args, offset }, scope, walk);
+  if (isDirectoryChange(program)) return changeDirectory({ program, args, offset, inFunction: place.inFunction }, scope, walk);
   if (place.inFunction && walk.functions.has(program))
     walk.found.push(askFor('never_ends', offset, `\`${program}\` calls a function from a function`));
   const variants = singleValued(args);

@@ -4,7 +4,7 @@ import { judgeAssignment } from './environment.ts';
 import { askFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { printsEnvironment } from './secret-variables.ts';
-import { single } from './shell-word.ts';
+import { type ShellWord, single } from './shell-word.ts';
 
 interface Wrapper {
   /** Options without a value. */
@@ -103,13 +103,24 @@ function takeAssignments({ args, scope }: Invocation, start: number, found: Deci
   let index = start;
   for (; index < args.length; index += 1) {
     const word = args[index];
-    const match = /^([A-Za-z_]\w*)=(.*)$/s.exec(single(word) ?? '');
-    if (word === undefined || match === null) break;
-    found.push(
-      ...judgeAssignment({ name: match[1] ?? '', value: { ...word, values: [match[2] ?? ''] }, offset: word.offset }, undefined, scope),
-    );
+    const [, name, value = ''] = /^([A-Za-z_]\w*)=(.*)$/s.exec(single(word) ?? word?.source ?? '') ?? [];
+    if (word === undefined || name === undefined) break;
+    found.push(...judgeTaken(name, value, { word, scope }));
   }
   return index;
+}
+
+/** `env PATH="$PATH" x` hands on what is there; `env A="$B" x` some text. */
+function judgeTaken(
+  name: string,
+  value: string,
+  { word, scope }: { readonly word: ShellWord; readonly scope: Invocation['scope'] },
+): readonly Decision[] {
+  const { glob, quoted, offset, source } = word;
+  if (single(word) !== undefined) return judgeAssignment({ name, value: { ...word, values: [value] }, offset }, undefined, scope);
+  if (value === `$${name}` || value === `"$${name}"`) return [];
+  if (!quoted) return [askFor('unclear', offset, `\`${name}\` is given what is not known before it runs`)];
+  return judgeAssignment({ name, value: { glob, quoted, offset, source }, offset }, undefined, scope);
 }
 
 interface Rest {
@@ -146,7 +157,10 @@ const quietOptions = /^(?:--offline|--frozen|--locked|--no-sync|--no-project|--q
 
 function withoutOption(invocation: Invocation, verb: string): readonly [Invocation, ProjectRun] {
   const [first, , ...rest] = invocation.args;
-  return [{ ...invocation, args: first === undefined ? rest : [first, ...rest] }, { verb, next: single(rest[0]) ?? '\0' }];
+  return [
+    { ...invocation, args: first === undefined ? rest : [first, ...rest] },
+    { verb, next: single(rest[0]) ?? '\0' },
+  ];
 }
 
 function runInProject(invocation: Invocation, { verb, next }: ProjectRun, recursion: Recursion): readonly Decision[] {

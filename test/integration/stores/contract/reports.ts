@@ -83,10 +83,11 @@ export function reportContract(makeHarness: MakeHarness): void {
       expect((await stores[1]!.requests.list({ statuses: ['pending'], limit: 10 })).records.map((record) => record.id)).toEqual([id]);
     });
 
-    it('counts towards what an agent may have pending', async () => {
-      const store = await (await makeHarness()).open({ maxPendingPerAgent: 2 });
+    it('has a cap of its own: waiting calls keep nobody from reporting, and reports nobody from asking', async () => {
+      const store = await (await makeHarness()).open({ maxPendingPerAgent: 1 });
+      await opened(store, draftBy('mcp:a', 100));
+      expect(await store.requests.open(draftBy('mcp:a', 101))).toEqual({ ok: false, why: 'too_many' });
       await opened(store, reportBy('mcp:a', 'req-00000001'));
-      await opened(store, draftBy('mcp:a'));
       expect(await store.requests.open(reportBy('mcp:a', 'req-00000002'))).toEqual({ ok: false, why: 'too_many' });
       expect((await opened(store, reportBy('mcp:a', 'req-00000001'))).id).toBe('req-00000001');
     });

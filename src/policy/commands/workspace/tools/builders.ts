@@ -4,7 +4,7 @@ import { words } from '../words.ts';
 import { inspects, watches } from './endless.ts';
 
 const compilers = words(
-  'gcc g++ cc c++ clang clang++ ld as gfortran rustc javac kotlinc scalac ghc ocamlc nasm swiftc zig esbuild protoc flex bison yacc lex pkg-config strip ranlib objcopy emcc wasm-pack latexmk pdflatex xelatex lualatex bibtex typst javadoc valac fpc dmd ldc2 nvcc tcc gnatmake csc mcs vbc elm-make purs thrift flatc capnp capnpc gperf re2c gdc f2py cythonize rustdoc llc opt lld cpp indent erlc elixirc coqc agda idris2 haxe odin rescript bsc qmake moc uic rcc cpack mcpp iverilog verilator ghdl yosys ocamlopt ocamlfind mlton smlsharp chez koka ldmd2 dmcs mono-csc xbuild armasm avr-gcc arm-none-eabi-gcc aarch64-linux-gnu-gcc x86_64-w64-mingw32-gcc musl-gcc icc icx icpx nvc gfortran-13 gcc-12 gcc-13 gcc-14 g++-12 g++-13 g++-14 clang-15 clang-16 clang-17 clang-18 clang++-18',
+  'gcc g++ cc c++ clang clang++ ld as gfortran rustc javac kotlinc scalac ghc ocamlc nasm swiftc zig esbuild protoc flex bison yacc lex pkg-config strip ranlib objcopy emcc wasm-pack latexmk pdflatex xelatex lualatex bibtex typst javadoc valac fpc dmd ldc2 nvcc tcc gnatmake csc mcs vbc elm-make purs thrift flatc capnp capnpc gperf re2c gdc f2py cythonize rustdoc llc opt lld cpp indent erlc elixirc coqc agda idris2 haxe rescript bsc qmake moc uic rcc cpack mcpp iverilog verilator ghdl yosys ocamlopt ocamlfind mlton smlsharp chez koka ldmd2 dmcs mono-csc armasm avr-gcc arm-none-eabi-gcc aarch64-linux-gnu-gcc x86_64-w64-mingw32-gcc musl-gcc icc icx icpx nvc gfortran-13 gcc-12 gcc-13 gcc-14 g++-12 g++-13 g++-14 clang-15 clang-16 clang-17 clang-18 clang++-18',
 );
 
 export const builderRules: readonly ToolRule[] = [
@@ -28,7 +28,7 @@ export const builderRules: readonly ToolRule[] = [
       'gcc -fplugin=./x.so a.c',
       'esbuild --servedir=. x.ts',
       'pdflatex -shell-escape x.tex',
-      "ghc -e 'System.Process.callCommand \"id\"'",
+      'ghc -e \'System.Process.callCommand "id"\'',
     ],
   },
   {
@@ -50,9 +50,10 @@ export const builderRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.make',
-    programs: [...words('make gmake bmake mvn mvnw gradle gradlew ant scons waf xmake premake5 msbuild xbuild nmake dune rebar remake colcon b2 bjam gn tup redo pake')],
+    programs: [
+      ...words('make gmake bmake mvn mvnw gradle gradlew ant scons waf xmake premake5 nmake remake colcon b2 bjam gn tup redo pake'),
+    ],
     paths: 'write',
-    slashOptions: true,
     cautions: [
       {
         word: /^(?:(?:SHELL|MAKEFLAGS|MAKE|AR|\.SHELLFLAGS)=|(?:CC|CXX|LD)=(?!(?:ccache )?(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld)(?:-\d+)?$))/,
@@ -69,8 +70,17 @@ export const builderRules: readonly ToolRule[] = [
       { word: /^(?:--server|--open)$/, concern: 'never_ends', message: 'a server' },
     ],
     justification: 'builds by the instructions of the project, which the sandbox holds',
-    match: ['make', 'make format', 'make -j4 test', 'make -C sub all', 'mvn test', 'msbuild App.sln /t:Rebuild'],
+    match: ['make', 'make format', 'make -j4 test', 'make -C sub all', 'mvn test'],
     notMatch: ['make SHELL=./x', 'make -f -', 'make -C /outside', 'mvn deploy', "make --eval 'x:;id'"],
+  },
+  {
+    id: 'workspace.msbuild',
+    programs: ['msbuild', 'xbuild'],
+    paths: 'write',
+    slashOptions: true,
+    justification: 'builds by the instructions of the project, which the sandbox holds',
+    match: ['msbuild App.sln /t:Rebuild /p:Configuration=Release'],
+    notMatch: ['msbuild /outside/x.sln', 'msbuild ../x.sln'],
   },
   {
     id: 'workspace.cmake',
@@ -84,12 +94,19 @@ export const builderRules: readonly ToolRule[] = [
         message: 'runs another program',
       },
       { word: /^(?:--open|--trace-redirect.*|--debugger.*)$/, concern: 'runs_other_code', message: 'opens a window or a debugger' },
-      { word: /^-[DP]?$/, concern: 'unclear', message: 'a word of its own' },
+      { word: /^(?:rm|remove|remove_directory)$/, concern: 'destructive', message: 'removes what it is told' },
     ],
-    textOptions: ['-D', '-P'],
     justification: 'configures and builds by the instructions of the project, which the sandbox holds',
-    match: ['cmake --build build', 'cmake -S . -B build', 'cmake -DCMAKE_BUILD_TYPE=Debug ..', 'cmake -E make_directory build'],
-    notMatch: ['cmake -E env X=1 sh', 'cmake -B /outside', 'cmake --open build', 'cmake -DCMAKE_C_COMPILER_LAUNCHER=./x .', 'cmake -E chdir / ls'],
+    match: ['cmake --build build', 'cmake -S . -B build', 'cmake -P gen.cmake', 'cmake -E make_directory build'],
+    notMatch: [
+      'cmake -E env X=1 sh',
+      'cmake -B /outside',
+      'cmake -P /outside/x',
+      'cmake -E rm -rf .',
+      'cmake --open build',
+      'cmake -DCMAKE_C_COMPILER_LAUNCHER=./x .',
+      'cmake -E chdir / ls',
+    ],
   },
   {
     id: 'workspace.bazel',

@@ -38,7 +38,7 @@ const cautions: readonly Caution[] = [
     'an option that runs or configures another program',
   ),
   {
-    word: /^--(?:git-d|work-t|glob(?:al)?$|sys|no-ind|output-d)/,
+    word: /^--(?:git-d|work-t|glob(?:al)?$|sys|output-d)/,
     concern: 'PATH_OUTSIDE_WORKSPACE',
     message: 'another repository, a place outside, or settings of the user',
   },
@@ -62,12 +62,12 @@ export const gitRules: readonly ToolRule[] = [
     verbs: [
       reads(
         ...words(
-          'status diff log show blame annotate rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch help archive hash-object update-index rerere',
+          'status diff log show blame annotate rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch help archive hash-object update-index rerere stash merge-tree format-patch',
         ),
       ),
       quiet(
         ...words(
-          'commit stash restore checkout switch branch tag merge reset revert cherry-pick rm mv apply am format-patch sparse-checkout worktree bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree',
+          'commit restore checkout switch branch tag merge reset revert cherry-pick rm mv apply am sparse-checkout worktree bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree',
         ),
       ),
       { verbs: ['rebase'], paths: 'list', cautions: rebase },

@@ -21,4 +21,59 @@ export const infrastructureRules: readonly ToolRule[] = [
     match: ['terraform fmt -check -recursive', 'terraform validate'],
     notMatch: ['terraform apply', 'terraform init', 'terraform -chdir=/outside fmt'],
   },
+  {
+    id: 'workspace.helm',
+    programs: ['helm'],
+    paths: 'write',
+    textOptions: ['--set', '--set-string', '-n', '--namespace', '--kube-version', '-a', '--api-versions', '-s'],
+    cautions: [
+      {
+        word: /^--(?:post-renderer|kube|registry-config|repo|validate|dependency-update|ca-file|cert-file|key-file|plugin)/,
+        concern: 'runs_other_code',
+        message: 'runs another program or reaches a cluster',
+      },
+      { word: /^oci:/, concern: 'network_blocked', message: 'an address' },
+    ],
+    verbs: [
+      { verbs: words('lint template package create version show --version --help') },
+      {
+        verbs: words(
+          'install upgrade uninstall delete rollback list ls get status history test repo pull push search registry login plugin dependency dep env',
+        ),
+        concern: 'network_blocked',
+        message: 'needs a cluster or the network',
+      },
+    ],
+    justification: 'checks and renders charts of the workspace',
+    match: ['helm lint charts/app', 'helm template app charts/app -f values.yaml'],
+    notMatch: ['helm install x charts/app', 'helm template x y --post-renderer ./evil', 'helm plugin install x', 'helm repo add x y'],
+  },
+  {
+    id: 'workspace.manifests',
+    programs: ['kustomize'],
+    paths: 'write',
+    cautions: [
+      {
+        word: /^--(?:enable-(?:exec|helm|alpha-plugins|star)|helm-command|load-restrictor|network|mount)/,
+        concern: 'runs_other_code',
+        message: 'runs another program',
+      },
+    ],
+    verbs: [{ verbs: ['build', 'version', 'cfg'] }],
+    justification: 'renders, formats and checks descriptions of the workspace',
+    match: ['kustomize build overlays/dev'],
+    notMatch: ['kustomize build --enable-exec .', 'kustomize build https://x/y', 'kustomize edit add resource x'],
+  },
+  {
+    id: 'workspace.images',
+    programs: words('packer terragrunt'),
+    paths: 'write',
+    verbs: [
+      { verbs: words('version fmt validate hclfmt hclvalidate inspect') },
+      { verbs: words('init plugins build plan apply destroy run-all hcl'), concern: 'network_blocked', message: 'needs the network' },
+    ],
+    justification: 'formats and checks descriptions of the workspace',
+    match: ['packer validate x.pkr.hcl', 'packer fmt .', 'terragrunt hclfmt'],
+    notMatch: ['packer build x.pkr.hcl', 'terragrunt apply'],
+  },
 ];

@@ -21,7 +21,14 @@ export const packageRules: readonly ToolRule[] = [
     paths: 'write',
     textOptions: ['-w', '--workspace'],
     valueOptions: ['--prefix'],
-    cautions: [configuration],
+    cautions: [
+      configuration,
+      {
+        word: /^scripts\.(?:pre|post)?(?:install|prepare|pack|publish|uninstall)\b/,
+        concern: 'environment',
+        message: 'a script that installing would run',
+      },
+    ],
     verbs: [
       {
         verbs: words(
@@ -102,7 +109,9 @@ export const packageRules: readonly ToolRule[] = [
     paths: 'write',
     verbs: [
       {
-        verbs: words('list show freeze check --version inspect help tree version build validate test env lock info why'),
+        verbs: words(
+          'list show freeze check --version inspect help tree version build validate test env lock info why venv graph export debug hash format',
+        ),
         cautions: [{ word: /^use$|^remove$/, concern: 'environment', message: 'changes settings' }],
       },
       { verbs: ['run', 'exec', 'run-script'], concern: 'unclear', message: 'a program that was not recognised' },

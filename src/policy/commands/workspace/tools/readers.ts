@@ -17,7 +17,7 @@ export const readerRules: readonly ToolRule[] = [
   {
     id: 'workspace.read',
     programs: words(
-      'cat head wc nl tac rev fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff identify exiftool b3sum crc32 addr2line gprof ts genhtml ffprobe xsv qsv csvcut csvstat csvsort csvjson in2csv csvformat htmlq pup dasel tomlq fzf luac elfutils rhash hashdeep xxhsum xxh64sum zless zmore zdiff zcmp batdiff hyperlink difft delta git-delta diffstat lsdiff filterdiff most',
+      'cat head wc nl tac rev fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff identify exiftool b3sum crc32 zipinfo addr2line gprof ts genhtml ffprobe xsv qsv csvcut csvstat csvsort csvjson in2csv csvformat htmlq pup dasel tomlq luac elfutils rhash hashdeep xxhsum xxh64sum zless zmore zdiff zcmp batdiff hyperlink difft delta git-delta diffstat lsdiff filterdiff most',
     ),
     paths: 'read',
     takesPipes: true,
@@ -37,6 +37,21 @@ export const readerRules: readonly ToolRule[] = [
       'diff <(sort a.txt) <(sort b.txt)',
     ],
     notMatch: ['cat /etc/passwd', 'cat ~/.ssh/id_rsa', 'cat .env', 'base64 ~/.netrc', 'wc --files0-from=x'],
+  },
+  {
+    id: 'workspace.records',
+    programs: ['mlr'],
+    paths: 'read',
+    cautions: [
+      {
+        word: /^(?:put|filter|tee|split|case|-n|-s|-f|-I|--prepipe.*|--prepipex|--load|--mload|--from-s)$/,
+        concern: 'runs_other_code',
+        message: 'a program of its own, or files that are written',
+      },
+    ],
+    justification: 'prints tables of the workspace',
+    match: ['mlr --icsv --ojson cat data.csv', 'mlr --csv sort -nr x data.csv'],
+    notMatch: ['mlr --icsv put \'$x=system("id")\' a.csv', 'mlr --prepipe id cat a.csv', 'mlr --csv cat /etc/passwd'],
   },
   {
     id: 'workspace.tail',

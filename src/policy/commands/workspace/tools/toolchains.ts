@@ -39,7 +39,9 @@ export const toolchainRules: readonly ToolRule[] = [
           'fix',
           'version',
           'rustc',
-          ...words('llvm-cov machete deny audit insta miri hack sort udeps llvm-lines asm bloat xtask make about msrv spellcheck'),
+          ...words(
+            'llvm-cov machete deny audit insta miri hack sort udeps llvm-lines asm bloat xtask make about msrv spellcheck tarpaulin geiger semver-checks public-api locate-project pkgid verify-project read-manifest mutants fuzz careful shear hakari sqlx help --version -V --list',
+          ),
           undefined,
         ],
       },
@@ -107,6 +109,7 @@ export const toolchainRules: readonly ToolRule[] = [
     paths: 'write',
     textOptions: ['--filter', '-c', '--configuration'],
     slashOptions: true,
+    cautions: [{ word: /^package$/, concern: 'network_blocked', message: 'needs the network' }],
     verbs: [
       {
         verbs: [
@@ -129,10 +132,19 @@ export const toolchainRules: readonly ToolRule[] = [
           '--version',
           '--info',
           '--list-sdks',
+          '--list-runtimes',
+          '--help',
+          'add',
+          'remove',
+          'help',
+          'fsi',
+          'csharpier',
+          'stryker',
+          'reportgenerator',
         ],
       },
       {
-        verbs: ['restore', 'nuget', 'tool', 'add', 'workload', 'dev-certs', 'watch', 'user-secrets'],
+        verbs: ['restore', 'nuget', 'tool', 'workload', 'dev-certs', 'watch', 'user-secrets'],
         concern: 'network_blocked',
         message: 'needs the network',
       },
@@ -140,5 +152,81 @@ export const toolchainRules: readonly ToolRule[] = [
     justification: 'builds and tests .NET code',
     match: ['dotnet build', 'dotnet format', 'dotnet test --filter X'],
     notMatch: ['dotnet tool install x', 'dotnet nuget push x', 'dotnet watch'],
+  },
+  {
+    id: 'workspace.mix',
+    programs: ['mix'],
+    paths: 'write',
+    takesAnyVerb: true,
+    cautions: [
+      {
+        word: /^(?:-e|--eval|-r|--require|--sname|--name|--cookie)$/,
+        concern: 'runs_other_code',
+        message: 'runs code of the command line or opens a door',
+      },
+    ],
+    verbs: [
+      {
+        verbs: words(
+          'deps.get deps.update deps.clean deps.unlock local.hex local.rebar hex.publish hex.user hex.info archive.install archive.build escript.install local',
+        ),
+        concern: 'network_blocked',
+        message: 'needs the network',
+      },
+      { verbs: words('phx.server eval run.server'), concern: 'runs_other_code', message: 'a server, or code of the command line' },
+    ],
+    justification: "runs the project's own tasks, which the sandbox holds",
+    match: ['mix test', 'mix compile --warnings-as-errors', 'mix ecto.migrate', 'mix run priv/seeds.exs'],
+    notMatch: ['mix deps.get', "mix run -e 'System.cmd(x)'", 'mix phx.server', 'mix eval x'],
+  },
+  {
+    id: 'workspace.packaged',
+    programs: words('dune swift dart flutter opam lake spago v vlang odin xcrun fvm melos nimble shards rebar raco'),
+    paths: 'write',
+    takesAnyVerb: true,
+    cautions: [
+      {
+        word: /^(?:update|resolve|upgrade|reset|fetch|clone|edit|global|download|outdated|login)$/,
+        concern: 'network_blocked',
+        message: 'needs the network',
+      },
+      {
+        word: /^(?:--observe|--enable-vm-service|--disable-sandbox|--serve|-e|--eval)/,
+        concern: 'runs_other_code',
+        message: 'opens a debugger or runs code of the command line',
+      },
+    ],
+    verbs: [
+      {
+        verbs: words(
+          'pub install add remove get publish upload init switch pin repository repo search self login register exec devices emulators attach create',
+        ),
+        concern: 'network_blocked',
+        message: 'needs the network or a device',
+      },
+      { verbs: words('repl lldb devtools daemon up serve watch'), concern: 'never_ends', message: 'waits for a person' },
+    ],
+    justification: 'builds and tests the project, which the sandbox holds',
+    match: ['swift build -c release', 'swift test --filter X', 'dart analyze', 'flutter test', 'opam list', 'lake build'],
+    notMatch: ['swift package update', 'dart pub get', 'flutter pub add x', 'opam install x', 'swift repl', 'dart run --observe x.dart'],
+  },
+  {
+    id: 'workspace.gem',
+    programs: ['gem'],
+    paths: 'write',
+    verbs: [
+      { verbs: words('list build contents env environment specification which dependency help --version -v') },
+      {
+        verbs: words(
+          'install i update push yank owner signin signout sources source fetch search uninstall cleanup pristine outdated server unpack cert open mirror exec info',
+        ),
+        concern: 'network_blocked',
+        message: 'needs the network',
+      },
+    ],
+    cautions: [{ word: /^(?:-r|-b|--remote|--both|--config-file|--source)/, concern: 'network_blocked', message: 'needs the network' }],
+    justification: 'prints what is installed and packs the project',
+    match: ['gem list', 'gem build foo.gemspec'],
+    notMatch: ['gem install x', 'gem push x.gem', 'gem list -r', 'gem sources --add http://x'],
   },
 ];

@@ -14,7 +14,7 @@ export const writerRules: readonly ToolRule[] = [
   {
     id: 'workspace.write',
     programs: words(
-      'touch mkdir cp ln install tee uniq xxd iconv dos2unix unix2dos shuf mktemp sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset gs ps2pdf pdfunite pdfseparate pdftoppm exif tesseract',
+      'touch mkdir cp ln install tee uniq xxd iconv dos2unix unix2dos shuf mktemp sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset pdfunite pdfseparate pdftoppm exif tesseract',
     ),
     paths: 'write',
     cautions: [
@@ -52,19 +52,12 @@ export const writerRules: readonly ToolRule[] = [
     programs: ['csplit'],
     paths: 'write',
     codeBehindFirst: () => undefined,
-    textOptions: ['-f', '--prefix', '-b', '-n'],
-    cautions: [{ word: /^(?:-f|--prefix=)?(?:\.\.?\/.*|~.*|\/(?!.*\/).*)$/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'a place outside' }],
+    cautions: [
+      { word: /^(?:-f|--prefix=)?(?:\.|~|\/(?!.*\/(?:[+-]\d+)?$))/, concern: 'PATH_OUTSIDE_WORKSPACE', message: 'a place outside' },
+    ],
     justification: 'splits files of the workspace at patterns',
     match: ["csplit a.txt '/^#/' '{*}'", 'csplit -f part- a.txt 10'],
-    notMatch: ['csplit /etc/passwd 1', 'csplit -f ../x a.txt 1'],
-  },
-  {
-    id: 'workspace.template',
-    programs: ['envsubst'],
-    paths: 'text',
-    justification: 'fills variables into a template of the workspace',
-    match: ['envsubst < template.yml > out.yml', "envsubst <<< '$USER'"],
-    notMatch: ["envsubst <<< '$NPM_TOKEN'", "echo '$X' | envsubst"],
+    notMatch: ['csplit /etc/passwd 1', 'csplit -f ../x a.txt 1', 'csplit -f p /etc/passwd 1', 'csplit -f p .env 1'],
   },
   {
     id: 'workspace.rsync',
@@ -174,7 +167,13 @@ export const writerRules: readonly ToolRule[] = [
     ],
     justification: 'copies blocks between files of the workspace',
     match: ['dd if=a.bin of=b.bin bs=1k count=10'],
-    notMatch: ['dd if=/dev/zero of=x bs=1G count=1000', 'dd of=/dev/sda if=x', 'dd if=x of=/outside/y', 'dd if=x of=../y'],
+    notMatch: [
+      'dd if=/dev/zero of=x bs=1G count=1000',
+      'dd of=/dev/sda if=x',
+      'dd if=x of=/outside/y',
+      'dd if=x of=../y',
+      'dd if=.env of=y',
+    ],
   },
   {
     id: 'workspace.sed',
