@@ -20,7 +20,7 @@ function createTrail() {
   const log: AuditLog = {
     append,
     appendAll: async (drafts) => {
-      for (const draft of drafts) await append(draft);
+      for (const one of drafts) await append(one);
     },
     read: async () => written.map((id) => ({ attributes: { id } }) as unknown as AuditRecord),
     head: async () => ({ sequence: written.length, hash: '' }),

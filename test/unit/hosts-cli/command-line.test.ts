@@ -85,7 +85,7 @@ describe('the input', () => {
     expect(await inputOf({})).toEqual({});
     expect(await inputOf({ input: '{"vmid":100}' })).toEqual({ vmid: 100 });
     await expect(inputOf({ input: '{vmid:100}' })).rejects.toMatchObject({
-      code: 'bad_config',
+      code: 'invalid_input',
       message: expect.stringContaining('--input: not valid JSON'),
     });
   });
