@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { reporters } from './scripts/lib/test-reports.mjs';
 
 /** A suite of its own per kind of test; `test/editor` has its own configuration (serial, one real editor). */
-function suite(name: string, settings: { readonly testTimeout: number; readonly isolate: boolean }) {
+function suite(name: string, settings: { readonly testTimeout: number; readonly isolate: boolean; readonly setupFiles?: string[] }) {
   return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...settings } };
 }
 
@@ -18,7 +18,7 @@ export default defineConfig({
     projects: [
       // One process for all: starting one per file takes four times as long. Long limits: two slow cores run all at once.
       suite('unit', { testTimeout: 30_000, isolate: false }),
-      suite('property', { testTimeout: 180_000, isolate: true }),
+      suite('property', { testTimeout: 180_000, isolate: true, setupFiles: ['./test/property/seed.ts'] }),
       suite('integration', { testTimeout: 60_000, isolate: true }),
     ],
   },

@@ -41,7 +41,7 @@ export function parseModelName(name: string): ModelName | undefined {
 
 /** A quantization or file format as one word: `q4_k_m`, `iq2_xxs`, `fp8`, `4bit`, `w4a16`. */
 export const formatWord =
-  /^(?:i?q\d(?:[_.][a-z0-9]{1,3}){0,3}|ud|fp?(?:4|8|16|32)|bf16|nf4|int[48]|u?int[48]|mxfp4|nvfp4|\d{1,2}bit|w\d{1,2}a\d{1,2}|gguf|ggml|awq|gptq|exl[23]|mlx|bnb|onnx|qat|imatrix)$/;
+  /^(?:i?q\d(?:_(?:\d|k|[sml]|x{1,2}[sl]|nl)){0,3}|ud|fp?(?:4|8|16|32)|bf16|nf4|int[48]|u?int[48]|mxfp4|nvfp4|\d{1,2}bit|w\d{1,2}a\d{1,2}|gguf|ggml|awq|gptq|exl[23]|mlx|bnb|onnx|qat|imatrix)$/;
 
 function wordsOf(name: string): readonly string[] {
   return name

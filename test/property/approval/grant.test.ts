@@ -23,13 +23,14 @@ describe('a digest', () => {
   });
 });
 
-/** An independent canonical form: keys sorted, then plain JSON. */
+/** An independent canonical form: keys sorted, then plain JSON; an object is not the list of its entries. */
 function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+  if (Array.isArray(value)) return ['list', value.map(sorted)];
   if (typeof value !== 'object' || value === null) return value;
-  return Object.entries(value)
+  const entries = Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, inner]) => [key, sorted(inner)]);
+  return ['object', entries];
 }
 
 describe('a grant', () => {
