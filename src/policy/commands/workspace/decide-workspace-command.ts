@@ -12,6 +12,7 @@ import { askFor } from './findings.ts';
 import { gateFault } from './gate.ts';
 import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
+import { separateLines } from './joined-lines.ts';
 import type { ShellParser } from './shell-parser.ts';
 import { allNodes, childOf, type SyntaxNode } from './syntax-node.ts';
 import { collectVariables, type VariableValue } from './variables.ts';
@@ -49,6 +50,9 @@ function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonl
   const root = policy.parser.parse(text);
   if (root === undefined) return [askFor('unclear', 0, 'this is no complete command of the shell')];
   const all = allNodes(root);
+  const separated = separateLines(text, all);
+  // Ends: each time there are fewer newlines.
+  if (separated !== undefined) return judgeText(separated, policy, level);
   const odd = oddShape(root, all);
   if (odd.length > 0) return odd;
   const literalScope = { variables: new Map<string, VariableValue>(), directories: level.directories };
