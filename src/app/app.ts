@@ -4,7 +4,7 @@ import type { AnswerResult, Signer } from '#kernel/answer';
 import type { AuditRecord } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
 import type { JsonObject } from '#kernel/json';
-import type { Outcome } from '#kernel/outcome';
+import type { Outcome, OutcomeStatus } from '#kernel/outcome';
 import type { GuestRow, NodeRow } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
@@ -105,6 +105,8 @@ export interface SecuritySettings {
 export interface StageReport {
   readonly stage: string;
   readonly decision: Decision;
+  /** Set where the call itself is wrong (bad input, no such node): no policy refused it. */
+  readonly error?: true;
   /** What the stage found out (resolved target, effective tier). */
   readonly detail?: JsonObject;
 }
@@ -112,6 +114,8 @@ export interface StageReport {
 export interface Explanation {
   readonly tool: string;
   readonly decision: Decision;
+  /** What the call would end with: `pending` where a person would be asked, `error` where it is wrong in itself. */
+  readonly status: OutcomeStatus;
   readonly stages: readonly StageReport[];
 }
 

@@ -1,11 +1,12 @@
 /** Reading and changing the machine's configuration file. */
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ApproverKey } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
-import { makeFolder } from '#stores/sqlite/make-folder';
+import { makeFolder } from '#stores/make-folder';
 import { type Config, parseConfig } from './config.ts';
 
 /**
@@ -19,6 +20,19 @@ export async function loadConfigFile(file: string, optional: boolean): Promise<C
 /** The keys pinned in `file` now; none where there is no such file. @throws {Fault} `bad_config` */
 export async function readApprovers(file: string): Promise<readonly ApproverKey[]> {
   return (await loadConfigFile(file, true)).approvers;
+}
+
+/**
+ * As `readApprovers`, for who asks at every call. The file is read each time, so a key taken out of it stops counting at once; only what its
+ * text means is kept for as long as the text is the same. At once and not in turns: it is a small file, and each turn costs ten such reads.
+ */
+export function createApproverReader(file: string): () => readonly ApproverKey[] {
+  let known: { readonly text: string | undefined; readonly approvers: readonly ApproverKey[] } | undefined;
+  return () => {
+    const text = readTextNow(file, true);
+    if (known === undefined || known.text !== text) known = { text, approvers: approversIn(text, file) };
+    return known.approvers;
+  };
 }
 
 /** Adds a key to `approvers` in `file`, leaving everything else as it is. Atomic; the file is 0600. @throws {Fault} `bad_config` */
@@ -41,8 +55,15 @@ export async function removeApprover(file: string, key: string): Promise<boolean
   return true;
 }
 
+function approversIn(text: string | undefined, file: string): readonly ApproverKey[] {
+  return parseConfig(objectIn(text, file) ?? {}, file).approvers;
+}
+
 async function readObject(file: string, optional: boolean): Promise<JsonObject | undefined> {
-  const text = await readText(file, optional);
+  return objectIn(await readText(file, optional), file);
+}
+
+function objectIn(text: string | undefined, file: string): JsonObject | undefined {
   if (text === undefined) return undefined;
   const value = parseJson(text, file);
   if (!isJsonObject(value)) throw new Fault('bad_config', `${file}: must hold a JSON object`);
@@ -51,13 +72,29 @@ async function readObject(file: string, optional: boolean): Promise<JsonObject |
 
 async function readText(file: string, optional: boolean): Promise<string | undefined> {
   try {
-    return (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
+    return withoutMark(await readFile(file, 'utf8'));
   } catch (thrown) {
-    if (optional && isMissing(thrown)) return undefined;
-    throw new Fault('bad_config', `${file}: cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
-      cause: thrown,
-    });
+    return missingText(thrown, file, optional);
   }
+}
+
+function readTextNow(file: string, optional: boolean): string | undefined {
+  try {
+    return withoutMark(readFileSync(file, 'utf8'));
+  } catch (thrown) {
+    return missingText(thrown, file, optional);
+  }
+}
+
+function withoutMark(text: string): string {
+  return text.replace(/^\uFEFF/, '');
+}
+
+function missingText(thrown: unknown, file: string, optional: boolean): undefined {
+  if (optional && isMissing(thrown)) return undefined;
+  throw new Fault('bad_config', `${file}: cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
+    cause: thrown,
+  });
 }
 
 /** @throws {Fault} `bad_config` with the parser's place */

@@ -3,9 +3,12 @@ import * as z from 'zod';
 import { canonicalAddress } from '#kernel/address';
 import { nodeNamePattern } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
+import { valueAt } from '#kernel/found-words';
+import { issueWords } from '#kernel/issue-words';
 import { actionTiers, modelTiers, securityLevels } from '#kernel/tiers';
 import { userRulesSchema } from '#policy/commands/check-user-rules';
 import { redactJson } from '#redaction/redact';
+import { catalog } from './catalog.ts';
 
 const fingerprint = z
   .string()
@@ -140,12 +143,23 @@ export type ApproverKey = z.output<typeof approverSchema>;
  * @throws {Fault} `bad_config` that names the field, what was found and what is allowed.
  */
 export function parseConfig(raw: unknown, origin: string): Config {
-  const parsed = configSchema.safeParse(raw);
+  const parsed = configSchema.safeParse(raw, { error: issueWords });
   if (!parsed.success) throw badConfig(parsed.error, raw, origin);
   const names = parsed.data.clusters.map((cluster) => cluster.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new Fault('bad_config', `${origin}: \`clusters\`: two are named \`${twice}\`; give each its own name`);
+  const stranger = Object.keys(parsed.data.tiers).find((name) => !toolNames.has(name));
+  if (stranger !== undefined) throw noSuchTool(stranger, origin);
   return parsed.data;
+}
+
+const toolNames: ReadonlySet<string> = new Set(catalog.map((tool) => tool.name));
+
+/** SECURITY: not a warning. Whoever misspells the tool believes that another one is stricter than it is. */
+function noSuchTool(name: string, origin: string): Fault {
+  return new Fault('bad_config', `${origin}: \`tiers\`: no tool is named \`${name.slice(0, 100)}\`; allowed: ${[...toolNames].join(', ')}`, {
+    next: 'correct or remove the entry and try again',
+  });
 }
 
 function badConfig(error: z.ZodError, raw: unknown, origin: string): Fault {
@@ -180,13 +194,6 @@ function unwrap(schema: unknown): unknown {
   let inner = schema;
   while (inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault || inner instanceof z.ZodOptional) inner = inner.unwrap();
   return inner;
-}
-
-function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (value, key) => (typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined),
-    raw,
-  );
 }
 
 /** SECURITY: what stands in the wrong place may be a secret (a whole token as `tokenId`, a private key as `key`). */

@@ -3,11 +3,13 @@ import path from 'node:path';
 import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { createCommandRunner } from '#execution/command-runner';
 import { programRunner } from '#execution/run-program';
-import { toFault } from '#kernel/errors';
+import { deny } from '#kernel/decision';
+import { Fault, toFault } from '#kernel/errors';
 import type { CommandRunner, SandboxStatus } from '#kernel/ports/command-runner';
 import type { Log } from '#kernel/ports/log';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { Store } from '#kernel/ports/store';
+import type { ApprovalSource } from '#kernel/security';
 import type { WorkspaceAccess } from '#kernel/tool';
 import type { WorkspaceJudge } from '#pipeline/deps';
 import { decideReadonlyCommand } from '#policy/commands/decide-readonly-command';
@@ -26,6 +28,7 @@ export interface WorkspaceParts {
   readonly stateDir: string;
   readonly configFile: string;
   readonly log: Log;
+  readonly via: ApprovalSource;
   /** Where `workspace.root` counts from: the window's first folder, the command line's directory. Absent: there is no workspace. */
   readonly workspaceBase?: string;
   /** The editor's own directory: it brings ripgrep along. */
@@ -33,14 +36,19 @@ export interface WorkspaceParts {
 }
 
 export interface ConnectedWorkspace {
-  readonly access: WorkspaceAccess;
+  /** Absent where the root cannot be used: `judge` refuses with the reason then. */
+  readonly access?: WorkspaceAccess;
   readonly judge: WorkspaceJudge;
   /** Starts the periodic cleaning of the agents' sandboxes; for processes that stay. */
   startCleaning(): void;
   close(): Promise<void>;
 }
 
-/** undefined where there is no workspace; a root that cannot be used is said, and then there is none. */
+/**
+ * undefined where there is no workspace. A root that cannot be used: an editor's window goes on without files and commands, which are refused
+ * with the reason (`workspace.root` may fit one window and not the next); anything else does not start.
+ * @throws {Fault} `bad_config`
+ */
 export async function connectWorkspace(parts: WorkspaceParts, store: Store): Promise<ConnectedWorkspace | undefined> {
   const { workspaceBase, log } = parts;
   if (workspaceBase === undefined) return undefined;
@@ -51,10 +59,29 @@ export async function connectWorkspace(parts: WorkspaceParts, store: Store): Pro
     return { ...connected, close: async () => void (await Promise.all([connected.close(), close()])) };
   } catch (thrown) {
     await close();
-    const { message, next } = toFault(thrown);
-    log.warn(`no workspace: ${message}${next === undefined ? '' : `; ${next}`}`);
-    return undefined;
+    const { message } = toFault(thrown);
+    if (parts.via !== 'editor') throw badRoot(root, thrown);
+    const why = `${message}; open a folder, or correct \`workspace.root\``;
+    log.warn(`no workspace: ${why}`);
+    return refusingWorkspace(why);
   }
+}
+
+function badRoot(root: string, cause: unknown): Fault {
+  return new Fault('bad_config', `\`workspace.root\`: must be a directory that can be read; found \`${root}\``, {
+    next: 'correct it, or leave it out: the current directory is the workspace then',
+    cause,
+  });
+}
+
+function refusingWorkspace(why: string): ConnectedWorkspace {
+  const decision = deny('no_workspace', why, ['workspace:none']);
+  const sandbox: SandboxStatus = { state: 'unavailable', reason: why };
+  return {
+    judge: { decideCommand: async () => ({ decision }), decidePath: async () => ({ decision }), sandbox: async () => sandbox },
+    startCleaning: () => undefined,
+    close: async () => undefined,
+  };
 }
 
 function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): ConnectedWorkspace {

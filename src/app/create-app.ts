@@ -16,7 +16,7 @@ import { auditTrail } from './audit-trail.ts';
 import { callApprovals, describeAction } from './call-approvals.ts';
 import { catalog, describeTools } from './catalog.ts';
 import type { Config } from './config.ts';
-import { addApprover, readApprovers } from './config-file.ts';
+import { addApprover, createApproverReader } from './config-file.ts';
 import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory } from './connect-workspace.ts';
 import { doctor } from './doctor.ts';
@@ -53,7 +53,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const clusters = connectClusters(options);
   const workspace = await connectWorkspace(options, store);
   const sandbox = createSandboxMemory(workspace);
-  const trustedKeys = () => pinnedKeys(options);
+  const trustedKeys = pinnedKeys(options);
   const live = createLiveSettings({ ...options, store: store.security, clock: systemClock, trustedKeys });
   await live.now();
   const reads = groupReads(store.audit, options.log);
@@ -129,7 +129,8 @@ function pipelineDeps(options: AppOptions, { store, reads, clusters, workspace, 
     log: options.log,
     limits: options.config.limits,
     knownSecrets: clusters.knownSecrets,
-    ...(workspace === undefined ? {} : { workspace: workspace.access, judge: rememberingJudge(workspace, sandbox) }),
+    ...(workspace?.access === undefined ? {} : { workspace: workspace.access }),
+    ...(workspace === undefined ? {} : { judge: rememberingJudge(workspace, sandbox) }),
     sandboxState: () => sandbox.word(),
   };
 }
@@ -155,6 +156,7 @@ function incoming(request: CallRequest) {
 }
 
 /** Read anew each time: a key taken out of the file stops counting at once. */
-async function pinnedKeys(options: AppOptions): Promise<readonly ApproverKey[]> {
-  return [...options.config.approvers, ...(await readApprovers(options.configFile))];
+function pinnedKeys({ config, configFile }: AppOptions): () => Promise<readonly ApproverKey[]> {
+  const inFile = createApproverReader(configFile);
+  return async () => [...config.approvers, ...inFile()];
 }

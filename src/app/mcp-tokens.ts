@@ -3,12 +3,12 @@
  * another, and a revoked one is gone at once for every process.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmod, link, open, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { Fault, reasonOf } from '#kernel/errors';
 import { type ModelTier, modelTiers } from '#kernel/tiers';
-import { makeFolder } from '#stores/sqlite/make-folder';
+import { hasErrorCode, writePrivateFile } from './private-file.ts';
 
 export interface McpToken {
   /** The agent id without `mcp:`. */
@@ -80,7 +80,7 @@ export async function revokeMcpToken(stateDir: string, name: string): Promise<bo
     await rm(file);
     return true;
   } catch (thrown) {
-    if (hasCode(thrown, 'ENOENT')) return false;
+    if (hasErrorCode(thrown, 'ENOENT')) return false;
     throw notWritable(file, thrown);
   }
 }
@@ -143,47 +143,22 @@ async function filesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (thrown) {
-    if (hasCode(thrown, 'ENOENT')) return [];
+    if (hasErrorCode(thrown, 'ENOENT')) return [];
     throw new Fault('tokens_not_readable', `${folder}: cannot be read: ${reasonOf(thrown)}`, { cause: thrown });
   }
 }
 
-/** Whole or not at all, and never over an existing one: written beside, synced, then linked to its name. */
 async function writeNew(folder: string, name: string, content: TokenFile): Promise<void> {
-  const temporary = join(folder, `.${name}-${randomBytes(6).toString('hex')}.tmp`);
-  try {
-    makeFolder(folder);
-    await chmod(folder, 0o700);
-    await writeSynced(temporary, `${JSON.stringify(content, null, 2)}\n`);
-    await link(temporary, join(folder, `${name}.json`));
-  } catch (thrown) {
-    if (hasCode(thrown, 'EEXIST')) {
-      throw new Fault('token_exists', `a token named \`${name}\` exists already`, {
-        audience: 'user',
-        next: `revoke it first: banksman tokens revoke ${name}`,
-        cause: thrown,
-      });
-    }
+  const isNew = await writePrivateFile(folder, `${name}.json`, `${JSON.stringify(content, null, 2)}\n`).catch((thrown: unknown) => {
     throw notWritable(folder, thrown);
-  } finally {
-    await rm(temporary, { force: true });
-  }
-}
-
-async function writeSynced(file: string, text: string): Promise<void> {
-  const handle = await open(file, 'wx', 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  });
+  if (isNew) return;
+  throw new Fault('token_exists', `a token named \`${name}\` exists already`, {
+    audience: 'user',
+    next: `revoke it first: banksman tokens revoke ${name}`,
+  });
 }
 
 function notWritable(place: string, thrown: unknown): Fault {
   return new Fault('tokens_not_writable', `${place}: cannot be changed: ${reasonOf(thrown)}`, { cause: thrown });
-}
-
-function hasCode(thrown: unknown, code: string): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === code;
 }

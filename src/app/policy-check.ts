@@ -8,6 +8,8 @@ import * as z from 'zod';
 import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import type { Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
+import { foundWords } from '#kernel/found-words';
+import { issueWords } from '#kernel/issue-words';
 import { decideReadonlyCommand } from '#policy/commands/decide-readonly-command';
 import { decideSshCommand } from '#policy/commands/decide-ssh-command';
 import type { UserRule } from '#policy/commands/user-rule';
@@ -45,8 +47,8 @@ export async function createPolicyCheck(root: string, userRules: readonly UserRu
   const parser = await loadShellParser(shellGrammar());
   return {
     decide: (raw) => {
-      const parsed = policyCaseSchema.safeParse(raw);
-      if (!parsed.success) throw badInput(parsed.error);
+      const parsed = policyCaseSchema.safeParse(raw, { error: issueWords });
+      if (!parsed.success) throw badInput(parsed.error, raw);
       return { id: parsed.data.id, decision: decideCase(parsed.data, view) };
     },
   };
@@ -84,9 +86,9 @@ function realRoot(root: string): string {
   throw new Fault('bad_root', `\`${root}\` is no directory`, { audience: 'user', next: 'name the workspace with `--root`' });
 }
 
-function badInput(error: z.ZodError): Fault {
+function badInput(error: z.ZodError, raw: unknown): Fault {
   const [issue] = error.issues;
-  return new Fault('bad_input', `\`${issue?.path.join('.') || 'line'}\`: ${issue?.message ?? 'not a case'}`, {
+  return new Fault('bad_input', `\`${issue?.path.join('.') || 'line'}\`: ${issue?.message ?? 'not a case'}${foundWords(raw, issue?.path ?? [])}`, {
     audience: 'user',
     next: 'each line is {"id","surface","input"} with "op" and "platform" where they apply',
   });

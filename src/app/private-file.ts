@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, link, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder } from '#stores/sqlite/make-folder';
+import { makeFolder } from '#stores/make-folder';
 
 /** Written beside, synced, then linked to its name; the folder is made 0700. False: there is one of that name already. */
 export async function writePrivateFile(folder: string, name: string, text: string): Promise<boolean> {

@@ -4,19 +4,16 @@ import type { Finding } from './app.ts';
 import { catalog } from './catalog.ts';
 import type { Config } from './config.ts';
 
-/** `tiers` can only make a known tool stricter; an entry that does nothing is probably a mistake. */
+/** `tiers` can only make a tool stricter; an entry that does nothing is probably a mistake. */
 export function uselessTiers(config: Config): readonly (Finding & { readonly remedy: string })[] {
   return Object.entries(config.tiers).flatMap(([name, tier]) => {
-    const tool = catalog.find((entry) => entry.name === name);
-    if (tool !== undefined && stricterTier(tool.tier, tier) !== tool.tier) return [];
-    if (tool?.tier === tier) return [];
-    const why =
-      tool === undefined ? 'no tool has that name' : `\`${name}\` is ${tool.tier} already, and configuration only makes a tool stricter`;
+    const own = catalog.find((entry) => entry.name === name)?.tier;
+    if (own === undefined || own === tier || stricterTier(own, tier) !== own) return [];
     return [
       {
         topic: 'tiers',
         state: 'warning' as const,
-        message: `\`tiers.${name}\` has no effect: ${why}`,
+        message: `\`tiers.${name}\` has no effect: \`${name}\` is ${own} already, and configuration only makes a tool stricter`,
         remedy: 'correct or remove the entry',
       },
     ];

@@ -34,7 +34,7 @@ export function showPlainly(text: string, maxLength = 300): string {
  */
 export function stripUnseen(text: string): string {
   // Nearly all there is; the rest costs twenty times as much.
-  if (/^[\t\n\u0020-\u007e]*$/.test(text)) return text;
+  if (!/[^\t\n\u0020-\u007e]/.test(text)) return text;
   // SECURITY: well-formed first. Two lone surrogates around a character that is taken out would join into a new, invisible one.
   return text
     .toWellFormed()

@@ -3,13 +3,15 @@ import type { Agent } from '#kernel/agent';
 import { allow, type Decision, deny, strictest } from '#kernel/decision';
 import { toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
+import type { OutcomeStatus } from '#kernel/outcome';
 import { redactObject, redactText } from '#redaction/redact';
 import { effectiveAction } from './action.ts';
 import { authorize } from './authorize.ts';
 import { withSettings } from './call-deps.ts';
 import { classify } from './classify.ts';
 import type { CallDeps, PipelineDeps } from './deps.ts';
-import { notProtected, protect } from './protect.ts';
+import { notProtected } from './protect.ts';
+import { protectStage } from './protect-stage.ts';
 import { redactionOf, withoutConcealed } from './record.ts';
 import { type Refusal, type Resolved, refuseByFault, type Step } from './stage.ts';
 import { findTool, validate } from './validate.ts';
@@ -17,6 +19,8 @@ import { findTool, validate } from './validate.ts';
 export interface ExplainedStage {
   readonly stage: string;
   readonly decision: Decision;
+  /** Set where the call itself is wrong: no policy refused it. */
+  readonly error?: true;
   readonly detail?: JsonObject;
 }
 
@@ -24,6 +28,8 @@ export interface ExplainedCall {
   readonly tool: string;
   /** The strictest of all stages. */
   readonly decision: Decision;
+  /** What the call would end with: `pending` where a person would be asked. */
+  readonly status: OutcomeStatus;
   readonly stages: readonly ExplainedStage[];
 }
 
@@ -36,7 +42,13 @@ export async function explainCall(
   const agent = deps.standing?.effective(call.agent) ?? call.agent;
   await explainStages({ ...call, agent }, await withSettings(deps), { stages, signal });
   const plain = stages.map((entry) => withoutSecrets(entry, deps));
-  return { tool: call.tool, decision: inAll(plain), stages: plain };
+  const decision = inAll(plain);
+  return { tool: call.tool, decision, status: statusOf(decision, plain), stages: plain };
+}
+
+function statusOf(decision: Decision, stages: readonly ExplainedStage[]): OutcomeStatus {
+  if (decision.effect !== 'deny') return decision.effect === 'ask' ? 'pending' : 'ok';
+  return stages.find((entry) => entry.decision === decision)?.error ? 'error' : 'denied';
 }
 
 /** What is allowed by every stage is allowed for the reason of the last one, which knows most of the call. */
@@ -46,10 +58,10 @@ function inAll(stages: readonly ExplainedStage[]): Decision {
   return worst.effect === 'allow' ? (decisions.at(-1) ?? worst) : worst;
 }
 
-function withoutSecrets({ stage, decision, detail }: ExplainedStage, deps: PipelineDeps): ExplainedStage {
+function withoutSecrets({ decision, detail, ...entry }: ExplainedStage, deps: PipelineDeps): ExplainedStage {
   const options = redactionOf(deps);
   const shown = { ...decision, reason: redactText(decision.reason, options) };
-  return { stage, decision: shown, ...(detail === undefined ? {} : { detail: redactObject(detail, options) }) };
+  return { ...entry, decision: shown, ...(detail === undefined ? {} : { detail: redactObject(detail, options) }) };
 }
 
 async function explainStages(
@@ -58,22 +70,22 @@ async function explainStages(
   { stages, signal }: { readonly stages: ExplainedStage[]; readonly signal: AbortSignal },
 ): Promise<void> {
   const found = findTool(call.tool, deps.tools);
-  if (!found.ok) return void stages.push({ stage: 'identify', decision: refused(found.refusal) });
+  if (!found.ok) return void stages.push(refused('identify', found.refusal));
   stages.push({
     stage: 'identify',
     decision: allow('known_tool', `\`${call.tool}\` is called by ${call.agent.id}`),
     detail: { agent: call.agent.id, model_tier: call.agent.modelTier, classified_tier: call.agent.classifiedTier },
   });
   const validated = validate(found.state, call.input, call.agent);
-  if (!validated.ok) return void stages.push({ stage: 'validate', decision: refused(validated.refusal) });
+  if (!validated.ok) return void stages.push(refused('validate', validated.refusal));
   stages.push({
     stage: 'validate',
     decision: allow('valid_input', 'the arguments fit the schema'),
     detail: { arguments: withoutConcealed(found.state, validated.state.input) },
   });
   stages.push({ stage: 'authorize', decision: authorize(found.state, call.agent) });
-  const resolved = await protectOrFail(protect(validated.state, deps, signal));
-  if (!resolved.ok) return void stages.push({ stage: 'protect', decision: refused(resolved.refusal) });
+  const resolved = await protectOrFail(protectStage(validated.state, deps, signal));
+  if (!resolved.ok) return void stages.push(refused('protect', resolved.refusal));
   stages.push({
     stage: 'protect',
     decision: notProtected,
@@ -94,6 +106,6 @@ async function protectOrFail(stage: Promise<Step<Resolved>>): Promise<Step<Resol
   }
 }
 
-function refused(refusal: Refusal): Decision {
-  return deny(refusal.code, refusal.message, refusal.rules ?? []);
+function refused(stage: string, { status, code, message, rules = [] }: Refusal): ExplainedStage {
+  return { stage, decision: deny(code, message, rules), ...(status === 'error' ? { error: true } : {}) };
 }

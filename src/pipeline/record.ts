@@ -75,9 +75,13 @@ export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: 
       duration_ms: durationOf(trail),
     },
   };
-  // Green only looks (design §1: reads may be committed in groups); what reports a block has written something.
-  if (trail.state?.tier === 'green' && outcome.status === 'ok' && outcome.request_id === undefined) await deps.noteRead(draft);
+  if (isOnlyRead(trail, outcome)) await deps.noteRead(draft);
   else await deps.audit.append(draft);
+}
+
+/** Design §1: green reads may be committed in groups. One that spent a person's grant has changed something: the grant is gone. */
+function isOnlyRead({ state }: CallTrail, outcome: Outcome): boolean {
+  return state?.tier === 'green' && outcome.status === 'ok' && state.requestId === undefined;
 }
 
 const words: Readonly<Record<Outcome['status'], string>> = { ok: 'OK', error: 'FAILED', denied: 'DENIED', pending: 'PENDING' };

@@ -2,7 +2,7 @@
 import { type Deadline, startDeadline, withinSignal } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
-import { classify as classifyTier, effectiveTier } from '#policy/classify';
+import { effectiveTier } from '#policy/classify';
 import { approve } from './approve.ts';
 import { authorize, restricted } from './authorize.ts';
 import { withSettings } from './call-deps.ts';
@@ -11,10 +11,10 @@ import type { CallDeps, IncomingCall, PipelineDeps } from './deps.ts';
 import { execute } from './execute.ts';
 import { noteStanding } from './note-standing.ts';
 import { presentOutcome } from './present-outcome.ts';
-import { protect } from './protect.ts';
+import { protectStage } from './protect-stage.ts';
 import { type CallTrail, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail, startWaiting } from './record.ts';
 import { redactOutcome } from './redact-outcome.ts';
-import { type Approved, goOn, type Refusal, type Resolved, refuseBy, refuseByFault, type Step, type Validated } from './stage.ts';
+import { type Approved, goOn, type Refusal, refuseBy, refuseByFault, type Step, type Validated } from './stage.ts';
 import { findTool, limitOf, validate } from './validate.ts';
 
 /** Runs one call to its outcome. Never rejects. */
@@ -90,16 +90,6 @@ function authorizeStage(state: Validated, call: IncomingCall, deps: CallDeps): S
   if (authorized.effect === 'deny') return refuseBy(authorized);
   const untrusted = restricted(tool, effectiveTier(tool.name, tool.tier, deps.settings.tiers), call.restrict);
   return untrusted === undefined ? goOn(state) : refuseBy(untrusted, 'ask the user to trust this workspace; do not retry before');
-}
-
-/** Black is refused whether or not its target can be found. */
-async function protectStage(state: Validated, deps: CallDeps, signal: AbortSignal): Promise<Step<Resolved>> {
-  const tier = effectiveTier(state.tool.name, state.tool.tier, deps.settings.tiers);
-  if (tier !== 'black') return protect(state, deps, signal);
-  const resolved = await protect(state, deps, signal).catch(() => undefined);
-  return resolved?.ok || (resolved !== undefined && resolved.refusal.status === 'denied')
-    ? resolved
-    : refuseBy(classifyTier(state.tool.name, tier, deps.settings.securityLevel));
 }
 
 function outcomeOfRefusal(refusal: Refusal, trail: CallTrail): Outcome {

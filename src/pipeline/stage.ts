@@ -61,9 +61,12 @@ const betterTool: Readonly<Record<string, string>> = {
   NOT_A_DIRECTORY: 'name a directory; for a file use `read_file`',
 };
 
+/** A mistake in writing, not something that may not be. */
+const unreadable = 'correct the command (a quote or bracket may be left open) and call again';
+
 export function refuseBy(
   decision: Decision,
-  next = betterTool[decision.code] ?? leaveIt,
+  next = decision.rules.includes('workspace.syntax') ? unreadable : (betterTool[decision.code] ?? leaveIt),
 ): { readonly ok: false; readonly refusal: Refusal } {
   return refuse({
     status: 'denied',

@@ -3,6 +3,8 @@ import type * as z from 'zod';
 import { permits } from '#identity/permissions';
 import type { Agent } from '#kernel/agent';
 import { reasonArgument } from '#kernel/arguments';
+import { foundWords } from '#kernel/found-words';
+import { issueWords } from '#kernel/issue-words';
 import type { JsonObject } from '#kernel/json';
 import type { Caller, Tool } from '#kernel/tool';
 import { goOn, refuse, type Step, type Validated } from './stage.ts';
@@ -24,12 +26,12 @@ export function findTool(name: string, tools: readonly Tool[]): Step<Tool> {
 }
 
 export function validate(tool: Tool, input: unknown, agent: Agent): Step<Validated> {
-  const parsed = tool.input.safeParse(input ?? {});
+  const parsed = tool.input.safeParse(input ?? {}, { error: issueWords });
   if (!parsed.success) {
     return refuse({
       status: 'error',
       code: 'invalid_input',
-      message: explainIssues(tool, parsed.error.issues),
+      message: explainIssues(tool, parsed.error.issues, input),
       next: 'correct the arguments and call again',
     });
   }
@@ -56,26 +58,24 @@ export function limitOf(tool: Tool | undefined, input: unknown, callMs: number):
   return Math.min(tool?.timeoutMs ?? callMs, callMs);
 }
 
-function explainIssues(tool: Tool, issues: readonly z.core.$ZodIssue[]): string {
+function explainIssues(tool: Tool, issues: readonly z.core.$ZodIssue[], input: unknown): string {
   return issues
     .slice(0, 5)
-    .map((issue) => explainIssue(tool, issue))
+    .map((issue) => (issue.code === 'unrecognized_keys' ? explainKeys(tool, issue.keys) : explainValue(tool, issue, input)))
     .join('; ');
 }
 
-function explainIssue(tool: Tool, issue: z.core.$ZodIssue): string {
-  if (issue.code !== 'unrecognized_keys') return explainValue(issue);
+function explainKeys(tool: Tool, keys: readonly string[]): string {
   const allowed = Object.keys(tool.input.shape).map((key) => `\`${key}\``);
-  const unknown = `unknown argument ${issue.keys.map((key) => `\`${key.slice(0, 60)}\``).join(', ')}; \`${tool.name}\` takes ${allowed.length > 0 ? allowed.join(', ') : 'no arguments'}`;
-  return issue.keys.some((key) => approvalLike.test(key))
+  const unknown = `unknown argument ${keys.map((key) => `\`${key.slice(0, 60)}\``).join(', ')}; \`${tool.name}\` takes ${allowed.length > 0 ? allowed.join(', ') : 'no arguments'}`;
+  return keys.some((key) => approvalLike.test(key))
     ? `${unknown}. Only a person can confirm a call, in the editor or with the approvals command; no argument does`
     : unknown;
 }
 
-function explainValue({ path, message }: z.core.$ZodIssue): string {
-  const name = `\`${path.join('.') || 'input'}\``;
-  const wanted = /^Invalid input: expected (.+), received undefined$/.exec(message)?.[1];
-  return wanted === undefined ? `${name}: ${message}` : `${name} is missing: it is needed, as ${wanted}`;
+function explainValue(tool: Tool, { path, message }: z.core.$ZodIssue, input: unknown): string {
+  const concealed = tool.concealed?.includes(String(path[0])) === true;
+  return `\`${path.join('.') || 'input'}\`: ${message}${concealed ? '' : foundWords(input, path)}`;
 }
 
 /** Names under which models try to confirm for themselves. */

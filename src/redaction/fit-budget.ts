@@ -28,9 +28,12 @@ const floors: readonly { readonly text: number; readonly lists: boolean }[] = [
   { text: 40, lists: true },
 ];
 
-/** @param characters most of the value as JSON, in UTF-16 code units */
-export function fitBudget(value: JsonValue, characters: number): Fitted {
-  if (sizeOf(value) <= characters) return { value, texts: 0, lists: [] };
+/**
+ * @param characters most of the value as JSON, in UTF-16 code units
+ * @param size the value's own, where it is known
+ */
+export function fitBudget(value: JsonValue, characters: number, size: number = sizeOf(value)): Fitted {
+  if (size <= characters) return { value, texts: 0, lists: [] };
   for (const { text, lists } of floors) {
     const fitted = lists ? withShorterLists(value, text, characters) : withShorterTexts(value, text, characters);
     if (fitted !== undefined) return fitted;

@@ -7,18 +7,26 @@ export interface Marked {
   /** Texts that were wrapped. */
   readonly count: number;
   readonly marks: OutsideMarks;
+  /** Most that the marks add to the value as JSON, in UTF-16 code units. */
+  readonly mostAdded: number;
 }
 
 /**
  * Wraps every string (or string of a list) under one of the keys `fields`, at any depth. An empty one says nothing and stays.
  * @param nonces candidates, 8 random hex digits each; the first that stands nowhere in the value is used
+ * @param text the value as JSON, where it is known
  */
-export function markOutside(value: JsonValue, fields: readonly string[], nonces: Iterable<string>): Marked {
-  const text = JSON.stringify(value);
+export function markOutside(
+  value: JsonValue,
+  fields: readonly string[],
+  nonces: Iterable<string>,
+  text: string = JSON.stringify(value),
+): Marked {
   const nonce = firstFree(nonces, text);
   const marks = outsideMarks(nonce);
   const state = { count: 0 };
-  return { value: marked(value, false, { fields: new Set(fields), marks, state }), count: state.count, marks };
+  const inside = marked(value, false, { fields: new Set(fields), marks, state });
+  return { value: inside, count: state.count, marks, mostAdded: state.count * (marks.open.length + marks.close.length + lineEnds) };
 }
 
 function firstFree(nonces: Iterable<string>, text: string): string {
@@ -26,6 +34,9 @@ function firstFree(nonces: Iterable<string>, text: string): string {
   for (const nonce of nonces) if (!text.includes(nonce)) return nonce;
   throw new RangeError('every nonce offered stands in the text');
 }
+
+/** One behind the opening mark, one before the closing one: each `\n` in JSON. */
+const lineEnds = 4;
 
 interface Job {
   readonly fields: ReadonlySet<string>;

@@ -5,6 +5,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import { redactionMark, redactionMarksIn } from '#kernel/redaction-mark';
 import { stripUnseen } from '#kernel/text';
+import { hintWords, holdsHint, pairText } from './hint-pairs.ts';
 import { isPlaceholder } from './literal-secret.ts';
 import { type SecretPattern, secretPatterns } from './secret-patterns.ts';
 import { secretlintFinds, secretlintHints } from './secretlint-rules.ts';
@@ -65,13 +66,17 @@ function withoutSecrets(text: string, knownSecrets: readonly string[]): string {
   for (const secret of knownSecrets.toSorted((a, b) => b.length - a.length)) {
     if (secret.length >= 8) clean = clean.replaceAll(secret, redactionMark('known'));
   }
-  const lower = clean.toLowerCase();
   // Rows have thousands of short values with nothing in them.
-  if (lower.length < shortText && !anyHint.test(lower)) return clean;
-  for (const pattern of secretPatterns) if (pattern.hints.some((hint) => lower.includes(hint))) clean = withoutPattern(clean, pattern);
-  for (const { kind, secret } of secretlintFinds(clean)) clean = clean.replaceAll(secret, redactionMark(kind));
+  if (clean.length < shortText && !anyHint.test(clean.toLowerCase())) return clean;
+  const paired = pairText(clean);
+  const whole = clean;
+  for (const pattern of hintedPatterns) if (holdsHint(paired, pattern.words)) clean = withoutPattern(clean, pattern);
+  for (const { kind, secret } of secretlintFinds(clean, clean === whole ? paired : pairText(clean)))
+    clean = clean.replaceAll(secret, redactionMark(kind));
   return clean;
 }
+
+const hintedPatterns = secretPatterns.map((pattern) => ({ ...pattern, words: hintWords(pattern.hints) }));
 
 /** Up to here one look for all hints is cheaper than a look for each. */
 const shortText = 1_000;

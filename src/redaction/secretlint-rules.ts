@@ -3,6 +3,7 @@
  * asynchronous and reads configuration, is not used.
  */
 import { rules } from '@secretlint/secretlint-rule-preset-recommend';
+import { type HintWord, hintWords, holdsHint, type PairedText } from './hint-pairs.ts';
 
 export interface FoundSecret {
   readonly kind: string;
@@ -61,9 +62,14 @@ interface Sink {
 }
 
 const sink: Sink = { found: [] };
-const handlers: readonly { readonly hints: readonly string[] | undefined; readonly handler: Handler }[] = rules
+const handlers: readonly { readonly words: readonly HintWord[] | undefined; readonly handler: Handler }[] = rules
   .filter((rule) => !unused.has(nameOf(rule)))
-  .map((rule) => ({ hints: hints[nameOf(rule)], handler: rule.create(contextOf(nameOf(rule)), {}) }));
+  .map((rule) => ({ words: wordsOf(nameOf(rule)), handler: rule.create(contextOf(nameOf(rule)), {}) }));
+
+function wordsOf(name: string): readonly HintWord[] | undefined {
+  const words = hints[name];
+  return words === undefined ? undefined : hintWords(words);
+}
 
 function nameOf(rule: Rule): string {
   return rule.meta.id.replace(/^.*secretlint-rule-/, '');
@@ -88,14 +94,13 @@ function longestText(data: unknown): string | undefined {
   return texts.toSorted((a, b) => b.length - a.length)[0];
 }
 
-/** Secrets in `text`, each as often as it was found. Linear: each rule's pattern has bounded repeats. */
-export function secretlintFinds(text: string): readonly FoundSecret[] {
+/** Secrets in `text`, each as often as it was found. Linear: each rule's pattern has bounded repeats. `paired`: the pairs of this very text. */
+export function secretlintFinds(text: string, paired: PairedText): readonly FoundSecret[] {
   if (text.length < shortestToken) return [];
   sink.found = [];
   // No name and no extension: nothing is read from a file, and no rule leaves the text out because of its name.
   const source = { content: text, contentType: 'text', filePath: undefined, ext: '' } as unknown as Source;
-  const lower = text.toLowerCase();
-  for (const { hints: words, handler } of handlers) if (words?.some((word) => lower.includes(word)) ?? true) void handler.file?.(source);
+  for (const { words, handler } of handlers) if (words === undefined || holdsHint(paired, words)) void handler.file?.(source);
   const { found } = sink;
   sink.found = [];
   return found;

@@ -55,7 +55,8 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
   }
 
   function closeWhenIdle(key: string, entry: Entry): void {
-    if (entry.slots.pending > 0 || entry.ending.signal.aborted) return;
+    // One that never came, or was dropped meanwhile, has no end to wait for: its timer would keep the process alive.
+    if (entry.slots.pending > 0 || entries.get(key) !== entry) return;
     const idle = new AbortController();
     entry.idle = idle;
     options.clock.sleep(idleMs, idle.signal).then(

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Fault } from '#kernel/errors';
 import { type KnownHost, parseKnownHosts } from './known-hosts.ts';
 
@@ -33,6 +34,7 @@ export function createKnownHostsFile(path: string): KnownHostsFile {
       } catch (thrown) {
         const code = (thrown as NodeJS.ErrnoException).code;
         if (code === 'ENOENT') return [];
+        if (code === 'EISDIR') throw isDirectory(path, thrown);
         throw new Fault('ssh_known_hosts_unreadable', `the known hosts file \`${path}\` cannot be read (${code ?? 'unknown error'})`, {
           next: 'make it readable for this user; no host is trusted without it',
           cause: thrown,
@@ -40,4 +42,11 @@ export function createKnownHostsFile(path: string): KnownHostsFile {
       }
     },
   };
+}
+
+function isDirectory(path: string, cause: unknown): Fault {
+  return new Fault('ssh_known_hosts_unreadable', `\`ssh.knownHosts\` is \`${path}\`, which is a directory, not a file`, {
+    next: `name the file, for example \`${join(path, 'known_hosts')}\`; no host is trusted without it`,
+    cause,
+  });
 }

@@ -1,4 +1,5 @@
 /** Bytes of a file as text: by its byte order mark, else UTF-8, else Latin-1; what holds a NUL is no text. */
+import { isUtf8 } from 'node:buffer';
 import { Fault } from '#kernel/errors';
 import type { FileText } from '#kernel/ports/workspace';
 
@@ -22,11 +23,7 @@ export function tryDecode(bytes: Buffer): DecodedText | undefined {
   const marked = byMark(bytes);
   if (marked !== undefined) return marked;
   if (bytes.includes(0)) return undefined;
-  try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), encoding: 'utf-8' };
-  } catch {
-    return { text: bytes.toString('latin1'), encoding: 'latin1' };
-  }
+  return isUtf8(bytes) ? { text: bytes.toString('utf8'), encoding: 'utf-8' } : { text: bytes.toString('latin1'), encoding: 'latin1' };
 }
 
 /** UTF-32 with its mark starts like UTF-16 and then holds NULs as characters: no text. */

@@ -2,8 +2,8 @@
  * File patterns as `.gitignore` has them (gitignore(5)), and `{a,b}` beside them. Matching takes time in proportion to pattern × path,
  * whatever the pattern: there is no backtracking into an earlier star.
  */
-import { Fault } from '#kernel/errors';
 import type { Segments } from '#kernel/ports/path-facts';
+import { badGlob, expandBraces } from './expand-braces.ts';
 
 type Token =
   | { readonly kind: 'character'; readonly character: string }
@@ -16,7 +16,6 @@ type Part = 'deep' | readonly Token[];
 
 export type Glob = (segments: Segments) => boolean;
 
-const mostAlternatives = 64;
 const mostCharacters = 1_000;
 
 /** A caller's pattern. Without `/` it matches a name at any depth, else the whole path. @throws {Fault} `BAD_PATTERN` */
@@ -128,24 +127,4 @@ function classAt(characters: readonly string[], start: number): { readonly token
     } else ranges.push([from, from]);
   }
   return { token: { kind: 'class', negated, ranges }, end };
-}
-
-/** `a{b,c}d` → `abd`, `acd`. Nested braces and too many alternatives are refused. */
-function expandBraces(pattern: string): readonly string[] {
-  const open = pattern.indexOf('{');
-  if (open === -1) return [pattern];
-  const close = pattern.indexOf('}', open);
-  const inner = pattern.slice(open + 1, close);
-  if (close === -1 || inner.includes('{')) throw badGlob('its braces are nested or not closed');
-  const rests = expandBraces(pattern.slice(close + 1));
-  const all = inner.split(',').flatMap((choice) => rests.map((rest) => `${pattern.slice(0, open)}${choice}${rest}`));
-  if (all.length > mostAlternatives) throw badGlob(`it stands for more than ${mostAlternatives} patterns`);
-  return all;
-}
-
-function badGlob(why: string): Fault {
-  return new Fault('BAD_PATTERN', `the file pattern is not understood: ${why}`, {
-    audience: 'user',
-    next: 'use for example `*.ts` or `src/**/*.{ts,js}`',
-  });
 }

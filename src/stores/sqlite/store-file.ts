@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '#kernel/errors';
-import { makeFolder } from './make-folder.ts';
+import { makeFolder } from '../make-folder.ts';
 import { corruptFault } from './sqlite-faults.ts';
 
 /** https://sqlite.org/fileformat.html#the_database_header */

@@ -2,6 +2,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
+import { issueWords } from '#kernel/issue-words';
 import { type CredentialSource, defaultUsers, type ValkeyRole, valkeyRoles } from './roles.ts';
 
 const entry = z.strictObject({ user: z.string().min(1).optional(), password: z.string().min(1) });
@@ -23,7 +24,7 @@ export function credentialsFile(file: string): CredentialSource {
 
 async function readCredentials(file: string): Promise<z.output<typeof schema>> {
   const text = await readPrivate(file);
-  const parsed = schema.safeParse(parseJson(text, file));
+  const parsed = schema.safeParse(parseJson(text, file), { error: issueWords });
   if (parsed.success) return parsed.data;
   // SECURITY: the issue's own text is not shown where it could quote a value; keys are names of roles or typing errors.
   const issue = parsed.error.issues[0];

@@ -45,7 +45,7 @@ describe.each(engines)('the engine %s', (engine) => {
     expect(await places(workspace, { filePattern: 'src/**/*.{ts,js}' })).toEqual(['src/lib/z.ts:1', 'src/y.ts:1']);
     expect(await places(workspace, { filePattern: 'lib/*', path: 'src' })).toEqual(['src/lib/z.ts:1']);
     expect(await codeOf(ask(workspace, { filePattern: '!*.ts' }))).toBe('BAD_PATTERN');
-    expect(await codeOf(ask(workspace, { filePattern: '{a' }))).toBe('BAD_PATTERN');
+    for (const filePattern of ['{a', '[', 'a}', '[z-a]', 'a\\']) expect(await codeOf(ask(workspace, { filePattern }))).toBe('BAD_PATTERN');
   });
 
   it('stops at the number of results that was asked for', async () => {

@@ -69,8 +69,9 @@ describe('outside text, marked', () => {
   it('is the same text once the marks are taken off, and holds them nowhere else', () => {
     fc.assert(
       fc.property(value, (whole) => {
-        const { value: marked, marks, count } = markOutside(whole, ['stdout', 'content'], nonces());
+        const { value: marked, marks, count, mostAdded } = markOutside(whole, ['stdout', 'content'], nonces());
         const json = JSON.stringify(marked);
+        expect(json.length).toBeLessThanOrEqual(JSON.stringify(whole).length + mostAdded);
         expect(json.split(JSON.stringify(marks.open).slice(1, -1)).length - 1).toBe(count);
         const off = json
           .replaceAll(`"${marks.open}\\n`, '"')

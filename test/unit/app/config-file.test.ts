@@ -1,8 +1,19 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { addApprover, loadConfigFile, parseJson, readApprovers } from '#app/config-file';
+import { addApprover, createApproverReader, loadConfigFile, parseJson, readApprovers } from '#app/config-file';
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'banksman-config-'));
@@ -39,6 +50,42 @@ describe('a configuration file', () => {
 
   it('that is a folder is refused, even where it may be missing', async () => {
     await expect(loadConfigFile(folder(), true)).rejects.toMatchObject({ code: 'bad_config' });
+  });
+});
+
+describe('the keys for every call', () => {
+  const holding = (...letters: readonly string[]) => JSON.stringify({ approvers: letters.map(key) });
+
+  it('are those in the file at that moment, even where a change leaves its length and its times as they were', () => {
+    const file = join(folder(), 'c.json');
+    const read = createApproverReader(file);
+    const then = new Date(1_000_000);
+    const write = (text: string) => {
+      writeFileSync(file, text);
+      utimesSync(file, then, then);
+    };
+    expect(read()).toEqual([]);
+    write(holding('A'));
+    expect(read()).toEqual([key('A')]);
+    write(holding('B'));
+    expect(read()).toEqual([key('B')]);
+    expect(read()).toEqual([key('B')]);
+    rmSync(file);
+    expect(read()).toEqual([]);
+  });
+
+  it('are none that were known before where the file cannot be understood any more', () => {
+    const file = join(folder(), 'c.json');
+    const read = createApproverReader(file);
+    writeFileSync(file, `\ufeff${holding('A')}`);
+    expect(read()).toEqual([key('A')]);
+    for (const broken of ['{', '[]', '']) {
+      writeFileSync(file, broken);
+      expect(read).toThrow(expect.objectContaining({ code: 'bad_config' }));
+      expect(read).toThrow(expect.objectContaining({ code: 'bad_config' }));
+    }
+    writeFileSync(file, holding('A'));
+    expect(read()).toEqual([key('A')]);
   });
 });
 

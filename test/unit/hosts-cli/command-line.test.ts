@@ -207,7 +207,7 @@ describe('a command line as a whole', () => {
     [['auto-approve', 'set', 'tool:run_command', 'allow', '--expires', '0h'], /--expires/],
     [['audit', 'export', '--format', 'csv'], /must be jsonl/],
     [['call', 'get_vms', '--config', '/nonexistent/banksman.json'], /cannot be read/],
-    [['call', 'get_vms', '--config', '{"securityLevel":"x"}'], /`securityLevel`.*"relaxed"/],
+    [['call', 'get_vms', '--config', '{"securityLevel":"x"}'], /`securityLevel`: must be one of `relaxed`/],
   ])('%j exits 1 and says why on stderr only', async (argv, stderr) => {
     expect(await exitOf(argv)).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(stderr) });
   });

@@ -1,9 +1,11 @@
-import { describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDeadline } from '#execution/deadline';
+import type { AuditDraft } from '#kernel/audit-event';
+import { allow, ask, type Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { ToolContext } from '#kernel/tool';
 import { withSettings } from '#pipeline/call-deps';
-import type { PipelineDeps } from '#pipeline/deps';
+import type { PipelineDeps, WorkspaceJudge } from '#pipeline/deps';
 import { execute } from '#pipeline/execute';
 import { agent, createBench } from './support/bench.ts';
 import { createProbe } from './support/probe-tool.ts';
@@ -103,6 +105,37 @@ describe('a record', () => {
     const { call, trail } = await createBench();
     await call('get_vms', {}, { agent: { ...agent, label: 'a\u202eb\n', model: 'm\ud800\u200b' } });
     expect((await trail.last())?.attributes['agent']).toMatchObject({ label: 'a\\u{202e}b\\n', model: 'm\ufffd\\u{200b}' });
+  });
+});
+
+describe('a record of a green call', () => {
+  const touchesFile = () => [{ kind: 'path', access: 'read', path: '.env', use: 'read' } as const];
+  const judging = (decision: Decision): WorkspaceJudge => ({
+    decideCommand: async () => expect.fail('no command'),
+    decidePath: async () => ({ decision }),
+    sandbox: async () => ({ state: 'enforced', reason: 'as told' }),
+  });
+  const grouped: AuditDraft[] = [];
+  const noteRead = async (draft: AuditDraft) => void grouped.push(draft);
+
+  beforeEach(() => void grouped.splice(0));
+
+  it('may wait for others where it only looked', async () => {
+    const { tool } = createProbe({ touches: touchesFile });
+    const { call, trail } = await createBench({ tools: [tool], deps: { noteRead, judge: judging(allow('allowed', 'inside')) } });
+    expect(await call('probe_tool')).toMatchObject({ status: 'ok' });
+    expect(grouped).toEqual([expect.objectContaining({ name: 'tool.finished' })]);
+    expect(await trail.names()).not.toContain('tool.finished');
+  });
+
+  it('is durable before the answer where it spent a person’s grant', async () => {
+    const { tool } = createProbe({ touches: touchesFile });
+    const bench = await createBench({ tools: [tool], deps: { noteRead, judge: judging(ask('SECRET_FILE', 'a secret')) } });
+    const { request_id: id = '' } = await bench.call('probe_tool');
+    await bench.approvals.approve(id, bench.alice.signer);
+    expect(await bench.call('probe_tool')).toMatchObject({ status: 'ok', request_id: id });
+    expect(grouped).toEqual([]);
+    expect(await bench.trail.last()).toMatchObject({ name: 'tool.finished', attributes: { status: 'ok', request_id: id } });
   });
 });
 

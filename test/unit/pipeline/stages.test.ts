@@ -81,9 +81,33 @@ describe('validate', () => {
 
   it('names the argument and what is wrong with it, a few at a time', () => {
     expect(messageOf('restart_service', { node: 'pve', service: '--now' })).toBe(
-      '`service`: must be a plain systemd unit name such as `nginx` or `nginx.service`',
+      '`service`: must be a plain systemd unit name such as `nginx` or `nginx.service`, found `"--now"`',
     );
     expect(messageOf('restart_service', {}).split('; ')).toHaveLength(2);
+  });
+
+  it.each([
+    ['get_node_status', { node: '' }, '`node`: must not be empty, found `""`'],
+    ['get_node_status', {}, '`node`: missing, must be text'],
+    ['get_node_status', { node: 5 }, '`node`: must be text, found `5`'],
+    ['get_node_status', { node: 'x'.repeat(256) }, '`node`: must have at most 255 characters, found text of 256 characters'],
+    ['get_node_status', { node: ['pve'] }, '`node`: must be text, found a list of 1'],
+    ['stop_vm', { vmid: 'abc' }, '`vmid`: must be a number, found `"abc"`'],
+    ['stop_vm', { vmid: 99 }, '`vmid`: must be from 100 to 999999999, found `99`'],
+    ['stop_vm', { vmid: { $ne: 1 } }, '`vmid`: must be a number, found an object'],
+    ['get_vms', { limit: '5' }, '`limit`: must be a number, found `"5"`'],
+    ['get_vms', { limit: 2.5 }, '`limit`: must be a whole number, found `2.5`'],
+    ['get_cluster_resources', { type: 'disk' }, /^`type`: must be one of `vm`.*, found `"disk"`$/],
+    ['list_directory', { path: '.', recursive: 'yes' }, '`recursive`: must be true or false, found `"yes"`'],
+    ['write_file', { path: 'a', content: 5 }, '`content`: must be text, found `5`'],
+    ['stop_vm', 'vmid=100', '`input`: must be an object, found `"vmid=100"`'],
+  ])('%s of %j: says which argument, what is allowed and what was found', (tool, input, message) => {
+    expect(messageOf(tool, input)).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
+  });
+
+  it('shows nothing of an argument that is concealed', () => {
+    const message = messageOf('report_block', { request_id: 5, reason: 'url_blocked', destination: 'a.example', pattern: ['secret'] });
+    expect(message.split('; ')).toEqual(['`request_id`: must be text, found `5`', '`pattern`: must be text']);
   });
 
   it('sets the agent’s claim apart, takes defaults in, and leaves no undefined', () => {
@@ -261,17 +285,27 @@ describe('explaining a call', () => {
     expect(await bench.approvals.countPending()).toBe(0);
   });
 
-  it.each<[string, unknown, string, string]>([
-    ['nope', {}, 'identify', 'unknown_tool'],
-    ['stop_vm', {}, 'validate', 'invalid_input'],
-    ['stop_vm', { vmid: 103 }, 'protect', 'protected_resource'],
-    ['stop_vm', { vmid: 999 }, 'protect', 'unknown_guest'],
-    ['execute_ssh', { node: 'pve', command: 'rm x' }, 'classify', 'COMMAND_BLOCKED'],
-    ['reboot_node', { node: 'pve' }, 'classify', 'black_tier'],
-  ])('%s %j ends at %s with %s', async (tool, input, stage, code) => {
-    const { explanation } = await explain(tool, input);
+  it.each<[string, unknown, string, string, string]>([
+    ['nope', {}, 'identify', 'unknown_tool', 'error'],
+    ['stop_vm', {}, 'validate', 'invalid_input', 'error'],
+    ['stop_vm', { vmid: 103 }, 'protect', 'protected_resource', 'denied'],
+    ['stop_vm', { vmid: 999 }, 'protect', 'unknown_guest', 'error'],
+    ['execute_ssh', { node: 'pve', command: 'rm x' }, 'classify', 'COMMAND_BLOCKED', 'denied'],
+    ['reboot_node', { node: 'pve' }, 'classify', 'black_tier', 'denied'],
+    ['reboot_node', { node: 'nosuch' }, 'protect', 'black_tier', 'denied'],
+  ])('%s %j ends at %s with %s, as the call itself: %s', async (tool, input, stage, code, status) => {
+    const { bench, explanation } = await explain(tool, input);
     expect(explanation.stages.at(-1)).toMatchObject({ stage, decision: { effect: 'deny', code } });
     expect(explanation.decision).toMatchObject({ effect: 'deny', code });
+    expect(explanation.status).toBe(status);
+    expect(await bench.call(tool, input)).toMatchObject({ status, code });
+  });
+
+  it.each([
+    ['get_vms', {}, 'ok'],
+    ['stop_vm', { vmid: 100 }, 'pending'],
+  ])('%s %j ends as %s', async (tool, input, status) => {
+    expect((await explain(tool, input)).explanation.status).toBe(status);
   });
 
   it('says of what may run why it may, not only that the tool is known', async () => {

@@ -8,10 +8,12 @@ describe('a unit name', () => {
     ['docker.service', 'docker.service', 'docker'],
     ['docker.socket', 'docker.socket', 'docker'],
     ['Docker', 'Docker.service', 'docker'],
-    ['DOCKER.SOCKET', 'DOCKER.SOCKET.service', 'docker.socket'],
+    ['DOCKER.SERVICE', 'DOCKER.service', 'docker'],
+    ['DOCKER.Socket', 'DOCKER.socket', 'docker'],
+    ['docker.service.service', 'docker.service.service', 'docker.service'],
     ['getty@tty1', 'getty@tty1.service', 'getty@tty1'],
     ['my.app', 'my.app.service', 'my.app'],
-  ])('`%s` is `%s` to systemd', (name, full, stem) => {
+  ])('`%s` means `%s`', (name, full, stem) => {
     expect(unitName(name)).toBe(full);
     expect(unitStem(unitName(name))).toBe(stem);
   });
@@ -27,6 +29,7 @@ describe('restarting one unit', () => {
 
   it.each([
     'reboot.target',
+    'REBOOT.TARGET',
     'poweroff.target',
     'halt.target',
     'kexec.target',

@@ -14,6 +14,7 @@ describe('text from outside', () => {
       },
       count: 2,
       marks: { open: '<outside-0a1b2c3d>', close: '</outside-0a1b2c3d>' },
+      mostAdded: 2 * ('<outside-0a1b2c3d>\\n'.length + '\\n</outside-0a1b2c3d>'.length),
     });
   });
 

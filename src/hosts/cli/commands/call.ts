@@ -11,7 +11,7 @@ import { type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { withApp } from '../session.ts';
 
-const exitStatus: Readonly<Record<OutcomeStatus, number>> = { ok: 0, error: 1, denied: 2, pending: 3 };
+export const exitStatus: Readonly<Record<OutcomeStatus, number>> = { ok: 0, error: 1, denied: 2, pending: 3 };
 
 export async function runCall(words: readonly string[], options: CommandOptions): Promise<number> {
   const [tool = ''] = operands(words, ['TOOL']);

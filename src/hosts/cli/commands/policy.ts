@@ -3,10 +3,8 @@ import type { Explanation } from '#app/app';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { configOf, withApp } from '../session.ts';
-import { agentOf, inputOf } from './call.ts';
+import { agentOf, exitStatus, inputOf } from './call.ts';
 import { runPolicyCheck } from './policy-check.ts';
-
-const exitStatus = { allow: 0, ask: 3, deny: 2 } as const;
 
 export async function runPolicy([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'check') return check(words, options);
@@ -17,7 +15,7 @@ export async function runPolicy([verb, ...words]: readonly string[], options: Co
     const explanation = await app.explain(tool, input, agentOf(options, app.config.defaultModelTier));
     if (options.json) printJson(explanation);
     else printText(forPeople(explanation));
-    return exitStatus[explanation.decision.effect];
+    return exitStatus[explanation.status];
   });
 }
 
@@ -33,10 +31,15 @@ async function check(words: readonly string[], options: CommandOptions): Promise
 }
 
 function forPeople(explanation: Explanation): string {
-  const stages = explanation.stages.map(({ stage, decision, detail }) => {
+  const stages = explanation.stages.map(({ stage, decision, error, detail }) => {
     const rules = decision.rules.length > 0 ? `\n    rules: ${decision.rules.join(', ')}` : '';
     const more = detail === undefined ? '' : `\n    ${JSON.stringify(detail)}`;
-    return `${stage.padEnd(10)}${decision.effect.padEnd(6)} ${decision.code}: ${decision.reason}${rules}${more}`;
+    return `${stage.padEnd(10)}${(error ? 'error' : decision.effect).padEnd(6)} ${decision.code}: ${decision.reason}${rules}${more}`;
   });
-  return [...stages, `${'in all'.padEnd(10)}${explanation.decision.effect.padEnd(6)} ${explanation.decision.code}`].join('\n');
+  return [...stages, `${'in all'.padEnd(10)}${inAll(explanation)} ${explanation.decision.code}`].join('\n');
+}
+
+/** A call that is wrong in itself was not refused by any rule. */
+function inAll({ status, decision }: Explanation): string {
+  return (status === 'error' ? 'error' : decision.effect).padEnd(6);
 }

@@ -7,17 +7,19 @@ import { allow, type Decision, deny, strictest } from '#kernel/decision';
 import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import { type CommandDecision, placed } from '../command-decision.ts';
 import type { UserRule } from '../user-rule.ts';
+import { judgeBackground } from './background.ts';
 import { decodeWords } from './decode-word.ts';
 import { askFor } from './findings.ts';
 import { gateFault } from './gate.ts';
 import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
-import { separateLines } from './joined-lines.ts';
+import { normalizeScript, strayContinuation } from './normalize-script.ts';
 import type { ShellParser } from './shell-parser.ts';
 import { allNodes, childOf, type SyntaxNode } from './syntax-node.ts';
-import { collectVariables, type VariableValue } from './variables.ts';
+import { collectVariables, type Variables } from './variables.ts';
 import { visit } from './walk.ts';
 import type { Walk } from './walk-state.ts';
+import { withoutTime } from './without-time.ts';
 
 export interface WorkspacePolicy {
   readonly parser: ShellParser;
@@ -29,56 +31,94 @@ const mostNodes = 4_000;
 const mostCommands = 64;
 const deepestScript = 3;
 
-/** Synchronous; looks only through `view.facts`. What runs is the text itself, in the sandbox. */
+/** Synchronous; looks only through `view.facts`. What runs is the text as it was read (`canonical`), in the sandbox. */
 export function decideWorkspaceCommand(text: string, policy: WorkspacePolicy): CommandDecision {
-  const found = judgeText(text, policy, { directories: policy.view.ground.roots.slice(0, 1), depth: 0 });
+  const script = readScript(text, policy.parser);
+  if ('refused' in script) return { decision: script.refused, ...(script.refused.effect === 'deny' ? {} : { canonical: text }) };
+  const found = judge(script, policy, { directories: policy.view.ground.roots.slice(0, 1), depth: 0 });
   if (found.length === 0)
-    return { decision: allow('allowed', 'ordinary work in the workspace', ['workspace.known-tools']), canonical: text };
+    return { decision: allow('allowed', 'ordinary work in the workspace', ['workspace.known-tools']), canonical: script.text };
   const worst = strictest(found);
   const decision: Decision = { ...worst, rules: [...new Set([...worst.rules, ...found.flatMap(({ rules }) => rules)])] };
-  return decision.effect === 'deny' ? { decision } : { decision, canonical: text };
+  return decision.effect === 'deny' ? { decision } : { decision, canonical: script.text };
+}
+
+interface Script {
+  readonly text: string;
+  readonly root: SyntaxNode;
+  readonly all: readonly SyntaxNode[];
+}
+
+/** The text that bash reads as the grammar does, and its tree. */
+function readScript(text: string, parser: ShellParser): Script | { readonly refused: Decision } {
+  const fault = gateFault(text);
+  if (fault !== undefined) return refuse(fault.offset, fault.message);
+  const root = parser.parse(text);
+  // A person could not say what it does either.
+  if (root === undefined) return refuse(parser.faultAt(text), 'this cannot be read as a complete command of the shell', 'workspace.syntax');
+  const all = allNodes(root);
+  const normal = normalizeScript(text, all);
+  // Ends: each time there are fewer newlines, or a redirection stands further back.
+  if (normal !== undefined) return readScript(normal, parser);
+  const stray = strayContinuation(text, all);
+  if (stray === undefined) return withTreeOf({ text, root, all }, parser);
+  return refuse(stray, 'a backslash at the end of a line');
+}
+
+/** What is judged is the tree of the text without `time`; what runs is the text. */
+function withTreeOf(script: Script, parser: ShellParser): Script {
+  const plain = script.text.includes('time') ? withoutTime(script.text, script.all) : undefined;
+  const root = plain === undefined ? undefined : parser.parse(plain);
+  return root === undefined ? script : { text: script.text, root, all: allNodes(root) };
+}
+
+function refuse(offset: number, why: string, rule = 'workspace.gate'): { readonly refused: Decision } {
+  return { refused: deny('COMMAND_BLOCKED', placed(offset, why), [rule]) };
 }
 
 interface Level {
   readonly directories: readonly string[];
   readonly depth: number;
+  /** Variables that the script begins with. */
+  readonly given?: Variables;
 }
 
-function judgeText(text: string, policy: WorkspacePolicy, level: Level): readonly Decision[] {
-  const fault = gateFault(text);
-  if (fault !== undefined) return [deny('COMMAND_BLOCKED', placed(fault.offset, fault.message), ['workspace.gate'])];
-  const root = policy.parser.parse(text);
-  if (root === undefined) return [askFor('unclear', 0, 'this is no complete command of the shell')];
-  const all = allNodes(root);
-  const separated = separateLines(text, all);
-  // Ends: each time there are fewer newlines.
-  if (separated !== undefined) return judgeText(separated, policy, level);
+function judge({ root, all }: Script, policy: WorkspacePolicy, level: Level): readonly Decision[] {
   const odd = oddShape(root, all);
   if (odd.length > 0) return odd;
-  const literalScope = { variables: new Map<string, VariableValue>(), directories: level.directories };
+  const decodeWith = (variables: Variables) => (node: SyntaxNode) => decodeWords(node, { variables, directories: level.directories });
   const own = (policy.userRules ?? []).filter((rule) => rule.surface === 'workspace_command');
   const walk: Walk = {
     view: policy.view,
     userRules: own,
-    variables: collectVariables(all, (node) => decodeWords(node, literalScope)),
+    variables: collectVariables(all, decodeWith, level.given),
     functions: new Set(all.filter((node) => node.type === 'function_definition').map((node) => childOf(node, 'name')?.text ?? '')),
     found: [],
     visited: new Set(level.directories),
     visit: (node, place) => visit(walk, node, place),
     inspect: (node, place) => inspectWord(walk, node, place),
-    script: (inner, of) => judgeScript(inner, of, { policy, depth: level.depth + 1 }),
+    script: (inner, of, given) => judgeScript(inner, of, { policy, depth: level.depth + 1, given: handedOn(walk.variables, given) }),
   };
   visit(walk, root, { directories: level.directories, input: 'none', inFunction: false });
   return walk.found;
 }
 
+/** SECURITY: any variable of the line may have been exported. */
+function handedOn(variables: Variables, given: Variables): Variables {
+  return new Map([...[...variables.keys()].map((name) => [name, undefined] as const), ...given]);
+}
+
 function judgeScript(
   text: string,
   of: Invocation,
-  { policy, depth }: { readonly policy: WorkspacePolicy; readonly depth: number },
+  { policy, depth, given }: { readonly policy: WorkspacePolicy; readonly depth: number; readonly given: Variables },
 ): readonly Decision[] {
   if (depth > deepestScript) return [askFor('unclear', of.offset, 'scripts within scripts')];
-  return judgeText(text, policy, { directories: of.scope.directories, depth });
+  const script = readScript(text, policy.parser);
+  if ('refused' in script) return [script.refused];
+  // This text runs as it stands.
+  if (script.text !== text) return [askFor('unclear', of.offset, 'a script that the shell reads otherwise than it seems')];
+  return judge(script, policy, { directories: of.scope.directories, depth, given });
 }
 
 /** What is asked about wherever it stands: background jobs, stray separators, too much of anything. */
@@ -86,10 +126,6 @@ function oddShape(root: SyntaxNode, all: readonly SyntaxNode[]): readonly Decisi
   if (root.namedChildren.every((child) => child.type === 'comment')) return [askFor('unclear', 0, 'there is no command')];
   if (all.length > mostNodes || all.filter((node) => node.type === 'command').length > mostCommands)
     return [askFor('unclear', 0, 'too many commands to judge')];
-  const background = all.filter((node) => node.type === '&' && !/expression|redirect/.test(node.parent?.type ?? ''));
   const stray = all.filter((node) => node.type === ';;' && node.parent?.type !== 'case_item');
-  return [
-    ...background.map((node) => askFor('background', node.startIndex, 'a job in the background, which would stay behind')),
-    ...stray.map((node) => askFor('unclear', node.startIndex, '`;;` outside `case`')),
-  ];
+  return [...judgeBackground(all), ...stray.map((node) => askFor('unclear', node.startIndex, '`;;` outside `case`'))];
 }

@@ -31,10 +31,20 @@ export function decodeWord(node: SyntaxNode, scope: WordScope): ShellWord {
 
 /** The words that one word of the command line becomes: several where braces expand. */
 export function decodeWords(node: SyntaxNode, scope: WordScope): readonly ShellWord[] {
+  const list = elements(node, scope);
+  if (list !== undefined) return list;
   if (!node.text.includes('{') || !/^(?:concatenation|brace_expression|word)$/.test(node.type)) return [decodeWord(node, scope)];
   const expanded = expandBraces(bracePieces(node));
   if (expanded === undefined) return [asWord(unknown, node)];
   return expanded.map((pieces) => asWord(ofPieces(pieces, scope), node));
+}
+
+/** `"${NAME[@]}"` and `"$@"`, alone in their word, each become the elements as they were written. */
+function elements({ type, text, startIndex }: SyntaxNode, { variables }: WordScope): readonly ShellWord[] | undefined {
+  if (type !== 'string' || text.length > 60) return undefined;
+  const name = /^"\$(?:\{([A-Za-z_]\w*)\[@\]\}|\{?(@)\}?)"$/.exec(text);
+  const list = variables.get(name?.[1] ?? name?.[2] ?? '')?.list;
+  return list?.map((word) => ({ ...word, offset: startIndex }));
 }
 
 function asWord({ values, glob = false, quoted = false }: Piece, { startIndex, text }: SyntaxNode): ShellWord {

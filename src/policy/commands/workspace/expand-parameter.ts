@@ -3,7 +3,7 @@ import type { VariableValue } from './variables.ts';
 
 type Lookup = (name: string) => VariableValue | 'unknown' | 'unset';
 
-const parameter = /^\$(?:([A-Za-z_]\w*|[?#$])|\{([A-Za-z_]\w*|[?#$])(?:(%%?|##?|:?-)([^{}$`"'\\]*))?\})$/;
+const parameter = /^\$(?:([A-Za-z_]\w*|[?#$]|\d)|\{([A-Za-z_]\w*|[?#$]|\d)(?:\[-?\d+\])?(?:(%%?|##?|:?-)([^{}$`"'\\]*))?\})$/;
 /** Variables that the shell or whoever starts it gives a value. */
 const given =
   /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|TMPDIR|TERM|LANG|LC_\w+|HOSTNAME|HOSTTYPE|OSTYPE|MACHTYPE|UID|EUID|PPID|RANDOM|SECONDS|LINENO|BASH\w*|IFS|OPTARG|OPTIND|REPLY|SHLVL|XDG_\w+)$/;

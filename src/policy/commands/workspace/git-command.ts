@@ -79,6 +79,7 @@ function judgeSettings(args: readonly ShellWord[], { offset }: Invocation): read
   if (/^(?:-l|--list|list)$/.test(first) && rest.length === 0) return [];
   const names = /^(?:--get|--get-all|--get-regexp|get)$/.test(first) ? rest : texts;
   const [name = '', ...more] = names;
+  if (first === name && more.length === 1 && plainSetting.test(`${name}=${more[0]}`)) return [];
   if (more.length > 0 || !settingName.test(name)) return undefined;
   return secretSetting.test(name) ? [askFor('SECRET_FILE', offset, `the setting \`${name.slice(0, 60)}\` may hold a credential`)] : [];
 }

@@ -9,7 +9,7 @@ import type { Place, Walk } from './walk-state.ts';
 
 /** `${NAME}`, lengths, defaults and cuts with plain text in them: nothing that assigns, names another variable or runs. */
 const plainExpansion = /^\$\{#?[A-Za-z_0-9@*?#]+(?:\[[@*\w]+\])?(?:(?::?[-+?=]|%%?|##?|\/[/#%]?|\^\^?|,,?|:)[^`$(){}<>&|;\\]*)?\}$/;
-const plainArithmetic = /^(?!.*\$\()[\s\w+\-*/%<>=!&|^~?:,()$]*$/s;
+const plainArithmetic = /^(?!.*\$\()[\s\w+\-*/%<>=!&|^~?:,()$#]*$/s;
 
 const leaves: ReadonlySet<string> = new Set([
   'word',

@@ -6,6 +6,7 @@ import { inlineFiles } from './inline-files.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { type ShellWord, single } from './shell-word.ts';
+import { pythonToolNames } from './tools/checker-names.ts';
 import { words } from './words.ts';
 
 interface Interpreter {
@@ -106,13 +107,15 @@ const interpreters: readonly Interpreter[] = [
 /** Modules of `python -m` that compute or write inside the workspace; test tools are judged as themselves. */
 const pythonModules: ReadonlySet<string> = new Set(
   words(
-    'venv json.tool unittest compileall py_compile timeit doctest cProfile build ast dis calendar platform tabnanny tokenize trace this zipfile sysconfig site gzip base64 pyclbr inspect',
+    'venv json.tool unittest compileall py_compile timeit doctest cProfile build ast dis calendar platform pstats tabnanny tokenize trace this zipfile sysconfig site gzip base64 pyclbr inspect',
   ),
 );
-const pythonTools: ReadonlySet<string> = new Set(
-  words(
-    'pytest black ruff isort flake8 pylint mypy pyright bandit coverage yapf autopep8 pydocstyle pycodestyle vulture pip poetry tox nox sphinx nose2 behave pre_commit pdb debugpy uvicorn gunicorn codespell autoflake mkdocs twine alembic django celery ipykernel nbconvert jupyter virtualenv',
-  ),
+/** Modules that are tools with rules of their own, by the name of their program. */
+const pythonTools: ReadonlyMap<string, string> = new Map(
+  [
+    ...pythonToolNames,
+    ...words('pytest pip poetry tox nox sphinx pre-commit pdb debugpy uvicorn gunicorn codespell mkdocs django celery yamllint sqlfluff'),
+  ].map((program) => [program.replaceAll('-', '_'), program]),
 );
 
 /** undefined: the program is no interpreter. */
@@ -154,9 +157,23 @@ function judgeArgument(reading: Reading): readonly Decision[] | undefined {
   return text.startsWith('-') && text !== '-' ? judgeOption(reading, word, text) : judgeOperand(reading, text);
 }
 
-function judgeOperand({ invocation, index, sawCode, edits }: Reading, text: string): readonly Decision[] {
+function judgeOperand(reading: Reading, text: string): readonly Decision[] {
+  const { invocation, index, sawCode, edits } = reading;
   if (sawCode) return pathsIn(invocation.args.slice(index), invocation, edits ? 'write' : 'read');
-  return text === '-' ? judgeInput(invocation) : judgeScript(invocation, index);
+  return text === '-' ? judgeInput(invocation) : (judgeToolFile(reading, text) ?? judgeScript(invocation, index));
+}
+
+/** `php composer.phar`, `python .venv/bin/pip`, `node .yarn/releases/yarn-4.1.0.cjs`: the file is a tool that has rules of its own. */
+const toolFile =
+  /(?:^|\/)(?:(composer|phpunit|php-cs-fixer|phpstan|psalm)(?:-[\d.]+)?\.phar|(npm|npx|yarn|pnpm|bunx)(?:-cli|-[\d.]+(?:-[\w.]+)?)?\.[cm]?js|(?:node_modules\/\.bin|\.venv\/bin|venv\/bin|vendor\/bin|bin)\/([a-z][\w-]*))$/;
+
+function judgeToolFile({ invocation, index, recursion }: Reading, text: string): readonly Decision[] | undefined {
+  const [, archive, manager, program] = toolFile.exec(text) ?? [];
+  const tool = archive ?? manager ?? program;
+  if (tool === undefined) return undefined;
+  const judged = recursion.invocation({ ...invocation, program: tool, args: invocation.args.slice(index + 1) });
+  const isKnown = judged.every((decision) => decision.code !== 'unknown_program');
+  return isKnown ? [...judged, ...judgeScript(invocation, index)] : undefined;
 }
 
 function judgeOption(reading: Reading, word: ShellWord, text: string): readonly Decision[] | undefined {
@@ -231,6 +248,9 @@ function judgeScript(invocation: Invocation, index: number): readonly Decision[]
 function againstScript(text: string, rest: readonly ShellWord[]): readonly [Concern, string] | undefined {
   if (startsServer(text, rest)) return ['never_ends', 'as a server that runs until it is stopped'];
   if (text.startsWith('@')) return ['runs_other_code', 'may hold options'];
+  // `setup.py build` is the project's own; these leave the workspace.
+  const installs = /(?:^|\/)setup\.py$/.test(text) && rest.some((word) => /^(?:install\w*|develop|upload\w*|register|easy_install)$/.test(textOf(word)));
+  if (installs) return ['network_blocked', 'installs or publishes'];
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? ['network_blocked', 'is an address'] : undefined;
 }
 
@@ -260,8 +280,10 @@ function judgeModule(invocation: Invocation, index: number, recursion: Recursion
   const isAttached = attached !== '';
   const module = isAttached ? attached : textOf(next);
   const rest = invocation.args.slice(index + (isAttached ? 1 : 2));
-  if (pythonTools.has(module))
-    return recursion.invocation({ ...invocation, program: module.replace('pre_commit', 'pre-commit'), args: rest });
+  const tool = pythonTools.get(module);
+  if (tool !== undefined) return recursion.invocation({ ...invocation, program: tool, args: rest });
+  if (module === 'venv' && rest.some((word) => /^--upgrade/.test(textOf(word))))
+    return [askFor('network_blocked', option?.offset ?? invocation.offset, '`venv` with an upgrade of what it installs')];
   if (module === 'timeit') return rest.flatMap((word) => judgeTimed(word, invocation));
   if (pythonModules.has(module) || isOwnModule(module, invocation)) return pathsIn(rest, invocation);
   return [

@@ -1,6 +1,7 @@
 /** One invocation against everything that is known about its program. Empty: nothing speaks against it. */
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import { fitsUserRule, type UserRule } from '../user-rule.ts';
+import { judgeCopiedFiles } from './dd-command.ts';
 import { askFor, refuseFor } from './findings.ts';
 import { judgeGit } from './git-command.ts';
 import { judgeInterpreter, startsServer } from './interpreters.ts';
@@ -8,12 +9,14 @@ import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { judgeTool } from './judge-tool.ts';
 import { seenFromHere } from './link-command.ts';
+import { looksAtMachine } from './machine-facts.ts';
 import { judgeOwnCommand } from './own-command.ts';
 import { needsNetwork, refusalGroup } from './refused-programs.ts';
 import { runnerJudges } from './runners.ts';
 import { single } from './shell-word.ts';
 import { tellsOfItself } from './tells-of-itself.ts';
 import type { ToolRule } from './tool-rule.ts';
+import { namedSecret } from './tools/looks.ts';
 import { toolRules } from './tools/tool-rules.ts';
 import { unwrap } from './wrappers.ts';
 
@@ -47,7 +50,8 @@ function judgeBuiltIn(invocation: Invocation, recursion: Recursion): readonly De
   if (functions.has(program)) return [];
   if (program.includes('/')) return judgeByPath(invocation, recursion);
   const group = refusalGroup(program);
-  if (tellsOfItself(invocation, group)) return [];
+  const told = looksAtMachine(program, invocation.args.map((word) => single(word) ?? '\0')) ? [] : tellsOfItself(invocation, group);
+  if (told !== undefined) return told;
   const wrapped = unwrap(invocation, recursion);
   if (wrapped !== undefined) return wrapped;
   if (group !== undefined) return [refuseFor(group, offset, `\`${program}\` (${group.replace('-', ' ')}) is not run by agents`)];
@@ -63,7 +67,7 @@ function judgeByName(invocation: Invocation, recursion: Recursion): readonly Dec
   if (interpreted !== undefined) return interpreted;
   const rule = rulesByProgram.get(program);
   if (rule === undefined) return [askFor('unknown_program', offset, `\`${program.slice(0, 60)}\` is not among the known programs`)];
-  if (rule.needsOperand && args.length === 0) return [withoutOperand(invocation)];
+  if (rule.needsOperand && args.length === 0) return program === 'printenv' && invocation.hidesSecrets ? [] : [withoutOperand(invocation)];
   return (
     (Object.hasOwn(ruleJudges, rule.id) ? ruleJudges[rule.id] : undefined)?.(rule, invocation, recursion) ?? judgeTool(rule, invocation)
   );
@@ -84,24 +88,38 @@ const ruleJudges: Readonly<Record<string, RuleJudge>> = {
     ),
   'workspace.write': (rule, invocation) => judgeTool(rule, invocation.program === 'ln' ? seenFromHere(invocation) : invocation),
   'workspace.macros': (rule, invocation) => [...judgeTool(rule, invocation), ...macrosFromInput(invocation)],
-  'workspace.dd': (rule, invocation) => [...judgeTool(rule, invocation), ...copiedFiles(invocation)],
+  'workspace.dd': (rule, invocation) => [...judgeTool(rule, invocation), ...judgeCopiedFiles(invocation)],
+  'workspace.top': (rule, invocation) => [...judgeTool(rule, invocation), ...repeats(invocation)],
+  'workspace.endless-text': (_rule, invocation) => (invocation.takesPart ? [] : [neverEnds(invocation)]),
+  'workspace.substitute': (rule, invocation) => [...judgeTool(rule, invocation), ...filledFromInput(invocation)],
   'workspace.git': judgeGit,
   'workspace.cargo': (rule, invocation) => judgeTool(rule, withoutToolchain(invocation)),
 };
+
+/** `top` and `vmstat 1` go on until somebody stops them. */
+function repeats(invocation: Invocation): readonly Decision[] {
+  const texts = invocation.args.map((word) => single(word) ?? '');
+  const isOnce =
+    invocation.program === 'top'
+      ? texts.some((text) => /n ?\d*$/.test(text)) || texts.some((text) => /^-\w*b/.test(text) && texts.includes('-n'))
+      : texts.filter((text) => /^\d+$/.test(text)).length !== 1;
+  return isOnce || invocation.takesPart ? [] : [neverEnds(invocation)];
+}
+
+function neverEnds({ program, offset }: Invocation): Decision {
+  return askFor('never_ends', offset, `\`${program}\` goes on until it is stopped`);
+}
+
+/** `echo '$TOKEN' | envsubst`. */
+function filledFromInput({ inputText, program, offset }: Invocation): readonly Decision[] {
+  const fault = namedSecret(inputText ?? '');
+  return fault === undefined ? [] : [askFor('SECRET_VARIABLE', offset, `\`${program}\`: ${fault}`)];
+}
 
 /** `echo 'syscmd(id)' | m4`. A file of the workspace is a script of it. */
 function macrosFromInput({ input, program, offset }: Invocation): readonly Decision[] {
   const isGiven = input === 'text' || input === 'pipe';
   return isGiven ? [askFor('runs_other_code', offset, `\`${program}\` takes its program from standard input`)] : [];
-}
-
-/** `dd if=a of=b`. */
-function copiedFiles({ args, scope }: Invocation): readonly Decision[] {
-  return args.flatMap((word) => {
-    const match = /^(if|of)=(.*)$/s.exec(single(word) ?? '');
-    if (match === null) return [];
-    return judgePath({ text: match[2] ?? '', glob: word.glob, offset: word.offset }, match[1] === 'if' ? 'read' : 'write', scope);
-  });
 }
 
 /** `yarn lint`: a script of the project or a program of it; a known program is judged as itself. */
@@ -144,12 +162,14 @@ function judgeByPath(invocation: Invocation, recursion: Recursion): readonly Dec
     (word.values ?? []).flatMap((value) =>
       /^(?:\/|~|\.\.)/.test(value) || /(?:^|\/)\.\.(?:\/|$)/.test(value)
         ? judgePath({ text: value, glob: word.glob, offset: word.offset }, 'read', scope)
-        : inspectorOption(value, word.offset),
+        : tellingWord(value, word.offset),
     ),
   );
 }
 
-function inspectorOption(value: string, offset: number): readonly Decision[] {
+/** What a word says of a program of the workspace: a debugger that is opened, a pool that is mined for. */
+function tellingWord(value: string, offset: number): readonly Decision[] {
+  if (/^(?:-\S+=)?stratum\d?(?:\+\w+)?:/i.test(value)) return [askFor('network_blocked', offset, `\`${value.slice(0, 80)}\` is an address`)];
   return /^--(?:inspect|remote-debugging)/.test(value) ? [askFor('runs_other_code', offset, `\`${value}\` opens a debugger`)] : [];
 }
 

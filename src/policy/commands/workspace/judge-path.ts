@@ -8,6 +8,7 @@ import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import { expandPattern } from '../expand-pattern.ts';
 import type { GlobPart } from '../strict/strict-line.ts';
 import { askFor, refuseFor } from './findings.ts';
+import { freshPlace, isFreshPlace } from './fresh-place.ts';
 import { everyName } from './listed-names.ts';
 
 /** `touch`: names and attributes only; `remove` is a write that takes the file away. */
@@ -30,6 +31,8 @@ const harmlessDevices = /^\/dev\/(?:null|stdin|stdout|stderr|tty|fd\/[0-2])$/;
 
 /** What speaks against the path; empty when nothing does. */
 export function judgePath(path: NamedPath, action: PathAction, scope: PathScope): readonly Decision[] {
+  if (path.text.startsWith(freshPlace))
+    return isFreshPlace(path.text) ? [] : [askFor('PATH_OUTSIDE_WORKSPACE', path.offset, 'a path that leads up from a temporary place')];
   if (path.text === '-' || path.text === '' || harmlessDevices.test(path.text)) return [];
   if (/^\/dev\/(?:tcp|udp)(?:\/|$)/.test(path.text))
     return [askFor('network_blocked', path.offset, `\`${path.text}\` is a network connection`)];

@@ -3,6 +3,7 @@ import type { Decision } from '#kernel/decision';
 import { hintsAtSecret } from '../../paths/secret-files.ts';
 import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
+import { isEndlessDevice, isMachineFact, isSmallAmount } from './machine-facts.ts';
 import { judgePath, type PathAction } from './judge-path.ts';
 import { type ShellWord, single } from './shell-word.ts';
 import type { Caution, ToolRule, VerbGroup } from './tool-rule.ts';
@@ -23,13 +24,18 @@ export function judgeTool(rule: ToolRule, invocation: Invocation): readonly Deci
   const group = verbGroup(rule, rule.verbs, invocation.args);
   const words = judgeWords(rule, group, invocation);
   if (group === undefined) return rule.takesAnyVerb ? words : [unknownVerb(invocation), ...words];
-  if (group.concern === undefined || asksForHelp(group, invocation.args)) return words;
+  if (group.concern === undefined || asksForHelp(group, invocation.args) || isOffline(group, invocation.args)) return words;
   return [askFor(group.concern, invocation.offset, `\`${invocation.program}\`: ${group.message ?? 'needs a person'}`), ...words];
 }
 
 /** `npm ci --help`. */
 function asksForHelp({ concern }: VerbGroup, args: readonly ShellWord[]): boolean {
   return concern === 'network_blocked' && args.length === 2 && single(args[1]) === '--help';
+}
+
+/** `npm ci --offline`. */
+function isOffline({ offline }: VerbGroup, args: readonly ShellWord[]): boolean {
+  return offline !== undefined && args.some((word) => offline.test(single(word) ?? ''));
 }
 
 /** The first word that is no option names the verb. */
@@ -161,9 +167,16 @@ type ValueWord = ShellWord & { readonly text: string };
 function judgeValue(word: ValueWord, look: Look & { readonly where: Place; readonly literal: boolean }): readonly Decision[] {
   const isPlainText = look.where === 'text' && look.action !== 'text' && look.rule.textFirst !== true;
   const cautioned = isPlainText ? [] : cautionsOn(word, look);
-  if (look.action === 'text' || look.where === 'text' || cautioned.length > 0) return cautioned;
+  if (look.action === 'text') return [...cautioned, ...namesElsewhere(word, look)];
+  if (look.where === 'text' || cautioned.length > 0) return cautioned;
   const code = codeOf(word, look);
   return code === '' ? judgePlace(word, look.action, look) : judgeCode(code, word, look);
+}
+
+/** `echo /outside/*` prints the names that are there. */
+function namesElsewhere({ text, glob, offset }: ValueWord, { where, invocation }: Look & { readonly where: Place }): readonly Decision[] {
+  const leads = glob && where !== 'text' && /^\/|(?:^|\/)\.\.\//.test(text) && !isMachineFact(text, 'list');
+  return leads ? judgePath({ text, glob, offset }, 'list', invocation.scope) : [];
 }
 
 /** The program of its own that the word holds, or nothing. */
@@ -182,8 +195,18 @@ function judgePlace(
   if (action === 'write' && /^\/dev\/(?:stdin|fd\/)/.test(text))
     return [askFor('runs_other_code', offset, `\`${text}\` may hold instructions`)];
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return [askFor('network_blocked', offset, `\`${text.slice(0, 80)}\` is an address`)];
+  if (rule.printsOnly && isMachineFact(text, action)) return [];
+  if (rule.printsOnly && isEndlessDevice(text) && takesPart(invocation)) return [];
   const path = where === 'option' ? attachedPath(text) : operandPath(text);
   return path === undefined ? [] : judgePath({ text: path, glob, offset }, action, invocation.scope);
+}
+
+/** `head -c 16`, `od -N4`: what it reads of an endless file has an end. */
+function takesPart(invocation: Invocation): boolean {
+  if (invocation.takesPart) return true;
+  const line = invocation.args.map((word) => single(word) ?? '').join(' ');
+  const amount = /(?:^| )(?:-[cNnl]|--(?:bytes|read-bytes|length|len)=?) ?(\w+)(?: |$)/.exec(line)?.[1];
+  return /^(?:head|od|xxd|hexdump)$/.test(invocation.program) && amount !== undefined && isSmallAmount(amount);
 }
 
 /** `awk -F/`, `sort -t/`: the text of a text option; `dotnet build /p:X=1`. */
@@ -200,10 +223,14 @@ function judgeCode(code: string, { offset }: ValueWord, { rule }: Look): readonl
 function cautionsOn(word: ValueWord, { cautions, literal, invocation }: Look & { readonly literal: boolean }): readonly Decision[] {
   if (literal && word.text.startsWith('-')) return [];
   return cautions
-    .filter((caution) => caution.word.test(word.text))
+    .filter((caution) => caution.word.test(word.text) && !isLifted(caution, invocation.args))
     .map((caution) =>
       askFor(caution.concern, word.offset, `\`${word.text.slice(0, 60)}\` of \`${invocation.program}\`: ${caution.message}`),
     );
+}
+
+function isLifted({ unless }: Caution, args: readonly ShellWord[]): boolean {
+  return unless !== undefined && args.some((word) => unless.test(single(word) ?? ''));
 }
 
 /** `--out=/x`, `-I/x`, `-czf/x`, `-Wl,-Map=../x`: the path in an option, if it names one that could leave the workspace. */

@@ -1,4 +1,5 @@
 /** Command substitutions whose output the words tell well enough: names of files, numbers, dates, commits. */
+import { madePlaces } from './fresh-place.ts';
 import { filtered, listedNames, wordsOf } from './listed-names.ts';
 import type { ShellWord } from './shell-word.ts';
 import type { SyntaxNode } from './syntax-node.ts';
@@ -17,7 +18,7 @@ export function knownOutput(node: SyntaxNode, decode: Decode): readonly string[]
   const [line, ...filters] = lines;
   if (line === undefined || !lines.every((words) => words !== undefined)) return undefined;
   return filtered(
-    cutName(line) ?? (isToken(line) ? ['1'] : undefined),
+    (line[0] === 'mktemp' ? madePlaces(line.slice(1)) : undefined) ?? cutName(line) ?? (isToken(line) ? ['1'] : undefined),
     filters.filter((words) => words !== undefined),
   );
 }

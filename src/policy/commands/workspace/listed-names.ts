@@ -45,6 +45,7 @@ const listers: Readonly<Record<string, { readonly not?: RegExp; readonly needs?:
 function namesFrom([program = '', ...args]: readonly string[]): readonly string[] | undefined {
   if (program === 'find') return namesFromFind(args);
   if (program === 'git') return namesFromGit(args);
+  if (program === 'seq') return args.every((arg) => /^(?:-w|-?\d{1,6})$/.test(arg)) ? ['1'] : undefined;
   const lister = Object.hasOwn(listers, program) ? listers[program] : undefined;
   if (lister === undefined || args.some((arg) => lister.not?.test(arg))) return undefined;
   return lister.needs === undefined || args.some((arg) => lister.needs?.test(arg)) ? chosen(args) : undefined;
@@ -109,9 +110,17 @@ function chooses(args: readonly string[], index: number): boolean {
   return /[^*?]/.test(args[index] ?? '') && !isLeftOut;
 }
 
+/** Before a name in a list of changes; what is behind it is the file. */
+const changed = 'M ';
+
 function namesFromGit(args: readonly string[]): readonly string[] | undefined {
   const [verb = '', ...rest] = args;
-  if (rest.some((arg) => /^--(?:format|pretty|output|stage|eol|debug|line-prefix)/.test(arg))) return undefined;
+  if (rest.some((arg) => /^--(?:open|format|pretty|output|stage|eol|debug|line-prefix)/.test(arg))) return undefined;
+  // A name of a branch or tag is no file and never begins with a dash.
+  if (/^(?:branch|tag)$/.test(verb) && rest.every((arg) => /^(?:-[ralv]|--(?:merged|no-merged|list|all|remotes|sort=\S+)|[\w./-]+)$/.test(arg))) return ['a-branch'];
+  if (verb === 'status') return rest.every((arg) => /^(?:-s|--short|--porcelain(?:=v1)?|-uno|-uall)$/.test(arg)) && rest.length > 0 ? [`${changed}${everyName}`] : undefined;
+  if (verb === 'grep') return rest.some((arg) => /^(?:-[a-zA-Z]*[lL][a-zA-Z]*|--files-with(?:out)?-match(?:es)?|--name-only)$/.test(arg)) ? chosen(rest) : undefined;
+  if (/^diff/.test(verb) && rest.includes('--name-status')) return [`${changed}${everyName}`];
   const lists =
     verb === 'ls-files'
       ? !rest.some((arg) => /^-[a-z]*[stuvf]/.test(arg))
@@ -123,12 +132,23 @@ function namesFromGit(args: readonly string[]): readonly string[] | undefined {
 export function filtered(names: readonly string[] | undefined, filters: readonly (readonly string[])[]): readonly string[] | undefined {
   let left = names;
   for (const [program = '', ...args] of filters) {
+    if (left?.some((name) => name.startsWith(changed)) && takesName(program, args)) {
+      left = left.map((name) => name.slice(changed.length));
+      continue;
+    }
     if (left === undefined || !keepsLines(program, args)) return undefined;
     const picks = /^(?:[ef]?grep|rg)$/.test(program) && !args.some((arg) => /^(?:-[A-Za-z]*v[A-Za-z]*|--invert-match)$/.test(arg));
     if (picks) left = args.some((arg) => hintsAtSecret(arg)) ? [secretName] : left.map((name) => name.replace(everyName, 'found'));
     if (/^(?:head|tail)$/.test(program)) left = left.map((name) => name.replace(everyName, 'found'));
   }
-  return left;
+  return left?.some((name) => name.startsWith(changed)) ? undefined : left;
+}
+
+/** `awk '{print $2}'` takes the name out of a line of changes. */
+function takesName(program: string, args: readonly string[]): boolean {
+  const words = args.join(' ');
+  if (program === 'awk') return /^\{ ?print \$(?:2|NF);? ?\}$/.test(words);
+  return (program === 'cut' && /^(?:-c ?[34]-|-f ?2-?)$/.test(words)) || (program === 'sed' && /^s\/\^\.\.\.\/\/$/.test(words));
 }
 
 function keepsLines(program: string, args: readonly string[]): boolean {

@@ -2,6 +2,7 @@
 
 import { decodeWord } from './decode-word.ts';
 import { askFor } from './findings.ts';
+import { isEndlessDevice } from './machine-facts.ts';
 import { judgePath } from './judge-path.ts';
 import { childOf, type SyntaxNode } from './syntax-node.ts';
 import { type Place, pathScope, type Walk, wordScope } from './walk-state.ts';
@@ -44,8 +45,10 @@ function judgeTarget(
   const word = decodeWord(target, wordScope(walk, place));
   if (word.values === undefined || word.glob)
     walk.found.push(askFor('unclear', target.startIndex, `\`${target.text.slice(0, 60)}\`: the file is not known before it runs`));
-  for (const text of word.values ?? [])
+  for (const text of word.values ?? []) {
+    if (action === 'read' && place.takesPart && isEndlessDevice(text)) continue;
     walk.found.push(...judgePath({ text, glob: false, offset: target.startIndex }, action, pathScope(walk, place)));
+  }
 }
 
 function readHereDocument(walk: Walk, node: SyntaxNode, place: Place): Input {

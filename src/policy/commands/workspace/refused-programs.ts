@@ -21,6 +21,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   secrets: words(
     'security secret-tool keyctl kwallet-query gnome-keyring gpg gpg2 gpg-connect-agent ssh-add ssh-agent ssh-keygen ssh-keyscan pass op bw lpass vault chamber aws-vault cmdkey certutil wl-paste xclip xsel pbpaste pbcopy wl-copy getent dmidecode last lastlog history fc showkey import scrot grim',
   ),
+  mining: words('xmrig xmr-stak minerd cpuminer cpuminer-multi cgminer bfgminer ethminer nbminer lolMiner phoenixminer t-rex gminer teamredminer claymore srbminer wildrig monerod p2pool nicehash kinsing'),
   containers: words(
     'docker docker-compose podman podman-compose nerdctl ctr crictl buildah skopeo lxc lxd incus runc crun kubectl oc k3s minikube kind vagrant virsh qemu-img qemu-system-x86_64 VBoxManage multipass systemd-nspawn flatpak snap distrobox toolbox wsl wslpath cmd.exe explorer.exe',
   ),
@@ -32,7 +33,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
 /** Programs whose purpose is the network: they ask, and a person may grant it. */
 const networkPrograms: ReadonlySet<string> = new Set(
   words(
-    'curl wget nc netcat ncat socat ssh scp sftp telnet ftp lftp tftp aria2c axel lynx links links2 elinks w3m http https httpie xh curlie hey ab wrk siege vegeta k6 dig nslookup host drill delv whois ping ping6 fping hping3 traceroute tracepath mtr arping nmap masscan zmap arp-scan rclone s3cmd aws az gcloud gsutil doctl heroku vercel netlify firebase flyctl fly railway wrangler serverless sls cdk pulumi ansible ansible-galaxy ansible-playbook gh glab hub svn hg bzr cvs fossil mail mailx sendmail mutt swaks msmtp youtube-dl yt-dlp mosh rsh rlogin rcp autossh sshpass sshfs smbclient mount.nfs ldapsearch snmpwalk mysql psql redis-cli valkey-cli mongosh mongo mosquitto_pub kcat grpcurl websocat wscat torsocks tor proxychains proxychains4 openvpn wg wg-quick tailscale zerotier-cli transmission-cli ipfs croc magic-wormhole wormhole bunx uvx pipx cpan cpanm luarocks conda mamba nvm fnm volta pyenv rbenv rustup sdk asdf mise corepack ollama huggingface-cli dotnet-install',
+    'curl wget nc netcat ncat socat ssh scp sftp telnet ftp lftp tftp aria2c axel lynx links links2 elinks w3m http https httpie xh curlie hey ab wrk siege vegeta k6 dig nslookup host drill delv whois ping ping6 fping hping3 traceroute tracepath mtr arping nmap masscan zmap arp-scan rclone s3cmd aws az gcloud gsutil doctl heroku vercel netlify firebase flyctl fly railway wrangler serverless sls cdk pulumi ansible ansible-galaxy ansible-playbook gh glab hub svn hg bzr cvs fossil mail mailx sendmail mutt swaks msmtp youtube-dl yt-dlp mosh rsh rlogin rcp autossh sshpass sshfs smbclient mount.nfs ldapsearch snmpwalk mysql psql redis-cli valkey-cli mongosh mongo mosquitto_pub kcat grpcurl websocat wscat torsocks tor proxychains proxychains4 openvpn wg wg-quick tailscale zerotier-cli transmission-cli ipfs croc magic-wormhole wormhole uvx pipx cpan cpanm luarocks conda mamba nvm fnm volta pyenv rbenv rustup sdk asdf mise corepack ollama huggingface-cli dotnet-install',
   ),
 );
 

@@ -4,6 +4,8 @@ import { askFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { foundNames } from './listed-names.ts';
+import { judgeParallel } from './parallel-command.ts';
+import { givenPositionals, unknownPositionals } from './positional.ts';
 import { knownWord, type ShellWord, single } from './shell-word.ts';
 import { isQuestion } from './tells-of-itself.ts';
 
@@ -13,7 +15,9 @@ export const runnerJudges: Readonly<Record<string, Judge>> = {
   find: judgeFind,
   gfind: judgeFind,
   xargs: judgeXargs,
+  parallel: judgeParallel,
   npx: judgeNpx,
+  bunx: judgeNpx,
   concurrently: judgeConcurrently,
   hyperfine: judgeHyperfine,
   trap: judgeTrap,
@@ -87,12 +91,16 @@ function runFound(invocation: Invocation, words: readonly ShellWord[], recursion
   const program = single(name);
   if (name === undefined || program === undefined || name.source.includes('{}'))
     return [askFor('runs_other_code', invocation.offset, 'the files that were found would be run')];
+  const selectsLinks = invocation.args.some((word, index) => single(word) === 'l' && /^-x?type$/.test(single(invocation.args[index - 1]) ?? ''));
+  if (selectsLinks && !/^(?:ls|readlink|realpath|stat|file|echo|printf|rm|unlink|basename|dirname|test)$/.test(program))
+    return [askFor('SYMLINK_OUTSIDE_WORKSPACE', name.offset, `\`${program}\` would follow links, which may lead outside`)];
   const names = foundNames(invocation.args.map((word) => single(word) ?? ''));
   return runOn({ ...invocation, program, args: rest, offset: name.offset, input: 'none' }, { names, mark: '{}' }, recursion);
 }
 
 interface Names {
-  readonly names: readonly string[];
+  /** undefined: one that is not known. */
+  readonly names: readonly (string | undefined)[];
   /** Stands for a name in the words; absent: the names follow the words. */
   readonly mark?: string;
 }
@@ -105,19 +113,20 @@ function runOn(invocation: Invocation, { names, mark }: Names, recursion: Recurs
   if (isScript && mark !== undefined && args.some((word) => /\s/.test(single(word) ?? '') && single(word)?.includes(mark)))
     return [askFor('runs_other_code', offset, `names of files within the text of a script for \`${program}\``)];
   return names.flatMap((name) => {
-    const placed =
-      mark === undefined ? [...args, knownWord(name, { offset, source: name })] : args.map((word) => withName(word, mark, name));
+    const placed = mark === undefined ? [...args, nameWord(name, offset)] : args.map((word) => withName(word, mark, name));
     return recursion.invocation({ ...invocation, args: placed });
   });
 }
 
-function withName(word: ShellWord, mark: string, name: string): ShellWord {
-  const text = single(word);
-  return text?.includes(mark) ? knownWord(text.replaceAll(mark, name), word) : word;
+function nameWord(name: string | undefined, offset: number): ShellWord {
+  return name === undefined ? { glob: false, quoted: true, offset, source: '(what is piped in)' } : knownWord(name, { offset, source: name });
 }
 
-/** Programs that only print the names that they are given. */
-const printers = /^(?:echo|printf|basename|dirname)$/;
+function withName(word: ShellWord, mark: string, name: string | undefined): ShellWord {
+  const text = single(word);
+  if (!text?.includes(mark)) return word;
+  return name === undefined ? { glob: false, quoted: true, offset: word.offset, source: text } : knownWord(text.replaceAll(mark, name), word);
+}
 
 function judgeXargs(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { args, offset, listed } = invocation;
@@ -127,11 +136,9 @@ function judgeXargs(invocation: Invocation, recursion: Recursion): readonly Deci
   const known = options.every((text) => !text.startsWith('-') || xargsOptions.test(text));
   const program = start < 0 ? '' : (texts[start] ?? '');
   if (!known || program === '') return [askFor('unclear', offset, '`xargs` without a command, or with an option that is not known')];
-  const inner: Invocation = { ...invocation, program, args: args.slice(start + 1), input: 'none' };
+  const inner: Invocation = { ...invocation, program, args: args.slice(start + 1), input: 'none', listed: undefined };
   const mark = markOf(options);
-  if (listed !== undefined) return runOn(inner, { names: listed, ...(mark === undefined ? {} : { mark }) }, recursion);
-  const judged = recursion.invocation(inner);
-  return printers.test(program) ? judged : [...judged, askFor('unclear', offset, '`xargs` adds words that are not known before it runs')];
+  return runOn(inner, { names: listed ?? [undefined], ...(mark === undefined ? {} : { mark }) }, recursion);
 }
 
 const xargsOptions = /^-(?:0|r|t|x|n\d*|P\d*|I\S*|L\d*|d\S*|s\d*|0?r?n?\d*|-null|-no-run-if-empty|-max-args=\d+|-max-procs=\d+)$/;
@@ -158,11 +165,11 @@ const scopedTools: Readonly<Record<string, string>> = {
 
 function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { args, offset, scope } = invocation;
-  const start = args.findIndex((word) => !/^(?:--no-install|--no|-q|--quiet|--offline|--prefer-offline|--)$/.test(single(word) ?? ''));
+  const start = args.findIndex((word) => !/^(?:--no-install|--no|-q|--quiet|--offline|--prefer-offline|--bun|--)$/.test(single(word) ?? ''));
   const name = args[start];
   const program = single(name);
-  if (name === undefined || program === undefined) return [askFor('unclear', offset, '`npx` without a program')];
-  const blocked = [askFor('network_blocked', name.offset, `\`npx ${program.slice(0, 60)}\` may download a program and run it`)];
+  if (name === undefined || program === undefined) return [askFor('unclear', offset, `\`${invocation.program}\` without a program`)];
+  const blocked = [askFor('network_blocked', name.offset, `\`${invocation.program} ${program.slice(0, 60)}\` may download a program and run it`)];
   if (Object.hasOwn(scopedTools, program))
     return recursion.invocation({ ...invocation, program: scopedTools[program] ?? '', args: args.slice(start + 1), offset: name.offset });
   if (!/^[a-z][a-z0-9._-]*$/i.test(program)) return blocked;
@@ -182,7 +189,7 @@ function judgeConcurrently({ args, offset, ...invocation }: Invocation, recursio
     if (text === undefined) return [askFor('unclear', word.offset, 'a command that is not known before it runs')];
     const before = single(args[index - 1]) ?? '';
     if (text.startsWith('-') || /^(?:-[ncpm]|--(?:names|prefix-colors|prefix|max-processes))$/.test(before)) return [];
-    return /^(?:npm|yarn|pnpm|bun|node):[\w:*.-]+$/.test(text) ? [] : recursion.script(text, { ...invocation, args, offset });
+    return /^(?:npm|yarn|pnpm|bun|node):[\w:*.-]+$/.test(text) ? [] : recursion.script(text, { ...invocation, args, offset }, unknownPositionals);
   });
 }
 
@@ -197,7 +204,7 @@ function judgeHyperfine(invocation: Invocation, recursion: Recursion): readonly 
       before !== '-N'
     )
       return judgePath({ text, glob: word.glob, offset: word.offset }, 'write', invocation.scope);
-    if (!text.startsWith('-')) return recursion.script(text, invocation);
+    if (!text.startsWith('-')) return recursion.script(text, invocation, unknownPositionals);
     const isKnown =
       /^(?:-[wrmMnuNipsc]|--(?:warmup|runs|min-runs|max-runs|command-name|export-\w+|time-unit|style|ignore-failure|prepare|setup|cleanup|conclude|show-output)(?:=\w+)?)$/.test(
         text,
@@ -211,7 +218,7 @@ function judgeTrap(invocation: Invocation, recursion: Recursion): readonly Decis
   const [script, ...signals] = invocation.args.map(single);
   const atEnd = signals.length > 0 && signals.every((signal) => /^(?:EXIT|0|INT|TERM|HUP|SIGINT|SIGTERM)$/.test(signal ?? ''));
   if (script === undefined || !atEnd) return [askFor('unclear', invocation.offset, '`trap` of other than the end of the script')];
-  return script === '-' || script === '' ? [] : recursion.script(script, invocation);
+  return script === '-' || script === '' ? [] : recursion.script(script, invocation, recursion.variables);
 }
 
 /** `bash script.sh`, `bash -c '…'`; what comes from elsewhere asks. */
@@ -236,10 +243,11 @@ function shellOptions(texts: readonly (string | undefined)[]): number {
 }
 
 function judgeScriptText(invocation: Invocation, index: number, recursion: Recursion): readonly Decision[] {
-  const script = invocation.args.slice(index + 1).find((word) => !single(word)?.startsWith('-'));
-  const text = single(script);
+  const words = invocation.args.slice(index + 1);
+  const start = words.findIndex((word) => !single(word)?.startsWith('-'));
+  const text = start < 0 ? undefined : single(words[start]);
   if (text === undefined) return [askFor('unclear', invocation.offset, 'a script that is not known before it runs')];
-  return recursion.script(text, invocation);
+  return recursion.script(text, invocation, givenPositionals(words.slice(start + 1)));
 }
 
 /** A script of the workspace runs as any other program of it does. */

@@ -1,5 +1,6 @@
 /** tree-sitter's bash grammar, loaded from bytes that the caller hands in: this folder reads no files. */
-import { Language, Parser, type TreeCursor } from 'web-tree-sitter';
+import { Language, type Node, Parser, type TreeCursor } from 'web-tree-sitter';
+import { bindOperators } from './bind-operators.ts';
 import type { SyntaxNode } from './syntax-node.ts';
 
 export interface GrammarBytes {
@@ -12,6 +13,8 @@ export interface GrammarBytes {
 export interface ShellParser {
   /** The tree's root, or undefined when the text is no complete command or the parser gave up. Synchronous. */
   parse(text: string): SyntaxNode | undefined;
+  /** Where text that `parse` does not take stops making sense, as an offset; 0 where that cannot be told. */
+  faultAt(text: string): number;
 }
 
 /** Three trees that a matching pair of runtime and grammar gives; anything else must not be trusted. */
@@ -42,12 +45,30 @@ export async function loadShellParser(bytes: GrammarBytes): Promise<ShellParser>
       const tree = parser.parse(text);
       if (tree === null) return undefined;
       try {
-        return tree.rootNode.hasError ? undefined : takeOut(tree.walk(), text);
+        const root = tree.rootNode.hasError ? undefined : takeOut(tree.walk(), text);
+        return root === undefined ? undefined : bindOperators(root);
       } finally {
         tree.delete();
       }
     },
+    faultAt: (text) => {
+      const tree = parser.parse(text);
+      const offset = tree === null ? 0 : firstFault(tree.rootNode);
+      tree?.delete();
+      return offset;
+    },
   };
+}
+
+/** Something left over, or something left out (an end that never came). A loop: such text may nest as deep as it is long. */
+function firstFault(root: Node): number {
+  let node = root;
+  while (!node.isError && !node.isMissing) {
+    const next = node.children.find((child) => child.hasError);
+    if (next === undefined) break;
+    node = next;
+  }
+  return node.startIndex;
 }
 
 /** Deeper than any command that people write; the walk is recursive. */

@@ -1,25 +1,68 @@
 /** Asking a program for its version or its help: nothing else happens, whatever the program is for. */
+import type { Decision } from '#kernel/decision';
 import type { Invocation } from './invocation.ts';
+import { judgePath } from './judge-path.ts';
 import { single } from './shell-word.ts';
 
 /** Groups of refused programs that may still say which version they are. */
-const talkative: ReadonlySet<string> = new Set(['containers', 'daemon', 'packages']);
+const talkative: ReadonlySet<string> = new Set(['containers', 'daemon', 'debugger', 'packages', 'secrets']);
+/** A file below the directory where the command runs. */
+const ownFile = String.raw`[\w-][\w-]*(?:[/.][\w-]+)*`;
+/** Settings that name no secret. */
+const plainKey = String.raw`(?![\w.-]*(?:auth|token|pass|key|cert|secret|user))[a-z][a-z-]+`;
 /** Longer forms that look at files of the workspace at most. */
 const forms: Readonly<Record<string, RegExp>> = {
   docker: /^compose (?:version|--version)$/,
-  kubectl: /^version --client(?:=true)?(?: (?:-o|--output=?) ?(?:json|yaml))?$/,
-  'ansible-playbook': /^(?:-i [\w-][\w-]*(?:\/[\w.-]+)? )?--(?:syntax-check|list-tasks|list-tags) [\w-][\w-]*(?:\/[\w-][\w.-]*)*\.ya?ml$/,
+  kubectl: pattern(`(?:version --client(?:=true)?(?: (?:-o|--output=?) ?(?:json|yaml))?|kustomize ${ownFile}/?)`),
+  'ansible-playbook': pattern(`(?:-i ${ownFile} )?--(?:syntax-check|list-tasks|list-tags|list-hosts) ${ownFile}\\.ya?ml`),
+  'ansible-doc': /^(?:-l|-t \w+ -l|[\w.]+)$/,
+  vagrant: /^validate$/,
+  dlv: /^version$/,
+  'ssh-keygen': pattern(`-l(?:v)?f ${ownFile}\\.pub`),
+  kill: /^-l(?: \w+)?$/,
+  npm: pattern(`(?:config|c) get ${plainKey}`),
+  pnpm: pattern(`config get ${plainKey}`),
+  yarn: pattern(`config get ${plainKey}`),
+  rustup: /^(?:show(?: (?:active-toolchain|home|profile))?|(?:component|target|toolchain) list(?: --installed)?|which [\w-]+)$/,
+  nvm: /^(?:current|ls|list|version|which [\w.]+)$/,
+  fnm: /^(?:current|ls|list)$/,
+  pyenv: /^(?:version|versions|which [\w.-]+|root)$/,
+  rbenv: /^(?:version|versions|which [\w.-]+|root)$/,
+  asdf: /^(?:current|list|which)(?: [\w-]+)?$/,
+  mise: /^(?:ls|current|list|which [\w-]+)$/,
+  volta: /^(?:list|which [\w-]+)$/,
+  conda: /^(?:list|info|env list)$/,
+  brew: pattern('(?:list(?: --versions)?(?: [\\w@.-]+)?|--prefix(?: [\\w@.-]+)?|--version)'),
+  dpkg: pattern('(?:-l|-s|-L|--list|--print-architecture|--compare-versions)(?: [\\w.*+:~-]+)*'),
+  'dpkg-query': pattern('(?:-l|-s|-L|-W)(?: [\\w.*+:~-]+)*'),
+  apt: /^list --installed(?: [\w.*+-]+)?$/,
+  'apt-cache': /^(?:policy|show|depends|rdepends|search) [\w.+-]+$/,
+  rpm: /^-q(?:a|i|l)?(?: [\w.+-]+)*$/,
+  hg: /^(?:status|st|diff|log|branch|branches|id|summary|heads|tip|root)(?: -(?:[mard]|l ?\d+|-stat))*$/,
+  svn: pattern(`(?:status|st|diff|info)(?: -(?:q|u))?(?: ${ownFile})*`),
+  cdk: /^(?:synth|list|ls)(?: (?:-q|--quiet|--all|--json|[A-Z][\w-]*))*$/,
+  sam: pattern(`validate(?: (?:--lint|(?:-t|--template(?:-file)?) ${ownFile}))*`),
   ccache: /^(?:-s|-sv+|-V|-p|--show-(?:stats|config))$/,
   sccache: /^(?:-s|-V|--show-stats)$/,
 };
 
-/** `group`: why the program is refused otherwise, or undefined. */
-export function tellsOfItself({ program, args }: Invocation, group: string | undefined): boolean {
-  if (group !== undefined && !talkative.has(group)) return false;
+/** Their version is a word of its own. SECURITY: `crontab version` would install that file, so only whom this list names. */
+const versioned = /^(?:skaffold|kind|minikube|pulumi|flyctl|k3d|eksctl|multipass|podman|tilt|argocd|gh|helmfile|earthly|lima|colima|k9s|dagger|trivy|grype|syft|cosign)$/;
+
+/** Anchored; the pieces are patterns of their own. */
+function pattern(source: string): RegExp {
+  return new RegExp(`^${source}$`);
+}
+
+/** `group`: why the program is refused otherwise, or undefined. What speaks against the files that it names; undefined: it is no question. */
+export function tellsOfItself(invocation: Invocation, group: string | undefined): readonly Decision[] | undefined {
+  const { program, args, scope } = invocation;
   const texts = args.map((word) => single(word) ?? '\0');
-  return (
-    (texts.length === 1 && isQuestion(texts[0] ?? '')) || (Object.hasOwn(forms, program) && forms[program]?.test(texts.join(' '))) === true
-  );
+  if (Object.hasOwn(forms, program) && forms[program]?.test(texts.join(' ')))
+    return args.flatMap((word, index) => judgePath({ text: texts[index] ?? '', glob: word.glob, offset: word.offset }, 'read', scope));
+  const [question = ''] = texts;
+  const isVersion = texts.length === 1 && (isQuestion(question) || (question === 'version' && versioned.test(program)));
+  return isVersion && (group === undefined || talkative.has(group)) ? [] : undefined;
 }
 
 /** `--version`, `--help`. */

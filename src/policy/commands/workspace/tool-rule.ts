@@ -9,6 +9,8 @@ export interface Caution {
   readonly word: RegExp;
   readonly concern: Concern;
   readonly message: string;
+  /** A word beside it with which it does nothing of the kind (`make -n deploy`). */
+  readonly unless?: RegExp;
 }
 
 export interface ToolRule {
@@ -37,6 +39,8 @@ export interface ToolRule {
   readonly takesUnknown?: boolean;
   /** It reads what `<(…)` stands for and does not run it. */
   readonly takesPipes?: boolean;
+  /** It prints what it reads and keeps no copy, so facts about the machine are for it. */
+  readonly printsOnly?: boolean;
   /** The first operand must be one of these, by group; absent: any. */
   readonly verbs?: readonly VerbGroup[];
   /** A first operand that is in no group is no verb but a file or the like. */
@@ -54,6 +58,8 @@ export interface VerbGroup {
   /** Absent: it runs. */
   readonly concern?: Concern;
   readonly message?: string;
+  /** A word with which it takes only what is on the machine, so that `concern` does not hold. */
+  readonly offline?: RegExp;
   readonly paths?: PathAction | 'text';
   readonly textOptions?: readonly string[];
   readonly cautions?: readonly Caution[];

@@ -1,5 +1,6 @@
 /** Which texts the variables of a command line can hold, whatever runs when: every assignment anywhere in it counts. */
 import { listedNames } from './listed-names.ts';
+import { calledPositionals } from './positional.ts';
 import type { ShellWord } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 
@@ -7,13 +8,16 @@ export interface VariableValue {
   readonly values: readonly string[];
   /** They are patterns that were matched against files. */
   readonly glob: boolean;
+  /** An array that is assigned once as a whole: its elements in their order, which `"${NAME[@]}"` becomes. */
+  readonly list?: readonly ShellWord[];
 }
 
 /** By name; undefined value: some text that is not known. Absent: never assigned here. */
 export type Variables = ReadonlyMap<string, VariableValue | undefined>;
 
-/** The words of a node, decoded without variables. */
 type Decode = (node: SyntaxNode) => readonly ShellWord[];
+/** Decodes words with what the variables are known to be. */
+export type DecodeWith = (variables: Variables) => Decode;
 
 /** Commands that assign to the names they are given. */
 const assigning: ReadonlySet<string> = new Set([
@@ -34,16 +38,41 @@ const assigning: ReadonlySet<string> = new Set([
 const mostValues = 16;
 const collected: ReadonlySet<string> = new Set(['variable_assignment', 'for_statement', 'command', 'expansion']);
 
-/** Collects the assignments among `nodes`. */
-export function collectVariables(nodes: readonly SyntaxNode[], decode: Decode): Variables {
-  const found = new Map<string, VariableValue | undefined>();
+/** One more than how deep variables are made of variables. */
+const mostRounds = 4;
+
+/**
+ * Collects the assignments among `nodes`. SECURITY: a variable counts as known only when each of its assignments is made of what was known
+ * in the round before, so `given` and the names of the line begin as unknown and never as unset.
+ */
+export function collectVariables(nodes: readonly SyntaxNode[], decodeWith: DecodeWith, given?: Variables): Variables {
+  const assigning = nodes.filter((node) => collected.has(node.type));
+  const collectWith = (decode: Decode) => collectRound(assigning, decode, given ?? calledPositionals(nodes, decode));
+  let known = collectWith(() => [unknownWord]);
+  for (let round = 0; round < mostRounds; round += 1) {
+    const next = collectWith(decodeWith(known));
+    const isSame = countKnown(next) === countKnown(known);
+    known = next;
+    if (isSame || countKnown(known) === known.size) break;
+  }
+  return known;
+}
+
+function countKnown(variables: Variables): number {
+  return [...variables.values()].filter((value) => value !== undefined).length;
+}
+
+function collectRound(nodes: readonly SyntaxNode[], decode: Decode, given: Variables): Variables {
+  const found = new Map<string, VariableValue | undefined>(given);
   const add = (name: string, value: VariableValue | undefined) => {
-    const known = found.has(name) ? found.get(name) : { values: [], glob: false };
-    found.set(name, known === undefined || value === undefined ? undefined : both(known, value));
+    const known = found.has(name) ? found.get(name) : nothing;
+    found.set(name, known === undefined || value === undefined ? undefined : known === nothing ? value : both(known, value));
   };
-  for (const node of nodes) if (collected.has(node.type)) collect(node, decode, add);
+  for (const node of nodes) collect(node, decode, add);
   return found;
 }
+
+const nothing: VariableValue = { values: [], glob: false };
 
 function both(a: VariableValue, b: VariableValue): VariableValue | undefined {
   const values = [...new Set([...a.values, ...b.values])];
@@ -63,12 +92,27 @@ function collect(node: SyntaxNode, decode: Decode, add: Add): void {
 function collectFromAssignment(node: SyntaxNode, decode: Decode, add: Add): void {
   const value = childOf(node, 'value');
   const appends = node.children.some((child) => child.type === '+=');
-  const words = appends ? [] : value === undefined ? [emptyWord] : decode(value);
-  // Patterns in an assignment stay as they are, and so do braces.
-  add(childOf(node, 'name')?.text ?? '', words.length === 1 ? anyOf(words, false) : undefined);
+  // An element is assigned to its array.
+  const name = (childOf(node, 'name')?.text ?? '').replace(/\[.*$/s, '');
+  if (appends) add(name, undefined);
+  else if (value?.type === 'array') add(name, arrayOf(value, decode));
+  else {
+    const words = value === undefined ? [emptyWord] : decode(value);
+    // Patterns in an assignment stay as they are, and so do braces.
+    add(name, words.length === 1 ? anyOf(words, false) : undefined);
+  }
 }
 
 const emptyWord: ShellWord = { values: [''], glob: false, quoted: true, offset: 0, source: '' };
+const unknownWord: ShellWord = { glob: false, quoted: false, offset: 0, source: '' };
+
+/** `(a "b c")`; `([key]=value)` is not read. */
+function arrayOf(array: SyntaxNode, decode: Decode): VariableValue | undefined {
+  if (array.namedChildren.some((child) => child.text.startsWith('['))) return undefined;
+  const list = array.namedChildren.filter((child) => child.type !== 'comment').flatMap(decode);
+  const any = list.length === 0 ? { values: [''], glob: false } : anyOf(list, true);
+  return any === undefined ? undefined : { ...any, list };
+}
 
 /** One of the words; undefined where one of them, or all, are not known. */
 function anyOf(words: readonly ShellWord[], matches: boolean): VariableValue | undefined {

@@ -28,15 +28,17 @@ export interface Walk {
   /** Judges what a word makes the shell do while it is expanded. */
   inspect(node: SyntaxNode, place: Place): void;
   /** Judges the text of `bash -c`. */
-  script(text: string, of: Invocation): readonly Decision[];
+  script(text: string, of: Invocation, given: Variables): readonly Decision[];
 }
 
 /** What holds where a command stands. */
 export interface Place {
   readonly directories: readonly string[];
   readonly input: Invocation['input'];
-  readonly inputText?: string;
-  readonly listed?: readonly string[];
+  readonly inputText?: string | undefined;
+  readonly listed?: readonly string[] | undefined;
+  readonly takesPart?: boolean | undefined;
+  readonly hidesSecrets?: boolean | undefined;
   readonly inFunction: boolean;
 }
 

@@ -10,7 +10,7 @@ import { judgeAssignment, judgeFilled, judgeRemoval } from './environment.ts';
 import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
 import { judgeInvocation } from './judge-invocation.ts';
-import { listedNames } from './listed-names.ts';
+import { neighbours } from './pipeline-neighbours.ts';
 import { readRedirects } from './redirects.ts';
 import { printsEnvironment } from './secret-variables.ts';
 import { type ShellWord, single } from './shell-word.ts';
@@ -61,12 +61,18 @@ export function visit(walk: Walk, node: SyntaxNode, place: Place): After {
 
 function visitSequence(walk: Walk, node: SyntaxNode, place: Place): After {
   let after = staying(place);
+  let stops = false;
   for (const child of node.namedChildren) {
     if (child.type === 'variable_name') continue;
     after = walk.visit(child, { ...place, directories: after.ended });
+    // After `set -e` a `cd` that fails ends the script.
+    if (stops && child.type === 'command') after = { ...after, ended: after.succeeded };
+    if (node.type === 'program') stops = (stops || stopsAtErrors.test(child.text)) && !/^set \+/.test(child.text);
   }
   return after;
 }
+
+const stopsAtErrors = /^set -[a-z]*e[a-z]*(?: pipefail)?$/;
 
 /** Behind `&&` the left side has succeeded, behind `||` it has not. */
 function visitList(walk: Walk, node: SyntaxNode, place: Place): After {
@@ -80,13 +86,9 @@ function visitList(walk: Walk, node: SyntaxNode, place: Place): After {
 }
 
 function visitPipeline(walk: Walk, node: SyntaxNode, place: Place): After {
-  const { directories, inFunction } = place;
   const decode = (word: SyntaxNode) => decodeWords(word, wordScope(walk, place));
-  for (const [index, child] of node.namedChildren.entries()) {
-    const listed = index === 0 ? undefined : listedNames(node.namedChildren.slice(0, index), decode);
-    const fed: Place = { directories, inFunction, input: 'pipe', ...(listed === undefined ? {} : { listed }) };
-    visit(walk, child, index === 0 ? place : fed);
-  }
+  const commands = node.namedChildren.filter((child) => child.type !== 'comment');
+  for (const [index, child] of commands.entries()) visit(walk, child, { ...place, ...neighbours(commands, index, decode) });
   return staying(place);
 }
 
@@ -115,7 +117,7 @@ function visitLoop(walk: Walk, node: SyntaxNode, place: Place): After {
   const condition = childOf(node, 'condition')?.text.trim() ?? '';
   const endless = node.children.some((child) => child.type === 'until')
     ? /^(?:false|! *true)$/
-    : /^(?:true|:|\(\( *1 *\)\)|\[+ *1 *\]+|! *false)$/;
+    : /^(?:true|:|\(\( *1 *\)\)|\[+ *1 *\]+|! *false|(?:sleep|echo|printf|date|clear)\b[^;|&\n]*)$/;
   const leaves = /\b(?:break|exit|return)\b/.test(childOf(node, 'body')?.text ?? '');
   if (endless.test(condition) && !leaves) walk.found.push(askFor('never_ends', node.startIndex, 'a loop without an end'));
   return visitRepeated(walk, node, place);
@@ -209,12 +211,19 @@ function visitUnset(walk: Walk, node: SyntaxNode, place: Place): After {
 function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): After {
   const body = childOf(node, 'body');
   const redirects = readRedirects(walk, node, place);
-  return body === undefined ? staying(place) : walk.visit(body, { ...place, ...redirects });
+  return body === undefined ? staying(place) : walk.visit(body, { ...place, ...redirects, ...(writesOutput(node) ? shown : {}) });
+}
+
+/** Its output goes to no reader in the line but to a file. */
+const shown = { takesPart: false, hidesSecrets: false };
+
+function writesOutput(node: SyntaxNode): boolean {
+  return node.namedChildren.some((child) => child.type === 'file_redirect' && !/^(?:2>|<)/.test(child.text));
 }
 
 function visitCommand(walk: Walk, node: SyntaxNode, place: Place): After {
   inspectWords(walk, node, place);
-  const input = { ...place, ...readRedirects(walk, node, place) };
+  const input = { ...place, ...readRedirects(walk, node, place), ...(writesOutput(node) ? shown : {}) };
   const nameNode = childOf(node, 'name');
   const name = nameNode === undefined ? undefined : decodeWord(nameNode, wordScope(walk, place));
   const program = name?.glob ? undefined : single(name);
@@ -248,7 +257,7 @@ function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: 
   const variants = singleValued(args);
   if (variants === undefined) walk.found.push(askFor('unclear', offset, 'too many values to judge'));
   for (const variant of variants ?? [])
-    judge(walk, { program, args: variant, offset, scope, functions: walk.functions, ...inputOf(place) });
+    judge(walk, { program, args: variant, offset, scope, functions: walk.functions, ...surroundings(place) });
   return staying(place);
 }
 
@@ -265,14 +274,17 @@ function singleValued(args: readonly ShellWord[]): readonly (readonly ShellWord[
   return variants;
 }
 
-function inputOf({ input, inputText, listed }: Place): Pick<Invocation, 'input' | 'inputText' | 'listed'> {
-  return { input, ...(inputText === undefined ? {} : { inputText }), ...(listed === undefined ? {} : { listed }) };
+type Surroundings = Pick<Invocation, 'input' | 'inputText' | 'listed' | 'takesPart' | 'hidesSecrets'>;
+
+function surroundings({ input, inputText, listed, takesPart, hidesSecrets }: Place): Surroundings {
+  return { input, inputText, listed, takesPart, hidesSecrets };
 }
 
 function judge(walk: Walk, invocation: Invocation): void {
   const recursion = {
     invocation: (next: Invocation): readonly Decision[] => judgeInvocation(next, recursion, walk.userRules),
     script: walk.script,
+    variables: walk.variables,
   };
   walk.found.push(...judgeInvocation(invocation, recursion, walk.userRules));
 }

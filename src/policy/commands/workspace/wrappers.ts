@@ -57,6 +57,17 @@ const runners: Readonly<Record<string, readonly string[]>> = {
   bundle: ['exec'],
   composer: ['exec'],
   npm: ['exec', 'x'],
+  stack: ['exec'],
+  cabal: ['exec'],
+  opam: ['exec'],
+  dune: ['exec'],
+  conda: ['run'],
+  mamba: ['run'],
+  micromamba: ['run'],
+  pixi: ['run'],
+  mise: ['exec', 'x'],
+  rbenv: ['exec'],
+  pyenv: ['exec'],
 };
 
 /** undefined: the program is no wrapper. */
@@ -130,13 +141,17 @@ interface Rest {
 
 function runRest(invocation: Invocation, index: number, { recursion, alone }: Rest): readonly Decision[] {
   const [name, ...rest] = invocation.args.slice(index);
-  if (name === undefined && invocation.program === 'env') return [printsEnvironment(invocation.offset, '`env` without a command')];
+  if (name === undefined && invocation.program === 'env')
+    return invocation.hidesSecrets ? [] : [printsEnvironment(invocation.offset, '`env` without a command')];
   if (name === undefined) return alone ? [] : [askFor('unclear', invocation.offset, `\`${invocation.program}\` without a command`)];
   const program = single(name);
   if (program === undefined || program === '' || name.glob)
     return [askFor('unclear', name.offset, 'the program is not known before it runs')];
-  return recursion.invocation({ ...invocation, program, args: rest, offset: name.offset });
+  // What these run is a file, even where a function has the name.
+  return recursion.invocation({ ...invocation, program, args: rest, offset: name.offset, functions: noFunctions });
 }
+
+const noFunctions: ReadonlySet<string> = new Set();
 
 function unwrapRunner(invocation: Invocation, recursion: Recursion): readonly Decision[] | undefined {
   const verbs = Object.hasOwn(runners, invocation.program) ? runners[invocation.program] : undefined;
@@ -153,22 +168,34 @@ interface ProjectRun {
 }
 
 /** Options between `run` and the program that fetch and open nothing. */
-const quietOptions = /^(?:--offline|--frozen|--locked|--no-sync|--no-project|--quiet|-q|--verbose|-v|--)$/;
+const quietOptions = /^(?:--offline|--frozen|--locked|--no-sync|--no-project|--quiet|-q|--verbose|-v|--no-capture-output|--live-stream|--)$/;
+/** Those of environments that take a word: the name of one. */
+const namingOptions = /^(?:-n|--name|-e|--environment)$/;
+const environments = /^(?:conda|mamba|micromamba|pixi)$/;
 
-function withoutOption(invocation: Invocation, verb: string): readonly [Invocation, ProjectRun] {
-  const [first, , ...rest] = invocation.args;
+/** `taken`: how many words behind the verb are an option. */
+function withoutOption(invocation: Invocation, verb: string, taken: number): readonly [Invocation, ProjectRun] {
+  const rest = invocation.args.slice(1 + taken);
   return [
-    { ...invocation, args: first === undefined ? rest : [first, ...rest] },
+    { ...invocation, args: [...invocation.args.slice(0, 1), ...rest] },
     { verb, next: single(rest[0]) ?? '\0' },
   ];
+}
+
+/** `stack exec -- sh -c id`: nobody needs a runner for that. */
+function isShellText({ args }: Invocation): boolean {
+  return /^(?:ba|da|z|k|a)?sh$/.test(single(args[1]) ?? '') && /^-[a-z]*c/.test(single(args[2]) ?? '');
 }
 
 function runInProject(invocation: Invocation, { verb, next }: ProjectRun, recursion: Recursion): readonly Decision[] {
   // `uv pip list` is pip; what a project's runner does not find among known programs is a script of the project.
   if (verb === 'pip') return recursion.invocation({ ...invocation, program: 'pip', args: invocation.args.slice(1) });
   if (invocation.program === 'npm') return recursion.invocation({ ...invocation, program: 'npx', args: invocation.args.slice(1) });
-  if (quietOptions.test(next)) return runInProject(...withoutOption(invocation, verb), recursion);
+  if (quietOptions.test(next)) return runInProject(...withoutOption(invocation, verb, 1), recursion);
+  if (environments.test(invocation.program) && namingOptions.test(next))
+    return runInProject(...withoutOption(invocation, verb, 2), recursion);
   if (next.startsWith('-')) return [askFor('unclear', invocation.offset, `\`${next}\` of \`${invocation.program}\` is not known`)];
+  if (isShellText(invocation)) return [askFor('runs_other_code', invocation.offset, `\`${invocation.program} ${verb}\` of a shell's command line`)];
   const judged = runRest(invocation, 1, { recursion, alone: false });
   return /^[\w.@:-]+$/.test(next) ? judged.filter((decision) => decision.code !== 'unknown_program') : judged;
 }

@@ -46,10 +46,19 @@ describe('createKnownHostsFile', () => {
     expect(await file.read()).toBe(await file.read());
   });
 
-  it('takes what cannot be read for an error, not for an empty list', async () => {
+  it('takes a directory for an error, not for an empty list, and says what to name instead', async () => {
     await expect(createKnownHostsFile(folder).read()).rejects.toMatchObject({
       code: 'ssh_known_hosts_unreadable',
-      message: expect.stringContaining(folder) as string,
+      message: `\`ssh.knownHosts\` is \`${folder}\`, which is a directory, not a file`,
+      next: expect.stringContaining(path) as string,
+    });
+  });
+
+  it('takes what cannot be read for an error, too', async () => {
+    writeFileSync(path, line('a'));
+    await expect(createKnownHostsFile(join(path, 'below')).read()).rejects.toMatchObject({
+      code: 'ssh_known_hosts_unreadable',
+      message: expect.stringContaining('ENOTDIR') as string,
     });
   });
 });

@@ -50,9 +50,7 @@ export const builderRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.make',
-    programs: [
-      ...words('make gmake bmake mvn mvnw gradle gradlew ant scons waf xmake premake5 nmake remake colcon b2 bjam gn tup redo pake'),
-    ],
+    programs: [...words('make gmake bmake ant scons waf xmake premake5 nmake remake colcon b2 bjam gn tup redo pake')],
     paths: 'write',
     cautions: [
       {
@@ -62,16 +60,17 @@ export const builderRules: readonly ToolRule[] = [
       },
       { word: /^(?:--ev|-E$|-f-$|-P$|-f=?-$)/, concern: 'runs_other_code', message: 'instructions that are no file of the workspace' },
       {
-        word: /^(?:deploy|publish|release:.*|wrapper|--scan|dependency:get|exec:exec|--init-script|-I$)$/,
+        word: /^(?:deploy|publish)$/,
         concern: 'network_blocked',
         message: 'needs the network',
+        unless: /^(?:-[a-zA-Z]*n[a-zA-Z]*|--dry-run|--just-print|--recon)$/,
       },
       { word: /^-$/, concern: 'runs_other_code', message: 'instructions from standard input' },
       { word: /^(?:--server|--open)$/, concern: 'never_ends', message: 'a server' },
     ],
     justification: 'builds by the instructions of the project, which the sandbox holds',
-    match: ['make', 'make format', 'make -j4 test', 'make -C sub all', 'mvn test'],
-    notMatch: ['make SHELL=./x', 'make -f -', 'make -C /outside', 'mvn deploy', "make --eval 'x:;id'"],
+    match: ['make', 'make format', 'make -j4 test', 'make -C sub all', 'make -n deploy'],
+    notMatch: ['make SHELL=./x', 'make -f -', 'make -C /outside', 'make deploy', "make --eval 'x:;id'"],
   },
   {
     id: 'workspace.msbuild',

@@ -7,7 +7,7 @@ export const frameworkRules: readonly ToolRule[] = [
   {
     id: 'workspace.framework',
     takesAnyVerb: true,
-    programs: words('rails flask django-admin symfony'),
+    programs: words('rails flask django-admin'),
     paths: 'write',
     cautions: [inspects],
     verbs: [
@@ -28,6 +28,25 @@ export const frameworkRules: readonly ToolRule[] = [
     notMatch: ['rails server', 'rails s', "rails runner 'x'", 'flask run', 'rails console', 'django-admin runserver'],
   },
   {
+    id: 'workspace.symfony',
+    takesAnyVerb: true,
+    programs: ['symfony'],
+    paths: 'write',
+    cautions: [inspects],
+    verbs: [
+      { verbs: words('serve server:start local:server:start server:log'), concern: 'never_ends', message: 'a server' },
+      { verbs: words('run php local:run'), concern: 'runs_other_code', message: 'runs code of the command line' },
+      {
+        verbs: words('new local:new login cloud:deploy deploy local:php:list composer self:update check:security security:check'),
+        concern: 'network_blocked',
+        message: 'needs the network',
+      },
+    ],
+    justification: "runs the project's own tasks, which the sandbox holds",
+    match: ['symfony console lint:yaml config', 'symfony console cache:clear'],
+    notMatch: ['symfony serve', 'symfony new x', 'symfony run curl x'],
+  },
+  {
     id: 'workspace.bundler',
     takesAnyVerb: true,
     programs: [
@@ -42,6 +61,9 @@ export const frameworkRules: readonly ToolRule[] = [
       'nx',
       'turbo',
       'lerna',
+      'rush',
+      'moon',
+      'lage',
       'expo',
       'svelte-kit',
       'vue-cli-service',

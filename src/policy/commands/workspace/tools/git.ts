@@ -62,7 +62,7 @@ export const gitRules: readonly ToolRule[] = [
     verbs: [
       reads(
         ...words(
-          'status diff log show blame annotate rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch help archive hash-object update-index rerere stash merge-tree format-patch',
+          'status diff log show blame annotate rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch archive hash-object update-index rerere stash merge-tree format-patch',
         ),
       ),
       quiet(
@@ -75,9 +75,10 @@ export const gitRules: readonly ToolRule[] = [
         verbs: ['remote'],
         paths: 'list',
         cautions: [
-          { word: /^(?!remote$|-v$|--verbose$|get-url$|origin$|upstream$)/, concern: 'network_blocked', message: 'another repository' },
+          { word: /^(?!remote$|-v$|--verbose$|get-url$|-n$|origin$|upstream$)/, concern: 'network_blocked', message: 'another repository' },
         ],
       },
+      { verbs: ['help'], paths: 'text', cautions: [code(/^-(?!(?:a|g|c|m|-all|-guides|-config|-man)$)/, 'opens a browser or another viewer')] },
       { verbs: ['init'], paths: 'list' },
       {
         verbs: ['add', 'stage'],

@@ -37,8 +37,12 @@ export const infrastructureRules: readonly ToolRule[] = [
     verbs: [
       { verbs: words('lint template package create version show --version --help') },
       {
+        verbs: ['dependency', 'dependencies', 'dep'],
+        cautions: [{ word: /^(?:update|up|build)$/, concern: 'network_blocked', message: 'needs the network' }],
+      },
+      {
         verbs: words(
-          'install upgrade uninstall delete rollback list ls get status history test repo pull push search registry login plugin dependency dep env',
+          'install upgrade uninstall delete rollback list ls get status history test repo pull push search registry login plugin env',
         ),
         concern: 'network_blocked',
         message: 'needs a cluster or the network',
@@ -58,11 +62,40 @@ export const infrastructureRules: readonly ToolRule[] = [
         concern: 'runs_other_code',
         message: 'runs another program',
       },
+      { word: /^(?:[\w-]+\.)+(?:com|org|net|io|dev|cloud)[/:]|[?&]ref=|^\w+@|^git::/, concern: 'network_blocked', message: 'an address' },
     ],
     verbs: [{ verbs: ['build', 'version', 'cfg'] }],
     justification: 'renders, formats and checks descriptions of the workspace',
     match: ['kustomize build overlays/dev'],
     notMatch: ['kustomize build --enable-exec .', 'kustomize build https://x/y', 'kustomize edit add resource x'],
+  },
+  {
+    id: 'workspace.alerts',
+    programs: ['promtool', 'amtool'],
+    paths: 'write',
+    verbs: [{ verbs: words('check check-config test version --version') }],
+    justification: 'checks rules of the workspace',
+    match: ['promtool check rules alerts.yml', 'promtool test rules tests.yml'],
+    notMatch: ['promtool query instant http://x up', 'amtool silence add x', 'promtool check config /outside/x'],
+  },
+  {
+    id: 'workspace.boards',
+    programs: words('platformio pio arduino-cli idf.py west'),
+    paths: 'write',
+    takesAnyVerb: true,
+    cautions: [
+      { word: /^(?:upload|flash|monitor|erase.*|.*-flash|debug.*|attach|gdb.*|openocd|--upload|uploadfs|nobuild)$/, concern: 'runs_other_code', message: 'a device or a debugger' },
+    ],
+    verbs: [
+      {
+        verbs: words('pkg lib upgrade account remote home device core update install login org team access package system settings board burn-bootloader daemon config init'),
+        concern: 'network_blocked',
+        message: 'needs the network or a device',
+      },
+    ],
+    justification: 'builds and tests firmware of the workspace',
+    match: ['pio run -e native', 'pio test -e native', 'idf.py build', 'west build -b x app', 'arduino-cli compile --fqbn a:b:c .'],
+    notMatch: ['pio run -t upload', 'idf.py -p /dev/ttyUSB0 flash', 'arduino-cli upload .', 'pio home', 'west flash', 'arduino-cli core install x'],
   },
   {
     id: 'workspace.images',

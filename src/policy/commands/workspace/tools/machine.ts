@@ -5,13 +5,22 @@ import { words } from '../words.ts';
 
 export const machineRules: readonly ToolRule[] = [
   {
+    id: 'workspace.pgrep',
+    programs: ['pgrep', 'pidof', 'pstree'],
+    paths: 'text',
+    cautions: [{ word: /^(?:-F|--pidfile|-L|--logpidfile|--signal)/, concern: 'unclear', message: 'reads a file' }],
+    justification: 'shows the numbers of processes',
+    match: ['pgrep -fl vite', 'pidof node'],
+    notMatch: ['pgrep -F /outside/x.pid', 'pgrep node | xargs kill'],
+  },
+  {
     id: 'workspace.sockets',
     programs: ['ss', 'netstat', 'lsof'],
     paths: 'text',
     needsOperand: true,
     cautions: [
       {
-        word: /^(?!(?:-[tulnap46sxeio]+|-[tin]*(?:TCP|UDP|tcp|udp)?@?(?:localhost|127\.0\.0\.1)?:\d{1,5}(?:-\d{1,5})?|-[nPtiF]+|-i|:\d{1,5}|[st]?tcp(?::\d{1,5})?|-sTCP:LISTEN|--(?:listening|tcp|udp|numeric|all|processes|summary)|\||state|established|listening|[sd]port|=)$)/,
+        word: /^(?!(?:-[tulnap46sxeio]+|-[tinP]*(?:[46])?(?:TCP|UDP|tcp|udp)?(?:@?(?:localhost|127\.0\.0\.1)?:\d{1,5}(?:[-,]\d{1,5})*)?|-[nPtiF]+|-i|:\d{1,5}|[st]?tcp(?::\d{1,5})?|-sTCP:LISTEN|--(?:listening|tcp|udp|numeric|all|processes|summary)|\||state|established|listening|[sd]port|=)$)/,
         concern: 'unclear',
         message: 'an option that is not known to only look at sockets',
       },
@@ -24,7 +33,6 @@ export const machineRules: readonly ToolRule[] = [
     id: 'workspace.top',
     programs: ['top', 'vmstat', 'iostat'],
     paths: 'text',
-    needsOperand: true,
     cautions: [
       {
         word: /^(?!(?:-b?n? ?\d{1,2}|-bn\d|-b|-n|-[mdswxzh]|-o|[%+]?[A-Z%]{2,8}|\d{1,2}|-S|-[cHi])$)/,
@@ -34,8 +42,8 @@ export const machineRules: readonly ToolRule[] = [
       { word: /^-[a-z]*d$/, concern: 'never_ends', message: 'may go on for long' },
     ],
     justification: 'shows the load a few times',
-    match: ['top -bn1', 'top -b -n 1', 'vmstat 1 3'],
-    notMatch: ['top', 'top -p 1 -s x', 'top -W'],
+    match: ['top -bn1', 'top -b -n 1', 'vmstat 1 3', 'vmstat', 'iostat'],
+    notMatch: ['top', 'vmstat 1', 'iostat -x 2', 'top -p 1 -s x', 'top -W'],
   },
   {
     id: 'workspace.openssl',

@@ -8,6 +8,13 @@ const configuration: Caution = {
   message: 'changes where packages go or which programs are run',
 };
 const network = (...verbs: readonly string[]): VerbGroup => ({ verbs, concern: 'network_blocked', message: 'needs the network' });
+/** They fetch unless they are told to take what is on the machine. */
+const fetching = (verbs: string, offline: RegExp): VerbGroup => ({ ...network(...words(verbs)), offline });
+const addresses: Caution = {
+  word: /^(?:-\S+=)?(?:git|svn|hg|bzr|https?|ssh)(?:\+\w+)?:/,
+  concern: 'network_blocked',
+  message: 'an address',
+};
 const servers: VerbGroup = {
   verbs: ['serve', 'preview', 'watch'],
   concern: 'never_ends',
@@ -32,12 +39,16 @@ export const packageRules: readonly ToolRule[] = [
     verbs: [
       {
         verbs: words(
-          'run run-script rum urn test t tst start stop restart ls list ll la version pack explain why bin root prefix help query fund shrinkwrap prune dedupe rebuild uninstall remove rm un --version -v pkg',
+          'run run-script rum urn test t tst start stop restart ls list ll la version pack explain why bin root prefix help query fund shrinkwrap prune rebuild uninstall remove rm un --version -v pkg',
         ),
       },
+      fetching(
+        'install i in ins inst insta instal isnt isnta isntal isntall add ci clean-install ic install-clean install-test it install-ci-test cit update up upgrade udpate outdated dedupe ddp audit',
+        /^--offline$/,
+      ),
       network(
         ...words(
-          'install i in ins inst insta instal isnt isnta isntal isntall add ci clean-install ic install-clean install-test it install-ci-test cit update up upgrade udpate exec x create publish unpublish deprecate dist-tag owner access team org login logout adduser whoami token profile audit outdated view v info show search ping doctor star hook sbom docs repo bugs home diff stage',
+          'exec x create publish unpublish deprecate dist-tag owner access team org login logout adduser whoami token profile view v info show search ping doctor star hook sbom docs repo bugs home diff stage',
         ),
       ),
       {
@@ -68,12 +79,13 @@ export const packageRules: readonly ToolRule[] = [
     valueOptions: ['-C', '--dir', '--cwd'],
     cautions: [
       configuration,
-      { word: /^--(?:inspect|preload|hot|watch(?!=false))/, concern: 'runs_other_code', message: 'a debugger, a server or preloaded code' },
+      { word: /^--(?:inspect|preload|hot|watch(?!(?:All|-all)?=false))/, concern: 'runs_other_code', message: 'a debugger, a server or preloaded code' },
     ],
     verbs: [
+      fetching('install i add update up fetch outdated', /^--offline$/),
       network(
         ...words(
-          'install i add a update up upgrade upgrade-interactive dlx x create publish fetch audit outdated deploy import set self-update env login logout npm info view global link unlink config plugin patch patch-commit pm init store server setup policies remove rm rb rebuild approve-builds repl',
+          'a upgrade upgrade-interactive dlx x create publish audit deploy import set self-update env login logout npm info view global link unlink config plugin patch patch-commit pm init store server setup policies remove rm rb rebuild approve-builds repl',
         ),
       ),
       servers,
@@ -107,17 +119,20 @@ export const packageRules: readonly ToolRule[] = [
     id: 'workspace.pip',
     programs: words('pip pip3 uv poetry pipenv pdm hatch rye bundle bundler pub'),
     paths: 'write',
+    cautions: [addresses],
     verbs: [
       {
         verbs: words(
-          'list show freeze check --version inspect help tree version build validate test env lock info why venv graph export debug hash format',
+          'list show freeze check --version inspect help tree version build validate test env info why venv graph export debug hash format',
         ),
-        cautions: [{ word: /^use$|^remove$/, concern: 'environment', message: 'changes settings' }],
+        cautions: [{ word: /^(?:use|remove|create|prune|run)$/, concern: 'environment', message: 'changes settings' }],
       },
       { verbs: ['run', 'exec', 'run-script'], concern: 'unclear', message: 'a program that was not recognised' },
+      fetching('install wheel download sync add remove', /^--(?:no-index|offline|local)$/),
+      fetching('lock', /^--(?:check|locked|offline|local)$/),
       network(
         ...words(
-          'install download wheel add sync update upgrade publish pip tool python self search index cache config uninstall require create-project remove login x upload global',
+          'update upgrade publish pip tool python self search index cache config uninstall require create-project login x upload global',
         ),
       ),
     ],

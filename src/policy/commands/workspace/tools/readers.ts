@@ -7,6 +7,7 @@ export const readerRules: readonly ToolRule[] = [
     id: 'workspace.list',
     programs: words('ls tree du df stat file realpath readlink exa eza lsd dir vdir mdls'),
     paths: 'list',
+    printsOnly: true,
     cautions: [
       { word: /^(?:--files0-from|-m$|--magic-file|--fromfile|-o$)/, concern: 'unclear', message: 'reads a list from a file or writes one' },
     ],
@@ -20,6 +21,7 @@ export const readerRules: readonly ToolRule[] = [
       'cat head wc nl tac rev fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff identify exiftool b3sum crc32 zipinfo addr2line gprof ts genhtml ffprobe xsv qsv csvcut csvstat csvsort csvjson in2csv csvformat htmlq pup dasel tomlq luac elfutils rhash hashdeep xxhsum xxh64sum zless zmore zdiff zcmp batdiff hyperlink difft delta git-delta diffstat lsdiff filterdiff most',
     ),
     paths: 'read',
+    printsOnly: true,
     takesPipes: true,
     cautions: [
       { word: /^--files0-from/, concern: 'unclear', message: 'reads a list of files' },
@@ -57,6 +59,7 @@ export const readerRules: readonly ToolRule[] = [
     id: 'workspace.tail',
     programs: ['tail'],
     paths: 'read',
+    printsOnly: true,
     takesPipes: true,
     cautions: [{ word: /^(?:-[0-9cnqvz]*[fF]|\+\d*[bcl]?f$|--fol|--ret|--pid)/, concern: 'never_ends', message: 'waits for more' }],
     justification: 'prints the end of files of the workspace',
@@ -86,6 +89,7 @@ export const readerRules: readonly ToolRule[] = [
     id: 'workspace.search',
     programs: words('grep egrep fgrep zgrep rg ag ack ast-grep comby xmllint csvgrep fd fdfind'),
     paths: 'read',
+    printsOnly: true,
     takesPipes: true,
     choosing: /^(?:-g|--i?glob(?:=|$)|--include(?:=|$))(.*)$/s,
     textFirst: ['-e', '--regexp', '-f', '--file', '--files', '--type-list'],

@@ -5,6 +5,8 @@ import { checkerRules } from './checkers.ts';
 import { frameworkRules } from './frameworks.ts';
 import { gitRules } from './git.ts';
 import { infrastructureRules } from './infrastructure.ts';
+import { javaBuilderRules } from './java-builders.ts';
+import { lookRules } from './looks.ts';
 import { machineRules } from './machine.ts';
 import { packageRules } from './packages.ts';
 import { readerRules } from './readers.ts';
@@ -17,7 +19,9 @@ export const toolRules: readonly ToolRule[] = [
   ...readerRules,
   ...writerRules,
   ...machineRules,
+  ...lookRules,
   ...builderRules,
+  ...javaBuilderRules,
   ...checkerRules,
   ...frameworkRules,
   ...toolchainRules,

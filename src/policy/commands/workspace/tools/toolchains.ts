@@ -46,21 +46,13 @@ export const toolchainRules: readonly ToolRule[] = [
         ],
       },
       {
-        verbs: [
-          'install',
-          'add',
-          'update',
-          'fetch',
-          'publish',
-          'search',
-          'login',
-          'logout',
-          'owner',
-          'yank',
-          'vendor',
-          'generate-lockfile',
-          'remove',
-        ],
+        verbs: words('add update fetch vendor generate-lockfile remove'),
+        concern: 'network_blocked',
+        message: 'needs the network',
+        offline: /^--(?:offline|frozen)$/,
+      },
+      {
+        verbs: words('install publish search login logout owner yank'),
         concern: 'network_blocked',
         message: 'needs the network',
       },
@@ -82,6 +74,7 @@ export const toolchainRules: readonly ToolRule[] = [
       { word: /@(?:latest|v\d|master|main|upgrade)/, concern: 'network_blocked', message: 'downloads a module' },
       { word: /^-w$/, concern: 'environment', message: 'changes settings' },
       { word: /^--?http/, concern: 'never_ends', message: 'a server' },
+      { word: /^--?modcache$/, concern: 'destructive', message: 'removes what every project shares' },
     ],
     verbs: [
       { verbs: words('build test vet fmt run list doc env version generate clean fix help') },
@@ -109,7 +102,7 @@ export const toolchainRules: readonly ToolRule[] = [
     paths: 'write',
     textOptions: ['--filter', '-c', '--configuration'],
     slashOptions: true,
-    cautions: [{ word: /^package$/, concern: 'network_blocked', message: 'needs the network' }],
+    cautions: [{ word: /^--(?:outdated|vulnerable|deprecated)$/, concern: 'network_blocked', message: 'needs the network' }],
     verbs: [
       {
         verbs: [
@@ -126,7 +119,6 @@ export const toolchainRules: readonly ToolRule[] = [
           'reference',
           'vstest',
           'build-server',
-          'new',
           'list',
           'msbuild',
           '--version',
@@ -134,14 +126,20 @@ export const toolchainRules: readonly ToolRule[] = [
           '--list-sdks',
           '--list-runtimes',
           '--help',
-          'add',
-          'remove',
           'help',
           'fsi',
           'csharpier',
           'stryker',
           'reportgenerator',
         ],
+      },
+      {
+        verbs: ['add', 'remove'],
+        cautions: [{ word: /^package$/, concern: 'network_blocked', message: 'needs the network' }],
+      },
+      {
+        verbs: ['new'],
+        cautions: [{ word: /^(?:(?:-{0,2})(?:install|uninstall|update|search)|-i|-u)$/, concern: 'network_blocked', message: 'needs the network' }],
       },
       {
         verbs: ['restore', 'nuget', 'tool', 'workload', 'dev-certs', 'watch', 'user-secrets'],
@@ -181,7 +179,7 @@ export const toolchainRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.packaged',
-    programs: words('dune swift dart flutter opam lake spago v vlang odin xcrun fvm melos nimble shards rebar raco'),
+    programs: words('dune swift dart opam lake spago v vlang odin xcrun melos nimble shards rebar raco scala-cli scarb esy'),
     paths: 'write',
     takesAnyVerb: true,
     cautions: [
@@ -191,7 +189,7 @@ export const toolchainRules: readonly ToolRule[] = [
         message: 'needs the network',
       },
       {
-        word: /^(?:--observe|--enable-vm-service|--disable-sandbox|--serve|-e|--eval)/,
+        word: /^(?:--observe|--enable-vm-service|--disable-sandbox|--serve|--repl$|-e|--eval|--execute-script|--dep(?:endency)?|--repository)/,
         concern: 'runs_other_code',
         message: 'opens a debugger or runs code of the command line',
       },
@@ -199,7 +197,7 @@ export const toolchainRules: readonly ToolRule[] = [
     verbs: [
       {
         verbs: words(
-          'pub install add remove get publish upload init switch pin repository repo search self login register exec devices emulators attach create',
+          'pub pkg install add remove get publish upload init switch pin repository repo search self login register exec devices emulators attach create',
         ),
         concern: 'network_blocked',
         message: 'needs the network or a device',
@@ -207,8 +205,26 @@ export const toolchainRules: readonly ToolRule[] = [
       { verbs: words('repl lldb devtools daemon up serve watch'), concern: 'never_ends', message: 'waits for a person' },
     ],
     justification: 'builds and tests the project, which the sandbox holds',
-    match: ['swift build -c release', 'swift test --filter X', 'dart analyze', 'flutter test', 'opam list', 'lake build'],
-    notMatch: ['swift package update', 'dart pub get', 'flutter pub add x', 'opam install x', 'swift repl', 'dart run --observe x.dart'],
+    match: ['swift build -c release', 'swift test --filter X', 'dart analyze', 'opam list', 'lake build'],
+    notMatch: ['swift package update', 'dart pub get', 'swift run --repl', 'raco pkg install x', 'opam install x', 'swift repl', 'dart run --observe x.dart'],
+  },
+  {
+    id: 'workspace.flutter',
+    programs: ['flutter', 'fvm'],
+    paths: 'write',
+    verbs: [
+      { verbs: words('analyze test build format clean gen-l10n doctor config --version --help create assemble') },
+      { verbs: ['run', 'attach', 'drive', 'logs', 'screenshot', 'daemon', 'debug-adapter'], concern: 'never_ends', message: 'a device, or a debugger' },
+      {
+        verbs: words('pub packages upgrade downgrade channel precache install devices emulators flutter use'),
+        concern: 'network_blocked',
+        message: 'needs the network',
+        offline: /^--offline$/,
+      },
+    ],
+    justification: 'builds and tests the project, which the sandbox holds',
+    match: ['flutter test --coverage', 'flutter analyze', 'flutter build apk --debug', 'flutter pub get --offline'],
+    notMatch: ['flutter pub add x', 'flutter run -d chrome', 'flutter upgrade', 'flutter attach'],
   },
   {
     id: 'workspace.gem',

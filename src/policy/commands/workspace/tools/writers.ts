@@ -14,7 +14,7 @@ export const writerRules: readonly ToolRule[] = [
   {
     id: 'workspace.write',
     programs: words(
-      'touch mkdir cp ln install tee uniq xxd iconv dos2unix unix2dos shuf mktemp sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset pdfunite pdfseparate pdftoppm exif tesseract',
+      'touch mkdir cp ln install tee uniq xxd iconv dos2unix unix2dos shuf sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset pdfunite pdfseparate pdftoppm exif tesseract',
     ),
     paths: 'write',
     cautions: [
@@ -160,7 +160,7 @@ export const writerRules: readonly ToolRule[] = [
     paths: 'text',
     cautions: [
       {
-        word: /^(?!(?:if|of)=(?!\/|~|\.\.|\.git\/|.*\/\.\.)|(?:bs|ibs|obs)=\d{1,6}[kKM]?$|(?:count|skip|seek)=\d{1,4}$|(?:status|conv)=)/,
+        word: /^(?!if=\/dev\/(?:zero|u?random)$|(?:if|of)=(?!\/|~|\.\.|\.git\/|.*\/\.\.)|(?:bs|ibs|obs)=\d{1,6}[kKM]?$|(?:count|skip|seek)=\d{1,4}$|(?:status|conv)=)/,
         concern: 'destructive',
         message: 'raw copying from or to a device, or of a large amount',
       },
@@ -215,6 +215,7 @@ export const writerRules: readonly ToolRule[] = [
     id: 'workspace.awk',
     programs: ['awk', 'gawk', 'mawk', 'nawk'],
     paths: 'read',
+    printsOnly: true,
     textFirst: ['-f', '--file', '-e', '--source'],
     codeFault: awkFault,
     codeOption: /^(?:-e|--source(?:=|$))(.*)$/s,

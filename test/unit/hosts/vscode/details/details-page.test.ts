@@ -56,6 +56,7 @@ describe('the page of a request', () => {
     const policy = {
       tool: 'stop_vm',
       decision: { effect: 'ask', code: 'needs_approval', reason: 'red', rules: [] },
+      status: 'pending',
       stages: [{ stage: 'classify', decision: { effect: 'ask', code: 'red_tier', reason: 'a person decides', rules: ['tier.red'] } }],
     } as const;
     const text = textOf(page({ claim: 'maintenance' }, { policy }));

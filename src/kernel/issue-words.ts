@@ -1,0 +1,132 @@
+/** What a schema did not take, in plain words: what is allowed, to be put behind the name of the argument, setting or field. */
+import * as z from 'zod';
+
+type Issue = z.core.$ZodRawIssue;
+type Bound = Extract<Issue, { code: 'too_big' | 'too_small' }>;
+
+/**
+ * For `safeParse(value, { error: issueWords })`: words for every issue code of zod 4. A schema that has words of its own keeps them.
+ * What was found is not said here: whether it may be shown is the caller's to know.
+ */
+export function issueWords(issue: Issue): string {
+  return issue.input === undefined && issue.code !== 'custom' ? `missing, ${wanted(issue)}` : wanted(issue);
+}
+
+function wanted(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kinds[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return oneOf(issue.values);
+    case 'too_small':
+      return tooSmall(issue);
+    case 'too_big':
+      return limit(issue, issue.maximum, issue.inclusive === false ? 'less than' : 'at most');
+    case 'invalid_format':
+      return format(issue);
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    case 'unrecognized_keys':
+      return `unknown key${issue.keys.length === 1 ? '' : 's'} ${issue.keys.map((key) => `\`${key.slice(0, 60)}\``).join(', ')}`;
+    case 'invalid_union':
+      return union(issue);
+    case 'invalid_key':
+      return `no such name is allowed${inner(issue.issues)}`;
+    case 'invalid_element':
+      return `holds a value that is not allowed${inner(issue.issues)}`;
+    case 'custom':
+      return 'is not allowed';
+  }
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  tuple: 'a list',
+  set: 'a list',
+  object: 'an object',
+  record: 'an object',
+  map: 'an object',
+  null: 'null',
+  nan: 'NaN',
+  date: 'a date',
+  never: 'left out',
+  undefined: 'left out',
+  void: 'left out',
+  nonoptional: 'given',
+};
+
+const units: Readonly<Record<string, string>> = { string: 'character', array: 'item', tuple: 'item', set: 'item', map: 'entry', file: 'byte' };
+
+/** What a number may be, where both ends are known: whoever is told one end only might overshoot the other. */
+function range({ schema }: Bound): string | undefined {
+  if (!(schema instanceof z.ZodNumber)) return undefined;
+  const { minValue: least, maxValue: most } = schema;
+  return isShort(least) && isShort(most) ? `must be from ${least} to ${most}` : undefined;
+}
+
+/** zod gives whole numbers the ends of what is exact, which nobody asked for. */
+function isShort(bound: number | null): bound is number {
+  return bound !== null && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+}
+
+function tooSmall(issue: Extract<Issue, { code: 'too_small' }>): string {
+  if (issue.minimum === 1 && issue.origin in units && issue.exact !== true) return 'must not be empty';
+  return limit(issue, issue.minimum, issue.inclusive === false ? 'more than' : 'at least');
+}
+
+function limit(issue: Bound, bound: number | bigint, relation: string): string {
+  const known = range(issue);
+  if (known !== undefined) return known;
+  const { origin, exact } = issue;
+  const unit = units[origin];
+  const amount = `${exact === true ? 'exactly' : relation} ${bound}`;
+  if (unit === undefined) return `must be ${amount}`;
+  return `must have ${amount} ${bound === 1 ? unit : unit === 'entry' ? 'entries' : `${unit}s`}`;
+}
+
+/** Those whose own names are no plain words. */
+const formats: Readonly<Record<string, string>> = {
+  url: 'a URL',
+  email: 'an email address',
+  ipv4: 'an IPv4 address',
+  ipv6: 'an IPv6 address',
+  datetime: 'a date and time as in `2026-01-31T12:00:00Z`',
+  date: 'a date as in `2026-01-31`',
+  uuid: 'a UUID',
+  base64: 'base64 text',
+};
+
+function format(issue: Extract<Issue, { code: 'invalid_format' }>): string {
+  switch (issue.format) {
+    case 'regex':
+      return `must match \`${String(issue.pattern)}\``;
+    case 'starts_with':
+      return `must start with \`${String(issue['prefix'])}\``;
+    case 'ends_with':
+      return `must end with \`${String(issue['suffix'])}\``;
+    case 'includes':
+      return `must hold \`${String(issue['includes'])}\``;
+    default:
+      return `must be ${formats[issue.format] ?? `in the format \`${issue.format}\``}`;
+  }
+}
+
+function union(issue: Extract<Issue, { code: 'invalid_union' }>): string {
+  if (issue.inclusive === false) return 'fits several of the allowed forms at once';
+  if (issue.options !== undefined && issue.options.length > 0) return oneOf(issue.options);
+  return 'has none of the allowed forms';
+}
+
+function oneOf(values: readonly z.core.util.Primitive[]): string {
+  const names = values.map((value) => `\`${String(value)}\``);
+  return names.length === 1 ? `must be ${names[0]}` : `must be one of ${names.join(', ')}`;
+}
+
+function inner(issues: readonly { readonly message: string }[]): string {
+  const [first] = issues;
+  return first === undefined || first.message === '' ? '' : `: it ${first.message}`;
+}

@@ -1,0 +1,39 @@
+/** Background jobs: one that the same shell waits for ends before the command does; any other would stay behind. */
+import type { Decision } from '#kernel/decision';
+import { askFor } from './findings.ts';
+import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
+
+/** What speaks against the jobs of a command line. `all`: the nodes of its tree. */
+export function judgeBackground(all: readonly SyntaxNode[]): readonly Decision[] {
+  const jobs = all.filter((node) => node.type === '&' && !/expression|redirect/.test(node.parent?.type ?? ''));
+  if (jobs.length === 0) return [];
+  // Whatever leaves the shell, or takes the job from it, may come before the `wait`.
+  const leaves = all.some((node) => node.type === 'command' && /^(?:exit|exec|return|disown|break|continue|set|kill|trap)$/.test(nameOf(node)));
+  const left = leaves ? jobs : jobs.filter((job) => !isAwaited(job, jobs.length));
+  return left.map((node) => askFor('background', node.startIndex, 'a job in the background, which would stay behind; `wait` for it'));
+}
+
+/** Other processes, and places whose time of running is not that of the line. */
+const borders = /^(?:subshell|command_substitution|process_substitution|function_definition|pipeline|program)$/;
+
+/** Whether a `wait` follows in the same shell, whatever happens before. */
+function isAwaited(job: SyntaxNode, jobs: number): boolean {
+  for (let node = job; node.parent !== undefined; node = node.parent) {
+    const { parent } = node;
+    const behind = parent.namedChildren.filter((child) => child.startIndex > node.startIndex);
+    if (behind.some((child) => waits(child, jobs))) return true;
+    if (borders.test(parent.type)) return false;
+  }
+  return false;
+}
+
+/** `wait`, or `wait $!` and `wait $a $b` with a word for every job. */
+function waits(node: SyntaxNode, jobs: number): boolean {
+  if (node.type !== 'command' || nameOf(node) !== 'wait') return false;
+  const words = childrenOf(node, 'argument');
+  return words.length === 0 || (words.length >= jobs && words.every((word) => /^"?\$\{?(?:!|\w+)\}?"?$/.test(word.text)));
+}
+
+function nameOf(node: SyntaxNode): string {
+  return childOf(node, 'name')?.text ?? '';
+}
