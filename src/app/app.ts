@@ -1,7 +1,7 @@
 /** The one thing hosts talk to. Built by `create-app.ts`; hosts never see a handler, a store or a connector. */
 import type { Agent } from '#kernel/agent';
 import type { AnswerResult, Signer } from '#kernel/answer';
-import type { AuditRecord } from '#kernel/audit-event';
+import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
 import type { JsonObject } from '#kernel/json';
 import type { Outcome, OutcomeStatus } from '#kernel/outcome';
@@ -121,8 +121,17 @@ export interface Explanation {
 
 export interface AuditTrail {
   tail(count: number): Promise<readonly AuditRecord[]>;
-  /** Reads the whole trail. `broken` names the first record that does not fit. A missing or empty trail is not ok. */
-  verify(): Promise<{ readonly ok: boolean; readonly records: number; readonly message: string; readonly broken?: number }>;
+  /**
+   * Reads the whole trail. `broken` names the first record that does not fit. A missing or empty trail is not ok.
+   * @param seen a point of it that the caller kept outside the store
+   */
+  verify(
+    seen?: ChainPoint,
+  ): Promise<{ readonly ok: boolean; readonly records: number; readonly message: string; readonly broken?: number }>;
+  /** Its newest record; undefined where there is none, or where each writer has a chain of its own (a shared store). */
+  head(): Promise<ChainPoint | undefined>;
+  /** Whether the trail goes on from a point that was seen earlier; true, too, where records of that age are no longer kept. */
+  continues(seen: ChainPoint): Promise<boolean>;
 }
 
 /** What works here, what does not, and the remedy. */

@@ -1,19 +1,24 @@
 /** The trail as people read it. */
-import { verifyTrail } from '#audit/verify-trail';
+import { isChained, verifyTrail } from '#audit/verify-trail';
 import type { Store } from '#kernel/ports/store';
 import type { AuditTrail } from './app.ts';
 
 /** `settle` writes what waits, so that a person sees what has been done so far. */
-export function auditTrail(store: Store, settle: () => Promise<void>): AuditTrail {
+export function auditTrail({ audit }: Pick<Store, 'audit'>, settle: () => Promise<void>): AuditTrail {
   return {
     tail: async (count) => {
       await settle();
-      const head = await store.audit.head();
-      return head === undefined ? [] : store.audit.read(Math.max(0, head.sequence - count), count);
+      const head = await audit.head();
+      return head === undefined ? [] : audit.read(Math.max(0, head.sequence - count), count);
     },
-    verify: async () => {
+    verify: async (seen) => {
       await settle();
-      return verifyTrail(store.audit);
+      return verifyTrail(audit, seen === undefined ? [] : [seen]);
+    },
+    head: async () => (isChained(audit) ? undefined : audit.head()),
+    continues: async ({ sequence, hash }) => {
+      const [record] = await audit.read(sequence - 1, 1);
+      return record !== undefined && (record.sequence > sequence || record.hash === hash);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Reading and changing the machine's configuration file. */
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ApproverKey } from '#kernel/answer';
@@ -79,6 +79,8 @@ async function readText(file: string, optional: boolean): Promise<string | undef
 }
 
 function readTextNow(file: string, optional: boolean): string | undefined {
+  // There usually is none, and that it is missing costs seven times as much to hear as an error.
+  if (optional && statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
   try {
     return withoutMark(readFileSync(file, 'utf8'));
   } catch (thrown) {

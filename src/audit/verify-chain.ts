@@ -17,7 +17,7 @@ export interface ChainVerdict {
 export interface ChainExpectation {
   /** The record before the first one given; undefined: the trail starts at record 1. */
   readonly start?: ChainPoint | undefined;
-  /** Points known from elsewhere than the records (the store's head anchor, a signed checkpoint), in any order. */
+  /** Points known from elsewhere than the records (the store's head anchor, what an editor saw last), in any order. */
   readonly anchors?: readonly ChainPoint[];
 }
 
@@ -28,7 +28,7 @@ export interface ChainExpectation {
  *
  * Finds every edit, deletion, insertion, duplicate, reordering and renumbering, and, through an anchor, a cut-off end.
  * LIMIT: whoever can rewrite records *and* anchors can forge a whole trail, or drop its beginning and append the record that says so; only
- * a point kept or signed outside the store (a signed export) tells.
+ * a point kept or signed outside the store (by an editor, or in a signed export) tells.
  */
 export async function verifyChain(
   records: Iterable<AuditRecord> | AsyncIterable<AuditRecord>,

@@ -9,7 +9,7 @@ const pageSize = 1000;
 
 /**
  * Reads the whole trail page by page. The head anchor is taken first, so records that are appended meanwhile do no harm.
- * @param checkpoints points known from outside the store (signed checkpoints), where there are any
+ * @param checkpoints points known from outside the store (what an editor saw last), where there are any; not used for chains of several writers
  * @throws {Fault} where the store cannot be read at all
  */
 export async function verifyTrail(audit: Pick<AuditLog, 'read' | 'head'>, checkpoints: readonly ChainPoint[] = []): Promise<ChainVerdict> {

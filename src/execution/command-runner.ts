@@ -40,7 +40,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
 
 async function probeGround(ground: Ground): Promise<ProbedSandbox> {
   const unfit = unfitWorkspace(ground);
-  if (unfit !== undefined) return { devices: [], status: { state: 'unavailable', reason: unfit } };
+  if (unfit !== undefined) return { status: { state: 'unavailable', reason: unfit } };
   const machine = { platform: process.platform, architecture: process.arch, searchPath: ground.environment['PATH'] ?? '' };
   const cages = findProcessCages();
   return probeSandbox({ machine, programs: programRunner, stateDir: ground.stateDir, cages }, new AbortController().signal);
@@ -56,15 +56,16 @@ interface Run {
 async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult> {
   const { request, sandbox, ground } = run;
   requireLeave(sandbox.status, request, ground);
+  sandbox.parts?.cages?.expect();
   const look = (thorough: boolean) =>
     scanWorkspace({ root: ground.workspaceRoot, rules: ground.rules, limitMs: ground.limits.scanMs, thorough }, signal);
   const before = await look(false);
   // The kernel's stamps are of the system's clock: an injected one would not compare with them.
   const startedAt = Date.now();
-  const { bubblewrap, devices, cages } = sandbox;
-  const contained = bubblewrap !== undefined;
+  const { parts } = sandbox;
+  const contained = parts !== undefined;
   const result = contained
-    ? await runContained({ request, ground, scan: before, bubblewrap, devices, cages, onOutput: run.onOutput }, signal)
+    ? await runContained({ request, ground, scan: before, parts, onOutput: run.onOutput }, signal)
     : await runPlain({ request, ground, onOutput: run.onOutput }, signal);
   if (result.end === 'abort') throw cancelled(signal);
   const after = contained && request.surface === 'readonly_bash' ? before : await look(true);

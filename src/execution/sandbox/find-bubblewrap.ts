@@ -20,7 +20,6 @@ const neededOptions = [
     '--ro-bind-fd',
     '--bind-fd',
     '--seccomp',
-    '--block-fd',
     '--as-pid-1',
     '--json-status-fd',
     '--size',

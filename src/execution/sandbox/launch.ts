@@ -75,7 +75,7 @@ async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: Ab
   return result;
 }
 
-/** Before there is a second process in there. @returns what `--block-fd` reads: two bytes */
+/** Before there is a second process in there. @returns what opens the gate */
 async function admit(pid: number, cage: ProcessCage | undefined): Promise<Uint8Array> {
   await cage?.hold(pid);
   try {
@@ -84,7 +84,7 @@ async function admit(pid: number, cage: ProcessCage | undefined): Promise<Uint8A
   } catch {
     // Some systems keep it to root; the limit on memory holds all the same.
   }
-  return Buffer.from('go');
+  return Buffer.from('.');
 }
 
 /** The first process of the sandbox's process namespace. Its start time tells it from a later process of the same number. */

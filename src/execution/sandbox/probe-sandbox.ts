@@ -10,6 +10,7 @@ import { type Attempt, attempts, canaryScript } from './canary.ts';
 import { launcherEnvironment, sandboxEnvironment } from './clean-environment.ts';
 import { deviceNodes } from './device-nodes.ts';
 import { type Bubblewrap, findBubblewrap, type Machine } from './find-bubblewrap.ts';
+import { type Etc, followEtc, type SandboxUser } from './follow-etc.ts';
 import { launch } from './launch.ts';
 import { limitedCommand } from './limited-command.ts';
 import type { ProcessCages } from './process-cage.ts';
@@ -24,12 +25,18 @@ export interface ProbeOptions {
   readonly cages: ProcessCages | undefined;
 }
 
+/** What a run in the sandbox is made of. */
+export interface SandboxParts {
+  readonly bubblewrap: Bubblewrap;
+  readonly devices: readonly DeviceNode[];
+  readonly cages: ProcessCages | undefined;
+  readonly etc: () => Etc;
+}
+
 export interface ProbedSandbox {
   readonly status: SandboxStatus;
   /** Present unless `unavailable`. */
-  readonly bubblewrap?: Bubblewrap;
-  readonly devices: readonly DeviceNode[];
-  readonly cages?: ProcessCages | undefined;
+  readonly parts?: SandboxParts;
 }
 
 const limits = { timeoutMs: 20_000, keepBytes: 64_000, stopAfterBytes: 1_000_000 };
@@ -42,13 +49,13 @@ const namespaceNames = ['net', 'pid', 'mnt', 'user', 'ipc', 'uts', 'cgroup'];
 /** @throws only the signal's reason: every failure is a status */
 export async function probeSandbox(options: ProbeOptions, signal: AbortSignal): Promise<ProbedSandbox> {
   const found = await findBubblewrap(options.machine, options.programs, signal);
-  if (!found.ok) return { devices: [], status: { state: 'unavailable', reason: found.reason } };
+  if (!found.ok) return { status: { state: 'unavailable', reason: found.reason } };
   try {
     return await tryToEscape(found.bubblewrap, options, signal);
   } catch (thrown) {
     signal.throwIfAborted();
     const { message } = toFault(thrown);
-    return { devices: [], status: { state: 'unavailable', reason: `${showPlainly(message)}; ${remedy(message)}` } };
+    return { status: { state: 'unavailable', reason: `${showPlainly(message)}; ${remedy(message)}` } };
   }
 }
 
@@ -100,19 +107,20 @@ async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal
     const bait = { outside, secret, nonce, device, tasks, namespaces: ownNamespaces(), environment: allowedNames(env) };
     const command = limitedCommand(canaryScript(bait, bubblewrap.architecture), processLimits);
     const devices = await deviceNodes(options.stateDir, options.programs, signal);
-    const plan = { ...bubblewrap, devices, workspaceRoot, toolchains, env, command, mounts: [], readonly: false, network: false };
+    const etc = followEtc(options.stateDir, sandboxUser());
+    const plan = { ...bubblewrap, etc: etc(), devices, workspaceRoot, toolchains, env, command, mounts: [], readonly: false, network: false };
     const size = { memoryDiskBytes: 16_777_216, user: sandboxUser() };
     const { stdout } = await launch({ ...plan, ...size }, { ...limits, treeLimits, tasks, cages, program: bubblewrap.program }, signal);
     signal.throwIfAborted();
     const touched = readFileSync(outside, 'utf8') !== secret;
-    return { bubblewrap, devices, cages, status: judge(stdout, nonce, touched) };
+    return { parts: { bubblewrap, etc, devices, cages }, status: judge(stdout, nonce, touched) };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
 /** As root the command is somebody else inside: programs that think they are root try to change owners. */
-export function sandboxUser(): { readonly uid: number; readonly gid: number } {
+export function sandboxUser(): SandboxUser {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   return uid === 0 ? { uid: 1_000, gid: 1_000 } : { uid, gid };
 }

@@ -8,6 +8,11 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ProcessCages {
+  /**
+   * A run is near. The first move into a group after a while waits for all processors (10 to 20 ms), those soon after do not: this one moves
+   * nothing, and waits while the run is prepared.
+   */
+  expect(): void;
   /** @param tasks processes and threads. @throws where the system no longer lets us */
   open(tasks: number): ProcessCage;
 }
@@ -32,21 +37,25 @@ let made = 0;
 export function findProcessCages(): ProcessCages | undefined {
   if (process.getuid?.() !== 0) return undefined;
   try {
-    const place = ownPlace();
-    if (place === undefined) return undefined;
-    removeLeft(place.directory);
-    rmdirSync(makeGroup(place, 1));
-    // Looked up for each run: this process may have been moved.
-    return { open: (tasks) => openCage(ownPlace() ?? place, tasks) };
+    const place = followOwnPlace();
+    removeLeft(place().directory);
+    rmdirSync(makeGroup(place(), 1));
+    return { expect: () => waitForProcessors(place), open: (tasks) => openCage(place(), tasks) };
   } catch {
     return undefined;
   }
 }
 
+function waitForProcessors(place: () => Place): void {
+  try {
+    writeFile(path.join(place().directory, 'cgroup.procs'), String(process.pid)).catch(() => undefined);
+  } catch {
+    // `open` says what is wrong.
+  }
+}
+
 function openCage(place: Place, tasks: number): ProcessCage {
   const group = makeGroup(place, tasks);
-  // The first move after a while waits for all processors (up to 20 ms), those soon after do not. This one moves nothing, and waits meanwhile.
-  writeFile(path.join(place.directory, 'cgroup.procs'), String(process.pid)).catch(() => undefined);
   return {
     hold: (pid) => writeFile(path.join(group, 'cgroup.procs'), String(pid)),
     remove: () => remove(group, place.version),
@@ -114,8 +123,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function ownPlace(): Place | undefined {
-  const groups = readFileSync('/proc/self/cgroup', 'utf8').split('\n');
+/** Looked up for each run, for this process may have been moved; the mounts only when it was. @throws where no group can be made */
+function followOwnPlace(): () => Place {
+  let last: { readonly groups: string; readonly place: Place } | undefined;
+  return () => {
+    const groups = readFileSync('/proc/self/cgroup', 'utf8');
+    if (last?.groups !== groups) last = { groups, place: ownPlace(groups.split('\n')) };
+    return last.place;
+  };
+}
+
+function ownPlace(groups: readonly string[]): Place {
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').map(controlMount);
   for (const version of [1, 2] as const) {
     const own = ownGroup(groups, version);
@@ -125,7 +143,7 @@ function ownPlace(): Place | undefined {
     const below = path.posix.relative(mount.root, own);
     if (!below.startsWith('..')) return { version, directory: path.join(mount.at, below) };
   }
-  return undefined;
+  throw new Error('no control group of this process can be reached');
 }
 
 /** Lines are `number:controllers:path`; version 2 has the number 0 and no controllers. */

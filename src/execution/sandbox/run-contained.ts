@@ -5,16 +5,13 @@ import type { ChildResult } from '../run-child.ts';
 import type { TreeLimit } from '../watch-tree.ts';
 import { sandboxEnvironment } from './clean-environment.ts';
 import { resetModes } from './device-nodes.ts';
-import type { Bubblewrap } from './find-bubblewrap.ts';
 import { guardWorkspace } from './guard-workspace.ts';
 import { launch } from './launch.ts';
 import { limitedCommand } from './limited-command.ts';
 import { openMasks } from './masks.ts';
-import { sandboxUser } from './probe-sandbox.ts';
-import type { ProcessCages } from './process-cage.ts';
+import { type SandboxParts, sandboxUser } from './probe-sandbox.ts';
 import type { SandboxPlan } from './sandbox-arguments.ts';
 import type { Scan } from './scan-workspace.ts';
-import type { DeviceNode } from './system-root.ts';
 import { findToolchains } from './toolchains.ts';
 
 export interface ContainedRun {
@@ -22,9 +19,7 @@ export interface ContainedRun {
   readonly ground: Ground;
   /** The workspace as it is now. */
   readonly scan: Scan;
-  readonly bubblewrap: Bubblewrap;
-  readonly devices: readonly DeviceNode[];
-  readonly cages: ProcessCages | undefined;
+  readonly parts: SandboxParts;
   readonly onOutput: (chunk: string) => void;
 }
 
@@ -33,14 +28,14 @@ export async function runContained(run: ContainedRun, signal: AbortSignal): Prom
   const { request, ground, scan } = run;
   const { limits } = ground;
   const readonly = request.surface === 'readonly_bash';
-  resetModes(run.devices);
+  resetModes(run.parts.devices);
   const masks = openMasks(ground.stateDir);
   const hidden = [ground.stateDir, ...ground.hiddenPaths].map(realOrSame);
   try {
     const guard = guardWorkspace({ root: ground.workspaceRoot, scan, masks, hidden, readonly });
     try {
-      const options = { program: run.bubblewrap.program, timeoutMs: request.timeoutMs, keepBytes: limits.outputBytes };
-      const more = { stopAfterBytes: limits.floodBytes, treeLimits: limits, tasks: limits.tasks, cages: run.cages, onOutput: run.onOutput };
+      const options = { program: run.parts.bubblewrap.program, timeoutMs: request.timeoutMs, keepBytes: limits.outputBytes };
+      const more = { stopAfterBytes: limits.floodBytes, treeLimits: limits, tasks: limits.tasks, cages: run.parts.cages, onOutput: run.onOutput };
       return await launch(planOf(run, readonly, guard.mounts), { ...options, ...more }, signal);
     } finally {
       guard.release();
@@ -50,15 +45,16 @@ export async function runContained(run: ContainedRun, signal: AbortSignal): Prom
   }
 }
 
-function planOf({ request, ground, bubblewrap, devices }: ContainedRun, readonly: boolean, mounts: SandboxPlan['mounts']): SandboxPlan {
+function planOf({ request, ground, parts }: ContainedRun, readonly: boolean, mounts: SandboxPlan['mounts']): SandboxPlan {
   const toolchains = findToolchains(ground.home, ground.environment['PATH'] ?? '');
   return {
-    architecture: bubblewrap.architecture,
+    architecture: parts.bubblewrap.architecture,
     workspaceRoot: ground.workspaceRoot,
     readonly,
     network: request.network,
     toolchains,
-    devices,
+    etc: parts.etc(),
+    devices: parts.devices,
     mounts,
     memoryDiskBytes: ground.limits.memoryDiskBytes,
     user: sandboxUser(),

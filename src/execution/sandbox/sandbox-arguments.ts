@@ -1,10 +1,11 @@
 /** The bubblewrap command line. Each flag answers a way out that was tried (docs/adr/0012-bubblewrap.md names them). */
 import type { ExtraDescriptor } from '../run-child.ts';
+import type { Etc, SandboxUser } from './follow-etc.ts';
 import type { Mount } from './guard-workspace.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import type { Architecture } from './syscall-numbers.ts';
 import type { DeviceNode } from './system-root.ts';
-import { identityFiles, systemRoot } from './system-root.ts';
+import { systemRoot } from './system-root.ts';
 import type { Toolchains } from './toolchains.ts';
 
 export interface SandboxPlan {
@@ -13,13 +14,14 @@ export interface SandboxPlan {
   readonly readonly: boolean;
   readonly network: boolean;
   readonly toolchains: Toolchains;
+  readonly etc: Etc;
   /** Of root's own; none for other users. */
   readonly devices: readonly DeviceNode[];
   /** Over the workspace, in this order. */
   readonly mounts: readonly Mount[];
   /** Size of each directory that lives in memory (`/tmp`, the home directory, …). */
   readonly memoryDiskBytes: number;
-  readonly user: { readonly uid: number; readonly gid: number };
+  readonly user: SandboxUser;
   readonly env: Readonly<Record<string, string>>;
   /** Program and arguments inside. */
   readonly command: readonly string[];
@@ -34,34 +36,26 @@ export interface SandboxLine {
 export interface SandboxChannels {
   /** Gets bubblewrap's own report, JSON lines. */
   readonly onStatus: (text: string) => void;
-  /** What the sandbox waits for before it starts its first process, and the command before it becomes itself. */
+  /** What the command waits for before it becomes itself. */
   readonly start: Promise<Uint8Array>;
 }
 
 /**
- * The command's descriptor to wait on. SECURITY: bubblewrap goes on when its own (`--block-fd`) is closed, as it is when this process dies;
- * the command that finds this one closed ends.
+ * The descriptor on which the sandbox's first process waits, alone, until it is held by what limits it. SECURITY: bubblewrap's own
+ * `--block-fd` goes on when it is closed, as it is when this process dies; who finds this one closed ends.
  */
-export const gateDescriptor = 6;
+export const gateDescriptor = 5;
 
 export function sandboxArguments(plan: SandboxPlan, { onStatus, start }: SandboxChannels): SandboxLine {
   const extra: ExtraDescriptor[] = [];
   const descriptor = (item: ExtraDescriptor) => String(extra.push(item) + 2);
-  const [status, filter, block] = [
-    descriptor({ kind: 'collect', onText: onStatus }),
-    descriptor({ kind: 'feed', bytes: seccompFilter(plan) }),
-    descriptor({ kind: 'feed-later', bytes: start }),
-  ];
-  // INVARIANT: the fourth, `gateDescriptor`. Bubblewrap knows nothing of it and leaves it to the command.
+  const [status, filter] = [descriptor({ kind: 'collect', onText: onStatus }), descriptor({ kind: 'feed', bytes: seccompFilter(plan) })];
+  // INVARIANT: the third, `gateDescriptor`. Bubblewrap knows nothing of it and leaves it to the command.
   descriptor({ kind: 'feed-later', bytes: start });
   const args = [
     ...namespaces(plan),
-    ...['--json-status-fd', status, '--seccomp', filter, '--block-fd', block],
+    ...['--json-status-fd', status, '--seccomp', filter],
     ...systemRoot(plan),
-    ...Object.entries(identityFiles(plan.user.uid, plan.user.gid)).flatMap(([file, text]) => {
-      const from = descriptor({ kind: 'feed', bytes: Buffer.from(text) });
-      return ['--perms', '0444', '--file', from, file];
-    }),
     ...plan.toolchains.directories.flatMap((directory) => ['--ro-bind-try', directory, directory]),
     ...[plan.readonly ? '--ro-bind' : '--bind', plan.workspaceRoot, plan.workspaceRoot],
     ...plan.mounts.flatMap(({ how, descriptor: source, at }) => [how, descriptor({ kind: 'inherit', descriptor: source }), at]),

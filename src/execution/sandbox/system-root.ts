@@ -5,19 +5,13 @@
 import { readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { statsOf } from './entries.ts';
+import type { Etc } from './follow-etc.ts';
 import { isInside } from './is-inside.ts';
 
 /** Below these nothing is secret on any system that follows the file-system standard. */
 const programs = ['/usr', '/nix/store'];
 /** Links into `/usr` on a merged system, directories on an older one. */
 const merged = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-
-// Not `/etc/ssl` and `/etc/pki` whole: they hold private keys that root could read.
-// Short: bubblewrap reads the list of mounts anew for each.
-const etc = [
-  ...['ld.so.cache', 'alternatives', 'localtime', 'os-release', 'mime.types', 'protocols', 'services', 'fonts', 'crypto-policies'],
-  ...['ssl/certs', 'ssl/openssl.cnf', 'pki/ca-trust/extracted', 'pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf'],
-];
 
 export const sandboxHome = '/home/banksman';
 
@@ -29,17 +23,19 @@ export interface DeviceNode {
 export interface SystemRootOptions {
   readonly memoryDiskBytes: number;
   readonly network: boolean;
+  /** What stands for `/etc`. */
+  readonly etc: Etc;
   /** Instead of the host's. */
   readonly devices: readonly DeviceNode[];
 }
 
 /** Arguments of bubblewrap in the order in which it must do them. */
-export function systemRoot({ memoryDiskBytes, network, devices }: SystemRootOptions): readonly string[] {
+export function systemRoot({ memoryDiskBytes, network, etc, devices }: SystemRootOptions): readonly string[] {
   const memory = (at: string) => ['--size', String(memoryDiskBytes), '--tmpfs', at];
   return [
     ...programs.flatMap((place) => ['--ro-bind-try', place, place]),
     ...merged.flatMap(visible),
-    ...etc.flatMap((name) => visible(`/etc/${name}`)),
+    ...['--ro-bind', etc.directory, '/etc', ...etc.mounts.flatMap((place) => ['--ro-bind-try', place, place])],
     // A link to a file of the resolver's in `/run` on many systems: the file itself is bound.
     ...(network ? ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'] : []),
     // SECURITY: as root without capabilities a command still owns `/proc/sys`, and `core_pattern` starts programs outside. Bubblewrap covers
@@ -59,16 +55,4 @@ function visible(file: string): readonly string[] {
   const target = entry.isSymbolicLink() ? readlinkSync(file) : undefined;
   const isBelowUsr = target !== undefined && isInside(path.resolve(path.dirname(file), target), '/usr');
   return isBelowUsr ? ['--symlink', target, file] : ['--ro-bind-try', file, file];
-}
-
-/** Files of `/etc` that say who the one user is, without naming the host's users. */
-export function identityFiles(uid: number, gid: number): Readonly<Record<string, string>> {
-  const user = uid === 0 ? '' : `banksman:x:${uid}:${gid}::${sandboxHome}:/bin/bash\n`;
-  const group = gid === 0 ? '' : `banksman:x:${gid}:\n`;
-  return {
-    '/etc/passwd': `root:x:0:0::/root:/bin/sh\n${user}nobody:x:65534:65534::/nonexistent:/bin/false\n`,
-    '/etc/group': `root:x:0:\n${group}nogroup:x:65534:\n`,
-    '/etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
-    '/etc/hosts': '127.0.0.1 localhost\n::1 localhost ip6-localhost\n',
-  };
 }

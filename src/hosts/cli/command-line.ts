@@ -35,6 +35,7 @@ export interface CommandOptions {
   readonly all?: boolean;
   readonly sse?: boolean;
   readonly json?: boolean;
+  readonly verbose?: boolean;
   readonly help?: boolean;
   readonly version?: boolean;
 }
@@ -66,6 +67,7 @@ const options = {
   all: { type: 'boolean' },
   sse: { type: 'boolean' },
   json: { type: 'boolean' },
+  verbose: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
 } as const;

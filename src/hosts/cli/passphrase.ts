@@ -34,12 +34,14 @@ export async function askNewPassphrase(terminal: Terminal, name: string): Promis
   throw new Refusal('bad_passphrase', 'no passphrase was set; nothing was changed');
 }
 
+type LockedKey = Awaited<ReturnType<typeof localApprovers>>[number];
+
 /**
- * An approver of this machine, once their passphrase has been typed.
+ * Whose key is to sign, before anything is asked or used up for it.
  * @param named the approver's name; needed where several have a key here
- * @throws {Refusal} `no_local_approver`, `wrong_passphrase`, `cancelled`
+ * @throws {Refusal} `no_local_approver`
  */
-export async function signIn(terminal: Terminal, named: string | undefined): Promise<Signer> {
+export async function approverHere(named: string | undefined): Promise<LockedKey> {
   const configFile = defaultConfigFile();
   const known = await localApprovers(configFile);
   const keys = named === undefined ? known : known.filter(({ name }) => name === named);
@@ -52,12 +54,22 @@ export async function signIn(terminal: Terminal, named: string | undefined): Pro
     );
   if (keys.length > 1)
     throw badUsage(`several approvers have a key here: say which with \`--as ${keys.map(({ name }) => name).join('|')}\``);
+  return key;
+}
+
+/** @throws {Refusal} `wrong_passphrase`, `cancelled` */
+export async function unlock(terminal: Terminal, key: LockedKey): Promise<Signer> {
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const signer = await unlockApprover(key, await terminal.askSecret(`passphrase of approver ${key.name} (not shown): `));
     if (signer !== undefined) return signer;
     terminal.say('that is not the passphrase\n');
   }
   throw new Refusal('wrong_passphrase', `that was not ${key.name}’s passphrase; nothing was changed`);
+}
+
+/** An approver of this machine, once their passphrase has been typed. @throws {Refusal} as `approverHere` and `unlock` */
+export async function signIn(terminal: Terminal, named: string | undefined): Promise<Signer> {
+  return unlock(terminal, await approverHere(named));
 }
 
 function noLocalApprover(known: readonly string[], named: string | undefined, configFile: string): Refusal {

@@ -1,8 +1,10 @@
 /** Requests as the command line prints them. */
 import { userInfo } from 'node:os';
 import type { AnswerResult } from '#app/app';
+import { Fault } from '#kernel/errors';
 import { type RequestRecord, requestIdPattern } from '#kernel/request';
 import { formatDuration, showPlainly } from '#kernel/text';
+import { commandHint } from './command-hint.ts';
 import { badUsage, type CommandOptions, operands } from './command-line.ts';
 import { printJson, printText } from './output.ts';
 
@@ -11,6 +13,11 @@ export function requestId(words: readonly string[]): string {
   const [id = ''] = operands(words, ['ID']);
   if (requestIdPattern.test(id)) return id;
   throw badUsage(`\`${showPlainly(id, 40)}\` is no request’s id: \`req-\` and 8 hex digits`);
+}
+
+export function noSuchRequest(id: string, options: CommandOptions): Fault {
+  const list = commandHint(['approvals', 'list'], options);
+  return new Fault('not_found', `there is no request \`${id}\``, { audience: 'user', next: `see \`${list}\`` });
 }
 
 /** Who answers without a key: the OS user at the terminal. */

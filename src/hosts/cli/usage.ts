@@ -15,7 +15,14 @@ interface CommandUsage {
 
 const commands: ReadonlyMap<string, CommandUsage> = new Map<string, CommandUsage>([
   ['tools', { lines: ['tools [--format json|mcp|ollama] [--group cluster|workspace|security]'] }],
-  ['call', { lines: ['call TOOL --input JSON [--model NAME] [--json]'], notes: 'Exit status: 0 ok, 1 error, 2 denied, 3 pending.' }],
+  [
+    'call',
+    {
+      lines: ['call TOOL --input JSON|- [--model NAME] [--json] [--verbose]'],
+      notes: `The input is a JSON object; \`-\` reads it from standard input. How far a call is, and what a command prints on the way, is shown on a
+terminal, and elsewhere with \`--verbose\`. Exit status: 0 ok, 1 error, 2 denied, 3 pending.`,
+    },
+  ],
   [
     'policy',
     {

@@ -33,6 +33,7 @@ import { readSettings, section, settingsClusterNames } from './settings.ts';
 import { type Places, startApp } from './start-app.ts';
 import { createStatusBar } from './status-bar.ts';
 import { registerLanguageModelTools } from './tools/language-model-tools.ts';
+import { watchTrail } from './watch-trail.ts';
 
 export interface WindowSession {
   end(): Promise<void>;
@@ -101,7 +102,7 @@ function surfaces(core: Core): Disposable[] {
     ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
     ...registerSecurityCommands({ session, confirm, configFile, signer: () => readSigner(context.secrets, person) }),
     registerTestCommand(session),
-    ...registerMaintenanceCommands({ session, channel: core.channel, documents }),
+    ...registerMaintenanceCommands({ session, channel: core.channel, documents, secrets: context.secrets }),
     registerClusterTokenCommand(context.secrets, () => settingsClusterNames(readSettings(core.places.stateDir))),
     registerCopyClientConfiguration({
       extensionPath: context.extensionPath,
@@ -111,6 +112,7 @@ function surfaces(core: Core): Disposable[] {
     createApprovalsViews(session, feed, cannotRead('the requests')),
     createStatusBar(session, feed, levels),
     reportProblems(session, log),
+    watchTrail(session, context.secrets, log),
     ...reloadTriggers(core),
   ];
 }

@@ -100,6 +100,36 @@ describe('approving', () => {
     expect((await bench.call('stop_container', { vmid: 201 })).outcome).toMatchObject({ status: 'pending', request_id: id });
   });
 
+  it('spends no code where nobody could sign with it', async () => {
+    const id = await pending(201);
+    const code = await person.codeOf(id);
+    // Another configuration folder: nobody is pinned there.
+    const elsewhere = { XDG_CONFIG_HOME: join(bench.folder, 'nobody') };
+    expect(await person.at(['approvals', 'approve', id, '--code', code], [], elsewhere)).toMatchObject({
+      status: 2,
+      screen: expect.stringContaining('no approver who is pinned'),
+    });
+    expect(await person.at(['approvals', 'approve', id, '--code', code, '--as', 'nobody'])).toMatchObject({ status: 2 });
+    const answered = await person.at(['approvals', 'approve', id, '--code', code], [['passphrase of', '\u0003']]);
+    expect(answered.screen).toContain('passphrase of approver alice');
+  });
+
+  it('names the command that goes on, with the same configuration, state and store', async () => {
+    const state = join(bench.folder, "it's another state");
+    const { outcome } = await bench.call('stop_container', { vmid: 201 }, ['--state', state]);
+    const id = outcome.request_id ?? '';
+    const places = ['--config', bench.configFile, '--state', state];
+    const { screen } = await person.at(['approvals', 'show', id, ...places]);
+    const hint = /approve it: +banksman (.*)/.exec(screen)?.[1] ?? '';
+    // As a shell takes it.
+    const approved = await person.shell(`${banksman([])} ${hint}`, [
+      ['one-time code (', `${/one-time code: (ott-\w{8})/.exec(screen)?.[1]}\r`],
+      ['passphrase of approver', `${passphrase}\r`],
+    ]);
+    expect(approved).toMatchObject({ status: 0, screen: expect.stringContaining(`approved once: `) });
+    expect((await bench.call('stop_container', { vmid: 201 }, ['--state', state])).outcome).toMatchObject({ status: 'ok', request_id: id });
+  });
+
   it('gives up a code after five wrong ones', async () => {
     const id = await pending(201);
     const code = await person.codeOf(id);

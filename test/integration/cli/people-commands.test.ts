@@ -156,10 +156,10 @@ describe('level and rules', () => {
 describe('approvers', () => {
   it('need one another once there is one', async () => {
     expect(await person.createApprover('bob', 'alice')).toMatchObject({ status: 0, screen: expect.stringMatching(/vouch/) });
-    expect(await person.at(['approvals', 'approve', await pending('stop_vm', { vmid: 101 }), '--code', 'ott-00000000'])).toMatchObject({
-      status: 2,
-    });
-    // Two have a key here: whose is to be said.
+    const approve = ['approvals', 'approve', await pending('stop_vm', { vmid: 101 }), '--code', 'ott-00000000'];
+    expect(await person.at([...approve, '--as', 'alice'])).toMatchObject({ status: 2 });
+    // Two have a key here: whose is to be said, before a code is looked at.
+    expect(await person.at(approve)).toMatchObject({ status: 1, screen: expect.stringContaining('--as alice|bob') });
     expect(await person.at(['level', 'set', 'relaxed'])).toMatchObject({ status: 1, screen: expect.stringContaining('--as alice|bob') });
     expect(await person.at(['approvers', 'revoke', 'bob', '--as', 'alice'], typed)).toMatchObject({ status: 0 });
     expect((await bench.run(['approvers', 'list'])).stdout).toMatch(/^alice .*pinned, key on this machine\n$/);

@@ -102,6 +102,7 @@ describe('the command line of bubblewrap', () => {
     readonly: false,
     network: false,
     toolchains: { directories: ['/home/me/.nvm/versions'], env: {} },
+    etc: { directory: '/state/etc', mounts: ['/etc/fonts'] },
     devices: [],
     mounts: [{ how: '--ro-bind-fd', descriptor: 99, at: '/ws/.vscode' }],
     memoryDiskBytes: 1_000,

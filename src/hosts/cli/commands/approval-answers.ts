@@ -1,12 +1,12 @@
 /** `banksman approvals approve|deny|revoke`: a person's answer. */
 import type { App, ReviewCard } from '#app/app';
 import { type CodeVerdict, redeemOneTimeCode } from '#app/one-time-codes';
-import { Fault } from '#kernel/errors';
 import type { RequestRecord } from '#kernel/request';
+import { commandHint } from '../command-hint.ts';
 import type { CommandOptions } from '../command-line.ts';
-import { signIn } from '../passphrase.ts';
+import { approverHere, unlock } from '../passphrase.ts';
 import { Refusal } from '../refusal.ts';
-import { personHere, reportAnswer, requestId } from '../request-text.ts';
+import { noSuchRequest, personHere, reportAnswer, requestId } from '../request-text.ts';
 import { stateDirOf, untilStopped, withApp } from '../session.ts';
 import { type Terminal, withTerminal } from '../terminal.ts';
 
@@ -15,14 +15,14 @@ export async function approveRequest(words: readonly string[], options: CommandO
   const id = requestId(words);
   return atTerminal('approving', options, async (app, terminal) => {
     const record = await app.approvals.get(id);
-    if (record === undefined)
-      throw new Fault('not_found', `there is no request \`${id}\``, { audience: 'user', next: 'see `banksman approvals list`' });
+    if (record === undefined) throw noSuchRequest(id, options);
+    // Looked for first: a code must not be spent where nobody could sign.
+    const key = await approverHere(options.as);
     // What is on the card now is what `approve` compares with: a record that is swapped from here on is refused.
     const card = app.approvals.card(record);
     if (record.status === 'pending' && !card.tampered) await confirm(record, card, options, terminal);
     else terminal.say(`${card.title}\n\n${card.detail}\n\n`);
-    const signer = await signIn(terminal, options.as);
-    return reportAnswer(await app.approvals.approve(id, signer), id, options);
+    return reportAnswer(await app.approvals.approve(id, await unlock(terminal, key)), id, options);
   });
 }
 
@@ -50,17 +50,21 @@ function atTerminal(what: string, options: CommandOptions, work: (app: App, term
 async function confirm(record: RequestRecord, card: ReviewCard, options: CommandOptions, terminal: Terminal): Promise<void> {
   terminal.say(`${card.title}\n\n${card.detail}\n\n`);
   const { id, digest } = record;
-  const code = options.code ?? (await terminal.ask(`one-time code (from \`banksman approvals show ${id}\`): `));
+  const code = options.code ?? (await terminal.ask(`one-time code (from \`${showHint(id, options)}\`): `));
   const verdict = await redeemOneTimeCode(stateDirOf(options), { requestId: id, digest }, code.trim());
-  if (!verdict.ok) throw wrongCode(verdict, id);
+  if (!verdict.ok) throw wrongCode(verdict, id, showHint(id, options));
   const { typeToConfirm } = card;
   if (typeToConfirm === undefined) return;
   if ((await terminal.ask(`type \`${typeToConfirm}\` to approve it once: `)).trim() !== typeToConfirm)
-    throw new Refusal('not_confirmed', `not approved, ${id} stays pending`, `start again with \`banksman approvals show ${id}\``);
+    throw new Refusal('not_confirmed', `not approved, ${id} stays pending`, `start again with \`${showHint(id, options)}\``);
 }
 
-function wrongCode(verdict: Exclude<CodeVerdict, { ok: true }>, id: string): Refusal {
-  const show = `get a new one with \`banksman approvals show ${id}\``;
+function showHint(id: string, options: CommandOptions): string {
+  return commandHint(['approvals', 'show', id], options);
+}
+
+function wrongCode(verdict: Exclude<CodeVerdict, { ok: true }>, id: string, hint: string): Refusal {
+  const show = `get a new one with \`${hint}\``;
   if (verdict.why === 'none') return new Refusal('no_code', `there is no one-time code for ${id} as it is now`, show);
   if (verdict.why === 'expired') return new Refusal('code_expired', 'the one-time code has expired', show);
   if (verdict.why !== 'wrong') return new Refusal('code_void', 'that was one wrong code too many; the right one is void now', show);

@@ -1,12 +1,12 @@
 /** `banksman approvals`: reading what is asked. The answers are in `approval-answers.ts`. */
 import type { App } from '#app/app';
 import { issueOneTimeCode } from '#app/one-time-codes';
-import { Fault } from '#kernel/errors';
 import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/request';
 import { formatDuration, showPlainly } from '#kernel/text';
+import { commandHint } from '../command-hint.ts';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
-import { requestId, requestJson, requestLine } from '../request-text.ts';
+import { noSuchRequest, requestId, requestJson, requestLine } from '../request-text.ts';
 import { stateDirOf, untilStopped, withApp } from '../session.ts';
 import { hasTerminal, withTerminal } from '../terminal.ts';
 import { approveRequest, denyRequest, revokeRequest } from './approval-answers.ts';
@@ -83,8 +83,7 @@ async function showRequest(words: readonly string[], options: CommandOptions): P
   return untilStopped((signal) =>
     withApp(options, async (app) => {
       const record = await app.approvals.get(id);
-      if (record === undefined)
-        throw new Fault('not_found', `there is no request \`${id}\``, { audience: 'user', next: 'see `banksman approvals list`' });
+      if (record === undefined) throw noSuchRequest(id, options);
       const seen = hasTerminal() ? record : withoutPattern(record);
       const card = app.approvals.card(seen);
       if (options.json) printJson({ ...requestJson(seen), card: { title: card.title, detail: card.detail, tampered: card.tampered } });
@@ -115,6 +114,6 @@ async function giveCode({ id, digest }: RequestRecord, options: CommandOptions, 
   await withTerminal('a one-time code', signal, async (terminal) => {
     const { code, expiresAt } = await issueOneTimeCode(stateDirOf(options), { requestId: id, digest });
     const life = formatDuration(expiresAt - Date.now());
-    terminal.say(`\none-time code: ${code}  (good once, for ${life})\napprove it:    banksman approvals approve ${id}\n`);
+    terminal.say(`\none-time code: ${code}  (good once, for ${life})\napprove it:    ${commandHint(['approvals', 'approve', id], options)}\n`);
   });
 }

@@ -10,6 +10,7 @@ import type { ModelTier } from '#kernel/tiers';
 import { type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { withApp } from '../session.ts';
+import { showProgress } from '../show-progress.ts';
 
 export const exitStatus: Readonly<Record<OutcomeStatus, number>> = { ok: 0, error: 1, denied: 2, pending: 3 };
 
@@ -37,7 +38,7 @@ async function callTool(tool: string, options: CommandOptions, onAnswer: () => v
       agent,
       signal,
       waitMs: app.config.approvalWait.cli,
-      onProgress: (message) => process.stderr.write(`… ${message}\n`),
+      onProgress: showProgress(options.verbose === true, process.stderr),
     });
     onAnswer();
     if (options.json) printJson(outcome);

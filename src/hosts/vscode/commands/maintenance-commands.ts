@@ -3,7 +3,9 @@ import { commands, type Disposable, env, type LogOutputChannel, ProgressLocation
 import type { App } from '#app/app';
 import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
+import type { SecretStore } from '../approval-key.ts';
 import { abortOnCancel } from '../tools/abort-on-cancel.ts';
+import { seenPoint } from '../trail-memory.ts';
 import type { ResultDocuments } from './result-documents.ts';
 import { doctorPage } from './result-page.ts';
 
@@ -11,9 +13,10 @@ export interface MaintenanceDeps {
   readonly session: AppSession;
   readonly channel: LogOutputChannel;
   readonly documents: ResultDocuments;
+  readonly secrets: SecretStore;
 }
 
-export function registerMaintenanceCommands({ session, channel, documents }: MaintenanceDeps): Disposable[] {
+export function registerMaintenanceCommands({ session, channel, documents, secrets }: MaintenanceDeps): Disposable[] {
   return [
     commands.registerCommand('banksman.showLog', () => channel.show(true)),
     commands.registerCommand('banksman.openSettings', openSettings),
@@ -25,7 +28,7 @@ export function registerMaintenanceCommands({ session, channel, documents }: Mai
       withApp(session, 'Banksman: looking', async (app, signal) => documents.show('Banksman Doctor', doctorPage(await app.doctor(signal)))),
     ),
     commands.registerCommand('banksman.verifyAudit', () =>
-      withApp(session, 'Banksman: verifying the audit trail', (app) => verifyAudit(app, channel)),
+      withApp(session, 'Banksman: verifying the audit trail', (app) => verifyAudit(app, channel, secrets)),
     ),
   ];
 }
@@ -37,8 +40,8 @@ async function openSettings(): Promise<void> {
   else await commands.executeCommand('workbench.action.openRemoteSettings', { query });
 }
 
-async function verifyAudit(app: App, channel: LogOutputChannel): Promise<void> {
-  const { ok, message } = await app.audit.verify();
+async function verifyAudit(app: App, channel: LogOutputChannel, secrets: SecretStore): Promise<void> {
+  const { ok, message } = await app.audit.verify(await seenPoint(secrets, app));
   channel[ok ? 'info' : 'error'](`audit: ${message}`);
   if (ok) void window.showInformationMessage(`Audit trail: ${message}`);
   // Too important for a notification that fades.

@@ -10,6 +10,7 @@ import type { UserRule } from '../user-rule.ts';
 import { judgeBackground } from './background.ts';
 import { decodeWords } from './decode-word.ts';
 import { askFor } from './findings.ts';
+import { freshMark } from './fresh-place.ts';
 import { gateFault } from './gate.ts';
 import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
@@ -33,7 +34,7 @@ const deepestScript = 3;
 
 /** Synchronous; looks only through `view.facts`. What runs is the text as it was read (`canonical`), in the sandbox. */
 export function decideWorkspaceCommand(text: string, policy: WorkspacePolicy): CommandDecision {
-  const script = readScript(text, policy.parser);
+  const script = text.includes(freshMark) ? refuse(text.indexOf(freshMark), 'a character that no font has') : readScript(text, policy.parser);
   if ('refused' in script) return { decision: script.refused, ...(script.refused.effect === 'deny' ? {} : { canonical: text }) };
   const found = judge(script, policy, { directories: policy.view.ground.roots.slice(0, 1), depth: 0 });
   if (found.length === 0)

@@ -3,6 +3,7 @@
 import { type BracePiece, expandBraces } from './expand-braces.ts';
 import { expandParameter } from './expand-parameter.ts';
 import { knownOutput } from './known-output.ts';
+import { everyName } from './listed-names.ts';
 import type { ShellWord } from './shell-word.ts';
 import type { SyntaxNode } from './syntax-node.ts';
 import type { Variables, VariableValue } from './variables.ts';
@@ -155,8 +156,9 @@ function variable(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece 
   const { glob } = found;
   const values = found.values.map((value) => node.text.slice(0, node.text.length - text.length) + value);
   // Outside quotes the shell splits the value at blanks and expands its patterns.
-  if (!inQuotes && values.some((value) => value === '' || /[\s\\~{]/.test(value))) return unknown;
-  return { values, glob: glob || (!inQuotes && values.some((value) => /[*?[]/.test(value))), quoted: inQuotes };
+  const bare = inQuotes ? [] : values.map((value) => value.replace(everyName, 'listed'));
+  if (bare.some((value) => value === '' || /[\s\\~{]/.test(value))) return unknown;
+  return { values, glob: glob || bare.some((value) => /[*?[]/.test(value)), quoted: inQuotes };
 }
 
 function valuesOf(name: string, scope: WordScope): VariableValue | 'unknown' | 'unset' {

@@ -31,7 +31,7 @@ const harmlessValues: readonly (readonly [RegExp, RegExp])[] = [
   [/^(?:MAVEN_OPTS|GRADLE_OPTS|SBT_OPTS|JAVA_OPTS|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$/, javaOptions()],
   [/^NODE_OPTIONS$/, nodeOptions()],
   [/^TS_NODE_(?:PROJECT|FILES|TRANSPILE_ONLY|LOG_ERROR|PREFER_TS_EXTS)$/, /^[\w./-]*$/],
-  [/^(?:PYTHONPATH|NODE_PATH)$/, /^[\w.-]+(?:\/[\w.-]+)*\/?(?::[\w.-]+(?:\/[\w.-]+)*\/?)*:?$/],
+  [/^(?:PYTHONPATH|NODE_PATH)$/, /^\/?[\w.-]+(?:\/[\w.-]+)*\/?(?::\/?[\w.-]+(?:\/[\w.-]+)*\/?)*:?$/],
   [
     /^PYTHON(?:WARNINGS|FAULTHANDLER|ASYNCIODEBUG|DEVMODE|OPTIMIZE|VERBOSE|TRACEMALLOC|NOUSERSITE|SAFEPATH)$/,
     /^(?:\d*|ignore|default|error|always|once|module)$/,
@@ -77,7 +77,8 @@ export function judgeAssignment({ name, value, offset }: Assignment, program: st
     const arePlain = texts.every((text) => text.split(' ').every((flag) => flag === '' || plainFlag.test(flag)));
     return arePlain ? [] : [askFor('environment', offset, `\`${name}\` may change the programs that are run`)];
   }
-  return dangerous.test(name) || suspicious.test(name) ? judgeListed(name, texts, { offset, scope }) : judgeOther(name, value, scope);
+  // Programs heed names in capitals; small ones are the line's own.
+  return dangerous.test(name) || (suspicious.test(name) && name !== name.toLowerCase()) ? judgeListed(name, texts, { offset, scope }) : judgeOther(name, value, scope);
 }
 
 function judgeListed(

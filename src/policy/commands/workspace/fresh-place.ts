@@ -1,7 +1,9 @@
 /** Places that the command itself has made: what `mktemp` prints, a new name in the temporary directory that nobody else has used. */
 
-/** Stands for such a place. SECURITY: no command can write the character that it ends with, so a place of that name is always a new one. */
-export const freshPlace = '/tmp/\u0001';
+/** SECURITY: it is refused in what a model wrote, so a place of that name is always a new one. */
+export const freshMark = '\u{f0000}';
+/** Stands for such a place. */
+export const freshPlace = `/tmp/${freshMark}`;
 
 /** Whether the path is such a place or below one. */
 export function isFreshPlace(path: string): boolean {

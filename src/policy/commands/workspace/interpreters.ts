@@ -46,7 +46,7 @@ const interpreters: readonly Interpreter[] = [
   {
     programs: /^(?:python|python2|python3|python3\.\d+|pypy|pypy3)$/,
     inline: /^-[BEIOSsuvbqdx]*c$/,
-    plain: /^(?:-[BEIOSsuvbqdV]+|--version|-VV|-h|--help)$/,
+    plain: /^(?:-[BEIOSsuvbqdV]+|--version|-VV|-h|--help|-W[a-z][\w:.]*|-X(?:dev|utf8))$/,
     valued: /^-[WX]$/,
     refused: /^(?:-[A-Za-z]*i|-X.*(?:perf|importtime)|--check-hash.*)$/,
     modules: true,
@@ -57,6 +57,7 @@ const interpreters: readonly Interpreter[] = [
     plain:
       /^(?:-[wcvU]+|-W\d?|--version|-Ilib|-Itest|-Ispec|-r(?:json|set|date|time|yaml|csv|pp|bigdecimal|securerandom|digest|erb|ostruct|stringio|benchmark|prime))$/,
     valued: /^-I$/,
+    simple: perlEdit,
     refused:
       /^-(?:run|r(?!(?:json|set|date|time|yaml|csv|pp|bigdecimal|securerandom|digest|erb|ostruct|stringio|benchmark|prime)$).*|S|x.*)$/,
   },
@@ -92,7 +93,7 @@ const interpreters: readonly Interpreter[] = [
     programs: /^java$/,
     inline: /^\0$/,
     plain:
-      /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D(?!java\.|jdk\.|sun\.)[\w.]+(?:=[\w.,:/-]*)?|--enable-preview|-XX:[+-]?(?!On|Flags|VMOptions|Heap\w*Path|ErrorFile|Flight)\w+(?:=\w+)?|-showversion|-Xlog:\w+)$/,
+      /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D(?!java\.|jdk\.|sun\.|com\.sun\.)[\w.]+(?:=[\w.,:/-]*)?|--enable-preview|-XX:[+-]?(?!On|Flags|VMOptions|Heap\w*Path|ErrorFile|Flight)\w+(?:=\w+)?|-showversion|-Xlog:\w+)$/,
     valued: /^(?:-jar|-cp|-classpath|--class-path|-m|--module-path|-p|--source)$/,
   },
   {
@@ -107,7 +108,7 @@ const interpreters: readonly Interpreter[] = [
 /** Modules of `python -m` that compute or write inside the workspace; test tools are judged as themselves. */
 const pythonModules: ReadonlySet<string> = new Set(
   words(
-    'venv json.tool unittest compileall py_compile timeit doctest cProfile build ast dis calendar platform pstats tabnanny tokenize trace this zipfile sysconfig site gzip base64 pyclbr inspect',
+    'venv json.tool unittest compileall py_compile timeit doctest tarfile cProfile build ast dis calendar platform pstats tabnanny tokenize trace this zipfile sysconfig site gzip base64 pyclbr inspect',
   ),
 );
 /** Modules that are tools with rules of their own, by the name of their program. */
@@ -319,7 +320,7 @@ function isOwnModule(module: string, { scope }: Invocation): boolean {
 function judgeCode(code: ShellWord | undefined, { program, offset, scope }: Invocation): readonly Decision[] {
   const text = single(code);
   const { files, rest } = inlineFiles(text ?? '');
-  if (text !== undefined && !reachesOut(rest))
+  if (text !== undefined && !reachesOut(rest, program))
     return files.flatMap((file) => judgePath({ text: file.text, glob: false, offset: code?.offset ?? offset }, file.action, scope));
   return [
     askFor(
@@ -332,7 +333,7 @@ function judgeCode(code: ShellWord | undefined, { program, offset, scope }: Invo
 
 function judgeInput({ inputText, program, offset, scope }: Invocation): readonly Decision[] {
   const { files, rest } = inlineFiles(inputText ?? '');
-  if (inputText !== undefined && !reachesOut(rest))
+  if (inputText !== undefined && !reachesOut(rest, program))
     return files.flatMap(({ text, action }) => judgePath({ text, glob: false, offset }, action, scope));
   return [askFor('runs_other_code', offset, `\`${program}\` takes its program from standard input`)];
 }

@@ -209,10 +209,12 @@ function takesPart(invocation: Invocation): boolean {
   return /^(?:head|od|xxd|hexdump)$/.test(invocation.program) && amount !== undefined && isSmallAmount(amount);
 }
 
-/** `awk -F/`, `sort -t/`: the text of a text option; `dotnet build /p:X=1`. */
+/** `awk -F/`, `sort -t/`, `tar --exclude=.git`: the text of a text option; `dotnet build /p:X=1`. */
 function isNoPath(rule: ToolRule, where: Place, text: string): boolean {
   if (rule.slashOptions === true && /^\/[A-Za-z]+(?::[^/~]*)?$/.test(text)) return true;
-  return where === 'option' && (rule.textOptions ?? []).some((option) => /^-\w$/.test(option) && text.startsWith(option));
+  const leaves = /=(?:\/|~)|(?:^|[=/])\.\.(?:\/|$)/.test(text);
+  const takesText = (option: string) => (/^-\w$/.test(option) ? text.startsWith(option) : !leaves && text.startsWith(`${option}=`));
+  return where === 'option' && (rule.textOptions ?? []).some(takesText);
 }
 
 function judgeCode(code: string, { offset }: ValueWord, { rule }: Look): readonly Decision[] {

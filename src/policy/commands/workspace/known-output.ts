@@ -9,8 +9,9 @@ type Decode = (node: SyntaxNode) => ShellWord;
 /** Texts that stand for what `$(…)` becomes, or undefined. */
 export function knownOutput(node: SyntaxNode, decode: Decode): readonly string[] | undefined {
   const commands = node.namedChildren;
-  const [first, ...more] = commands;
-  if (first === undefined || more.length > 0) return undefined;
+  const [only, ...more] = commands;
+  if (only === undefined || more.length > 0) return undefined;
+  const first = withoutFallback(only);
   const parts = first.type === 'pipeline' ? first.namedChildren : [first];
   const names = listedNames(parts, (word) => [decode(word)]);
   if (names !== undefined) return names;
@@ -21,6 +22,13 @@ export function knownOutput(node: SyntaxNode, decode: Decode): readonly string[]
     (line[0] === 'mktemp' ? madePlaces(line.slice(1)) : undefined) ?? cutName(line) ?? (isToken(line) ? ['1'] : undefined),
     filters.filter((words) => words !== undefined),
   );
+}
+
+/** `… || true` only keeps the script from stopping. */
+function withoutFallback(node: SyntaxNode): SyntaxNode {
+  const [left, right, ...more] = node.namedChildren;
+  const isFallback = node.type === 'list' && more.length === 0 && /^(?:true|:)$/.test(right?.text ?? '');
+  return isFallback && left !== undefined && node.children.some((child) => child.type === '||') ? left : node;
 }
 
 /** `basename x .ts`, `dirname x`: computed. */

@@ -43,11 +43,11 @@ function judgeTarget(
   walk.inspect(target, place);
   if (target.type === 'process_substitution') return;
   const word = decodeWord(target, wordScope(walk, place));
-  if (word.values === undefined || word.glob)
+  if (word.values === undefined)
     walk.found.push(askFor('unclear', target.startIndex, `\`${target.text.slice(0, 60)}\`: the file is not known before it runs`));
   for (const text of word.values ?? []) {
     if (action === 'read' && place.takesPart && isEndlessDevice(text)) continue;
-    walk.found.push(...judgePath({ text, glob: false, offset: target.startIndex }, action, pathScope(walk, place)));
+    walk.found.push(...judgePath({ text, glob: word.glob, offset: target.startIndex }, action, pathScope(walk, place)));
   }
 }
 

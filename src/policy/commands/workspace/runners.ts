@@ -165,7 +165,7 @@ const scopedTools: Readonly<Record<string, string>> = {
 
 function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { args, offset, scope } = invocation;
-  const start = args.findIndex((word) => !/^(?:--no-install|--no|-q|--quiet|--offline|--prefer-offline|--bun|--)$/.test(single(word) ?? ''));
+  const start = args.findIndex((word) => !/^(?:--no-install|--no|-q|--quiet|--offline|--prefer-offline|-y|--yes|--bun|--)$/.test(single(word) ?? ''));
   const name = args[start];
   const program = single(name);
   if (name === undefined || program === undefined) return [askFor('unclear', offset, `\`${invocation.program}\` without a program`)];

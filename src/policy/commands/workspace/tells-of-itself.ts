@@ -19,7 +19,17 @@ const forms: Readonly<Record<string, RegExp>> = {
   vagrant: /^validate$/,
   dlv: /^version$/,
   'ssh-keygen': pattern(`-l(?:v)?f ${ownFile}\\.pub`),
-  kill: /^-l(?: \w+)?$/,
+  // `-0` only asks whether the process is there.
+  kill: /^(?:-l(?: \w+)?|-0 (?:\0|\d+))$/,
+  // Not by rule: `-h` and `-V` mean something else to a shell, to `ftp`, to `shutdown`.
+  systemctl: /^--version$/,
+  ip: /^-V$/,
+  ssh: /^-V$/,
+  tmux: /^-V$/,
+  nc: /^-h$/,
+  ncat: /^-h$/,
+  curl: /^-[Vh]$/,
+  wget: /^-[Vh]$/,
   npm: pattern(`(?:config|c) get ${plainKey}`),
   pnpm: pattern(`config get ${plainKey}`),
   yarn: pattern(`config get ${plainKey}`),
@@ -49,6 +59,10 @@ const forms: Readonly<Record<string, RegExp>> = {
 /** Their version is a word of its own. SECURITY: `crontab version` would install that file, so only whom this list names. */
 const versioned = /^(?:skaffold|kind|minikube|pulumi|flyctl|k3d|eksctl|multipass|podman|tilt|argocd|gh|helmfile|earthly|lima|colima|k9s|dagger|trivy|grype|syft|cosign)$/;
 
+/** Command lines whose verbs have a help of their own. A word behind `run` or `exec` is another program's. */
+const verbose = /^(?:docker|podman|kubectl|oc|gh|glab|aws|gcloud|az|doctl|heroku|vercel|netlify|flyctl|cdk|pulumi|minikube|kind|vagrant|conda|rustup|brew|redis-cli|svn|hg|ansible-galaxy)$/;
+const verbHelp = /^[a-z][a-z-]* (?:(?<!\b(?:run|exec|create|start) )[a-z][a-z-]* )?--help$/;
+
 /** Anchored; the pieces are patterns of their own. */
 function pattern(source: string): RegExp {
   return new RegExp(`^${source}$`);
@@ -60,9 +74,14 @@ export function tellsOfItself(invocation: Invocation, group: string | undefined)
   const texts = args.map((word) => single(word) ?? '\0');
   if (Object.hasOwn(forms, program) && forms[program]?.test(texts.join(' ')))
     return args.flatMap((word, index) => judgePath({ text: texts[index] ?? '', glob: word.glob, offset: word.offset }, 'read', scope));
+  const isAsked = asksOfItself(program, texts);
+  return isAsked && (group === undefined || talkative.has(group)) ? [] : undefined;
+}
+
+function asksOfItself(program: string, texts: readonly string[]): boolean {
   const [question = ''] = texts;
-  const isVersion = texts.length === 1 && (isQuestion(question) || (question === 'version' && versioned.test(program)));
-  return isVersion && (group === undefined || talkative.has(group)) ? [] : undefined;
+  if (texts.length !== 1) return verbose.test(program) && verbHelp.test(texts.join(' '));
+  return isQuestion(question) || (question === 'version' && versioned.test(program));
 }
 
 /** `--version`, `--help`. */

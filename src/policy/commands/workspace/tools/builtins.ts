@@ -6,7 +6,7 @@ export const builtinRules: readonly ToolRule[] = [
   {
     id: 'workspace.print',
     programs: words(
-      'echo printf true false : expr exit return break continue shift basename dirname jobs clear tput bc factor cal numfmt tr uuidgen c++filt units getconf',
+      'echo printf true false : expr exit return break continue shift deactivate basename dirname jobs clear tput factor cal numfmt tr uuidgen c++filt units getconf',
     ),
     paths: 'text',
     takesUnknown: true,
@@ -24,6 +24,14 @@ export const builtinRules: readonly ToolRule[] = [
     justification: 'prints a row of numbers',
     match: ['seq 10', 'seq 1 2 10', 'seq -w 1 100'],
     notMatch: ['seq 1 999999999999', 'seq inf', 'seq 1e12'],
+  },
+  {
+    id: 'workspace.calculate',
+    programs: ['bc'],
+    paths: 'read',
+    justification: 'computes numbers',
+    match: ["bc <<< '2^16'", "echo '1/3' | bc -l"],
+    notMatch: ['bc -l /etc/shadow', 'bc ~/.netrc'],
   },
   {
     id: 'workspace.let',
@@ -106,12 +114,13 @@ export const builtinRules: readonly ToolRule[] = [
   {
     id: 'workspace.ps',
     programs: ['ps'],
-    paths: 'text',
+    paths: 'list',
+    textOptions: ['-C', '-u', '-U', '-p', '-g', '-t', '--sort', '--pid', '--ppid'],
     cautions: [
       { word: /^-[A-Za-z]*[eE][A-Za-z]*w|^[a-zA-Z]*e[a-zA-Z]*$|environ/, concern: 'SECRET_FILE', message: 'the environment of processes' },
     ],
     justification: 'prints processes',
-    match: ['ps aux', 'ps -ef', 'ps -p 1'],
+    match: ['ps aux', 'ps -ef', 'ps -p 1', 'ps -C node -o pid'],
     notMatch: ['ps auxe', 'ps eww', 'ps -eo environ'],
   },
   {
@@ -119,8 +128,8 @@ export const builtinRules: readonly ToolRule[] = [
     programs: ['date'],
     paths: 'text',
     cautions: [
-      { word: /^(?:-[A-Za-z]*s|--set|\d{6,}(?:\.\d\d)?$)/, concern: 'destructive', message: 'sets the clock' },
-      { word: /^(?:-[fr]|--file|--reference)/, concern: 'unclear', message: 'reads a file' },
+      { word: /^(?:-(?!I)[A-Za-z]*s|--set|\d{6,}(?:\.\d\d)?$)/, concern: 'destructive', message: 'sets the clock' },
+      { word: /^(?:-f|--file)/, concern: 'unclear', message: 'reads a file' },
     ],
     justification: 'prints the time',
     match: ['date +%F', "date -u '+%F %T'"],

@@ -20,6 +20,8 @@ const checks: ToolRule = {
     },
     { word: /^https?:\/\//, concern: 'network_blocked', message: 'an address' },
   ],
+  // What they are given is a name and no verb: `ctest --preset debug`.
+  valueOptions: ['--preset', '--config', '--mode', '--env', '--profile', '--target', '--build-config', '-C', '--shard', '--outdir', '--out-dir'],
   verbs: [
     servers,
     {

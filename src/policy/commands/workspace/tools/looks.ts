@@ -28,6 +28,15 @@ export const lookRules: readonly ToolRule[] = [
     notMatch: ['nvidia-smi -r', 'nvidia-smi --gpu-reset', 'nvidia-smi -pm 1', 'nvidia-smi -f /outside/x', 'nvidia-smi --filename=x', 'lsblk /outside'],
   },
   {
+    id: 'workspace.free-space',
+    programs: ['df'],
+    paths: 'text',
+    cautions: [{ word: /^-(?!(?:[haTHikPlm]+|-(?:output|human-readable|total|type|exclude-type|local|inodes)(?:=[\w,]+)?|[xtB]\w*)$)/, concern: 'unclear', message: 'an option that is not known' }],
+    justification: 'prints how full the file systems are',
+    match: ['df -h', 'df -h .', 'df -Th /', 'df -h --output=avail .'],
+    notMatch: ['df --sync x', 'df --output=../x'],
+  },
+  {
     id: 'workspace.terminal',
     programs: ['stty'],
     paths: 'text',

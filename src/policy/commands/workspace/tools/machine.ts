@@ -88,6 +88,7 @@ export const machineRules: readonly ToolRule[] = [
         concern: 'runs_other_code',
         message: 'runs commands of a file or is not known',
       },
+      { word: /^file:/i, concern: 'unclear', message: 'a file by its address' },
     ],
     codeBehindFirst: sqliteFault,
     needsOperand: true,

@@ -5,7 +5,7 @@ import { words } from '../words.ts';
 export const readerRules: readonly ToolRule[] = [
   {
     id: 'workspace.list',
-    programs: words('ls tree du df stat file realpath readlink exa eza lsd dir vdir mdls'),
+    programs: words('ls tree du stat file realpath readlink exa eza lsd dir vdir mdls'),
     paths: 'list',
     printsOnly: true,
     cautions: [

@@ -14,7 +14,7 @@ export const writerRules: readonly ToolRule[] = [
   {
     id: 'workspace.write',
     programs: words(
-      'touch mkdir cp ln install tee uniq xxd iconv dos2unix unix2dos shuf sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset pdfunite pdfseparate pdftoppm exif tesseract',
+      'touch mkdir cp ln tee uniq xxd iconv dos2unix unix2dos shuf sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset pdfunite pdfseparate pdftoppm exif tesseract',
     ),
     paths: 'write',
     cautions: [
@@ -46,6 +46,18 @@ export const writerRules: readonly ToolRule[] = [
       'cp /dev/null /etc/hosts',
       'cp x /dev/nvme0n1',
     ],
+  },
+  {
+    id: 'workspace.install',
+    programs: ['install'],
+    paths: 'write',
+    cautions: [
+      { word: /^(?:-[a-zA-Z]*[og]|--owner|--group|--strip-program)/, concern: 'destructive', message: 'gives a file to another user, or runs a program' },
+      { word: /^(?:(?:-m|--mode=)?(?:0?[4-7][0-7]{3}|[ugoa]+[+=][rwx]*s[rwxs]*))$/, concern: 'destructive', message: 'sets the set-user-id bit' },
+    ],
+    justification: 'copies files of the workspace',
+    match: ['install -Dm644 a.txt out/a.txt', 'install -d build/bin', 'install -m 755 app bin/app'],
+    notMatch: ['install -m4755 a b', 'install -g root a b', 'install -m755 x /usr/local/bin/', 'install -D x ~/.local/bin/x'],
   },
   {
     id: 'workspace.csplit',
@@ -134,6 +146,7 @@ export const writerRules: readonly ToolRule[] = [
     id: 'workspace.archive',
     programs: words('tar bsdtar zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd 7z 7za 7zz ar jar brotli pigz lz4 ouch'),
     paths: 'write',
+    textOptions: ['--exclude'],
     cautions: [
       absoluteNames,
       {
@@ -143,7 +156,7 @@ export const writerRules: readonly ToolRule[] = [
       },
     ],
     justification: 'packs and unpacks files of the workspace',
-    match: ['tar czf out.tgz src', 'tar -xzf vendor.tgz -C build', 'zip -r x.zip src', 'unzip x.zip -d build', 'gzip -k a.txt'],
+    match: ['tar czf out.tgz src', 'tar -xzf vendor.tgz -C build', 'tar --exclude=.git -czf x.tgz .', 'zip -r x.zip src', 'unzip x.zip -d build', 'gzip -k a.txt'],
     notMatch: [
       'tar xPf x.tar',
       'tar cf x.tar --checkpoint=1 --checkpoint-action=exec=id src',

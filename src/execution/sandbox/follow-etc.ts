@@ -1,0 +1,147 @@
+/**
+ * The `/etc` that a command sees: a few harmless files of the host's and the names of its one user, copied into one directory that is mounted.
+ * A mount of its own for each would take 0.3 ms, for bubblewrap reads the list of all mounts anew every time.
+ */
+import { createHash } from 'node:crypto';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { type Stats, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { statsOf } from './entries.ts';
+import { isInside } from './is-inside.ts';
+import { sandboxHome } from './system-root.ts';
+
+export interface SandboxUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface Etc {
+  /** Stands for `/etc`. */
+  readonly directory: string;
+  /** Absolute paths of the host's that are mounted into it: too much to copy. */
+  readonly mounts: readonly string[];
+}
+
+interface Entry {
+  /** Below `/etc`. */
+  readonly name: string;
+  readonly kind: 'file' | 'directory' | 'link';
+  /** Absolute: what a link leads to where it does not stay one. */
+  readonly source: string;
+  /** Of a link that stays one. */
+  readonly target: string;
+  readonly size: number;
+  readonly stamp: string;
+}
+
+// Not `/etc/ssl` and `/etc/pki` whole: they hold private keys that root could read.
+const names = [
+  ...['ld.so.cache', 'alternatives', 'localtime', 'os-release', 'mime.types', 'protocols', 'services', 'fonts', 'crypto-policies'],
+  ...['ssl/certs', 'ssl/openssl.cnf', 'pki/ca-trust/extracted', 'pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf'],
+];
+
+/** Longer than any run: nobody uses a directory any more that was replaced so long ago. */
+const keptMs = 86_400_000;
+
+/**
+ * @param stateDir where it is kept, for all processes of this user
+ * @returns gives it, made anew when one of the host's files has changed
+ */
+export function followEtc(stateDir: string, user: SandboxUser): () => Etc {
+  const folder = path.join(stateDir, 'sandbox');
+  const own = identityFiles(user);
+  let last: { readonly stamps: string; readonly etc: Etc } | undefined;
+  return () => {
+    const stamps = names.map((name) => stampOf(statsOf(`/etc/${name}`))).join();
+    if (last?.stamps !== stamps || statsOf(last.etc.directory) === undefined) {
+      const entries = names.flatMap(entryOf);
+      const mounts = entries.filter(({ kind }) => kind === 'directory').map(({ name }) => `/etc/${name}`);
+      last = { stamps, etc: { directory: keep(folder, entries, own), mounts } };
+    }
+    return last.etc;
+  };
+}
+
+function entryOf(name: string): readonly Entry[] {
+  const file = `/etc/${name}`;
+  try {
+    const target = statsOf(file)?.isSymbolicLink() ? readlinkSync(file) : '';
+    // A link into `/usr` stays one; any other comes as what it leads to.
+    if (target !== '' && isInside(path.resolve(path.dirname(file), target), '/usr'))
+      return [{ name, kind: 'link', source: file, target, size: 0, stamp: '' }];
+    const source = realpathSync(file);
+    const stats = statsOf(source);
+    if (stats?.isDirectory()) return [{ name, kind: 'directory', source, target: '', size: 0, stamp: '' }];
+    return stats?.isFile() ? [{ name, kind: 'file', source, target: '', size: stats.size, stamp: stampOf(stats) }] : [];
+  } catch {
+    // It is not there, or leads nowhere.
+    return [];
+  }
+}
+
+/** The name says what is in it, so that a directory is never changed while somebody uses it. */
+function keep(folder: string, entries: readonly Entry[], own: Readonly<Record<string, string>>): string {
+  const key = createHash('sha256').update(JSON.stringify([entries, own])).digest('hex').slice(0, 32);
+  const directory = path.join(folder, `etc-${key}`);
+  if (isWhole(directory, entries, own)) return directory;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  removeOld(folder);
+  const made = mkdtempSync(path.join(folder, 'etc-new-'));
+  for (const entry of entries) put(made, entry);
+  for (const [name, text] of Object.entries(own)) writeFileSync(path.join(made, name), text, { mode: 0o444 });
+  chmodSync(made, 0o755);
+  try {
+    rmSync(directory, { recursive: true, force: true });
+    renameSync(made, directory);
+  } catch (thrown) {
+    rmSync(made, { recursive: true, force: true });
+    // Another process was faster.
+    if (!isWhole(directory, entries, own)) throw thrown;
+  }
+  return directory;
+}
+
+function put(directory: string, { name, kind, source, target }: Entry): void {
+  const file = path.join(directory, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  if (kind === 'directory') mkdirSync(file);
+  if (kind === 'link') symlinkSync(target, file);
+  if (kind === 'file') copyFileSync(source, file);
+}
+
+/** A power failure may have left empty files under the right names. */
+function isWhole(directory: string, entries: readonly Entry[], own: Readonly<Record<string, string>>): boolean {
+  const has = (name: string, size?: number) => {
+    const stats = statsOf(path.join(directory, name));
+    return stats !== undefined && (size === undefined || stats.size === size);
+  };
+  return (
+    entries.every(({ name, kind, size }) => has(name, kind === 'file' ? size : undefined)) &&
+    Object.entries(own).every(([name, text]) => has(name, text.length))
+  );
+}
+
+function removeOld(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const old = path.join(folder, name);
+    const changedAt = statsOf(old)?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    if (name.startsWith('etc-') && Date.now() - changedAt > keptMs) rmSync(old, { recursive: true, force: true });
+  }
+}
+
+/** Who the one user is, without naming the host's users; `resolv.conf` is where the host's is mounted when the network is granted. */
+function identityFiles({ uid, gid }: SandboxUser): Readonly<Record<string, string>> {
+  const user = uid === 0 ? '' : `banksman:x:${uid}:${gid}::${sandboxHome}:/bin/bash\n`;
+  const group = gid === 0 ? '' : `banksman:x:${gid}:\n`;
+  return {
+    passwd: `root:x:0:0::/root:/bin/sh\n${user}nobody:x:65534:65534::/nonexistent:/bin/false\n`,
+    group: `root:x:0:\n${group}nogroup:x:65534:\n`,
+    'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+    hosts: '127.0.0.1 localhost\n::1 localhost ip6-localhost\n',
+    'resolv.conf': '',
+  };
+}
+
+function stampOf(stats: Stats | undefined): string {
+  return stats === undefined ? '' : [stats.dev, stats.ino, stats.ctimeMs, stats.size].join(':');
+}
