@@ -11,18 +11,18 @@ const root = path.join(import.meta.dirname, '..');
 /** The longest first, so that the short ones fill the gaps. */
 const steps: readonly Step[] = [
   { name: 'test', command: ['vitest', 'run', '--project', 'unit', '--silent=passed-only'] },
-  { name: 'types', command: ['tsc', '--noEmit', '--pretty', 'false', '-p', '.'] },
-  { name: 'deadcode', command: ['knip', '--no-progress'] },
   {
     name: 'lint',
     command: ['oxlint', '--type-aware', '--deny-warnings', '--format=unix', 'src', 'scripts', 'test', 'esbuild.mjs', 'vitest.config.ts'],
   },
-  { name: 'architecture', command: ['node', 'scripts/architecture.ts'] },
-  { name: 'generated', command: ['node', 'scripts/generate.ts', '--check'] },
   {
     name: 'format',
     command: ['biome', 'check', '--error-on-warnings', '--reporter=concise', '--max-diagnostics=100', '--diagnostic-level=warn', '.'],
   },
+  { name: 'deadcode', command: ['knip', '--no-progress'] },
+  { name: 'architecture', command: ['node', 'scripts/architecture.ts'] },
+  { name: 'types', command: ['tsc', '--noEmit', '--pretty', 'false', '-p', '.'] },
+  { name: 'generated', command: ['node', 'scripts/generate.ts', '--check'] },
 ];
 
 const wanted = process.argv.slice(2);

@@ -157,9 +157,13 @@ const toolNames: ReadonlySet<string> = new Set(catalog.map((tool) => tool.name))
 
 /** SECURITY: not a warning. Whoever misspells the tool believes that another one is stricter than it is. */
 function noSuchTool(name: string, origin: string): Fault {
-  return new Fault('bad_config', `${origin}: \`tiers\`: no tool is named \`${name.slice(0, 100)}\`; allowed: ${[...toolNames].join(', ')}`, {
-    next: 'correct or remove the entry and try again',
-  });
+  return new Fault(
+    'bad_config',
+    `${origin}: \`tiers\`: no tool is named \`${name.slice(0, 100)}\`; allowed: ${[...toolNames].join(', ')}`,
+    {
+      next: 'correct or remove the entry and try again',
+    },
+  );
 }
 
 function badConfig(error: z.ZodError, raw: unknown, origin: string): Fault {

@@ -49,8 +49,9 @@ export interface AppOptions {
 
 /** @throws {Fault} when the store cannot be opened or the configuration does not fit together */
 export async function createApp(options: AppOptions): Promise<App> {
-  const store = await openStore(options);
+  // First: it opens nothing, and a setting that does not fit must not leave a store open.
   const clusters = connectClusters(options);
+  const store = await openStore(options);
   const workspace = await connectWorkspace(options, store);
   const sandbox = createSandboxMemory(workspace);
   const trustedKeys = pinnedKeys(options);

@@ -4,7 +4,7 @@
  */
 import type { AuditDraft } from '#kernel/audit-event';
 import { toFault } from '#kernel/errors';
-import { canonicalJson } from '#kernel/json';
+import { hasCanonicalForm } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
 
@@ -64,8 +64,7 @@ export function groupReads(log: AuditLog, lines: Log, now: () => number = () => 
 
 function isWritable({ attributes }: AuditDraft): boolean {
   try {
-    canonicalJson(attributes);
-    return true;
+    return hasCanonicalForm(attributes);
   } catch {
     return false;
   }

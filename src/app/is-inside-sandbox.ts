@@ -1,6 +1,6 @@
 /** Whether this process was started by `run_command`: then nobody who may approve sits at its terminal, whatever the terminal says. */
 import { readFileSync } from 'node:fs';
-import { sandboxHome } from '#execution/sandbox/system-root';
+import { sandboxHome } from '#execution/sandbox/sandbox-user';
 
 /** A command there can change its environment and make a terminal of its own, but not its mounts: `proc_pid_mountinfo(5)`. */
 export function isInsideSandbox(mounts: string = readMounts()): boolean {

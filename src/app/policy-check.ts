@@ -88,8 +88,12 @@ function realRoot(root: string): string {
 
 function badInput(error: z.ZodError, raw: unknown): Fault {
   const [issue] = error.issues;
-  return new Fault('bad_input', `\`${issue?.path.join('.') || 'line'}\`: ${issue?.message ?? 'not a case'}${foundWords(raw, issue?.path ?? [])}`, {
-    audience: 'user',
-    next: 'each line is {"id","surface","input"} with "op" and "platform" where they apply',
-  });
+  return new Fault(
+    'bad_input',
+    `\`${issue?.path.join('.') || 'line'}\`: ${issue?.message ?? 'not a case'}${foundWords(raw, issue?.path ?? [])}`,
+    {
+      audience: 'user',
+      next: 'each line is {"id","surface","input"} with "op" and "platform" where they apply',
+    },
+  );
 }

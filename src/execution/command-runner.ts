@@ -5,15 +5,17 @@ import { type CommandRunnerOptions, type Ground, settleGround, unfitWorkspace } 
 import type { ChildResult } from './run-child.ts';
 import { runPlain } from './run-plain.ts';
 import { programRunner } from './run-program.ts';
+import { createDirectoryMemory } from './sandbox/directory-memory.ts';
 import { findPlanted } from './sandbox/find-planted.ts';
 import { type ProbedSandbox, probeSandbox } from './sandbox/probe-sandbox.ts';
 import { findProcessCages } from './sandbox/process-cage.ts';
 import { runContained } from './sandbox/run-contained.ts';
-import { scanWorkspace } from './sandbox/scan-workspace.ts';
+import { type ScanMemory, scanWorkspace } from './sandbox/scan-workspace.ts';
 import type { TreeLimit } from './watch-tree.ts';
 
 export function createCommandRunner(options: CommandRunnerOptions): CommandRunner {
   const ground = settleGround(options);
+  const memory: ScanMemory = createDirectoryMemory({ root: ground.workspaceRoot });
   let probed: Promise<ProbedSandbox> | undefined;
   const probe = (fresh = false) => {
     if (fresh) probed = undefined;
@@ -29,7 +31,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     run: async (request, signal, onOutput) => {
       try {
         signal.throwIfAborted();
-        return await runDecided({ request, sandbox: await probe(), ground, onOutput }, signal);
+        return await runDecided({ request, sandbox: await probe(), ground, memory, onOutput }, signal);
       } catch (thrown) {
         if (thrown instanceof Fault && thrown.code === 'sandbox_failed') probed = undefined;
         throw signal.aborted ? cancelled(signal) : thrown;
@@ -50,15 +52,16 @@ interface Run {
   readonly request: CommandRequest;
   readonly sandbox: ProbedSandbox;
   readonly ground: Ground;
+  readonly memory: ScanMemory;
   readonly onOutput: (chunk: string) => void;
 }
 
 async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult> {
-  const { request, sandbox, ground } = run;
+  const { request, sandbox, ground, memory } = run;
   requireLeave(sandbox.status, request, ground);
   sandbox.parts?.cages?.expect();
   const look = (thorough: boolean) =>
-    scanWorkspace({ root: ground.workspaceRoot, rules: ground.rules, limitMs: ground.limits.scanMs, thorough }, signal);
+    scanWorkspace({ root: ground.workspaceRoot, rules: ground.rules, limitMs: ground.limits.scanMs, thorough, memory }, signal);
   const before = await look(false);
   // The kernel's stamps are of the system's clock: an injected one would not compare with them.
   const startedAt = Date.now();

@@ -20,7 +20,8 @@ export function foundWords(given: unknown, path: readonly PropertyKey[]): string
 
 function described(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (typeof value === 'string') return value.length <= longestShown ? `\`${showPlainly(JSON.stringify(value))}\`` : `text of ${value.length} characters`;
+  if (typeof value === 'string')
+    return value.length <= longestShown ? `\`${showPlainly(JSON.stringify(value))}\`` : `text of ${value.length} characters`;
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return `\`${value}\``;
   // Hosts in this process can hand over more than JSON has.
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;

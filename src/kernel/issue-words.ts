@@ -13,31 +13,25 @@ export function issueWords(issue: Issue): string {
 }
 
 function wanted(issue: Issue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return `must be ${kinds[issue.expected] ?? issue.expected}`;
-    case 'invalid_value':
-      return oneOf(issue.values);
-    case 'too_small':
-      return tooSmall(issue);
-    case 'too_big':
-      return limit(issue, issue.maximum, issue.inclusive === false ? 'less than' : 'at most');
-    case 'invalid_format':
-      return format(issue);
-    case 'not_multiple_of':
-      return `must be a multiple of ${issue.divisor}`;
-    case 'unrecognized_keys':
-      return `unknown key${issue.keys.length === 1 ? '' : 's'} ${issue.keys.map((key) => `\`${key.slice(0, 60)}\``).join(', ')}`;
-    case 'invalid_union':
-      return union(issue);
-    case 'invalid_key':
-      return `no such name is allowed${inner(issue.issues)}`;
-    case 'invalid_element':
-      return `holds a value that is not allowed${inner(issue.issues)}`;
-    case 'custom':
-      return 'is not allowed';
-  }
+  // Each entry is for the issues of its own code, which the compiler cannot see here.
+  return (words[issue.code] as (issue: Issue) => string)(issue);
 }
+
+type Of<Code extends Issue['code']> = Extract<Issue, { code: Code }>;
+
+const words: { readonly [Code in Issue['code']]: (issue: Of<Code>) => string } = {
+  invalid_type: ({ expected }) => `must be ${kinds[expected] ?? expected}`,
+  invalid_value: ({ values }) => oneOf(values),
+  too_small: (issue) => tooSmall(issue),
+  too_big: (issue) => limit(issue, issue.maximum, issue.inclusive === false ? 'less than' : 'at most'),
+  invalid_format: (issue) => format(issue),
+  not_multiple_of: ({ divisor }) => `must be a multiple of ${divisor}`,
+  unrecognized_keys: ({ keys }) => `unknown key${keys.length === 1 ? '' : 's'} ${keys.map((key) => `\`${key.slice(0, 60)}\``).join(', ')}`,
+  invalid_union: (issue) => union(issue),
+  invalid_key: ({ issues }) => `no such name is allowed${inner(issues)}`,
+  invalid_element: ({ issues }) => `holds a value that is not allowed${inner(issues)}`,
+  custom: () => 'is not allowed',
+};
 
 const kinds: Readonly<Record<string, string>> = {
   string: 'text',
@@ -59,7 +53,14 @@ const kinds: Readonly<Record<string, string>> = {
   nonoptional: 'given',
 };
 
-const units: Readonly<Record<string, string>> = { string: 'character', array: 'item', tuple: 'item', set: 'item', map: 'entry', file: 'byte' };
+const units: Readonly<Record<string, string>> = {
+  string: 'character',
+  array: 'item',
+  tuple: 'item',
+  set: 'item',
+  map: 'entry',
+  file: 'byte',
+};
 
 /** What a number may be, where both ends are known: whoever is told one end only might overshoot the other. */
 function range({ schema }: Bound): string | undefined {
@@ -73,7 +74,7 @@ function isShort(bound: number | null): bound is number {
   return bound !== null && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
 }
 
-function tooSmall(issue: Extract<Issue, { code: 'too_small' }>): string {
+function tooSmall(issue: Of<'too_small'>): string {
   if (issue.minimum === 1 && issue.origin in units && issue.exact !== true) return 'must not be empty';
   return limit(issue, issue.minimum, issue.inclusive === false ? 'more than' : 'at least');
 }
@@ -100,22 +101,21 @@ const formats: Readonly<Record<string, string>> = {
   base64: 'base64 text',
 };
 
-function format(issue: Extract<Issue, { code: 'invalid_format' }>): string {
-  switch (issue.format) {
-    case 'regex':
-      return `must match \`${String(issue.pattern)}\``;
-    case 'starts_with':
-      return `must start with \`${String(issue['prefix'])}\``;
-    case 'ends_with':
-      return `must end with \`${String(issue['suffix'])}\``;
-    case 'includes':
-      return `must hold \`${String(issue['includes'])}\``;
-    default:
-      return `must be ${formats[issue.format] ?? `in the format \`${issue.format}\``}`;
-  }
+/** What the text must have, and where the issue says it. */
+const affixes: Readonly<Record<string, readonly [demand: string, key: string]>> = {
+  regex: ['match', 'pattern'],
+  starts_with: ['start with', 'prefix'],
+  ends_with: ['end with', 'suffix'],
+  includes: ['hold', 'includes'],
+};
+
+function format(issue: Of<'invalid_format'>): string {
+  const affix = affixes[issue.format];
+  if (affix !== undefined) return `must ${affix[0]} \`${String((issue as Readonly<Record<string, unknown>>)[affix[1]])}\``;
+  return `must be ${formats[issue.format] ?? `in the format \`${issue.format}\``}`;
 }
 
-function union(issue: Extract<Issue, { code: 'invalid_union' }>): string {
+function union(issue: Of<'invalid_union'>): string {
   if (issue.inclusive === false) return 'fits several of the allowed forms at once';
   if (issue.options !== undefined && issue.options.length > 0) return oneOf(issue.options);
   return 'has none of the allowed forms';

@@ -22,13 +22,21 @@ const secretField =
   /(?:^|[_-])(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|secret[_-]?key|cipassword|authorization|ticket)$/i;
 const secretHump = /[a-z0-9](?:Password|Passphrase|Secret|Token|ApiKey|PrivateKey|SecretKey)$/;
 
+/** In lower case: one of these stands in each name that one of the two takes. */
+const fieldHints = ['pass', 'secret', 'token', 'key', 'authorization', 'ticket'];
+
 /** What one replacement uncovers (two halves that meet) another takes; each round ends with fewer secrets, so few rounds do. */
 const mostRounds = 5;
 
 /** The same JSON with every string made fit to leave. Keys keep their place; two that become equal by it are one. */
 export function redactJson(value: JsonValue, options: RedactionOptions): JsonValue {
+  return isPlainJson(value, options) ? value : redactParts(value, options);
+}
+
+/** The same, each string looked at by itself. */
+function redactParts(value: JsonValue, options: RedactionOptions): JsonValue {
   if (typeof value === 'string') return redactText(value, options);
-  if (Array.isArray(value)) return value.map((item) => redactJson(item as JsonValue, options));
+  if (Array.isArray(value)) return value.map((item) => redactParts(item as JsonValue, options));
   if (isJsonObject(value)) return redactObject(value, options);
   return value;
 }
@@ -51,6 +59,7 @@ export function redactText(text: string, options: RedactionOptions): string {
 
 /** How many secrets were taken out on the way from `before` to `after`; placeholders that stood there already do not count. */
 export function secretsTaken(before: JsonValue, after: JsonValue): number {
+  if (before === after) return 0;
   return Math.max(0, marksIn(after) - marksIn(before));
 }
 
@@ -76,6 +85,20 @@ function withoutSecrets(text: string, knownSecrets: readonly string[]): string {
   return clean;
 }
 
+/**
+ * Whether nothing in the value can be a secret or unseen, from one look at all of it as JSON: a word without quotes and backslashes stands in
+ * a string's JSON where it stands in the string, and what JSON escapes beside those two and line ends is not plain. In doubt it is not.
+ */
+function isPlainJson(value: JsonValue, { knownSecrets, maxStringLength }: RedactionOptions): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value !== 'string';
+  const json = JSON.stringify(value);
+  if (json.length > maxStringLength || unplainJson.test(json)) return false;
+  if (knownSecrets.some((secret) => json.includes(JSON.stringify(secret).slice(1, -1)))) return false;
+  return !holdsHint(pairText(json), jsonHints);
+}
+
+const unplainJson = /[^\t\n\u0020-\u007e]|\\[^"\\nt]/;
+
 const hintedPatterns = secretPatterns.map((pattern) => ({ ...pattern, words: hintWords(pattern.hints) }));
 
 /** Up to here one look for all hints is cheaper than a look for each. */
@@ -83,6 +106,9 @@ const shortText = 1_000;
 const anyHint = new RegExp(
   [...new Set([...secretPatterns.flatMap((pattern) => pattern.hints), ...secretlintHints])].map(escaped).join('|'),
 );
+
+/** With the words of `secretField` and `secretHump` that are no hints of a pattern already. */
+const jsonHints = hintWords([...secretPatterns.flatMap((pattern) => pattern.hints), ...secretlintHints, ...fieldHints]);
 
 function escaped(hint: string): string {
   return hint.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -113,9 +139,9 @@ function hidden(kind: string, secret: string): string {
 
 function redactField(key: string, item: JsonValue | undefined, options: RedactionOptions): JsonValue | undefined {
   if (item === undefined) return undefined;
-  if (!secretField.test(key) && !secretHump.test(key)) return redactJson(item, options);
+  if (!secretField.test(key) && !secretHump.test(key)) return redactParts(item, options);
   if (Array.isArray(item)) return item.map((entry) => redactField(key, entry as JsonValue, options) ?? null);
-  return isSecretValue(item) ? redactionMark('field') : redactJson(item, options);
+  return isSecretValue(item) ? redactionMark('field') : redactParts(item, options);
 }
 
 /** Flags and small numbers under such a name say something else. */

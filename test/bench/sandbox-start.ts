@@ -4,7 +4,7 @@
  * at the workspace included), the load, and exits 1 when a start takes more than 20 ms longer than a plain one. For an idle machine.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createCommandRunner } from '#execution/command-runner';
@@ -116,7 +116,8 @@ try {
 } finally {
   if (given === undefined) {
     // Only root can remove a directory that nobody may open.
-    chmodSync(path.join(root, 'own/state/sandbox/masked-directory'), 0o700);
+    const masked = path.join(root, 'own/state/sandbox/masked-directory');
+    if (existsSync(masked)) chmodSync(masked, 0o700);
     rmSync(root, { recursive: true, force: true });
   }
 }

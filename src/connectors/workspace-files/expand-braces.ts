@@ -69,7 +69,7 @@ function tokenAt(pattern: string, at: number): string {
 
 /** A `]` right behind the start is one of the characters. */
 function classAt(pattern: string, at: number): string {
-  const found = /^\[(?:[!^][^][^\]]*|[^!^][^\]]*)\]/.exec(pattern.slice(at))?.[0];
+  const found = /^\[(?:[!^].[^\]]*|[^!^][^\]]*)\]/s.exec(pattern.slice(at))?.[0];
   if (found === undefined) throw badGlob(`\`[\` at character ${at + 1} is not closed`);
   if (found.includes('/')) throw badGlob(`\`${found}\` holds a \`/\`, which no name does`);
   const reversed = Array.from(

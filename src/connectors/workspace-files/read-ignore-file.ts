@@ -1,5 +1,5 @@
 /** A directory's `.gitignore`, read without following anything. */
-import { closeSync, readSync } from 'node:fs';
+import { closeSync, lstatSync, readSync } from 'node:fs';
 import type { DirectoryPin } from './directory-pin.ts';
 import { type IgnoreFile, mostIgnoreBytes, parseIgnoreFile } from './ignore-rules.ts';
 
@@ -7,6 +7,8 @@ import { type IgnoreFile, mostIgnoreBytes, parseIgnoreFile } from './ignore-rule
 export function readIgnoreFile(directory: DirectoryPin, depth: number): IgnoreFile | undefined {
   let descriptor: number;
   try {
+    // Most directories have none, and an error costs ten times a look.
+    if (lstatSync(`${directory.at}/.gitignore`, { throwIfNoEntry: false }) === undefined) return undefined;
     descriptor = directory.openFile('.gitignore');
   } catch {
     return undefined;

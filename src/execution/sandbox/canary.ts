@@ -102,7 +102,7 @@ shared() { ${Object.entries(bait.namespaces)
     .join(' || ')}; }
 held namespaces shared
 # The last one: after it there may be no process left to start. Bash tries for long, and says so at once.
-many() { local i; for ((i = 0; i < ${bait.tasks}; i++)); do sleep 5 & done; echo all; }
+many() { local i; for ((i = 0; i < ${bait.tasks}; i++)); do sleep 60 & done; echo all; }
 unlimited() { local line; read -r line < <(many 2>&1); [[ $line == all ]]; }
 held process_limit unlimited
 echo done=${bait.nonce}

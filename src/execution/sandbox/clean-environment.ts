@@ -1,15 +1,17 @@
 /** The environment of a command: named variables only, so that no token, socket or hook of the caller's comes along. */
 import path from 'node:path';
 import { isInside } from './is-inside.ts';
-import { sandboxHome } from './system-root.ts';
+import { sandboxHome } from './sandbox-user.ts';
 import type { Toolchains } from './toolchains.ts';
 
 const systemPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-const common = { LANG: 'C.UTF-8', TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', NO_COLOR: '1' };
+/** Of commands. In the sandbox the command's own process gets it and no other, for bash takes 0.3 ms to load it. */
+export const commandLanguage = 'C.UTF-8';
+const common = { TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', NO_COLOR: '1' };
 
 type Environment = Readonly<Record<string, string>>;
 
-/** What a command in the sandbox sees. */
+/** What a command in the sandbox sees, beside its language. */
 export function sandboxEnvironment(toolchains: Toolchains, caller: NodeJS.ProcessEnv): Environment {
   const visible = (entry: string) => toolchains.directories.some((directory) => isInside(path.normalize(entry), directory));
   const tools = (caller['PATH'] ?? '').split(path.delimiter).filter((entry) => path.isAbsolute(entry) && visible(entry));
@@ -37,7 +39,7 @@ const harmlessNames = [
 
 /** What a command gets where a person let it run without a sandbox. */
 export function plainEnvironment(caller: NodeJS.ProcessEnv): Environment {
-  return { ...common, ...pick(caller, harmlessNames) };
+  return { ...common, LANG: commandLanguage, ...pick(caller, harmlessNames) };
 }
 
 function pick(source: NodeJS.ProcessEnv, names: readonly string[]): Environment {

@@ -2,10 +2,15 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 
 export function entriesOf(directory: string): readonly Dirent[] {
+  return readEntries(directory) ?? [];
+}
+
+/** @returns undefined where it could not be read, which may be so for this moment only */
+export function readEntries(directory: string): readonly Dirent[] | undefined {
   try {
     return readdirSync(directory, { withFileTypes: true });
   } catch {
-    return [];
+    return undefined;
   }
 }
 

@@ -3,22 +3,31 @@
  * A mount of its own for each would take 0.3 ms, for bubblewrap reads the list of all mounts anew every time.
  */
 import { createHash } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync } from 'node:fs';
-import { type Stats, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
+import { Fault, toFault } from '#kernel/errors';
 import { statsOf } from './entries.ts';
 import { isInside } from './is-inside.ts';
-import { sandboxHome } from './system-root.ts';
-
-export interface SandboxUser {
-  readonly uid: number;
-  readonly gid: number;
-}
+import { type SandboxUser, sandboxHome } from './sandbox-user.ts';
 
 export interface Etc {
   /** Stands for `/etc`. */
   readonly directory: string;
-  /** Absolute paths of the host's that are mounted into it: too much to copy. */
+  /** Names of the host's directories that are mounted into it: too much to copy. */
   readonly mounts: readonly string[];
 }
 
@@ -45,25 +54,26 @@ const keptMs = 86_400_000;
 
 /**
  * @param stateDir where it is kept, for all processes of this user
- * @returns gives it, made anew when one of the host's files has changed
+ * @param host the directory that is copied from
+ * @returns gives it, made anew when one of the host's files has changed; throws a Fault `sandbox_failed` where it cannot be kept
  */
-export function followEtc(stateDir: string, user: SandboxUser): () => Etc {
+export function followEtc(stateDir: string, user: SandboxUser, host = '/etc'): () => Etc {
   const folder = path.join(stateDir, 'sandbox');
   const own = identityFiles(user);
   let last: { readonly stamps: string; readonly etc: Etc } | undefined;
   return () => {
-    const stamps = names.map((name) => stampOf(statsOf(`/etc/${name}`))).join();
+    const stamps = names.map((name) => stampOfTarget(path.join(host, name))).join();
     if (last?.stamps !== stamps || statsOf(last.etc.directory) === undefined) {
-      const entries = names.flatMap(entryOf);
-      const mounts = entries.filter(({ kind }) => kind === 'directory').map(({ name }) => `/etc/${name}`);
-      last = { stamps, etc: { directory: keep(folder, entries, own), mounts } };
+      const entries = names.flatMap((name) => entryOf(host, name));
+      const mounts = entries.filter(({ kind }) => kind === 'directory').map(({ name }) => name);
+      last = { stamps, etc: { directory: keepOrSay(folder, entries, own), mounts } };
     }
     return last.etc;
   };
 }
 
-function entryOf(name: string): readonly Entry[] {
-  const file = `/etc/${name}`;
+function entryOf(host: string, name: string): readonly Entry[] {
+  const file = path.join(host, name);
   try {
     const target = statsOf(file)?.isSymbolicLink() ? readlinkSync(file) : '';
     // A link into `/usr` stays one; any other comes as what it leads to.
@@ -79,9 +89,24 @@ function entryOf(name: string): readonly Entry[] {
   }
 }
 
+function keepOrSay(folder: string, entries: readonly Entry[], own: Readonly<Record<string, string>>): string {
+  try {
+    return keep(folder, entries, own);
+  } catch (thrown) {
+    const why = toFault(thrown).message;
+    throw new Fault('sandbox_failed', `the sandbox did not start: its /etc could not be made (${why})`, {
+      next: `make room and leave to write in \`${folder}\``,
+      cause: thrown,
+    });
+  }
+}
+
 /** The name says what is in it, so that a directory is never changed while somebody uses it. */
 function keep(folder: string, entries: readonly Entry[], own: Readonly<Record<string, string>>): string {
-  const key = createHash('sha256').update(JSON.stringify([entries, own])).digest('hex').slice(0, 32);
+  const key = createHash('sha256')
+    .update(JSON.stringify([entries, own]))
+    .digest('hex')
+    .slice(0, 32);
   const directory = path.join(folder, `etc-${key}`);
   if (isWhole(directory, entries, own)) return directory;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -140,6 +165,14 @@ function identityFiles({ uid, gid }: SandboxUser): Readonly<Record<string, strin
     hosts: '127.0.0.1 localhost\n::1 localhost ip6-localhost\n',
     'resolv.conf': '',
   };
+}
+
+function stampOfTarget(file: string): string {
+  try {
+    return stampOf(statSync(file, { throwIfNoEntry: false }));
+  } catch {
+    return '';
+  }
 }
 
 function stampOf(stats: Stats | undefined): string {

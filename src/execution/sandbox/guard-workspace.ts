@@ -22,12 +22,21 @@ export interface GuardRequest {
   readonly readonly: boolean;
 }
 
-export interface Mount {
-  /** Of bubblewrap: `--bind-fd` or `--ro-bind-fd`. */
+/** Something of the host's. */
+export interface BindMount {
+  /** Of bubblewrap. */
   readonly how: '--bind-fd' | '--ro-bind-fd';
   readonly descriptor: number;
   readonly at: string;
 }
+
+/** Memory of the command's own: empty at first, and gone with it. */
+export interface EmptyMount {
+  readonly how: '--tmpfs';
+  readonly at: string;
+}
+
+export type Mount = BindMount | EmptyMount;
 
 export interface Guard {
   readonly mounts: readonly Mount[];
@@ -35,7 +44,10 @@ export interface Guard {
   release(): void;
 }
 
-/** Made for the time of a run where they are missing: an empty one means nothing, and the editor obeys what is put into it at once. */
+/**
+ * Made for the time of a run where they are missing: an empty one means nothing, and the editor obeys what is put into it at once. Nothing is:
+ * the command has memory in its place, for there is nothing to show, and bubblewrap mounts that five times as fast.
+ */
 const placeholders: readonly Segments[] = [['.vscode'], ['.idea'], ['.devcontainer'], ['.claude'], ['.cursor']];
 const mostMounts = 800;
 
@@ -51,7 +63,7 @@ export function guardWorkspace(request: GuardRequest): Guard {
     for (const directory of made.splice(0)) leave(directory);
   };
   try {
-    const mounts = [...keepers(request, opened), ...covers(request)];
+    const mounts = [...keepers(request, made, opened), ...covers(request)];
     if (mounts.length > mostMounts) throw tooMany(mounts.length);
     return { mounts, release };
   } catch (thrown) {
@@ -61,7 +73,7 @@ export function guardWorkspace(request: GuardRequest): Guard {
 }
 
 /** What stays visible and can no longer be changed. Outer directories first: a later mount lies on top. */
-function keepers({ root, scan, readonly }: GuardRequest, opened: number[]): readonly Mount[] {
+function keepers({ root, scan, readonly }: GuardRequest, made: readonly string[], opened: number[]): readonly Mount[] {
   if (readonly) return [];
   const repositories = scan.findings.filter(({ kind }) => kind === 'git_directory').map(({ path: at }) => at.split('/'));
   const fixed = [
@@ -74,7 +86,10 @@ function keepers({ root, scan, readonly }: GuardRequest, opened: number[]): read
   return [
     // Mounted on itself: the name of a mount point cannot be given to another directory.
     ...repositories.flatMap((repository) => mountOf('--bind-fd', repository, { root, opened })),
-    ...unique(fixed).flatMap((segments) => mountOf('--ro-bind-fd', segments, { root, opened })),
+    ...unique(fixed).flatMap((segments): readonly Mount[] => {
+      const at = path.join(root, ...segments);
+      return made.includes(at) ? [{ how: '--tmpfs', at }] : mountOf('--ro-bind-fd', segments, { root, opened });
+    }),
   ];
 }
 
@@ -93,7 +108,11 @@ function covers({ root, scan, masks, hidden }: GuardRequest): readonly Mount[] {
   });
 }
 
-function mountOf(how: Mount['how'], segments: Segments, place: { readonly root: string; readonly opened: number[] }): readonly Mount[] {
+function mountOf(
+  how: BindMount['how'],
+  segments: Segments,
+  place: { readonly root: string; readonly opened: number[] },
+): readonly BindMount[] {
   const descriptor = openBelow(place.root, segments);
   if (descriptor === undefined) return [];
   place.opened.push(descriptor);

@@ -38,6 +38,7 @@ export async function launch(plan: SandboxPlan, options: LaunchOptions, signal: 
 
 function openCage({ cages, tasks }: LaunchOptions): ProcessCage | undefined {
   try {
+    cages?.expect();
     return cages?.open(tasks);
   } catch (thrown) {
     throw notLaunched(`its processes cannot be limited (${toFault(thrown).message})`, thrown);
@@ -49,7 +50,7 @@ interface CagedOptions extends LaunchOptions {
 }
 
 async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: AbortSignal): Promise<ChildResult<TreeLimit>> {
-  const { treeLimits, onOutput, cage, cages: _, tasks: __, ...limits } = options;
+  const { treeLimits, onOutput, cage, cages, tasks: _, ...limits } = options;
   const start = Promise.withResolvers<Uint8Array>();
   let refusal: unknown;
   const report = readReport(({ pid }) => {
@@ -62,7 +63,10 @@ async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: Ab
   const { args, extra } = sandboxArguments(plan, { onStatus: report.add, start: start.promise });
   const result = await runChild<TreeLimit>({ ...limits, args, extra, input: '', cwd: '/', env: launcherEnvironment }, signal, {
     onOutput,
-    onStart: (_pid, stop) => watchTree(() => report.init()?.pid, { workspaceRoot: plan.workspaceRoot, limits: treeLimits }, stop),
+    onStart: (_pid, stop) => {
+      cages?.expect();
+      return watchTree(() => report.init()?.pid, { workspaceRoot: plan.workspaceRoot, limits: treeLimits }, stop);
+    },
   }).catch((thrown: unknown) => {
     throw notLaunched(toFault(thrown).message, thrown);
   });

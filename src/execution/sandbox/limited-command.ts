@@ -3,6 +3,7 @@
  * what is left behind. SECURITY: bubblewrap's own process 1 would be a link to a program of the host (`/proc/1/exe`) that root could change.
  */
 
+import { commandLanguage } from './clean-environment.ts';
 import { gateDescriptor } from './sandbox-arguments.ts';
 
 export interface ProcessLimits {
@@ -21,7 +22,7 @@ export interface ProcessLimits {
 const notStartedCode = 125;
 
 /** SECURITY: what this process inherited open from whoever started it would reach the command; a directory of the host's is a way out. */
-const closeAll = `for fd in /proc/self/fd/*; do fd=\${fd##*/}; (( fd > 2 )) && eval "exec $fd<&-"; done; unset fd`;
+const closeAll = `for fd in /proc/self/fd/*; do (( \${fd##*/} > 2 )) && all+=" \${fd##*/}<&-"; done; eval "exec$all"; unset fd all`;
 
 /**
  * RLIMIT_DATA, not RLIMIT_AS: V8, Go and the JVM reserve far more addresses than memory. Set inside, because RLIMIT_NPROC counts per
@@ -40,12 +41,10 @@ export function limitedCommand(text: string, limits: ProcessLimits): readonly st
   const script = [
     `read -r -n 1 -u ${gateDescriptor} || exit ${notStartedCode}`,
     closeAll,
-    // SECURITY: not the host's, whose mode root could change by its descriptor.
-    'exec </dev/null',
-    ...settings.map(([letter, value]) => `ulimit -${letter} ${value} 2>/dev/null`),
-    // Its own words about the child's end are none of the command's.
-    'exec 9>&2 2>/dev/null',
-    '/bin/bash --noprofile --norc -c "$1" 2>&9 9>&-',
+    // SECURITY: not the host's, whose mode root could change by its descriptor. Its own words about the child's end are none of the command's.
+    'exec </dev/null 9>&2 2>/dev/null',
+    ...settings.map(([letter, value]) => `ulimit -${letter} ${value}`),
+    `LANG=${commandLanguage} /bin/bash --noprofile --norc -c "$1" 2>&9 9>&-`,
     'exit $?',
   ];
   return ['/bin/bash', '--noprofile', '--norc', '-c', script.join('; '), 'bash', text];

@@ -10,10 +10,11 @@ import { type Attempt, attempts, canaryScript } from './canary.ts';
 import { launcherEnvironment, sandboxEnvironment } from './clean-environment.ts';
 import { deviceNodes } from './device-nodes.ts';
 import { type Bubblewrap, findBubblewrap, type Machine } from './find-bubblewrap.ts';
-import { type Etc, followEtc, type SandboxUser } from './follow-etc.ts';
+import { type Etc, followEtc } from './follow-etc.ts';
 import { launch } from './launch.ts';
 import { limitedCommand } from './limited-command.ts';
 import type { ProcessCages } from './process-cage.ts';
+import { sandboxUser } from './sandbox-user.ts';
 import type { DeviceNode } from './system-root.ts';
 
 export interface ProbeOptions {
@@ -108,7 +109,18 @@ async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal
     const command = limitedCommand(canaryScript(bait, bubblewrap.architecture), processLimits);
     const devices = await deviceNodes(options.stateDir, options.programs, signal);
     const etc = followEtc(options.stateDir, sandboxUser());
-    const plan = { ...bubblewrap, etc: etc(), devices, workspaceRoot, toolchains, env, command, mounts: [], readonly: false, network: false };
+    const plan = {
+      ...bubblewrap,
+      etc: etc(),
+      devices,
+      workspaceRoot,
+      toolchains,
+      env,
+      command,
+      mounts: [],
+      readonly: false,
+      network: false,
+    };
     const size = { memoryDiskBytes: 16_777_216, user: sandboxUser() };
     const { stdout } = await launch({ ...plan, ...size }, { ...limits, treeLimits, tasks, cages, program: bubblewrap.program }, signal);
     signal.throwIfAborted();
@@ -117,12 +129,6 @@ async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-}
-
-/** As root the command is somebody else inside: programs that think they are root try to change owners. */
-export function sandboxUser(): SandboxUser {
-  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
-  return uid === 0 ? { uid: 1_000, gid: 1_000 } : { uid, gid };
 }
 
 function ownNamespaces(): Readonly<Record<string, string>> {

@@ -9,8 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ProcessCages {
   /**
-   * A run is near. The first move into a group after a while waits for all processors (10 to 20 ms), those soon after do not: this one moves
-   * nothing, and waits while the run is prepared.
+   * A move is near. The first one into a group after a while waits for all processors (10 to 20 ms), those within some 10 ms after it do not.
+   * This one moves nothing, and waits while the run is prepared; to be called again as the move comes nearer.
    */
   expect(): void;
   /** @param tasks processes and threads. @throws where the system no longer lets us */

@@ -9,8 +9,9 @@ import { guardWorkspace } from './guard-workspace.ts';
 import { launch } from './launch.ts';
 import { limitedCommand } from './limited-command.ts';
 import { openMasks } from './masks.ts';
-import { type SandboxParts, sandboxUser } from './probe-sandbox.ts';
+import type { SandboxParts } from './probe-sandbox.ts';
 import type { SandboxPlan } from './sandbox-arguments.ts';
+import { sandboxUser } from './sandbox-user.ts';
 import type { Scan } from './scan-workspace.ts';
 import { findToolchains } from './toolchains.ts';
 
@@ -35,7 +36,13 @@ export async function runContained(run: ContainedRun, signal: AbortSignal): Prom
     const guard = guardWorkspace({ root: ground.workspaceRoot, scan, masks, hidden, readonly });
     try {
       const options = { program: run.parts.bubblewrap.program, timeoutMs: request.timeoutMs, keepBytes: limits.outputBytes };
-      const more = { stopAfterBytes: limits.floodBytes, treeLimits: limits, tasks: limits.tasks, cages: run.parts.cages, onOutput: run.onOutput };
+      const more = {
+        stopAfterBytes: limits.floodBytes,
+        treeLimits: limits,
+        tasks: limits.tasks,
+        cages: run.parts.cages,
+        onOutput: run.onOutput,
+      };
       return await launch(planOf(run, readonly, guard.mounts), { ...options, ...more }, signal);
     } finally {
       guard.release();

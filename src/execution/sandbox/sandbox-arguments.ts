@@ -1,7 +1,8 @@
 /** The bubblewrap command line. Each flag answers a way out that was tried (docs/adr/0012-bubblewrap.md names them). */
 import type { ExtraDescriptor } from '../run-child.ts';
-import type { Etc, SandboxUser } from './follow-etc.ts';
+import type { Etc } from './follow-etc.ts';
 import type { Mount } from './guard-workspace.ts';
+import type { SandboxUser } from './sandbox-user.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import type { Architecture } from './syscall-numbers.ts';
 import type { DeviceNode } from './system-root.ts';
@@ -58,7 +59,11 @@ export function sandboxArguments(plan: SandboxPlan, { onStatus, start }: Sandbox
     ...systemRoot(plan),
     ...plan.toolchains.directories.flatMap((directory) => ['--ro-bind-try', directory, directory]),
     ...[plan.readonly ? '--ro-bind' : '--bind', plan.workspaceRoot, plan.workspaceRoot],
-    ...plan.mounts.flatMap(({ how, descriptor: source, at }) => [how, descriptor({ kind: 'inherit', descriptor: source }), at]),
+    ...plan.mounts.flatMap((mount) => {
+      // Who owns it may still open it for itself: what is put there stays in memory, a little, until the end.
+      if (mount.how === '--tmpfs') return ['--perms', '0555', '--size', '65536', mount.how, mount.at];
+      return [mount.how, descriptor({ kind: 'inherit', descriptor: mount.descriptor }), mount.at];
+    }),
     // What bubblewrap made to hang the rest on; without a size, and writable until now.
     ...['--remount-ro', '/', '--chdir', plan.workspaceRoot],
     '--clearenv',

@@ -6,7 +6,8 @@ import { type Dirent, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Segments } from '#kernel/ports/path-facts';
-import { entriesOf, statsOf } from './entries.ts';
+import type { DirectoryMemory } from './directory-memory.ts';
+import { readEntries, statsOf } from './entries.ts';
 import { gitDirectoryPoints, isGitDirectory } from './git-directory.ts';
 import { isInside } from './is-inside.ts';
 
@@ -51,6 +52,24 @@ export interface ScanOptions {
   readonly limitMs: number;
   /** Also look at each plain file's mode, and into installed packages. */
   readonly thorough: boolean;
+  /** Of former looks at this root by these rules; left out: all is read. */
+  readonly memory?: ScanMemory;
+}
+
+export type ScanMemory = DirectoryMemory<Listing>;
+
+/** What one directory holds, judged by names and kinds of entries. */
+export interface Listing {
+  /** Git would take it for a repository's: what is in it is looked at in its own way. */
+  readonly isRepository: boolean;
+  readonly items: readonly Item[];
+}
+
+interface Item {
+  readonly name: string;
+  readonly segments: Segments;
+  readonly type: 'directory' | 'file' | 'link' | 'other';
+  readonly kinds: readonly FindingKind[];
 }
 
 export interface Scan {
@@ -95,25 +114,11 @@ export async function scanWorkspace(options: ScanOptions, signal: AbortSignal): 
 /** Adds what is in one directory to `findings`; returns the directories in it. */
 function look(place: Place, options: ScanOptions, findings: ScanFinding[]): readonly Place[] {
   const directory = path.join(options.root, ...place.segments);
-  const entries = entriesOf(directory);
-  if (isGitDirectory(entries)) {
-    findings.push(...gitFindings(place.segments, { options, inPackages: place.inPackages }));
-    return [];
-  }
-  return entries.flatMap((item) => lookAt(item, place, { options, findings }));
-}
-
-function lookAt(item: Dirent, place: Place, target: { readonly options: ScanOptions; readonly findings: ScanFinding[] }): readonly Place[] {
-  const { options, findings } = target;
-  const segments = [...place.segments, item.name];
-  if (item.name === '.git' && item.isDirectory()) {
-    findings.push(...gitFindings(segments, { options, inPackages: place.inPackages }));
-    return [];
-  }
   const where = { options, inPackages: place.inPackages };
-  for (const kind of kindsOf(item, segments, where)) findings.push(...entry(kind, segments, where));
-  if (!item.isDirectory()) return [];
-  return [{ segments, inPackages: place.inPackages || packageFolders.has(item.name) }];
+  const read = () => listingOf(directory, place, options.rules);
+  const listing = options.memory === undefined ? read() : options.memory.recall(directory, read);
+  if (listing?.isRepository) findings.push(...gitFindings(place.segments, where));
+  return listing?.items.flatMap((item) => lookAt(item, where, findings)) ?? [];
 }
 
 interface Where {
@@ -121,22 +126,50 @@ interface Where {
   readonly inPackages: boolean;
 }
 
-function kindsOf(item: Dirent, segments: Segments, where: Where): readonly FindingKind[] {
-  const { root, thorough } = where.options;
-  return [
-    ...namedKinds(item, segments, where),
-    ...specialKinds(item),
-    ...(thorough && item.isSymbolicLink() && leadsOut(root, segments) ? (['link_out'] as const) : []),
-    ...(thorough && item.isFile() && isSetId(path.join(root, ...segments)) ? (['set_id'] as const) : []),
-  ];
+function lookAt(item: Item, where: Where, findings: ScanFinding[]): readonly Place[] {
+  const { name, segments, type } = item;
+  const isDirectory = type === 'directory';
+  if (name === '.git' && isDirectory) {
+    findings.push(...gitFindings(segments, where));
+    return [];
+  }
+  for (const kind of item.kinds) findings.push(...entry(kind, segments, where));
+  if (where.options.thorough) findings.push(...closer(item, where));
+  return isDirectory ? [{ segments, inPackages: where.inPackages || packageFolders.has(name) }] : [];
+}
+
+function listingOf(directory: string, { segments, inPackages }: Place, rules: NameRules): Listing | undefined {
+  const entries = readEntries(directory);
+  if (entries === undefined) return undefined;
+  if (isGitDirectory(entries)) return { isRepository: true, items: [] };
+  return { isRepository: false, items: entries.map((item) => judge(item, [...segments, item.name], { rules, inPackages })) };
+}
+
+function judge(item: Dirent, segments: Segments, { rules, inPackages }: { readonly rules: NameRules; readonly inPackages: boolean }): Item {
+  return {
+    name: item.name,
+    segments,
+    type: typeOf(item),
+    kinds: [...namedKinds(item, segments, { rules, inPackages }), ...specialKinds(item)],
+  };
+}
+
+function typeOf(item: Dirent): Item['type'] {
+  if (item.isDirectory()) return 'directory';
+  if (item.isFile()) return 'file';
+  return item.isSymbolicLink() ? 'link' : 'other';
 }
 
 /** By name alone; of installed packages only what git would obey. */
-function namedKinds(item: Dirent, segments: Segments, { options, inPackages }: Where): readonly FindingKind[] {
+function namedKinds(
+  item: Dirent,
+  segments: Segments,
+  { rules, inPackages }: { readonly rules: NameRules; readonly inPackages: boolean },
+): readonly FindingKind[] {
   if (item.name === '.git') return ['control'];
   if (inPackages) return [];
-  const control = options.rules.isControl(segments);
-  const secret = !item.isDirectory() && options.rules.isSecret(segments);
+  const control = rules.isControl(segments);
+  const secret = !item.isDirectory() && rules.isSecret(segments);
   return [...(control ? (['control'] as const) : []), ...(secret ? (['secret'] as const) : [])];
 }
 
@@ -144,6 +177,14 @@ function specialKinds(item: Dirent): readonly FindingKind[] {
   if (item.isSocket()) return ['socket'];
   if (item.isFIFO()) return ['fifo'];
   return item.isBlockDevice() || item.isCharacterDevice() ? ['device'] : [];
+}
+
+/** What no name tells. */
+function closer({ type, segments }: Item, where: Where): readonly ScanFinding[] {
+  const { root } = where.options;
+  if (type === 'link' && leadsOut(root, segments)) return entry('link_out', segments, where);
+  if (type === 'file' && isSetId(path.join(root, ...segments))) return entry('set_id', segments, where);
+  return [];
 }
 
 function gitFindings(segments: Segments, where: Where): readonly ScanFinding[] {

@@ -57,8 +57,17 @@ const terminalInjection = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 
 type CheckedCall = keyof typeof checkedCalls;
 
+const made = new Map<string, Buffer>();
+
 /** @returns the program's bytes, 8 an instruction */
-export function seccompFilter(options: SeccompOptions): Buffer {
+export function seccompFilter({ architecture, network }: SeccompOptions): Buffer {
+  const key = `${architecture} ${network}`;
+  const program = made.get(key) ?? programOf({ architecture, network });
+  made.set(key, program);
+  return program;
+}
+
+function programOf(options: SeccompOptions): Buffer {
   const machine = machines[options.architecture];
   const number = (pair: readonly (number | undefined)[]) => pair[machine.column];
   const rules = [

@@ -7,13 +7,12 @@ import path from 'node:path';
 import { statsOf } from './entries.ts';
 import type { Etc } from './follow-etc.ts';
 import { isInside } from './is-inside.ts';
+import { sandboxHome } from './sandbox-user.ts';
 
 /** Below these nothing is secret on any system that follows the file-system standard. */
 const programs = ['/usr', '/nix/store'];
 /** Links into `/usr` on a merged system, directories on an older one. */
 const merged = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-
-export const sandboxHome = '/home/banksman';
 
 export interface DeviceNode {
   readonly source: string;
@@ -35,7 +34,7 @@ export function systemRoot({ memoryDiskBytes, network, etc, devices }: SystemRoo
   return [
     ...programs.flatMap((place) => ['--ro-bind-try', place, place]),
     ...merged.flatMap(visible),
-    ...['--ro-bind', etc.directory, '/etc', ...etc.mounts.flatMap((place) => ['--ro-bind-try', place, place])],
+    ...['--ro-bind', etc.directory, '/etc', ...etc.mounts.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`])],
     // A link to a file of the resolver's in `/run` on many systems: the file itself is bound.
     ...(network ? ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'] : []),
     // SECURITY: as root without capabilities a command still owns `/proc/sys`, and `core_pattern` starts programs outside. Bubblewrap covers

@@ -78,12 +78,21 @@ export function parseCommandLine(argv: readonly string[]): CommandLine {
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
     return { words: positionals, options: values };
   } catch (thrown) {
-    throw badUsage(thrown instanceof Error ? thrown.message : 'bad arguments');
+    throw badUsage(thrown instanceof Error ? inOurWords(thrown) : 'bad arguments');
   }
 }
 
-export function badUsage(message: string): Fault {
-  return new Fault('bad_usage', message, { audience: 'user', next: 'see `banksman --help`' });
+/** Of `util.parseArgs`: its own advice is about positional arguments, which is seldom what went wrong. */
+function inOurWords({ message }: Error): string {
+  const option = /'(-[^\s']*)/.exec(message)?.[1];
+  if (option === undefined) return message;
+  if (/argument missing|argument is ambiguous/.test(message)) return `\`${option}\` needs a value`;
+  if (/does not take an argument/.test(message)) return `\`${option}\` takes no value`;
+  return `unknown option \`${option}\``;
+}
+
+export function badUsage(message: string, help = 'banksman --help'): Fault {
+  return new Fault('bad_usage', message, { audience: 'user', next: `see \`${help}\`` });
 }
 
 /** A whole number in a range. @throws {Fault} `bad_usage` */

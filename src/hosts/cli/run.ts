@@ -18,7 +18,7 @@ import { runTokens } from './commands/tokens.ts';
 import { runTools } from './commands/tools.ts';
 import { printError, printText } from './output.ts';
 import { Refusal } from './refusal.ts';
-import { usageOf } from './usage.ts';
+import { optionsOf, usageOf } from './usage.ts';
 
 type Command = (words: readonly string[], options: CommandOptions) => number | Promise<number>;
 
@@ -46,6 +46,9 @@ async function runCommand(argv: readonly string[]): Promise<number> {
   if (options.help || name === undefined) return say(usageOf(name), options.help ? 0 : 1);
   const command = commands.get(name);
   if (command === undefined) throw badUsage(`no command is named \`${name}\`; there are ${[...commands.keys()].join(', ')}`);
+  // An option that is taken and then ignored would be believed to have counted.
+  const stray = Object.keys(options).find((option) => !optionsOf(name).has(option));
+  if (stray !== undefined) throw badUsage(`\`${name}\` takes no \`--${stray}\``, `banksman ${name} --help`);
   return command(rest, options);
 }
 

@@ -6,7 +6,8 @@ import { loadConfigFile, parseJson } from '#app/config-file';
 import { createApp } from '#app/create-app';
 import { defaultConfigFile, defaultStateDir } from '#app/paths';
 import { version } from '#app/version';
-import type { CommandOptions } from './command-line.ts';
+import { Fault } from '#kernel/errors';
+import { badUsage, type CommandOptions } from './command-line.ts';
 import { stderrLog } from './output.ts';
 
 export async function withApp<T>(options: CommandOptions, work: (app: App, signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -19,12 +20,25 @@ export async function withApp<T>(options: CommandOptions, work: (app: App, signa
     log: stderrLog,
     via: 'cli',
     version,
-    workspaceBase: process.cwd(),
+    workspaceBase: currentDirectory(),
   });
   try {
     return await untilStopped((signal) => work(app, signal));
   } finally {
     await app.close();
+  }
+}
+
+/** @throws {Fault} `no_current_directory` */
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new Fault('no_current_directory', 'the current directory is no longer there', {
+      audience: 'user',
+      next: 'go to another one',
+      cause,
+    });
   }
 }
 
@@ -52,7 +66,9 @@ export async function configOf(options: CommandOptions): Promise<{ readonly conf
 }
 
 async function namedConfig(named: string | undefined): Promise<{ readonly config: Config; readonly baseDir: string }> {
-  if (named?.trimStart().startsWith('{')) return { config: parseConfig(parseJson(named, '--config'), '--config'), baseDir: process.cwd() };
+  if (named?.trimStart().startsWith('{'))
+    return { config: parseConfig(parseJson(named, '--config'), '--config'), baseDir: currentDirectory() };
+  if (named === '') throw badUsage('`--config` must name a file');
   const file = named ?? defaultConfigFile();
   return { config: await loadConfigFile(file, named === undefined), baseDir: dirname(file) };
 }

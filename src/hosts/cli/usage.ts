@@ -122,3 +122,12 @@ function all(): string {
 function lines({ lines: usages }: CommandUsage): readonly string[] {
   return usages.map((usage) => `  banksman ${usage}`);
 }
+
+/** Those that say nothing about one command, `--json` among them: some commands print for programs always. */
+const everywhere = new Set(['config', 'state', 'store', 'json', 'help', 'version']);
+
+/** The options that a command takes besides those of every command, as its usage says. */
+export function optionsOf(name: string): ReadonlySet<string> {
+  const text = commands.get(name)?.lines.join(' ') ?? '';
+  return new Set([...everywhere, ...Array.from(text.matchAll(/--([a-z-]+)/g), ([, option = '']) => option)]);
+}

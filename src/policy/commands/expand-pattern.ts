@@ -70,6 +70,8 @@ function segmentPattern(segment: readonly GlobPart[]): RegExp {
 function wildExpression(wild: string): string {
   if (wild === '*') return '.*';
   if (wild === '?') return '.';
+  // Classes, escapes and signs: any character, which is more than it matches.
+  if (!/^\[[!^]?[A-Za-z0-9_.-]+\]$/.test(wild)) return '.';
   // A range that runs backwards matches nothing, as in bash.
   const runsBackwards = [...wild.matchAll(/([^![])-([^\]])/g)].some(([, from = '', to = '']) => from > to);
   return runsBackwards ? '(?!)' : wild.replace('[!', '[^').replace(/-(?=\])/, '\\-');

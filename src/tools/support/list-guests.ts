@@ -13,10 +13,11 @@ export interface GuestListing {
 export async function listGuests(listing: GuestListing, input: PagingInput, context: ToolContext): Promise<ToolResult> {
   const guests = await context.cluster().api.guests(context.signal);
   const rows = guests.filter((guest) => guest.type === listing.type).sort((a, b) => a.vmid - b.vmid);
-  const running = rows.filter((guest) => guest.status === 'running').length;
+  // Of a filtered list it would count what the list leaves out.
+  const running = (input.filter ?? '') === '' ? `, ${rows.filter((guest) => guest.status === 'running').length} running` : '';
   const page = pageOf(
     rows.map((guest) => guest.raw),
     input,
   );
-  return { ok: true, message: `${countMessage(page, listing.noun)}, ${running} running`, result: listResult(listing.key, page) };
+  return { ok: true, message: `${countMessage(page, listing.noun)}${running}`, result: listResult(listing.key, page) };
 }

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -53,17 +54,19 @@ describe.skipIf(!canSandbox)('what a command sees', () => {
         BASH_ENV: '/mark-4',
       },
     });
-    const result = await bench.run(`env; cat /proc/*/environ | tr '\\0' '\\n'`);
+    const result = await bench.run(`env; x=ü; echo "$\{#x} of LANG"; cat /proc/*/environ | tr '\\0' '\\n'`);
     expect(result.stdout).toContain('HOME=/home/banksman');
+    expect(result.stdout).toMatch(/^LANG=C\.UTF-8\n(?:.*\n)*1 of LANG$/m);
     expect(result.stdout).not.toMatch(/mark-|AWS_|SSH_|LD_PRELOAD|VSCODE/);
   });
 
   it('is a private /tmp that starts empty and is gone afterwards', async () => {
     const bench = openWorkbench();
-    await bench.run('echo one > /tmp/left; echo two > ~/left; echo three > /var/tmp/left');
-    const result = await bench.run('cat /tmp/left ~/left /var/tmp/left');
+    const name = `left-${randomUUID()}`;
+    await bench.run(`echo one > /tmp/${name}; echo two > ~/${name}; echo three > /var/tmp/${name}`);
+    const result = await bench.run(`cat /tmp/${name} ~/${name} /var/tmp/${name}`);
     expect(result.stdout).toBe('');
-    expect(existsSync('/tmp/left')).toBe(false);
+    for (const place of ['/tmp', '/var/tmp']) expect(existsSync(path.join(place, name))).toBe(false);
   });
 
   it('is one user without a name of the host', async () => {
@@ -192,6 +195,19 @@ describe.skipIf(!canSandbox)('what a command cannot change', () => {
     expect(readdirSync(bench.workspace).sort()).toEqual(['.envrc', '.mcp.json', '.vscode', 'packages']);
   });
 
+  it('are settings that are not there, though the command opens their place for itself', async () => {
+    const bench = openWorkbench();
+    git(bench.workspace, 'init', '-q', '--template=');
+    const places = '.vscode .idea .devcontainer .claude .cursor .git/hooks';
+    const result = await bench.run(
+      `for d in ${places}; do mv $d $d.old; rmdir $d; chmod 777 $d; echo evil > $d/x; mkdir $d/y; head -c 1M /dev/zero > $d/z; done; du -cs ${places} | tail -1`,
+    );
+    expect(result.planted).toEqual([]);
+    expect(Number.parseInt(result.stdout, 10)).toBeLessThanOrEqual(6 * 64);
+    expect(readdirSync(bench.workspace)).toEqual(['.git']);
+    expect(existsSync(path.join(bench.workspace, '.git/hooks'))).toBe(false);
+  });
+
   it('keeps the placeholders until the last of two runs has ended', async () => {
     const bench = openWorkbench();
     const first = bench.run('touch started; until [ -e go ]; do sleep 0.02; done; mkdir -p .vscode && echo evil > .vscode/settings.json');
@@ -218,12 +234,15 @@ describe.skipIf(!canSandbox)('what a command cannot change', () => {
   });
 
   it('are the host’s device nodes; those that it has work', async () => {
-    const changes = () => ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => statSync(`/dev/${name}`).ctimeMs);
-    const before = changes();
+    const names = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
+    const hosts = names.map((name) => statSync(`/dev/${name}`)).map(({ dev, ino }) => `${dev}:${ino}`);
     const bench = openWorkbench();
     // The mode and times that they have: where the host's are changed it does no harm.
-    await bench.run('for d in null zero full random urandom tty; do chmod --reference=/dev/$d /dev/$d; touch -r /dev/$d /dev/$d; done');
-    expect(changes()).toEqual(before);
+    const change = 'chmod --reference=/dev/$d /dev/$d || touch -r /dev/$d /dev/$d';
+    const { stdout } = await bench.run(`for d in ${names.join(' ')}; do (${change}) && stat -c %d:%i /dev/$d; done; echo tried`);
+    const changed = stdout.trim().split('\n');
+    expect(changed.at(-1)).toBe('tried');
+    expect(changed.filter((node) => hosts.includes(node))).toEqual([]);
     // What one command does to its nodes is gone for the next.
     writeFileSync(path.join(bench.workspace, 'host'), `${statSync('/dev/null').dev}:${statSync('/dev/null').ino}`);
     await bench.run('[ "$(stat -c %d:%i /dev/null)" != "$(cat host)" ] && chmod 000 /dev/zero /dev/urandom');

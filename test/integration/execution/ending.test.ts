@@ -21,7 +21,7 @@ describe.skipIf(!canSandbox)('a run that is ended', () => {
   it('by its time leaves no process, daemons included', async () => {
     const bench = openWorkbench();
     const name = mark();
-    const result = await bench.run(`${daemon(name)} ${daemon(name)} echo started; exec -a ${name} sleep 600`, { timeoutMs: 1_500 });
+    const result = await bench.run(`${daemon(name)} ${daemon(name)} echo started; exec -a ${name} sleep 600`, { timeoutMs: 4_000 });
     expect(result).toMatchObject({ timedOut: true, stdout: 'started\n' });
     expect(result.exitCode).toBeUndefined();
     expect(processesMarked(name)).toEqual([]);
@@ -79,7 +79,7 @@ describe.skipIf(!canSandbox)('a run that is ended', () => {
     await ready(bench);
     expect(processesMarked(name).length).toBeGreaterThan(0);
     runner.kill('SIGKILL');
-    await vi.waitFor(() => expect(processesMarked(name)).toEqual([]), { timeout: 5_000, interval: 20 });
+    await vi.waitFor(() => expect(processesMarked(name)).toEqual([]), { timeout: 20_000, interval: 20 });
   });
 
   it('at any moment of its start leaves no process', async () => {
@@ -93,7 +93,7 @@ describe.skipIf(!canSandbox)('a run that is ended', () => {
       controller.abort();
       await expect(run).rejects.toMatchObject({ code: 'cancelled' });
     }
-    await vi.waitFor(() => expect(processesMarked(bench.workspace)).toEqual([]), { timeout: 5_000, interval: 20 });
+    await vi.waitFor(() => expect(processesMarked(bench.workspace)).toEqual([]), { timeout: 20_000, interval: 20 });
     expect(readdirSync(bench.workspace)).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
-import { fstatSync, mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, fstatSync, mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Guard, guardWorkspace } from '#execution/sandbox/guard-workspace';
+import { type BindMount, type Guard, guardWorkspace } from '#execution/sandbox/guard-workspace';
 import { openMasks } from '#execution/sandbox/masks';
 import { type SandboxPlan, sandboxArguments } from '#execution/sandbox/sandbox-arguments';
 import { scanWorkspace } from '#execution/sandbox/scan-workspace';
@@ -35,6 +35,7 @@ async function guarded(
   }
 }
 
+const binds = (guard: Guard) => guard.mounts.filter((mount): mount is BindMount => mount.how !== '--tmpfs');
 const places = (root: string, guard: Guard) => guard.mounts.map(({ how, at }) => `${how} ${path.relative(root, at)}`);
 
 describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => {
@@ -44,7 +45,7 @@ describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => 
     await guarded(root, (guard) => {
       renameSync(path.join(root, 'sub/.vscode'), path.join(root, 'sub/other'));
       symlinkSync('/etc', path.join(root, 'sub/.vscode'));
-      const mount = guard.mounts.find(({ at }) => at === path.join(root, 'sub/.vscode'));
+      const mount = binds(guard).find(({ at }) => at === path.join(root, 'sub/.vscode'));
       expect(mount?.how).toBe('--ro-bind-fd');
       expect(fstatSync(mount?.descriptor ?? -1).ino).toBe(inode);
     });
@@ -54,10 +55,23 @@ describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => 
     const root = workspace(['.git/HEAD', '.git/config', '.git/hooks/x', 'packages/a/.git/config']);
     await guarded(root, (guard) => {
       const found = places(root, guard);
-      expect(found).toContain('--ro-bind-fd packages/a/.git/hooks');
+      expect(found).toContain('--tmpfs packages/a/.git/hooks');
       for (const inner of ['--ro-bind-fd .git/config', '--ro-bind-fd .git/hooks'])
         expect(found.indexOf(inner)).toBeGreaterThan(found.indexOf('--bind-fd .git'));
     });
+  });
+
+  it('puts memory where an empty directory was made for the run, and binds what was there', async () => {
+    const root = workspace(['.git/HEAD', '.git/config', '.idea/workspace.xml']);
+    mkdirSync(path.join(root, '.cursor'));
+    await guarded(root, (guard) => {
+      const found = places(root, guard);
+      for (const name of ['.vscode', '.devcontainer', '.claude', '.git/hooks']) expect(found).toContain(`--tmpfs ${name}`);
+      for (const name of ['.idea', '.cursor']) expect(found).toContain(`--ro-bind-fd ${name}`);
+      expect(found.indexOf('--tmpfs .git/hooks')).toBeGreaterThan(found.indexOf('--bind-fd .git'));
+    });
+    expect(existsSync(path.join(root, '.vscode'))).toBe(false);
+    expect(existsSync(path.join(root, '.cursor'))).toBe(true);
   });
 
   it('covers secrets with what nobody can open, and leaves the rest', async () => {
@@ -66,7 +80,7 @@ describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => 
       root,
       (guard) => {
         expect(places(root, guard).sort()).toEqual(['--ro-bind-fd .env', '--ro-bind-fd deep/key.pem']);
-        for (const { descriptor } of guard.mounts) expect(fstatSync(descriptor).mode & 0o777).toBe(0);
+        for (const { descriptor } of binds(guard)) expect(fstatSync(descriptor).mode & 0o777).toBe(0);
       },
       { readonly: true },
     );
@@ -79,7 +93,7 @@ describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => 
       root,
       (guard) => {
         expect(places(root, guard)).toEqual(['--ro-bind-fd own', '--ro-bind-fd own.json']);
-        expect(guard.mounts.map(({ descriptor }) => fstatSync(descriptor).isDirectory())).toEqual([true, false]);
+        expect(binds(guard).map(({ descriptor }) => fstatSync(descriptor).isDirectory())).toEqual([true, false]);
       },
       { readonly: true, hidden },
     );
@@ -102,7 +116,7 @@ describe('the command line of bubblewrap', () => {
     readonly: false,
     network: false,
     toolchains: { directories: ['/home/me/.nvm/versions'], env: {} },
-    etc: { directory: '/state/etc', mounts: ['/etc/fonts'] },
+    etc: { directory: '/state/etc', mounts: ['fonts'] },
     devices: [],
     mounts: [{ how: '--ro-bind-fd', descriptor: 99, at: '/ws/.vscode' }],
     memoryDiskBytes: 1_000,
@@ -122,6 +136,12 @@ describe('the command line of bubblewrap', () => {
     const sources = args.flatMap((arg, index) => (/^--(?:ro-|dev-)?bind(?:-try)?$/.test(arg) ? [args[index + 1]] : []));
     expect(sources.filter((source) => source?.startsWith('/ws/'))).toEqual([]);
     expect(sources).toContain('/ws');
+  });
+
+  it('gives memory of the command’s own no more than a little, and nobody leave to write', () => {
+    expect(options({ mounts: [{ how: '--tmpfs', at: '/ws/.vscode' }] }).join(' ')).toContain(
+      '--perms 0555 --size 65536 --tmpfs /ws/.vscode',
+    );
   });
 
   it('gives descriptors the numbers under which bubblewrap gets them', () => {

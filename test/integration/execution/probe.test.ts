@@ -44,6 +44,8 @@ describe.skipIf(!canSandbox)('the probe on a machine that can', () => {
 
 // Each row takes one defence away: the probe must then see the way out that it closed.
 const seccomp = ['--seccomp 4'];
+const writableEtc = `for i in "\${!args[@]}"; do [[ \${args[i]} == --ro-bind && \${args[i+2]} == /etc ]] && args[i]=--bind; done
+set -- "\${args[@]}"`;
 const rows: readonly [string, Change, readonly (keyof typeof attempts)[]][] = [
   ['capabilities dropped', { without: ['--cap-drop ALL'] }, ['capabilities']],
   ['a network namespace', { without: ['--unshare-net'] }, ['network', 'namespaces']],
@@ -54,6 +56,7 @@ const rows: readonly [string, Change, readonly (keyof typeof attempts)[]][] = [
   ['the system call filter', { without: seccomp }, ['system_call_filter', 'ptrace', 'set_id']],
   ['the filter and no nested user namespaces', { without: [...seccomp, '--disable-userns'] }, ['user_namespace', 'system_call_filter']],
   ['a read-only root', { without: ['--remount-ro /'] }, ['write_system']],
+  ['a read-only /etc', { before: writableEtc }, ['write_system']],
   ['a read-only /dev', { without: ['--remount-ro /dev'] }, ['write_system']],
   ['a cleared environment', { without: ['--clearenv'], before: 'export AWS_SECRET_ACCESS_KEY=mark' }, ['environment']],
   ['a process 1 of its own', { without: ['--as-pid-1'], before: 'export AWS_SECRET_ACCESS_KEY=mark' }, ['environment']],

@@ -87,7 +87,7 @@ export function readAdversarial(surface: CommandSurface): readonly PolicyCase[] 
 
 /** The red team's: `a` was fixed before `b` was written. */
 export function readRedTeam(surface: CommandSurface): readonly PolicyCase[] {
-  const halves = surface === 'workspace_command' ? ['a', 'b', 'c', 'd', 'e', 'tools'] : ['a', 'b', 'c'];
+  const halves = surface === 'workspace_command' ? ['a', 'b', 'c', 'd', 'e', 'tools', 'shell'] : ['a', 'b', 'c'];
   return halves.flatMap((half) => readLines(surface, `redteam/${shortNames[surface]}-${half}.txt`));
 }
 

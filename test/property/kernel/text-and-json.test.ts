@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalAddress } from '#kernel/address';
-import { canonicalJson, type JsonValue } from '#kernel/json';
+import { canonicalJson, hasCanonicalForm, type JsonValue } from '#kernel/json';
 import { formatDuration, sanitizeText, showPlainly, stripUnseen } from '#kernel/text';
 
 /** Any UTF-16, with the characters that matter here much more often than by chance. */
@@ -77,6 +77,30 @@ describe('text from outside', () => {
 });
 
 describe('canonical JSON', () => {
+  it('is there for a value exactly when it can be made', () => {
+    const wild = fc.anything({
+      withBigInt: true,
+      withDate: true,
+      withMap: true,
+      withTypedArray: true,
+      values: [fc.string({ unit: 'binary' }), fc.double()],
+    });
+    const text = fc.oneof(hostile, fc.string());
+    const likely = fc.dictionary(text, fc.oneof(text, fc.double(), fc.constantFrom(undefined, null, true), fc.array(fc.oneof(text, wild))));
+    fc.assert(
+      fc.property(fc.oneof(wild, likely), (value) => {
+        let made = true;
+        try {
+          canonicalJson(value as JsonValue);
+        } catch {
+          made = false;
+        }
+        expect(hasCanonicalForm(value)).toBe(made);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   const json = fc
     .jsonValue({ maxDepth: 4, noUnicodeString: false })
     .filter((value) => JSON.stringify(value).isWellFormed()) as fc.Arbitrary<JsonValue>;

@@ -7,7 +7,8 @@ import { decideWorkspaceCommand } from '../../../src/policy/commands/workspace/d
 import { loadShellParser, type ShellParser } from '../../../src/policy/commands/workspace/shell-parser.ts';
 import { createFixtureTree, type FixtureTree, readAdversarial, readCorpus } from '../../integration/policy/fixture-tree.ts';
 import { createRandom } from '../../integration/policy/line-generator.ts';
-import { createShellOracle, randomScript, type ShellOracle } from './shell-oracle.ts';
+import { randomScript } from './random-script.ts';
+import { createShellOracle, type ShellOracle } from './shell-oracle.ts';
 
 let tree: FixtureTree;
 let parser: ShellParser;

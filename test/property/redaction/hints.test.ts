@@ -47,9 +47,10 @@ describe('a text without any of the hints of a pattern', () => {
     fc.assert(
       fc.property(dirty, (candidate) => {
         const paired = pairText(candidate);
-        for (const { kind, hints, pattern } of secretPatterns) {
-          if (!holdsHint(paired, hintWords(hints))) expect(candidate.match(pattern), kind).toBeNull();
-        }
+        const missed = secretPatterns.filter(
+          ({ hints, pattern }) => !holdsHint(paired, hintWords(hints)) && candidate.match(pattern) !== null,
+        );
+        expect(missed.map(({ kind }) => kind)).toEqual([]);
       }),
       { numRuns: 3_000 },
     );

@@ -1,8 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redactJson, redactText } from '#redaction/redact';
+import type { JsonValue } from '#kernel/json';
+import { redactJson, redactObject, redactText } from '#redaction/redact';
+import { secretPatterns } from '#redaction/secret-patterns';
+import { secretlintHints } from '#redaction/secretlint-rules';
+import { secretTexts } from '../../unit/redaction/secret-corpus.ts';
 
 const known = '3f0c1a9e-77aa-4b0d-9d2e-0123456789ab';
+const words = [...new Set([...secretPatterns.flatMap(({ hints }) => hints), ...secretlintHints])];
+/** Whatever stands in them is a secret. */
+const names = [
+  'password',
+  'DB_PASSWD',
+  'sshPassphrase',
+  'client_secret',
+  'apiToken',
+  'x-api-key',
+  'PRIVATE_KEY',
+  'cipassword',
+  'Authorization',
+  'ticket',
+];
 const options = { knownSecrets: [known, 'abcdefgh'], maxStringLength: 64_000 };
 
 /** Pieces from which the patterns are made, in any order. */
@@ -109,6 +127,43 @@ describe('redaction', () => {
         expect(redactJson(clean, { knownSecrets: [], maxStringLength: 64_000 })).toEqual(clean);
       }),
     );
+  });
+
+  it('of a value in one look is what it is with each text looked at by itself', () => {
+    // JSON writes it in other characters than it has.
+    const quoted = 'a"b"c\nd\te';
+    const word = fc.oneof(fc.constantFrom(...words, ...words.map((hint) => hint.slice(1))), piece, fc.stringMatching(/^[ -~\n\t]{0,12}$/));
+    const plain = fc.stringMatching(/^[a-z0-9 ./"\\\n\t-]{0,30}$/);
+    const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        plain,
+        fc.constantFrom(quoted, `a${quoted}b`, 'long '.repeat(20)),
+        fc.array(fc.oneof(plain, word), { maxLength: 3 }).map((parts) => parts.join('')),
+        fc.integer(),
+        fc.constantFrom(null, true),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(fc.oneof(fc.constantFrom(...names, 'path', 'type', 'a\u200bb'), plain), tie('value'), { maxKeys: 3 }),
+      ),
+    }));
+    // `redactObject` has no look at the whole.
+    fc.assert(
+      fc.property(value, fc.constantFrom(64_000, 90), (dirty, maxStringLength) => {
+        const given = { knownSecrets: [known, quoted], maxStringLength };
+        expect(redactJson({ whole: dirty }, given)).toEqual(redactObject({ whole: dirty }, given));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it.each(secretTexts)('%s: is taken out of a value whether one looks at the whole or at the text alone', (_what, example, secret) => {
+    const clean = redactJson({ rows: [{ text: example }] }, options);
+    expect(clean).toEqual(redactObject({ rows: [{ text: example }] }, options));
+    expect(JSON.stringify(clean)).not.toContain(JSON.stringify(secret).slice(1, -1));
+  });
+
+  it.each(names)('a value under the name `%s` is hidden', (name) => {
+    expect(redactJson({ rows: [{ [name]: 'x1' }] }, options)).toEqual({ rows: [{ [name]: '[redacted:field]' }] });
   });
 
   it('takes a secret out of any text that does not itself continue it', () => {

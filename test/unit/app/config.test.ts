@@ -118,7 +118,11 @@ describe('a bad configuration', () => {
     ['no endpoint', withCluster({ endpoints: [] }), /`clusters\.0\.endpoints`/],
     ['two clusters of one name', { clusters: [cluster, cluster] }, /two are named `lab`/],
     ['a level', { securityLevel: 'yolo' }, /`securityLevel`: .*`relaxed`, `balanced`, `strict`; found `"yolo"`/],
-    ['a tool', { tiers: { stop_vm: 'black', banksman_stop_vm: 'black' } }, /`tiers`: no tool is named `banksman_stop_vm`; allowed: .*stop_vm, /],
+    [
+      'a tool',
+      { tiers: { stop_vm: 'black', banksman_stop_vm: 'black' } },
+      /`tiers`: no tool is named `banksman_stop_vm`; allowed: .*stop_vm, /,
+    ],
     ['a tier', { tiers: { stop_vm: 'pink' } }, /`tiers\.stop_vm`: must be one of `green`, `yellow`, `red`, `black`/],
     ['a limit above the default', { limits: { callMs: 60_001 } }, /`limits\.callMs`: .*60000; found `60001`/],
     ['no limit', { limits: { callMs: 0 } }, /`limits\.callMs`/],

@@ -6,6 +6,7 @@ import { agentOf, inputOf } from '#hosts/cli/commands/call';
 import { runTools } from '#hosts/cli/commands/tools';
 import { printError, printJson, printText, stderrLog } from '#hosts/cli/output';
 import { run } from '#hosts/cli/run';
+import { optionsOf } from '#hosts/cli/usage';
 
 const badUsage = expect.objectContaining({ code: 'bad_usage', audience: 'user', next: 'see `banksman --help`' });
 
@@ -51,6 +52,53 @@ describe('the words and options of a command line', () => {
       expect(() => parseCommandLine(['call', 'stop_vm', option])).toThrow(option.replace(/=.*/, ''));
     },
   );
+
+  it.each([
+    ['--nosuch', 'unknown option `--nosuch`'],
+    ['-x', 'unknown option `-x`'],
+    ['--format', '`--format` needs a value'],
+    ['--json=maybe', '`--json` takes no value'],
+    ['--config', '`--config` needs a value'],
+  ])('%s: %s', (option, message) => {
+    expect(() => parseCommandLine(['tools', option])).toThrow(message);
+  });
+
+  it.each([
+    ['tools', '--sse'],
+    ['call', '--as', 'alice'],
+    ['demo', '--http', '127.0.0.1:0'],
+    ['doctor', '--input', '{}'],
+    ['mcp', '--port', '1'],
+  ])('%s takes no %s, and says so instead of passing over it', async (...argv) => {
+    expect(await exitOf(argv)).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: `banksman: \`${argv[0]}\` takes no \`${argv[1]}\`; see \`banksman ${argv[0]} --help\`\n`,
+    });
+  });
+
+  it('hold no option that no command takes', () => {
+    const names = [
+      'tools',
+      'call',
+      'policy',
+      'approvals',
+      'approvers',
+      'level',
+      'auto-approve',
+      'audit',
+      'sandbox',
+      'doctor',
+      'demo',
+      'mcp',
+      'serve',
+      'tokens',
+    ];
+    const taken = new Set(names.flatMap((name) => [...optionsOf(name)]));
+    for (const option of taken) expect(() => parseCommandLine([`--${option}=x`]), option).not.toThrow('unknown option');
+    expect(optionsOf('serve')).toContain('tls-key');
+    expect(optionsOf('call')).toEqual(new Set(['config', 'state', 'store', 'json', 'help', 'version', 'input', 'model', 'verbose']));
+  });
 
   it('are exactly as many as the command takes', () => {
     expect(operands(['a'], ['TOOL'])).toEqual(['a']);

@@ -49,12 +49,7 @@ const cases: readonly (readonly [z.ZodType, unknown, string, string])[] = [
     'must be one of `a`, `b`',
   ],
   [z.record(z.string().regex(/^a$/, 'must be `a`'), z.string()), { b: 'x' }, 'invalid_key', 'no such name is allowed: it must be `a`'],
-  [
-    z.map(z.unknown(), z.number()),
-    new Map([[{}, 'b']]),
-    'invalid_element',
-    'holds a value that is not allowed: it must be a number',
-  ],
+  [z.map(z.unknown(), z.number()), new Map([[{}, 'b']]), 'invalid_element', 'holds a value that is not allowed: it must be a number'],
   [z.string().refine(() => false), 'a', 'custom', 'is not allowed'],
 ];
 

@@ -97,12 +97,12 @@ describe('validate', () => {
     ['stop_vm', { vmid: { $ne: 1 } }, '`vmid`: must be a number, found an object'],
     ['get_vms', { limit: '5' }, '`limit`: must be a number, found `"5"`'],
     ['get_vms', { limit: 2.5 }, '`limit`: must be a whole number, found `2.5`'],
-    ['get_cluster_resources', { type: 'disk' }, /^`type`: must be one of `vm`.*, found `"disk"`$/],
+    ['get_cluster_resources', { type: 'disk' }, '`type`: must be one of `vm`, `container`, `storage`, `node`, `sdn`, found `"disk"`'],
     ['list_directory', { path: '.', recursive: 'yes' }, '`recursive`: must be true or false, found `"yes"`'],
     ['write_file', { path: 'a', content: 5 }, '`content`: must be text, found `5`'],
     ['stop_vm', 'vmid=100', '`input`: must be an object, found `"vmid=100"`'],
   ])('%s of %j: says which argument, what is allowed and what was found', (tool, input, message) => {
-    expect(messageOf(tool, input)).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
+    expect(messageOf(tool, input)).toBe(message);
   });
 
   it('shows nothing of an argument that is concealed', () => {
@@ -285,15 +285,15 @@ describe('explaining a call', () => {
     expect(await bench.approvals.countPending()).toBe(0);
   });
 
-  it.each<[string, unknown, string, string, string]>([
-    ['nope', {}, 'identify', 'unknown_tool', 'error'],
-    ['stop_vm', {}, 'validate', 'invalid_input', 'error'],
-    ['stop_vm', { vmid: 103 }, 'protect', 'protected_resource', 'denied'],
-    ['stop_vm', { vmid: 999 }, 'protect', 'unknown_guest', 'error'],
-    ['execute_ssh', { node: 'pve', command: 'rm x' }, 'classify', 'COMMAND_BLOCKED', 'denied'],
-    ['reboot_node', { node: 'pve' }, 'classify', 'black_tier', 'denied'],
-    ['reboot_node', { node: 'nosuch' }, 'protect', 'black_tier', 'denied'],
-  ])('%s %j ends at %s with %s, as the call itself: %s', async (tool, input, stage, code, status) => {
+  it.each<[string, unknown, [string, string, string]]>([
+    ['nope', {}, ['identify', 'unknown_tool', 'error']],
+    ['stop_vm', {}, ['validate', 'invalid_input', 'error']],
+    ['stop_vm', { vmid: 103 }, ['protect', 'protected_resource', 'denied']],
+    ['stop_vm', { vmid: 999 }, ['protect', 'unknown_guest', 'error']],
+    ['execute_ssh', { node: 'pve', command: 'rm x' }, ['classify', 'COMMAND_BLOCKED', 'denied']],
+    ['reboot_node', { node: 'pve' }, ['classify', 'black_tier', 'denied']],
+    ['reboot_node', { node: 'nosuch' }, ['protect', 'black_tier', 'denied']],
+  ])('%s %j ends at %j, as the call itself', async (tool, input, [stage, code, status]) => {
     const { bench, explanation } = await explain(tool, input);
     expect(explanation.stages.at(-1)).toMatchObject({ stage, decision: { effect: 'deny', code } });
     expect(explanation.decision).toMatchObject({ effect: 'deny', code });

@@ -216,7 +216,8 @@ describe('prompt and block', () => {
 describe('matching', () => {
   it('takes no time that grows with the stars', () => {
     const stars = rule(`tool:run_command:${'a*'.repeat(100)}b`);
-    const text = 'a'.repeat(10_000);
+    // With backtracking a tenth of this would take longer than the universe has.
+    const text = 'a'.repeat(2_000);
     expect(settle({ tool: 'run_command', targets: [command(text)] }, stars)).toEqual(atStrict('run_command'));
     expect(settle({ tool: 'run_command', targets: [command(`${text}b`)] }, stars).effect).toBe('allow');
   });

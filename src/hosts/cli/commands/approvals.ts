@@ -114,6 +114,8 @@ async function giveCode({ id, digest }: RequestRecord, options: CommandOptions, 
   await withTerminal('a one-time code', signal, async (terminal) => {
     const { code, expiresAt } = await issueOneTimeCode(stateDirOf(options), { requestId: id, digest });
     const life = formatDuration(expiresAt - Date.now());
-    terminal.say(`\none-time code: ${code}  (good once, for ${life})\napprove it:    ${commandHint(['approvals', 'approve', id], options)}\n`);
+    terminal.say(
+      `\none-time code: ${code}  (good once, for ${life})\napprove it:    ${commandHint(['approvals', 'approve', id], options)}\n`,
+    );
   });
 }

@@ -13,7 +13,7 @@ export function awkFault(code: string): string | undefined {
 function faultIn(code: string, bare: string | undefined): string | undefined {
   const reaches =
     bare === undefined ||
-    /\b(?:system|getline|close|fflush|ENVIRON|PROCINFO)\b|[|](?![|])(?<![|][|])|@/s.test(bare) ||
+    /\b(?:system|getline|close|fflush|ENVIRON|PROCINFO|ARGV)\b|[|](?![|])(?<![|][|])|@/s.test(bare) ||
     /\bprintf?\b[^;}\n]*>/s.test(bare);
   return reaches || code.includes('/inet') ? 'an `awk` program that runs another, or reads or writes files' : undefined;
 }

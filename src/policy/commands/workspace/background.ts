@@ -8,7 +8,9 @@ export function judgeBackground(all: readonly SyntaxNode[]): readonly Decision[]
   const jobs = all.filter((node) => node.type === '&' && !/expression|redirect/.test(node.parent?.type ?? ''));
   if (jobs.length === 0) return [];
   // Whatever leaves the shell, or takes the job from it, may come before the `wait`.
-  const leaves = all.some((node) => node.type === 'command' && /^(?:exit|exec|return|disown|break|continue|set|kill|trap)$/.test(nameOf(node)));
+  const leaves = all.some(
+    (node) => node.type === 'command' && /^(?:exit|exec|return|disown|break|continue|set|kill|trap)$/.test(nameOf(node)),
+  );
   const left = leaves ? jobs : jobs.filter((job) => !isAwaited(job, jobs.length));
   return left.map((node) => askFor('background', node.startIndex, 'a job in the background, which would stay behind; `wait` for it'));
 }
@@ -29,9 +31,22 @@ function isAwaited(job: SyntaxNode, jobs: number): boolean {
 
 /** `wait`, or `wait $!` and `wait $a $b` with a word for every job. */
 function waits(node: SyntaxNode, jobs: number): boolean {
-  if (node.type !== 'command' || nameOf(node) !== 'wait') return false;
-  const words = childrenOf(node, 'argument');
-  return words.length === 0 || (words.length >= jobs && words.every((word) => /^"?\$\{?(?:!|\w+)\}?"?$/.test(word.text)));
+  const words = awaited(node);
+  return words !== undefined && (words === 'all' || words.length >= jobs);
+}
+
+/** The jobs that it waits for; undefined where it does something else. `wait $a && wait $b` waits for two. */
+function awaited(node: SyntaxNode): 'all' | readonly string[] | undefined {
+  if (node.type === 'list') return awaitedTogether(node.namedChildren.map(awaited));
+  if (node.type !== 'command' || nameOf(node) !== 'wait') return undefined;
+  const words = childrenOf(node, 'argument').map((word) => word.text);
+  if (words.length === 0 || (words.length === 1 && /^\$\( *jobs -p *\)$/.test(words[0] ?? ''))) return 'all';
+  return words.every((word) => /^"?\$\{?(?:!|\w+)\}?"?$/.test(word)) ? words : undefined;
+}
+
+function awaitedTogether(parts: readonly ('all' | readonly string[] | undefined)[]): 'all' | readonly string[] | undefined {
+  if (!parts.every((part) => part !== undefined)) return undefined;
+  return parts.some((part) => part === 'all') ? 'all' : parts.flat();
 }
 
 function nameOf(node: SyntaxNode): string {

@@ -7,7 +7,19 @@ import { single } from './shell-word.ts';
 
 /** 1 GiB. */
 const most = 2 ** 30;
-const units: Readonly<Record<string, number>> = { '': 1, c: 1, w: 2, b: 512, k: 2 ** 10, K: 2 ** 10, kB: 1e3, M: 2 ** 20, MB: 1e6, G: 2 ** 30, GB: 1e9 };
+const units: Readonly<Record<string, number>> = {
+  '': 1,
+  c: 1,
+  w: 2,
+  b: 512,
+  k: 2 ** 10,
+  K: 2 ** 10,
+  kB: 1e3,
+  M: 2 ** 20,
+  MB: 1e6,
+  G: 2 ** 30,
+  GB: 1e9,
+};
 
 /** The files that it copies. */
 export function judgeCopiedFiles({ args, scope }: Invocation): readonly Decision[] {

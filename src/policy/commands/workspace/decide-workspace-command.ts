@@ -14,10 +14,14 @@ import { freshMark } from './fresh-place.ts';
 import { gateFault } from './gate.ts';
 import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
-import { normalizeScript, strayContinuation } from './normalize-script.ts';
+import { normalizeScript, splitWord, strayContinuation } from './normalize-script.ts';
+import { passingFunctions } from './positional.ts';
 import type { ShellParser } from './shell-parser.ts';
+import { judgeSingleBrackets } from './single-bracket.ts';
 import { allNodes, childOf, type SyntaxNode } from './syntax-node.ts';
-import { collectVariables, type Variables } from './variables.ts';
+import { unreadText } from './unread-text.ts';
+import type { Variables } from './variable-value.ts';
+import { collectVariables } from './variables.ts';
 import { visit } from './walk.ts';
 import type { Walk } from './walk-state.ts';
 import { withoutTime } from './without-time.ts';
@@ -34,7 +38,9 @@ const deepestScript = 3;
 
 /** Synchronous; looks only through `view.facts`. What runs is the text as it was read (`canonical`), in the sandbox. */
 export function decideWorkspaceCommand(text: string, policy: WorkspacePolicy): CommandDecision {
-  const script = text.includes(freshMark) ? refuse(text.indexOf(freshMark), 'a character that no font has') : readScript(text, policy.parser);
+  const script = text.includes(freshMark)
+    ? refuse(text.indexOf(freshMark), 'a character that no font has')
+    : readScript(text, policy.parser);
   if ('refused' in script) return { decision: script.refused, ...(script.refused.effect === 'deny' ? {} : { canonical: text }) };
   const found = judge(script, policy, { directories: policy.view.ground.roots.slice(0, 1), depth: 0 });
   if (found.length === 0)
@@ -58,12 +64,16 @@ function readScript(text: string, parser: ShellParser): Script | { readonly refu
   // A person could not say what it does either.
   if (root === undefined) return refuse(parser.faultAt(text), 'this cannot be read as a complete command of the shell', 'workspace.syntax');
   const all = allNodes(root);
+  const split = splitWord(all);
+  if (split !== undefined) return refuse(split, 'one word for the shell, which reads as two here; put it in quotes');
   const normal = normalizeScript(text, all);
   // Ends: each time there are fewer newlines, or a redirection stands further back.
   if (normal !== undefined) return readScript(normal, parser);
   const stray = strayContinuation(text, all);
-  if (stray === undefined) return withTreeOf({ text, root, all }, parser);
-  return refuse(stray, 'a backslash at the end of a line');
+  if (stray !== undefined) return refuse(stray, 'a backslash at the end of a line');
+  const unread = unreadText(text, all);
+  if (unread !== undefined) return { refused: askFor('unclear', unread, 'text that cannot be read for sure') };
+  return withTreeOf({ text, root, all }, parser);
 }
 
 /** What is judged is the tree of the text without `time`; what runs is the text. */
@@ -94,14 +104,25 @@ function judge({ root, all }: Script, policy: WorkspacePolicy, level: Level): re
     userRules: own,
     variables: collectVariables(all, decodeWith, level.given),
     functions: new Set(all.filter((node) => node.type === 'function_definition').map((node) => childOf(node, 'name')?.text ?? '')),
+    passing: passingFunctions(all),
     found: [],
+    judged: new Set(),
     visited: new Set(level.directories),
     visit: (node, place) => visit(walk, node, place),
     inspect: (node, place) => inspectWord(walk, node, place),
     script: (inner, of, given) => judgeScript(inner, of, { policy, depth: level.depth + 1, given: handedOn(walk.variables, given) }),
   };
   visit(walk, root, { directories: level.directories, input: 'none', inFunction: false });
-  return walk.found;
+  return walk.found.length > 0 ? walk.found : judgeOverlooked(all, walk.judged);
+}
+
+const accountable = /^(?:command|declaration_command|unset_command|test_command|\w+_redirect|\w+_substitution)$/;
+
+/** SECURITY: whatever runs, reads or writes something was judged by someone, wherever the grammar puts it. */
+function judgeOverlooked(all: readonly SyntaxNode[], judged: ReadonlySet<SyntaxNode>): readonly Decision[] {
+  return all
+    .filter((node) => accountable.test(node.type) && !judged.has(node))
+    .map((node) => askFor('unclear', node.startIndex, `\`${node.text.slice(0, 60)}\` at a place that is not known here`));
 }
 
 /** SECURITY: any variable of the line may have been exported. */
@@ -128,5 +149,19 @@ function oddShape(root: SyntaxNode, all: readonly SyntaxNode[]): readonly Decisi
   if (all.length > mostNodes || all.filter((node) => node.type === 'command').length > mostCommands)
     return [askFor('unclear', 0, 'too many commands to judge')];
   const stray = all.filter((node) => node.type === ';;' && node.parent?.type !== 'case_item');
-  return [...judgeBackground(all), ...stray.map((node) => askFor('unclear', node.startIndex, '`;;` outside `case`'))];
+  const loose = all.filter((node) => node.type === 'heredoc_redirect' && !isDelimited(node));
+  return [
+    ...judgeBackground(all),
+    ...judgeSingleBrackets(all),
+    ...stray.map((node) => askFor('unclear', node.startIndex, '`;;` outside `case`')),
+    ...loose.map((node) => askFor('unclear', node.startIndex, 'a here-document that does not end at a plain word')),
+  ];
+}
+
+/** The grammar takes `E;x` for a delimiter, and ends a here-document where its delimiter is not. */
+function isDelimited({ children }: SyntaxNode): boolean {
+  const start = children.find((child) => child.type === 'heredoc_start')?.text ?? '';
+  const [, quote = '', name] = /^(['"\\]?)([\w.!-]+)(['"]?)$/.exec(start) ?? [];
+  const closes = quote === '\\' || start.endsWith(quote);
+  return name !== undefined && closes && children.find((child) => child.type === 'heredoc_end')?.text.replace(/^\t+/, '') === name;
 }

@@ -6,7 +6,7 @@ import { knownOutput } from './known-output.ts';
 import { everyName } from './listed-names.ts';
 import type { ShellWord } from './shell-word.ts';
 import type { SyntaxNode } from './syntax-node.ts';
-import type { Variables, VariableValue } from './variables.ts';
+import type { Variables, VariableValue } from './variable-value.ts';
 
 /** Where `~` and `$HOME` lead: no path below it is in a workspace. */
 export const homeDirectory = '/home/~';
@@ -50,7 +50,8 @@ function elements({ type, text, startIndex }: SyntaxNode, { variables }: WordSco
 
 function asWord({ values, glob = false, quoted = false }: Piece, { startIndex, text }: SyntaxNode): ShellWord {
   const word = { glob, quoted, offset: startIndex, source: text };
-  return values === undefined ? word : { ...word, values };
+  // SECURITY: no value at all (`$(echo)`) is not none to judge.
+  return values === undefined || values.length === 0 ? word : { ...word, values };
 }
 
 type Decoder = (node: SyntaxNode, scope: WordScope, inQuotes: boolean) => Piece;
@@ -94,8 +95,12 @@ function decodeInner(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Pie
   return inner !== undefined && more.length === 0 ? decode(inner, scope, inQuotes) : decodePlain(node.text);
 }
 
+/** Nearly every word: nothing in it is a backslash, a pattern or a leading `~`. */
+const unchanged = /^[\w./:=@%+,-]*$/;
+
 /** Unquoted text: backslashes taken away, patterns noticed, a leading `~` resolved. Braces are expanded by then. */
 function decodePlain(text: string): Piece {
+  if (unchanged.test(text)) return { values: [text], glob: false, quoted: false };
   const glob = /(?<!\\)[*?[]/.test(text);
   const quoted = text.includes('\\');
   const bare = text.replace(/\\([\s\S])/g, '$1');

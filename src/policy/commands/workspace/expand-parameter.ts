@@ -1,5 +1,5 @@
 /** Parameter expansion (POSIX §2.6.2) of variables whose texts are known: cutting file names and defaults. */
-import type { VariableValue } from './variables.ts';
+import type { VariableValue } from './variable-value.ts';
 
 type Lookup = (name: string) => VariableValue | 'unknown' | 'unset';
 

@@ -27,3 +27,15 @@ export function askFor(concern: Concern, offset: number, message: string): Decis
 export function refuseFor(rule: string, offset: number, message: string): Decision {
   return deny('COMMAND_BLOCKED', placed(offset, message), [`workspace.${rule}`]);
 }
+
+const unknownVerb = 'workspace.unknown-verb';
+
+/** A known program's verb that no rule names. */
+export function askForVerb(offset: number, message: string): Decision {
+  return ask('unknown_program', placed(offset, message), ['workspace.unknown-program', unknownVerb]);
+}
+
+/** Whether no rule names the program itself: what a project's runner finds is a script of the project then. */
+export function isUnknownProgram({ code, rules }: Decision): boolean {
+  return code === 'unknown_program' && !rules.includes(unknownVerb);
+}

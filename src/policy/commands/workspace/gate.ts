@@ -15,11 +15,10 @@ const faults: readonly (readonly [RegExp, string])[] = [
     /[^\S \t\n]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029]/u,
     'an invisible or reordering character, or a blank that is none for the shell',
   ],
-  [/\u{f0000}/u, 'a character that no font has'],
   [/\$\[/, '`$[`, old arithmetic'],
   [/\$\{[\s|]/, '`${ `, a substitution that runs commands'],
   [/\$\{[^}\n]*@[A-Za-z]\}/, '`@` in an expansion, which may run what a variable holds'],
-  [/\$\{!/, '`!` in an expansion, a variable named by another'],
+  [/\$\{!(?!\w+\[[@*]\]\})/, '`!` in an expansion, a variable named by another'],
 ];
 
 /** The first thing in the text that no parse can be trusted with, or undefined. */

@@ -70,16 +70,20 @@ const settingName = /^[a-z][\w-]*(?:\.[^\s=]+)?\.[a-z][\w-]*$/i;
 /** Settings whose value is a credential, or may hold one. */
 const secretSetting = /^(?:credential|http|sendemail|imap|url)\b|token|password|secret|extraheader/i;
 
+/** All settings of this repository, or those of sections that hold no credentials. */
+const listsPlain =
+  /^(?:-l|--list|list|--get-regexp \^?(?:branch|remote|core|color|alias|diff|merge|push|pull|init|submodule|user)\b[\w.\\*$-]*)$/;
+
 /** Reading single settings, or all of this repository; undefined where it is a change. */
 function judgeSettings(args: readonly ShellWord[], { offset }: Invocation): readonly Decision[] | undefined {
   const texts = args
     .map((word) => single(word) ?? '\0')
     .filter((text) => !/^(?:--local|--show-origin|--show-scope|--name-only|-z|--null|--type=\w+|--bool|--int|--path)$/.test(text));
   const [first = '', ...rest] = texts;
-  if (/^(?:-l|--list|list)$/.test(first) && rest.length === 0) return [];
+  if (listsPlain.test(texts.join(' '))) return [];
   const names = /^(?:--get|--get-all|--get-regexp|get)$/.test(first) ? rest : texts;
   const [name = '', ...more] = names;
-  if (first === name && more.length === 1 && plainSetting.test(`${name}=${more[0]}`)) return [];
+  if (texts.length === 2 && plainSetting.test(texts.join('='))) return [];
   if (more.length > 0 || !settingName.test(name)) return undefined;
   return secretSetting.test(name) ? [askFor('SECRET_FILE', offset, `the setting \`${name.slice(0, 60)}\` may hold a credential`)] : [];
 }

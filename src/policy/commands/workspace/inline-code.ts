@@ -7,13 +7,15 @@ import { isSecretVariable } from './secret-variables.ts';
 
 /** Modules that only compute, and files of the workspace by a relative name. */
 const harmlessImports =
-  /(?:require\s*\(\s*(['"])(?:\.\/[\w./-]+|(?:@?[\w-]+\/)*[\w-]+\.json|node:(?:path|util|assert|url|os)|path|util|assert|url|os)\1\s*\)|\brequire\.resolve\b|\bos\.(?:EOL|platform|arch|cpus|release|sep|linesep|getcwd\(\)|cpu_count\(\)|path\.(?:join|basename|dirname|splitext|exists|isfile|isdir|getsize|relpath))|(?:\bglob\.i?glob|\bPath\(\s*(['"])[\w.@-][\w.@/-]*\2\s*\)\.r?glob)\(\s*(?=['"][\w.@*-])|\.__(?:version|name|doc|file)__\b|IO\.(?:puts|inspect)\b|sys\.(?:std(?:out|err)\.write|version|path|stdin|argv|platform|executable))/g;
+  /(?:require\s*\(\s*(['"])(?:\.\/[\w./-]+|(?:@?[\w-]+\/)*[\w-]+\.json|(?:node:)?(?:path|util|assert|url|os|crypto|zlib|events|querystring|perf_hooks|string_decoder))\1\s*\)|\brequire\.resolve\b|\bos\.(?:EOL|platform|arch|cpus|release|sep|linesep|getcwd\(\)|cpu_count\(\)|listdir\(\s*(?=\)|['"](?:\.?['"]|\w))|path\.(?:join|basename|dirname|splitext|exists|isfile|isdir|getsize|relpath))|(?:\bglob\.i?glob|\bPath\(\s*(['"])(?!\.\.)[\w.@-][\w.@/-]*\2\s*\)\.r?glob)\(\s*(?=['"][\w.@*-])|\.__(?:version|name|doc|file)__\b|IO\.(?:puts|inspect)\b|sqlite3\.(?:sqlite_version|Row)\b|platform\.\w+\(\)|sys\.(?:std(?:out|err)\.write|version|path|stdin|argv|platform|executable))/g;
 const reaching = new RegExp(
   [
     '\\b(?:run\\s*[(\'"]|shell\\w*\\s*[(\'"]|(?:shell|sh) ")',
-    '\\b(?:_[a-z]\\w+|socketserver|xmlrpc|antigravity|mmap|multiprocessing|signal|imaplib|poplib|nntplib|webbrowser|posix|selectors?|ssl|syslog|termios|winreg|msvcrt|bdb|cgi|zipimport|zipapp|sqlite3|dbm|shelve|linecache|fileinput|builtins)\\b',
+    '\\b(?:_[a-z]\\w+|socketserver|xmlrpc|antigravity|mmap|multiprocessing|signal|imaplib|poplib|nntplib|webbrowser|posix|selectors?|ssl|syslog|termios|winreg|msvcrt|bdb|cgi|zipimport|zipapp|keyring|secretstorage|dotenv|dotenv_values|load_dotenv|ensurepip|pip|sqlite3|dbm|shelve|linecache|fileinput|builtins)\\b',
     '\\b(?:fetch|https?|net|dns|dgram|tls|sockets?|requests?|urllib\\w*|urlopen|aiohttp|ftplib|smtplib|telnetlib|paramiko|XMLHttpRequest|WebSocket|child_process|cluster|worker_threads)\\b',
-    '\\b(?:exec\\w*|spawn\\w*|systemw*|callCommand|Sys.command|Unix.|unsafePerformIO|System.(?:cmd|shell)|os:cmd|:os|run-(?:program|shell-command)|popen\\w*|create_subprocess\\w*|kill|loadstring|loadfile|dofile|ccall|Pkg|install\\.packages|download(?:\\.file)?|fork|subprocess|pty|ctypes|cffi|eval|compile|Function|globals|__\\w+__|importlib|import\\s*\\(|require|getattr|setattr|runpy|marshal|pickle|code|constructor)\\b',
+    '\\b(?:exec\\w*|spawn\\w*|systemw*|callCommand|Sys.command|Unix.|unsafePerformIO|System.(?:cmd|shell)|os:cmd|:os|run-(?:program|shell-command)|popen\\w*|create_subprocess\\w*|kill|loadstring|loadfile|dofile|ccall|Pkg|install\\.packages|download(?:\\.file)?|fork|subprocess|pty|ctypes|cffi|eval|compile|Function|globals|__\\w+__|importlib|import\\s*\\(|require|getattr|setattr|runpy|marshal|pickle|code)\\b|\\.\\s*constructor\\b|\\[\\s*[\'"`]constructor',
+    // Packages whose purpose is the network, other programs or stores of secrets.
+    '\\b(?:import|from)\\s+(?:[\\w., ]+,\\s*)?(?:pip|ensurepip|keyring|secretstorage|boto3|botocore|pexpect|fabric|psycopg2?|pymysql|MySQLdb|redis|pymongo|docker|kubernetes|selenium|scapy|httpx|websockets?|asyncssh|pyautogui|win32\\w+)\\b',
     '\\b(?:open|read_(?:text|bytes)|iterdir|expanduser|fs|os|shutil|pathlib|Path|glob|tempfile|unlink\\w*|rm\\w*|rename\\w*|chmod\\w*|chown\\w*|mkdir\\w*|write\\w*|appendFile\\w*|copyFile\\w*|truncate\\w*|symlink\\w*|process|environ|ENV|getenv|Deno|Bun)\\b',
     '\\b(?:IO|File|Dir|Net|Kernel|Process|FileUtils|Pathname|Open3|Socket|TCPSocket|LWP|HTTP|DBI|use|qx|syscall|do)\\b(?=::|\\.|\\s|\\()',
     '\\b(?:file_get_contents|file_put_contents|fopen|shell_exec|passthru|proc_open|curl\\w*|wget|sudo|include\\w*|fsockopen|stream_\\w+)\\b',
@@ -30,9 +32,13 @@ const longest = 6_000;
 export function reachesOut(code: string, program: string): boolean {
   const rest = code
     .replace(harmlessImports, '0')
-    .replace(/\bprocess\.(?:std(?:in|out|err)(?:\.(?:on|once|read|write|resume|setEncoding|isTTY|columns))?|version|versions|platform|arch|argv|exit|exitCode|uptime|memoryUsage|hrtime(?:\.bigint)?|nextTick|cwd\(\))/g, '0')
-    .replace(/\bprocess\.env\.(\w+)|\bos\.environ(?:\.get\(|\[)(['"])(\w+)\2[\])]/g, (found, name?: string, _quote?: string, key?: string) =>
-      isSecretVariable(name ?? key ?? '') ? found : '0',
+    .replace(
+      /\bprocess\.(?:std(?:in|out|err)(?:\.(?:on|once|read|write|resume|setEncoding|isTTY|columns))?|version|versions|platform|arch|argv|exit|exitCode|uptime|memoryUsage|hrtime(?:\.bigint)?|nextTick|cwd\(\))/g,
+      '0',
+    )
+    .replace(
+      /\bprocess\.env\.(\w+)|\bos\.environ(?:\.get\(|\[)(['"])(\w+)\2[\])]/g,
+      (found, name?: string, _quote?: string, key?: string) => (isSecretVariable(name ?? key ?? '') ? found : '0'),
     )
     .replace(/\.write(?:lines)?\(/g, '(');
   return code.length > longest || reaching.test(rest) || (!textual.test(program) && reachingByQuote.test(rest));

@@ -1,5 +1,5 @@
 /** Names that code in the command line binds once to plain texts: `p = 'a.json'`, `for f in ['a', 'b']`, `for f in glob.glob('src/*.py')`. */
-import { hintsAtSecret } from '../../paths/secret-files.ts';
+import { meetsSecret } from './listed-names.ts';
 
 export interface Constants {
   /** The code with the first text for each such name where a file is opened by it. */
@@ -8,12 +8,10 @@ export interface Constants {
   readonly texts: readonly string[];
 }
 
-const text = String.raw`(['"])[\w.@*-][\w.@*/-]*\1`;
-const constant = new RegExp(String.raw`(?:^|[\n;])[ \t]*(?:const |let |var )?([A-Za-z_]\w*) ?= ?(?:(?:pathlib\.)?Path\()?((['"])[\w.@-][\w.@/-]*\3)\)?(?=[ \t]*(?:[\n;]|$))`, 'g');
-const loop = new RegExp(
-  String.raw`\bfor ([A-Za-z_]\w*) in (?:sorted\()?(?:glob\.i?glob\(|(?:pathlib\.)?Path\(\s*${text}\s*\)\.r?glob\()?([[(]?\s*(?:(['"])[\w.@*-][\w.@*/-]*\4\s*,?\s*)+)`,
-  'g',
-);
+const constant =
+  /(?:^|[\n;])[ \t]*(?:const |let |var )?([A-Za-z_]\w*) ?= ?(?:(?:pathlib\.)?Path\()?((['"])[\w.@-][\w.@/-]*\3)\)?(?=[ \t]*(?:[\n;]|$))/g;
+const loop =
+  /\bfor ([A-Za-z_]\w*) in (?:sorted\()?(?:glob\.i?glob\(|(?:pathlib\.)?Path\(\s*(['"])[\w.@-][\w.@/-]*\2\s*\)\.r?glob\()?([[(]?\s*(?:(['"])[\w.@*-][\w.@*/-]*\4\s*,?\s*)+)/g;
 
 export function withConstants(code: string): Constants {
   const texts: string[] = [];
@@ -40,7 +38,7 @@ interface Bound {
 /** SECURITY: any other way to bind the name makes it unknown, and so do names of secrets. */
 function replaceUses(code: string, { name, values, texts }: Bound): string {
   const [first] = values;
-  if (first === undefined || values.some(hintsAtSecret)) return code;
+  if (first === undefined || values.some(meetsSecret)) return code;
   const opened = code
     .replace(opening(name), (_found, before: string) => `${before}'${first}'`)
     .replace(new RegExp(String.raw`(?<![.\w])${name}\.(?=(?:read_text|write_text|read_bytes)\()`, 'g'), `Path('${first}').`);

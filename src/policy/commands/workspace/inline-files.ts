@@ -37,7 +37,10 @@ const calls: readonly { readonly call: RegExp; readonly writes: (match: readonly
     writes: () => true,
   },
   {
-    call: new RegExp(`(?<![.\\w])(?:pathlib\\.)?Path\\(\\s*${name}\\1\\s*\\)\\.(?:read_text|read_bytes|exists|is_file|is_dir|stat)(?=\\()`, 'g'),
+    call: new RegExp(
+      `(?<![.\\w])(?:pathlib\\.)?Path\\(\\s*${name}\\1\\s*\\)\\.(?:read_text|read_bytes|exists|is_file|is_dir|stat)(?=\\()`,
+      'g',
+    ),
     writes: () => false,
   },
   {
@@ -50,7 +53,8 @@ const calls: readonly { readonly call: RegExp; readonly writes: (match: readonly
   },
 ];
 /** The module bound to its own name, so that each use of it is seen. */
-const imports = /\b(?:const|let|var) fs ?= ?require\(\s*(['"])(?:node:)?fs\1\s*\)|\bimport (?:\* as )?fs from (['"])(?:node:)?fs\2|\bfrom pathlib import Path\b|\bimport (?:pathlib|glob)\b(?! as\b)|\b(?:import|,) ?(?:os|glob|pathlib)\b(?! as\b)(?! *\.)/g;
+const imports =
+  /\b(?:const|let|var) fs ?= ?require\(\s*(['"])(?:node:)?fs\1\s*\)|\bimport (?:\* as )?fs from (['"])(?:node:)?fs\2|\bfrom pathlib import Path\b|\bimport (?:pathlib|glob)\b(?! as\b)|\b(?:import|,) ?(?:os|glob|pathlib)\b(?! as\b)(?! *\.)/g;
 
 export function inlineFiles(code: string): InlineFiles {
   const files: { text: string; action: PathAction }[] = [];

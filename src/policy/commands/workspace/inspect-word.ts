@@ -8,7 +8,8 @@ import type { SyntaxNode } from './syntax-node.ts';
 import type { Place, Walk } from './walk-state.ts';
 
 /** `${NAME}`, lengths, defaults and cuts with plain text in them: nothing that assigns, names another variable or runs. */
-const plainExpansion = /^\$\{#?[A-Za-z_0-9@*?#]+(?:\[[@*\w]+\])?(?:(?::?[-+?=]|%%?|##?|\/[/#%]?|\^\^?|,,?|:)[^`$(){}<>&|;\\]*)?\}$/;
+const plainExpansion =
+  /^\$\{!\w+\[[@*]\]\}$|^\$\{#?[A-Za-z_0-9@*?#]+(?:\[[@*\w]+\])?(?:(?::?[-+?=]|%%?|##?|\/[/#%]?|\^\^?|,,?|:)[^`$(){}<>&|;\\]*)?\}$/;
 const plainArithmetic = /^(?!.*\$\()[\s\w+\-*/%<>=!&|^~?:,()$#]*$/s;
 
 const leaves: ReadonlySet<string> = new Set([
@@ -62,6 +63,7 @@ function faultOf({ type, text }: SyntaxNode): string | undefined {
 }
 
 function inspectSubstitution(walk: Walk, node: SyntaxNode, place: Place): void {
+  walk.judged.add(node);
   const inside: Place = { directories: place.directories, input: 'none', inFunction: place.inFunction };
   readRedirects(walk, node, inside);
   let { directories } = inside;

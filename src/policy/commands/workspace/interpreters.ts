@@ -1,13 +1,11 @@
 /** Languages: a script of the workspace runs (the sandbox holds it), code in the command line is looked at, debuggers and servers ask. */
 import type { Decision } from '#kernel/decision';
-import { askFor, type Concern } from './findings.ts';
-import { reachesOut } from './inline-code.ts';
-import { inlineFiles } from './inline-files.ts';
+import { askFor, type Concern, isUnknownProgram } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
-import { judgePath } from './judge-path.ts';
+import { judgeCode, judgeInput } from './program-code.ts';
+import { judgeModule } from './python-module.ts';
+import { pathsIn, startsServer } from './script-words.ts';
 import { type ShellWord, single } from './shell-word.ts';
-import { pythonToolNames } from './tools/checker-names.ts';
-import { words } from './words.ts';
 
 interface Interpreter {
   readonly programs: RegExp;
@@ -30,7 +28,7 @@ interface Interpreter {
 
 /** `s/a/b/g` or `print if /a/`: a pattern or a replacement that runs nothing. */
 const perlEdit =
-  /^(?=[\s\S]{0,300}$)\s*(?:(?:(?:s|y|tr)\/(?:[^/\\@$`]|\\[^/]|\\\/|\$(?=[/)|]|\d)|@(?!\{))*\/(?:[^/\\@$`]|\\.|\$\d|\$&)*\/[gimsx]*|print(?: \$(?:_|\d|&))?(?: (?:if|unless) \/(?:[^/\\@`(]|\\.|\((?!\?\??\{))*\/i?)?|print "[^"$@`\\]*(?:\\n)?")\s*;?\s*)+$/;
+  /^(?=[\s\S]{0,300}$)\s*(?:(?:(?:s|y|tr)\/(?:[^/\\@$`]|\\[^/]|\\\/|\$(?=[/)|]|\d)|@(?!\{))*\/(?:[^/\\@$`]|\\.|\$\d|\$&)*\/[gimsx]*|print(?: \$(?:_|\d|&))?(?: (?:if|unless) \/(?:[^/\\@`(]|\\.|\((?!\?\??\{))*\/i?)?|print "(?:[^"$@`\\]|\\[nt]|\$(?:[.&]|_\b|\d)(?!\[))*"(?: if \/(?:[^/\\@`(]|\\.|\((?!\?\??\{))*\/i?)?)\s*;?\s*)+$/;
 
 const interpreters: readonly Interpreter[] = [
   {
@@ -93,7 +91,7 @@ const interpreters: readonly Interpreter[] = [
     programs: /^java$/,
     inline: /^\0$/,
     plain:
-      /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D(?!java\.|jdk\.|sun\.|com\.sun\.)[\w.]+(?:=[\w.,:/-]*)?|--enable-preview|-XX:[+-]?(?!On|Flags|VMOptions|Heap\w*Path|ErrorFile|Flight)\w+(?:=\w+)?|-showversion|-Xlog:\w+)$/,
+      /^(?:-version|--version|-X(?:mx|ms|ss)\d+[kmgKMG]?|-ea|-server|-client|-D(?!java\.|jdk\.|sun\.|com\.sun\.)[\w.]+(?:=[\w.,:/-]*)?|--enable-preview|-XX:[+-]?(?!On|Flags|VMOptions|Heap\w*Path|ErrorFile|Flight)\w+(?:=\w+)?|-showversion|-XshowSettings(?::\w+)?|-Xlog:\w+)$/,
     valued: /^(?:-jar|-cp|-classpath|--class-path|-m|--module-path|-p|--source)$/,
   },
   {
@@ -104,20 +102,6 @@ const interpreters: readonly Interpreter[] = [
     refused: /^(?:watch|repl|--inspect.*|--watch)$/,
   },
 ];
-
-/** Modules of `python -m` that compute or write inside the workspace; test tools are judged as themselves. */
-const pythonModules: ReadonlySet<string> = new Set(
-  words(
-    'venv json.tool unittest compileall py_compile timeit doctest tarfile cProfile build ast dis calendar platform pstats tabnanny tokenize trace this zipfile sysconfig site gzip base64 pyclbr inspect',
-  ),
-);
-/** Modules that are tools with rules of their own, by the name of their program. */
-const pythonTools: ReadonlyMap<string, string> = new Map(
-  [
-    ...pythonToolNames,
-    ...words('pytest pip poetry tox nox sphinx pre-commit pdb debugpy uvicorn gunicorn codespell mkdocs django celery yamllint sqlfluff'),
-  ].map((program) => [program.replaceAll('-', '_'), program]),
-);
 
 /** undefined: the program is no interpreter. */
 export function judgeInterpreter(invocation: Invocation, recursion: Recursion): readonly Decision[] | undefined {
@@ -173,7 +157,7 @@ function judgeToolFile({ invocation, index, recursion }: Reading, text: string):
   const tool = archive ?? manager ?? program;
   if (tool === undefined) return undefined;
   const judged = recursion.invocation({ ...invocation, program: tool, args: invocation.args.slice(index + 1) });
-  const isKnown = judged.every((decision) => decision.code !== 'unknown_program');
+  const isKnown = judged.every((decision) => !isUnknownProgram(decision));
   return isKnown ? [...judged, ...judgeScript(invocation, index)] : undefined;
 }
 
@@ -224,7 +208,7 @@ function onlyTells({ args }: Invocation): boolean {
   return (
     finds ||
     (args.length > 0 &&
-      args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*)$/.test(single(word) ?? '')))
+      args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*|-XshowSettings.*)$/.test(single(word) ?? '')))
   );
 }
 
@@ -250,90 +234,9 @@ function againstScript(text: string, rest: readonly ShellWord[]): readonly [Conc
   if (startsServer(text, rest)) return ['never_ends', 'as a server that runs until it is stopped'];
   if (text.startsWith('@')) return ['runs_other_code', 'may hold options'];
   // `setup.py build` is the project's own; these leave the workspace.
-  const installs = /(?:^|\/)setup\.py$/.test(text) && rest.some((word) => /^(?:install\w*|develop|upload\w*|register|easy_install)$/.test(textOf(word)));
+  const installs =
+    /(?:^|\/)setup\.py$/.test(text) &&
+    rest.some((word) => /^(?:install\w*|develop|upload\w*|register|easy_install)$/.test(single(word) ?? ''));
   if (installs) return ['network_blocked', 'installs or publishes'];
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? ['network_blocked', 'is an address'] : undefined;
-}
-
-/** Frameworks' own servers: `manage.py runserver`, `artisan serve`. */
-export function startsServer(script: string, rest: readonly ShellWord[]): boolean {
-  const verbs = rest.map((word) => single(word) ?? '').filter((text) => !text.startsWith('-'));
-  return (
-    /(?:^|\/)(?:manage\.py|artisan|console|rails)$/.test(script) &&
-    /^(?:runserver\w*|serve|server(?::\w+)?|s|tinker|shell\w*|dbshell|c|dbconsole)$/.test(verbs[0] ?? '')
-  );
-}
-
-/** Arguments of a program of the workspace: nothing outside, no secrets; what is unknown is the program's to see. */
-function pathsIn(among: readonly ShellWord[], { scope }: Invocation, action: 'read' | 'write' = 'read'): readonly Decision[] {
-  return among.flatMap((word) =>
-    (word.values ?? []).flatMap((value) => {
-      const path = /^--?[\w-]+=((?:\/|~|\.).*)$/s.exec(value)?.[1] ?? value;
-      if (/^(?:-|[a-z][a-z0-9+.-]*:\/\/)/i.test(path) || (/[\\%]/.test(path) && !path.startsWith('/'))) return [];
-      return judgePath({ text: path, glob: word.glob, offset: word.offset }, action, scope);
-    }),
-  );
-}
-
-function judgeModule(invocation: Invocation, index: number, recursion: Recursion): readonly Decision[] {
-  const [option, next] = invocation.args.slice(index);
-  const attached = textOf(option).replace(/^-[BEIOSsuvbqd]*m/, '');
-  const isAttached = attached !== '';
-  const module = isAttached ? attached : textOf(next);
-  const rest = invocation.args.slice(index + (isAttached ? 1 : 2));
-  const tool = pythonTools.get(module);
-  if (tool !== undefined) return recursion.invocation({ ...invocation, program: tool, args: rest });
-  if (module === 'venv' && rest.some((word) => /^--upgrade/.test(textOf(word))))
-    return [askFor('network_blocked', option?.offset ?? invocation.offset, '`venv` with an upgrade of what it installs')];
-  if (module === 'timeit') return rest.flatMap((word) => judgeTimed(word, invocation));
-  if (pythonModules.has(module) || isOwnModule(module, invocation)) return pathsIn(rest, invocation);
-  return [
-    askFor('runs_other_code', option?.offset ?? invocation.offset, `the module \`${module.slice(0, 40)}\` is not known to be harmless`),
-  ];
-}
-
-function textOf(word: ShellWord | undefined): string {
-  return single(word) ?? '';
-}
-
-/** Every word of `timeit` that is no option or number is code. */
-function judgeTimed(word: ShellWord, invocation: Invocation): readonly Decision[] {
-  return /^-[sunrvp]?$|^\d+$/.test(single(word) ?? '') ? [] : judgeCode(word, invocation);
-}
-
-/** A module that lies in the workspace. SECURITY: `http/` beside it does not make `http.server` the project's own. */
-function isOwnModule(module: string, { scope }: Invocation): boolean {
-  const path = module.split('.');
-  // Names of projects' own directories, which no library has.
-  if (/^(?:src|app|tests?|scripts|tools|examples|benchmarks)$/.test(path[0] ?? '') && !/^tests?$/.test(module)) return true;
-  if (!path.every((name) => /^\w+$/.test(name))) return false;
-  const last = path.at(-1) ?? '';
-  const at = [
-    [...path.slice(0, -1), `${last}.py`],
-    [...path, '__main__.py'],
-  ];
-  return ['', 'src'].some((base) =>
-    at.some((segments) => scope.view.facts.look([...(base === '' ? [] : [base]), ...segments]).kind === 'file'),
-  );
-}
-
-function judgeCode(code: ShellWord | undefined, { program, offset, scope }: Invocation): readonly Decision[] {
-  const text = single(code);
-  const { files, rest } = inlineFiles(text ?? '');
-  if (text !== undefined && !reachesOut(rest, program))
-    return files.flatMap((file) => judgePath({ text: file.text, glob: false, offset: code?.offset ?? offset }, file.action, scope));
-  return [
-    askFor(
-      'runs_other_code',
-      code?.offset ?? offset,
-      `code for \`${program}\` that reaches for files, processes or the network, or is not known`,
-    ),
-  ];
-}
-
-function judgeInput({ inputText, program, offset, scope }: Invocation): readonly Decision[] {
-  const { files, rest } = inlineFiles(inputText ?? '');
-  if (inputText !== undefined && !reachesOut(rest, program))
-    return files.flatMap(({ text, action }) => judgePath({ text, glob: false, offset }, action, scope));
-  return [askFor('runs_other_code', offset, `\`${program}\` takes its program from standard input`)];
 }

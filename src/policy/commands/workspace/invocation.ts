@@ -2,7 +2,7 @@
 import type { Decision } from '#kernel/decision';
 import type { PathScope } from './judge-path.ts';
 import type { ShellWord } from './shell-word.ts';
-import type { Variables } from './variables.ts';
+import type { Variables } from './variable-value.ts';
 
 export interface Invocation {
   /** Program and arguments; the program's word is known and has one value. */

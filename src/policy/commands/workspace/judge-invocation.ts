@@ -2,17 +2,19 @@
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import { fitsUserRule, type UserRule } from '../user-rule.ts';
 import { judgeCopiedFiles } from './dd-command.ts';
-import { askFor, refuseFor } from './findings.ts';
+import { askFor, isUnknownProgram, refuseFor } from './findings.ts';
 import { judgeGit } from './git-command.ts';
-import { judgeInterpreter, startsServer } from './interpreters.ts';
+import { judgeInterpreter } from './interpreters.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { judgeTool } from './judge-tool.ts';
 import { seenFromHere } from './link-command.ts';
 import { looksAtMachine } from './machine-facts.ts';
 import { judgeOwnCommand } from './own-command.ts';
+import { builtInScript, scriptOrTool } from './project-script.ts';
 import { needsNetwork, refusalGroup } from './refused-programs.ts';
 import { runnerJudges } from './runners.ts';
+import { poolAddress, startsServer } from './script-words.ts';
 import { single } from './shell-word.ts';
 import { tellsOfItself } from './tells-of-itself.ts';
 import type { ToolRule } from './tool-rule.ts';
@@ -35,6 +37,7 @@ const scriptTools: Readonly<Record<string, string>> = {
 
 export function judgeInvocation(invocation: Invocation, recursion: Recursion, userRules: readonly UserRule[]): readonly Decision[] {
   const built = judgeBuiltIn(invocation, recursion);
+  if (userRules.length === 0) return built;
   const words = [invocation.program, ...invocation.args.map((word) => (word.values?.length === 1 ? (word.values[0] ?? '') : '\0'))];
   const users = userRules.filter((rule) => fitsUserRule(rule, words));
   const stricter = users.filter((rule) => rule.effect !== 'allow').map(userDecision);
@@ -44,13 +47,19 @@ export function judgeInvocation(invocation: Invocation, recursion: Recursion, us
 }
 
 function judgeBuiltIn(invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const { program, offset, functions } = invocation;
   const own = judgeOwnCommand(invocation);
   if (own !== undefined) return own;
-  if (functions.has(program)) return [];
+  return invocation.functions.has(invocation.program) ? [] : judgeProgram(invocation, recursion);
+}
+
+function judgeProgram(invocation: Invocation, recursion: Recursion): readonly Decision[] {
+  const { program, offset } = invocation;
+  // Where the systems keep their own programs; what else is named by a path is that file.
+  const installed = /^\/(?:usr\/)?bin\/([\w.+-]+)$/.exec(program)?.[1];
+  if (installed !== undefined) return judgeBuiltIn({ ...invocation, program: installed, functions: noFunctions }, recursion);
   if (program.includes('/')) return judgeByPath(invocation, recursion);
   const group = refusalGroup(program);
-  const told = looksAtMachine(program, invocation.args.map((word) => single(word) ?? '\0')) ? [] : tellsOfItself(invocation, group);
+  const told = onlyTells(invocation, group);
   if (told !== undefined) return told;
   const wrapped = unwrap(invocation, recursion);
   if (wrapped !== undefined) return wrapped;
@@ -59,18 +68,30 @@ function judgeBuiltIn(invocation: Invocation, recursion: Recursion): readonly De
   return judgeByName(invocation, recursion);
 }
 
+/** It looks at the machine, or says which version it is. */
+function onlyTells(invocation: Invocation, group: string | undefined): readonly Decision[] | undefined {
+  const texts = invocation.args.map((word) => single(word) ?? '\0');
+  return looksAtMachine(invocation.program, texts) ? [] : tellsOfItself(invocation, group);
+}
+
+const noFunctions: ReadonlySet<string> = new Set();
+
 function judgeByName(invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const { program, offset, args } = invocation;
+  const { program, offset } = invocation;
   const runner = Object.hasOwn(runnerJudges, program) ? runnerJudges[program] : undefined;
   if (runner !== undefined) return runner(invocation, recursion);
   const interpreted = judgeInterpreter(invocation, recursion);
   if (interpreted !== undefined) return interpreted;
   const rule = rulesByProgram.get(program);
   if (rule === undefined) return [askFor('unknown_program', offset, `\`${program.slice(0, 60)}\` is not among the known programs`)];
-  if (rule.needsOperand && args.length === 0) return program === 'printenv' && invocation.hidesSecrets ? [] : [withoutOperand(invocation)];
-  return (
-    (Object.hasOwn(ruleJudges, rule.id) ? ruleJudges[rule.id] : undefined)?.(rule, invocation, recursion) ?? judgeTool(rule, invocation)
-  );
+  return judgeByRule(rule, invocation, recursion);
+}
+
+function judgeByRule(rule: ToolRule, invocation: Invocation, recursion: Recursion): readonly Decision[] {
+  const { program, args, hidesSecrets } = invocation;
+  if (rule.needsOperand && args.length === 0) return program === 'printenv' && hidesSecrets ? [] : [withoutOperand(invocation)];
+  const own = Object.hasOwn(ruleJudges, rule.id) ? ruleJudges[rule.id] : undefined;
+  return own === undefined ? judgeTool(rule, invocation) : own(rule, invocation, recursion);
 }
 
 /** Alone it waits for input, or prints every variable. */
@@ -78,10 +99,22 @@ function withoutOperand({ program, offset }: Invocation): Decision {
   return askFor(/^(?:printenv|set)$/.test(program) ? 'SECRET_VARIABLE' : 'unclear', offset, `\`${program}\` without an operand`);
 }
 
+/** `zip -r a.zip . -x 'node_modules/*' '.git/*'`: what is left out, or chosen, is no file that is packed. */
+function withoutPatterns(invocation: Invocation): Invocation {
+  let isPattern = false;
+  const args = invocation.args.filter((word) => {
+    const text = single(word) ?? '';
+    if (text.startsWith('-')) isPattern = /^-[xi]$/.test(text);
+    return !isPattern;
+  });
+  return invocation.program === 'zip' ? { ...invocation, args } : invocation;
+}
+
 type RuleJudge = (rule: ToolRule, invocation: Invocation, recursion: Recursion) => readonly Decision[];
 
 /** Rules whose words mean more than a table can say. */
 const ruleJudges: Readonly<Record<string, RuleJudge>> = {
+  'workspace.npm': (rule, invocation) => [...judgeTool(rule, invocation), ...builtInScript(invocation)],
   'workspace.pnpm': (rule, invocation, recursion) =>
     judgeTool(rule, invocation).flatMap((decision) =>
       decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision],
@@ -92,7 +125,11 @@ const ruleJudges: Readonly<Record<string, RuleJudge>> = {
   'workspace.top': (rule, invocation) => [...judgeTool(rule, invocation), ...repeats(invocation)],
   'workspace.endless-text': (_rule, invocation) => (invocation.takesPart ? [] : [neverEnds(invocation)]),
   'workspace.substitute': (rule, invocation) => [...judgeTool(rule, invocation), ...filledFromInput(invocation)],
+  'workspace.archive': (rule, invocation) => judgeTool(rule, withoutPatterns(invocation)),
+  // `set -- a b` sets `$1` and `$2`, which nothing trusts from then on.
+  'workspace.set': (rule, invocation) => (single(invocation.args[0]) === '--' ? [] : judgeTool(rule, invocation)),
   'workspace.git': judgeGit,
+  'workspace.query': (rule, invocation) => judgeTool(rule, withoutQueryVerb(invocation)),
   'workspace.cargo': (rule, invocation) => judgeTool(rule, withoutToolchain(invocation)),
 };
 
@@ -122,20 +159,10 @@ function macrosFromInput({ input, program, offset }: Invocation): readonly Decis
   return isGiven ? [askFor('runs_other_code', offset, `\`${program}\` takes its program from standard input`)] : [];
 }
 
-/** `yarn lint`: a script of the project or a program of it; a known program is judged as itself. */
-function scriptOrTool(invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const texts = invocation.args.map((word) => word.values?.[0] ?? '');
-  const start = texts.findIndex(
-    (text, index) => !text.startsWith('-') && !/^(?:--filter|-F|--workspace|-C|--dir|--cwd)$/.test(texts[index - 1] ?? ''),
-  );
-  if (texts.some((text) => /^(?:--version|-v|--help)$/.test(text)) && texts.length === 1) return [];
-  const first = texts[start] === 'run' ? start + 1 : start;
-  const name = texts[first] ?? '';
-  const offset = invocation.args[first]?.offset ?? invocation.offset;
-  if (!/^[\w:.-]+$/.test(name)) return [askFor('unclear', offset, `\`${invocation.program}\` without a script's name`)];
-  if (first > start || /^(?:run|test|t|build|lint|exec|why|list|ls|workspaces|workspace|bin|licenses)$/.test(name)) return [];
-  const judged = recursion.invocation({ ...invocation, program: name, args: invocation.args.slice(first + 1), offset });
-  return judged.filter((decision) => decision.code !== 'unknown_program');
+/** `yq eval '.a' x.yml` is `yq '.a' x.yml`. */
+function withoutQueryVerb(invocation: Invocation): Invocation {
+  const isVerb = invocation.program === 'yq' && /^(?:e|eval|ea|eval-all)$/.test(single(invocation.args[0]) ?? '');
+  return isVerb ? { ...invocation, args: invocation.args.slice(1) } : invocation;
 }
 
 /** `cargo +nightly fmt`: another installed tool chain. */
@@ -155,8 +182,7 @@ function judgeByPath(invocation: Invocation, recursion: Recursion): readonly Dec
   if (inside.length > 0)
     return inside.map(() => askFor('unknown_program', offset, `\`${program.slice(0, 80)}\` is no program of the workspace`));
   const tool = projectBins.exec(program)?.[1] ?? scriptTools[name];
-  if (tool !== undefined)
-    return recursion.invocation({ ...invocation, program: tool }).filter((decision) => decision.code !== 'unknown_program');
+  if (tool !== undefined) return recursion.invocation({ ...invocation, program: tool }).filter((decision) => !isUnknownProgram(decision));
   if (startsServer(program, args)) return [askFor('never_ends', offset, `\`${program}\` as a server that runs until it is stopped`)];
   return args.flatMap((word) =>
     (word.values ?? []).flatMap((value) =>
@@ -169,7 +195,7 @@ function judgeByPath(invocation: Invocation, recursion: Recursion): readonly Dec
 
 /** What a word says of a program of the workspace: a debugger that is opened, a pool that is mined for. */
 function tellingWord(value: string, offset: number): readonly Decision[] {
-  if (/^(?:-\S+=)?stratum\d?(?:\+\w+)?:/i.test(value)) return [askFor('network_blocked', offset, `\`${value.slice(0, 80)}\` is an address`)];
+  if (poolAddress.test(value)) return [askFor('network_blocked', offset, `\`${value.slice(0, 80)}\` is an address`)];
   return /^--(?:inspect|remote-debugging)/.test(value) ? [askFor('runs_other_code', offset, `\`${value}\` opens a debugger`)] : [];
 }
 

@@ -33,7 +33,7 @@ const harmlessDevices = /^\/dev\/(?:null|stdin|stdout|stderr|tty|fd\/[0-2])$/;
 export function judgePath(path: NamedPath, action: PathAction, scope: PathScope): readonly Decision[] {
   if (path.text.startsWith(freshPlace))
     return isFreshPlace(path.text) ? [] : [askFor('PATH_OUTSIDE_WORKSPACE', path.offset, 'a path that leads up from a temporary place')];
-  if (path.text === '-' || path.text === '' || harmlessDevices.test(path.text)) return [];
+  if (path.text === '-' || path.text === '' || (action !== 'remove' && harmlessDevices.test(path.text))) return [];
   if (/^\/dev\/(?:tcp|udp)(?:\/|$)/.test(path.text))
     return [askFor('network_blocked', path.offset, `\`${path.text}\` is a network connection`)];
   const texts = path.glob ? globPaths(path, scope) : [path.text];
@@ -48,7 +48,7 @@ interface At {
 
 function judgeOne(path: NamedPath, action: PathAction, { scope, directory }: At): readonly Decision[] {
   const { ground, facts } = scope.view;
-  const located = locatePath(path.text.startsWith('/') ? path.text : `${directory}/${path.text}`, ground);
+  const located = locateIn(directory, path.text, ground);
   if (!located.ok) return [judgeElsewhere(located, path, action)];
   if (action === 'remove' && isWholeWorkspace(located.segments, path))
     return [refuseFor('remove-all', path.offset, `\`${path.text}\` is the whole workspace`)];
@@ -56,6 +56,13 @@ function judgeOne(path: NamedPath, action: PathAction, { scope, directory }: At)
   // Of what a pattern matched only the names are listed.
   if (path.glob && action === 'list' && (fact.kind === 'outside' || fact.kind === 'loop')) return [];
   return judgeFact(fact, action, path) ?? judgeName(located.segments, fact, { action, path });
+}
+
+/** A drive of Windows is no directory of this system. */
+function locateIn(directory: string, text: string, ground: WorkspaceView['ground']): Located {
+  if (ground.platform === 'posix' && /^[A-Za-z]:[\\/]/.test(text))
+    return { ok: false, code: 'PATH_OUTSIDE_WORKSPACE', message: 'this is a path of another system' };
+  return locatePath(text.startsWith('/') ? text : `${directory}/${text}`, ground);
 }
 
 function judgeElsewhere({ code, message }: Extract<Located, { ok: false }>, { text, offset }: NamedPath, action: PathAction): Decision {
@@ -109,7 +116,7 @@ function globPaths(path: NamedPath, { view, directories }: PathScope): readonly 
 }
 
 function patternParts(text: string): readonly GlobPart[] {
-  return (text.match(/\*|\?|\[!?[^\]/]+\]|[^*?[]+|\[/g) ?? []).map((piece) =>
+  return (text.match(/\*|\?|\[[!^]?\]?(?:\[:\w+:\]|[^\]/])*\]|[^*?[]+|\[/g) ?? []).map((piece) =>
     /^(?:\*|\?|\[.+\])$/s.test(piece) ? { wild: piece } : { literal: piece },
   );
 }

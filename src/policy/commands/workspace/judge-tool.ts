@@ -1,10 +1,10 @@
 /** One invocation against the rule of its program: verb, cautions, paths. */
 import type { Decision } from '#kernel/decision';
 import { hintsAtSecret } from '../../paths/secret-files.ts';
-import { askFor } from './findings.ts';
+import { askFor, askForVerb } from './findings.ts';
 import type { Invocation } from './invocation.ts';
-import { isEndlessDevice, isMachineFact, isSmallAmount } from './machine-facts.ts';
 import { judgePath, type PathAction } from './judge-path.ts';
+import { isEndlessDevice, isMachineFact, isSmallAmount } from './machine-facts.ts';
 import { type ShellWord, single } from './shell-word.ts';
 import type { Caution, ToolRule, VerbGroup } from './tool-rule.ts';
 
@@ -24,18 +24,19 @@ export function judgeTool(rule: ToolRule, invocation: Invocation): readonly Deci
   const group = verbGroup(rule, rule.verbs, invocation.args);
   const words = judgeWords(rule, group, invocation);
   if (group === undefined) return rule.takesAnyVerb ? words : [unknownVerb(invocation), ...words];
-  if (group.concern === undefined || asksForHelp(group, invocation.args) || isOffline(group, invocation.args)) return words;
+  if (group.concern === undefined || asksForHelp(group, invocation.args) || isLifted(group, invocation.args)) return words;
   return [askFor(group.concern, invocation.offset, `\`${invocation.program}\`: ${group.message ?? 'needs a person'}`), ...words];
 }
 
-/** `npm ci --help`. */
+/** `npm ci --omit=dev --help`: behind `--` or a word that is not known it would be another program's to read. */
 function asksForHelp({ concern }: VerbGroup, args: readonly ShellWord[]): boolean {
-  return concern === 'network_blocked' && args.length === 2 && single(args[1]) === '--help';
-}
-
-/** `npm ci --offline`. */
-function isOffline({ offline }: VerbGroup, args: readonly ShellWord[]): boolean {
-  return offline !== undefined && args.some((word) => offline.test(single(word) ?? ''));
+  const texts = args.map((word) => single(word) ?? '--');
+  return (
+    concern === 'network_blocked' &&
+    texts.at(-1) === '--help' &&
+    texts.slice(1).every((text) => /^--?[\w-]+(?:=[\w.-]*)?$/.test(text)) &&
+    !texts.includes('--')
+  );
 }
 
 /** The first word that is no option names the verb. */
@@ -48,19 +49,22 @@ function verbGroup(rule: ToolRule, groups: readonly VerbGroup[], args: readonly 
 }
 
 function unknownVerb({ program, args, offset }: Invocation): Decision {
-  return askFor('unknown_program', offset, `\`${program} ${args[0]?.source.slice(0, 40) ?? ''}\` is not known`);
+  return askForVerb(offset, `\`${program} ${args[0]?.source.slice(0, 40) ?? ''}\` is not known`);
 }
 
 function judgeWords(rule: ToolRule, group: VerbGroup | undefined, invocation: Invocation): readonly Decision[] {
-  const cautions = [...(rule.cautions ?? []), ...(group?.cautions ?? [])];
-  const action = group?.paths ?? rule.paths;
-  const textOptions = group?.textOptions ?? rule.textOptions ?? [];
-  const look = { rule, cautions, action, invocation, textOptions };
+  const look = lookOf(rule, group, invocation);
   return [
     ...judgeScriptInput(rule, invocation),
     ...choosesSecrets(rule, invocation.args),
-    ...place(rule, textOptions, invocation.args).flatMap((placed) => judgeWord(placed, look)),
+    ...place(rule, look.textOptions, invocation.args).flatMap((placed) => judgeWord(placed, look)),
   ];
+}
+
+/** What holds for the verb; what it does not say, the rule says. */
+function lookOf(rule: ToolRule, group: VerbGroup | undefined, invocation: Invocation): Look {
+  const { cautions = [], paths = rule.paths, textOptions = rule.textOptions ?? [], takesNames = false } = group ?? {};
+  return { rule, cautions: [...(rule.cautions ?? []), ...cautions], action: paths, invocation, textOptions, takesNames };
 }
 
 /** SQL or the like that is piped in. */
@@ -144,6 +148,7 @@ interface Look {
   readonly cautions: readonly Caution[];
   readonly action: PathAction | 'text';
   readonly textOptions: readonly string[];
+  readonly takesNames: boolean;
   readonly invocation: Invocation;
 }
 
@@ -151,6 +156,7 @@ function judgeWord({ word, place: where, literal }: Placed, look: Look): readonl
   if (word.values === undefined) {
     // The commands inside `<(…)` were judged by themselves; reading what they print is reading.
     if (look.rule.takesPipes && word.source.startsWith('<(')) return [];
+    if (look.takesNames && /^"[A-Za-z][\w.-]*\$[^/]*"$/.test(word.source)) return [];
     if (look.rule.takesUnknown || (where === 'text' && word.quoted) || isAttachedText(word, look)) return [];
     return [askFor('unclear', word.offset, `\`${word.source.slice(0, 60)}\` is not known before it runs`)];
   }
@@ -190,15 +196,25 @@ function judgePlace(
   action: PathAction,
   { where, rule, invocation }: Look & { readonly where: Place },
 ): readonly Decision[] {
-  const { text, glob, offset } = word;
+  const { text, offset } = word;
   if (isNoPath(rule, where, text)) return [];
   if (action === 'write' && /^\/dev\/(?:stdin|fd\/)/.test(text))
     return [askFor('runs_other_code', offset, `\`${text}\` may hold instructions`)];
+  if (rule.printsOnly && (isMachineFact(text, action) || (isEndlessDevice(text) && takesPart(invocation)))) return [];
+  return judgeNamed(word, where, { action, invocation });
+}
+
+function judgeNamed(
+  { text, glob, offset }: ValueWord,
+  where: Place,
+  { action, invocation }: { readonly action: PathAction; readonly invocation: Invocation },
+): readonly Decision[] {
+  const database = /^sqlite3?:\/\/\/?(.*)$/s.exec(text)?.[1];
+  if (database !== undefined) return judgePath({ text: database, glob, offset }, action, invocation.scope);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return [askFor('network_blocked', offset, `\`${text.slice(0, 80)}\` is an address`)];
-  if (rule.printsOnly && isMachineFact(text, action)) return [];
-  if (rule.printsOnly && isEndlessDevice(text) && takesPart(invocation)) return [];
   const path = where === 'option' ? attachedPath(text) : operandPath(text);
-  return path === undefined ? [] : judgePath({ text: path, glob, offset }, action, invocation.scope);
+  // A blank alone separates columns.
+  return path === undefined || /^\s$/.test(path) ? [] : judgePath({ text: path, glob, offset }, action, invocation.scope);
 }
 
 /** `head -c 16`, `od -N4`: what it reads of an endless file has an end. */
@@ -231,7 +247,8 @@ function cautionsOn(word: ValueWord, { cautions, literal, invocation }: Look & {
     );
 }
 
-function isLifted({ unless }: Caution, args: readonly ShellWord[]): boolean {
+/** `npm ci --offline`, `make -n deploy`. */
+function isLifted({ unless }: Caution | VerbGroup, args: readonly ShellWord[]): boolean {
   return unless !== undefined && args.some((word) => unless.test(single(word) ?? ''));
 }
 
@@ -239,7 +256,8 @@ function isLifted({ unless }: Caution, args: readonly ShellWord[]): boolean {
 function attachedPath(text: string): string | undefined {
   const assigned = /^--?[\w-]+=(.*)$/s.exec(text)?.[1];
   const value = assigned ?? /^-[A-Za-z]+((?:\/|\.\.).*)$/s.exec(text)?.[1];
-  const path = [value, ...(/[=,]/.test(text) ? text.split(/[=,]/).slice(1) : [])].find(
+  const parts = /:\/\//.test(text) ? /[=,]/ : /[=,:]/;
+  const path = [value, ...(/[=,]/.test(text) ? text.split(parts).slice(1) : [])].find(
     (part) => part !== undefined && /^(?:\/|~|\.)|(?:^|\/)\.\.(?:\/|$)/.test(part),
   );
   // Headers and libraries of the system are what compilers are for.

@@ -8,9 +8,11 @@ type Decode = (node: SyntaxNode) => ShellWord;
 
 /** Texts that stand for what `$(…)` becomes, or undefined. */
 export function knownOutput(node: SyntaxNode, decode: Decode): readonly string[] | undefined {
-  const commands = node.namedChildren;
-  const [only, ...more] = commands;
-  if (only === undefined || more.length > 0) return undefined;
+  const [only, ...more] = node.namedChildren;
+  return only === undefined || more.length > 0 ? undefined : outputOf(only, decode);
+}
+
+function outputOf(only: SyntaxNode, decode: Decode): readonly string[] | undefined {
   const first = withoutFallback(only);
   const parts = first.type === 'pipeline' ? first.namedChildren : [first];
   const names = listedNames(parts, (word) => [decode(word)]);
@@ -19,9 +21,14 @@ export function knownOutput(node: SyntaxNode, decode: Decode): readonly string[]
   const [line, ...filters] = lines;
   if (line === undefined || !lines.every((words) => words !== undefined)) return undefined;
   return filtered(
-    (line[0] === 'mktemp' ? madePlaces(line.slice(1)) : undefined) ?? cutName(line) ?? (isToken(line) ? ['1'] : undefined),
+    printed(line),
     filters.filter((words) => words !== undefined),
   );
+}
+
+function printed(line: readonly string[]): readonly string[] | undefined {
+  const made = line[0] === 'mktemp' ? madePlaces(line.slice(1)) : undefined;
+  return made ?? installedProgram(line) ?? cutName(line) ?? (isToken(line) ? ['1'] : undefined);
 }
 
 /** `… || true` only keeps the script from stopping. */
@@ -29,6 +36,13 @@ function withoutFallback(node: SyntaxNode): SyntaxNode {
   const [left, right, ...more] = node.namedChildren;
   const isFallback = node.type === 'list' && more.length === 0 && /^(?:true|:)$/.test(right?.text ?? '');
   return isFallback && left !== undefined && node.children.some((child) => child.type === '||') ? left : node;
+}
+
+/** `which node`, `command -v node`: where it is installed. */
+function installedProgram([program, ...args]: readonly string[]): readonly string[] | undefined {
+  const [name = '', ...more] = program === 'command' && args[0] === '-v' ? args.slice(1) : args;
+  const isAsked = program === 'which' || (program === 'command' && args[0] === '-v');
+  return isAsked && more.length === 0 && /^[\w.+-]+$/.test(name) && !name.startsWith('-') ? [`/usr/bin/${name}`] : undefined;
 }
 
 /** `basename x .ts`, `dirname x`: computed. */
@@ -67,7 +81,7 @@ const gitTokens: readonly RegExp[] = [
   /^merge-base \S+ \S+$/,
   /^describe(?: --(?:tags|always|dirty|abbrev=\d+|exact-match))*$/,
   /^rev-list --count \S+$/,
-  /^log -(?:n ?)?1 --(?:format|pretty)=(?:format:)?%[hHtT]$/,
+  /^log -(?:n ?)?1 --(?:format|pretty)=(?:format:)?%[hHtT](?: -- [\w./-]+)?$/,
 ];
 
 /** It prints one word: a number, a date, a commit, a name of the machine. */

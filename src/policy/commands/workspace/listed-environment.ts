@@ -13,7 +13,7 @@ export function hidesSecrets(filters: readonly (readonly string[] | undefined)[]
   return false;
 }
 
-/** `cut -d= -f1`, `sed 's/=.*//'`, `awk -F= '{print $1}'`, `wc -l`. */
+/** `cut -d= -f1` and what else leaves only the names; `wc -l`, which counts them. */
 function keepsNames(program: string, args: readonly string[]): boolean {
   const words = args.join(' ');
   switch (program) {
@@ -30,7 +30,8 @@ function keepsNames(program: string, args: readonly string[]): boolean {
   }
 }
 
-const secretPart = /tok|sec|pass|pw|key|cred|auth|api|pat$|priv|cert|sign|salt|sess|cookie|dsn|conn|url|uri|aws|azure|gcp|google|github|^gh|gitlab|npm_?$|git/i;
+const secretPart =
+  /tok|sec|pass|pw|key|cred|auth|api|pat$|priv|cert|sign|salt|sess|cookie|dsn|conn|url|uri|aws|azure|gcp|google|github|^gh|gitlab|npm_?$|git/i;
 
 /** A pattern that names some variables whose names are not those of secrets. */
 function choosesPlain(program: string, args: readonly string[]): boolean {
@@ -39,8 +40,12 @@ function choosesPlain(program: string, args: readonly string[]): boolean {
   const plainOptions = args.every((arg) => !arg.startsWith('-') || /^-[EFicqwn]+$/.test(arg) || arg === '-e');
   const [pattern = '', ...more] = patterns;
   if (!plainOptions || more.length > 0) return false;
-  return pattern.split(/\\?\|/).every((choice) => {
-    const name = /^\(?\^?([A-Za-z_]\w{2,})(?:=|_)?\)?$/.exec(choice)?.[1];
-    return name !== undefined && !isSecretVariable(name) && !secretPart.test(name);
+  // Only how many there are, or whether.
+  if (args.some((arg) => /^-[a-zA-Z]*[cq]/.test(arg))) return true;
+  const [, start, group, single, end] = /^(\^?)(?:\\?\(([^()]*?)\\?\)|([^()]*?))(=?)$/.exec(pattern) ?? [];
+  return (group ?? single ?? '').split(/\\?\|/).every((choice) => {
+    const [, first, name = '', last] = /^(\^?)([A-Za-z_]\w*)(=?)$/.exec(choice) ?? [];
+    const isWhole = (start || first) && (end || last);
+    return (name.length > 2 || (name !== '' && isWhole)) && !isSecretVariable(name) && !secretPart.test(name);
   });
 }

@@ -3,6 +3,7 @@
  * only choose lines. What stands for the names is judged as they would be; the tree itself is not looked at.
  */
 import { hintsAtSecret } from '../../paths/secret-files.ts';
+import { listedByGit } from './listed-by-git.ts';
 import { type ShellWord, single } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 
@@ -11,6 +12,8 @@ type Decode = (node: SyntaxNode) => readonly ShellWord[];
 /** Stands for all names in a directory, when nothing in the words chooses among them. */
 export const everyName = '*every listed name*';
 const secretName = '.env';
+/** Before a name in a list of changes; what is behind it is the file. */
+const changed = 'M ';
 
 /** What a pipeline of plain commands lists, or undefined. */
 export function listedNames(commands: readonly SyntaxNode[], decode: Decode): readonly string[] | undefined {
@@ -37,18 +40,42 @@ const listers: Readonly<Record<string, { readonly not?: RegExp; readonly needs?:
   ls: { not: /^-[A-Za-z]*[lsinoghZF]|^--/ },
   fd: { not: /^(?:-[A-Za-z]*[xXlL0]|--(?!hidden$|no-ignore$|type|extension|exclude|max-depth))/ },
   fdfind: { not: /^(?:-[A-Za-z]*[xXlL0]|--(?!hidden$|no-ignore$|type|extension|exclude|max-depth))/ },
-  rg: { needs: /^(?:-[a-z]*l[a-z]*|--files(?:-with(?:out)?-match(?:es)?)?)$/ },
+  rg: { needs: /^(?:-[a-z0]*l[a-z0]*|--files(?:-with(?:out)?-match(?:es)?)?)$/ },
   grep: { needs: /^(?:-[A-Za-z]*[lL][A-Za-z]*|--files-with(?:out)?-match(?:es)?)$/ },
+};
+
+/** Programs whose words tell their names in a way of its own. */
+const ownWays: Readonly<Record<string, (args: readonly string[]) => readonly string[] | undefined>> = {
+  find: namesFromFind,
+  git: (args) => {
+    const listed = listedByGit(args);
+    return listed === 'files' ? chosen(args) : listed === 'changes' ? [`${changed}${everyName}`] : listed;
+  },
+  echo: (args) => (args.every((arg) => !/^-|\s/.test(arg)) ? args : undefined),
+  seq: (args) => (args.every((arg) => /^(?:-w|-?\d{1,6})$/.test(arg)) ? ['1'] : undefined),
 };
 
 /** What one command lists, its words decoded. */
 function namesFrom([program = '', ...args]: readonly string[]): readonly string[] | undefined {
-  if (program === 'find') return namesFromFind(args);
-  if (program === 'git') return namesFromGit(args);
-  if (program === 'seq') return args.every((arg) => /^(?:-w|-?\d{1,6})$/.test(arg)) ? ['1'] : undefined;
+  const own = Object.hasOwn(ownWays, program) ? ownWays[program] : undefined;
+  if (own !== undefined) return own(args);
   const lister = Object.hasOwn(listers, program) ? listers[program] : undefined;
   if (lister === undefined || args.some((arg) => lister.not?.test(arg))) return undefined;
-  return lister.needs === undefined || args.some((arg) => lister.needs?.test(arg)) ? chosen(args) : undefined;
+  return program === 'ls' ? namesFromLs(args) : namesWhere(lister.needs, args);
+}
+
+function namesWhere(needs: RegExp | undefined, args: readonly string[]): readonly string[] | undefined {
+  return needs === undefined || args.some((arg) => needs.test(arg)) ? chosen(args) : undefined;
+}
+
+function namesFromLs(args: readonly string[]): readonly string[] {
+  return args.some((arg) => /[*?.]/.test(arg) && !arg.startsWith('-')) ? shownNames(args) : chosen(args);
+}
+
+/** `ls *.txt a.md`: of files the names are shown as they were given. */
+function shownNames(args: readonly string[]): readonly string[] {
+  const operands = args.filter((arg) => !arg.startsWith('-'));
+  return operands.map((name) => (meetsSecret(name) ? secretName : /^[*?/.]+$/.test(name) ? everyName : name));
 }
 
 /** Some name, or a secret's where a word chooses one. */
@@ -56,19 +83,31 @@ function chosen(args: readonly string[]): readonly string[] {
   return [args.some((arg) => hintsAtSecret(arg)) ? secretName : everyName];
 }
 
-function namesFromFind(args: readonly string[]): readonly string[] | undefined {
+function namesFromFind(words: readonly string[]): readonly string[] | undefined {
+  const args = withoutSearch(words);
   if (args.some((arg) => /^-(?:f?printf|f?ls|fprint0?|exec(?:dir)?|ok(?:dir)?)$/.test(arg))) return undefined;
   return foundNames(args);
+}
+
+/** `find … -exec grep -l x {} +` prints names that `find` meets. */
+function withoutSearch(args: readonly string[]): readonly string[] {
+  const start = args.indexOf('-exec');
+  const end = args.findIndex((arg, index) => index > start && /^[;+]$/.test(arg));
+  const [program = '', ...words] = start < 0 || end < 0 ? [] : args.slice(start + 1, end);
+  const lists = /^[ef]?grep$/.test(program) && words.some((word) => /^-[A-Za-z]*l[A-Za-z]*$/.test(word));
+  return lists ? [...args.slice(0, start), ...args.slice(end + 1)] : args;
 }
 
 /** What `find` meets with these words. */
 export function foundNames(args: readonly string[]): readonly string[] {
   const end = args.findIndex((arg) => /^[-(!]/.test(arg));
   const starts = end === 0 || args.length === 0 ? ['.'] : args.slice(0, end < 0 ? args.length : end);
-  const patterns = together(args.filter((_arg, index) => chooses(args, index)));
+  const patterns = [...together(args.filter((_arg, index) => chooses(args, index)))];
   const limited = args.some((arg) => /^-(?:empty|[acm](?:time|min)|size|newer\w*|perm|user|group|i?regex|links)$/.test(arg))
     ? ['found']
     : [everyName];
+  const expressions = args.filter((_arg, index) => /^-i?regex$/.test(args[index - 1] ?? ''));
+  if (expressions.some((expression) => hintsAtSecret(expression.replaceAll('\\', '')))) patterns.push(secretName);
   const names = patterns.length > 0 ? patterns.map((pattern) => (meetsSecret(pattern) ? secretName : pattern)) : limited;
   return starts.slice(0, 4).flatMap((start) => names.slice(0, 8).map((name) => `${start.replace(/\/+$/, '')}/${name}`));
 }
@@ -76,7 +115,7 @@ export function foundNames(args: readonly string[]): readonly string[] {
 const secretSamples = ['.env', '.env.local', '.npmrc', '.netrc', 'id_rsa', 'server.pem', 'a.key'];
 
 /** Whether the pattern names a secret, or is written so that it matches one (`.e*`, `.?nv`, `*.p[e]m`). */
-function meetsSecret(pattern: string): boolean {
+export function meetsSecret(pattern: string): boolean {
   if (hintsAtSecret(pattern)) return true;
   const name = pattern.slice(pattern.lastIndexOf('/') + 1);
   if (!/[*?[]/.test(name) || /^[*?]+$/.test(name) || name.length > 40) return false;
@@ -110,38 +149,24 @@ function chooses(args: readonly string[], index: number): boolean {
   return /[^*?]/.test(args[index] ?? '') && !isLeftOut;
 }
 
-/** Before a name in a list of changes; what is behind it is the file. */
-const changed = 'M ';
-
-function namesFromGit(args: readonly string[]): readonly string[] | undefined {
-  const [verb = '', ...rest] = args;
-  if (rest.some((arg) => /^--(?:open|format|pretty|output|stage|eol|debug|line-prefix)/.test(arg))) return undefined;
-  // A name of a branch or tag is no file and never begins with a dash.
-  if (/^(?:branch|tag)$/.test(verb) && rest.every((arg) => /^(?:-[ralv]|--(?:merged|no-merged|list|all|remotes|sort=\S+)|[\w./-]+)$/.test(arg))) return ['a-branch'];
-  if (verb === 'status') return rest.every((arg) => /^(?:-s|--short|--porcelain(?:=v1)?|-uno|-uall)$/.test(arg)) && rest.length > 0 ? [`${changed}${everyName}`] : undefined;
-  if (verb === 'grep') return rest.some((arg) => /^(?:-[a-zA-Z]*[lL][a-zA-Z]*|--files-with(?:out)?-match(?:es)?|--name-only)$/.test(arg)) ? chosen(rest) : undefined;
-  if (/^diff/.test(verb) && rest.includes('--name-status')) return [`${changed}${everyName}`];
-  const lists =
-    verb === 'ls-files'
-      ? !rest.some((arg) => /^-[a-z]*[stuvf]/.test(arg))
-      : /^diff(?:-tree|-index|-files)?$/.test(verb) && rest.includes('--name-only');
-  return lists ? chosen(rest) : undefined;
-}
-
 /** What filters leave: ones that choose lines and change none. */
 export function filtered(names: readonly string[] | undefined, filters: readonly (readonly string[])[]): readonly string[] | undefined {
   let left = names;
   for (const [program = '', ...args] of filters) {
-    if (left?.some((name) => name.startsWith(changed)) && takesName(program, args)) {
-      left = left.map((name) => name.slice(changed.length));
-      continue;
-    }
-    if (left === undefined || !keepsLines(program, args)) return undefined;
-    const picks = /^(?:[ef]?grep|rg)$/.test(program) && !args.some((arg) => /^(?:-[A-Za-z]*v[A-Za-z]*|--invert-match)$/.test(arg));
-    if (picks) left = args.some((arg) => hintsAtSecret(arg)) ? [secretName] : left.map((name) => name.replace(everyName, 'found'));
-    if (/^(?:head|tail)$/.test(program)) left = left.map((name) => name.replace(everyName, 'found'));
+    if (left === undefined) return undefined;
+    left =
+      left.some((name) => name.startsWith(changed)) && takesName(program, args)
+        ? left.map((name) => name.slice(changed.length))
+        : leftBy(left, program, args);
   }
   return left?.some((name) => name.startsWith(changed)) ? undefined : left;
+}
+
+function leftBy(names: readonly string[], program: string, args: readonly string[]): readonly string[] | undefined {
+  if (!keepsLines(program, args)) return undefined;
+  const picks = /^(?:[ef]?grep|rg)$/.test(program) && !args.some((arg) => /^(?:-[A-Za-z]*v[A-Za-z]*|--invert-match)$/.test(arg));
+  if (picks && args.some((arg) => hintsAtSecret(arg))) return [secretName];
+  return picks || /^(?:head|tail)$/.test(program) ? names.map((name) => name.replace(everyName, 'found')) : names;
 }
 
 /** `awk '{print $2}'` takes the name out of a line of changes. */

@@ -30,6 +30,7 @@ function joinContinued(text: string, all: readonly SyntaxNode[]): string | undef
 
 /** Offsets of the backslashes. */
 function continuations(text: string): readonly number[] {
+  if (!text.includes('\\\n')) return [];
   return [...text.matchAll(/(?<!\\)(?:\\\\)*\\\n/g)].map((match) => match.index + match[0].length - 2);
 }
 
@@ -83,6 +84,31 @@ function newlinesBetweenParts({ text, startIndex, children }: SyntaxNode): reado
 
 function bareNewlines(text: string): readonly number[] {
   return [...text.matchAll(/(?<!\\)(?:\\\\)*\n/g)].map((match) => match.index + match[0].length - 1);
+}
+
+const holdWords = new Set([
+  'command',
+  'declaration_command',
+  'unset_command',
+  'file_redirect',
+  'array',
+  'for_statement',
+  'redirected_statement',
+  'test_command',
+]);
+const notWords = /^(?:.*_redirect|comment|.*_substitution_start|do_group|variable_name|file_descriptor|subscript)$/;
+
+/** Where the grammar makes two words of one (`.en[\v]`): words with nothing between them. */
+export function splitWord(all: readonly SyntaxNode[]): number | undefined {
+  for (const { type, namedChildren } of all) {
+    if (!holdWords.has(type)) continue;
+    const second = namedChildren.find((child, index) => {
+      const first = namedChildren[index - 1];
+      return first?.endIndex === child.startIndex && !notWords.test(child.type) && !notWords.test(first.type);
+    });
+    if (second !== undefined) return second.startIndex;
+  }
+  return undefined;
 }
 
 /** `rm > log -rf x` is `rm -rf x > log`. As long as before, so that places stay near. */

@@ -8,7 +8,7 @@ import { knownWord, type ShellWord, single } from './shell-word.ts';
 
 const flags =
   /^(?:-j(?:\d+%?|[+-]\d+)?|--jobs(?:=\S+)?|-[kqtu0mX]+|--(?:keep-order|bar|progress|eta|tag|lb|line-buffer|will-cite|dry-run|dryrun|verbose|ungroup|group|null|quote|no-notice|halt(?:=\S+)?|colsep(?:=\S+)?|timeout(?:=\S+)?|retries(?:=\d+)?|max-args(?:=\d+)?|no-run-if-empty|link|joblog=[\w.-]+)|-[nNL]\d*|-r|-d\S?|-C\S*)$/;
-const valued = /^(?:-j|--jobs|--halt|--colsep|--timeout|--retries|--max-args|-[nNL]|-d|-C|--delay|--joblog)$/;
+const valued = /^(?:-j|--jobs|--halt|--colsep|--timeout|--retries|--max-args|-[nNL]|-d|-C|--delay)$/;
 const mark = /\{(?:\d*|[.#%]|\/{1,2}|\/\.|\d+(?:\.|\/{1,2}|\/\.))\}/g;
 
 /** More are not judged one by one. */
@@ -18,11 +18,14 @@ export function judgeParallel(invocation: Invocation, recursion: Recursion): rea
   const { args, offset } = invocation;
   const start = commandStart(args);
   if (start === undefined) return [askFor('unclear', offset, 'an option of `parallel` that is not known')];
-  const lists = args.findIndex((word, index) => index >= start && /^:::/.test(single(word) ?? ''));
+  const lists = args.findIndex((word, index) => index >= start && single(word)?.startsWith(':::'));
   const command = args.slice(start, lists < 0 ? undefined : lists);
   const sources = lists < 0 ? [] : args.slice(lists);
   const values = valuesOf(sources, invocation);
-  return [...judgeSources(sources, invocation), ...(command.length === 0 ? runEach(values, { invocation, recursion }) : runOn(command, values, { invocation, recursion }))];
+  return [
+    ...judgeSources(sources, invocation),
+    ...(command.length === 0 ? runEach(values, { invocation, recursion }) : runOn(command, values, { invocation, recursion })),
+  ];
 }
 
 function commandStart(args: readonly ShellWord[]): number | undefined {
@@ -39,13 +42,13 @@ function commandStart(args: readonly ShellWord[]): number | undefined {
 /** The words behind `:::`; undefined where they come from elsewhere. */
 function valuesOf(sources: readonly ShellWord[], { listed, offset }: Invocation): readonly ShellWord[] | undefined {
   if (sources.length === 0) return listed?.map((name) => knownWord(name, { offset, source: name }));
-  if (sources.some((word) => /^::::/.test(single(word) ?? ''))) return undefined;
+  if (sources.some((word) => single(word)?.startsWith('::::'))) return undefined;
   return sources.filter((word) => !/^:::\+?$/.test(single(word) ?? ''));
 }
 
 /** `:::: names.txt` reads a file. */
 function judgeSources(sources: readonly ShellWord[], { scope }: Invocation): readonly Decision[] {
-  const at = sources.findIndex((word) => /^::::/.test(single(word) ?? ''));
+  const at = sources.findIndex((word) => single(word)?.startsWith('::::'));
   const files = at < 0 ? [] : sources.slice(at + 1);
   return files.flatMap(({ values = [], glob, offset }) => values.flatMap((text) => judgePath({ text, glob, offset }, 'read', scope)));
 }
@@ -64,12 +67,17 @@ function runEach(values: readonly ShellWord[] | undefined, { invocation, recursi
 }
 
 /** What is put in for a mark is one word of the script, which `parallel` quotes. */
-function runOn(command: readonly ShellWord[], values: readonly ShellWord[] | undefined, { invocation, recursion }: Run): readonly Decision[] {
+function runOn(
+  command: readonly ShellWord[],
+  values: readonly ShellWord[] | undefined,
+  { invocation, recursion }: Run,
+): readonly Decision[] {
   const { offset } = invocation;
   const texts = command.map(single);
   const line = texts.every((text) => text !== undefined) ? texts.join(' ') : undefined;
   const script = line === undefined ? undefined : withMarks(line);
-  if (script === undefined || (values?.length ?? 0) > most) return [askFor('unclear', offset, 'a command that is not known before it runs')];
+  if (script === undefined || (values?.length ?? 0) > most)
+    return [askFor('unclear', offset, 'a command that is not known before it runs')];
   const name = knownWord('sh', { offset, source: 'sh' });
   const unknown: ShellWord = { glob: false, quoted: true, offset, source: '{}' };
   return (values ?? [unknown]).flatMap((word) => recursion.script(script, invocation, givenPositionals([name, word])));

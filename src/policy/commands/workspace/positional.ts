@@ -1,7 +1,7 @@
 /** What `$1`, `$2`, …, `$@` are in the functions of a command line: the words of every call of one of them. */
 import type { ShellWord } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
-import type { Variables, VariableValue } from './variables.ts';
+import type { Variables, VariableValue } from './variable-value.ts';
 
 const digits = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
 /** A script of which nobody knows with which words it is called. */
@@ -48,12 +48,28 @@ function anyCall(calls: readonly (readonly ShellWord[])[], index: number): Varia
   return { values: [...new Set(values.flatMap((value) => value.values))], glob: values.some((value) => value.glob) };
 }
 
+/** Functions that run their words (`retry() { "$@" || "$@"; }`): a call of one is a command of its own. */
+export function passingFunctions(nodes: readonly SyntaxNode[]): ReadonlySet<string> {
+  if (nodes.some(moves)) return new Set();
+  const inside = nodes.filter(runsItsWords).map(functionAround);
+  return new Set(inside.map((node) => (node === undefined ? '' : (childOf(node, 'name')?.text ?? ''))));
+}
+
+/** `"$@"` as a command. */
+export function runsItsWords(node: SyntaxNode): boolean {
+  return node.type === 'command' && /^"?\$\{?@\}?"?$/.test(childOf(node, 'name')?.text ?? '');
+}
+
+function functionAround(node: SyntaxNode): SyntaxNode | undefined {
+  for (let above = node.parent; above !== undefined; above = above.parent) if (above.type === 'function_definition') return above;
+  return undefined;
+}
+
 function moves(node: SyntaxNode): boolean {
   return node.type === 'command' && /^(?:set|shift|eval|source|\.|getopts|trap)$/.test(childOf(node, 'name')?.text ?? '');
 }
 
 function standsOutside(node: SyntaxNode): boolean {
   if (!/^(?:simple_)?expansion$/.test(node.type) || !/^\s*\$\{?[\d@*]/.test(node.text)) return false;
-  for (let above = node.parent; above !== undefined; above = above.parent) if (above.type === 'function_definition') return false;
-  return true;
+  return functionAround(node) === undefined;
 }

@@ -2,8 +2,8 @@
 
 import { decodeWord } from './decode-word.ts';
 import { askFor } from './findings.ts';
-import { isEndlessDevice } from './machine-facts.ts';
 import { judgePath } from './judge-path.ts';
+import { isEndlessDevice } from './machine-facts.ts';
 import { childOf, type SyntaxNode } from './syntax-node.ts';
 import { type Place, pathScope, type Walk, wordScope } from './walk-state.ts';
 
@@ -21,6 +21,7 @@ export function readRedirects(walk: Walk, node: SyntaxNode, place: Place): Input
 }
 
 function readFile(walk: Walk, node: SyntaxNode, place: Place): Input {
+  walk.judged.add(node);
   const operator = node.children.find((child) => !child.isNamed)?.type ?? '';
   const target = childOf(node, 'destination');
   if (isDescriptor(operator, target)) return {};
@@ -51,25 +52,49 @@ function judgeTarget(
   }
 }
 
+/** `cat <<EOF | x` hands the text on as it is. */
+function isHandedOn({ parent }: SyntaxNode): boolean {
+  return parent !== undefined && /^cat(?: -)?$/.test(childOf(parent, 'body')?.text ?? '');
+}
+
 function readHereDocument(walk: Walk, node: SyntaxNode, place: Place): Input {
+  walk.judged.add(node);
+  const body = node.namedChildren.find((child) => child.type === 'heredoc_body');
+  const start = node.namedChildren.find((child) => child.type === 'heredoc_start')?.text ?? '';
+  const read: Input = body === undefined ? { input: 'text' } : readBody(walk, body, { place, isRaw: /^['"\\]/.test(start) });
+  const handed = isHandedOn(node) ? read.inputText : undefined;
   for (const child of node.namedChildren) {
     if (child.type === 'file_redirect') readFile(walk, child, place);
     // What stands behind `<<EOF` on its line: `| sh`, `&& x`.
     else if (!/^(?:heredoc_.*|file_descriptor)$/.test(child.type))
-      walk.visit(child, { directories: place.directories, input: 'pipe', inFunction: place.inFunction });
+      walk.visit(child, { directories: place.directories, input: 'pipe', inputText: handed, inFunction: place.inFunction });
   }
-  const body = node.namedChildren.find((child) => child.type === 'heredoc_body');
-  const start = node.namedChildren.find((child) => child.type === 'heredoc_start')?.text ?? '';
-  return body === undefined ? { input: 'text' } : readBody(walk, body, { place, isRaw: /^['"\\]/.test(start) });
+  return read;
 }
 
 /** A quoted delimiter keeps the text as it is; else it is expanded as in double quotes. */
 function readBody(walk: Walk, body: SyntaxNode, { place, isRaw }: { readonly place: Place; readonly isRaw: boolean }): Input {
-  if (!isRaw) for (const child of body.namedChildren) walk.inspect(child, place);
+  if (!isRaw) {
+    for (const child of body.namedChildren) walk.inspect(child, place);
+    // The grammar sees no backquotes here.
+    if (/(?<!\\)(?:\\\\)*(?:`|\$[({[])/.test(plainText(body)))
+      walk.found.push(askFor('unclear', body.startIndex, 'a here-document that holds a command; quote its delimiter'));
+  }
   return isRaw || !/[$`\\]/.test(body.text) ? { input: 'text', inputText: body.text } : { input: 'text' };
 }
 
+/** The text between the expansions. */
+function plainText({ text, startIndex, children }: SyntaxNode): string {
+  let left = text;
+  for (const { type, startIndex: from, endIndex } of children) {
+    if (type !== 'heredoc_content')
+      left = left.slice(0, from - startIndex) + ' '.repeat(endIndex - from) + left.slice(endIndex - startIndex);
+  }
+  return left;
+}
+
 function readHereString(walk: Walk, node: SyntaxNode, place: Place): Input {
+  walk.judged.add(node);
   const [target] = node.namedChildren;
   if (target === undefined) return { input: 'text' };
   const word = decodeWord(target, wordScope(walk, place));

@@ -1,13 +1,15 @@
 /** Programs with commands of their own inside: find, xargs, npx, shells. */
 import type { Decision } from '#kernel/decision';
-import { askFor } from './findings.ts';
+import { askFor, isUnknownProgram } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { foundNames } from './listed-names.ts';
 import { judgeParallel } from './parallel-command.ts';
 import { givenPositionals, unknownPositionals } from './positional.ts';
+import { runOn } from './run-on-names.ts';
 import { knownWord, type ShellWord, single } from './shell-word.ts';
 import { isQuestion } from './tells-of-itself.ts';
+import { judgeXargs } from './xargs-command.ts';
 
 type Judge = (invocation: Invocation, recursion: Recursion) => readonly Decision[];
 
@@ -91,62 +93,13 @@ function runFound(invocation: Invocation, words: readonly ShellWord[], recursion
   const program = single(name);
   if (name === undefined || program === undefined || name.source.includes('{}'))
     return [askFor('runs_other_code', invocation.offset, 'the files that were found would be run')];
-  const selectsLinks = invocation.args.some((word, index) => single(word) === 'l' && /^-x?type$/.test(single(invocation.args[index - 1]) ?? ''));
+  const selectsLinks = invocation.args.some(
+    (word, index) => single(word) === 'l' && /^-x?type$/.test(single(invocation.args[index - 1]) ?? ''),
+  );
   if (selectsLinks && !/^(?:ls|readlink|realpath|stat|file|echo|printf|rm|unlink|basename|dirname|test)$/.test(program))
     return [askFor('SYMLINK_OUTSIDE_WORKSPACE', name.offset, `\`${program}\` would follow links, which may lead outside`)];
   const names = foundNames(invocation.args.map((word) => single(word) ?? ''));
   return runOn({ ...invocation, program, args: rest, offset: name.offset, input: 'none' }, { names, mark: '{}' }, recursion);
-}
-
-interface Names {
-  /** undefined: one that is not known. */
-  readonly names: readonly (string | undefined)[];
-  /** Stands for a name in the words; absent: the names follow the words. */
-  readonly mark?: string;
-}
-
-/** The invocation on each of the names. */
-function runOn(invocation: Invocation, { names, mark }: Names, recursion: Recursion): readonly Decision[] {
-  const { args, program, offset } = invocation;
-  const isScript = Object.hasOwn(runnerJudges, program) && args.some((word) => /^-[a-z]*c$/.test(single(word) ?? ''));
-  // SECURITY: a name within the text of a script is read as script.
-  if (isScript && mark !== undefined && args.some((word) => /\s/.test(single(word) ?? '') && single(word)?.includes(mark)))
-    return [askFor('runs_other_code', offset, `names of files within the text of a script for \`${program}\``)];
-  return names.flatMap((name) => {
-    const placed = mark === undefined ? [...args, nameWord(name, offset)] : args.map((word) => withName(word, mark, name));
-    return recursion.invocation({ ...invocation, args: placed });
-  });
-}
-
-function nameWord(name: string | undefined, offset: number): ShellWord {
-  return name === undefined ? { glob: false, quoted: true, offset, source: '(what is piped in)' } : knownWord(name, { offset, source: name });
-}
-
-function withName(word: ShellWord, mark: string, name: string | undefined): ShellWord {
-  const text = single(word);
-  if (!text?.includes(mark)) return word;
-  return name === undefined ? { glob: false, quoted: true, offset: word.offset, source: text } : knownWord(text.replaceAll(mark, name), word);
-}
-
-function judgeXargs(invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const { args, offset, listed } = invocation;
-  const texts = args.map((word) => single(word) ?? '-');
-  const start = texts.findIndex((text, index) => !text.startsWith('-') && !/^-(?:n|P|I|L|d|s|E)$/.test(texts[index - 1] ?? ''));
-  const options = texts.slice(0, Math.max(start, 0));
-  const known = options.every((text) => !text.startsWith('-') || xargsOptions.test(text));
-  const program = start < 0 ? '' : (texts[start] ?? '');
-  if (!known || program === '') return [askFor('unclear', offset, '`xargs` without a command, or with an option that is not known')];
-  const inner: Invocation = { ...invocation, program, args: args.slice(start + 1), input: 'none', listed: undefined };
-  const mark = markOf(options);
-  return runOn(inner, { names: listed ?? [undefined], ...(mark === undefined ? {} : { mark }) }, recursion);
-}
-
-const xargsOptions = /^-(?:0|r|t|x|n\d*|P\d*|I\S*|L\d*|d\S*|s\d*|0?r?n?\d*|-null|-no-run-if-empty|-max-args=\d+|-max-procs=\d+)$/;
-
-/** What stands for the name with `-I`. */
-function markOf(options: readonly string[]): string | undefined {
-  const index = options.findIndex((text) => text.startsWith('-I'));
-  return index < 0 ? undefined : options[index]?.slice(2) || (options[index + 1] ?? '{}');
 }
 
 /** Packages whose name is not their program's. */
@@ -163,13 +116,21 @@ const scopedTools: Readonly<Record<string, string>> = {
   '@cspell/cli': 'cspell',
 };
 
+/** Those that fetch nothing by themselves. */
+const npxOptions =
+  /^(?:--no-install|--no|-q|--quiet|--offline|--prefer-offline|-y|--yes|--bun|-w|--workspace(?:=[\w@/.-]+)?|--workspaces|-ws|--include-workspace-root|--if-present|--)$/;
+
 function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const { args, offset, scope } = invocation;
-  const start = args.findIndex((word) => !/^(?:--no-install|--no|-q|--quiet|--offline|--prefer-offline|-y|--yes|--bun|--)$/.test(single(word) ?? ''));
+  const start = args.findIndex(
+    (word, index) => !npxOptions.test(single(word) ?? '') && !/^(?:-w|--workspace)$/.test(single(args[index - 1]) ?? ''),
+  );
   const name = args[start];
   const program = single(name);
   if (name === undefined || program === undefined) return [askFor('unclear', offset, `\`${invocation.program}\` without a program`)];
-  const blocked = [askFor('network_blocked', name.offset, `\`${invocation.program} ${program.slice(0, 60)}\` may download a program and run it`)];
+  const blocked = [
+    askFor('network_blocked', name.offset, `\`${invocation.program} ${program.slice(0, 60)}\` may download a program and run it`),
+  ];
   if (Object.hasOwn(scopedTools, program))
     return recursion.invocation({ ...invocation, program: scopedTools[program] ?? '', args: args.slice(start + 1), offset: name.offset });
   if (!/^[a-z][a-z0-9._-]*$/i.test(program)) return blocked;
@@ -178,8 +139,8 @@ function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decisi
   const judged = recursion.invocation(next);
   // The version of a program that is not there is a download too.
   const asked = next.args.every((word) => isQuestion(single(word) ?? '')) ? recursion.invocation({ ...next, args: [] }) : judged;
-  if (asked.every((decision) => decision.code !== 'unknown_program')) return judged;
-  return isInstalled ? judged.filter((decision) => decision.code !== 'unknown_program') : blocked;
+  if (asked.every((decision) => !isUnknownProgram(decision))) return judged;
+  return isInstalled ? judged.filter((decision) => !isUnknownProgram(decision)) : blocked;
 }
 
 /** `concurrently "npm:lint" "tsc -w"`: each word is a command line. */
@@ -188,8 +149,16 @@ function judgeConcurrently({ args, offset, ...invocation }: Invocation, recursio
     const text = single(word);
     if (text === undefined) return [askFor('unclear', word.offset, 'a command that is not known before it runs')];
     const before = single(args[index - 1]) ?? '';
-    if (text.startsWith('-') || /^(?:-[ncpm]|--(?:names|prefix-colors|prefix|max-processes))$/.test(before)) return [];
-    return /^(?:npm|yarn|pnpm|bun|node):[\w:*.-]+$/.test(text) ? [] : recursion.script(text, { ...invocation, args, offset }, unknownPositionals);
+    if (
+      text.startsWith('-') ||
+      /^(?:-[ncpmstl]|--(?:names|prefix-colors|prefix|max-processes|success|timestamp-format|prefix-length|restart-tries|restart-after|hide))$/.test(
+        before,
+      )
+    )
+      return [];
+    return /^(?:npm|yarn|pnpm|bun|node):[\w:*.-]+$/.test(text)
+      ? []
+      : recursion.script(text, { ...invocation, args, offset }, unknownPositionals);
   });
 }
 
@@ -218,6 +187,9 @@ function judgeTrap(invocation: Invocation, recursion: Recursion): readonly Decis
   const [script, ...signals] = invocation.args.map(single);
   const atEnd = signals.length > 0 && signals.every((signal) => /^(?:EXIT|0|INT|TERM|HUP|SIGINT|SIGTERM)$/.test(signal ?? ''));
   if (script === undefined || !atEnd) return [askFor('unclear', invocation.offset, '`trap` of other than the end of the script')];
+  // A function of the line; its body is judged where it stands.
+  const called = /^(\w+)(?: "?\$\?"?)?(?:; *exit(?: \d+)?)?;?$/.exec(script.trim())?.[1];
+  if (called !== undefined && invocation.functions.has(called)) return [];
   return script === '-' || script === '' ? [] : recursion.script(script, invocation, recursion.variables);
 }
 
@@ -237,7 +209,9 @@ function judgeShell(invocation: Invocation, recursion: Recursion): readonly Deci
 /** How many of the words are options that only change how a script runs. */
 function shellOptions(texts: readonly (string | undefined)[]): number {
   const index = texts.findIndex(
-    (text, at) => !/^[-+]o$/.test(texts[at - 1] ?? '') && !/^(?:[-+]o|--(?:norc|noprofile|login|posix)|-[euxvnlf]+)$/.test(text ?? ''),
+    (text, at) =>
+      !/^[-+][euxvnlf]*o$/.test(texts[at - 1] ?? '') &&
+      !/^(?:[-+][euxvnlf]*o|--(?:norc|noprofile|login|posix)|-[euxvnlf]+)$/.test(text ?? ''),
   );
   return index < 0 ? texts.length : index;
 }
@@ -267,6 +241,8 @@ function scriptFile(invocation: Invocation, index: number): readonly Decision[] 
 
 function judgeSource(invocation: Invocation): readonly Decision[] {
   const text = single(invocation.args[0]);
+  // Assignments of plain text, by which scripts tell systems apart.
+  if (text === '/etc/os-release' || text === '/etc/lsb-release') return [];
   if (text === undefined || invocation.args[0]?.glob)
     return [askFor('runs_other_code', invocation.offset, 'a script that is not known before it runs')];
   return scriptFile(invocation, 0);

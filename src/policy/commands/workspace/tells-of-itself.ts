@@ -14,10 +14,14 @@ const plainKey = String.raw`(?![\w.-]*(?:auth|token|pass|key|cert|secret|user))[
 const forms: Readonly<Record<string, RegExp>> = {
   docker: /^compose (?:version|--version)$/,
   kubectl: pattern(`(?:version --client(?:=true)?(?: (?:-o|--output=?) ?(?:json|yaml))?|kustomize ${ownFile}/?)`),
-  'ansible-playbook': pattern(`(?:-i ${ownFile} )?--(?:syntax-check|list-tasks|list-tags|list-hosts) ${ownFile}\\.ya?ml`),
+  'ansible-playbook': pattern(`(?:(?:-i )?${ownFile} )*--(?:syntax-check|list-tasks|list-tags|list-hosts)(?: (?:-i )?${ownFile})*`),
+  'ansible-inventory': pattern(`(?:(?:-i )?${ownFile} )?--(?:graph|list)(?: (?:-i )?${ownFile})?`),
   'ansible-doc': /^(?:-l|-t \w+ -l|[\w.]+)$/,
   vagrant: /^validate$/,
   dlv: /^version$/,
+  fastlane: /^lanes$/,
+  pod: /^(?:lib lint|ipc spec [\w.]+|env)$/,
+  simctl: /^list(?: \w+)*$/,
   'ssh-keygen': pattern(`-l(?:v)?f ${ownFile}\\.pub`),
   // `-0` only asks whether the process is there.
   kill: /^(?:-l(?: \w+)?|-0 (?:\0|\d+))$/,
@@ -39,9 +43,10 @@ const forms: Readonly<Record<string, RegExp>> = {
   pyenv: /^(?:version|versions|which [\w.-]+|root)$/,
   rbenv: /^(?:version|versions|which [\w.-]+|root)$/,
   asdf: /^(?:current|list|which)(?: [\w-]+)?$/,
-  mise: /^(?:ls|current|list|which [\w-]+)$/,
+  mise: /^(?:(?:run|r) [\w:-]+|tasks|ls|current|list|which [\w-]+)$/,
   volta: /^(?:list|which [\w-]+)$/,
   conda: /^(?:list|info|env list)$/,
+  pipx: /^list(?: --short)?$/,
   brew: pattern('(?:list(?: --versions)?(?: [\\w@.-]+)?|--prefix(?: [\\w@.-]+)?|--version)'),
   dpkg: pattern('(?:-l|-s|-L|--list|--print-architecture|--compare-versions)(?: [\\w.*+:~-]+)*'),
   'dpkg-query': pattern('(?:-l|-s|-L|-W)(?: [\\w.*+:~-]+)*'),
@@ -57,10 +62,12 @@ const forms: Readonly<Record<string, RegExp>> = {
 };
 
 /** Their version is a word of its own. SECURITY: `crontab version` would install that file, so only whom this list names. */
-const versioned = /^(?:skaffold|kind|minikube|pulumi|flyctl|k3d|eksctl|multipass|podman|tilt|argocd|gh|helmfile|earthly|lima|colima|k9s|dagger|trivy|grype|syft|cosign)$/;
+const versioned =
+  /^(?:skaffold|kind|minikube|pulumi|flyctl|k3d|eksctl|multipass|podman|tilt|argocd|gh|helmfile|earthly|lima|colima|k9s|dagger|direnv|trivy|grype|syft|cosign)$/;
 
 /** Command lines whose verbs have a help of their own. A word behind `run` or `exec` is another program's. */
-const verbose = /^(?:docker|podman|kubectl|oc|gh|glab|aws|gcloud|az|doctl|heroku|vercel|netlify|flyctl|cdk|pulumi|minikube|kind|vagrant|conda|rustup|brew|redis-cli|svn|hg|ansible-galaxy)$/;
+const verbose =
+  /^(?:docker|podman|kubectl|oc|gh|glab|aws|gcloud|az|doctl|heroku|vercel|netlify|flyctl|cdk|pulumi|minikube|kind|vagrant|conda|rustup|brew|redis-cli|svn|hg|ansible-galaxy)$/;
 const verbHelp = /^[a-z][a-z-]* (?:(?<!\b(?:run|exec|create|start) )[a-z][a-z-]* )?--help$/;
 
 /** Anchored; the pieces are patterns of their own. */

@@ -59,8 +59,10 @@ export interface VerbGroup {
   readonly concern?: Concern;
   readonly message?: string;
   /** A word with which it takes only what is on the machine, so that `concern` does not hold. */
-  readonly offline?: RegExp;
+  readonly unless?: RegExp;
   readonly paths?: PathAction | 'text';
   readonly textOptions?: readonly string[];
   readonly cautions?: readonly Caution[];
+  /** Its operands name commits and the like: one of which only the start is known (`"v$(cat VERSION)"`) is one, and no option. */
+  readonly takesNames?: true;
 }

@@ -1,19 +1,9 @@
 /** Which texts the variables of a command line can hold, whatever runs when: every assignment anywhere in it counts. */
 import { listedNames } from './listed-names.ts';
-import { calledPositionals } from './positional.ts';
+import { calledPositionals, unknownPositionals } from './positional.ts';
 import type { ShellWord } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
-
-export interface VariableValue {
-  readonly values: readonly string[];
-  /** They are patterns that were matched against files. */
-  readonly glob: boolean;
-  /** An array that is assigned once as a whole: its elements in their order, which `"${NAME[@]}"` becomes. */
-  readonly list?: readonly ShellWord[];
-}
-
-/** By name; undefined value: some text that is not known. Absent: never assigned here. */
-export type Variables = ReadonlyMap<string, VariableValue | undefined>;
+import type { Variables, VariableValue } from './variable-value.ts';
 
 type Decode = (node: SyntaxNode) => readonly ShellWord[];
 /** Decodes words with what the variables are known to be. */
@@ -46,8 +36,10 @@ const mostRounds = 4;
  * in the round before, so `given` and the names of the line begin as unknown and never as unset.
  */
 export function collectVariables(nodes: readonly SyntaxNode[], decodeWith: DecodeWith, given?: Variables): Variables {
-  const assigning = nodes.filter((node) => collected.has(node.type));
-  const collectWith = (decode: Decode) => collectRound(assigning, decode, given ?? calledPositionals(nodes, decode));
+  const relevant = nodes.filter((node) => collected.has(node.type) && !assignsNothing(node));
+  // The common line: no round could find anything.
+  if (relevant.length === 0 && !nodes.some((node) => node.type === 'function_definition')) return given ?? unknownPositionals;
+  const collectWith = (decode: Decode) => collectRound(relevant, decode, given ?? calledPositionals(nodes, decode));
   let known = collectWith(() => [unknownWord]);
   for (let round = 0; round < mostRounds; round += 1) {
     const next = collectWith(decodeWith(known));
@@ -121,9 +113,13 @@ function anyOf(words: readonly ShellWord[], matches: boolean): VariableValue | u
   return { values: values.flat(), glob: matches && words.some((word) => word.glob) };
 }
 
+/** A command that is not one of those that assign. */
+function assignsNothing(node: SyntaxNode): boolean {
+  return node.type === 'command' && !assigning.has(childOf(node, 'name')?.text ?? '');
+}
+
 function collectFromCommand(node: SyntaxNode, decode: Decode, add: Add): void {
   const name = childOf(node, 'name')?.text ?? '';
-  if (!assigning.has(name)) return;
   const lines = name === 'read' ? linesRead(node, decode) : undefined;
   for (const word of childrenOf(node, 'argument')) if (/^[A-Za-z_]\w*$/.test(word.text)) add(word.text, lines);
 }

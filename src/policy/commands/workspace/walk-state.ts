@@ -6,7 +6,7 @@ import type { WordScope } from './decode-word.ts';
 import type { Invocation } from './invocation.ts';
 import type { PathScope } from './judge-path.ts';
 import type { SyntaxNode } from './syntax-node.ts';
-import type { Variables } from './variables.ts';
+import type { Variables } from './variable-value.ts';
 
 /** The directories in which what follows may run: `succeeded` behind `&&`, `ended` whatever happened. */
 export interface After {
@@ -20,7 +20,11 @@ export interface Walk {
   readonly userRules: readonly UserRule[];
   readonly variables: Variables;
   readonly functions: ReadonlySet<string>;
+  /** Those that run the words they are called with. */
+  readonly passing: ReadonlySet<string>;
   readonly found: Decision[];
+  /** Commands, redirections and substitutions that were looked at. */
+  readonly judged: Set<SyntaxNode>;
   /** Every directory that the line has entered or left so far: where `cd -` and `popd` may lead. */
   readonly visited: Set<string>;
   /** Judges what is below a node and says where what follows may run. */

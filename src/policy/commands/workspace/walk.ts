@@ -3,19 +3,14 @@
  * asks.
  */
 
-import type { Decision } from '#kernel/decision';
-import { changeDirectory, isDirectoryChange } from './change-directory.ts';
-import { decodeWord, decodeWords } from './decode-word.ts';
-import { judgeAssignment, judgeFilled, judgeRemoval } from './environment.ts';
+import { decodeWords } from './decode-word.ts';
+import { judgeFilled } from './environment.ts';
 import { askFor } from './findings.ts';
-import type { Invocation } from './invocation.ts';
-import { judgeInvocation } from './judge-invocation.ts';
 import { neighbours } from './pipeline-neighbours.ts';
 import { readRedirects } from './redirects.ts';
-import { printsEnvironment } from './secret-variables.ts';
-import { type ShellWord, single } from './shell-word.ts';
-import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
-import { type After, type Place, pathScope, staying, type Walk, wordScope } from './walk-state.ts';
+import { childOf, type SyntaxNode } from './syntax-node.ts';
+import { shown, visitAssignment, visitCommand, visitDeclaration, visitUnset, writesOutput } from './visit-command.ts';
+import { type After, type Place, staying, type Walk, wordScope } from './walk-state.ts';
 
 type Directories = readonly string[];
 type Visit = (walk: Walk, node: SyntaxNode, place: Place) => After;
@@ -53,6 +48,7 @@ const visits: Readonly<Record<string, Visit>> = {
 
 /** Judges what is below `node` and says where what follows may run. */
 export function visit(walk: Walk, node: SyntaxNode, place: Place): After {
+  walk.judged.add(node);
   const visitor = Object.hasOwn(visits, node.type) ? visits[node.type] : undefined;
   if (visitor !== undefined) return visitor(walk, node, place);
   walk.found.push(askFor('unclear', node.startIndex, `a construct that is not known here (\`${node.type}\`)`));
@@ -67,7 +63,7 @@ function visitSequence(walk: Walk, node: SyntaxNode, place: Place): After {
     after = walk.visit(child, { ...place, directories: after.ended });
     // After `set -e` a `cd` that fails ends the script.
     if (stops && child.type === 'command') after = { ...after, ended: after.succeeded };
-    if (node.type === 'program') stops = (stops || stopsAtErrors.test(child.text)) && !/^set \+/.test(child.text);
+    if (node.type === 'program') stops = (stops || stopsAtErrors.test(child.text)) && !child.text.startsWith('set +');
   }
   return after;
 }
@@ -150,41 +146,18 @@ function visitCountingFor(walk: Walk, node: SyntaxNode, place: Place): After {
   return visitRepeated(walk, node, place);
 }
 
+const shadowed =
+  /^(?:git|npm|npx|yarn|pnpm|node|python3?|pip3?|make|cargo|go|ls|cd|cat|rm|cp|mv|ln|echo|printf|test|pwd|grep|find|sed|awk|sh|bash|env|sudo|command|builtin|source|eval|exec|read|export|unset|set|trap|true|false|which|type|exit|return)$/;
+
 function visitFunction(walk: Walk, node: SyntaxNode, place: Place): After {
   const body = childOf(node, 'body');
+  if (shadowed.test(childOf(node, 'name')?.text ?? ''))
+    walk.found.push(
+      askFor('unclear', node.startIndex, 'a function with the name of a program, so that the line does something else than it says'),
+    );
+  // `f() { …; } > file`: at each call.
+  readRedirects(walk, node, place);
   if (body !== undefined) walk.visit(body, { ...place, input: 'none', inFunction: true });
-  return staying(place);
-}
-
-function visitAssignment(walk: Walk, node: SyntaxNode, place: Place): After {
-  judgeAssigned(walk, node, { place, program: undefined });
-  return staying(place);
-}
-
-function judgeAssigned(
-  walk: Walk,
-  node: SyntaxNode,
-  { place, program }: { readonly place: Place; readonly program: string | undefined },
-): void {
-  const value = childOf(node, 'value');
-  for (const child of node.namedChildren) walk.inspect(child, place);
-  const word: ShellWord =
-    value === undefined
-      ? { values: [''], glob: false, quoted: true, offset: node.startIndex, source: '' }
-      : decodeWord(value, wordScope(walk, place));
-  const name = childOf(node, 'name')?.text ?? '';
-  walk.found.push(...judgeAssignment({ name, value: word, offset: node.startIndex }, program, pathScope(walk, place)));
-}
-
-/** `export A=b`; options other than `-x`, `-r`, `-i`, `-a` change what names mean. */
-function visitDeclaration(walk: Walk, node: SyntaxNode, place: Place): After {
-  const lists = node.namedChildren.every((child) => child.text.startsWith('-'));
-  if (lists) walk.found.push(printsEnvironment(node.startIndex, 'a declaration without a name lists all'));
-  for (const child of node.namedChildren) {
-    if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program: undefined });
-    else if (child.type !== 'variable_name' && !/^-[xrgaApl]+$/.test(child.text))
-      walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` in a declaration`));
-  }
   return staying(place);
 }
 
@@ -200,93 +173,10 @@ function visitTest(walk: Walk, node: SyntaxNode, place: Place): After {
   return inspectOnly(walk, node, place);
 }
 
-function visitUnset(walk: Walk, node: SyntaxNode, place: Place): After {
-  for (const child of node.namedChildren)
-    if (child.type === 'variable_name') walk.found.push(...judgeRemoval(child.text, child.startIndex));
-    else if (!/^-[vf]$/.test(child.text))
-      walk.found.push(askFor('unclear', child.startIndex, `\`${child.text.slice(0, 40)}\` of \`unset\``));
-  return staying(place);
-}
-
 function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): After {
   const body = childOf(node, 'body');
   const redirects = readRedirects(walk, node, place);
   return body === undefined ? staying(place) : walk.visit(body, { ...place, ...redirects, ...(writesOutput(node) ? shown : {}) });
-}
-
-/** Its output goes to no reader in the line but to a file. */
-const shown = { takesPart: false, hidesSecrets: false };
-
-function writesOutput(node: SyntaxNode): boolean {
-  return node.namedChildren.some((child) => child.type === 'file_redirect' && !/^(?:2>|<)/.test(child.text));
-}
-
-function visitCommand(walk: Walk, node: SyntaxNode, place: Place): After {
-  inspectWords(walk, node, place);
-  const input = { ...place, ...readRedirects(walk, node, place), ...(writesOutput(node) ? shown : {}) };
-  const nameNode = childOf(node, 'name');
-  const name = nameNode === undefined ? undefined : decodeWord(nameNode, wordScope(walk, place));
-  const program = name?.glob ? undefined : single(name);
-  for (const child of node.namedChildren) if (child.type === 'variable_assignment') judgeAssigned(walk, child, { place, program });
-  if (name === undefined) return staying(place);
-  if (program) return visitProgram(walk, node, { place: input, program, offset: name.offset });
-  walk.found.push(askFor('unclear', name.offset, 'the program is not known before it runs'));
-  return staying(place);
-}
-
-function inspectWords(walk: Walk, node: SyntaxNode, place: Place): void {
-  for (const child of node.namedChildren) {
-    // `time (…)` parses as a command with a subshell in it.
-    if (child.type === 'subshell') walk.visit(child, place);
-    else if (child.type !== 'variable_assignment') walk.inspect(child, place);
-  }
-}
-
-interface Named {
-  readonly place: Place;
-  readonly program: string;
-  readonly offset: number;
-}
-
-function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: Named): After {
-  const args = childrenOf(node, 'argument').flatMap((argument) => decodeWords(argument, wordScope(walk, place)));
-  const scope = pathScope(walk, place);
-  if (isDirectoryChange(program)) return changeDirectory({ program, args, offset, inFunction: place.inFunction }, scope, walk);
-  if (place.inFunction && walk.functions.has(program))
-    walk.found.push(askFor('never_ends', offset, `\`${program}\` calls a function from a function`));
-  const variants = singleValued(args);
-  if (variants === undefined) walk.found.push(askFor('unclear', offset, 'too many values to judge'));
-  for (const variant of variants ?? [])
-    judge(walk, { program, args: variant, offset, scope, functions: walk.functions, ...surroundings(place) });
-  return staying(place);
-}
-
-const mostVariants = 32;
-
-/** Every choice of one value for each word that has several; undefined when there are too many. */
-function singleValued(args: readonly ShellWord[]): readonly (readonly ShellWord[])[] | undefined {
-  let variants: readonly (readonly ShellWord[])[] = [[]];
-  for (const word of args) {
-    const choices = word.values === undefined ? [word] : word.values.map((value): ShellWord => ({ ...word, values: [value] }));
-    variants = variants.flatMap((variant) => choices.map((choice) => [...variant, choice]));
-    if (variants.length > mostVariants) return undefined;
-  }
-  return variants;
-}
-
-type Surroundings = Pick<Invocation, 'input' | 'inputText' | 'listed' | 'takesPart' | 'hidesSecrets'>;
-
-function surroundings({ input, inputText, listed, takesPart, hidesSecrets }: Place): Surroundings {
-  return { input, inputText, listed, takesPart, hidesSecrets };
-}
-
-function judge(walk: Walk, invocation: Invocation): void {
-  const recursion = {
-    invocation: (next: Invocation): readonly Decision[] => judgeInvocation(next, recursion, walk.userRules),
-    script: walk.script,
-    variables: walk.variables,
-  };
-  walk.found.push(...judgeInvocation(invocation, recursion, walk.userRules));
 }
 
 function union(a: Directories, b: Directories): Directories {

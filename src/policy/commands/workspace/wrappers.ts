@@ -1,7 +1,8 @@
 /** Programs that run another one: they are taken away, and what is left is judged. An option that is not known asks. */
 import type { Decision } from '#kernel/decision';
+import { judgeCarried } from './carriers.ts';
 import { judgeAssignment } from './environment.ts';
-import { askFor } from './findings.ts';
+import { askFor, isUnknownProgram } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { printsEnvironment } from './secret-variables.ts';
 import { type ShellWord, single } from './shell-word.ts';
@@ -32,7 +33,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
     skip: 1,
   },
   gtimeout: { flags: /^\0$/, skip: 1 },
-  time: { flags: /^-[pv]$/, alone: true },
+  time: { flags: /^(?:-[apv]+|--(?:portability|verbose|append|format=.*))$/, valued: /^(?:-f|--format)$/, alone: true },
   command: { flags: /^-p$/, looks: /^-[vV]+$/ },
   builtin: { flags: /^\0$/ },
   exec: { flags: /^\0$/, alone: true },
@@ -41,6 +42,16 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   shx: { flags: /^\0$/ },
   ccache: { flags: /^\0$/ },
   sccache: { flags: /^\0$/ },
+  xcrun: {
+    flags: /^(?:--sdk=\S+|-v|--verbose|-n|--no-cache|-r|--run|-l|--log)$/,
+    valued: /^--(?:sdk|toolchain)$/,
+    looks: /^(?:--find|-f|--show-sdk-[\w-]+|--version)$/,
+  },
+  emcmake: { flags: /^\0$/ },
+  emmake: { flags: /^\0$/ },
+  emconfigure: { flags: /^\0$/ },
+  // Runs a program for another processor; alone it names the machine's.
+  arch: { flags: /^-(?:x86_64|arm64e?|i386)$/, alone: true },
   caffeinate: { flags: /^-[dims]+$/ },
 };
 
@@ -65,7 +76,7 @@ const runners: Readonly<Record<string, readonly string[]>> = {
   mamba: ['run'],
   micromamba: ['run'],
   pixi: ['run'],
-  mise: ['exec', 'x'],
+  asdf: ['exec'],
   rbenv: ['exec'],
   pyenv: ['exec'],
 };
@@ -74,7 +85,7 @@ const runners: Readonly<Record<string, readonly string[]>> = {
 export function unwrap(invocation: Invocation, recursion: Recursion): readonly Decision[] | undefined {
   const wrapper = Object.hasOwn(wrappers, invocation.program) ? wrappers[invocation.program] : undefined;
   if (wrapper !== undefined) return unwrapWith(wrapper, invocation, recursion);
-  return unwrapRunner(invocation, recursion);
+  return judgeCarried(invocation, recursion) ?? unwrapRunner(invocation, recursion);
 }
 
 function unwrapWith(wrapper: Wrapper, invocation: Invocation, recursion: Recursion): readonly Decision[] {
@@ -168,7 +179,8 @@ interface ProjectRun {
 }
 
 /** Options between `run` and the program that fetch and open nothing. */
-const quietOptions = /^(?:--offline|--frozen|--locked|--no-sync|--no-project|--quiet|-q|--verbose|-v|--no-capture-output|--live-stream|--)$/;
+const quietOptions =
+  /^(?:--offline|--frozen|--locked|--no-sync|--no-project|--quiet|-q|--verbose|-v|--no-capture-output|--live-stream|--)$/;
 /** Those of environments that take a word: the name of one. */
 const namingOptions = /^(?:-n|--name|-e|--environment)$/;
 const environments = /^(?:conda|mamba|micromamba|pixi)$/;
@@ -195,7 +207,8 @@ function runInProject(invocation: Invocation, { verb, next }: ProjectRun, recurs
   if (environments.test(invocation.program) && namingOptions.test(next))
     return runInProject(...withoutOption(invocation, verb, 2), recursion);
   if (next.startsWith('-')) return [askFor('unclear', invocation.offset, `\`${next}\` of \`${invocation.program}\` is not known`)];
-  if (isShellText(invocation)) return [askFor('runs_other_code', invocation.offset, `\`${invocation.program} ${verb}\` of a shell's command line`)];
+  if (isShellText(invocation))
+    return [askFor('runs_other_code', invocation.offset, `\`${invocation.program} ${verb}\` of a shell's command line`)];
   const judged = runRest(invocation, 1, { recursion, alone: false });
-  return /^[\w.@:-]+$/.test(next) ? judged.filter((decision) => decision.code !== 'unknown_program') : judged;
+  return /^[\w.@:-]+$/.test(next) ? judged.filter((decision) => !isUnknownProgram(decision)) : judged;
 }

@@ -43,7 +43,8 @@ export function openWorkbench(options: BenchOptions = {}): Workbench {
     requireSandbox: options.requireSandbox ?? false,
     rules: { isControl: isControlPath, isSecret: isSecretPath },
     log: { debug: note, info: note, warn: note, error: note },
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    // A busy machine is no reason to leave out half of the workspace.
+    limits: { scanMs: 30_000, ...options.limits },
     ...(options.environment === undefined ? {} : { environment: options.environment }),
   });
   return {

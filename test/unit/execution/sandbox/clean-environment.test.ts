@@ -21,7 +21,6 @@ describe('the environment of a command', () => {
         'GIT_PAGER',
         'GIT_TERMINAL_PROMPT',
         'HOME',
-        'LANG',
         'LOGNAME',
         'NO_COLOR',
         'PAGER',
@@ -50,7 +49,7 @@ describe('the environment of a command', () => {
 
   it('without a sandbox keeps what programs need to be found and started', () => {
     const env = plainEnvironment({ ...caller, SystemRoot: 'C:\\Windows' });
-    expect(env).toMatchObject({ PATH: caller.PATH, HOME: '/home/me', SystemRoot: 'C:\\Windows', TERM: 'dumb' });
+    expect(env).toMatchObject({ PATH: caller.PATH, HOME: '/home/me', SystemRoot: 'C:\\Windows', TERM: 'dumb', LANG: 'C.UTF-8' });
     expect(JSON.stringify(env)).not.toMatch(/SSH_AUTH|NODE_OPTIONS|GIT_DIR|proxy/);
   });
 

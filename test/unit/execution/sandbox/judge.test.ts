@@ -77,7 +77,7 @@ describe('the command inside', () => {
     expect(command.at(-1)).toBe(text);
     expect(command.slice(0, -1).join(' ')).not.toContain('rm -rf');
     expect(command[4]).toMatch(
-      /^read -r -n 1 -u 6 \|\| exit 125; .* ulimit -c 0 2>\/dev\/null; ulimit -f 2 .*ulimit -d 2 .*ulimit -u 3 .*ulimit -n 4 .*ulimit -t 5 /,
+      /^read -r -n 1 -u 5 \|\| exit 125; .*; ulimit -c 0; ulimit -f 2; ulimit -d 2; ulimit -u 3; ulimit -n 4; ulimit -t 5; /,
     );
   });
 });

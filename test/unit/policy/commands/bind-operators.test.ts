@@ -27,7 +27,10 @@ describe('the tree', () => {
     ['a && b > f', 'list(a && redirected(b > f))'],
     ['a || b 2>&1 | c && d', 'list(list(a || pipeline(redirected(b 2>&1) | c)) && d)'],
     ['a && b && c 2>&1 | d', 'list(list(a && b) && pipeline(redirected(c 2>&1) | d))'],
-    ['a 2>&1 | b && c 2>&1 | d || e > f', 'list(list(pipeline(redirected(a 2>&1) | b) && pipeline(redirected(c 2>&1) | d)) || redirected(e > f))'],
+    [
+      'a 2>&1 | b && c 2>&1 | d || e > f',
+      'list(list(pipeline(redirected(a 2>&1) | b) && pipeline(redirected(c 2>&1) | d)) || redirected(e > f))',
+    ],
     ['(a && b > f) > g', 'redirected(subshell(( list(a && redirected(b > f)) )) > g)'],
     ['{ a && b; } > f', 'redirected(compound({ list(a && b) ; }) > f)'],
     ['a && b | c 2>&1 | d | e > f', 'list(a && redirected(pipeline(redirected(pipeline(b | c) 2>&1) | d | e) > f))'],

@@ -7,6 +7,37 @@ const compilers = words(
   'gcc g++ cc c++ clang clang++ ld as gfortran rustc javac kotlinc scalac ghc ocamlc nasm swiftc zig esbuild protoc flex bison yacc lex pkg-config strip ranlib objcopy emcc wasm-pack latexmk pdflatex xelatex lualatex bibtex typst javadoc valac fpc dmd ldc2 nvcc tcc gnatmake csc mcs vbc elm-make purs thrift flatc capnp capnpc gperf re2c gdc f2py cythonize rustdoc llc opt lld cpp indent erlc elixirc coqc agda idris2 haxe rescript bsc qmake moc uic rcc cpack mcpp iverilog verilator ghdl yosys ocamlopt ocamlfind mlton smlsharp chez koka ldmd2 dmcs mono-csc armasm avr-gcc arm-none-eabi-gcc aarch64-linux-gnu-gcc x86_64-w64-mingw32-gcc musl-gcc icc icx icpx nvc gfortran-13 gcc-12 gcc-13 gcc-14 g++-12 g++-13 g++-14 clang-15 clang-16 clang-17 clang-18 clang++-18',
 );
 
+/** `TEST_CMD='curl x'`: a variable that is given a command line of a program that is refused by itself. */
+function carriesCommand(): RegExp {
+  const names = [
+    'sudo',
+    'su',
+    'curl',
+    'wget',
+    'nc',
+    'ncat',
+    'socat',
+    'ssh',
+    'scp',
+    'ftp',
+    'telnet',
+    'dig',
+    'nslookup',
+    'nohup',
+    'setsid',
+    'chroot',
+    'nsenter',
+    'docker',
+    'kubectl',
+    'systemctl',
+    'crontab',
+  ];
+  return new RegExp(
+    `^(?!\\w*(?:ARGS|FLAGS|OPTS|OPTIONS|MSG|MESSAGE|NAME|FILTER|GREP|TITLE|DESCRIPTION)\\b)\\w+[:+?]?=(?:.*[;&|]\\s*|\\s*)(?:\\S*/)?(?:${names.join('|')})(?:\\s|;|$)`,
+    's',
+  );
+}
+
 export const builderRules: readonly ToolRule[] = [
   {
     id: 'workspace.compile',
@@ -14,11 +45,12 @@ export const builderRules: readonly ToolRule[] = [
     paths: 'write',
     cautions: [
       {
-        word: /^(?:(?:-C ?)?(?:linker|link-args?|ar)=|-wrapper|-fplugin|-specs|--specs|-B|@|-Xclang|-load|-plugin|-dynamic-linker|--plugin|-fuse-ld=\/|-C ?linker|-Clinker|-shell-escape|--shell-escape|-enable-write18|--servedir|-J-|-processorpath|-F$|-pgm|-e$|-expr$|-eval$)/,
+        word: /^(?:(?:-C ?)?(?:linker|link-args?|ar)=|-wrapper|-fplugin|-specs|--specs|-B|@|-Xclang|-load|-plugin|-dynamic-linker|--plugin|-fuse-ld=\/|-C ?linker|-Clinker|-shell-escape|--shell-escape|--test-cmd|-(?:pdf)?(?:pdf|lua|xe)?latex=|-usepretex|-enable-write18|--servedir|-J-|-processorpath|-F$|-pgm|-e$|-expr$|-eval$)/,
         concern: 'runs_other_code',
         message: 'runs another program',
       },
       watches,
+      { word: /^-pvc$/, concern: 'never_ends', message: 'watches for ever' },
     ],
     justification: 'compiles files of the workspace',
     match: ['gcc -O2 -o app main.c', 'rustc main.rs', 'javac X.java'],
@@ -66,11 +98,24 @@ export const builderRules: readonly ToolRule[] = [
         unless: /^(?:-[a-zA-Z]*n[a-zA-Z]*|--dry-run|--just-print|--recon)$/,
       },
       { word: /^-$/, concern: 'runs_other_code', message: 'instructions from standard input' },
+      { word: carriesCommand(), concern: 'runs_other_code', message: 'runs another program' },
       { word: /^(?:--server|--open)$/, concern: 'never_ends', message: 'a server' },
     ],
     justification: 'builds by the instructions of the project, which the sandbox holds',
     match: ['make', 'make format', 'make -j4 test', 'make -C sub all', 'make -n deploy'],
     notMatch: ['make SHELL=./x', 'make -f -', 'make -C /outside', 'make deploy', "make --eval 'x:;id'"],
+  },
+  {
+    id: 'workspace.ninja',
+    programs: ['ninja', 'samu', 'n2'],
+    paths: 'write',
+    cautions: [
+      { word: /^browse$/, concern: 'never_ends', message: 'a server' },
+      { word: /^(?:deploy|publish)$/, concern: 'network_blocked', message: 'needs the network', unless: /^-n$/ },
+    ],
+    justification: 'builds by the instructions of the project, which the sandbox holds',
+    match: ['ninja -C build test', 'ninja -t targets all', 'ninja -n'],
+    notMatch: ['ninja -t browse', 'ninja -C /outside', 'ninja -f ../evil.ninja'],
   },
   {
     id: 'workspace.msbuild',
@@ -88,7 +133,7 @@ export const builderRules: readonly ToolRule[] = [
     cautions: [
       {
         // The programs of `cmake -E` that run another one, or fetch.
-        word: /^(?:env|time|chdir|run_editor|server|capabilities|__run_co_compile|-DCMAKE_\w*(?:LAUNCHER|_COMMAND)=.*|-DCMAKE_(?:C|CXX)_COMPILER=(?!(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-\d+)?$).*|-DCMAKE_PROJECT_\w*INCLUDE\w*=.*)$/,
+        word: /^(?:env|time|chdir|run_editor|server|capabilities|__run_co_compile|(?:-D)?CMAKE_\w*(?:LAUNCHER|_COMMAND)(?::\w+)?=.*|(?:-D)?CMAKE_(?:C|CXX)_COMPILER(?::\w+)?=(?!(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-\d+)?$).*|(?:-D)?CMAKE_PROJECT_\w*INCLUDE\w*(?::\w+)?=.*)$/,
         concern: 'runs_other_code',
         message: 'runs another program',
       },

@@ -88,7 +88,7 @@ export const builtinRules: readonly ToolRule[] = [
   {
     id: 'workspace.machine',
     programs: words(
-      'pwd whoami id groups uname nproc arch uptime free tty locale which type lscpu sw_vers tasklist times ulimit umask command users whereis lsb_release logname',
+      'pwd whoami id groups uname nproc uptime free tty locale which type lscpu sw_vers tasklist times ulimit umask command users whereis lsb_release logname',
     ),
     paths: 'text',
     justification: 'prints facts about the machine and the user',
@@ -117,7 +117,11 @@ export const builtinRules: readonly ToolRule[] = [
     paths: 'list',
     textOptions: ['-C', '-u', '-U', '-p', '-g', '-t', '--sort', '--pid', '--ppid'],
     cautions: [
-      { word: /^-[A-Za-z]*[eE][A-Za-z]*w|^[a-zA-Z]*e[a-zA-Z]*$|environ/, concern: 'SECRET_FILE', message: 'the environment of processes' },
+      {
+        word: /^-[A-Za-z]*[eE][A-Za-z]*w|^-E$|^[a-zA-Z]*e[a-zA-Z]*$|environ/,
+        concern: 'SECRET_FILE',
+        message: 'the environment of processes',
+      },
     ],
     justification: 'prints processes',
     match: ['ps aux', 'ps -ef', 'ps -p 1', 'ps -C node -o pid'],

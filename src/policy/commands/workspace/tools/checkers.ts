@@ -4,7 +4,8 @@ import { words } from '../words.ts';
 import { checkerNames, watchfulNames } from './checker-names.ts';
 import { inspects, servers, watches } from './endless.ts';
 
-const checks: ToolRule = {
+/** What is asked about tools that check, test and build; rules of single ones begin with it. */
+export const checks: ToolRule = {
   id: 'workspace.check',
   takesAnyVerb: true,
   programs: checkerNames,
@@ -14,39 +15,59 @@ const checks: ToolRule = {
     watches,
     inspects,
     {
+      // `--post-run-command`, `--test-command`, `--after-run-hook`.
+      word: /^--(?:[\w]+-)+(?:command|cmd|hook|exec)(?:=|$)|^--(?:build-and-test|build-run-dir|exec|command|cmd)(?:=|$)/,
+      concern: 'runs_other_code',
+      message: 'runs another program',
+    },
+    {
       word: /^(?:--pdb|--pastebin|--debugger|--remote|--cache-location=\/)/,
       concern: 'runs_other_code',
       message: 'opens a debugger or sends something',
     },
     { word: /^https?:\/\//, concern: 'network_blocked', message: 'an address' },
+    {
+      word: /^(?:--?[\w-]+=)?(?:postgres\w*|mysql|mariadb|mssql|sqlserver|mongodb(?:\+srv)?|rediss?|amqps?|wss?|ftp|ssh|s3|gs):\/\//,
+      concern: 'network_blocked',
+      message: 'an address',
+    },
   ],
   // What they are given is a name and no verb: `ctest --preset debug`.
-  valueOptions: ['--preset', '--config', '--mode', '--env', '--profile', '--target', '--build-config', '-C', '--shard', '--outdir', '--out-dir'],
+  valueOptions: [
+    '--preset',
+    '--config',
+    '--mode',
+    '--env',
+    '--profile',
+    '--target',
+    '--build-config',
+    '-C',
+    '--shard',
+    '--outdir',
+    '--out-dir',
+  ],
   verbs: [
     servers,
     {
       verbs: [
         ...words(
-          'install add publish deploy upload login update upgrade codegen open debug show-trace show-report pub deps.get deps.update',
+          'install add publish publishSigned publishM2 sonatypeRelease sonatypeBundleRelease ci-release release deploy upload login update upgrade codegen open debug show-trace show-report pub deps.get deps.update',
         ),
         ...words('local.hex hex.publish archive.install get-deps resolve autoupdate try-repo register'),
       ],
       concern: 'network_blocked',
       message: 'needs the network or a window',
+      unless: /^--(?:dry-run|dry|offline)$/,
     },
-    { verbs: ['runner', 'exec', 'shell', 'repl', 'eval', 'ghci', 'console', 'consoleQuick', 'consoleProject'], concern: 'runs_other_code', message: 'runs code of the command line' },
+    {
+      verbs: ['runner', 'exec', 'shell', 'repl', 'eval', 'ghci', 'console', 'consoleQuick', 'consoleProject'],
+      concern: 'runs_other_code',
+      message: 'runs code of the command line',
+    },
   ],
   justification: 'checks, tests and builds the project; its code runs in the sandbox',
-  match: ['npx eslint src --ext .ts', 'npx vitest run', 'ruff check .', 'prettier --write src', 'jest -t "curl x"', 'npx playwright test'],
-  notMatch: [
-    'npx vitest --watch',
-    'jest --watchAll',
-    'npx webpack serve',
-    'pre-commit install',
-    'npx playwright install',
-    'eslint /outside',
-    'vitest --inspect-brk',
-  ],
+  match: ['npx eslint src --ext .ts', 'npx vitest run', 'ruff check .', 'prettier --write src', 'jest -t "curl x"'],
+  notMatch: ['npx vitest --watch', 'jest --watchAll', 'npx webpack serve', 'pre-commit install', 'eslint /outside', 'vitest --inspect-brk'],
 };
 
 export const checkerRules: readonly ToolRule[] = [

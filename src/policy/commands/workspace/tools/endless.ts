@@ -16,9 +16,18 @@ export const inspects: Caution = {
   message: 'opens a debugger or a server',
 };
 
+/** By their names such options run a program or load code, whichever program they are given to. */
+export const runsOrLoads: Caution = {
+  word: /^--?(?:[\w-]*(?:plugin|extract-with|shell|exec|execute|command|preprocessor|run-tests|pager|rcfile|ackrc|actions)(?:=|$)|config(?:-file)?(?:=|$))/,
+  concern: 'runs_other_code',
+  message: 'runs another program or loads its instructions',
+};
+
 /** Verbs that start a server. */
 export const servers: VerbGroup = {
-  verbs: words('dev serve preview start watch server ssr develop storybook runserver notebook lab phx.server autobuild studio'),
+  verbs: words(
+    'dev serve preview start watch server ssr develop storybook runserver notebook lab phx.server autobuild studio browse preview-docs',
+  ),
   concern: 'never_ends',
   message: 'a server that runs until it is stopped',
 };

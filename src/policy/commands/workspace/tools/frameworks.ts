@@ -7,9 +7,10 @@ export const frameworkRules: readonly ToolRule[] = [
   {
     id: 'workspace.framework',
     takesAnyVerb: true,
-    programs: words('rails flask django-admin'),
+    programs: words('rails django-admin'),
     paths: 'write',
-    cautions: [inspects],
+    valueOptions: ['-e', '--environment', '--settings', '--pythonpath'],
+    cautions: [inspects, { word: /^(?:credentials|encrypted|secrets):/, concern: 'SECRET_FILE', message: 'the secrets of the project' }],
     verbs: [
       {
         verbs: words('server s run runserver serve server:start testserver'),
@@ -24,8 +25,36 @@ export const frameworkRules: readonly ToolRule[] = [
       { verbs: words('new install'), concern: 'network_blocked', message: 'needs the network' },
     ],
     justification: "runs the project's own tasks, which the sandbox holds",
-    match: ['rails test', 'rails db:migrate RAILS_ENV=test', 'flask routes', 'django-admin check'],
-    notMatch: ['rails server', 'rails s', "rails runner 'x'", 'flask run', 'rails console', 'django-admin runserver'],
+    match: ['rails test', 'rails db:migrate RAILS_ENV=test', 'django-admin check'],
+    notMatch: ['rails server', 'rails s', "rails runner 'x'", 'rails console', 'django-admin runserver'],
+  },
+  {
+    id: 'workspace.flask',
+    takesAnyVerb: true,
+    programs: ['flask'],
+    paths: 'write',
+    valueOptions: ['--app', '-A', '--env-file', '-e'],
+    cautions: [inspects],
+    verbs: [
+      { verbs: ['run'], concern: 'never_ends', message: 'a server that runs until it is stopped' },
+      { verbs: ['shell'], concern: 'runs_other_code', message: 'runs code of the command line, or waits for a person' },
+    ],
+    justification: "runs the project's own tasks, which the sandbox holds",
+    match: ['flask routes', 'flask --app app db upgrade'],
+    notMatch: ['flask run', 'flask --app app run', 'flask shell', 'flask --env-file .env routes'],
+  },
+  {
+    id: 'workspace.migrations',
+    takesAnyVerb: true,
+    programs: words('alembic migrate goose dbmate tern sql-migrate sqitch diesel refinery phinx'),
+    paths: 'write',
+    cautions: [
+      { word: /^(?:-\S+=|\w+=)?(?!sqlite3?:|file:)[a-z][a-z+\d]*:\/\//i, concern: 'network_blocked', message: 'a database by its address' },
+      { word: /^(?:deploy|self-update|selfupdate)$/, concern: 'network_blocked', message: 'needs the network' },
+    ],
+    justification: "changes the project's own database, which the sandbox holds",
+    match: ['alembic upgrade head', 'migrate create -ext sql -dir migrations -seq x', 'goose -dir migrations sqlite3 dev.db up'],
+    notMatch: ['migrate -path db -database postgres://h/db up', 'dbmate --url=mysql://h/x up', 'alembic -c /outside/a.ini upgrade head'],
   },
   {
     id: 'workspace.symfony',

@@ -34,7 +34,7 @@ const message = [
 const cautions: readonly Caution[] = [
   code(
     // `git` takes any unambiguous start of a long option, so starts count as the whole.
-    /^(?:--(?:config|exec|upload|receive|ext-|textc|open-f|extc|tool|temp|unsafe|gpg|smtp|strategy(?!-option)|interactive|separate|show-sig|recurse-s|filters|refs$|editor|local-env|ed(?:it|itor)?$|exe(?:=|$)|gp(?:=|$))|-O)/,
+    /^(?:--(?:config|exec|upload|receive|ext-|textc|open-f|extc|tool|temp|unsafe|gpg|smtp|strategy(?!-option)|interactive|separate|show-sig|recurse-s|filters|refs$|editor|local-env|ed(?:it|itor)?$|edit-d|exe(?:=|$)|gp(?:=|$)|stdin-paths)|-O)/,
     'an option that runs or configures another program',
   ),
   {
@@ -62,14 +62,28 @@ export const gitRules: readonly ToolRule[] = [
     verbs: [
       reads(
         ...words(
-          'status diff log show blame annotate rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch archive hash-object update-index rerere stash merge-tree format-patch',
+          'status diff log show rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch archive hash-object update-index rerere stash merge-tree format-patch',
         ),
       ),
       quiet(
         ...words(
-          'commit restore checkout switch branch tag merge reset revert cherry-pick rm mv apply am sparse-checkout worktree bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree',
+          'restore reset rm mv apply am sparse-checkout worktree bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree',
         ),
       ),
+      {
+        verbs: words('commit merge revert cherry-pick'),
+        paths: 'list',
+        textOptions: message,
+        cautions: [code(/^-S/, 'signs, which starts another program')],
+      },
+      { verbs: ['checkout', 'switch', 'branch'], paths: 'list', takesNames: true, textOptions: message },
+      {
+        verbs: ['tag'],
+        paths: 'list',
+        takesNames: true,
+        textOptions: message,
+        cautions: [code(/^-(?:s|u|v|[asf]*s)$|^--(?:sign|local|verify)/, 'signs, which starts another program')],
+      },
       { verbs: ['rebase'], paths: 'list', cautions: rebase },
       {
         verbs: ['remote'],
@@ -78,7 +92,12 @@ export const gitRules: readonly ToolRule[] = [
           { word: /^(?!remote$|-v$|--verbose$|get-url$|-n$|origin$|upstream$)/, concern: 'network_blocked', message: 'another repository' },
         ],
       },
-      { verbs: ['help'], paths: 'text', cautions: [code(/^-(?!(?:a|g|c|m|-all|-guides|-config|-man)$)/, 'opens a browser or another viewer')] },
+      { verbs: ['blame', 'annotate'], paths: 'read', textOptions: ['-L', '--since', '--date'] },
+      {
+        verbs: ['help'],
+        paths: 'text',
+        cautions: [code(/^-(?!(?:a|g|c|m|-all|-guides|-config|-man)$)/, 'opens a browser or another viewer')],
+      },
       { verbs: ['init'], paths: 'list' },
       {
         verbs: ['add', 'stage'],

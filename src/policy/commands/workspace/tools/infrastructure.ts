@@ -70,6 +70,41 @@ export const infrastructureRules: readonly ToolRule[] = [
     notMatch: ['kustomize build --enable-exec .', 'kustomize build https://x/y', 'kustomize edit add resource x'],
   },
   {
+    id: 'workspace.semgrep',
+    programs: ['semgrep', 'opengrep'],
+    paths: 'write',
+    takesAnyVerb: true,
+    cautions: [
+      {
+        word: /^(?:--(?:config|f)=)?(?:auto|[prs]\/.*|supply-chain|secrets)$/,
+        concern: 'network_blocked',
+        message: 'rules from the network',
+      },
+    ],
+    verbs: [
+      { verbs: words('login logout ci publish install-semgrep-pro lsp mcp'), concern: 'network_blocked', message: 'needs the network' },
+    ],
+    justification: 'checks the project by rules of the project',
+    match: ['semgrep --config rules/ --error src', 'semgrep scan --config .semgrep.yml --metrics=off'],
+    notMatch: ['semgrep --config auto', 'semgrep --config=p/ci src', 'semgrep ci', 'semgrep --config https://x/y src'],
+  },
+  {
+    id: 'workspace.dvc',
+    programs: ['dvc'],
+    paths: 'write',
+    verbs: [
+      { verbs: words('status repro dag diff stage params metrics plots list-local doctor version --version root checkout commit') },
+      {
+        verbs: words('push pull fetch get get-url import import-url remote add update list config exp studio'),
+        concern: 'network_blocked',
+        message: 'needs the network',
+      },
+    ],
+    justification: "runs the project's own stages, which the sandbox holds",
+    match: ['dvc status', 'dvc repro --dry'],
+    notMatch: ['dvc push', 'dvc get x y', 'dvc remote add x s3://y'],
+  },
+  {
     id: 'workspace.alerts',
     programs: ['promtool', 'amtool'],
     paths: 'write',
@@ -84,18 +119,31 @@ export const infrastructureRules: readonly ToolRule[] = [
     paths: 'write',
     takesAnyVerb: true,
     cautions: [
-      { word: /^(?:upload|flash|monitor|erase.*|.*-flash|debug.*|attach|gdb.*|openocd|--upload|uploadfs|nobuild)$/, concern: 'runs_other_code', message: 'a device or a debugger' },
+      {
+        word: /^(?:upload|flash|monitor|erase.*|.*-flash|debug.*|attach|gdb.*|openocd|--upload|uploadfs|nobuild)$/,
+        concern: 'runs_other_code',
+        message: 'a device or a debugger',
+      },
     ],
     verbs: [
       {
-        verbs: words('pkg lib upgrade account remote home device core update install login org team access package system settings board burn-bootloader daemon config init'),
+        verbs: words(
+          'pkg lib upgrade account remote home device core update install login org team access package system settings board burn-bootloader daemon config init',
+        ),
         concern: 'network_blocked',
         message: 'needs the network or a device',
       },
     ],
     justification: 'builds and tests firmware of the workspace',
     match: ['pio run -e native', 'pio test -e native', 'idf.py build', 'west build -b x app', 'arduino-cli compile --fqbn a:b:c .'],
-    notMatch: ['pio run -t upload', 'idf.py -p /dev/ttyUSB0 flash', 'arduino-cli upload .', 'pio home', 'west flash', 'arduino-cli core install x'],
+    notMatch: [
+      'pio run -t upload',
+      'idf.py -p /dev/ttyUSB0 flash',
+      'arduino-cli upload .',
+      'pio home',
+      'west flash',
+      'arduino-cli core install x',
+    ],
   },
   {
     id: 'workspace.images',

@@ -3,13 +3,18 @@ import type { Caution, ToolRule, VerbGroup } from '../tool-rule.ts';
 import { words } from '../words.ts';
 
 const configuration: Caution = {
-  word: /^--(?:script-shell|globalconfig|userconfig|cache|node-options|shell|global-folder|modules-dir|store-dir|registry|location|global|init-module|git|editor|browser|viewer)\b|^-g$/,
+  word: /^--(?:script-shell|globalconfig|userconfig|cache|node-options|shell|global-folder|modules-dir|store-dir|registry|location|init-module|git|editor|browser|viewer)\b/,
   concern: 'environment',
   message: 'changes where packages go or which programs are run',
 };
+const everywhere: Caution = {
+  word: /^(?:-g|--(?:global|location=global|user|root|system|break-system-packages)(?:=.*)?)$/,
+  concern: 'environment',
+  message: 'changes what every project shares',
+};
 const network = (...verbs: readonly string[]): VerbGroup => ({ verbs, concern: 'network_blocked', message: 'needs the network' });
 /** They fetch unless they are told to take what is on the machine. */
-const fetching = (verbs: string, offline: RegExp): VerbGroup => ({ ...network(...words(verbs)), offline });
+const fetching = (verbs: string, unless: RegExp): VerbGroup => ({ ...network(...words(verbs)), unless, cautions: [everywhere] });
 const addresses: Caution = {
   word: /^(?:-\S+=)?(?:git|svn|hg|bzr|https?|ssh)(?:\+\w+)?:/,
   concern: 'network_blocked',
@@ -39,9 +44,11 @@ export const packageRules: readonly ToolRule[] = [
     verbs: [
       {
         verbs: words(
-          'run run-script rum urn test t tst start stop restart ls list ll la version pack explain why bin root prefix help query fund shrinkwrap prune rebuild uninstall remove rm un --version -v pkg',
+          'run run-script rum urn test t tst start stop restart version pack explain why help query fund shrinkwrap prune rebuild uninstall remove rm un --version -v pkg',
         ),
+        cautions: [everywhere],
       },
+      { verbs: words('ls list ll la bin root prefix') },
       fetching(
         'install i in ins inst insta instal isnt isnta isntal isntall add ci clean-install ic install-clean install-test it install-ci-test cit update up upgrade udpate outdated dedupe ddp audit',
         /^--offline$/,
@@ -79,15 +86,30 @@ export const packageRules: readonly ToolRule[] = [
     valueOptions: ['-C', '--dir', '--cwd'],
     cautions: [
       configuration,
-      { word: /^--(?:inspect|preload|hot|watch(?!(?:All|-all)?=false))/, concern: 'runs_other_code', message: 'a debugger, a server or preloaded code' },
+      everywhere,
+      {
+        word: /^--(?:inspect|preload|hot|watch(?!(?:All|-all)?=false))/,
+        concern: 'runs_other_code',
+        message: 'a debugger, a server or preloaded code',
+      },
     ],
     verbs: [
       fetching('install i add update up fetch outdated', /^--offline$/),
       network(
         ...words(
-          'a upgrade upgrade-interactive dlx x create publish audit deploy import set self-update env login logout npm info view global link unlink config plugin patch patch-commit pm init store server setup policies remove rm rb rebuild approve-builds repl',
+          'a upgrade upgrade-interactive dlx x create publish audit deploy import set self-update env login logout npm info view global link unlink config plugin patch patch-commit init store server setup policies remove rm rb rebuild approve-builds repl',
         ),
       ),
+      {
+        verbs: ['pm'],
+        cautions: [
+          {
+            word: /^(?:trust|default-trusted|migrate|whoami|view|cache|pack|pkg)$/,
+            concern: 'environment',
+            message: 'changes what installing does',
+          },
+        ],
+      },
       servers,
       { verbs: ['--version', '-v', '--help'] },
       { verbs: [undefined], concern: 'network_blocked', message: 'installs packages' },
@@ -123,12 +145,12 @@ export const packageRules: readonly ToolRule[] = [
     verbs: [
       {
         verbs: words(
-          'list show freeze check --version inspect help tree version build validate test env info why venv graph export debug hash format',
+          'list show freeze check --version inspect help tree version build validate test env info why venv graph export debug hash format fmt lint status dep project platform doctor',
         ),
         cautions: [{ word: /^(?:use|remove|create|prune|run)$/, concern: 'environment', message: 'changes settings' }],
       },
       { verbs: ['run', 'exec', 'run-script'], concern: 'unclear', message: 'a program that was not recognised' },
-      fetching('install wheel download sync add remove', /^--(?:no-index|offline|local)$/),
+      fetching('install wheel download sync add remove outdated', /^--(?:no-index|offline|local)$/),
       fetching('lock', /^--(?:check|locked|offline|local)$/),
       network(
         ...words(

@@ -1,6 +1,7 @@
 /** Programs that read files and print. */
 import type { ToolRule } from '../tool-rule.ts';
 import { words } from '../words.ts';
+import { runsOrLoads } from './endless.ts';
 
 export const readerRules: readonly ToolRule[] = [
   {
@@ -9,6 +10,7 @@ export const readerRules: readonly ToolRule[] = [
     paths: 'list',
     printsOnly: true,
     cautions: [
+      runsOrLoads,
       { word: /^(?:--files0-from|-m$|--magic-file|--fromfile|-o$)/, concern: 'unclear', message: 'reads a list from a file or writes one' },
     ],
     justification: 'lists names and attributes',
@@ -18,12 +20,13 @@ export const readerRules: readonly ToolRule[] = [
   {
     id: 'workspace.read',
     programs: words(
-      'cat head wc nl tac rev fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff identify exiftool b3sum crc32 zipinfo addr2line gprof ts genhtml ffprobe xsv qsv csvcut csvstat csvsort csvjson in2csv csvformat htmlq pup dasel tomlq luac elfutils rhash hashdeep xxhsum xxh64sum zless zmore zdiff zcmp batdiff hyperlink difft delta git-delta diffstat lsdiff filterdiff most',
+      'cat head wc nl tac rev col colrm ul fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff exiftool b3sum crc32 zipinfo addr2line gprof ts genhtml ffprobe xsv qsv csvcut csvstat csvsort csvjson in2csv csvformat htmlq pup dasel tomlq luac elfutils rhash hashdeep xxhsum xxh64sum zless zmore zdiff zcmp batdiff hyperlink difft delta git-delta diffstat lsdiff filterdiff',
     ),
     paths: 'read',
     printsOnly: true,
     takesPipes: true,
     cautions: [
+      runsOrLoads,
       { word: /^--files0-from/, concern: 'unclear', message: 'reads a list of files' },
       { word: /^(?:--pager|--diff-program|--to-command|-tagsfromfile)/, concern: 'runs_other_code', message: 'runs another program' },
     ],
@@ -76,7 +79,7 @@ export const readerRules: readonly ToolRule[] = [
     textOptions: ['--arg', '--argjson', '--indent', '-o', '-p', '-I'],
     cautions: [
       {
-        word: /^(?:-[A-Za-z]*[Lf]|--(?:from|raw|slurpf|argf|library|split|expression|front))/,
+        word: /^(?:-[A-Za-z]*[Lf]|--(?:from|raw|slurpf|argf|library|split|expression|front|run-t))/,
         concern: 'unclear',
         message: 'other files',
       },
@@ -86,8 +89,32 @@ export const readerRules: readonly ToolRule[] = [
     notMatch: ['jq -L /outside . x', 'jq . /etc/x.json', 'jq -f x y', 'jq . .env', 'jq -n env', 'yq \'load("/etc/passwd")\' a.yml'],
   },
   {
+    id: 'workspace.xml',
+    programs: ['xmllint'],
+    paths: 'write',
+    takesPipes: true,
+    textOptions: ['--xpath', '--encode', '--pretty', '--maxmem'],
+    cautions: [
+      {
+        word: /^-(?!-?(?:format|noout|xpath|valid|recover|html|noblanks|c14n|encode|pretty|huge|nonet|schema|relaxng|dtdvalid|schematron|stream|timing|version|quiet|compress|output|o|maxmem|nowarning|pedantic|nsclean|xmlout|nocdata)(?:=|$)|-?$)/,
+        concern: 'runs_other_code',
+        message: 'is not known, or loads what a document names',
+      },
+    ],
+    justification: 'checks and prints XML of the workspace',
+    match: ['xmllint --noout a.xml', 'xmllint --format a.xml', "xmllint --xpath '//a/@b' a.xml", 'xmllint --noout --schema a.xsd a.xml'],
+    notMatch: [
+      'xmllint --shell a.xml',
+      'xmllint --noent a.xml',
+      'xmllint --output /outside/x a.xml',
+      'xmllint --schema http://x/a.xsd a.xml',
+      'xmllint --xinclude a.xml',
+      'xmllint /etc/x.xml',
+    ],
+  },
+  {
     id: 'workspace.search',
-    programs: words('grep egrep fgrep zgrep rg ag ack ast-grep comby xmllint csvgrep fd fdfind'),
+    programs: words('grep egrep fgrep zgrep rg ag ack ast-grep comby csvgrep fd fdfind'),
     paths: 'read',
     printsOnly: true,
     takesPipes: true,
@@ -109,6 +136,7 @@ export const readerRules: readonly ToolRule[] = [
       '--type-not',
     ],
     cautions: [
+      runsOrLoads,
       {
         word: /^(?:--pre(?!-glob)|--hostname-bin|--pager|-x$|-X$|--exec|--exec-batch|--search-zip|--noent|--xinclude|--load-trace|--rewrite)/,
         concern: 'runs_other_code',

@@ -10,6 +10,7 @@ import { lookRules } from './looks.ts';
 import { machineRules } from './machine.ts';
 import { packageRules } from './packages.ts';
 import { readerRules } from './readers.ts';
+import { taskRunnerRules } from './task-runners.ts';
 import { toolchainRules } from './toolchains.ts';
 import { writerRules } from './writers.ts';
 
@@ -23,6 +24,7 @@ export const toolRules: readonly ToolRule[] = [
   ...builderRules,
   ...javaBuilderRules,
   ...checkerRules,
+  ...taskRunnerRules,
   ...frameworkRules,
   ...toolchainRules,
   ...infrastructureRules,

@@ -9,9 +9,15 @@ export const toolchainRules: readonly ToolRule[] = [
     paths: 'write',
     cautions: [
       {
-        word: /^(?:--conf|(?:-C ?)?(?:linker|link-args?)=|-Z(?!unstable-options$|minimal-versions$)|\+)/,
+        word: /^(?:--conf|(?:-C ?)?(?:linker|link-args?)=|-Z(?!$|unstable-options$|minimal-versions$)|\+)/,
         concern: 'runs_other_code',
         message: 'changes the tool chain or the programs that are run',
+      },
+      {
+        word: /^-Z$/,
+        concern: 'runs_other_code',
+        message: 'changes the tool chain or the programs that are run',
+        unless: /^(?:unstable-options|minimal-versions|direct-minimal-versions|build-std(?:=[\w,]+)?|sparse-registry|timings)$/,
       },
     ],
     verbs: [
@@ -39,6 +45,8 @@ export const toolchainRules: readonly ToolRule[] = [
           'fix',
           'version',
           'rustc',
+          'rustdoc',
+          'package',
           ...words(
             'llvm-cov machete deny audit insta miri hack sort udeps llvm-lines asm bloat xtask make about msrv spellcheck tarpaulin geiger semver-checks public-api locate-project pkgid verify-project read-manifest mutants fuzz careful shear hakari sqlx help --version -V --list',
           ),
@@ -46,10 +54,10 @@ export const toolchainRules: readonly ToolRule[] = [
         ],
       },
       {
-        verbs: words('add update fetch vendor generate-lockfile remove'),
+        verbs: words('add update fetch vendor generate-lockfile remove outdated'),
         concern: 'network_blocked',
         message: 'needs the network',
-        offline: /^--(?:offline|frozen)$/,
+        unless: /^--(?:offline|frozen)$/,
       },
       {
         verbs: words('install publish search login logout owner yank'),
@@ -65,6 +73,7 @@ export const toolchainRules: readonly ToolRule[] = [
     id: 'workspace.go',
     programs: ['go'],
     paths: 'write',
+    textOptions: ['-f', '-run', '-bench', '-skip', '-tags'],
     cautions: [
       {
         word: /^--?(?:toolexec|exec|overlay|modfile|ldflags=.*-extld|gccgoflags|compiler|vettool|C$)/,
@@ -77,7 +86,12 @@ export const toolchainRules: readonly ToolRule[] = [
       { word: /^--?modcache$/, concern: 'destructive', message: 'removes what every project shares' },
     ],
     verbs: [
-      { verbs: words('build test vet fmt run list doc env version generate clean fix help') },
+      { verbs: words('build test vet fmt run doc version generate clean fix help') },
+      {
+        verbs: ['list'],
+        cautions: [{ word: /^--?(?:u|versions|retracted)$/, concern: 'network_blocked', message: 'asks for newer versions' }],
+      },
+      { verbs: ['env'], cautions: [{ word: /^-u$/, concern: 'environment', message: 'changes settings' }] },
       {
         verbs: ['mod', 'work'],
         cautions: [{ word: /^(?:tidy|download|vendor|sync)$/, concern: 'network_blocked', message: 'downloads modules' }],
@@ -129,6 +143,7 @@ export const toolchainRules: readonly ToolRule[] = [
           'help',
           'fsi',
           'csharpier',
+          'exec',
           'stryker',
           'reportgenerator',
         ],
@@ -139,10 +154,22 @@ export const toolchainRules: readonly ToolRule[] = [
       },
       {
         verbs: ['new'],
-        cautions: [{ word: /^(?:(?:-{0,2})(?:install|uninstall|update|search)|-i|-u)$/, concern: 'network_blocked', message: 'needs the network' }],
+        cautions: [
+          { word: /^(?:(?:-{0,2})(?:install|uninstall|update|search)|-i|-u)$/, concern: 'network_blocked', message: 'needs the network' },
+        ],
       },
       {
-        verbs: ['restore', 'nuget', 'tool', 'workload', 'dev-certs', 'watch', 'user-secrets'],
+        verbs: ['tool'],
+        cautions: [
+          {
+            word: /^(?:install|update|uninstall|restore|search|run|exec)$/,
+            concern: 'network_blocked',
+            message: 'needs the network, or runs a tool by name',
+          },
+        ],
+      },
+      {
+        verbs: ['restore', 'nuget', 'workload', 'dev-certs', 'watch', 'user-secrets'],
         concern: 'network_blocked',
         message: 'needs the network',
       },
@@ -179,7 +206,7 @@ export const toolchainRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.packaged',
-    programs: words('dune swift dart opam lake spago v vlang odin xcrun melos nimble shards rebar raco scala-cli scarb esy'),
+    programs: words('dune swift dart opam lake spago v vlang odin melos nimble shards rebar raco scala-cli scarb esy'),
     paths: 'write',
     takesAnyVerb: true,
     cautions: [
@@ -206,7 +233,15 @@ export const toolchainRules: readonly ToolRule[] = [
     ],
     justification: 'builds and tests the project, which the sandbox holds',
     match: ['swift build -c release', 'swift test --filter X', 'dart analyze', 'opam list', 'lake build'],
-    notMatch: ['swift package update', 'dart pub get', 'swift run --repl', 'raco pkg install x', 'opam install x', 'swift repl', 'dart run --observe x.dart'],
+    notMatch: [
+      'swift package update',
+      'dart pub get',
+      'swift run --repl',
+      'raco pkg install x',
+      'opam install x',
+      'swift repl',
+      'dart run --observe x.dart',
+    ],
   },
   {
     id: 'workspace.flutter',
@@ -214,12 +249,16 @@ export const toolchainRules: readonly ToolRule[] = [
     paths: 'write',
     verbs: [
       { verbs: words('analyze test build format clean gen-l10n doctor config --version --help create assemble') },
-      { verbs: ['run', 'attach', 'drive', 'logs', 'screenshot', 'daemon', 'debug-adapter'], concern: 'never_ends', message: 'a device, or a debugger' },
+      {
+        verbs: ['run', 'attach', 'drive', 'logs', 'screenshot', 'daemon', 'debug-adapter'],
+        concern: 'never_ends',
+        message: 'a device, or a debugger',
+      },
       {
         verbs: words('pub packages upgrade downgrade channel precache install devices emulators flutter use'),
         concern: 'network_blocked',
         message: 'needs the network',
-        offline: /^--offline$/,
+        unless: /^--offline$/,
       },
     ],
     justification: 'builds and tests the project, which the sandbox holds',
@@ -231,7 +270,7 @@ export const toolchainRules: readonly ToolRule[] = [
     programs: ['gem'],
     paths: 'write',
     verbs: [
-      { verbs: words('list build contents env environment specification which dependency help --version -v') },
+      { verbs: words('list build contents env environment specification spec which dependency help --version -v') },
       {
         verbs: words(
           'install i update push yank owner signin signout sources source fetch search uninstall cleanup pristine outdated server unpack cert open mirror exec info',

@@ -3,6 +3,7 @@ import { awkFault } from '../awk-program.ts';
 import { sedFault } from '../sed-script.ts';
 import type { Caution, ToolRule } from '../tool-rule.ts';
 import { words } from '../words.ts';
+import { runsOrLoads } from './endless.ts';
 
 const absoluteNames: Caution = {
   word: /^(?:-?[AcdtruxvzjJfkphlmoswWZabC]*P[AcdtruxvzjJfkphlmoswWZabC]*|--absolute-names|--absolute-paths|-\w*:\w*)$/,
@@ -14,14 +15,20 @@ export const writerRules: readonly ToolRule[] = [
   {
     id: 'workspace.write',
     programs: words(
-      'touch mkdir cp ln tee uniq xxd iconv dos2unix unix2dos shuf sponge convert magick optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset pdfunite pdfseparate pdftoppm exif tesseract',
+      'touch mkdir cp ln tee xxd iconv dos2unix unix2dos shuf sponge convert magick identify optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset pdfunite pdfseparate pdftoppm exif tesseract',
     ),
     paths: 'write',
     cautions: [
+      runsOrLoads,
       {
         word: /^(?:--lua-filter|--filter|-F$|--pdf-engine|--extract-media|--writesubtree$|-diff-cmd|--record-cmd|-filter_complex_script)/,
         concern: 'runs_other_code',
         message: 'runs another program',
+      },
+      {
+        word: /^(?:-[a-zA-Z]*L[a-zA-Z]*|--dereference|--copy-links)$/,
+        concern: 'SYMLINK_OUTSIDE_WORKSPACE',
+        message: 'follows links, which may lead outside',
       },
       {
         word: /^(?:-m|--mode=)?(?:0?[4-7][0-7]{3}|[ugoa]+[+=][rwx]*s[rwxs]*)$/,
@@ -29,7 +36,7 @@ export const writerRules: readonly ToolRule[] = [
         message: 'sets the set-user-id bit',
       },
       {
-        word: /^(?:mvg|msl|url|ephemeral|https?|ftp|concat|file|subfile|crypto|data|pipe|tcp|udp|rtmp|hls|cache|async):|^@/i,
+        word: /^(?:mvg|msl|url|ephemeral|https?|ftp|concat|file|subfile|crypto|data|pipe|tcp|udp|rtmp|hls|cache|async):|^[@|]/i,
         concern: 'runs_other_code',
         message: 'reads a script or another place',
       },
@@ -48,12 +55,29 @@ export const writerRules: readonly ToolRule[] = [
     ],
   },
   {
+    id: 'workspace.unique',
+    programs: ['uniq'],
+    paths: 'write',
+    takesPipes: true,
+    justification: 'takes repeated lines out of files of the workspace',
+    match: ['uniq -c a.txt', 'uniq a.txt b.txt', 'uniq -c <(sort a.txt)'],
+    notMatch: ['uniq a.txt /outside/x', 'uniq .env', 'uniq -c <(curl x)'],
+  },
+  {
     id: 'workspace.install',
     programs: ['install'],
     paths: 'write',
     cautions: [
-      { word: /^(?:-[a-zA-Z]*[og]|--owner|--group|--strip-program)/, concern: 'destructive', message: 'gives a file to another user, or runs a program' },
-      { word: /^(?:(?:-m|--mode=)?(?:0?[4-7][0-7]{3}|[ugoa]+[+=][rwx]*s[rwxs]*))$/, concern: 'destructive', message: 'sets the set-user-id bit' },
+      {
+        word: /^(?:-[a-zA-Z]*[og]|--owner|--group|--strip-program)/,
+        concern: 'destructive',
+        message: 'gives a file to another user, or runs a program',
+      },
+      {
+        word: /^(?:(?:-m|--mode=)?(?:0?[4-7][0-7]{3}|[ugoa]+[+=][rwx]*s[rwxs]*))$/,
+        concern: 'destructive',
+        message: 'sets the set-user-id bit',
+      },
     ],
     justification: 'copies files of the workspace',
     match: ['install -Dm644 a.txt out/a.txt', 'install -d build/bin', 'install -m 755 app bin/app'],
@@ -79,7 +103,7 @@ export const writerRules: readonly ToolRule[] = [
     cautions: [
       { word: /^(?!-)[^/]*:/, concern: 'network_blocked', message: 'another machine' },
       {
-        word: /^(?:-[a-zA-Z]*e|--(?!(?:archive|verbose|recursive|delete(?:-after|-before|-during)?|exclude|include|dry-run|progress|stats|itemize-changes|checksum|update|links|times|perms|quiet|human-readable|compress|relative|size-only|ignore-existing|mkpath|info|no-\w+|max-size|min-size)(?:=|$)))/,
+        word: /^(?:-[a-zA-Z]*[eL]|--(?!(?:archive|verbose|recursive|delete(?:-after|-before|-during)?|exclude|include|dry-run|progress|stats|itemize-changes|checksum|update|links|times|perms|quiet|human-readable|compress|relative|size-only|ignore-existing|mkpath|info|no-\w+|max-size|min-size)(?:=|$)))/,
         concern: 'runs_other_code',
         message: 'runs another program, or is not known',
       },
@@ -136,6 +160,7 @@ export const writerRules: readonly ToolRule[] = [
     paths: 'write',
     textFirst: true,
     cautions: [
+      { word: /^0?000$|^a?[-=]$|^a-rwx$/, concern: 'destructive', message: 'takes every right away' },
       { word: /^(?:0?[2-7][0-7]{3}|[ugoa]*[+=][rwxXt]*s\w*|--reference.*)$/, concern: 'destructive', message: 'sets the set-user-id bit' },
     ],
     justification: 'makes files of the workspace executable or readable',
@@ -148,6 +173,8 @@ export const writerRules: readonly ToolRule[] = [
     paths: 'write',
     textOptions: ['--exclude'],
     cautions: [
+      runsOrLoads,
+      { word: /^(?!-)[\w.-]+(?:@[\w.-]+)?:(?!$)/, concern: 'network_blocked', message: 'an archive on another machine' },
       absoluteNames,
       {
         word: /^(?:--(?:check|to|use|rsh|rmt|info|new-v|unzip|index|files-f|abs)|-[a-zA-Z]*TT|-[cxturvzjJapkmhSwWlnoOU]*[IF]|[cxtru][cxturvzjJapkmhSwWlnoOUf]*[IF][a-zA-Z]{0,6}$|-T$)/,
@@ -156,7 +183,14 @@ export const writerRules: readonly ToolRule[] = [
       },
     ],
     justification: 'packs and unpacks files of the workspace',
-    match: ['tar czf out.tgz src', 'tar -xzf vendor.tgz -C build', 'tar --exclude=.git -czf x.tgz .', 'zip -r x.zip src', 'unzip x.zip -d build', 'gzip -k a.txt'],
+    match: [
+      'tar czf out.tgz src',
+      'tar -xzf vendor.tgz -C build',
+      'tar --exclude=.git -czf x.tgz .',
+      'zip -r x.zip src',
+      'unzip x.zip -d build',
+      'gzip -k a.txt',
+    ],
     notMatch: [
       'tar xPf x.tar',
       'tar cf x.tar --checkpoint=1 --checkpoint-action=exec=id src',

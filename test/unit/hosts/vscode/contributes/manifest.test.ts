@@ -51,7 +51,7 @@ describe('settings', () => {
         .sort(),
     );
     for (const [name, property] of Object.entries(properties)) expect(property.scope, name).toBe('machine');
-    expect(parts.capabilities.untrustedWorkspaces.restrictedConfigurations.sort()).toEqual(Object.keys(properties).sort());
+    expect(parts.capabilities.untrustedWorkspaces.restrictedConfigurations.toSorted()).toEqual(Object.keys(properties).sort());
   });
 
   it('default to what the configuration accepts', () => {

@@ -1,0 +1,13 @@
+/** Who a command is inside. */
+export interface SandboxUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export const sandboxHome = '/home/banksman';
+
+/** As root the command is somebody else inside: programs that think they are root try to change owners. */
+export function sandboxUser(): SandboxUser {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  return uid === 0 ? { uid: 1_000, gid: 1_000 } : { uid, gid };
+}

@@ -1,0 +1,54 @@
+/**
+ * SECURITY: a tree can leave out text, and hold signs of the shell in what it takes for a plain word. tree-sitter's bash grammar (0.25.1) does both
+ * on odd input, so the tree is held against the text: what stands between its nodes must be blank, and a word must hold no operator.
+ */
+import type { SyntaxNode } from './syntax-node.ts';
+
+/** Where the tree cannot be trusted; undefined where nothing speaks against it. `all`: its nodes. */
+export function unreadText(text: string, all: readonly SyntaxNode[]): number | undefined {
+  const [root] = all;
+  const around = root === undefined ? text : text.slice(0, root.startIndex) + text.slice(root.endIndex);
+  return around.trim() === ''
+    ? all.map((node) => gapIn(node) ?? signIn(node) ?? startsProcess(node, text)).find((offset) => offset !== undefined)
+    : 0;
+}
+
+/** Their text is between their nodes. */
+const holdText = /^(?:string|translated_string|heredoc_body|heredoc_redirect|expansion|regex|concatenation)$/;
+
+function gapIn({ type, text, startIndex, endIndex, children }: SyntaxNode): number | undefined {
+  if (children.length === 0 || holdText.test(type)) return undefined;
+  let at = startIndex;
+  for (const child of [...children, { type: '', startIndex: endIndex, endIndex }]) {
+    const gap = text.slice(at - startIndex, child.startIndex - startIndex).trim();
+    // `python3 - <<E`: the grammar loses the name of the standard input.
+    if (gap !== '' && !(gap === '-' && child.type === 'heredoc_redirect')) return at;
+    at = child.endIndex;
+  }
+  return undefined;
+}
+
+const words = /^(?:word|regex|extglob_pattern|test_operator|number|variable_name|special_variable_name|file_descriptor)$/;
+/** An unescaped sign that ends a word, quotes or expands. */
+const sign = /(?<!\\)(?:\\\\)*(?:[\s;&|<>()`"']|\$[({\w'"])/;
+
+/** One that runs something wherever it stands. */
+const running = /(?<!\\)(?:\\\\)*(?:[<>$]\(|`)/;
+
+/** `[[ a == b<(id) ]]`: for the grammar a comparison, for bash a command. */
+function startsProcess({ type, startIndex, endIndex }: SyntaxNode, text: string): number | undefined {
+  return (type === '<' || type === '>') && text.charAt(endIndex) === '(' ? startIndex : undefined;
+}
+
+/** In `[[ … ]]`, a pattern of `case` and an expansion such signs may be plain characters. */
+function signIn(node: SyntaxNode): number | undefined {
+  if (node.children.length > 0 || !words.test(node.type)) return undefined;
+  return (standsIn(node.parent) ? running : sign).test(node.text) ? node.startIndex : undefined;
+}
+
+function standsIn(parent: SyntaxNode | undefined): boolean {
+  if (parent === undefined) return false;
+  if (parent.type === 'test_command') return parent.children[0]?.type === '[[';
+  if (/^(?:expansion|case_item|arithmetic_expansion)$/.test(parent.type)) return true;
+  return /^(?:concatenation|binary_expression|unary_expression|parenthesized_expression)$/.test(parent.type) && standsIn(parent.parent);
+}
