@@ -1,7 +1,7 @@
 /** Background jobs: one that the same shell waits for ends before the command does; any other would stay behind. */
 import type { Decision } from '#kernel/decision';
 import { askFor } from './findings.ts';
-import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
+import { allNodes, childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 
 /** What speaks against the jobs of a command line. `all`: the nodes of its tree. */
 export function judgeBackground(all: readonly SyntaxNode[]): readonly Decision[] {
@@ -22,11 +22,19 @@ const borders = /^(?:subshell|command_substitution|process_substitution|function
 function isAwaited(job: SyntaxNode, jobs: number): boolean {
   for (let node = job; node.parent !== undefined; node = node.parent) {
     const { parent } = node;
+    // `{ a & } & wait`: waits for the group and not for the job in it.
+    if (node !== job && isJob(node)) return false;
     const behind = parent.namedChildren.filter((child) => child.startIndex > node.startIndex);
     if (behind.some((child) => waits(child, jobs))) return true;
     if (borders.test(parent.type)) return false;
   }
   return false;
+}
+
+/** Whether `&` stands behind it. */
+function isJob(node: SyntaxNode): boolean {
+  const beside = node.parent?.children ?? [];
+  return beside[beside.indexOf(node) + 1]?.type === '&';
 }
 
 /** `wait`, or `wait $!` and `wait $a $b` with a word for every job. */
@@ -41,12 +49,22 @@ function awaited(node: SyntaxNode): 'all' | readonly string[] | undefined {
   if (node.type !== 'command' || nameOf(node) !== 'wait') return undefined;
   const words = childrenOf(node, 'argument').map((word) => word.text);
   if (words.length === 0 || (words.length === 1 && /^\$\( *jobs -p *\)$/.test(words[0] ?? ''))) return 'all';
-  return words.every((word) => /^"?\$\{?(?:!|\w+)\}?"?$/.test(word)) ? words : undefined;
+  const known = new Set(['!', ...jobNames(node)]);
+  return words.every((word) => known.has(/^"?\$\{?(!|\w+)\}?"?$/.exec(word)?.[1] ?? '')) ? [...new Set(words)] : undefined;
 }
 
 function awaitedTogether(parts: readonly ('all' | readonly string[] | undefined)[]): 'all' | readonly string[] | undefined {
   if (!parts.every((part) => part !== undefined)) return undefined;
   return parts.some((part) => part === 'all') ? 'all' : parts.flat();
+}
+
+/** Variables of the script that hold the number of a job: `a=$!`. */
+function jobNames(node: SyntaxNode): readonly string[] {
+  let root = node;
+  while (root.parent !== undefined) root = root.parent;
+  return allNodes(root)
+    .filter((child) => child.type === 'variable_assignment' && /^"?\$!"?$/.test(childOf(child, 'value')?.text ?? ''))
+    .map((child) => childOf(child, 'name')?.text ?? '');
 }
 
 function nameOf(node: SyntaxNode): string {

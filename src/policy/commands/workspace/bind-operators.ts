@@ -1,6 +1,6 @@
 /**
  * SECURITY: what a redirection and a pipe belong to. tree-sitter's bash grammar (0.25.1) reads `a && b > f | c` as `(a && b) > f | c`; for
- * bash both belong to `b` alone, so that `cd x && make > ../log | tail` writes beside `x` and stays there.
+ * bash both belong to `b` alone (and in `a | b < f` the file to `b`), so that `cd x && make > ../log | tail` writes beside `x` and stays there.
  */
 import { childOf, type SyntaxNode } from './syntax-node.ts';
 
@@ -32,11 +32,11 @@ function settle(node: SyntaxNode): SyntaxNode {
   return node.type === 'pipeline' ? movePipe(node) : node;
 }
 
-/** `(a && b) > f` to `a && (b > f)`. */
+/** `(a && b) > f` to `a && (b > f)`, `(a | b) < f` to `a | (b < f)`. */
 function moveRedirects(node: SyntaxNode): SyntaxNode {
   const body = childOf(node, 'body');
   const list = body === undefined ? undefined : settle(body);
-  if (list?.type !== 'list') return node;
+  if (list === undefined || !/^(?:list|pipeline|negated_command)$/.test(list.type)) return node;
   return withLast(node, list, (last) => node.children.map((child) => (child === body ? { ...last, field: 'body' } : child)));
 }
 
@@ -44,6 +44,7 @@ function moveRedirects(node: SyntaxNode): SyntaxNode {
 function movePipe(node: SyntaxNode): SyntaxNode {
   const [first, ...rest] = node.children;
   const list = first === undefined ? undefined : settle(first);
+  if (list?.type === 'pipeline') return withChildren(node, [...list.children, ...rest], node);
   if (list?.type !== 'list') return node;
   return withLast(node, list, (last) => [...(last.type === 'pipeline' ? last.children : [last]), ...rest]);
 }

@@ -3,7 +3,7 @@ import { hidesSecrets } from './listed-environment.ts';
 import { listedNames, wordsOf } from './listed-names.ts';
 import { isSmallAmount } from './machine-facts.ts';
 import type { ShellWord } from './shell-word.ts';
-import type { SyntaxNode } from './syntax-node.ts';
+import { childOf, type SyntaxNode } from './syntax-node.ts';
 import type { Place } from './walk-state.ts';
 
 type Decode = (node: SyntaxNode) => readonly ShellWord[];
@@ -11,13 +11,19 @@ type Decode = (node: SyntaxNode) => readonly ShellWord[];
 /** For the command at `index`. Only what its words could make use of is worked out. */
 export function neighbours(commands: readonly SyntaxNode[], index: number, decode: Decode): Partial<Place> {
   const text = commands[index]?.text ?? '';
-  const decodeBehind = () => commands.slice(index + 1).map((command) => wordsOf(command, decode));
+  const decodeBehind = () => commands.slice(index + 1).map((command) => wordsOf(withoutOutput(command), decode));
   return {
     ...(index === 0 ? {} : fed(commands, index, decode)),
     takesPart:
       /\/dev\/|\b(?:yes|top|vmstat|iostat)\b/.test(text) && decodeBehind().some((words) => words !== undefined && takesPart(words)),
     hidesSecrets: /\b(?:env|printenv)\b/.test(text) && hidesSecrets(decodeBehind()),
   };
+}
+
+/** The command whose output goes to a file, which changes nothing of what it takes. */
+function withoutOutput(node: SyntaxNode): SyntaxNode {
+  const onlyWrites = node.namedChildren.every((child) => !child.type.endsWith('_redirect') || /^(?:\d|&)?>/.test(child.text));
+  return node.type === 'redirected_statement' && onlyWrites ? (childOf(node, 'body') ?? node) : node;
 }
 
 function fed(commands: readonly SyntaxNode[], index: number, decode: Decode): Pick<Place, 'input' | 'inputText' | 'listed'> {

@@ -48,6 +48,11 @@ function anyCall(calls: readonly (readonly ShellWord[])[], index: number): Varia
   return { values: [...new Set(values.flatMap((value) => value.values))], glob: values.some((value) => value.glob) };
 }
 
+/** Whether `$1` is what the script was given all along: functions have words of their own, and `set` and `shift` move them. */
+export function keepsPositionals(nodes: readonly SyntaxNode[]): boolean {
+  return !nodes.some((node) => node.type === 'function_definition' || moves(node));
+}
+
 /** Functions that run their words (`retry() { "$@" || "$@"; }`): a call of one is a command of its own. */
 export function passingFunctions(nodes: readonly SyntaxNode[]): ReadonlySet<string> {
   if (nodes.some(moves)) return new Set();

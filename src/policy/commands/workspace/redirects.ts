@@ -7,7 +7,7 @@ import { isEndlessDevice } from './machine-facts.ts';
 import { childOf, type SyntaxNode } from './syntax-node.ts';
 import { type Place, pathScope, type Walk, wordScope } from './walk-state.ts';
 
-type Input = Partial<Pick<Place, 'input' | 'inputText'>>;
+type Input = Partial<Pick<Place, 'input' | 'inputText' | 'listed'>>;
 
 /** Judges the redirections of a statement and says what its standard input becomes. */
 export function readRedirects(walk: Walk, node: SyntaxNode, place: Place): Input {
@@ -24,11 +24,16 @@ function readFile(walk: Walk, node: SyntaxNode, place: Place): Input {
   walk.judged.add(node);
   const operator = node.children.find((child) => !child.isNamed)?.type ?? '';
   const target = childOf(node, 'destination');
-  if (isDescriptor(operator, target)) return {};
+  if (isDescriptor(operator, target)) return operator === '<&' ? comesFrom('file') : {};
   if (target === undefined) walk.found.push(askFor('unclear', node.startIndex, 'a redirection without a file'));
   else judgeTarget(walk, target, { place, action: operator === '<' ? 'read' : 'write' });
   if (operator !== '<') return {};
-  return { input: target?.type === 'process_substitution' ? 'pipe' : 'file' };
+  return comesFrom(target?.type === 'process_substitution' ? 'pipe' : 'file');
+}
+
+/** SECURITY: what a pipe before it would have brought does not come in. */
+function comesFrom(input: Place['input'], inputText?: string): Input {
+  return { input, inputText, listed: undefined };
 }
 
 /** `2>&1`, `>&-`: no file. */
@@ -61,7 +66,7 @@ function readHereDocument(walk: Walk, node: SyntaxNode, place: Place): Input {
   walk.judged.add(node);
   const body = node.namedChildren.find((child) => child.type === 'heredoc_body');
   const start = node.namedChildren.find((child) => child.type === 'heredoc_start')?.text ?? '';
-  const read: Input = body === undefined ? { input: 'text' } : readBody(walk, body, { place, isRaw: /^['"\\]/.test(start) });
+  const read: Input = body === undefined ? comesFrom('text') : readBody(walk, body, { place, isRaw: /^['"\\]/.test(start) });
   const handed = isHandedOn(node) ? read.inputText : undefined;
   for (const child of node.namedChildren) {
     if (child.type === 'file_redirect') readFile(walk, child, place);
@@ -80,7 +85,7 @@ function readBody(walk: Walk, body: SyntaxNode, { place, isRaw }: { readonly pla
     if (/(?<!\\)(?:\\\\)*(?:`|\$[({[])/.test(plainText(body)))
       walk.found.push(askFor('unclear', body.startIndex, 'a here-document that holds a command; quote its delimiter'));
   }
-  return isRaw || !/[$`\\]/.test(body.text) ? { input: 'text', inputText: body.text } : { input: 'text' };
+  return comesFrom('text', isRaw || !/[$`\\]/.test(body.text) ? body.text : undefined);
 }
 
 /** The text between the expansions. */
@@ -96,8 +101,7 @@ function plainText({ text, startIndex, children }: SyntaxNode): string {
 function readHereString(walk: Walk, node: SyntaxNode, place: Place): Input {
   walk.judged.add(node);
   const [target] = node.namedChildren;
-  if (target === undefined) return { input: 'text' };
+  if (target === undefined) return comesFrom('text');
   const word = decodeWord(target, wordScope(walk, place));
-  const text = word.values?.length === 1 ? word.values[0] : undefined;
-  return { input: 'text', ...(text === undefined ? {} : { inputText: text }) };
+  return comesFrom('text', word.values?.length === 1 ? word.values[0] : undefined);
 }

@@ -1,6 +1,6 @@
 /** Which texts the variables of a command line can hold, whatever runs when: every assignment anywhere in it counts. */
 import { listedNames } from './listed-names.ts';
-import { calledPositionals, unknownPositionals } from './positional.ts';
+import { calledPositionals, keepsPositionals, unknownPositionals } from './positional.ts';
 import type { ShellWord } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 import type { Variables, VariableValue } from './variable-value.ts';
@@ -38,8 +38,8 @@ const mostRounds = 4;
 export function collectVariables(nodes: readonly SyntaxNode[], decodeWith: DecodeWith, given?: Variables): Variables {
   const relevant = nodes.filter((node) => collected.has(node.type) && !assignsNothing(node));
   // The common line: no round could find anything.
-  if (relevant.length === 0 && !nodes.some((node) => node.type === 'function_definition')) return given ?? unknownPositionals;
-  const collectWith = (decode: Decode) => collectRound(relevant, decode, given ?? calledPositionals(nodes, decode));
+  if (relevant.length === 0 && keepsPositionals(nodes)) return given ?? unknownPositionals;
+  const collectWith = (decode: Decode) => collectRound(relevant, decode, positionals(nodes, decode, given));
   let known = collectWith(() => [unknownWord]);
   for (let round = 0; round < mostRounds; round += 1) {
     const next = collectWith(decodeWith(known));
@@ -48,6 +48,11 @@ export function collectVariables(nodes: readonly SyntaxNode[], decodeWith: Decod
     if (isSame || countKnown(known) === known.size) break;
   }
   return known;
+}
+
+function positionals(nodes: readonly SyntaxNode[], decode: Decode, given: Variables | undefined): Variables {
+  if (given === undefined) return calledPositionals(nodes, decode);
+  return keepsPositionals(nodes) ? given : new Map([...given, ...unknownPositionals]);
 }
 
 function countKnown(variables: Variables): number {

@@ -33,7 +33,8 @@ describe('the tree', () => {
     ],
     ['(a && b > f) > g', 'redirected(subshell(( list(a && redirected(b > f)) )) > g)'],
     ['{ a && b; } > f', 'redirected(compound({ list(a && b) ; }) > f)'],
-    ['a && b | c 2>&1 | d | e > f', 'list(a && redirected(pipeline(redirected(pipeline(b | c) 2>&1) | d | e) > f))'],
+    ['a && b | c 2>&1 | d | e > f', 'list(a && pipeline(b | redirected(c 2>&1) | d | redirected(e > f)))'],
+    ['a | b < f', 'pipeline(a | redirected(b < f))'],
   ])('%s', (text, expected) => {
     expect(shape(parse(text))).toBe(expected);
   });

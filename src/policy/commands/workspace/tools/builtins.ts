@@ -74,7 +74,7 @@ export const builtinRules: readonly ToolRule[] = [
     takesUnknown: true,
     cautions: [
       { word: /\[.*(?:\$|`)/s, concern: 'unclear', message: 'an index in which a command may stand' },
-      { word: /^-[vpCc]$/, concern: 'unclear', message: 'an assignment, a prompt or a callback' },
+      { word: /^-[vpCc]$|=/, concern: 'unclear', message: 'an assignment, a prompt or a callback' },
       {
         word: /^(?:PATH|HOME|SHELL|PWD|OLDPWD|CDPATH|GLOBIGNORE|BASH_.*|LD_.*|DYLD_.*|PS\d|PROMPT_COMMAND|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|STARTUP|HOME)|PERL5.*|RUBY(?:OPT|LIB)|GIT_.*|TMPDIR|XDG_.*)$/,
         concern: 'environment',
@@ -83,7 +83,7 @@ export const builtinRules: readonly ToolRule[] = [
     ],
     justification: 'sets shell variables that are named by words',
     match: ['read -r x', 'mapfile -t lines < a.txt'],
-    notMatch: ['read -r PATH', "read 'a[$(id)]'", 'mapfile -C x a'],
+    notMatch: ['read -r PATH', "read 'a[$(id)]'", 'mapfile -C x a', '! local -x PATH=.', '! local x=/'],
   },
   {
     id: 'workspace.machine',
