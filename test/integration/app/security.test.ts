@@ -198,8 +198,7 @@ describe('a reported block', () => {
 });
 
 it('a tier that does nothing is said at start', async () => {
-  await world.open({ tiers: { stop_vm: 'green', no_such_tool: 'red', restart_service: 'red' } });
+  await world.open({ tiers: { stop_vm: 'green', restart_service: 'red' } });
   const warnings = world.lines.filter((line) => line.startsWith('warn `tiers.'));
-  expect(warnings).toHaveLength(2);
-  expect(warnings.join()).toMatch(/stop_vm.*no_such_tool/);
+  expect(warnings).toEqual([expect.stringContaining('stop_vm')]);
 });

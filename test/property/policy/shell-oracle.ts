@@ -14,7 +14,7 @@ export interface ShellOracle {
 }
 
 /** Each of their operands is a file. */
-const takesFiles = ['cat', 'head', 'sort', 'wc', 'tee', 'cp', 'mv', 'rm', 'touch', 'mkdir'];
+const takesFiles = ['cat', 'head', 'wc', 'tee', 'cp', 'mv', 'rm', 'touch', 'mkdir'];
 
 export function createShellOracle(): ShellOracle {
   const home = mkdtempSync(path.join(tmpdir(), 'shell-oracle-'));

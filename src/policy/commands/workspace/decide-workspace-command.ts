@@ -149,7 +149,7 @@ function oddShape(root: SyntaxNode, all: readonly SyntaxNode[]): readonly Decisi
   if (all.length > mostNodes || all.filter((node) => node.type === 'command').length > mostCommands)
     return [askFor('unclear', 0, 'too many commands to judge')];
   const stray = all.filter((node) => node.type === ';;' && node.parent?.type !== 'case_item');
-  const loose = all.filter((node) => node.type === 'heredoc_redirect' && !isDelimited(node));
+  const loose = all.filter((node) => node.type === 'heredoc_redirect' && !isDelimited(node, root));
   return [
     ...judgeBackground(all),
     ...judgeSingleBrackets(all),
@@ -158,10 +158,14 @@ function oddShape(root: SyntaxNode, all: readonly SyntaxNode[]): readonly Decisi
   ];
 }
 
-/** The grammar takes `E;x` for a delimiter, and ends a here-document where its delimiter is not. */
-function isDelimited({ children }: SyntaxNode): boolean {
+/** The grammar takes `E;x` for a delimiter, and ends a here-document where its delimiter is not, or not alone in its line. */
+function isDelimited({ children }: SyntaxNode, { text, startIndex }: SyntaxNode): boolean {
   const start = children.find((child) => child.type === 'heredoc_start')?.text ?? '';
   const [, quote = '', name] = /^(['"\\]?)([\w.!-]+)(['"]?)$/.exec(start) ?? [];
   const closes = quote === '\\' || start.endsWith(quote);
-  return name !== undefined && closes && children.find((child) => child.type === 'heredoc_end')?.text.replace(/^\t+/, '') === name;
+  const end = children.find((child) => child.type === 'heredoc_end');
+  if (name === undefined || !closes || end === undefined) return false;
+  const from = text.lastIndexOf('\n', end.endIndex - startIndex - 1) + 1;
+  const [line = ''] = text.slice(from).split('\n', 1);
+  return (children.some((child) => child.type === '<<-') ? line.replace(/^\t+/, '') : line) === name;
 }

@@ -9,7 +9,9 @@ export function unreadText(text: string, all: readonly SyntaxNode[]): number | u
   const [root] = all;
   const around = root === undefined ? text : text.slice(0, root.startIndex) + text.slice(root.endIndex);
   return around.trim() === ''
-    ? all.map((node) => gapIn(node) ?? signIn(node) ?? startsProcess(node, text)).find((offset) => offset !== undefined)
+    ? all
+        .map((node) => gapIn(node) ?? signIn(node) ?? startsProcess(node, text) ?? misplaced(node, text))
+        .find((offset) => offset !== undefined)
     : 0;
 }
 
@@ -31,6 +33,16 @@ function gapIn({ type, text, startIndex, endIndex, children }: SyntaxNode): numb
 const words = /^(?:word|regex|extglob_pattern|test_operator|number|variable_name|special_variable_name|file_descriptor)$/;
 /** An unescaped sign that ends a word, quotes or expands. */
 const sign = /(?<!\\)(?:\\\\)*(?:[\s;&|<>()`"']|\$[({\w'"])/;
+
+/** `x=(a)#b`, `[ a ]#b`: no comment for bash; `[[a]`: a word. */
+function misplaced({ type, startIndex, endIndex, parent }: SyntaxNode, text: string): number | undefined {
+  if (type === 'comment') return beginsWord.test(text.slice(0, startIndex)) ? undefined : startIndex;
+  if (parent?.type !== 'test_command' || !/^(?:\[\[?|\]\]?)$/.test(type)) return undefined;
+  const standsAlone = beginsWord.test(text.slice(0, startIndex)) && /^(?:[\s;&|)`]|$)/.test(text.slice(endIndex));
+  return standsAlone ? undefined : startIndex;
+}
+
+const beginsWord = /(?:^|(?<!\\)(?:\\\\)*[\s;&|(`])$/;
 
 /** One that runs something wherever it stands. */
 const running = /(?<!\\)(?:\\\\)*(?:[<>$]\(|`)/;
