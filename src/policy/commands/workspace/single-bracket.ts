@@ -10,10 +10,20 @@ import type { SyntaxNode } from './syntax-node.ts';
 export function judgeSingleBrackets(all: readonly SyntaxNode[]): readonly Decision[] {
   return all
     .filter((node) => node.type === 'test_command' && node.children[0]?.type === '[')
-    .flatMap((node) => operatorsIn(node.children))
+    .flatMap((node) => (breaksLine(node) ? [node] : operatorsIn(node.children)))
     .map((node) =>
       askFor('unclear', node.startIndex, `\`${node.text.slice(0, 60)}\` within \`[ … ]\`, where the shell's own operators end the test`),
     );
+}
+
+/** A newline between its words ends it, too. */
+function breaksLine(node: SyntaxNode): boolean {
+  const { text, startIndex, children } = node;
+  return children.some((child, index) => {
+    const before = children[index - 1];
+    const gap = before === undefined ? '' : text.slice(before.endIndex - startIndex, child.startIndex - startIndex);
+    return gap.includes('\n') || (expressions.test(child.type) && breaksLine(child));
+  });
 }
 
 /** Words of the command; what is in them is a word's. */
