@@ -32,9 +32,9 @@ export function createShellOracle(): ShellOracle {
       rmSync(written, { recursive: true, force: true });
       rmSync(workspace, { recursive: true, force: true });
       mkdirSync(workspace);
-      // Without `sourcepath`, `. sudo` does not read the program as a script.
-      const options = ['--norc', '--noprofile', '+O', 'sourcepath', '-c', line];
-      spawnSync('/bin/bash', options, { cwd: workspace, env, stdio: 'ignore', timeout: 2_000, killSignal: 'SIGKILL' });
+      // Without `sourcepath`, `. sudo` does not read the program as a script. `timeout` ends the whole process group: a loop may go on in a subshell.
+      const bash = ['/bin/bash', '--norc', '--noprofile', '+O', 'sourcepath', '-c', line];
+      spawnSync('/usr/bin/timeout', ['--signal=KILL', '2', ...bash], { cwd: workspace, env, stdio: 'ignore' });
       const seen = existsSync(mark) ? readFileSync(mark, 'utf8').trim().split('\n') : [];
       return [...new Set(seen), ...(existsSync(written) ? ['written'] : [])];
     },

@@ -60,7 +60,11 @@ const texts = new Set(['string', 'string_content', 'raw_string', 'ansi_c_string'
 function separateJoined(text: string, all: readonly SyntaxNode[]): string | undefined {
   const offsets = all.flatMap((node) => (commands.has(node.type) ? newlinesBetweenParts(node) : newlinesInWord(node)));
   const [first] = offsets;
-  return first === undefined ? undefined : `${text.slice(0, first)};${text.slice(first + 1)}`;
+  if (first === undefined) return undefined;
+  // A comment before it would take in the `;`.
+  const note = all.find((node) => node.type === 'comment' && node.endIndex <= first && text.slice(node.endIndex, first).trim() === '');
+  const before = note === undefined ? text.slice(0, first) : text.slice(0, note.startIndex) + ' '.repeat(first - note.startIndex);
+  return `${before};${text.slice(first + 1)}`;
 }
 
 function newlinesInWord(node: SyntaxNode): readonly number[] {

@@ -20,6 +20,7 @@ describe('a line that the grammar joins to the one before', () => {
     ['sort a | uniq -c | sort -rn | head\ncd && rm -rf x', 'sort a | uniq -c | sort -rn | head;cd && rm -rf x'],
     ['a | b | c | d\nsudo ls', 'a | b | c | d;sudo ls'],
     ['true\n\\sudo id', 'true;\\sudo id'],
+    ['ls # note\n\\sudo id', 'ls       ;\\sudo id'],
     ['true\n\n\\sudo id', 'true;\n\\sudo id'],
     ['export A=b\n\\sudo id', 'export A=b;\\sudo id'],
     ['echo "a b"\n\\cd /', 'echo "a b";\\cd /'],
