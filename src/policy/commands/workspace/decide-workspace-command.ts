@@ -12,6 +12,7 @@ import { decodeWords } from './decode-word.ts';
 import { askFor } from './findings.ts';
 import { freshMark } from './fresh-place.ts';
 import { gateFault } from './gate.ts';
+import { endsAtDelimiter } from './here-document.ts';
 import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
 import { normalizeScript, splitWord, strayContinuation } from './normalize-script.ts';
@@ -149,23 +150,11 @@ function oddShape(root: SyntaxNode, all: readonly SyntaxNode[]): readonly Decisi
   if (all.length > mostNodes || all.filter((node) => node.type === 'command').length > mostCommands)
     return [askFor('unclear', 0, 'too many commands to judge')];
   const stray = all.filter((node) => node.type === ';;' && node.parent?.type !== 'case_item');
-  const loose = all.filter((node) => node.type === 'heredoc_redirect' && !isDelimited(node, root));
+  const loose = all.filter((node) => node.type === 'heredoc_redirect' && !endsAtDelimiter(node, root));
   return [
     ...judgeBackground(all),
     ...judgeSingleBrackets(all),
     ...stray.map((node) => askFor('unclear', node.startIndex, '`;;` outside `case`')),
     ...loose.map((node) => askFor('unclear', node.startIndex, 'a here-document that does not end at a plain word')),
   ];
-}
-
-/** The grammar takes `E;x` for a delimiter, and ends a here-document where its delimiter is not, or not alone in its line. */
-function isDelimited({ children }: SyntaxNode, { text, startIndex }: SyntaxNode): boolean {
-  const start = children.find((child) => child.type === 'heredoc_start')?.text ?? '';
-  const [, quote = '', name] = /^(['"\\]?)([\w.!-]+)(['"]?)$/.exec(start) ?? [];
-  const closes = quote === '\\' || start.endsWith(quote);
-  const end = children.find((child) => child.type === 'heredoc_end');
-  if (name === undefined || !closes || end === undefined) return false;
-  const from = text.lastIndexOf('\n', end.endIndex - startIndex - 1) + 1;
-  const [line = ''] = text.slice(from).split('\n', 1);
-  return (children.some((child) => child.type === '<<-') ? line.replace(/^\t+/, '') : line) === name;
 }
