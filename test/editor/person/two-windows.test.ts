@@ -2,9 +2,10 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { approvalBadge, approvalRows, openApprovals, pressRowAction, waitRow, waitRowGone } from '../harness/approvals-view.ts';
 import { sendPrompt, waitCard } from '../harness/chat.ts';
+import { callFromCommandLine } from '../harness/command-line.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { hasModal, waitModal } from '../harness/modal.ts';
+import { denyInModal, hasModal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
@@ -79,6 +80,26 @@ describe('the list of pending approvals', () => {
     await waitForNotification(bench.page, /already|elsewhere/i);
     await screenshot(bench.page, 'd3-loser-told');
     expect(await guestStatus(bench.demo.config, 201)).toBe('stopped');
+  });
+
+  it('counts one answer of two windows to a call from the command line, which then runs', async () => {
+    const asked = await callFromCommandLine(bench, 'start_vm', { vmid: 100 });
+    expect(asked.status).toBe('pending');
+    for (const page of [bench.page, second]) {
+      await page.bringToFront();
+      await openApprovals(page);
+      await waitRow(page, 'Start VM 100');
+      await pressRowAction(page, 'Start VM 100', 'Review');
+      await waitModal(page, 'Start VM 100');
+    }
+    await (await waitModal(second, 'Start VM 100')).click('Approve once');
+    await waitRowGone(second, 'Start VM 100');
+    await bench.page.bringToFront();
+    await denyInModal(bench.page, await waitModal(bench.page, 'Start VM 100'));
+    await waitForNotification(bench.page, new RegExp(`${asked.request_id}.*already`, 'is'));
+    expect((await callFromCommandLine(bench, 'start_vm', { vmid: 100 })).status).toBe('ok');
+    expect(await guestStatus(bench.demo.config, 100)).toBe('running');
+    expect((await callFromCommandLine(bench, 'start_vm', { vmid: 100 })).request_id).not.toBe(asked.request_id);
   });
 
   it('keeps a request whose window was reloaded while its dialog was open', async () => {
