@@ -37,7 +37,7 @@ export async function lookAtTrail(secrets: SecretStore, app: SeenApp): Promise<s
     await secrets.store(nameFor(app), JSON.stringify(pointOf(head)));
   if (isSame) return undefined;
   const now = head === undefined ? 'is empty' : `ends at record ${head.sequence}`;
-  return `the audit trail in ${app.storeLocation} is not the one that this editor saw: record ${seen.sequence} is gone or another (it ${now}). Records were removed or rewritten, or an older copy was put in place`;
+  return `records of the audit trail were removed or rewritten, or an older copy was put in place: record ${seen.sequence}, which this editor saw, is gone or another (the trail ${now}). It is in ${app.storeLocation}`;
 }
 
 /** The same path on another machine is another store. */
