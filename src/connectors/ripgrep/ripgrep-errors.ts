@@ -6,7 +6,8 @@ import { badPattern } from './search-pattern.ts';
 export function patternFault(stderr: string): Fault | undefined {
   const parse = /regex parse error:\n([\s\S]*?)^error: (.+)$/m.exec(stderr);
   if (parse !== null) return badPattern(`${parse[2]}${placeOf(parse[1] ?? '')}`);
-  const other = /^rg: (.*(?:not allowed in a regex|exceeds size limit|error parsing glob|regex could not be compiled).*)$/im.exec(
+  // Up to ripgrep 13, which Debian 12 has, without a name in front and with a full stop.
+  const other = /^(?:rg: )?(.*(?:not allowed in a regex|exceeds size limit|error parsing glob|regex could not be compiled).*?)\.?$/im.exec(
     stderr,
   )?.[1];
   return other === undefined ? undefined : badPattern(other);

@@ -13,6 +13,7 @@ describe('what ripgrep says of a pattern', () => {
     ],
     ['rg: the literal "\\n" is not allowed in a regex\n\nConsider enabling multiline mode', 'the literal "\\n" is not allowed in a regex'],
     ['rg: compiled regex exceeds size limit of 1048576\n', 'compiled regex exceeds size limit of 1048576'],
+    ['Compiled regex exceeds size limit of 1048576 bytes.\n', 'Compiled regex exceeds size limit of 1048576 bytes'],
     ["rg: error parsing glob '[': unclosed character class", "error parsing glob '[': unclosed character class"],
   ])('%j', (stderr, expected) =>
     expect(patternFault(stderr)).toMatchObject({ code: 'BAD_PATTERN', message: `the pattern is not understood: ${expected}` }),
