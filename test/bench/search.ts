@@ -1,7 +1,8 @@
 /**
  * `node test/bench/search.ts [FILES] [RG]`: `search_files` beside plain ripgrep on one tree of FILES small files (100,000), with a text that
- * one file holds and with a pattern. RG is the program, else the first `rg` on the PATH; without one only the built-in engine is measured.
- * Prints p50 and p99 over 15 searches each, taken in turn; exits 1 when ours with ripgrep takes more than 1.3 times what ripgrep takes.
+ * one file holds and with a pattern. RG is the program, else the first `rg` on the PATH, else the one that the test editor brings; without
+ * one only the built-in engine is measured. Prints p50 and p99 over 15 searches each, taken in turn; exits 1 when ours with ripgrep takes
+ * more than 1.3 times what ripgrep takes.
  */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -9,10 +10,10 @@ import path from 'node:path';
 import { pathRules } from '#app/path-policy';
 import { createWorkspaceSearch } from '#connectors/ripgrep/create-workspace-search';
 import { findRipgrep } from '#connectors/ripgrep/find-ripgrep';
-import { ripgrepCandidates } from '#connectors/ripgrep/ripgrep-candidates';
 import { usualPinning } from '#connectors/workspace-files/pin-root';
 import { programRunner } from '#execution/run-program';
 import { secretDirectories, secretNames } from '#policy/paths/secret-files';
+import { ripgrep } from '../integration/workspace/machine-ripgrep.ts';
 import { quantiles } from './measure.ts';
 
 const files = Number(process.argv[2] ?? 100_000);
@@ -31,14 +32,14 @@ function plant(): void {
   }
 }
 
-const search = (ripgrep: readonly string[]) =>
+const search = (candidates: readonly string[]) =>
   createWorkspaceSearch({
     rules: pathRules([root]),
     workspaceRoot: root,
     personas: { room: async () => undefined },
     pinning: usualPinning,
     programs: programRunner,
-    ripgrep,
+    ripgrep: candidates,
     secretNames: [...secretNames, ...secretDirectories],
   });
 
@@ -52,7 +53,8 @@ async function plainRipgrep(program: string, pattern: string): Promise<number> {
 type Engine = (pattern: string) => Promise<number>;
 
 async function engines(): Promise<Readonly<Record<string, Engine>>> {
-  const candidates = process.argv[3] === undefined ? ripgrepCandidates({ searchPath: process.env['PATH'] ?? '' }) : [process.argv[3]];
+  const found = process.argv[3] ?? ripgrep;
+  const candidates = found === undefined ? [] : [found];
   const program = await findRipgrep({ programs: programRunner, candidates, workspaceRoot: root }, signal);
   const ours = (engine: ReturnType<typeof search>): Engine => {
     return async (pattern) => (await engine.search({ pattern, path: '.', maxResults: 50 }, { agentId: 'cli:bench' }, signal)).hits.length;

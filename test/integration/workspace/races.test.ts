@@ -1,7 +1,8 @@
 /** Another process swaps directories, links and pipes all the time while the tools open them. `scripts/race-paths.ts` runs far longer. */
 import { describe, expect, it } from 'vitest';
+import { ripgrep } from './machine-ripgrep.ts';
 import { openRace } from './race.ts';
-import { codeOf, ripgrep } from './support.ts';
+import { codeOf } from './support.ts';
 
 const rounds = 1_500;
 

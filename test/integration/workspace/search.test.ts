@@ -4,7 +4,8 @@ import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from '
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SearchQuery } from '#kernel/ports/workspace';
-import { codeOf, never, openTestWorkspace, ripgrep, scope, type TestWorkspace, type TestWorkspaceOptions } from './support.ts';
+import { ripgrep } from './machine-ripgrep.ts';
+import { codeOf, never, openTestWorkspace, scope, type TestWorkspace, type TestWorkspaceOptions } from './support.ts';
 
 const engines = [...(ripgrep === undefined ? [] : ['ripgrep' as const]), 'built-in' as const];
 

@@ -1,5 +1,5 @@
 /** A real workspace on a real store, in folders of the test's own. */
-import { existsSync, globSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -92,14 +92,6 @@ export async function openTestWorkspace(options: TestWorkspaceOptions = {}): Pro
     absolute: (name) => path.join(root, name),
   };
 }
-
-/** A ripgrep of this machine: the PATH's, or the one that the editor of the editor tests brings; undefined where there is none. */
-export const ripgrep: string | undefined = [
-  ...(process.env['PATH'] ?? '').split(path.delimiter).map((directory) => path.join(directory, 'rg')),
-  ...globSync(`.cache/editor/**/@vscode/ripgrep-universal/bin/${process.platform}-${process.arch}/rg`, {
-    cwd: path.resolve(import.meta.dirname, '../../..'),
-  }).map((found) => path.resolve(import.meta.dirname, '../../..', found)),
-].find((candidate) => existsSync(candidate));
 
 /** What must be there. */
 export function required<T>(value: T | undefined): T {
