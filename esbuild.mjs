@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundleFaults } from './scripts/build/bundle-faults.mjs';
 import { bundles } from './scripts/build/bundles.mjs';
+import { classNameFaults, keepClassNames } from './scripts/build/class-names.mjs';
 import { grammarText } from './scripts/build/grammar.mjs';
 import { noNatives } from './scripts/build/no-natives.mjs';
 import { thirdPartyNotices } from './scripts/build/third-party-notices.mjs';
@@ -29,7 +30,7 @@ function buildBundle(bundle) {
     format: 'cjs',
     target: bundle.target,
     external: bundle.external,
-    plugins: [noNatives],
+    plugins: [noNatives, keepClassNames],
     banner: { js: banner },
     define: {
       'import.meta.url': 'bundleUrl',
@@ -39,7 +40,6 @@ function buildBundle(bundle) {
       BANKSMAN_GRAMMAR: JSON.stringify(grammar),
     },
     minify: !dev,
-    keepNames: true,
     // `external`: maps lie beside the bundles for whoever debugs a stack, and are not shipped.
     sourcemap: dev ? 'linked' : 'external',
     legalComments: 'none',
@@ -69,7 +69,12 @@ async function result(bundle) {
       replaceFile(path.basename(output.path), output.contents, bundle.program && output.path.endsWith('.cjs') ? 0o755 : 0o644);
     const size = metafile.outputs[`dist/${bundle.name}.cjs`].bytes;
     console.log(`${`dist/${bundle.name}.cjs`.padEnd(24)} ${kilobytes(size)} of ${kilobytes(bundle.budget)}`);
-    return { bundle, metafile, faults: [...bundleFaults(bundle, metafile, { checkSize: !dev }), ...shebangFaults(bundle, outputFiles)] };
+    const names = classNameFaults(root, metafile).map((fault) => `${bundle.name}: ${fault}`);
+    return {
+      bundle,
+      metafile,
+      faults: [...bundleFaults(bundle, metafile, { checkSize: !dev }), ...shebangFaults(bundle, outputFiles), ...names],
+    };
   } catch (error) {
     // What esbuild found it has said itself.
     return { bundle, faults: [`${bundle.name}: not built${error.errors ? ', see above' : `: ${error.message}`}`] };

@@ -1,4 +1,5 @@
 /** The one thing hosts talk to. Built by `create-app.ts`; hosts never see a handler, a store or a connector. */
+import type { SeenTrail } from '#audit/compare-trail';
 import type { Agent } from '#kernel/agent';
 import type { AnswerResult, Signer } from '#kernel/answer';
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
@@ -15,6 +16,7 @@ import type { SecurityLevel } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import type { Config } from './config.ts';
 
+export type { SeenTrail } from '#audit/compare-trail';
 export type { AnswerResult, Signer } from '#kernel/answer';
 export type { ReviewCard } from '#kernel/review-card';
 
@@ -128,6 +130,10 @@ export interface AuditTrail {
   verify(
     seen?: ChainPoint,
   ): Promise<{ readonly ok: boolean; readonly records: number; readonly message: string; readonly broken?: number }>;
+  /**
+   * As `verify`, and the trail must go on from all that was seen of it: not ok, too, where that is no longer kept.
+   */
+  compare(seen: SeenTrail): Promise<{ readonly ok: boolean; readonly records: number; readonly message: string; readonly broken?: number }>;
   /** Its newest record; undefined where there is none, or where each writer has a chain of its own (a shared store). */
   head(): Promise<ChainPoint | undefined>;
   /** Whether the trail goes on from a point that was seen earlier; true, too, where records of that age are no longer kept. */

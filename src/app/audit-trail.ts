@@ -1,4 +1,5 @@
 /** The trail as people read it. */
+import { compareTrail } from '#audit/compare-trail';
 import { isChained, verifyTrail } from '#audit/verify-trail';
 import type { Store } from '#kernel/ports/store';
 import type { AuditTrail } from './app.ts';
@@ -14,6 +15,10 @@ export function auditTrail({ audit }: Pick<Store, 'audit'>, settle: () => Promis
     verify: async (seen) => {
       await settle();
       return verifyTrail(audit, seen === undefined ? [] : [seen]);
+    },
+    compare: async (seen) => {
+      await settle();
+      return compareTrail(audit, seen);
     },
     head: async () => (isChained(audit) ? undefined : audit.head()),
     continues: async ({ sequence, hash }) => {

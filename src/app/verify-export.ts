@@ -1,12 +1,14 @@
 /** Checks an exported trail by itself, on any machine. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import type { SeenTrail } from '#audit/compare-trail';
 import { type ChainVerdict, verifyChain } from '#audit/verify-chain';
 import { verifyChains } from '#audit/verify-chains';
 import type { ApproverKey } from '#kernel/answer';
 import type { AuditRecord } from '#kernel/audit-event';
 import { Fault, reasonOf } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
+import type { ChainAnchor } from '#kernel/ports/chained-audit-log';
 import { type ExportSeal, sealSchema, signatureState } from './audit-export.ts';
 import { linesOf } from './lines-of.ts';
 
@@ -32,6 +34,25 @@ export async function verifyExport(file: string, trusted: readonly ApproverKey[]
     if (thrown instanceof NoRecord) return broken(thrown.message);
     throw new Fault('cannot_read', `${file}: cannot be read: ${reasonOf(thrown)}`, { audience: 'user', cause: thrown });
   }
+}
+
+/**
+ * What an export saw of its trail: where each chain had come to.
+ * @throws {Fault} `cannot_read`, `bad_export`
+ */
+export async function seenInExport(file: string, trusted: readonly ApproverKey[]): Promise<SeenTrail> {
+  const verdict = await verifyExport(file, trusted);
+  if (!verdict.ok) throw badExport(file, verdict.message);
+  const { seal } = await lookThrough(file);
+  if (seal === undefined) throw badExport(file, 'it changed while it was read');
+  if (seal.chains === undefined) return { points: seal.head === null ? [] : [seal.head], chains: [] };
+  const last = new Map<string, ChainAnchor>();
+  for await (const { chain = '', sequence, hash, time } of recordsIn(file, seal.records)) last.set(chain, { chain, sequence, hash, time });
+  return { points: [], chains: [...last.values()] };
+}
+
+function badExport(file: string, why: string): Fault {
+  return new Fault('bad_export', `${file}: ${why}`, { audience: 'user', next: 'name a whole export of this trail' });
 }
 
 class NoRecord extends Error {}

@@ -1,6 +1,6 @@
 /** Finds the first record that does not fit in a trail of several chains, one per writer. */
 import type { AuditRecord } from '#kernel/audit-event';
-import type { ChainReading } from '#kernel/ports/chained-audit-log';
+import type { ChainAnchor, ChainReading } from '#kernel/ports/chained-audit-log';
 import { type ChainVerdict, flawOf } from './verify-chain.ts';
 
 /**
@@ -10,23 +10,28 @@ import { type ChainVerdict, flawOf } from './verify-chain.ts';
  */
 export async function verifyChains({ records, keptSince, anchors }: ChainReading): Promise<ChainVerdict> {
   const last = new Map<string, AuditRecord>();
-  const known = new Map(anchors.map((anchor) => [anchor.chain, anchor]));
+  const known = Map.groupBy(anchors, ({ chain }) => chain);
   let count = 0;
   for await (const record of records) {
     const chain = record.chain;
     if (chain === undefined)
       return broken(count, record.sequence, `after ${count} records stands one that is none, or that no writer sealed`);
     const before = last.get(chain);
-    const anchor = known.get(chain);
     const early = before === undefined ? earlyStart(record, keptSince) : undefined;
     const previous = before ?? { sequence: record.sequence - 1, hash: record.previous };
     const start = record.sequence === 1 ? before : previous;
-    const flaw = early ?? flawOf(record, start, new Map(anchor ? [[anchor.sequence, anchor.hash]] : []))?.message;
+    const flaw = early ?? flawOf(record, start, pointsAt(record, known.get(chain)))?.message;
     if (flaw !== undefined) return broken(count, record.sequence, `chain \`${chain}\`: ${flaw}`);
     last.set(chain, record);
     count += 1;
   }
   return conclude(count, last, { keptSince, anchors });
+}
+
+/** What the anchors say of this record. Two that disagree fit no record. */
+function pointsAt({ sequence, hash }: AuditRecord, anchors: readonly ChainAnchor[] = []): ReadonlyMap<number, string> {
+  const other = anchors.find((anchor) => anchor.sequence === sequence && anchor.hash !== hash);
+  return new Map(other ? [[other.sequence, other.hash]] : []);
 }
 
 function earlyStart(record: AuditRecord, keptSince: number): string | undefined {

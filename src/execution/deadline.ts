@@ -8,6 +8,11 @@ export interface Deadline {
   /** Stops counting (a person is asked) until `resume`. The caller's cancel still counts. */
   pause(): void;
   resume(): void;
+  /**
+   * The promise's result, or a rejection with the signal's reason as soon as it aborts: a handler that ignores its signal cannot keep
+   * the caller waiting. The handler's own late rejection is swallowed; its work was told to stop.
+   */
+  within<T>(work: Promise<T>): Promise<T>;
   /** Releases timer and listener; call it in `finally`. */
   end(): void;
 }
@@ -15,13 +20,21 @@ export interface Deadline {
 /** @param limitMs the whole limit, pauses left out. */
 export function startDeadline(limitMs: number, caller: AbortSignal): Deadline {
   const controller = new AbortController();
+  // One promise for all that is waited for: a listener on the signal for each, taken off again, costs more than all else here.
+  const over = Promise.withResolvers<never>();
+  over.promise.catch(() => undefined);
   let left = limitMs;
   let startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
 
-  const cancel = () => controller.abort(new Fault('cancelled', 'the caller gave up on this call', { audience: 'user' }));
+  const abort = (reason: Fault) => {
+    controller.abort(reason);
+    // The first reason counts, as it does for the signal.
+    over.reject(reason);
+  };
+  const cancel = () => abort(new Fault('cancelled', 'the caller gave up on this call', { audience: 'user' }));
   const expire = () =>
-    controller.abort(new Fault('timeout', `took longer than ${formatDuration(limitMs)}`, { audience: 'operator', retryable: true }));
+    abort(new Fault('timeout', `took longer than ${formatDuration(limitMs)}`, { audience: 'operator', retryable: true }));
   const run = () => {
     startedAt = performance.now();
     timer = setTimeout(expire, Math.max(0, left));
@@ -42,29 +55,10 @@ export function startDeadline(limitMs: number, caller: AbortSignal): Deadline {
     resume: () => {
       if (timer === undefined) run();
     },
+    within: (work) => Promise.race([work, over.promise]),
     end: () => {
       pause();
       caller.removeEventListener('abort', cancel);
     },
   };
-}
-
-/**
- * The promise's result, or a rejection with the signal's reason as soon as it aborts: a handler that ignores its signal cannot keep
- * the caller waiting. The handler's own late rejection is swallowed; its work was told to stop.
- */
-export async function withinSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  work.catch(() => undefined);
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    stop = () => signal.removeEventListener('abort', onAbort);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    stop?.();
-  }
 }

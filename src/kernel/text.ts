@@ -19,6 +19,8 @@ export function sanitizeText(text: string): string {
 
 /** For dialogs, trees and log lines: one line, nothing hidden, nothing that reorders; what was there is shown as `\u{…}`. */
 export function showPlainly(text: string, maxLength = 300): string {
+  // Nearly all there is: then there is nothing to replace.
+  if (text.length <= maxLength && !/[^\u0020-\u007e]/.test(text)) return text;
   const visible = text
     .toWellFormed()
     .replace(controlExceptNewlineAndTab, escapeCodePoint)

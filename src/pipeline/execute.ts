@@ -1,5 +1,5 @@
 /** execute: the only place where a handler is called. */
-import { type Deadline, withinSignal } from '#execution/deadline';
+import type { Deadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
 import type { ToolResult } from '#kernel/tool';
@@ -14,7 +14,7 @@ export async function execute(state: Approved, call: IncomingCall, deps: CallDep
     // SECURITY: a caller who gave up while the grant was being spent must not see an effect begin.
     deadline.signal.throwIfAborted();
     const work = Promise.resolve(state.tool.run(state.input, handler.context));
-    return outcomeOf(await withinSignal(work, deadline.signal), state.requestId);
+    return outcomeOf(await deadline.within(work), state.requestId);
   } catch (thrown) {
     return failure(state, thrown, deadline, handler.stillRunning());
   }

@@ -6,6 +6,7 @@ import type { JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import type { Tool } from '#kernel/tool';
 import { cutText, type Fitted, fitBudget } from '#redaction/fit-budget';
+import { keptJson } from '#redaction/json-text';
 import { type Marked, markOutside } from '#redaction/mark-outside';
 
 /** Longest message; the facts are in the result. */
@@ -41,7 +42,7 @@ function fitMarked(
   room: number,
   fields: readonly string[],
 ): { readonly fitted: Fitted; readonly marked: Marked | undefined } {
-  const text = JSON.stringify(value);
+  const text = keptJson(value);
   const whole = fitBudget(value, room, text.length);
   if (fields.length === 0) return { fitted: whole, marked: undefined };
   if (whole.value === value) {

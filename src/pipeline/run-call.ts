@@ -1,5 +1,5 @@
 /** The path of a call (design §3): the stages in their order, and nothing else. */
-import { type Deadline, startDeadline, withinSignal } from '#execution/deadline';
+import { type Deadline, startDeadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
 import { effectiveTier } from '#policy/classify';
@@ -48,7 +48,7 @@ async function decide(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, 
   try {
     // A question must not be put to a person for a caller who has gone; and a port that ignores its signal keeps nobody waiting.
     deadline.signal.throwIfAborted();
-    return await withinSignal(decideNow(call, trail, deps, deadline), deadline.signal);
+    return await deadline.within(decideNow(call, trail, deps, deadline));
   } catch (thrown) {
     return refuseByFault(toFault(deadline.signal.aborted ? deadline.signal.reason : thrown));
   }

@@ -15,6 +15,18 @@ export function matchRequest(search: string | undefined): RequestMatch {
   return (record) => searched(record).some((text) => folded(text).includes(wanted));
 }
 
+/**
+ * False only where no record that is written as this JSON can fit: most of what is stored need not be parsed then.
+ * What has escapes that none of our writers makes is left to `matchRequest`.
+ */
+export function mayMatch(search: string | undefined): (json: string) => boolean {
+  const wanted = folded((search ?? '').trim());
+  // What JSON writes in another way than it is.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
+  if (isBlank(search) || /[\u0000-\u001f"\\]|\p{Cs}/u.test(wanted)) return () => true;
+  return (json) => folded(json).includes(wanted) || /\\[u/]/.test(json);
+}
+
 /** SECURITY: not the arguments, and not what a detector matched: a search must not tell, letter by letter, what it may not show. */
 function searched({ id, title, action, agent, reported }: RequestRecord): readonly string[] {
   const texts = [id, title, action.tool, agent.id, agent.label, agent.model, reported?.destination];

@@ -1,6 +1,8 @@
 /** Who is measured: how each is started and which of its calls does the same job. */
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { program } from '../integration/mcp/support.ts';
+import type { SshTarget } from './ssh-target.ts';
 
 export interface MeasuredCall {
   /** Jobs of one name are compared. */
@@ -25,7 +27,7 @@ export interface Place {
   readonly config: readonly string[];
   /** Folder of the installed peers. */
   readonly peers: string;
-  readonly ssh: { readonly host: string; readonly port: number; readonly key: string };
+  readonly ssh: SshTarget;
 }
 
 export function contenders({ workspace, config, peers, ssh }: Place): readonly Contender[] {
@@ -38,10 +40,10 @@ export function contenders({ workspace, config, peers, ssh }: Place): readonly C
       calls: [
         { job: 'echo', tool: 'check_request_status', input: { request_id: 'req-00000000' }, expects: 'not_found' },
         { job: 'read 4 KB', tool: 'read_file', input: { path: 'four-kb.txt' }, expects: 'four-kb' },
-        { job: 'list 100', tool: 'list_directory', input: { path: 'hundred' }, expects: 'file-99' },
+        { job: 'list 100 with sizes', tool: 'list_directory', input: { path: 'hundred' }, expects: 'file-99' },
         { job: 'search contents of 2,000 files', tool: 'search_files', input: { pattern: 'needle', path: 'many' }, expects: 'needle' },
         { job: 'run echo', tool: 'run_command', input: { command: 'echo hello' }, expects: 'hello' },
-        { job: 'ssh hostname', tool: 'execute_ssh', input: { node: 'pve', command: 'hostname' }, expects: 'pve' },
+        { job: 'ssh hostname', tool: 'execute_ssh', input: { node: 'pve', command: 'hostname' }, expects: hostname() },
       ],
     },
     {
@@ -54,7 +56,13 @@ export function contenders({ workspace, config, peers, ssh }: Place): readonly C
       args: [bin('mcp-server-filesystem'), workspace],
       calls: [
         { job: 'read 4 KB', tool: 'read_text_file', input: { path: file }, expects: 'four-kb' },
-        { job: 'list 100', tool: 'list_directory', input: { path: path.join(workspace, 'hundred') }, expects: 'file-99' },
+        { job: 'list 100 (names only)', tool: 'list_directory', input: { path: path.join(workspace, 'hundred') }, expects: 'file-99' },
+        {
+          job: 'list 100 with sizes',
+          tool: 'list_directory_with_sizes',
+          input: { path: path.join(workspace, 'hundred') },
+          expects: 'file-99',
+        },
         { job: 'search names of 2,000 files', tool: 'search_files', input: { path: workspace, pattern: '**/*1234*' }, expects: '1234' },
       ],
     },
@@ -63,15 +71,15 @@ export function contenders({ workspace, config, peers, ssh }: Place): readonly C
       args: [bin('desktop-commander')],
       calls: [
         { job: 'read 4 KB', tool: 'read_file', input: { path: file }, expects: 'four-kb' },
-        { job: 'list 100', tool: 'list_directory', input: { path: path.join(workspace, 'hundred') }, expects: 'file-99' },
+        { job: 'list 100 (names only)', tool: 'list_directory', input: { path: path.join(workspace, 'hundred') }, expects: 'file-99' },
         { job: 'run echo', tool: 'start_process', input: { command: 'echo hello', timeout_ms: 5000 }, expects: 'hello' },
       ],
     },
     {
       name: 'ssh-mcp',
-      args: [bin('ssh-mcp'), `--host=${ssh.host}`, `--port=${ssh.port}`, '--user=root', '--hostKeyMode=insecure'],
-      env: { SSH_MCP_KEY: ssh.key },
-      calls: [{ job: 'ssh hostname', tool: 'read-command', input: { command: 'hostname' }, expects: 'pve' }],
+      args: [bin('ssh-mcp'), `--host=${ssh.host}`, `--port=${ssh.port}`, `--user=${ssh.user}`, '--hostKeyMode=insecure'],
+      env: { SSH_MCP_KEY: ssh.identityFile },
+      calls: [{ job: 'ssh hostname', tool: 'read-command', input: { command: 'hostname' }, expects: hostname() }],
     },
     {
       name: 'mcp-ssh-manager',
@@ -79,10 +87,10 @@ export function contenders({ workspace, config, peers, ssh }: Place): readonly C
       env: {
         SSH_SERVER_DEMO_HOST: ssh.host,
         SSH_SERVER_DEMO_PORT: String(ssh.port),
-        SSH_SERVER_DEMO_USER: 'root',
-        SSH_SERVER_DEMO_KEYPATH: ssh.key,
+        SSH_SERVER_DEMO_USER: ssh.user,
+        SSH_SERVER_DEMO_KEYPATH: ssh.identityFile,
       },
-      calls: [{ job: 'ssh hostname', tool: 'ssh_execute', input: { server: 'demo', command: 'hostname' }, expects: 'pve' }],
+      calls: [{ job: 'ssh hostname', tool: 'ssh_execute', input: { server: 'demo', command: 'hostname' }, expects: hostname() }],
     },
   ];
 }

@@ -1,10 +1,9 @@
 /** `npm run bench:valkey [-- COUNT]`: counting and listing with 100,000 pending requests among as many foreign keys. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Redis } from 'iovalkey';
-import { requestLifeMs } from '#kernel/request';
-import { keysOf } from '#stores/valkey/keys';
+import type { RequestStore } from '#kernel/ports/request-store';
 import { openValkeyStore } from '#stores/valkey/open-valkey-store';
-import { pendingScore } from '#stores/valkey/request-index';
-import { requestText } from '#stores/valkey/stored-request';
+import { fillValkey } from '../integration/stores/fill-requests.ts';
 import { draftBy } from '../integration/stores/request-fixtures.ts';
 import { sampleCredentials, samplePasswords, startValkey } from '../integration/stores/valkey-server.ts';
 
@@ -12,7 +11,7 @@ const count = Number(process.argv[2] ?? 100_000);
 const server = await startValkey({ config: ['appendfsync everysec'] });
 try {
   const empty = await usedMemory(server.operator);
-  await fill(server.as(samplePasswords.agent), count);
+  await fillValkey(server.as(samplePasswords.agent), count);
   const full = await usedMemory(server.operator);
   await foreignKeys(server.operator, count);
   const store = await openValkeyStore({ url: server.url, credentials: sampleCredentials() });
@@ -25,6 +24,7 @@ try {
   await measure('first page of 50, pending', 500, () => requests.list({ statuses: ['pending'], limit: 50 }));
   await measure('next page of 50, pending', 500, () => requests.list({ statuses: ['pending'], limit: 50, cursor }));
   await measure('first page of 50, any status', 500, () => requests.list({ limit: 50 }));
+  await searches(requests, count);
   let vmid = 1000;
   await measure('open', 200, () => requests.open(draftBy(`mcp:bench-${vmid++}`)));
   await store.close();
@@ -32,26 +32,26 @@ try {
   await server.close();
 }
 
-async function fill(agent: Redis, wanted: number): Promise<void> {
-  const keys = keysOf('molis');
-  const now = Date.now();
-  for (let done = 0; done < wanted; ) {
-    const pipeline = agent.pipeline();
-    for (const end = Math.min(wanted, done + 2000); done < end; done += 1) {
-      const id = `req-${done.toString(16).padStart(8, '0')}`;
-      const createdAt = now - wanted + done;
-      const record = {
-        ...draftBy(`mcp:agent-${done % 1000}`, 100 + done),
-        id,
-        status: 'pending',
-        createdAt,
-        expiresAt: createdAt + requestLifeMs,
-      } as const;
-      const place = createdAt * 1000;
-      pipeline.set(keys.blocked(id), requestText({ record, place }), 'EX', 3600).zadd(keys.pending, pendingScore(place), id);
-    }
-    await pipeline.exec();
-  }
+/** All pages of a search that fits the oldest request only: every record is looked at. */
+async function searches(requests: RequestStore, wanted: number): Promise<void> {
+  const oldest = 'Stop VM 100 (';
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await measure('search, first page', 20, () => requests.list({ statuses: ['pending'], limit: 50, search: 'no such thing' }));
+  await measure('search, first page, everything fits', 100, () => requests.list({ statuses: ['pending'], limit: 50, search: 'stop vm' }));
+  let found = 0;
+  let pages = 0;
+  await measure(`search through all ${wanted}, page by page`, 3, async () => {
+    let cursor: string | undefined;
+    do {
+      const page = await requests.list({ statuses: ['pending'], limit: 50, search: oldest, ...(cursor === undefined ? {} : { cursor }) });
+      found += page.records.length;
+      cursor = page.cursor;
+      pages += 1;
+    } while (cursor !== undefined);
+  });
+  delay.disable();
+  console.log(`search: ${pages / 3} pages, longest block of the event loop ${(delay.max / 1e6).toFixed(1)} ms (${found / 3} found)`);
 }
 
 async function foreignKeys(operator: Redis, wanted: number): Promise<void> {

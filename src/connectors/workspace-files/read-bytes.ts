@@ -24,6 +24,8 @@ export async function readBytes(descriptor: number, mostBytes: number, signal: A
       total += bytesRead;
       if (total > mostBytes) throw tooLarge(total, mostBytes);
       chunks.push(buffer.subarray(0, bytesRead));
+      // There was room for more than was expected, and nothing more came: that is the end.
+      if (total === expected && bytesRead < buffer.length) return Buffer.concat(chunks);
     }
   } finally {
     closeSync(descriptor);

@@ -66,7 +66,8 @@ async function walkInto(state: State, directory: DirectoryPin, segments: Segment
   directory.confirm();
   const ignoreFiles = found.some((entry) => entry.name === '.gitignore') ? withRulesOf(directory, segments, above) : above;
   for (const entry of found.sort(byName)) {
-    await turn(state);
+    const due = turn(state);
+    if (due !== undefined) await due;
     if (state.ended) return;
     const isDirectory = entry.isDirectory();
     const path = [...segments, entry.name];
@@ -76,7 +77,7 @@ async function walkInto(state: State, directory: DirectoryPin, segments: Segment
   }
 }
 
-/** The caller's cancel and everybody else's work get their turn. */
+/** The caller's cancel and everybody else's work get their turn: something to wait for where that is now. */
 function turn(state: State): Promise<void> | undefined {
   state.visits += 1;
   if (state.visits > state.options.limits.visits) state.ended = true;

@@ -30,7 +30,10 @@ export interface CommandOptions {
   readonly code?: string;
   readonly message?: string;
   readonly status?: string;
+  readonly search?: string;
   readonly output?: string;
+  readonly expect?: string;
+  readonly since?: string;
   readonly sign?: boolean;
   readonly all?: boolean;
   readonly sse?: boolean;
@@ -62,7 +65,10 @@ const options = {
   code: { type: 'string' },
   message: { type: 'string' },
   status: { type: 'string' },
+  search: { type: 'string' },
   output: { type: 'string' },
+  expect: { type: 'string' },
+  since: { type: 'string' },
   sign: { type: 'boolean' },
   all: { type: 'boolean' },
   sse: { type: 'boolean' },

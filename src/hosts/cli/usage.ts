@@ -36,14 +36,15 @@ terminal, and elsewhere with \`--verbose\`. Exit status: 0 ok, 1 error, 2 denied
     'approvals',
     {
       lines: [
-        'approvals list [--all | --status STATUS,…] [--count N] [--json]',
+        'approvals list [--all | --status STATUS,…] [--search TEXT] [--count N] [--json]',
         'approvals show ID [--json]',
         'approvals approve ID [--code CODE] [--as NAME] [--json]',
         'approvals deny ID [--message TEXT] [--json]',
         'approvals revoke ID [--message TEXT] [--json]',
         'approvals watch [--json]',
       ],
-      notes: `For people. \`show\` prints what would happen and, on a terminal, a one-time code for \`approve\`: good for ten minutes, once, for exactly
+      notes: `For people. \`--search\` looks for TEXT, whatever its case, in id, title, tool, agent, model and target.
+\`show\` prints what would happen and, on a terminal, a one-time code for \`approve\`: good for ten minutes, once, for exactly
 what was shown. \`approve\` also asks for an approver's passphrase, on the terminal and nowhere else. \`deny\` and \`revoke\` need a terminal
 and no passphrase: they can only stop something. A denial's message reaches the model.
 Exit status: 0 done, 1 error, 2 refused.`,
@@ -82,10 +83,13 @@ nothing is said, after 30 days at most. Changing one needs a terminal and an app
     {
       lines: [
         'audit tail [--count N] [--json]',
-        'audit verify [FILE] [--json]',
+        'audit verify [--expect SEQUENCE:HASH] [--since EXPORT] [--json]',
+        'audit verify FILE [--json]',
         'audit export [--format jsonl] [--output FILE] [--sign [--as NAME]]',
       ],
-      notes: `\`export\` writes the trail as JSON Lines; its last line says how many records there are and where the chain ends, and with \`--sign\`
+      notes: `\`verify\` also prints the newest record as SEQUENCE:HASH. Kept where nobody who can write to the store can change it, it
+shows with \`--expect\` that the trail still goes on from there: a rewritten trail and an older copy are whole in themselves. \`--since\`
+compares with an export likewise, also where the store is shared. \`export\` writes the trail as JSON Lines; its last line says how many records there are and where the chain ends, and with \`--sign\`
 holds an approver's signature of that. \`verify FILE\` checks an export anywhere. Exit status of verify: 0 whole, 1 broken.`,
     },
   ],

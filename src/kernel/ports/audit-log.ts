@@ -4,8 +4,10 @@ import type { AuditDraft, AuditRecord } from '../audit-event.ts';
 export interface AuditLog {
   /** Seals and appends in one durable transaction (fsynced when it resolves). @throws {Fault} `audit_unavailable` */
   append(draft: AuditDraft): Promise<AuditRecord>;
-  /** The same for several, in their order. Embedded, one transaction for all: all or none; shared, one after
-   * another, so that a retry after a failure may write some twice. @throws {Fault} `audit_unavailable` */
+  /**
+   * The same for several, in their order: all or none. After a failure that leaves open whether they were written, try again with the very
+   * same drafts (the objects, others may follow): each is then written once. @throws {Fault} `audit_unavailable`
+   */
   appendAll(drafts: readonly AuditDraft[]): Promise<void>;
   /** Records in sequence order, from `after` (exclusive, 0 = all), at most `limit`. */
   read(after: number, limit: number): Promise<readonly AuditRecord[]>;

@@ -2,6 +2,7 @@
 import type { RequestDecision, RequestDraft, RequestRecord, RequestStatus, SignedGrant } from '../request.ts';
 
 export interface RequestPage {
+  /** A page looks at a bounded number of requests: where few fit it may hold fewer than were asked for, none even, and have a cursor still. */
   readonly records: readonly RequestRecord[];
   /** Pass it on for the next page; absent on the last. */
   readonly cursor?: string;

@@ -9,12 +9,22 @@ import { processRules } from './rules/ssh/process-rules.ts';
 import { proxmoxRules } from './rules/ssh/proxmox-rules.ts';
 import { serviceRules } from './rules/ssh/service-rules.ts';
 import { storageRules } from './rules/ssh/storage-rules.ts';
+import { textRules } from './rules/ssh/text-rules.ts';
 import { canonicalLine } from './strict/canonical-line.ts';
 import { lexStrictLine } from './strict/lex-strict-line.ts';
 import type { Dialect, Pipeline, SimpleCommand, Word } from './strict/strict-line.ts';
 import type { UserRule } from './user-rule.ts';
 
-export const sshRules = [...hostRules, ...processRules, ...storageRules, ...networkRules, ...serviceRules, ...proxmoxRules, ...fileRules];
+export const sshRules = [
+  ...hostRules,
+  ...processRules,
+  ...storageRules,
+  ...networkRules,
+  ...serviceRules,
+  ...proxmoxRules,
+  ...fileRules,
+  ...textRules,
+];
 
 const rulesByProgram = byProgram(sshRules);
 

@@ -3,7 +3,8 @@ import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import { type RequestDraft, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/request';
 import { parseRequestDecision, parseRequestDraft, parseSignedGrant } from '#kernel/request-schema';
-import { isBlank, matchRequest } from '../match-request.ts';
+import { type Looked, mergePage, mostLookedAt } from '../look-through.ts';
+import { isBlank, matchRequest, mayMatch } from '../match-request.ts';
 import type { Row, Transaction } from './database.ts';
 
 const maxPage = 500;
@@ -59,8 +60,10 @@ export function countApproved(tx: Transaction, now: number): number {
   return Number(row?.n);
 }
 
-/** Through the index of open requests, so that other agents' thousands cost nothing; its `IN` term is what makes it usable. */
-/** Of the same agent and kind: reports have a cap of their own, so that waiting calls keep nobody from reporting a block. */
+/**
+ * Of the same agent and kind: reports have a cap of their own, so that waiting calls keep nobody from reporting a block. Through the index
+ * of open requests, so that other agents' thousands cost nothing; its `IN` term is what makes it usable.
+ */
 export function countPendingLike(tx: Transaction, { agent, reported }: Pick<RequestDraft, 'agent' | 'reported'>, now: number): number {
   const row = tx.get(
     `SELECT count(*) AS n FROM requests INDEXED BY requests_open
@@ -76,13 +79,11 @@ export function listRequests(tx: Transaction, query: RequestQuery, now: number):
   const limit = Math.min(Math.max(1, Math.trunc(query.limit)), maxPage);
   const before = positionOf(query.cursor);
   const read = readerOf(query);
-  const rows = sources(query.statuses)
-    .flatMap((source) => collect(tx, source, { before, now, count: limit + 1, read }))
-    .sort((a, b) => b.seq - a.seq);
-  const page = rows.slice(0, limit);
-  const records = page.map((row) => row.record).filter((record) => record !== undefined);
-  const last = page.at(-1);
-  return rows.length > limit && last ? { records, cursor: String(last.seq) } : { records };
+  const looked = sources(query.statuses).map((source) => collect(tx, source, { before, now, count: limit + 1, read }));
+  const all = { found: looked.flatMap(({ found }) => found), reached: looked.flatMap(({ reached }) => reached) };
+  const { items, next } = mergePage(all, limit, { placeOf: ({ seq }: Place) => seq, compare: (a, b) => b - a });
+  const records = items.map(({ record }) => record).filter((record) => record !== undefined);
+  return next === undefined ? { records } : { records, cursor: String(next) };
 }
 
 interface Place {
@@ -104,25 +105,28 @@ const searchBatch = 500;
 
 function readerOf({ search }: RequestQuery): Wanted['read'] {
   const fits = matchRequest(search);
+  const mayFit = mayMatch(search);
   return (row, now) => {
+    if (!mayFit(`"${String(row.id)}"${String(row.draft)}`)) return undefined;
     const record = recordOfRow(row, now);
     return isBlank(search) || (record && fits(record)) ? { seq: Number(row.seq), record } : undefined;
   };
 }
 
-/** Reads on until there are enough that fit, or no more at all. */
-function collect(tx: Transaction, source: Source, { before, now, count, read }: Wanted): readonly Place[] {
+/** Reads on until there are enough that fit, or no more at all, or it has looked at enough. */
+function collect(tx: Transaction, source: Source, { before, now, count, read }: Wanted): Looked<number, Place> {
   const found: Place[] = [];
   let from = before;
   let batch = count;
-  for (;;) {
+  for (let looked = 0; ; batch = searchBatch) {
     const sql = `SELECT * FROM requests WHERE seq < ? AND ${source.where} ORDER BY seq DESC LIMIT ?`;
     const rows = tx.all(sql, from, ...source.values(now), batch);
     found.push(...rows.map((row) => read(row, now)).filter((place) => place !== undefined));
     const last = rows.at(-1);
-    if (found.length >= count || rows.length < batch || !last) return found.slice(0, count);
+    if (found.length >= count || rows.length < batch || !last) return { found: found.slice(0, count), reached: [] };
     from = Number(last.seq);
-    batch = searchBatch;
+    looked += rows.length;
+    if (looked >= mostLookedAt) return { found, reached: [from] };
   }
 }
 

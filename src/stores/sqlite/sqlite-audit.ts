@@ -1,22 +1,18 @@
 /** The trail's storage in SQLite. */
 import type { AuditDraft, AuditEventName, AuditRecord, ChainPoint, Seal } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
-import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
+import { isJsonObject } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Database, Row, Transaction } from './database.ts';
 
-/** Appends inside a transaction that somebody else began. */
-export type AppendSealed = (tx: Transaction, draft: AuditDraft) => AuditRecord;
+/** Appends inside a transaction that somebody else began. `previous`: the record before it, where it is of the same transaction. */
+export type AppendSealed = (tx: Transaction, draft: AuditDraft, previous?: AuditRecord) => AuditRecord;
 
 export function createAppend(seal: Seal, now: () => number): AppendSealed {
-  return (tx, draft) => {
-    const record = seal(draft, headOf(tx), now());
-    tx.run(
-      'INSERT INTO audit (sequence, name, body) VALUES (?, ?, ?)',
-      record.sequence,
-      record.name,
-      canonicalJson(record as unknown as JsonObject),
-    );
+  return (tx, draft, previous) => {
+    const record = seal(draft, previous ?? headOf(tx), now());
+    // Plain JSON: sealing has found that it has a canonical form, and whoever verifies it makes that anew.
+    tx.run('INSERT INTO audit (sequence, name, body) VALUES (?, ?, ?)', record.sequence, record.name, JSON.stringify(record));
     return record;
   };
 }
@@ -33,7 +29,8 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Aud
     append: (draft) => write((tx) => append(tx, draft)),
     appendAll: (drafts) =>
       write((tx) => {
-        for (const draft of drafts) append(tx, draft);
+        let previous: AuditRecord | undefined;
+        for (const draft of drafts) previous = append(tx, draft, previous);
       }),
     read: (after, limit) =>
       database.read((tx) =>

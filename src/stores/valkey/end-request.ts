@@ -6,6 +6,7 @@ import { auditAttributes } from '../request-audit.ts';
 import { leavePending, writeExpired } from './expire-requests.ts';
 import { type FoundRequest, findRequest } from './find-requests.ts';
 import { historyScore, lives } from './request-index.ts';
+import { isSpentInTrail } from './spent-in-trail.ts';
 import { execute, type StoreContext } from './store-context.ts';
 import { requestText } from './stored-request.ts';
 
@@ -25,6 +26,7 @@ export async function spendGrant(
   if (found.record.status !== 'approved') return refused('not_approved', found.record);
   // SECURITY: approving a report settles it; no call is behind it.
   if (found.record.digest !== claim.digest || found.record.reported) return refused('mismatch', found.record);
+  if (await isSpentInTrail(context, found.record)) return refused('not_approved', { ...found.record, status: 'consumed' });
   const record: RequestRecord = { ...found.record, status: 'consumed', consumedAt: context.now(), consumedBy: claim.by };
   const { taken, first } = await end(context, { ...found, record });
   if (!first) return refuseAsItIs(context, found.record);

@@ -24,12 +24,21 @@ export async function findRequest(context: StoreContext, id: string): Promise<Fo
   return interpret(found[0], id, context.now());
 }
 
-/** Those of `ids` that are requests, in that order; what is damaged is left out, so that one bad key does not hide the rest. */
-export async function findRequests(context: StoreContext, ids: readonly string[]): Promise<readonly FoundRequest[]> {
+/**
+ * Those of `ids` that are requests, in that order; what is damaged is left out, so that one bad key does not hide the rest.
+ * @param mayFit asked about a request's JSON before it is parsed; absent: all
+ */
+export async function findRequests(
+  context: StoreContext,
+  ids: readonly string[],
+  mayFit: (json: string) => boolean = () => true,
+): Promise<readonly FoundRequest[]> {
   const valid = ids.filter((id) => requestIdPattern.test(id));
   if (valid.length === 0) return [];
   const found = await context.connections.asAny(keyReaders, (client) => readRequests(client, valid, context));
-  return valid.map((id, index) => interpretOrSkip(found[index], id, context.now())).filter((request) => request !== undefined);
+  const read = (id: string, index: number): FoundRequest | undefined =>
+    mayFit(latestOf(found[index])?.text ?? '') ? interpretOrSkip(found[index], id, context.now()) : undefined;
+  return valid.map(read).filter((request) => request !== undefined);
 }
 
 type Texts = readonly (string | null)[];
@@ -88,11 +97,18 @@ const statusesAt: readonly (readonly RequestStatus[])[] = [
   ['denied', 'expired', 'cancelled', 'revoked', 'consumed'],
 ];
 
-/** @throws {Fault} `store_corrupt` */
-export function interpret(texts: Texts | undefined, id: string, now: number): FoundRequest | undefined {
+/** The text at the latest place, and which place that is. */
+function latestOf(texts: Texts | undefined): { readonly at: number; readonly text: string } | undefined {
   const at = (texts ?? []).findLastIndex((place) => typeof place === 'string');
   const text = texts?.[at];
-  if (typeof text !== 'string') return undefined;
+  return typeof text === 'string' ? { at, text } : undefined;
+}
+
+/** @throws {Fault} `store_corrupt` */
+export function interpret(texts: Texts | undefined, id: string, now: number): FoundRequest | undefined {
+  const latest = latestOf(texts);
+  if (!latest) return undefined;
+  const { at, text } = latest;
   const { record, place } = parseStored(text, id, statusesAt[at] ?? []);
   const was = record.status;
   // Only the copy is left: the server dropped the key at the end of its time.

@@ -1,14 +1,14 @@
 /** The shared trail: a sorted set to which its writers can only add. */
 import type { Redis } from 'iovalkey';
-import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
+import type { AuditRecord } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
-import { isJsonObject } from '#kernel/json';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
 import { lives } from './request-index.ts';
 import type { ValkeyRole } from './roles.ts';
+import { type LogRange, rangeOfLog, recordOf, trailReaders } from './trail-range.ts';
 
 export interface AuditDeps {
   readonly connections: Connections;
@@ -19,30 +19,26 @@ export interface AuditDeps {
 }
 
 const pageSize = 1000;
-/** Who may look, the least mighty first. */
-const readers: readonly ValkeyRole[] = ['agent', 'log-writer', 'admin'];
 
 export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
   const { connections, keys } = deps;
   const readAt = (place: number, limit: number): Promise<readonly string[]> =>
-    connections.asAny(readers, (client, role) => range(client, role, keys.log, ['-inf', place, limit]));
-  const append = async (draft: AuditDraft): Promise<AuditRecord> => {
+    connections.asAny(trailReaders, (client, role) => rangeOfLog(client, role, keys.log, ['-inf', place, limit]));
+  const write = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      const record = await deps.chain.append(draft);
+      const written = await work();
       deps.ring();
-      return record;
+      return written;
     } catch (thrown) {
       throw unavailable(thrown);
     }
   };
   return {
-    append,
-    appendAll: async (drafts) => {
-      for (const draft of drafts) await append(draft);
-    },
+    append: (draft) => write(() => deps.chain.append(draft)),
+    appendAll: (drafts) => write(() => deps.chain.appendGroup(drafts)),
     read: async (after, limit) => (await readAt(Math.max(0, after), Math.max(0, limit))).map(recordOf),
     head: async () => {
-      const count = await connections.asAny(readers, (client) => client.zcard(keys.log));
+      const count = await connections.asAny(trailReaders, (client) => client.zcard(keys.log));
       const [newest] = count === 0 ? [] : await readAt(count - 1, 1);
       return newest === undefined ? undefined : { sequence: count, hash: recordOf(newest).hash };
     },
@@ -55,23 +51,13 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
   };
 }
 
-type From = readonly [min: number | string, offset: number, count: number];
-
-/** The agent's user has ZRANGE for the log, the log's own user ZRANGEBYSCORE. */
-function range(client: Redis, role: ValkeyRole, key: string, [min, offset, count]: From): Promise<string[]> {
-  if (count === 0) return Promise.resolve([]);
-  return role === 'log-writer'
-    ? client.zrangebyscore(key, min, '+inf', 'LIMIT', offset, count)
-    : client.zrange(key, min, '+inf', 'BYSCORE', 'LIMIT', offset, count);
-}
-
 /** By score, not by place: records that are trimmed at the other end meanwhile must not make it skip any. */
 async function* everyRecord({ connections, keys }: AuditDeps): AsyncGenerator<AuditRecord> {
   let min: number | string = '-inf';
   let seen = 0;
   for (;;) {
-    const from: From = [min, seen, pageSize];
-    const page = await connections.asAny(readers, (client, role) => rangeWithScores(client, role, keys.log, from));
+    const from: LogRange = [min, seen, pageSize];
+    const page = await connections.asAny(trailReaders, (client, role) => rangeWithScores(client, role, keys.log, from));
     yield* page.map(({ member }) => recordOf(member));
     const last = page.at(-1);
     if (!last || page.length < pageSize) return;
@@ -81,32 +67,12 @@ async function* everyRecord({ connections, keys }: AuditDeps): AsyncGenerator<Au
   }
 }
 
-async function rangeWithScores(client: Redis, role: ValkeyRole, key: string, [min, offset, count]: From) {
+async function rangeWithScores(client: Redis, role: ValkeyRole, key: string, [min, offset, count]: LogRange) {
   const flat =
     role === 'log-writer'
       ? await client.zrangebyscore(key, min, '+inf', 'WITHSCORES', 'LIMIT', offset, count)
       : await client.zrange(key, min, '+inf', 'BYSCORE', 'LIMIT', offset, count, 'WITHSCORES');
   return Array.from({ length: flat.length / 2 }, (_, index) => ({ member: flat[2 * index] ?? '', score: Number(flat[2 * index + 1]) }));
-}
-
-/** A member that is no record is handed on as one that can never verify, so that reading the rest stays possible. */
-function recordOf(member: string): AuditRecord {
-  const value = parse(member);
-  if (isRecordShaped(value)) return value;
-  return { version: 1, sequence: 0, time: '', name: 'unreadable' as AuditEventName, attributes: {}, previous: '', hash: '' };
-}
-
-function isRecordShaped(value: unknown): value is AuditRecord {
-  if (!isJsonObject(value) || typeof value.sequence !== 'number' || !isJsonObject(value.attributes)) return false;
-  return [value.time, value.name, value.previous, value.hash].every((field) => typeof field === 'string');
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function unavailable(thrown: unknown): Fault {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { pagingArguments } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
-import { defineTool } from '#kernel/tool';
+import { defineTool, type ToolContext } from '#kernel/tool';
 import { defaultLimit } from '../support/paging.ts';
 import { viewOf } from '../support/request-view.ts';
 
@@ -19,23 +19,46 @@ export const listPendingApprovals = defineTool({
   touches: () => [],
   headline: () => 'List pending approvals',
   run: async ({ limit = defaultLimit, cursor, filter }, context) => {
-    const search = filter === undefined || filter === '' ? {} : { search: filter };
-    const [page, total] = await Promise.all([
-      context.requests.list({ statuses: ['pending'], limit, ...(cursor === undefined ? {} : { cursor }), ...search }),
-      context.requests.countPending(),
-    ]);
-    const views = page.records.map((record) => viewOf(record, context.agent.id));
-    // SECURITY: the store searches what this agent is not shown, too; a hit there must not tell.
-    const pending = search.search === undefined ? views : views.filter((view) => holds(view, search.search));
+    const [page, total] = await Promise.all([pageOf({ limit, cursor, fits: holding(filter) }, context), context.requests.countPending()]);
+    const { views: pending, next } = page;
     return {
       ok: true,
-      message: `${pending.length} of ${total} pending request${total === 1 ? '' : 's'}${page.cursor === undefined ? '' : ' (pass `cursor` for more)'}`,
-      result: { pending, total, ...(page.cursor === undefined ? {} : { cursor: page.cursor }) },
+      message: `${pending.length} of ${total} pending request${total === 1 ? '' : 's'}${next === undefined ? '' : ' (pass `cursor` for more)'}`,
+      result: { pending, total, ...(next === undefined ? {} : { cursor: next }) },
     };
   },
 });
 
-function holds(view: JsonObject, text: string): boolean {
-  const values = Object.values(view).filter((value) => typeof value === 'string');
-  return values.some((value) => value.toLowerCase().includes(text.toLowerCase()));
+interface WantedPage {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  readonly fits: (view: JsonObject) => boolean;
+}
+
+/** A filter that hardly anything fits must not read a whole store: then there is a cursor, and whoever asks goes on. */
+const mostPages = 50;
+
+/**
+ * SECURITY: the filter is tried on what this agent is shown, never given to the store, which searches all of a request: neither a hit nor
+ * whether there are more may tell of the rest.
+ */
+async function pageOf({ limit, cursor, fits }: WantedPage, { requests, agent, signal }: ToolContext) {
+  const views: JsonObject[] = [];
+  let next = cursor;
+  for (let pages = 0; pages < mostPages && views.length < limit; pages += 1) {
+    signal.throwIfAborted();
+    const from = next === undefined ? {} : { cursor: next };
+    const page = await requests.list({ statuses: ['pending'], limit: limit - views.length, ...from });
+    views.push(...page.records.map((record) => viewOf(record, agent.id)).filter(fits));
+    next = page.cursor;
+    if (next === undefined) break;
+  }
+  return { views, next };
+}
+
+/** undefined and empty: all. */
+function holding(filter: string | undefined): (view: JsonObject) => boolean {
+  const wanted = (filter ?? '').toLowerCase();
+  if (wanted === '') return () => true;
+  return (view) => Object.values(view).some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted));
 }

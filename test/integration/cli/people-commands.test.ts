@@ -58,6 +58,9 @@ describe('requests', () => {
     const json = JSON.parse((await bench.run(['approvals', 'show', id, '--json'])).stdout) as { card: { tampered: boolean } };
     expect(json).toMatchObject({ request_id: id, card: { tampered: false } });
     expect((await bench.run(['approvals', 'list', '--status', 'denied,consumed', '--json'])).stdout).toBe('[]\n');
+    const found = async (search: string) => bench.run(['approvals', 'list', '--search', search]);
+    expect((await found('RESTART vm')).stdout).toContain(id);
+    expect(await found('no such thing')).toMatchObject({ status: 0, stdout: '', stderr: expect.stringContaining('`no such thing` in it') });
   });
 
   it('that an agent reported never give away what was found, except at a terminal', async () => {

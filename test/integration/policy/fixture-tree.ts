@@ -87,20 +87,24 @@ export function readAdversarial(surface: CommandSurface): readonly PolicyCase[] 
 
 /** The red team's: `a` was fixed before `b` was written. */
 export function readRedTeam(surface: CommandSurface): readonly PolicyCase[] {
-  const halves = surface === 'workspace_command' ? ['a', 'b', 'c', 'd', 'e', 'tools', 'shell'] : ['a', 'b', 'c'];
+  const halves = surface === 'workspace_command' ? ['a', 'b', 'c', 'd', 'e', 'f', 'tools', 'shell'] : ['a', 'b', 'c', 'd'];
   return halves.flatMap((half) => readLines(surface, `redteam/${shortNames[surface]}-${half}.txt`));
 }
 
 /** The same for paths, one JSON object a line. */
 export function readRedTeamPaths(): readonly PolicyCase[] {
-  return readFileSync(path.join(corpus, 'redteam', 'path-a.jsonl'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line, index) => ({
-      id: `path-a.jsonl:${index + 1}`,
-      surface: 'path',
-      ...(JSON.parse(line) as Omit<PolicyCase, 'id' | 'surface'>),
-    }));
+  return ['path-a.jsonl', 'path-b.jsonl'].flatMap((file) =>
+    readFileSync(path.join(corpus, 'redteam', file), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map(
+        (line, index): PolicyCase => ({
+          id: `${file}:${index + 1}`,
+          surface: 'path',
+          ...(JSON.parse(line) as Omit<PolicyCase, 'id' | 'surface'>),
+        }),
+      ),
+  );
 }
 
 type CommandSurface = Exclude<PolicyCase['surface'], 'path'>;

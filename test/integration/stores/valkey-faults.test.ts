@@ -1,9 +1,9 @@
 /** A server that is restarted, paused, full, or has taken somebody's rights away: clear faults, nothing lost, nothing twice. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
-import { Fault } from '#kernel/errors';
+import type { Fault } from '#kernel/errors';
 import type { ValkeyStore } from '#stores/valkey/open-valkey-store';
+import { onceBack } from './once-back.ts';
 import { approved, createApprover, decisionBy, draftBy, grantFor, opened } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
 import { sampleCredentials, startValkey, type ValkeyServer } from './valkey-server.ts';
@@ -14,18 +14,6 @@ beforeEach(async () => {
   server = await startValkey();
 }, 300_000);
 afterEach(() => server.close());
-
-/** Tries again as long as the fault says that this may help. */
-async function onceBack<T>(work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await work();
-    } catch (thrown) {
-      if (!(thrown instanceof Fault && thrown.retryable)) throw thrown;
-      await sleep(10);
-    }
-  }
-}
 
 const gone = { name: 'Fault', code: 'store_unavailable', retryable: true, next: expect.stringMatching(/\w/) };
 const nextRing = (store: ValkeyStore): Promise<void> =>

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Deadline, startDeadline, withinSignal } from '#execution/deadline';
+import { type Deadline, startDeadline } from '#execution/deadline';
 import { systemClock } from '#execution/system-clock';
 import { Fault } from '#kernel/errors';
 
@@ -82,22 +82,32 @@ describe('a deadline', () => {
   });
 });
 
-describe('work under a signal', () => {
+describe('work within a deadline', () => {
   it('that is done in time gives its result', async () => {
-    await expect(withinSignal(Promise.resolve(5), idle())).resolves.toBe(5);
-    await expect(withinSignal(Promise.reject(new Fault('x', 'y')), idle())).rejects.toMatchObject({ code: 'x' });
+    const { within, end } = startDeadline(60_000, idle());
+    await expect(within(Promise.resolve(5))).resolves.toBe(5);
+    await expect(within(Promise.reject(new Fault('x', 'y')))).rejects.toMatchObject({ code: 'x' });
+    end();
   });
 
   it('that ignores the signal does not keep the caller waiting, and its late failure hurts nobody', async () => {
-    const stop = new AbortController();
+    const caller = new AbortController();
+    const { within, end } = startDeadline(60_000, caller.signal);
     const { promise, reject } = Promise.withResolvers<number>();
-    const waited = withinSignal(promise, stop.signal);
-    stop.abort(new Fault('timeout', 'too long'));
-    await expect(waited).rejects.toMatchObject({ code: 'timeout' });
+    const waited = within(promise);
+    caller.abort();
+    await expect(waited).rejects.toMatchObject({ code: 'cancelled' });
     reject(new Error('late'));
-    await expect(withinSignal(new Promise(() => undefined), AbortSignal.abort(new Fault('gone', 'x')))).rejects.toMatchObject({
-      code: 'gone',
-    });
+    await expect(within(new Promise(() => undefined))).rejects.toMatchObject({ code: 'cancelled' });
+    end();
+  });
+
+  it('that is still waited for when time is up ends with the same reason as the signal', async () => {
+    const deadline = startDeadline(1, idle());
+    const said = await deadline.within(new Promise(() => undefined)).catch((thrown: unknown) => thrown);
+    expect(said).toBe(deadline.signal.reason);
+    expect(said).toMatchObject({ code: 'timeout' });
+    deadline.end();
   });
 });
 

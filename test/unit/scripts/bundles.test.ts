@@ -6,6 +6,7 @@ import { build, type Metafile } from 'esbuild';
 import { afterEach, describe, expect, test } from 'vitest';
 import { bundleFaults } from '../../../scripts/build/bundle-faults.mjs';
 import { bundles } from '../../../scripts/build/bundles.mjs';
+import { classNameFaults, keepClassNames } from '../../../scripts/build/class-names.mjs';
 import { noNatives } from '../../../scripts/build/no-natives.mjs';
 import { thirdPartyNotices } from '../../../scripts/build/third-party-notices.mjs';
 
@@ -119,6 +120,48 @@ test('native add-ons throw when they are loaded, so that ssh2 goes without', asy
   });
   const said = execFileSync(process.execPath, [outfile], { encoding: 'utf8' });
   expect(said).toBe('cpu-features is a native add-on and left out on purpose\n./x.node is a native add-on and left out on purpose\n');
+});
+
+describe('names of classes', () => {
+  const error = 'exports.E = class LongName extends Error { get name() { return this.constructor.name; } };\n';
+  const main = "for (const p of ['a', 'b']) console.log(new (p === 'a' ? require('redis-errors') : require('others')).E().name.length);\n";
+  const sources = { 'main.cjs': main, 'node_modules/redis-errors/index.js': error, 'node_modules/others/index.js': error };
+
+  test('are kept where they are looked at, and nowhere else', async () => {
+    const root = project(sources);
+    const outfile = path.join(root, 'out.cjs');
+    await build({
+      absWorkingDir: root,
+      entryPoints: ['main.cjs'],
+      bundle: true,
+      platform: 'node',
+      minify: true,
+      plugins: [keepClassNames],
+      outfile,
+    });
+    const lengths = execFileSync(process.execPath, [outfile], { encoding: 'utf8' }).trim().split('\n').map(Number);
+    expect(lengths[0]).toBe('LongName'.length);
+    expect(lengths[1]).toBeLessThan(3);
+  });
+
+  test('must not be looked at by packages nobody has thought about, or by our own code', async () => {
+    const root = project({
+      ...sources,
+      'src/a.ts': 'export const a = (b: object) => b.constructor.name;\n',
+      'b.ts': "export * from './src/a.ts';\n",
+    });
+    const { metafile } = await build({
+      absWorkingDir: root,
+      entryPoints: ['main.cjs', 'b.ts'],
+      bundle: true,
+      platform: 'node',
+      metafile: true,
+      write: false,
+      outdir: 'dist',
+    });
+    const said = ' looks at the name of a class, which minifying takes away; see scripts/build/class-names.mjs';
+    expect(classNameFaults(root, metafile)).toEqual([`node_modules/others/index.js${said}`, `src/a.ts${said}`]);
+  });
 });
 
 test('the notices hold each bundled package once, with its licence', async () => {

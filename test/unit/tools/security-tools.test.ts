@@ -4,6 +4,7 @@ import type { ReportAnswer } from '#kernel/ports/security-view';
 import {
   approved,
   createApprover,
+  createFakeClock,
   draftBy,
   draftOf,
   opened,
@@ -69,6 +70,36 @@ describe('list_pending_approvals', () => {
     // A search tells nothing of what is not shown.
     for (const answer of answers.slice(1)) expect(answer.result).toMatchObject({ pending: [] });
     expect((await run('list_pending_approvals', { filter: 'VM 101' })).result).toMatchObject({ pending: [{ request_id: stop.id }] });
+  });
+
+  it('gives a filter the same answer, whatever others asked for that is not shown', async () => {
+    const answers = await Promise.all(
+      ['needle', 'nothing'].map(async (word) => {
+        const ids = ['req-0000000a', 'req-0000000b', 'req-0000000c'];
+        const store = await openTestStore({ clock: createFakeClock(), ids: () => ids.shift() ?? '' });
+        for (const id of ['mcp:x', 'mcp:y']) {
+          const action = { ...stopAction(100, id), tool: 'write_file', targets: [{ kind: 'path', path: `/w/${word}.txt` }] };
+          await opened(store, draftOf({ agent: { id, host: 'mcp' }, title: `Write ${word}.txt`, action }));
+        }
+        await opened(store, draftOf({ title: 'my needle' }));
+        const { run } = createToolBench(store.requests);
+        return run('list_pending_approvals', { filter: 'needle', limit: 1 });
+      }),
+    );
+    expect(answers[0]).toMatchObject({ ok: true, result: { pending: [{ title: 'my needle' }] } });
+    expect(answers[0]).toEqual(answers[1]);
+  });
+
+  it('finds what stands behind many others, page by page, and says that there may be more', async () => {
+    const store = await openTestStore();
+    const wanted = await opened(store, draftBy('mcp:first', 999));
+    for (let n = 0; n < 60; n += 1) await opened(store, draftBy(`mcp:${n}`, 100 + n));
+    const { run } = createToolBench(store.requests);
+    const first = await run('list_pending_approvals', { filter: 'vm 999', limit: 1 });
+    expect(first).toMatchObject({ message: '0 of 61 pending requests (pass `cursor` for more)', result: { pending: [] } });
+    const { cursor } = first.result as { cursor: string };
+    const second = await run('list_pending_approvals', { filter: 'vm 999', limit: 1, cursor });
+    expect(second.result).toEqual({ pending: [expect.objectContaining({ request_id: wanted.id })], total: 61 });
   });
 
   it('goes on where it stopped', async () => {

@@ -37,15 +37,23 @@ async function listRequests(words: readonly string[], options: CommandOptions): 
   operands(words, []);
   const statuses = statusesOf(options);
   const most = wholeNumber(options.count ?? '100', 'count', { min: 1, max: 100_000 });
-  return withApp(options, async (app) => {
-    const { records, more } = await newest(app, statuses, most);
+  return withApp(options, async (app, signal) => {
+    const { records, more } = await newest(app, { statuses, most, search: options.search }, signal);
     if (options.json) printJson(records.map(requestJson));
     else for (const record of records) printText(requestLine(record, Date.now()));
-    if (records.length === 0 && !options.json)
-      printError(statuses === undefined ? 'there are no requests' : `no request is ${statuses.join(' or ')}`);
+    if (signal.aborted) {
+      printError('stopped before the end: there may be more');
+      return 1;
+    }
+    if (records.length === 0 && !options.json) printError(noneOf(statuses, options.search));
     if (more) printError(`there are more; --count N shows more than ${most}`);
     return 0;
   });
+}
+
+function noneOf(statuses: readonly RequestStatus[] | undefined, search: string | undefined): string {
+  const fitting = search === undefined ? '' : ` with \`${showPlainly(search, 40)}\` in it`;
+  return statuses === undefined ? `there are no requests${fitting}` : `no request${fitting} is ${statuses.join(' or ')}`;
 }
 
 /** undefined: all. */
@@ -59,10 +67,17 @@ function statusesOf({ all, status }: CommandOptions): readonly RequestStatus[] |
   });
 }
 
+interface Wanted {
+  readonly statuses: readonly RequestStatus[] | undefined;
+  readonly most: number;
+  readonly search: string | undefined;
+}
+
+/** Page by page, so that a search through a full store can be stopped. */
 async function newest(
   app: App,
-  statuses: readonly RequestStatus[] | undefined,
-  most: number,
+  { statuses, most, search }: Wanted,
+  signal: AbortSignal,
 ): Promise<{ readonly records: readonly RequestRecord[]; readonly more: boolean }> {
   const found: RequestRecord[] = [];
   let cursor: string | undefined;
@@ -70,11 +85,12 @@ async function newest(
     const page = await app.approvals.list({
       limit: Math.min(pageSize, most - found.length),
       ...(statuses === undefined ? {} : { statuses }),
+      ...(search === undefined ? {} : { search }),
       ...(cursor === undefined ? {} : { cursor }),
     });
     found.push(...page.records);
     cursor = page.cursor;
-  } while (cursor !== undefined && found.length < most);
+  } while (cursor !== undefined && found.length < most && !signal.aborted);
   return { records: found, more: cursor !== undefined };
 }
 

@@ -1,17 +1,14 @@
-/** `banksman audit export` and `audit verify FILE`. */
+/** `banksman audit export`. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { Signer } from '#app/app';
 import { exportAudit } from '#app/audit-export';
-import { readApprovers } from '#app/config-file';
-import { defaultConfigFile } from '#app/paths';
-import { verifyExport } from '#app/verify-export';
 import { Fault, reasonOf } from '#kernel/errors';
 import { showPlainly } from '#kernel/text';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
-import { printError, printJson, printText } from '../output.ts';
+import { badUsage, type CommandOptions } from '../command-line.ts';
+import { printError } from '../output.ts';
 import { signIn } from '../passphrase.ts';
 import { configOf, stateDirOf, untilStopped } from '../session.ts';
 import { withTerminal } from '../terminal.ts';
@@ -27,20 +24,6 @@ export async function exportTrail(options: CommandOptions): Promise<number> {
   const by = seal.signature === undefined ? 'not signed (`--sign`)' : `signed by ${seal.signature.approver}`;
   printError(`${seal.records} records, ${by}; check them anywhere with \`banksman audit verify FILE\``);
   return 0;
-}
-
-export async function verifyFile(words: readonly string[], options: CommandOptions): Promise<number> {
-  const [file = ''] = operands(words, ['FILE']);
-  const { config } = await configOf(options);
-  const { signedBy, ...verdict } = await verifyExport(file, [...config.approvers, ...(await readApprovers(defaultConfigFile()))]);
-  if (options.json) printJson({ ...verdict, ...(signedBy === undefined ? {} : { signed_by: signedBy }) });
-  else printText(`${verdict.ok ? 'ok' : 'BROKEN'}: ${showPlainly(verdict.message, 1_000)}`);
-  // What the file says of itself is anybody's text.
-  if (signedBy !== undefined && !options.json) {
-    const known = signedBy.trusted ? 'pinned here' : 'NOT pinned here: compare it with what they gave you';
-    printText(`signed by ${showPlainly(signedBy.approver, 100)} with ${signedBy.key} (${known})`);
-  }
-  return verdict.ok ? 0 : 1;
 }
 
 function signerHere(options: CommandOptions): Promise<Signer> {

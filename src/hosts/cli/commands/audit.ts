@@ -1,17 +1,18 @@
-/** `banksman audit tail|verify|export`. */
+/** `banksman audit tail`; `verify` and `export` have files of their own. */
 import type { AuditRecord } from '#kernel/audit-event';
 import { isJsonObject } from '#kernel/json';
 import { showPlainly } from '#kernel/text';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { withApp } from '../session.ts';
-import { exportTrail, verifyFile } from './audit-export.ts';
+import { exportTrail } from './audit-export.ts';
+import { verifyFile, verifyStore } from './audit-verify.ts';
 
 export async function runAudit([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'verify' && words.length > 0) return verifyFile(words, options);
   operands(words, []);
   if (verb === 'tail') return tail(options);
-  if (verb === 'verify') return verify(options);
+  if (verb === 'verify') return verifyStore(options);
   if (verb === 'export') return exportTrail(options);
   throw badUsage(`\`audit\` takes \`tail\`, \`verify\` or \`export\`, not \`${verb ?? 'nothing'}\``);
 }
@@ -25,15 +26,6 @@ async function tail(options: CommandOptions): Promise<number> {
       else printText(line(record));
     }
     return 0;
-  });
-}
-
-async function verify(options: CommandOptions): Promise<number> {
-  return withApp(options, async (app) => {
-    const verdict = await app.audit.verify();
-    if (options.json) printJson(verdict);
-    else printText(`${verdict.ok ? 'ok' : 'BROKEN'}: ${showPlainly(verdict.message, 1_000)}`);
-    return verdict.ok ? 0 : 1;
   });
 }
 

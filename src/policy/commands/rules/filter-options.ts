@@ -1,6 +1,6 @@
 /** Options that the file readers have in common on both read-only surfaces (GNU coreutils 9, GNU grep 3). */
 import type { ProgramRule, Takes } from '../program-rule.ts';
-import { amount, colourChoice, searchPattern, wholeNumber } from '../value-kinds.ts';
+import { amount, colourChoice, oneOf, searchPattern, wholeNumber } from '../value-kinds.ts';
 
 type Options = Pick<ProgramRule, 'flags' | 'values' | 'longs' | 'optional' | 'count'>;
 
@@ -20,7 +20,10 @@ export const headOptions: Options = {
 /** Not `--files0-from`: it reads a list of files. */
 export const wcOptions: Options = {
   flags: 'clmLw',
-  longs: flags('--bytes', '--chars', '--lines', '--max-line-length', '--words'),
+  longs: {
+    ...flags('--bytes', '--chars', '--lines', '--max-line-length', '--words'),
+    '--total': oneOf('when to print a total', 'auto', 'always', 'only', 'never'),
+  },
 };
 
 /** Not `-f`, `--file`, `--exclude-from`: they read files. Not `-R`: it follows links. `-r` is the surface's choice. */

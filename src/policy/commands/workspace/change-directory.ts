@@ -2,7 +2,7 @@
 import type { Decision } from '#kernel/decision';
 import { locatePath } from '../../paths/locate-path.ts';
 import { askFor } from './findings.ts';
-import { judgePath, type PathScope } from './judge-path.ts';
+import { globPaths, judgePath, type PathScope } from './judge-path.ts';
 import type { ShellWord } from './shell-word.ts';
 import { type After, staying, type Walk } from './walk-state.ts';
 
@@ -32,7 +32,12 @@ export function changeDirectory(
   const against = judgeTarget(target, { program, inFunction }, scope);
   found.push(...against);
   if (against.length > 0) return staying(scope);
-  const after = enter(target.values ?? [], scope);
+  const places = matchedPlaces(target, scope);
+  if (places === undefined) {
+    found.push(askFor('unclear', offset, `\`${program}\` to one of many directories`));
+    return staying(scope);
+  }
+  const after = enter(places, scope);
   for (const directory of [...after.ended, ...scope.directories]) visited.add(directory);
   return after;
 }
@@ -40,6 +45,15 @@ export function changeDirectory(
 /** SECURITY: before the first change of a directory `-` is whatever the shell was given. */
 function isBack(args: readonly ShellWord[], visited: ReadonlySet<string>): boolean {
   return args.length === 1 && args[0]?.values?.[0] === '-' && visited.size > 1;
+}
+
+const mostPlaces = 16;
+
+/** SECURITY: a name in what a pattern matches may be a link that leads out. Undefined where there are many. */
+function matchedPlaces({ values = [], glob, offset }: ShellWord, scope: PathScope): readonly string[] | undefined {
+  if (!glob) return values;
+  const found = values.flatMap((text) => globPaths({ text, glob, offset }, scope) ?? []);
+  return found.length > mostPlaces ? undefined : found;
 }
 
 function isPlace({ values }: ShellWord): boolean {

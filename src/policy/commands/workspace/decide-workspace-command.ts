@@ -15,6 +15,7 @@ import { gateFault } from './gate.ts';
 import { endsAtDelimiter } from './here-document.ts';
 import { inspectWord } from './inspect-word.ts';
 import type { Invocation } from './invocation.ts';
+import { type MadeFiles, nothingMade } from './made-files.ts';
 import { normalizeScript, splitWord, strayContinuation } from './normalize-script.ts';
 import { passingFunctions } from './positional.ts';
 import type { ShellParser } from './shell-parser.ts';
@@ -23,7 +24,7 @@ import { allNodes, childOf, type SyntaxNode } from './syntax-node.ts';
 import { unreadText } from './unread-text.ts';
 import type { Variables } from './variable-value.ts';
 import { collectVariables } from './variables.ts';
-import { visit } from './walk.ts';
+import { callFunction, visit } from './walk.ts';
 import type { Walk } from './walk-state.ts';
 import { withoutTime } from './without-time.ts';
 
@@ -31,6 +32,8 @@ export interface WorkspacePolicy {
   readonly parser: ShellParser;
   readonly view: WorkspaceView;
   readonly userRules?: readonly UserRule[];
+  /** Is told of every run of a program that is judged, with the words that it is believed to get. */
+  readonly onInvocation?: (invocation: Invocation) => void;
 }
 
 const mostNodes = 4_000;
@@ -43,7 +46,7 @@ export function decideWorkspaceCommand(text: string, policy: WorkspacePolicy): C
     ? refuse(text.indexOf(freshMark), 'a character that no font has')
     : readScript(text, policy.parser);
   if ('refused' in script) return { decision: script.refused, ...(script.refused.effect === 'deny' ? {} : { canonical: text }) };
-  const found = judge(script, policy, { directories: policy.view.ground.roots.slice(0, 1), depth: 0 });
+  const found = judge(script, policy, { directories: policy.view.ground.roots.slice(0, 1), depth: 0, made: nothingMade() });
   if (found.length === 0)
     return { decision: allow('allowed', 'ordinary work in the workspace', ['workspace.known-tools']), canonical: script.text };
   const worst = strictest(found);
@@ -91,6 +94,7 @@ function refuse(offset: number, why: string, rule = 'workspace.gate'): { readonl
 interface Level {
   readonly directories: readonly string[];
   readonly depth: number;
+  readonly made: MadeFiles;
   /** Variables that the script begins with. */
   readonly given?: Variables;
 }
@@ -100,20 +104,31 @@ function judge({ root, all }: Script, policy: WorkspacePolicy, level: Level): re
   if (odd.length > 0) return odd;
   const decodeWith = (variables: Variables) => (node: SyntaxNode) => decodeWords(node, { variables, directories: level.directories });
   const own = (policy.userRules ?? []).filter((rule) => rule.surface === 'workspace_command');
+  const definitions = Map.groupBy(
+    all.filter((node) => node.type === 'function_definition'),
+    (node) => childOf(node, 'name')?.text ?? '',
+  );
   const walk: Walk = {
     view: policy.view,
     userRules: own,
+    onInvocation: policy.onInvocation,
     variables: collectVariables(all, decodeWith, level.given),
-    functions: new Set(all.filter((node) => node.type === 'function_definition').map((node) => childOf(node, 'name')?.text ?? '')),
+    functions: new Set(definitions.keys()),
+    definitions,
     passing: passingFunctions(all),
     found: [],
+    made: level.made,
     judged: new Set(),
     visited: new Set(level.directories),
+    late: [],
+    call: (name, place) => callFunction(walk, name, place),
     visit: (node, place) => visit(walk, node, place),
     inspect: (node, place) => inspectWord(walk, node, place),
     script: (inner, of, given) => judgeScript(inner, of, { policy, depth: level.depth + 1, given: handedOn(walk.variables, given) }),
   };
   visit(walk, root, { directories: level.directories, input: 'none', inFunction: false });
+  const scope = { view: policy.view, directories: [...walk.visited], made: level.made };
+  for (const judgeLate of walk.late.slice()) walk.found.push(...judgeLate(scope));
   return walk.found.length > 0 ? walk.found : judgeOverlooked(all, walk.judged);
 }
 
@@ -137,11 +152,21 @@ function judgeScript(
   { policy, depth, given }: { readonly policy: WorkspacePolicy; readonly depth: number; readonly given: Variables },
 ): readonly Decision[] {
   if (depth > deepestScript) return [askFor('unclear', of.offset, 'scripts within scripts')];
+  if (readsOtherwise(of.program, text)) return [askFor('unclear', of.offset, 'text that another shell than bash reads otherwise')];
   const script = readScript(text, policy.parser);
   if ('refused' in script) return [script.refused];
   // This text runs as it stands.
   if (script.text !== text) return [askFor('unclear', of.offset, 'a script that the shell reads otherwise than it seems')];
-  return judge(script, policy, { directories: of.scope.directories, depth, given });
+  return judge(script, policy, { directories: of.scope.directories, depth, given, made: of.scope.made });
+}
+
+/**
+ * SECURITY: what is judged is what bash reads. For a plain shell `[[ a > f ]]` and `((a > f))` write a file, `a &> f` starts a job, `$'` begins other
+ * quotes; others expand more.
+ */
+function readsOtherwise(program: string, text: string): boolean {
+  if (/^(?:bash|trap|\/(?:usr\/)?bin\/bash)$/.test(program)) return false;
+  return /^[zk]sh$/.test(program) ? !/^[\w\s./:@%+,"'&|;-]*$/.test(text) : /\[\[|(?<!\$)\(\(|&>|[<>]\(|\$['"]/.test(text);
 }
 
 /** What is asked about wherever it stands: background jobs, stray separators, too much of anything. */

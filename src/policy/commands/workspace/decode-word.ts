@@ -2,7 +2,8 @@
 
 import { type BracePiece, expandBraces } from './expand-braces.ts';
 import { expandParameter } from './expand-parameter.ts';
-import { knownOutput } from './known-output.ts';
+import { knownOutput, mayPrintNothing, printsOneWord } from './known-output.ts';
+import { isSetAt } from './is-set-at.ts';
 import { everyName } from './listed-names.ts';
 import type { ShellWord } from './shell-word.ts';
 import type { SyntaxNode } from './syntax-node.ts';
@@ -21,6 +22,10 @@ interface Piece {
   readonly values: readonly string[] | undefined;
   readonly glob?: boolean;
   readonly quoted?: boolean;
+  readonly hollow?: boolean;
+  /** Each value may be a word of its own. */
+  readonly splits?: boolean;
+  readonly names?: boolean;
 }
 
 const unknown: Piece = { values: undefined };
@@ -37,19 +42,34 @@ export function decodeWords(node: SyntaxNode, scope: WordScope): readonly ShellW
   if (!node.text.includes('{') || !/^(?:concatenation|brace_expression|word)$/.test(node.type)) return [decodeWord(node, scope)];
   const expanded = expandBraces(bracePieces(node));
   if (expanded === undefined) return [asWord(unknown, node)];
-  return expanded.map((pieces) => asWord(ofPieces(pieces, scope), node));
+  // `{,a}` is `a` alone.
+  return expanded.filter((pieces) => pieces.length > 0).map((pieces) => asWord(pieces.some(runsOn) ? unknown : ofPieces(pieces, scope), node));
+}
+
+/** SECURITY: braces come before variables, so `$x{a,b}` is `$xa` and `$xb`. */
+function runsOn({ node }: BracePiece, index: number, pieces: readonly BracePiece[]): boolean {
+  const next = pieces[index + 1];
+  return node?.type === 'simple_expansion' && next?.node === undefined && /^\w/.test(next?.text ?? '');
 }
 
 /** `"${NAME[@]}"` and `"$@"`, alone in their word, each become the elements as they were written. */
-function elements({ type, text, startIndex }: SyntaxNode, { variables }: WordScope): readonly ShellWord[] | undefined {
+function elements(node: SyntaxNode, { variables }: WordScope): readonly ShellWord[] | undefined {
+  const { type, text, startIndex } = node;
   if (type !== 'string' || text.length > 60) return undefined;
-  const name = /^"\$(?:\{([A-Za-z_]\w*)\[@\]\}|\{?(@)\}?)"$/.exec(text);
-  const list = variables.get(name?.[1] ?? name?.[2] ?? '')?.list;
-  return list?.map((word) => ({ ...word, offset: startIndex }));
+  const found = /^"\$(?:\{([A-Za-z_]\w*)\[@\]\}|\{?(@)\}?)"$/.exec(text);
+  const name = found?.[1] ?? found?.[2] ?? '';
+  const value = variables.get(name);
+  if (value?.list === undefined || isMissing(value, name, node)) return undefined;
+  return value.list.map((word) => ({ ...word, offset: startIndex }));
 }
 
-function asWord({ values, glob = false, quoted = false }: Piece, { startIndex, text }: SyntaxNode): ShellWord {
-  const word = { glob, quoted, offset: startIndex, source: text };
+/** Whether it may be without the value there. */
+function isMissing({ removals }: VariableValue, name: string, use: SyntaxNode): boolean {
+  return removals !== undefined && !isSetAt(use, { name, removals });
+}
+
+function asWord({ values, glob = false, quoted = false, hollow = false, names = false }: Piece, { startIndex, text }: SyntaxNode): ShellWord {
+  const word = { glob, quoted, hollow, names, offset: startIndex, source: text };
   // SECURITY: no value at all (`$(echo)`) is not none to judge.
   return values === undefined || values.length === 0 ? word : { ...word, values };
 }
@@ -79,7 +99,8 @@ const decoders: Readonly<Record<string, Decoder>> = {
   command_substitution: (node, scope, inQuotes) => {
     if (tellsDirectory.test(node.text)) return { values: scope.directories, quoted: inQuotes };
     const values = knownOutput(node, (word) => decodeWord(word, scope));
-    return values === undefined ? unknown : { values, quoted: inQuotes };
+    const names = !printsOneWord(node);
+    return values === undefined ? unknown : { values, quoted: inQuotes, hollow: mayPrintNothing(node), splits: names && !inQuotes, names };
   },
   arithmetic_expansion: () => ({ values: ['0'] }),
 };
@@ -98,19 +119,18 @@ function decodeInner(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Pie
 /** Nearly every word: nothing in it is a backslash, a pattern or a leading `~`. */
 const unchanged = /^[\w./:=@%+,-]*$/;
 
-/** Unquoted text: backslashes taken away, patterns noticed, a leading `~` resolved. Braces are expanded by then. */
-function decodePlain(text: string): Piece {
+/** Unquoted text: backslashes taken away, patterns noticed, a `~` at the start of the word resolved. Braces are expanded by then. */
+function decodePlain(text: string, startsWord = true): Piece {
   if (unchanged.test(text)) return { values: [text], glob: false, quoted: false };
   const glob = /(?<!\\)[*?[]/.test(text);
   const quoted = text.includes('\\');
   const bare = text.replace(/\\([\s\S])/g, '$1');
-  return { values: [text.startsWith('~') ? homeOf(bare) : bare], glob, quoted };
+  const isHome = startsWord && leadingHome.test(text);
+  return { values: [isHome ? bare.replace(leadingHome, `$1${homeDirectory}`) : bare], glob, quoted };
 }
 
-/** `~`, `~/x`, `~user/x`. */
-function homeOf(text: string): string {
-  return `${homeDirectory}${text.slice(1)}`;
-}
+/** `~`, `~/x`, `~user/x`, and `NAME=~/x`, which bash takes for an assignment wherever it stands. */
+const leadingHome = /^([A-Za-z_]\w*=)?~/;
 
 function decodeConcatenation(node: SyntaxNode, scope: WordScope): Piece {
   const expanded = node.text.includes('{') ? expandBraces(bracePieces(node)) : [bracePieces(node)];
@@ -130,7 +150,7 @@ function bracePieces(node: SyntaxNode): readonly BracePiece[] {
 }
 
 function ofPieces(pieces: readonly BracePiece[], scope: WordScope): Piece {
-  return joined(pieces.map(({ text, node }) => (node === undefined ? decodePlain(text) : decode(node, scope, false))));
+  return joined(pieces.map(({ text, node }, index) => (node === undefined ? decodePlain(text, index === 0) : decode(node, scope, false))));
 }
 
 /** The parts of a double-quoted string, text between the nodes included (the grammar leaves out blanks beside expansions). */
@@ -156,30 +176,38 @@ function unescaped(text: string): Piece {
 function variable(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
   // The grammar takes a blank between two expansions into the second.
   const text = node.text.trimStart();
-  const found = expandParameter(text, (name) => valuesOf(name, scope));
+  const found = expandParameter(text, (name) => valuesOf(name, scope, node));
   if (found === undefined) return unknown;
-  const { glob } = found;
+  const { glob, hollow = false, names = glob } = found;
   const values = found.values.map((value) => node.text.slice(0, node.text.length - text.length) + value);
   // Outside quotes the shell splits the value at blanks and expands its patterns.
   const bare = inQuotes ? [] : values.map((value) => value.replace(everyName, 'listed'));
   if (bare.some((value) => value === '' || /[\s\\~{]/.test(value))) return unknown;
-  return { values, glob: glob || bare.some((value) => /[*?[]/.test(value)), quoted: inQuotes };
+  return { values, glob: glob || bare.some((value) => /[*?[]/.test(value)), quoted: inQuotes, hollow, names: names || glob };
 }
 
-function valuesOf(name: string, scope: WordScope): VariableValue | 'unknown' | 'unset' {
+function valuesOf(name: string, scope: WordScope, use: SyntaxNode): VariableValue | 'unknown' | 'unset' {
   if (/^[?#$]$/.test(name)) return { values: ['0'], glob: false };
-  if (scope.variables.has(name)) return scope.variables.get(name) ?? 'unknown';
+  if (scope.variables.has(name)) {
+    const value = scope.variables.get(name);
+    if (value === undefined) return 'unknown';
+    return isMissing(value, name, use) ? { ...value, values: [...value.values, ''] } : value;
+  }
   if (name === 'HOME') return { values: [homeDirectory], glob: false };
   return name === 'PWD' ? { values: scope.directories, glob: false } : 'unset';
 }
 
 /** Every way to put one value of each piece after the other. */
 function joined(pieces: readonly Piece[]): Piece {
+  // SECURITY: `a$(echo b /c)` is `ab` and `/c`.
+  if (pieces.length > 1 && pieces.some((piece) => piece.splits)) return unknown;
   let values: readonly string[] | undefined = [''];
   for (const piece of pieces) {
-    const next: readonly string[] | undefined = piece.values;
+    const next = piece.hollow && pieces.length > 1 && piece.values !== undefined ? [...piece.values, ''] : piece.values;
     values = values === undefined || next === undefined ? undefined : values.flatMap((start) => next.map((end) => start + end));
     if (values !== undefined && values.length > mostValues) values = undefined;
   }
-  return { values, glob: pieces.some((piece) => piece.glob), quoted: pieces.some((piece) => piece.quoted) };
+  const hollow = pieces.length === 1 && pieces[0]?.hollow === true;
+  const some = (flag: 'glob' | 'quoted' | 'names') => pieces.some((piece) => piece[flag]);
+  return { values, glob: some('glob'), quoted: some('quoted'), hollow, names: some('names') };
 }

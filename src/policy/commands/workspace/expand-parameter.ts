@@ -3,7 +3,7 @@ import type { VariableValue } from './variable-value.ts';
 
 type Lookup = (name: string) => VariableValue | 'unknown' | 'unset';
 
-const parameter = /^\$(?:([A-Za-z_]\w*|[?#$]|\d)|\{([A-Za-z_]\w*|[?#$]|\d)(?:\[-?\d+\])?(?:(%%?|##?|:?-)([^{}$`"'\\]*))?\})$/;
+const parameter = /^\$(?:([A-Za-z_]\w*|[?#$]|\d)|\{([A-Za-z_]\w*|[?#$]|\d)(?:\[(-?\d+)\])?(?:(%%?|##?|:?-)([^{}$`"'\\]*))?\})$/;
 /** Variables that the shell or whoever starts it gives a value. */
 const given =
   /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|TMPDIR|TERM|LANG|LC_\w+|HOSTNAME|HOSTTYPE|OSTYPE|MACHTYPE|UID|EUID|PPID|RANDOM|SECONDS|LINENO|BASH\w*|IFS|OPTARG|OPTIND|REPLY|SHLVL|XDG_\w+)$/;
@@ -12,11 +12,20 @@ const given =
 export function expandParameter(text: string, lookup: Lookup): VariableValue | undefined {
   const match = parameter.exec(text);
   if (match === null) return undefined;
-  const [, short, braced = '', operator, rest = ''] = match;
+  const [, short, braced = '', index, operator, rest = ''] = match;
   const name = short ?? braced;
-  const known = lookup(name);
+  const known = elementOf(lookup(name), index);
   if (known === 'unset') return operator?.endsWith('-') ? byDefault(name, rest) : undefined;
   return known === 'unknown' || operator === undefined ? asKnown(known) : changed(known, operator, rest);
+}
+
+/** Of an array; where it may have fewer elements also nothing. */
+function elementOf(known: VariableValue | 'unknown' | 'unset', index: string | undefined): VariableValue | 'unknown' | 'unset' {
+  if (index === undefined || typeof known === 'string') return known;
+  const { list } = known;
+  const isCounted = list?.every((word) => !word.glob && !/[$`]/.test(word.source) && word.values !== undefined) ?? false;
+  const values = isCounted && !known.values.includes('') ? list?.at(Number(index))?.values : undefined;
+  return { ...known, values: values ?? [...known.values, ''] };
 }
 
 function asKnown(known: VariableValue | 'unknown'): VariableValue | undefined {
@@ -24,9 +33,10 @@ function asKnown(known: VariableValue | 'unknown'): VariableValue | undefined {
 }
 
 function changed(known: VariableValue, operator: string, rest: string): VariableValue | undefined {
-  if (operator.endsWith('-')) return { values: [...known.values, rest], glob: known.glob };
+  if (operator === '-') return { ...known, values: [...known.values, rest] };
+  if (operator === ':-') return { values: [...known.values.filter((value) => value !== ''), rest], glob: known.glob };
   const values = known.values.map((value) => cut(value, operator, rest));
-  return values.every((value) => value !== undefined) ? { values, glob: known.glob } : undefined;
+  return values.every((value) => value !== undefined) ? { ...known, values } : undefined;
 }
 
 /** What runs commands hands on no variables of its own, so one that nothing assigns is unset. */

@@ -2,7 +2,8 @@
 import type { Decision } from '#kernel/decision';
 import { isSecretPath } from '../../paths/secret-files.ts';
 import { askFor } from './findings.ts';
-import type { Invocation } from './invocation.ts';
+import { judgeGitRun } from './git-run.ts';
+import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath, type PathScope } from './judge-path.ts';
 import { judgeTool } from './judge-tool.ts';
 import { type ShellWord, single } from './shell-word.ts';
@@ -24,12 +25,13 @@ const plainSetting = new RegExp(
   'i',
 );
 
-export function judgeGit(rule: ToolRule, invocation: Invocation): readonly Decision[] {
+export function judgeGit(rule: ToolRule, invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const start = verbIndex(invocation.args.map((word) => single(word) ?? ''));
-  const after = { ...invocation, args: verbAndRest(invocation, start) };
+  const runs = judgeGitRun({ ...invocation, args: verbAndRest(invocation, start) }, recursion);
+  const after = { ...invocation, args: runs.args };
   const [verb, ...rest] = after.args;
   const settings = single(verb) === 'config' ? judgeSettings(rest, invocation) : undefined;
-  return [...judgeRoot(invocation, start), ...(settings ?? judgeTool(rule, after)), ...secretsOfHistory(rest)];
+  return [...runs.found, ...judgeRoot(invocation, start), ...(settings ?? judgeTool(rule, after)), ...secretsOfHistory(rest)];
 }
 
 function verbIndex(texts: readonly string[]): number {

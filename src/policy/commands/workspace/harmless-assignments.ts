@@ -8,6 +8,8 @@ export const suspicious =
 const harmlessValues: readonly (readonly [RegExp, RegExp])[] = [
   [/^(?:PAGER|\w+_PAGER|MANPAGER)$/, /^(?:cat)?$/],
   [/^(?:EDITOR|VISUAL|\w+_EDITOR)$/, /^(?:true|:|cat)$/],
+  // The head of a strict script: words are split at fewer characters than they are judged by.
+  [/^IFS$/, /^(?:\n\t?|\t\n?)$/],
   [/^GIT_(?:OPTIONAL_LOCKS|PAGER_IN_USE|TRACE)$/, /^[01]$/],
   [/^(?:CC|CXX|LD|HOSTCC)$/, /^(?:ccache )?(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld)(?:-\d+)?$/],
   [/^(?:MAKEFLAGS|MFLAGS|GNUMAKEFLAGS)$/, /^(?:-j\d*|-s|-k| )*$/],
@@ -53,6 +55,7 @@ const plainPaths = /^:?(?:\/?[\w.-]+(?:\/[\w.-]+)*\/?(?::|$))*$/;
 /** The paths that an assignment names, undefined where its value is not known to be harmless. `isListed`: the name is heeded by programs. */
 export function harmlessPaths(name: string, texts: readonly string[], isListed: boolean): readonly string[] | undefined {
   const namesPaths = directories.test(name) || (!isListed && name.endsWith('_PATH'));
+  if (name === 'TMPDIR' && texts.every((text) => /^\/tmp\/?$/.test(text))) return [];
   if (namesPaths && texts.every((text) => plainPaths.test(text))) return texts.flatMap((text) => text.split(':'));
   return harmlessValues.some(([names, values]) => names.test(name) && texts.every((text) => values.test(text))) ? [] : undefined;
 }

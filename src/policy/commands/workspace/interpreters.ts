@@ -27,15 +27,18 @@ interface Interpreter {
 }
 
 /** `s/a/b/g` or `print if /a/`: a pattern or a replacement that runs nothing. */
-const perlEdit =
-  /^(?=[\s\S]{0,300}$)\s*(?:(?:(?:s|y|tr)\/(?:[^/\\@$`]|\\[^/]|\\\/|\$(?=[/)|]|\d)|@(?!\{))*\/(?:[^/\\@$`]|\\.|\$\d|\$&)*\/[gimsx]*|print(?: \$(?:_|\d|&))?(?: (?:if|unless) \/(?:[^/\\@`(]|\\.|\((?!\?\??\{))*\/i?)?|print "(?:[^"$@`\\]|\\[nt]|\$(?:[.&]|_\b|\d)(?!\[))*"(?: if \/(?:[^/\\@`(]|\\.|\((?!\?\??\{))*\/i?)?)\s*;?\s*)+$/;
+const perlPattern = String.raw`\/(?:[^/\\@\`(]|\\.|\((?!\?\??\{))*\/[gimsx]*`;
+const perlCondition = String.raw`(?: (?:if|unless|while) ${perlPattern}(?: ?\.{2,3} ?${perlPattern})?)?`;
+const perlEdit = new RegExp(
+  String.raw`^(?=[\s\S]{0,300}$)\s*(?:(?:(?:s|y|tr)\/(?:[^/\\@$\`]|\\[^/]|\\\/|\$(?=[/)|]|\d)|@(?!\{))*\/(?:[^/\\@$\`]|\\.|\$\d|\$&)*\/[gimsx]*|(?:print|puts)(?: \$(?:_|\d|&))?${perlCondition}|print "(?:[^"$@\`\\]|\\[nt]|\$(?:[.&]|_\b|\d)(?!\[))*"${perlCondition})\s*;?\s*)+$`,
+);
 
 const interpreters: readonly Interpreter[] = [
   {
     programs: /^(?:node|nodejs)$/,
     inline: /^(?:-e|-p|-pe|--eval|--print)$/,
     plain:
-      /^(?:-v|--version|-c|--check|-h|--help|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof|--prof|--openssl-legacy-provider|(?:--import|--require|--loader|--experimental-loader)=[\w@.][\w@./-]*)$/,
+      /^(?:-v|--version|-c|--check|-h|--help|--v8-options|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof|--prof|--openssl-legacy-provider|(?:--import|--require|--loader|--experimental-loader)=[\w@.][\w@./-]*)$/,
     valued:
       /^(?:-r|--require|--import|--loader|--experimental-loader|-C|--conditions|--test-name-pattern|--test-reporter|--test-reporter-destination)$/,
     refused:
@@ -46,6 +49,7 @@ const interpreters: readonly Interpreter[] = [
     inline: /^-[BEIOSsuvbqdx]*c$/,
     plain: /^(?:-[BEIOSsuvbqdV]+|--version|-VV|-h|--help|-W[a-z][\w:.]*|-X(?:dev|utf8))$/,
     valued: /^-[WX]$/,
+    simple: /^import\s(\w+); ?print\(\1\.(?:\w*(?:version|VERSION)\w*|[A-Z][A-Z_]+)\)$/,
     refused: /^(?:-[A-Za-z]*i|-X.*(?:perf|importtime)|--check-hash.*)$/,
     modules: true,
   },
@@ -95,7 +99,7 @@ const interpreters: readonly Interpreter[] = [
     valued: /^(?:-jar|-cp|-classpath|--class-path|-m|--module-path|-p|--source)$/,
   },
   {
-    programs: /^(?:tsx|ts-node|ts-node-esm|vite-node|babel-node|swc-node)$/,
+    programs: /^(?:tsx|ts-node|ts-node-esm|vite-node|babel-node|swc-node|zx)$/,
     inline: /^(?:-e|-p|-pe|--eval|--print)$/,
     plain: /^(?:-T|--transpile-only|--esm|--files|--version|-v|--swc|--test)$/,
     valued: /^(?:-P|--project|--tsconfig)$/,
@@ -208,7 +212,9 @@ function onlyTells({ args }: Invocation): boolean {
   return (
     finds ||
     (args.length > 0 &&
-      args.every((word) => /^(?:-v|-V|-VV|-version|--version|-h|--help|--test.*|-i|-m|--run.*|-XshowSettings.*)$/.test(single(word) ?? '')))
+      args.every((word) =>
+        /^(?:-v|-V|-VV|-version|--version|-h|--help|--v8-options|--test.*|-i|-m|--run.*|-XshowSettings.*)$/.test(single(word) ?? ''),
+      ))
   );
 }
 

@@ -29,6 +29,10 @@ export interface Recursion {
   invocation(next: Invocation): readonly Decision[];
   /** `given`: the variables that it begins with. */
   script(text: string, of: Invocation, given: Variables): readonly Decision[];
+  /** What runs when the line has ended, wherever that is. */
+  atEnd(judge: (scope: PathScope) => readonly Decision[]): void;
+  /** A function of the line. */
+  call(name: string, scope: PathScope): void;
   /** Of the line, for what runs in the same shell. */
   readonly variables: Variables;
 }

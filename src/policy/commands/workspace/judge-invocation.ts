@@ -8,14 +8,16 @@ import { judgeInterpreter } from './interpreters.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { judgeTool } from './judge-tool.ts';
-import { seenFromHere } from './link-command.ts';
+import { linksToTemporary, seenFromHere } from './link-command.ts';
 import { looksAtMachine } from './machine-facts.ts';
 import { judgeOwnCommand } from './own-command.ts';
+import { judgeCode } from './program-code.ts';
 import { builtInScript, scriptOrTool } from './project-script.ts';
 import { needsNetwork, refusalGroup } from './refused-programs.ts';
 import { runnerJudges } from './runners.ts';
 import { poolAddress, startsServer } from './script-words.ts';
 import { single } from './shell-word.ts';
+import { judgeStaged } from './staged-files.ts';
 import { tellsOfItself } from './tells-of-itself.ts';
 import type { ToolRule } from './tool-rule.ts';
 import { namedSecret } from './tools/looks.ts';
@@ -23,6 +25,9 @@ import { toolRules } from './tools/tool-rules.ts';
 import { unwrap } from './wrappers.ts';
 
 const rulesByProgram = new Map(toolRules.flatMap((rule) => rule.programs.map((program) => [program, rule] as const)));
+/** `arm-none-eabi-objdump`, `gcc-13`, `x86_64-w64-mingw32-g++`: a tool for another machine, or of a version. */
+const crossTool =
+  /^(?:(?:aarch64|arm\w*|avr|mips\w*|riscv\d*|powerpc\w*|ppc\w*|s390x|sparc\w*|i[3-6]86|x86_64|xtensa|m68k|msp430|nios2|sh4|loongarch64|or1k|tricore|wasm32)(?:-[a-z0-9_]+){0,3}-)?(gcc|g\+\+|cc|c\+\+|cpp|clang|clang\+\+|ld|as|ar|nm|objdump|objcopy|size|strip|readelf|ranlib|strings|addr2line|gcov|gfortran|clang-format|clang-tidy)(?:-\d+(?:\.\d+)?)?$/;
 /** Where a project's own programs lie; they are the tools of the same name. */
 const projectBins = /(?:^|\/)(?:node_modules\/\.bin|\.venv\/bin|venv\/bin|vendor\/bin)\/([^/]+)$/;
 /** Files of the workspace that start a known tool. */
@@ -36,7 +41,7 @@ const scriptTools: Readonly<Record<string, string>> = {
 };
 
 export function judgeInvocation(invocation: Invocation, recursion: Recursion, userRules: readonly UserRule[]): readonly Decision[] {
-  const built = judgeBuiltIn(invocation, recursion);
+  const built = [...judgeBuiltIn(invocation, recursion), ...judgeStaged(invocation, recursion)];
   if (userRules.length === 0) return built;
   const words = [invocation.program, ...invocation.args.map((word) => (word.values?.length === 1 ? (word.values[0] ?? '') : '\0'))];
   const users = userRules.filter((rule) => fitsUserRule(rule, words));
@@ -82,7 +87,7 @@ function judgeByName(invocation: Invocation, recursion: Recursion): readonly Dec
   if (runner !== undefined) return runner(invocation, recursion);
   const interpreted = judgeInterpreter(invocation, recursion);
   if (interpreted !== undefined) return interpreted;
-  const rule = rulesByProgram.get(program);
+  const rule = rulesByProgram.get(program) ?? rulesByProgram.get(crossTool.exec(program)?.[1] ?? '');
   if (rule === undefined) return [askFor('unknown_program', offset, `\`${program.slice(0, 60)}\` is not among the known programs`)];
   return judgeByRule(rule, invocation, recursion);
 }
@@ -114,12 +119,17 @@ type RuleJudge = (rule: ToolRule, invocation: Invocation, recursion: Recursion) 
 
 /** Rules whose words mean more than a table can say. */
 const ruleJudges: Readonly<Record<string, RuleJudge>> = {
-  'workspace.npm': (rule, invocation) => [...judgeTool(rule, invocation), ...builtInScript(invocation)],
+  'workspace.npm': (rule, invocation) => (isPlainInit(invocation) ? [] : [...judgeTool(rule, invocation), ...builtInScript(invocation)]),
+  'workspace.deno': (rule, invocation) => evaluated(invocation, /^eval$/) ?? judgeTool(rule, invocation),
   'workspace.pnpm': (rule, invocation, recursion) =>
+    evaluated(invocation, /^(?:-e|--eval|-p|--print)$/) ??
     judgeTool(rule, invocation).flatMap((decision) =>
       decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision],
     ),
-  'workspace.write': (rule, invocation) => judgeTool(rule, invocation.program === 'ln' ? seenFromHere(invocation) : invocation),
+  'workspace.write': (rule, invocation) =>
+    invocation.program === 'ln'
+      ? [...judgeTool(rule, seenFromHere(invocation)), ...linksToTemporary(invocation)]
+      : judgeTool(rule, invocation),
   'workspace.macros': (rule, invocation) => [...judgeTool(rule, invocation), ...macrosFromInput(invocation)],
   'workspace.dd': (rule, invocation) => [...judgeTool(rule, invocation), ...judgeCopiedFiles(invocation)],
   'workspace.top': (rule, invocation) => [...judgeTool(rule, invocation), ...repeats(invocation)],
@@ -132,6 +142,21 @@ const ruleJudges: Readonly<Record<string, RuleJudge>> = {
   'workspace.query': (rule, invocation) => judgeTool(rule, withoutQueryVerb(invocation)),
   'workspace.cargo': (rule, invocation) => judgeTool(rule, withoutToolchain(invocation)),
 };
+
+/** `deno eval CODE`, `bun -e CODE`; undefined: it is not that, or more than that. */
+function evaluated(invocation: Invocation, word: RegExp): readonly Decision[] | undefined {
+  const [verb, code, ...more] = invocation.args;
+  const isCode = invocation.program !== 'pnpm' && invocation.program !== 'yarn' && more.length === 0 && code !== undefined;
+  return isCode && word.test(single(verb) ?? '') ? judgeCode(code, invocation) : undefined;
+}
+
+/** `npm init -y` makes a `package.json`; with a name it downloads. */
+function isPlainInit({ args }: Invocation): boolean {
+  const [verb = '', ...more] = args.map((word) => single(word) ?? '\0');
+  return (
+    /^(?:init|innit)$/.test(verb) && more.length > 0 && more.every((text) => /^(?:-y|--yes|-f|--force|--private|--silent)$/.test(text))
+  );
+}
 
 /** `top` and `vmstat 1` go on until somebody stops them. */
 function repeats(invocation: Invocation): readonly Decision[] {
@@ -178,7 +203,9 @@ function judgeByPath(invocation: Invocation, recursion: Recursion): readonly Dec
   const name = program.slice(program.lastIndexOf('/') + 1);
   const group = refusalGroup(name);
   if (group !== undefined) return [refuseFor(group, offset, `\`${program}\` (${group.replace('-', ' ')}) is not run by agents`)];
-  const inside = scope.directories.flatMap(() => judgePath({ text: program, glob: false, offset }, 'write', scope));
+  const named = { text: program, glob: false, offset };
+  const there = judgePath(named, 'list', scope);
+  const inside = there.length > 0 ? there : judgePath(named, 'write', scope);
   if (inside.length > 0)
     return inside.map(() => askFor('unknown_program', offset, `\`${program.slice(0, 80)}\` is no program of the workspace`));
   const tool = projectBins.exec(program)?.[1] ?? scriptTools[name];

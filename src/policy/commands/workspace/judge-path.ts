@@ -10,6 +10,8 @@ import type { GlobPart } from '../strict/strict-line.ts';
 import { askFor, refuseFor } from './findings.ts';
 import { freshPlace, isFreshPlace } from './fresh-place.ts';
 import { everyName } from './listed-names.ts';
+import type { MadeFiles } from './made-files.ts';
+import { judgeTemporary } from './temporary-place.ts';
 
 /** `touch`: names and attributes only; `remove` is a write that takes the file away. */
 export type PathAction = 'list' | 'read' | 'write' | 'remove';
@@ -18,6 +20,7 @@ export interface PathScope {
   readonly view: WorkspaceView;
   /** Absolute directories in which the command may run. */
   readonly directories: readonly string[];
+  readonly made: MadeFiles;
 }
 
 export interface NamedPath {
@@ -47,6 +50,8 @@ interface At {
 }
 
 function judgeOne(path: NamedPath, action: PathAction, { scope, directory }: At): readonly Decision[] {
+  const temporary = judgeTemporary({ ...path, action, directory }, { roots: scope.view.ground.roots, made: scope.made.temporary });
+  if (temporary !== undefined) return temporary;
   const { ground, facts } = scope.view;
   const located = locateIn(directory, path.text, ground);
   if (!located.ok) return [judgeElsewhere(located, path, action)];
@@ -101,7 +106,7 @@ function judgeName(written: Segments, fact: PathFact, { action, path }: Named): 
 }
 
 /** What a pattern matches, and the pattern itself (nothing may match now and something later); undefined when it roams. */
-function globPaths(path: NamedPath, { view, directories }: PathScope): readonly string[] | undefined {
+export function globPaths(path: NamedPath, { view, directories }: PathScope): readonly string[] | undefined {
   const firstWild = path.text.search(/[*?[]/);
   const tail = path.text.slice(path.text.lastIndexOf('/', firstWild) + 1);
   if (/(?:^|\/)\.\.(?:\/|$)/.test(tail) || /(?:^|\/)\.[*?[]/.test(tail)) return undefined;

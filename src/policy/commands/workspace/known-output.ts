@@ -1,6 +1,6 @@
 /** Command substitutions whose output the words tell well enough: names of files, numbers, dates, commits. */
 import { madePlaces } from './fresh-place.ts';
-import { filtered, listedNames, wordsOf } from './listed-names.ts';
+import { everyName, filtered, listedNames, wordsOf } from './listed-names.ts';
 import type { ShellWord } from './shell-word.ts';
 import type { SyntaxNode } from './syntax-node.ts';
 
@@ -11,6 +11,18 @@ export function knownOutput(node: SyntaxNode, decode: Decode): readonly string[]
   const [only, ...more] = node.namedChildren;
   return only === undefined || more.length > 0 ? undefined : outputOf(only, decode);
 }
+
+/** Whether it may be nothing at all: no file was found, no commit has a name. */
+export function mayPrintNothing({ namedChildren: [only] }: SyntaxNode): boolean {
+  return only?.type !== 'command' || !alwaysPrints.test(only.text);
+}
+
+/** Whether it is one word at most: no names that were listed. */
+export function printsOneWord({ namedChildren: [only] }: SyntaxNode): boolean {
+  return only?.type === 'command' && /^(?:basename|dirname|nproc|getconf|whoami|hostname|uuidgen|arch|uname|id|date|mktemp|which|command|git (?!ls-files|grep|diff|status|branch(?! --show-current)|tag))/.test(only.text);
+}
+
+const alwaysPrints = /^(?:echo|basename|dirname|nproc|getconf|whoami|hostname|uuidgen|arch|uname|id|date|mktemp)(?:\s|$)/;
 
 function outputOf(only: SyntaxNode, decode: Decode): readonly string[] | undefined {
   const first = withoutFallback(only);
@@ -47,7 +59,7 @@ function installedProgram([program, ...args]: readonly string[]): readonly strin
 
 /** `basename x .ts`, `dirname x`: computed. */
 function cutName([program, path, suffix, ...more]: readonly string[]): readonly string[] | undefined {
-  if (path === undefined || path.startsWith('-') || more.length > 0) return undefined;
+  if (path === undefined || path.startsWith('-') || path.includes(everyName) || more.length > 0) return undefined;
   const plain = path.replace(/(?<=.)\/+$/, '');
   if (program === 'dirname') return suffix === undefined ? [directoryName(plain)] : undefined;
   return program === 'basename' ? [baseName(plain, suffix ?? '')] : undefined;

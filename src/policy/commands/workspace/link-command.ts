@@ -1,8 +1,10 @@
 /** `ln -s TARGET LINK`: a relative target is below the directory of the link, not below the current one (symlink(7)). */
 
+import type { Decision } from '#kernel/decision';
 import { locatePath } from '../../paths/locate-path.ts';
+import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
-import { single } from './shell-word.ts';
+import { type ShellWord, single } from './shell-word.ts';
 
 /** The same invocation with its targets as seen from where it runs. */
 export function seenFromHere(invocation: Invocation): Invocation {
@@ -22,6 +24,21 @@ export function seenFromHere(invocation: Invocation): Invocation {
         : { ...word, values: [`${directory}/${text}`] };
     }),
   };
+}
+
+/** SECURITY: `/tmp` is the command's own only while it runs; a link to it that stays leads to everybody's. */
+export function linksToTemporary({ args }: Invocation): readonly Decision[] {
+  const operands = args.filter((word) => !(single(word) ?? '').startsWith('-'));
+  const isTemporary = (word: ShellWord | undefined) => /^\/tmp(?:\/|$)/.test(single(word) ?? '');
+  const [target, link] = [operands.find(isTemporary), operands.at(-1)];
+  if (target === undefined || (isTemporary(link) && operands.length > 1)) return [];
+  return [
+    askFor(
+      'SYMLINK_OUTSIDE_WORKSPACE',
+      target.offset,
+      `a link to \`${single(target) ?? ''}\`, which is another place once the command ends`,
+    ),
+  ];
 }
 
 /** The directory that the link will be in; empty for the current one. */

@@ -37,7 +37,7 @@ export function wordsOf(node: SyntaxNode, decode: Decode): readonly string[] | u
 
 /** Programs that print names by themselves: an argument that spoils that, or one that is needed for it. */
 const listers: Readonly<Record<string, { readonly not?: RegExp; readonly needs?: RegExp }>> = {
-  ls: { not: /^-[A-Za-z]*[lsinoghZF]|^--/ },
+  ls: { not: /^-[A-Za-z]*[lsinoghZFR]|^--/ },
   fd: { not: /^(?:-[A-Za-z]*[xXlL0]|--(?!hidden$|no-ignore$|type|extension|exclude|max-depth))/ },
   fdfind: { not: /^(?:-[A-Za-z]*[xXlL0]|--(?!hidden$|no-ignore$|type|extension|exclude|max-depth))/ },
   rg: { needs: /^(?:-[a-z0]*l[a-z0]*|--files(?:-with(?:out)?-match(?:es)?)?)$/ },
@@ -62,6 +62,13 @@ function namesFrom([program = '', ...args]: readonly string[]): readonly string[
   const lister = Object.hasOwn(listers, program) ? listers[program] : undefined;
   if (lister === undefined || args.some((arg) => lister.not?.test(arg))) return undefined;
   return program === 'ls' ? namesFromLs(args) : namesWhere(lister.needs, args);
+}
+
+/** Whether empty lines stand among the names: `ls` prints them between directories. */
+export function printsBlankLines(command: SyntaxNode, decode: Decode): boolean {
+  const [program, ...args] = wordsOf(command, decode) ?? [];
+  const operands = args.filter((arg) => !arg.startsWith('-'));
+  return program === 'ls' && (operands.length > 1 || operands.some((arg) => /[*?[]/.test(arg)));
 }
 
 function namesWhere(needs: RegExp | undefined, args: readonly string[]): readonly string[] | undefined {

@@ -4,7 +4,7 @@ import { askFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { givenPositionals, unknownPositionals } from './positional.ts';
-import { knownWord, type ShellWord, single } from './shell-word.ts';
+import { knownWord, scriptText, type ShellWord, single } from './shell-word.ts';
 
 const flags =
   /^(?:-j(?:\d+%?|[+-]\d+)?|--jobs(?:=\S+)?|-[kqtu0mX]+|--(?:keep-order|bar|progress|eta|tag|lb|line-buffer|will-cite|dry-run|dryrun|verbose|ungroup|group|null|quote|no-notice|halt(?:=\S+)?|colsep(?:=\S+)?|timeout(?:=\S+)?|retries(?:=\d+)?|max-args(?:=\d+)?|no-run-if-empty|link|joblog=[\w.-]+)|-[nNL]\d*|-r|-d\S?|-C\S*)$/;
@@ -21,11 +21,21 @@ export function judgeParallel(invocation: Invocation, recursion: Recursion): rea
   const lists = args.findIndex((word, index) => index >= start && single(word)?.startsWith(':::'));
   const command = args.slice(start, lists < 0 ? undefined : lists);
   const sources = lists < 0 ? [] : args.slice(lists);
-  const values = valuesOf(sources, invocation);
+  const values = args.slice(0, start).some(cuts) || cutsPaths(command, sources) ? undefined : valuesOf(sources, invocation);
   return [
     ...judgeSources(sources, invocation),
     ...(command.length === 0 ? runEach(values, { invocation, recursion }) : runOn(command, values, { invocation, recursion })),
   ];
+}
+
+/** An option that makes several values of one. */
+function cuts(word: ShellWord): boolean {
+  return /^(?:-[dC]|--(?:colsep|delimiter))/.test(single(word) ?? '');
+}
+
+/** `{/}` of `a/..` is `..`. */
+function cutsPaths(command: readonly ShellWord[], sources: readonly ShellWord[]): boolean {
+  return command.some((word) => /\{\d*\//.test(single(word) ?? '')) && sources.some((word) => /\.\./.test(single(word) ?? '..'));
 }
 
 function commandStart(args: readonly ShellWord[]): number | undefined {
@@ -60,7 +70,7 @@ interface Run {
 
 /** Without a command each value is one. */
 function runEach(values: readonly ShellWord[] | undefined, { invocation, recursion }: Run): readonly Decision[] {
-  const texts = values?.map(single) ?? [undefined];
+  const texts = values?.map(scriptText) ?? [undefined];
   if (texts.length > most || !texts.every((text) => text !== undefined))
     return [askFor('runs_other_code', invocation.offset, 'commands for `parallel` that are not known before it runs')];
   return texts.flatMap((text) => recursion.script(text, invocation, unknownPositionals));
@@ -73,7 +83,7 @@ function runOn(
   { invocation, recursion }: Run,
 ): readonly Decision[] {
   const { offset } = invocation;
-  const texts = command.map(single);
+  const texts = command.map(scriptText);
   const line = texts.every((text) => text !== undefined) ? texts.join(' ') : undefined;
   const script = line === undefined ? undefined : withMarks(line);
   if (script === undefined || (values?.length ?? 0) > most)

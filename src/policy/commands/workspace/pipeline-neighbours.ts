@@ -38,13 +38,13 @@ function fed(commands: readonly SyntaxNode[], index: number, decode: Decode): Pi
 }
 
 /** `echo TEXT`, `printf 'TEXT\n'`, `printf '%s\n' TEXT…`. */
-function printedText(words: readonly string[] | undefined): string | undefined {
+export function printedText(words: readonly string[] | undefined): string | undefined {
   const [program, ...args] = words ?? [];
   if (program === 'echo') return echoed(args[0] === '-n' ? args.slice(1) : args);
   const [format = '', ...more] = args;
   if (program !== 'printf' || format.startsWith('-')) return undefined;
   if (/^%s(?:\\n)?$/.test(format)) return more.join('\n');
-  return more.length > 0 || /%|\\(?!n)/.test(format) ? undefined : format.replaceAll('\\n', '\n');
+  return more.length > 0 || /%|\\(?![nt])/.test(format) ? undefined : format.replaceAll('\\n', '\n').replaceAll('\\t', '\t');
 }
 
 function echoed(words: readonly string[]): string | undefined {

@@ -102,6 +102,7 @@ function readHereString(walk: Walk, node: SyntaxNode, place: Place): Input {
   walk.judged.add(node);
   const [target] = node.namedChildren;
   if (target === undefined) return comesFrom('text');
+  walk.inspect(target, place);
   const word = decodeWord(target, wordScope(walk, place));
   return comesFrom('text', word.values?.length === 1 ? word.values[0] : undefined);
 }

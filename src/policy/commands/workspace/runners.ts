@@ -7,7 +7,7 @@ import { foundNames } from './listed-names.ts';
 import { judgeParallel } from './parallel-command.ts';
 import { givenPositionals, unknownPositionals } from './positional.ts';
 import { runOn } from './run-on-names.ts';
-import { knownWord, type ShellWord, single } from './shell-word.ts';
+import { knownWord, type ShellWord, scriptText, single } from './shell-word.ts';
 import { isQuestion } from './tells-of-itself.ts';
 import { judgeXargs } from './xargs-command.ts';
 
@@ -78,7 +78,11 @@ function judgeFindExec(invocation: Invocation, index: number, recursion: Recursi
   const texts = invocation.args.map(single);
   const end = texts.findIndex((text, at) => at > index && (text === ';' || (text === '+' && texts[at - 1] === '{}')));
   if (end < 0) return { found: [askFor('unclear', invocation.offset, `\`${texts[index]}\` without an end`)], taken: texts.length };
-  return { found: runFound(invocation, invocation.args.slice(index + 1, end), recursion), taken: end + 1 - index };
+  const words = invocation.args.slice(index + 1, end);
+  // It runs where each file is, which nobody knows.
+  const elsewhere = /dir$/.test(texts[index] ?? '') ? words.slice(1).find((word) => (single(word) ?? '/').includes('/')) : undefined;
+  const found = elsewhere === undefined ? [] : [askFor('unclear', elsewhere.offset, `\`${elsewhere.source.slice(0, 60)}\` below directories that are found`)];
+  return { found: [...found, ...runFound(invocation, words, recursion)], taken: end + 1 - index };
 }
 
 function pathOf(word: ShellWord | undefined, action: 'list' | 'write', { scope, offset }: Invocation): readonly Decision[] {
@@ -146,7 +150,7 @@ function judgeNpx(invocation: Invocation, recursion: Recursion): readonly Decisi
 /** `concurrently "npm:lint" "tsc -w"`: each word is a command line. */
 function judgeConcurrently({ args, offset, ...invocation }: Invocation, recursion: Recursion): readonly Decision[] {
   return args.flatMap((word, index) => {
-    const text = single(word);
+    const text = scriptText(word);
     if (text === undefined) return [askFor('unclear', word.offset, 'a command that is not known before it runs')];
     const before = single(args[index - 1]) ?? '';
     if (
@@ -165,7 +169,7 @@ function judgeConcurrently({ args, offset, ...invocation }: Invocation, recursio
 /** `hyperfine --prepare 'make clean' 'make'`: each word is a command line. */
 function judgeHyperfine(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   return invocation.args.flatMap((word, index) => {
-    const text = single(word);
+    const text = scriptText(word);
     const before = single(invocation.args[index - 1]) ?? '';
     if (text === undefined) return [askFor('unclear', word.offset, 'a command that is not known before it runs')];
     if (
@@ -184,13 +188,21 @@ function judgeHyperfine(invocation: Invocation, recursion: Recursion): readonly 
 
 /** `trap 'rm -f x' EXIT`: the text runs when the shell ends. */
 function judgeTrap(invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const [script, ...signals] = invocation.args.map(single);
+  const [script, ...signals] = invocation.args.map(scriptText);
   const atEnd = signals.length > 0 && signals.every((signal) => /^(?:EXIT|0|INT|TERM|HUP|SIGINT|SIGTERM)$/.test(signal ?? ''));
   if (script === undefined || !atEnd) return [askFor('unclear', invocation.offset, '`trap` of other than the end of the script')];
   // A function of the line; its body is judged where it stands.
   const called = /^(\w+)(?: "?\$\?"?)?(?:; *exit(?: \d+)?)?;?$/.exec(script.trim())?.[1];
-  if (called !== undefined && invocation.functions.has(called)) return [];
-  return script === '-' || script === '' ? [] : recursion.script(script, invocation, recursion.variables);
+  if (called !== undefined && invocation.functions.has(called)) {
+    recursion.atEnd((scope) => {
+      recursion.call(called, scope);
+      return [];
+    });
+    return [];
+  }
+  if (script === '-' || script === '') return [];
+  recursion.atEnd((scope) => recursion.script(script, { ...invocation, scope }, recursion.variables));
+  return [];
 }
 
 /** `bash script.sh`, `bash -c '…'`; what comes from elsewhere asks. */
@@ -219,7 +231,7 @@ function shellOptions(texts: readonly (string | undefined)[]): number {
 function judgeScriptText(invocation: Invocation, index: number, recursion: Recursion): readonly Decision[] {
   const words = invocation.args.slice(index + 1);
   const start = words.findIndex((word) => !single(word)?.startsWith('-'));
-  const text = start < 0 ? undefined : single(words[start]);
+  const text = start < 0 ? undefined : scriptText(words[start]);
   if (text === undefined) return [askFor('unclear', invocation.offset, 'a script that is not known before it runs')];
   return recursion.script(text, invocation, givenPositionals(words.slice(start + 1)));
 }

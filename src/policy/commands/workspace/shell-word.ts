@@ -7,6 +7,10 @@ export interface ShellWord {
   readonly glob: boolean;
   /** Some part of it is quoted, so it stays one word. */
   readonly quoted: boolean;
+  /** What a command printed, which may be nothing: beside other text nothing is judged too. */
+  readonly hollow?: boolean;
+  /** It holds names that a command listed, or a pattern matched. */
+  readonly names?: boolean;
   /** UTF-16 offset in the text. */
   readonly offset: number;
   readonly source: string;
@@ -15,6 +19,11 @@ export interface ShellWord {
 /** A word that is exactly this. */
 export function knownWord(text: string, like: Pick<ShellWord, 'offset' | 'source'>): ShellWord {
   return { values: [text], glob: false, quoted: true, offset: like.offset, source: like.source };
+}
+
+/** The text of a word that is read as a script. SECURITY: a name in it would be read as one, too. */
+export function scriptText(word: ShellWord | undefined): string | undefined {
+  return word?.names === true || word?.glob === true ? undefined : single(word);
 }
 
 /** The one text of a word, if it has one. */

@@ -12,12 +12,20 @@ const ownFile = String.raw`[\w-][\w-]*(?:[/.][\w-]+)*`;
 const plainKey = String.raw`(?![\w.-]*(?:auth|token|pass|key|cert|secret|user))[a-z][a-z-]+`;
 /** Longer forms that look at files of the workspace at most. */
 const forms: Readonly<Record<string, RegExp>> = {
-  docker: /^compose (?:version|--version)$/,
+  // Without such an option the file is printed with the values of `.env` in it.
+  docker: pattern(
+    `compose (?:version|--version|(?:(?:-f|--file) ${ownFile} )*config (?:-q|--quiet|--services|--images|--volumes|--profiles))`,
+  ),
+  'docker-compose': pattern(`(?:(?:-f|--file) ${ownFile} )*config (?:-q|--quiet|--services|--images|--volumes|--profiles)`),
   kubectl: pattern(`(?:version --client(?:=true)?(?: (?:-o|--output=?) ?(?:json|yaml))?|kustomize ${ownFile}/?)`),
   'ansible-playbook': pattern(`(?:(?:-i )?${ownFile} )*--(?:syntax-check|list-tasks|list-tags|list-hosts)(?: (?:-i )?${ownFile})*`),
   'ansible-inventory': pattern(`(?:(?:-i )?${ownFile} )?--(?:graph|list)(?: (?:-i )?${ownFile})?`),
   'ansible-doc': /^(?:-l|-t \w+ -l|[\w.]+)$/,
   vagrant: /^validate$/,
+  caddy: pattern(`(?:validate|fmt|adapt)(?: (?:--config )?${ownFile})?`),
+  'systemd-analyze': pattern(`(?:verify(?: ${ownFile})+|(?:calendar|timespan|timestamp) [\\w *:/,.~-]+)`),
+  lychee: pattern(`--offline(?: ${ownFile})*`),
+  reuse: /^(?:lint|spdx)(?: (?:-q|--quiet|-j|--json))?$/,
   dlv: /^version$/,
   fastlane: /^lanes$/,
   pod: /^(?:lib lint|ipc spec [\w.]+|env)$/,
@@ -65,6 +73,10 @@ const forms: Readonly<Record<string, RegExp>> = {
 const versioned =
   /^(?:skaffold|kind|minikube|pulumi|flyctl|k3d|eksctl|multipass|podman|tilt|argocd|gh|helmfile|earthly|lima|colima|k9s|dagger|direnv|trivy|grype|syft|cosign)$/;
 
+/** A short option alone says their version, or that there is no such option. */
+const shortVersioned =
+  /^(?:bundler?|deno|rustup|docker|docker-compose|podman|packer|terraform|tofu|vagrant|gem|uv|poetry|pip3?|pdm|cargo|go|helm|psql|mysql|redis-cli|git|java|flutter|kubectl|ansible|az|gh|dotnet)$/;
+
 /** Command lines whose verbs have a help of their own. A word behind `run` or `exec` is another program's. */
 const verbose =
   /^(?:docker|podman|kubectl|oc|gh|glab|aws|gcloud|az|doctl|heroku|vercel|netlify|flyctl|cdk|pulumi|minikube|kind|vagrant|conda|rustup|brew|redis-cli|svn|hg|ansible-galaxy)$/;
@@ -88,10 +100,11 @@ export function tellsOfItself(invocation: Invocation, group: string | undefined)
 function asksOfItself(program: string, texts: readonly string[]): boolean {
   const [question = ''] = texts;
   if (texts.length !== 1) return verbose.test(program) && verbHelp.test(texts.join(' '));
+  if (/^-[vV]$/.test(question) && shortVersioned.test(program)) return true;
   return isQuestion(question) || (question === 'version' && versioned.test(program));
 }
 
 /** `--version`, `--help`. */
 export function isQuestion(text: string): boolean {
-  return text === '--version' || text === '--help';
+  return text === '--version' || text === '--help' || text === '-version';
 }

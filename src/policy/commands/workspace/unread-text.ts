@@ -10,7 +10,7 @@ export function unreadText(text: string, all: readonly SyntaxNode[]): number | u
   const around = root === undefined ? text : text.slice(0, root.startIndex) + text.slice(root.endIndex);
   return around.trim() === ''
     ? all
-        .map((node) => gapIn(node) ?? signIn(node) ?? startsProcess(node, text) ?? misplaced(node, text))
+        .map((node) => gapIn(node) ?? signIn(node) ?? overrun(node) ?? startsProcess(node, text) ?? misplaced(node, text))
         .find((offset) => offset !== undefined)
     : 0;
 }
@@ -33,6 +33,13 @@ function gapIn({ type, text, startIndex, endIndex, children }: SyntaxNode): numb
 const words = /^(?:word|regex|extglob_pattern|test_operator|number|variable_name|special_variable_name|file_descriptor)$/;
 /** An unescaped sign that ends a word, quotes or expands. */
 const sign = /(?<!\\)(?:\\\\)*(?:[\s;&|<>()`"']|\$[({\w'"])/;
+
+/** `$'\\\\'; id '`: for the grammar the quote behind two backslashes is an escaped one. */
+function overrun({ type, text, startIndex, isNamed }: SyntaxNode): number | undefined {
+  // `$_{a,b}`: for the grammar the brace begins at the `$`.
+  if (!isNamed && text.trim() !== type && text !== '$$') return startIndex;
+  return type === 'ansi_c_string' && !/^\$'(?:[^'\\]|\\[\s\S])*'$/.test(text) ? startIndex : undefined;
+}
 
 /** `x=(a)#b`, `[ a ]#b`: no comment for bash; `[[a]`: a word. */
 function misplaced({ type, startIndex, endIndex, parent }: SyntaxNode, text: string): number | undefined {

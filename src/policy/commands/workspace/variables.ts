@@ -1,5 +1,5 @@
 /** Which texts the variables of a command line can hold, whatever runs when: every assignment anywhere in it counts. */
-import { listedNames } from './listed-names.ts';
+import { listedNames, printsBlankLines } from './listed-names.ts';
 import { calledPositionals, keepsPositionals, unknownPositionals } from './positional.ts';
 import type { ShellWord } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
@@ -39,7 +39,8 @@ export function collectVariables(nodes: readonly SyntaxNode[], decodeWith: Decod
   const relevant = nodes.filter((node) => collected.has(node.type) && !assignsNothing(node));
   // The common line: no round could find anything.
   if (relevant.length === 0 && keepsPositionals(nodes)) return given ?? unknownPositionals;
-  const collectWith = (decode: Decode) => collectRound(relevant, decode, positionals(nodes, decode, given));
+  const removals = removalsAmong(nodes);
+  const collectWith = (decode: Decode) => withRemovals(collectRound(relevant, decode, positionals(nodes, decode, given)), removals);
   let known = collectWith(() => [unknownWord]);
   for (let round = 0; round < mostRounds; round += 1) {
     const next = collectWith(decodeWith(known));
@@ -48,6 +49,26 @@ export function collectVariables(nodes: readonly SyntaxNode[], decodeWith: Decod
     if (isSame || countKnown(known) === known.size) break;
   }
   return known;
+}
+
+/** Where variables are taken away, or given anew without a value: by name. */
+function removalsAmong(nodes: readonly SyntaxNode[]): ReadonlyMap<string, readonly SyntaxNode[]> {
+  const found = new Map<string, readonly SyntaxNode[]>();
+  for (const node of nodes) {
+    if (node.type !== 'unset_command' && (node.type !== 'declaration_command' || node.text.startsWith('export'))) continue;
+    for (const { type, text } of node.namedChildren) if (type === 'variable_name') found.set(text, [...(found.get(text) ?? []), node]);
+  }
+  return found;
+}
+
+/** Positional parameters are never without a value that is known. */
+function withRemovals(variables: Variables, removals: ReadonlyMap<string, readonly SyntaxNode[]>): Variables {
+  return new Map(
+    [...variables].map(([name, value]) => [
+      name,
+      value === undefined || /^[\d@*]/.test(name) ? value : { ...value, removals: removals.get(name) ?? [] },
+    ]),
+  );
 }
 
 function positionals(nodes: readonly SyntaxNode[], decode: Decode, given: Variables | undefined): Variables {
@@ -73,7 +94,11 @@ const nothing: VariableValue = { values: [], glob: false };
 
 function both(a: VariableValue, b: VariableValue): VariableValue | undefined {
   const values = [...new Set([...a.values, ...b.values])];
-  return values.length <= mostValues ? { values, glob: a.glob || b.glob } : undefined;
+  return values.length <= mostValues ? { values, glob: a.glob || b.glob, hollow: either(a.hollow, b.hollow), names: either(a.names, b.names) } : undefined;
+}
+
+function either(a: boolean | undefined, b: boolean | undefined): boolean {
+  return a === true || b === true;
 }
 
 type Add = (name: string, value: VariableValue | undefined) => void;
@@ -82,7 +107,7 @@ function collect(node: SyntaxNode, decode: Decode, add: Add): void {
   if (node.type === 'command') collectFromCommand(node, decode, add);
   else if (node.type === 'expansion') collectFromExpansion(node, add);
   else if (node.type === 'for_statement')
-    add(childOf(node, 'variable')?.text ?? '', anyOf(childrenOf(node, 'value').flatMap(decode), true));
+    add(childOf(node, 'variable')?.text ?? '', eachOf(childrenOf(node, 'value').flatMap(decode)));
   else collectFromAssignment(node, decode, add);
 }
 
@@ -115,7 +140,13 @@ function arrayOf(array: SyntaxNode, decode: Decode): VariableValue | undefined {
 function anyOf(words: readonly ShellWord[], matches: boolean): VariableValue | undefined {
   const values = words.map((word) => word.values);
   if (values.length === 0 || !values.every((value) => value !== undefined)) return undefined;
-  return { values: values.flat(), glob: matches && words.some((word) => word.glob) };
+  return { values: values.flat(), glob: matches && words.some((word) => word.glob), hollow: words.some((word) => word.hollow), names: words.some((word) => word.names || (matches && word.glob)) };
+}
+
+/** In a round of a loop it is never nothing. */
+function eachOf(words: readonly ShellWord[]): VariableValue | undefined {
+  const any = anyOf(words, true);
+  return any === undefined ? undefined : { ...any, hollow: false };
 }
 
 /** A command that is not one of those that assign. */
@@ -139,14 +170,23 @@ function collectFromExpansion({ text }: SyntaxNode, add: Add): void {
 /** What the loop reads whose condition the `read` is: names that a command before it lists, or that `< <(…)` does. */
 function linesRead(read: SyntaxNode, decode: Decode): VariableValue | undefined {
   const loop = read.parent;
-  if (loop?.type !== 'while_statement') return undefined;
+  if (loop?.type !== 'while_statement' || !takesLines(read)) return undefined;
   const values = namesInto(loop, decode);
-  return values === undefined ? undefined : { values, glob: false };
+  // Without `-r` a backslash takes itself away.
+  const isWhole = / -r /.test(read.text) || !values?.some((value) => value.includes('\\'));
+  return values === undefined || !isWhole ? undefined : { values, glob: false, names: true };
+}
+
+/** SECURITY: `IFS=,`, `-d ,` and `-n 2` cut lines elsewhere than at blanks. */
+function takesLines(read: SyntaxNode): boolean {
+  const words = childrenOf(read, 'argument').map((word) => word.text);
+  const before = read.namedChildren.filter((child) => child.type === 'variable_assignment').map((child) => child.text);
+  return /^(?:-r |-d (?:''|""|\$'\\0') )*\w+(?: \w+)*$/.test(words.join(' ')) && before.every((text) => /^IFS=(?:''|"")?$/.test(text));
 }
 
 function namesInto(loop: SyntaxNode, decode: Decode): readonly string[] | undefined {
   const { parent } = loop;
-  if (parent?.type === 'pipeline') return listedNames(parent.namedChildren.slice(0, parent.namedChildren.indexOf(loop)), decode);
+  if (parent?.type === 'pipeline') return linesOf(parent.namedChildren.slice(0, parent.namedChildren.indexOf(loop)), decode);
   if (parent?.type !== 'redirected_statement') return undefined;
   const [redirect, ...more] = parent.namedChildren.filter((child) => child !== loop);
   return redirect === undefined || more.length > 0 ? undefined : namesRedirected(redirect, decode);
@@ -156,5 +196,11 @@ function namesRedirected(redirect: SyntaxNode, decode: Decode): readonly string[
   const source = childOf(redirect, 'destination');
   const isInput = redirect.children.some((child) => child.type === '<');
   const isOutput = source?.type === 'process_substitution' && source.text.startsWith('<(');
-  return source !== undefined && isInput && isOutput ? listedNames(source.namedChildren, decode) : undefined;
+  return source !== undefined && isInput && isOutput ? linesOf(source.namedChildren, decode) : undefined;
+}
+
+function linesOf(commands: readonly SyntaxNode[], decode: Decode): readonly string[] | undefined {
+  const names = listedNames(commands, decode);
+  const [first] = commands;
+  return names !== undefined && first !== undefined && printsBlankLines(first, decode) ? [...names, ''] : names;
 }

@@ -6,11 +6,13 @@ import { judgeAssignment, judgeRemoval } from './environment.ts';
 import { askFor } from './findings.ts';
 import type { Invocation } from './invocation.ts';
 import { judgeInvocation } from './judge-invocation.ts';
+import type { PathScope } from './judge-path.ts';
 import { everyName } from './listed-names.ts';
 import { runsItsWords } from './positional.ts';
 import { readRedirects } from './redirects.ts';
 import { printsEnvironment } from './secret-variables.ts';
 import { type ShellWord, single } from './shell-word.ts';
+import { noteStaged } from './staged-files.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 import { type After, type Place, pathScope, staying, type Walk, wordScope } from './walk-state.ts';
 
@@ -73,6 +75,7 @@ export function writesOutput(node: SyntaxNode): boolean {
 export function visitCommand(walk: Walk, node: SyntaxNode, place: Place): After {
   inspectWords(walk, node, place);
   const input = { ...place, ...readRedirects(walk, node, place), ...(writesOutput(node) ? shown : {}) };
+  noteStaged(walk, node, place);
   const nameNode = childOf(node, 'name');
   const name = nameNode === undefined ? undefined : decodeWord(nameNode, wordScope(walk, place));
   const program = programOf(name, nameNode);
@@ -115,6 +118,9 @@ function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: 
   if (isDirectoryChange(program)) return changeDirectory({ program, args, offset, inFunction: place.inFunction }, scope, walk);
   if (place.inFunction && walk.functions.has(program))
     walk.found.push(askFor('never_ends', offset, `\`${program}\` calls a function from a function`));
+  // SECURITY: what `$1` is in a function is read from the calls that name it plainly.
+  if (walk.functions.has(program) && childOf(node, 'name')?.text !== program)
+    walk.found.push(askFor('unclear', offset, `\`${program}\` is a function here; call it by its plain name`));
   const variants = singleValued(args);
   if (variants === undefined) walk.found.push(askFor('unclear', offset, 'too many values to judge'));
   const fixed = { offset, scope, functions: walk.functions, ...surroundings(place) };
@@ -122,7 +128,7 @@ function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: 
     judge(walk, { program, args: variant, ...fixed });
     if (walk.passing.has(program)) judgePassedOn(walk, { program, args: variant, ...fixed });
   }
-  return staying(place);
+  return place.inFunction ? staying(place) : walk.call(program, place);
 }
 
 /** `retry npm test`: what the function runs. */
@@ -155,9 +161,18 @@ function surroundings({ input, inputText, listed, takesPart, hidesSecrets }: Pla
 
 function judge(walk: Walk, invocation: Invocation): void {
   const recursion = {
-    invocation: (next: Invocation): readonly Decision[] => judgeInvocation(next, recursion, walk.userRules),
+    invocation: (next: Invocation): readonly Decision[] => {
+      walk.onInvocation?.(next);
+      return judgeInvocation(next, recursion, walk.userRules);
+    },
     script: walk.script,
+    atEnd: (late: Walk['late'][number]) => {
+      walk.late.push(late);
+    },
+    call: (name: string, { directories }: PathScope) => {
+      walk.call(name, { directories, input: 'none', inFunction: false });
+    },
     variables: walk.variables,
   };
-  walk.found.push(...judgeInvocation(invocation, recursion, walk.userRules));
+  walk.found.push(...recursion.invocation(invocation));
 }

@@ -5,6 +5,7 @@ import type { UserRule } from '../user-rule.ts';
 import type { WordScope } from './decode-word.ts';
 import type { Invocation } from './invocation.ts';
 import type { PathScope } from './judge-path.ts';
+import type { MadeFiles } from './made-files.ts';
 import type { SyntaxNode } from './syntax-node.ts';
 import type { Variables } from './variable-value.ts';
 
@@ -18,15 +19,23 @@ export interface After {
 export interface Walk {
   readonly view: WorkspaceView;
   readonly userRules: readonly UserRule[];
+  readonly onInvocation: ((invocation: Invocation) => void) | undefined;
   readonly variables: Variables;
   readonly functions: ReadonlySet<string>;
+  /** By name, in every place where one is defined. */
+  readonly definitions: ReadonlyMap<string, readonly SyntaxNode[]>;
   /** Those that run the words they are called with. */
   readonly passing: ReadonlySet<string>;
   readonly found: Decision[];
+  readonly made: MadeFiles;
   /** Commands, redirections and substitutions that were looked at. */
   readonly judged: Set<SyntaxNode>;
   /** Every directory that the line has entered or left so far: where `cd -` and `popd` may lead. */
   readonly visited: Set<string>;
+  /** What is judged when all directories are known that the line enters. */
+  readonly late: ((scope: PathScope) => readonly Decision[])[];
+  /** Judges a function where it is called. */
+  call(name: string, place: Place): After;
   /** Judges what is below a node and says where what follows may run. */
   visit(node: SyntaxNode, place: Place): After;
   /** Judges what a word makes the shell do while it is expanded. */
@@ -56,5 +65,5 @@ export function wordScope(walk: Walk, place: Place): WordScope {
 }
 
 export function pathScope(walk: Walk, place: Place): PathScope {
-  return { view: walk.view, directories: place.directories };
+  return { view: walk.view, directories: place.directories, made: walk.made };
 }

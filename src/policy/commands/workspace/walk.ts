@@ -8,6 +8,7 @@ import { judgeFilled } from './environment.ts';
 import { askFor } from './findings.ts';
 import { neighbours } from './pipeline-neighbours.ts';
 import { readRedirects } from './redirects.ts';
+import { noteStaged } from './staged-files.ts';
 import { childOf, type SyntaxNode } from './syntax-node.ts';
 import { shown, visitAssignment, visitCommand, visitDeclaration, visitUnset, writesOutput } from './visit-command.ts';
 import { type After, type Place, staying, type Walk, wordScope } from './walk-state.ts';
@@ -60,7 +61,10 @@ function visitSequence(walk: Walk, node: SyntaxNode, place: Place): After {
   let stops = false;
   for (const child of node.namedChildren) {
     if (child.type === 'variable_name') continue;
-    after = walk.visit(child, { ...place, directories: after.ended });
+    const { ended } = after;
+    after = walk.visit(child, { ...place, directories: ended });
+    // A job is a process of its own.
+    if (node.children[node.children.indexOf(child) + 1]?.type === '&') after = staying({ directories: ended });
     // After `set -e` a `cd` that fails ends the script.
     if (stops && child.type === 'command') after = { ...after, ended: after.succeeded };
     if (node.type === 'program') stops = (stops || stopsAtErrors.test(child.text)) && !child.text.startsWith('set +');
@@ -161,6 +165,17 @@ function visitFunction(walk: Walk, node: SyntaxNode, place: Place): After {
   return staying(place);
 }
 
+/** SECURITY: a function runs where it is called, and may go to other directories. */
+export function callFunction(walk: Walk, name: string, place: Place): After {
+  let all = place.directories;
+  for (const definition of walk.definitions.get(name) ?? []) {
+    const body = childOf(definition, 'body');
+    readRedirects(walk, definition, place);
+    if (body !== undefined) all = union(all, walk.visit(body, { ...place, inFunction: true }).ended);
+  }
+  return { succeeded: all, ended: all };
+}
+
 function inspectOnly(walk: Walk, node: SyntaxNode, place: Place): After {
   for (const child of node.namedChildren) walk.inspect(child, place);
   return staying(place);
@@ -176,6 +191,7 @@ function visitTest(walk: Walk, node: SyntaxNode, place: Place): After {
 function visitRedirected(walk: Walk, node: SyntaxNode, place: Place): After {
   const body = childOf(node, 'body');
   const redirects = readRedirects(walk, node, place);
+  noteStaged(walk, node, place);
   return body === undefined ? staying(place) : walk.visit(body, { ...place, ...redirects, ...(writesOutput(node) ? shown : {}) });
 }
 

@@ -52,6 +52,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   emconfigure: { flags: /^\0$/ },
   // Runs a program for another processor; alone it names the machine's.
   arch: { flags: /^-(?:x86_64|arm64e?|i386)$/, alone: true },
+  taskset: { flags: /^(?:-c|--cpu-list|(?:0x)?[0-9a-f]+|\d+(?:[-,]\d+)*)$/, skip: 1 },
   caffeinate: { flags: /^-[dims]+$/ },
 };
 

@@ -21,7 +21,14 @@ export function judgeXargs(invocation: Invocation, recursion: Recursion): readon
   if (program === '') return [];
   const inner: Invocation = { ...invocation, program, args: args.slice(start + 1), input: 'none', listed: undefined };
   const mark = markOf(options);
-  return runOn(inner, { names: listed ?? [undefined], ...(mark === undefined ? {} : { mark }) }, recursion);
+  const names = (listed ?? [undefined]).map((name) => (name !== undefined && isTaken(name, options.join(' ')) ? name : undefined));
+  return runOn(inner, { names, ...(mark === undefined ? {} : { mark }) }, recursion);
+}
+
+/** SECURITY: it takes quotes and backslashes away itself, and cuts names where `-d` says. */
+function isTaken(name: string, options: string): boolean {
+  if (/(?:^| )-d/.test(options)) return /(?:^| )-d ?(?:\n|\\n|\\0)(?: |$)/.test(options);
+  return /(?:^| )-(?:\w*0|-null)/.test(options) || !/['"\\]/.test(name);
 }
 
 /** `xargs -a FILE X`: X on words that nobody knows. */

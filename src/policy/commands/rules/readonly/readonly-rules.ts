@@ -4,7 +4,7 @@ import { colourChoice, kind, listOf, oneOf, searchPattern, sizeUnit, wholeNumber
 import { catOptions, grepOptions, headOptions, patternGiven, wcOptions } from '../filter-options.ts';
 import { tailFile, workspaceFile, workspacePath } from './path-kinds.ts';
 
-const timeStyle = oneOf('a time style', 'full-iso', 'long-iso', 'iso', 'locale');
+const timeStyle = kind('a time style', /^(?:(?:posix-)?(?:full-iso|long-iso|iso|locale)|\+[%A-Za-z0-9 :.,/_-]{1,40})$/);
 const sortWord = oneOf('a sort order', 'none', 'size', 'time', 'version', 'extension', 'width');
 const fileTypes = listOf(oneOf('a type of file', 'b', 'c', 'd', 'f', 'l', 'p', 's'));
 const age = kind('a number such as `-7`', /^[+-]?\d{1,6}(?:\.\d{1,3})?$/);
@@ -13,6 +13,8 @@ const mode = kind('a mode such as `/222` or `-u+x`', /^[/-]?(?:[0-7]{1,4}|[ugoa]
 const account = kind('a name or number', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/);
 /** `-printf`: everything but the escapes that end the output early (`\c`) and control characters. */
 const printFormat = kind('an output format', /^[ -~\u00a1-\uffff]{1,500}$/);
+
+const skipped = oneOf('`skip`', 'skip');
 
 const findFlags = [
   ...[
@@ -93,6 +95,7 @@ const findWords: Readonly<Record<string, Takes>> = {
   '-perm': mode,
   '-links': age,
   '-inum': age,
+  '-fstype': account,
   '-user': account,
   '-group': account,
   '-uid': age,
@@ -112,7 +115,7 @@ export const readonlyRules: readonly ProgramRule[] = [
     id: 'readonly.ls',
     program: 'ls',
     flags: 'aAbBcCdfFgGhiklmnNopqQrRsStuUvxX1Z',
-    values: { I: searchPattern, w: wholeNumber },
+    values: { I: searchPattern, w: wholeNumber, T: wholeNumber },
     longs: {
       '--all': null,
       '--almost-all': null,
@@ -128,6 +131,11 @@ export const readonlyRules: readonly ProgramRule[] = [
       '--size': null,
       '--group-directories-first': null,
       '--file-type': null,
+      '--author': null,
+      '--width': wholeNumber,
+      '--tabsize': wholeNumber,
+      '--indicator-style': oneOf('a style', 'none', 'slash', 'file-type', 'classify'),
+      '--quoting-style': oneOf('a style', 'literal', 'locale', 'shell', 'shell-always', 'c', 'escape'),
       '--time-style': timeStyle,
       '--sort': sortWord,
       '--block-size': sizeUnit,
@@ -165,7 +173,10 @@ export const readonlyRules: readonly ProgramRule[] = [
       '--exclude': searchPattern,
       '--exclude-dir': searchPattern,
       '--binary-files': oneOf('`text`, `binary` or `without-match`', 'text', 'binary', 'without-match'),
+      '--directories': skipped,
+      '--label': searchPattern,
     },
+    values: { ...grepOptions.values, d: skipped },
     first: { kind: searchPattern, unless: patternGiven },
     operands: { kind: workspaceFile, max: 250 },
     role: 'filter',

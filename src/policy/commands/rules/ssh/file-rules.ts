@@ -10,17 +10,6 @@ const sortKey = kind('a sort key', /^\d{1,3}(?:\.\d{1,3})?[bdfgihMnrRV]*(?:,\d{1
 const character = kind('one character', /^.$/u);
 const fieldList = kind('a list of numbers', /^\d{0,4}-?\d{0,4}(?:,\d{0,4}-?\d{0,4}){0,20}$/);
 
-const field = '\\$(?:\\d{1,2}|NF|\\(NF-\\d\\))';
-const text = '"[^"\\\\]{0,40}"';
-const test = `(?:(?:NR|NF|${field}) ?(?:[<>=!]=|[<>]) ?(?:\\d{1,9}(?:\\.\\d{1,3})?|${text})|(?:${field} ?!?~ ?)?/[\\w .:%-]{1,40}/)`;
-/** A small part of awk: tests of fields, and what is printed. */
-const printsColumns = kind(
-  'an awk program that only prints columns',
-  new RegExp(
-    `^(?=.{0,120}$) *(?:${test}(?: ?(?:&&|\\|\\|) ?${test}){0,3})? *(?:\\{ *print(?: *(?:${field}|NR|NF|${text})(?:(?: *, *| +)(?:${field}|NR|NF|${text})){0,12})? *;? *\\})? *$`,
-  ),
-);
-
 export const fileRules: readonly ProgramRule[] = [
   {
     id: 'ssh.ls',
@@ -222,29 +211,5 @@ export const fileRules: readonly ProgramRule[] = [
     justification: 'aligns standard input',
     match: ['df | column -t'],
     notMatch: ['column /etc/shadow', 'df | column -t /etc/shadow'],
-  },
-  {
-    id: 'ssh.awk',
-    program: 'awk',
-    values: { F: kind('a separator', /^.{1,3}$/) },
-    operands: { kind: printsColumns, min: 1, max: 1 },
-    role: 'filter',
-    justification: 'prints columns of standard input; only comparisons of fields and `print`, so nothing runs and no file is named',
-    match: [
-      "df -h | awk '{print $5, $6}'",
-      "df | awk 'NR>1 {print $1}'",
-      "ps aux | awk '$3 > 5.0 {print $2}'",
-      "qm list | awk '/running/ {print $1}'",
-    ],
-    notMatch: [
-      'df | awk \'{print > "/etc/motd"}\'',
-      'df | awk \'BEGIN{system("id")}\'',
-      "df | awk '{print}' /etc/shadow",
-      'df | awk -f x',
-      'df | awk \'{getline x < "/etc/shadow"}\'',
-      'df | awk \'{print | "sh"}\'',
-      "df | awk '{print ENVIRON[1]}'",
-      "awk '{print $1}'",
-    ],
   },
 ];

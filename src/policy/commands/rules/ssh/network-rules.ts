@@ -73,6 +73,9 @@ const neighbourWords: Readonly<Record<string, Takes>> = {
 const socketFilter =
   /^(?::(?:\d{1,5}|[a-z]{2,15})|\( *[sd]port [=!<>]{1,2} :?\w{1,15}(?: (?:or|and) [sd]port [=!<>]{1,2} :?\w{1,15}){0,4} *\)|[sd]port = :\w{1,15})$/;
 
+/** SECURITY: a name would be looked up in the network. */
+const socketAddress = kind('an address with or without a port', /^(?=.)(?:\[?[0-9a-fA-F:.]{2,45}\]?(?:\/\d{1,3})?)?(?::\d{1,5})?$/);
+
 const show = ['show', 'list', 'ls'] as const;
 const addressNames = ['addr', 'address', 'a'];
 const linkNames = ['link', 'l'];
@@ -170,12 +173,33 @@ export const networkRules: readonly ProgramRule[] = [
       '--no-header': null,
       '--oneline': null,
     },
-    words: { state: word, exclude: word, sport: null, dport: null, '=': null, or: null, and: null, '(': null, ')': null },
+    words: {
+      state: word,
+      exclude: word,
+      dst: socketAddress,
+      src: socketAddress,
+      sport: null,
+      dport: null,
+      '=': null,
+      or: null,
+      and: null,
+      '(': null,
+      ')': null,
+    },
     operands: { kind: kind('a port such as `:22`, or ports in parentheses', socketFilter), max: 4 },
     role: 'source',
     justification: 'prints sockets; `-K` closes them, `-D` writes a file, `-F` reads one, `-E` waits, `-N` enters a namespace',
-    match: ['ss -tln', 'ss -tulpn', 'ss -s', 'ss -tn state established', 'ss -tn sport = :22'],
-    notMatch: ['ss -K', 'ss -tK dst 10.0.0.1', 'ss -D /tmp/x', 'ss -F /etc/shadow', 'ss --kill', 'ss -E', 'ss -N x'],
+    match: ['ss -tln', 'ss -tulpn', 'ss -s', 'ss -tn state established', 'ss -tn sport = :22', 'ss -tn dst 10.0.0.5'],
+    notMatch: [
+      'ss -K',
+      'ss -tK dst 10.0.0.1',
+      'ss -D /tmp/x',
+      'ss -F /etc/shadow',
+      'ss --kill',
+      'ss -E',
+      'ss -N x',
+      'ss -tn dst evil.example',
+    ],
   },
 ];
 

@@ -1,6 +1,5 @@
 /**
- * Proxmox VE's own programs. SECURITY: Getopt::Long takes abbreviated and single-dash options, so only whole names with two dashes are
- * taken; and `pvesh get` is not harmless by its verb (a guest's files, metadata of any URL, join secrets are GETs), so paths are listed.
+ * Proxmox VE's own programs. SECURITY: Getopt::Long takes abbreviated options with one dash or two, so only whole names are taken; and `pvesh get` is not harmless by its verb (a guest's files, metadata of any URL, join secrets are GETs), so paths are listed.
  */
 import type { ProgramRule, Takes, ValueKind } from '../../program-rule.ts';
 import { kind, oneOf, wholeNumber } from '../../value-kinds.ts';
@@ -105,7 +104,7 @@ const parameters: Readonly<Record<string, Takes>> = {
   '--healthonly': bit,
 };
 
-export const proxmoxRules: readonly ProgramRule[] = [
+const twoDashRules: readonly ProgramRule[] = [
   {
     id: 'ssh.pvesh',
     program: 'pvesh',
@@ -246,3 +245,10 @@ export const proxmoxRules: readonly ProgramRule[] = [
     notMatch: ['pveversion x'],
   },
 ];
+
+/** `qm config 100 -current`, `pvesm status -content images`: as the manuals of older versions write it. */
+export const proxmoxRules: readonly ProgramRule[] = twoDashRules.map((rule) => {
+  const short = Object.entries(rule.longs ?? {}).map(([option, takes]) => [option.slice(1), takes] as const);
+  const switches = Object.keys(rule.optional ?? {}).map((option) => [option.slice(1), null] as const);
+  return short.length + switches.length === 0 ? rule : { ...rule, words: Object.fromEntries([...short, ...switches]) };
+});

@@ -185,6 +185,7 @@ export const serviceRules: readonly ProgramRule[] = [
     },
     longs: {
       '--unit': unit,
+      '--user-unit': unit,
       '--dmesg': null,
       '--reverse': null,
       '--since': timeText,
@@ -208,7 +209,7 @@ export const serviceRules: readonly ProgramRule[] = [
       '--merge': null,
       '--no-tail': null,
       '--system': null,
-      '--case-sensitive': oneOf('`true` or `false`', 'true', 'false'),
+      '--case-sensitive': oneOf('`true` or `false`', 'true', 'false', 'yes', 'no'),
       '--grep': kind('a pattern', /^[^\n]{1,200}$/),
       '--field': kind('a field', /^[A-Z_]{1,60}$/),
       '--output-fields': kind('fields with commas', /^[A-Z_]{1,60}(?:,[A-Z_]{1,60}){0,20}$/),

@@ -102,11 +102,11 @@ export const storageRules: readonly ProgramRule[] = [
       '--all': null,
       '--capabilities': null,
       '--xall': null,
-      '--json': null,
       '--scan': null,
       '--scan-open': null,
       '--device': kind('a type of device', /^[a-z0-9+,]{1,40}$/),
     },
+    optional: { '--json': { kind: kind('a form of JSON', /^[a-z]{1,6}$/) } },
     operands: { kind: device, max: 1 },
     requires: [
       [

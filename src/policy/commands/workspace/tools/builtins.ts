@@ -155,7 +155,7 @@ export const builtinRules: readonly ToolRule[] = [
     needsOperand: true,
     cautions: [
       {
-        word: /^(?!(?:-[euxvfoC]+|\+[euxvfoC]+|pipefail|errexit|nounset|xtrace|verbose|noglob|noclobber|-s|-u|nullglob|globstar|dotglob|failglob|nocaseglob|--)$)/,
+        word: /^(?!(?:-[euxvfoC]+|\+[euxvfoC]+|pipefail|errexit|nounset|xtrace|verbose|noglob|noclobber|-s|-u|nullglob|globstar|failglob|--)$)/,
         concern: 'unclear',
         message: 'an option of the shell that changes what commands mean',
       },

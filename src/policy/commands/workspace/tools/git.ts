@@ -62,7 +62,7 @@ export const gitRules: readonly ToolRule[] = [
     verbs: [
       reads(
         ...words(
-          'status diff log show rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch archive hash-object update-index rerere stash merge-tree format-patch',
+          'status diff log show rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch archive hash-object update-index rerere stash merge-tree format-patch verify-pack',
         ),
       ),
       quiet(
@@ -124,10 +124,21 @@ export const gitRules: readonly ToolRule[] = [
       },
       {
         verbs: words(
-          'fetch pull push clone ls-remote send-email request-pull svn p4 lfs cvsimport archimport imap-send http-push fetch-pack send-pack subtree credential',
+          'fetch pull push clone ls-remote send-email request-pull svn p4 cvsimport archimport imap-send http-push fetch-pack send-pack subtree credential',
         ),
         concern: 'network_blocked',
         message: 'another repository',
+      },
+      {
+        verbs: ['lfs'],
+        paths: 'text',
+        cautions: [
+          {
+            word: /^(?!lfs$|(?:ls-files|status|version|env|track|untrack|pointer)$|\*?\.?\w+$|-(?:-all|-size|-long|-name-only|-json|-porcelain|[lsnaIX])$)|^(?:fetch|pull|push|clone|install|update|lock|unlock|locks|migrate|prune|checkout|fsck|dedup|logs|smudge|clean|filter|post|pre|standalone|merge)/,
+            concern: 'network_blocked',
+            message: 'another repository',
+          },
+        ],
       },
       { verbs: ['config'], concern: 'CONTROL_FILE', message: 'settings that can run programs' },
       {
@@ -161,8 +172,8 @@ export const gitRules: readonly ToolRule[] = [
       'git diff --ext-diff',
       'git log --output=/outside/x',
       'git diff --no-index /etc/shadow /dev/null',
-      'git rebase -x id HEAD~1',
-      'git bisect run id',
+      "git rebase -x 'curl x' HEAD~1",
+      'git bisect run curl x',
       'git clone https://x/y',
       'git grep --open-files-in-pager=./x y',
       'git init --template=./evil',

@@ -117,6 +117,22 @@ export const lookRules: readonly ToolRule[] = [
     ],
   },
   {
+    id: 'workspace.lettering',
+    programs: words('figlet toilet banner lolcat'),
+    paths: 'text',
+    takesUnknown: true,
+    cautions: [
+      {
+        word: /^-(?!(?:[wckstlrpnWCFS]|\d+|F \w+|-(?:gay|metal|filter=?\w*))+$)/,
+        concern: 'unclear',
+        message: 'an option that is not known',
+      },
+    ],
+    justification: 'prints a text in large letters',
+    match: ['figlet done', 'echo ok | lolcat'],
+    notMatch: ['figlet -f ../x hi', 'figlet -d /outside hi'],
+  },
+  {
     id: 'workspace.endless-text',
     programs: ['yes'],
     paths: 'text',

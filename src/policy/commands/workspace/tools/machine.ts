@@ -1,5 +1,5 @@
 /** Programs that look at the machine, databases and checksums: a few words of each are harmless. */
-import { sqliteFault } from '../sqlite-script.ts';
+import { duckdbFault, sqliteFault } from '../sqlite-script.ts';
 import type { ToolRule } from '../tool-rule.ts';
 import { words } from '../words.ts';
 
@@ -101,6 +101,33 @@ export const machineRules: readonly ToolRule[] = [
       'sqlite3 x "select readfile(\'/etc/passwd\')"',
       'sqlite3 -init evil x',
       'sqlite3 x "attach \'/outside/x\' as y"',
+    ],
+  },
+  {
+    id: 'workspace.duckdb',
+    programs: ['duckdb'],
+    paths: 'write',
+    codeFault: duckdbFault,
+    codeOption: /^-[cs]$/,
+    codeBehindFirst: duckdbFault,
+    cautions: [
+      {
+        word: /^--?(?!(?:[cs]|header|noheader|csv|json|jsonlines|column|table|box|markdown|line|list|html|quote|readonly|batch|bail|version|help|ascii)$)/,
+        concern: 'runs_other_code',
+        message: 'runs commands of a file or is not known',
+      },
+    ],
+    needsOperand: true,
+    justification: 'asks data files of the workspace',
+    match: ['duckdb -c "select count(*) from \'data.csv\'"', "duckdb dev.duckdb 'show tables'", 'duckdb -json -c "select 1"'],
+    notMatch: [
+      'duckdb -c "select * from \'/etc/passwd\'"',
+      'duckdb -c "select * from read_text(\'.env\')"',
+      'duckdb -c "install httpfs"',
+      'duckdb -c "select * from \'https://x/y.csv\'"',
+      'duckdb -c ".shell id"',
+      'duckdb -init evil.sql x.db',
+      'duckdb /outside/x.db',
     ],
   },
 ];

@@ -20,7 +20,7 @@ export const readerRules: readonly ToolRule[] = [
   {
     id: 'workspace.read',
     programs: words(
-      'cat head wc nl tac rev col colrm ul fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff exiftool b3sum crc32 zipinfo addr2line gprof ts genhtml ffprobe xsv qsv csvcut csvstat csvsort csvjson in2csv csvformat htmlq pup dasel tomlq luac elfutils rhash hashdeep xxhsum xxh64sum zless zmore zdiff zcmp batdiff hyperlink difft delta git-delta diffstat lsdiff filterdiff',
+      'cat head wc nl tac rev col colrm ul fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff exiftool b3sum crc32 zipinfo addr2line gprof ts genhtml ffprobe xsv qsv csvcut csvstat csvsort csvjson in2csv csvformat htmlq pup dasel tomlq luac elfutils diff3 hd basenc jless pdfinfo chardet chardetect uconv dust isutf8 errno choose icdiff diff-so-fancy wasm-objdump llvm-symbolizer html2text rhash hashdeep xxhsum xxh64sum zless zmore zdiff zcmp batdiff hyperlink difft delta git-delta diffstat lsdiff filterdiff',
     ),
     paths: 'read',
     printsOnly: true,
@@ -49,7 +49,7 @@ export const readerRules: readonly ToolRule[] = [
     paths: 'read',
     cautions: [
       {
-        word: /^(?:put|filter|tee|split|case|-n|-s|-f|-I|--prepipe.*|--prepipex|--load|--mload|--from-s)$/,
+        word: /^(?:put|filter|tee|split|case|-s|-I|--prepipe.*|--prepipex|--load|--mload|--from-s)$/,
         concern: 'runs_other_code',
         message: 'a program of its own, or files that are written',
       },
@@ -114,7 +114,7 @@ export const readerRules: readonly ToolRule[] = [
   },
   {
     id: 'workspace.search',
-    programs: words('grep egrep fgrep zgrep rg ag ack ast-grep comby csvgrep fd fdfind'),
+    programs: words('grep egrep fgrep zgrep rg ugrep ag ack ast-grep comby csvgrep fd fdfind'),
     paths: 'read',
     printsOnly: true,
     takesPipes: true,

@@ -223,6 +223,16 @@ export const writerRules: readonly ToolRule[] = [
     ],
   },
   {
+    id: 'workspace.replace',
+    programs: ['sd'],
+    paths: 'write',
+    textFirst: true,
+    cautions: [runsOrLoads],
+    justification: 'replaces text in files of the workspace',
+    match: ["sd 'foo' 'bar' src/index.ts", "sd -F 'a.b' 'c' a.txt"],
+    notMatch: ['sd a b /outside/x', 'sd a b .git/hooks/pre-commit'],
+  },
+  {
     id: 'workspace.sed',
     programs: ['sed', 'gsed'],
     paths: 'write',

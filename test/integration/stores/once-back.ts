@@ -1,0 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Fault } from '#kernel/errors';
+
+/** Tries again as long as the fault says that this may help. */
+export async function onceBack<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!(thrown instanceof Fault && thrown.retryable)) throw thrown;
+      await sleep(10);
+    }
+  }
+}
