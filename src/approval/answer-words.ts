@@ -38,7 +38,13 @@ export function pastAnswering(record: RequestRecord, now: number): AnswerResult 
   if (record.status === 'expired') {
     return refuse('expired', `request ${record.id} expired before it was answered, so nothing ran; the agent has to ask again`, record);
   }
-  return refuse('already_decided', `request ${record.id} ${wasDecided(record, now)}; your answer changed nothing`, record);
+  return refuse('already_decided', `request ${record.id} ${wasDecided(record, now)}; your answer changed nothing${wayOut(record)}`, record);
+}
+
+/** What still stops it, where something does. */
+function wayOut({ status }: RequestRecord): string {
+  if (status === 'pending') return '; deny it if it must not run';
+  return status === 'approved' ? '; revoke it if it must not run' : '';
 }
 
 function wasDecided(record: RequestRecord, now: number): string {
@@ -46,6 +52,7 @@ function wasDecided(record: RequestRecord, now: number): string {
   const when = decision ? ` ${formatDuration(now - decision.at)} ago` : '';
   const who = decision ? ` by ${showPlainly(decision.by, 100)} (${decision.via})${when}` : '';
   if (record.status === 'consumed') return `was already approved${who}, and it has run`;
+  if (record.status === 'pending') return 'still waits for an answer, so there is no approval to take back';
   if (record.status === 'cancelled') return 'was withdrawn by the one who asked';
   return `was already ${record.status}${who}`;
 }

@@ -3,8 +3,7 @@ import type { ChainPoint } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { ChainVerdict } from './verify-chain.ts';
-import { verifyChains } from './verify-chains.ts';
-import { isChained, verifyTrail } from './verify-trail.ts';
+import { isChained, verifyShared, verifyTrail } from './verify-trail.ts';
 
 /** What was seen of a trail at an earlier time. */
 export interface SeenTrail {
@@ -39,11 +38,11 @@ async function compareChain(audit: Pick<AuditLog, 'read' | 'head'>, points: read
 }
 
 async function compareChains(audit: ChainedAuditLog, chains: readonly ChainAnchor[]): Promise<ChainVerdict> {
-  const reading = await audit.readChains();
-  const kept = chains.filter(({ time }) => Date.parse(time) >= reading.keptSince);
+  const { keptSince } = await audit.readChains();
+  const kept = chains.filter(({ time }) => Date.parse(time) >= keptSince);
   if (kept.length === 0 && chains.length > 0)
     return failed(0, 'all that was seen of the trail is older than what the store keeps, so nothing tells whether this is the same one');
-  const verdict = await verifyChains({ ...reading, anchors: [...reading.anchors, ...kept] });
+  const verdict = await verifyShared(audit, kept);
   const older = chains.length - kept.length;
   if (!verdict.ok || older === 0) return verdict;
   return {

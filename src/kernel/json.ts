@@ -39,6 +39,8 @@ export function hasCanonicalForm(value: unknown): boolean {
 }
 
 function canonicalString(text: string): string {
+  // Nearly all there is: nothing in it is escaped.
+  if (/^[ !#-[\]-~]*$/.test(text)) return `"${text}"`;
   // RFC 8785 §3.2.2.2: a lone surrogate is an error. JSON.stringify would escape it in silence.
   if (!text.isWellFormed()) throw new TypeError('not well-formed Unicode: lone surrogate');
   return JSON.stringify(text);

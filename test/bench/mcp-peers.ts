@@ -1,7 +1,8 @@
 /**
- * `npm run bench:peers`: banksman side by side with the filesystem server and the npm peers for commands and ssh, in one run on one machine
- * under one Node, all over stdio with the independent older client. Ours runs with policy and durable audit on. Then the inspector, strict,
- * over stdio, HTTP and SSE. Installs the peers into the cache folder once. Figures are printed, not judged: machines differ.
+ * `npm run bench:peers [-- JOBS]`: banksman side by side with the filesystem server and the npm peers for commands and ssh, in one run on
+ * one machine under one Node, all over stdio with the independent older client. Ours runs with policy and durable audit on; ssh goes to a
+ * real OpenSSH server for all. Then the inspector, strict, over stdio, HTTP and SSE. Installs the peers into the cache folder once. Figures
+ * are printed, not judged: machines differ. JOBS are parts of jobs' names (`ssh`, `read`): only those then, and no inspector.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,19 +17,23 @@ import { type Contender, contenders, type MeasuredCall } from './mcp-contenders.
 import { figure, measure, residentMb } from './measure.ts';
 import { type SshTarget, startSshTarget } from './ssh-target.ts';
 
+const wanted = process.argv.slice(2);
 const peers = installPeers();
 const folder = mkdtempSync(path.join(tmpdir(), 'banksman-bench-'));
 const workspace = path.join(folder, 'workspace');
 fillWorkspace(workspace);
-const ssh = await startSshTarget();
 const demo = await startDemoCluster({ taskDurationMs: 50 });
+const ssh = await startSshTarget();
 const machine = startMachine({ settings: settingsWith(ssh) });
 try {
   const place = { workspace, config: machine.config, peers, ssh };
   const rows: Record<string, string | number>[] = [];
-  for (const contender of contenders(place)) rows.push(...(await run(contender)));
+  for (const contender of contenders(place)
+    .map(wantedOf)
+    .filter(({ calls }) => calls.length > 0))
+    rows.push(...(await run(contender)));
   console.table(rows);
-  await inspect();
+  if (wanted.length === 0) await inspect();
 } finally {
   await machine.close();
   await demo.close();
@@ -39,6 +44,10 @@ try {
 function settingsWith(target: SshTarget): Readonly<Record<string, unknown>> {
   const clusters = demo.config.clusters.map((cluster) => target.asNode(cluster));
   return { ...demo.config, clusters, workspace: { root: workspace }, defaultModelTier: 'advanced', securityLevel: 'relaxed' };
+}
+
+function wantedOf(contender: Contender): Contender {
+  return { ...contender, calls: contender.calls.filter(({ job }) => wanted.length === 0 || wanted.some((part) => job.includes(part))) };
 }
 
 async function run(contender: Contender): Promise<Record<string, string | number>[]> {
@@ -76,8 +85,11 @@ async function timed(client: Client, { tool, input, expects }: MeasuredCall): Pr
   };
   try {
     const one = await measure(call, { warmUp: 5, calls: 300, atOnce: 1, limitMs: 6000 });
-    const many = await measure(call, { warmUp: 0, calls: 600, atOnce: 16, limitMs: 4000 });
-    return { 'p50 ms': figure(one.p50), 'p99 ms': figure(one.p99), '/s': figure(one.perSecond), '/s at 16': figure(many.perSecond) };
+    const many = await measure(call, { warmUp: 0, calls: 600, atOnce: 16, limitMs: 4000 }).then(
+      ({ perSecond }) => figure(perSecond),
+      () => 'failed',
+    );
+    return { 'p50 ms': figure(one.p50), 'p99 ms': figure(one.p99), '/s': figure(one.perSecond), '/s at 16': many };
   } catch (thrown) {
     return { 'p50 ms': `failed: ${String(thrown).slice(0, 160)}` };
   }

@@ -33,7 +33,8 @@ export function locatePath(path: string, ground: Ground): Located {
   const raw = belowRoot(path, ground);
   const segments = raw === undefined ? undefined : shorten(raw);
   if (raw === undefined || segments === undefined) return outside(path);
-  const long = segments.find((segment) => Buffer.byteLength(segment) > 255);
+  // No UTF-16 unit takes more than three bytes.
+  const long = segments.find((segment) => segment.length > 85 && Buffer.byteLength(segment) > 255);
   if (long !== undefined) return { ok: false, code: 'PATH_INVALID', message: 'a name is longer than 255 bytes' };
   return { ok: true, segments, raw };
 }

@@ -12,21 +12,23 @@ import { requestText } from './stored-request.ts';
 
 type Refusal = Extract<TransitionResult, { ok: false }>;
 
+interface Claim {
+  readonly id: string;
+  readonly digest: string;
+  /** The process, for people. */
+  readonly by: string;
+}
+
 /**
  * approved → consumed. INVARIANT: one transaction takes the grant away and writes the outcome where there is none yet; only who got both
  * has won. A grant that was put back has its outcome still, one that was cancelled likewise.
  */
-export async function spendGrant(
-  context: StoreContext,
-  claim: { readonly id: string; readonly digest: string; readonly by: string },
-): Promise<TransitionResult> {
+export async function spendGrant(context: StoreContext, claim: Claim): Promise<TransitionResult> {
   const found = await findRequest(context, claim.id);
   if (!found) return { ok: false, why: 'not_found' };
   if (found.record.status === 'expired') return lapsed(context, found);
-  if (found.record.status !== 'approved') return refused('not_approved', found.record);
-  // SECURITY: approving a report settles it; no call is behind it.
-  if (found.record.digest !== claim.digest || found.record.reported) return refused('mismatch', found.record);
-  if (await isSpentInTrail(context, found.record)) return refused('not_approved', { ...found.record, status: 'consumed' });
+  const refusal = await whyNotSpent(context, found.record, claim);
+  if (refusal) return refusal;
   const record: RequestRecord = { ...found.record, status: 'consumed', consumedAt: context.now(), consumedBy: claim.by };
   const { taken, first } = await end(context, { ...found, record });
   if (!first) return refuseAsItIs(context, found.record);
@@ -37,6 +39,13 @@ export async function spendGrant(
   });
   context.ring();
   return { ok: true, record };
+}
+
+async function whyNotSpent(context: StoreContext, record: RequestRecord, { digest }: Claim): Promise<Refusal | undefined> {
+  if (record.status !== 'approved') return refused('not_approved', record);
+  // SECURITY: approving a report settles it; no call is behind it.
+  if (record.digest !== digest || record.reported) return refused('mismatch', record);
+  return (await isSpentInTrail(context, record)) ? refused('not_approved', { ...record, status: 'consumed' }) : undefined;
 }
 
 /** pending or approved → cancelled. */

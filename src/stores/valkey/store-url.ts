@@ -31,10 +31,16 @@ export function parseStoreUrl(text: string): ValkeyAddress {
   }
   if (url.hostname === '') throw badUrl('names no host');
   if (!['', '/', '/0'].includes(url.pathname)) throw badUrl('must name database 0: the access rules allow no other');
-  for (const name of url.searchParams.keys()) {
-    if (!allowedParameters.includes(name)) throw badUrl(`has the unknown parameter \`${name}\`; allowed: ${allowedParameters.join(', ')}`);
-  }
+  requireParameters(url.searchParams);
   return addressOf(url);
+}
+
+/** Which one of two counts would be a guess. */
+function requireParameters(given: URLSearchParams): void {
+  for (const name of given.keys()) {
+    if (!allowedParameters.includes(name)) throw badUrl(`has the unknown parameter \`${name}\`; allowed: ${allowedParameters.join(', ')}`);
+    if (given.getAll(name).length > 1) throw badUrl(`has \`${name}\` more than once`);
+  }
 }
 
 function addressOf(url: URL): ValkeyAddress {

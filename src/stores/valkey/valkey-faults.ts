@@ -40,6 +40,9 @@ const notNow: Say = ({ location }, detail) => [
   { retryable: true, next: 'try again; look at the server’s log if it goes on' },
 ];
 
+/** OpenSSL's and Node's codes for a certificate that does not hold. */
+const badCertificate = /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_|CERT_|ERR_TLS_CERT_|HOSTNAME_MISMATCH)/;
+
 /** By the first word of the server's error. */
 const saidByServer: Readonly<Record<string, Say>> = {
   WRONGPASS: wrongPassword,
@@ -63,6 +66,10 @@ export function valkeyFault(thrown: unknown, place: FaultPlace, sent = false): F
 }
 
 export function unavailableFault({ location }: FaultPlace, detail: string, sent = false): Fault {
+  if (badCertificate.test(detail))
+    return new Fault('store_unavailable', `the certificate of the store \`${location}\` cannot be verified (${detail})`, {
+      next: 'name its authority’s certificates with `ca=FILE` in the store URL, and the host as its certificate does; verification cannot be switched off',
+    });
   const unknown = sent ? '; if this was a change, whether it was made is not known' : '';
   return new Fault('store_unavailable', `the store \`${location}\` cannot be reached (${detail})${unknown}`, {
     retryable: true,

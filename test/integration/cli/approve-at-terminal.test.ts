@@ -158,11 +158,14 @@ describe('approving', () => {
     expect(await person.at(['approvals', 'deny', id])).toMatchObject({ status: 2, screen: expect.stringContaining('already denied') });
   });
 
-  it('says what a decided request was, and gives no code for it', async () => {
+  it('says what a decided request was, gives no code for it, and asks for no passphrase', async () => {
     const decided = JSON.parse((await bench.run(['approvals', 'list', '--status', 'denied', '--json'])).stdout) as { request_id: string }[];
     const shown = await person.at(['approvals', 'show', decided[0]?.request_id ?? '']);
     expect(shown.status).toBe(0);
     expect(shown.screen).not.toContain('ott-');
+    const late = await person.at(['approvals', 'approve', decided[0]?.request_id ?? '']);
+    expect(late).toMatchObject({ status: 2, screen: expect.stringContaining('already denied') });
+    expect(late.screen).not.toContain('passphrase');
   });
 
   it('leaves the terminal as it was, however it ends', async () => {

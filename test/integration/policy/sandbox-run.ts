@@ -122,23 +122,3 @@ function snapshot(directory: string): string {
     })
     .join('\n');
 }
-
-/** A directory of programs that write down how they were called, to see what bash makes of a line. */
-export function createDumpers(directory: string, names: readonly string[]): (line: string, cwd: string) => readonly (readonly string[])[] {
-  const record = path.join(directory, 'record');
-  mkdirSync(path.join(directory, 'bin'), { recursive: true });
-  // One printf, so one write: the programs of a pipe write at the same time.
-  const script = `#!/bin/bash\nprintf '%s\\0' "\${0##*/}" "$@" $'\\x1e' >> ${record}\n`;
-  for (const name of names) writeFileSync(path.join(directory, 'bin', name), script, { mode: 0o755 });
-  return (line, cwd) => {
-    writeFileSync(record, '');
-    spawnSync('/bin/bash', ['-c', line], {
-      cwd,
-      env: { PATH: path.join(directory, 'bin'), LC_ALL: 'C.UTF-8' },
-      stdio: 'ignore',
-      timeout: 5_000,
-    });
-    const calls = readFileSync(record, 'utf8').split('\0\x1e\0');
-    return calls.slice(0, -1).map((call) => call.split('\0'));
-  };
-}

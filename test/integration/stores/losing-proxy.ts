@@ -9,7 +9,8 @@ export interface LosingProxy {
   close(): Promise<void>;
 }
 
-export async function startLosingProxy(port: number): Promise<LosingProxy> {
+/** Listens on `host`. */
+export async function startLosingProxy(port: number, host = '127.0.0.1'): Promise<LosingProxy> {
   let next: { readonly what: 'answer' | 'request'; readonly text: string } | undefined;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -39,7 +40,7 @@ export async function startLosingProxy(port: number): Promise<LosingProxy> {
     // What was on its way before belongs to the answers that are lost with it.
     upstream.on('data', (bytes) => (isLost ? end() : void client.write(bytes)));
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,

@@ -5,6 +5,7 @@ import { verifyTrail } from '#audit/verify-trail';
 import type { AuditDraft } from '#kernel/audit-event';
 import { type LosingProxy, startLosingProxy } from './losing-proxy.ts';
 import { onceBack } from './once-back.ts';
+import { approved, createApprover } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
 import { startValkey, type ValkeyServer } from './valkey-server.ts';
 
@@ -80,4 +81,19 @@ it('reads that were noted meanwhile stand in the trail once', async () => {
   await onceBack(() => reads.audit.appendAll([read(4)]));
   expect(await numbers()).toEqual([1, 2, 3, 4]);
   expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 4 });
+});
+
+it.each([
+  ['answer', { ok: false, why: 'not_approved', record: { status: 'consumed' } }],
+  ['request', { ok: true }],
+] as const)('a claim whose %s is lost counts once at most', async (what, second) => {
+  const store = await throughProxy();
+  const { id, digest } = await approved(store, createApprover(), Date.now());
+  proxy.lose(what, 'getdel');
+  await expect(store.requests.spend(id, digest, 'first')).rejects.toMatchObject({
+    code: 'store_unavailable',
+    message: expect.stringContaining('whether it was made is not known'),
+  });
+  expect(await onceBack(() => store.requests.spend(id, digest, 'second'))).toMatchObject(second);
+  expect(await onceBack(() => store.requests.spend(id, digest, 'third'))).toMatchObject({ ok: false });
 });

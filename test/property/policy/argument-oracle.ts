@@ -23,25 +23,47 @@ export interface ArgumentOracle {
 
 /** Do their work, too: what they print becomes words of others, or they start others. */
 const working = ['cat', 'ls', 'find', 'xargs', 'env', 'basename', 'dirname', 'sort', 'head', 'seq', 'sh', 'bash', 'nice', 'timeout'];
-const idle = ['wc', 'rm', 'cp', 'mv', 'touch', 'mkdir', 'stat', 'file', 'grep', 'tail', 'diff', 'sudo', 'curl', 'git', 'make', 'tee', 'uniq'];
+const idle = [
+  'wc',
+  'rm',
+  'cp',
+  'mv',
+  'touch',
+  'mkdir',
+  'stat',
+  'file',
+  'grep',
+  'tail',
+  'diff',
+  'sudo',
+  'curl',
+  'git',
+  'make',
+  'tee',
+  'uniq',
+];
 
 /** `names`: the stubs, which do nothing then; absent: programs of every kind, some of which do their work as well. */
 export function createArgumentOracle(names?: readonly string[]): ArgumentOracle {
   const home = realpathSync(mkdtempSync(path.join(tmpdir(), 'argument-oracle-')));
   const programs = path.join(home, 'programs');
-    const ground = path.join(home, 'ground');
+  const ground = path.join(home, 'ground');
   const workspace = path.join(ground, 'ws');
   mkdirSync(programs);
   // One `printf`, so one write: the programs of a pipe write at the same time.
   const note = `printf '%s\\0' "$PWD" "\${0##*/}" "$@" '\x1e' >> "$RECORD"`;
   for (const name of names ?? [...working, ...idle]) {
     const file = path.join(programs, name);
-    writeFileSync(file, `#!/bin/sh\n${note}\n${names === undefined && working.includes(name) ? `exec '${realpathSync(installed(name))}' "$@"\n` : ''}`);
+    writeFileSync(
+      file,
+      `#!/bin/sh\n${note}\n${names === undefined && working.includes(name) ? `exec '${realpathSync(installed(name))}' "$@"\n` : ''}`,
+    );
     chmodSync(file, 0o755);
   }
   const unknown = `() { printf '%s\\0' "$PWD" "$@" $'\\x1e' >> "$RECORD"; }`;
   const env = { PATH: programs, HOME: '/home/~', LC_ALL: 'C.UTF-8', 'BASH_FUNC_command_not_found_handle%%': unknown };
   let runs = 0;
+  layOut(ground, workspace);
   return {
     workspace,
     starts: (script, shell = ['/bin/bash', '--norc', '--noprofile', '+O', 'sourcepath']) => {
@@ -77,6 +99,7 @@ function installed(name: string): string {
 function layOut(ground: string, workspace: string): void {
   mkdirSync(path.join(workspace, 'sub', 'deep'), { recursive: true });
   writeFileSync(path.join(ground, 'kept'), 'kept\n');
-  for (const name of ['a.txt', 'b.txt', 'sub/a.txt', 'sub/deep/c.txt', '.env', '-n', 'a']) writeFileSync(path.join(workspace, name), `${name}\nb.txt\n`);
+  for (const name of ['a.txt', 'b.txt', 'sub/a.txt', 'sub/deep/c.txt', '.env', '-n', 'a'])
+    writeFileSync(path.join(workspace, name), `${name}\nb.txt\n`);
   symlinkSync('../kept', path.join(workspace, 'link'));
 }

@@ -8,7 +8,9 @@ import type { Start } from './argument-oracle.ts';
 export function judgedAs(start: Start, invocations: readonly Invocation[]): readonly Invocation[] {
   return invocations.filter(
     ({ program, args, scope }) =>
-      program === start.program && scope.directories.includes(start.directory) && fits(args.map(expected), start.args),
+      new RegExp(`^(?:${shapeOf(program, false, false)})$`, 'su').test(start.program) &&
+      scope.directories.includes(start.directory) &&
+      fits(args.map(expected), start.args),
   );
 }
 
@@ -27,7 +29,8 @@ function expected({ values, glob, source }: ShellWord): Expected {
   if (values === undefined || values.some((value) => value.includes(everyName) || standsFor.test(value)))
     return { shape: undefined, several: true };
   // A pattern that stands for names which `find` or `ls` lists, below any directory.
-  const isListed = !glob && (!/[*?[]/.test(source) || /[$`]/.test(source) || values[0] === source);
+  const hasWild = (text: string) => /[*?[]/.test(text);
+  const isListed = !glob && values.some(hasWild) && (!hasWild(source) || /[$`]/.test(source) || values[0] === source);
   const shape = new RegExp(`^(?:${values.map((value) => shapeOf(value, glob, isListed)).join('|')})$`, 'su');
   // What a substitution prints is split into words.
   return { shape, several: glob || isListed || /\$\(|`/.test(source) };
@@ -40,7 +43,10 @@ function shapeOf(value: string, glob: boolean, isListed: boolean): string {
   const numbers = plain.replaceAll('\\x2fhome\\x2f~', '(?:\\x2fhome\\x2f)?~').replace(/(?<!\\x.?)0/gu, '-?\\d+');
   if (isListed) return numbers.replaceAll('\\x2a', '.*').replaceAll('\\x3f', '.');
   if (!glob) return numbers;
-  return `${numbers}|${numbers.replaceAll('\\x2a', '[^/]*').replaceAll('\\x3f', '[^/]').replaceAll(/\\x5b(?:\\x5b.*?\\x5d|.)+?\\x5d/gu, '[^/]')}`;
+  return `${numbers}|${numbers
+    .replaceAll('\\x2a', '[^/]*')
+    .replaceAll('\\x3f', '[^/]')
+    .replaceAll(/\\x5b(?:\\x5b.*?\\x5d|.)+?\\x5d/gu, '[^/]')}`;
 }
 
 function fits(words: readonly Expected[], args: readonly string[]): boolean {
@@ -48,6 +54,7 @@ function fits(words: readonly Expected[], args: readonly string[]): boolean {
   if (first === undefined) return args.length === 0;
   if (first.shape === undefined) return args.some((_arg, index) => fits(rest, args.slice(index))) || fits(rest, []);
   const [arg, ...left] = args;
-  if (arg === undefined) return first.several && fits(rest, args);
+  if (first.several && fits(rest, args)) return true;
+  if (arg === undefined) return false;
   return first.shape.test(arg) && (fits(rest, left) || (first.several && fits(words, left)));
 }

@@ -78,6 +78,21 @@ describe('approving', () => {
     expect(await approvals.deny(id, 'user:alice')).toMatchObject({ code: 'already_decided', message: expect.stringContaining(words) });
   });
 
+  it('that comes too late or too early says what still stops it', async () => {
+    const { approvals, store, alice } = await bench();
+    const { id } = await opened(store);
+    expect(await approvals.revoke(id, 'user:bob')).toMatchObject({
+      ok: false,
+      message: `request ${id} still waits for an answer, so there is no approval to take back; your answer changed nothing; deny it if it must not run`,
+    });
+    await approvals.approve(id, alice.signer);
+    expect(await approvals.deny(id, 'user:bob')).toMatchObject({
+      ok: false,
+      message: `request ${id} was already approved by user:alice (editor) 0ms ago; your answer changed nothing; revoke it if it must not run`,
+    });
+    expect((await approvals.get(id))?.status).toBe('approved');
+  });
+
   it('after the hour is over is refused, and says that nothing ran', async () => {
     const { approvals, store, alice, clock, names } = await bench();
     const { id } = await opened(store);

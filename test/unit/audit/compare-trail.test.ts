@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareTrail } from '#audit/compare-trail';
 import { genesisHash, hashOf, seal } from '#audit/seal';
+import { verifyTrail } from '#audit/verify-trail';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
@@ -108,6 +109,16 @@ describe('a trail of several chains', () => {
   ])('%s is not the one that was seen, though it is whole in itself', async (_, records, words) => {
     expect(await compareTrail(sharedLog(records), { points: [], chains: [] })).toMatchObject({ ok: true });
     expect(await compareTrail(sharedLog(records), seen)).toMatchObject({ ok: false, message: expect.stringMatching(words) });
+  });
+
+  it('is looked at again where a record came late: what was a gap is none then', async () => {
+    const looks = [
+      [a[0]!, a[2]!, ...b],
+      [...a, ...b],
+    ];
+    const late = { ...sharedLog([]), readChains: async () => sharedLog(looks.shift() ?? []).readChains() };
+    expect(await verifyTrail(late)).toMatchObject({ ok: true, records: 5 });
+    expect(await verifyTrail(sharedLog([a[0]!, a[2]!, ...b]))).toMatchObject({ ok: false, broken: 3 });
   });
 
   it('says which of what was seen is too old to be there, and fails where all is', async () => {

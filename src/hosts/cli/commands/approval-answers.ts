@@ -1,6 +1,7 @@
 /** `banksman approvals approve|deny|revoke`: a person's answer. */
-import type { App, ReviewCard } from '#app/app';
+import type { App, ReviewCard, Signer } from '#app/app';
 import { type CodeVerdict, redeemOneTimeCode } from '#app/one-time-codes';
+import { Fault } from '#kernel/errors';
 import type { RequestRecord } from '#kernel/request';
 import { commandHint } from '../command-hint.ts';
 import type { CommandOptions } from '../command-line.ts';
@@ -20,10 +21,18 @@ export async function approveRequest(words: readonly string[], options: CommandO
     const key = await approverHere(options.as);
     // What is on the card now is what `approve` compares with: a record that is swapped from here on is refused.
     const card = app.approvals.card(record);
-    if (record.status === 'pending' && !card.tampered) await confirm(record, card, options, terminal);
+    const isOpen = record.status === 'pending' && !card.tampered;
+    if (isOpen) await confirm(record, card, options, terminal);
     else terminal.say(`${card.title}\n\n${card.detail}\n\n`);
-    return reportAnswer(await app.approvals.approve(id, await unlock(terminal, key)), id, options);
+    const signer = isOpen ? await unlock(terminal, key) : withoutPassphrase(key);
+    return reportAnswer(await app.approvals.approve(id, signer), id, options);
   });
+}
+
+/** For an answer that says why nothing can be approved: nobody types a passphrase for that. */
+function withoutPassphrase({ name, publicKey }: Awaited<ReturnType<typeof approverHere>>): Signer {
+  const sign = () => Promise.reject(new Fault('not_confirmed', 'this was never confirmed, so it is not signed', { audience: 'bug' }));
+  return { approver: `user:${name}`, publicKey, sign };
 }
 
 /** Needs no passphrase: it can only stop something. The message reaches the model. */

@@ -3,7 +3,7 @@ import type { Decision } from '#kernel/decision';
 import { locatePath } from '../../paths/locate-path.ts';
 import { askFor } from './findings.ts';
 import { globPaths, judgePath, type PathScope } from './judge-path.ts';
-import type { ShellWord } from './shell-word.ts';
+import { mayVanish, type ShellWord } from './shell-word.ts';
 import { type After, staying, type Walk } from './walk-state.ts';
 
 export function isDirectoryChange(program: string): boolean {
@@ -21,8 +21,9 @@ interface Change {
 export function changeDirectory(
   { program, args, offset, inFunction }: Change,
   scope: PathScope,
-  { found, visited }: Pick<Walk, 'found' | 'visited'>,
+  walk: Pick<Walk, 'found' | 'visited' | 'nullglob'>,
 ): After {
+  const { found, visited } = walk;
   if (program === 'popd' || isBack(args, visited)) return back(scope, visited);
   const [target, ...more] = args.filter((word) => !/^(?:--|-[LPe@]+)$/.test(word.values?.[0] ?? ''));
   if (target === undefined || more.length > 0 || !isPlace(target)) {
@@ -32,9 +33,10 @@ export function changeDirectory(
   const against = judgeTarget(target, { program, inFunction }, scope);
   found.push(...against);
   if (against.length > 0) return staying(scope);
-  const places = matchedPlaces(target, scope);
+  // Without a word it goes home.
+  const places = mayVanish(target, walk) ? undefined : matchedPlaces(target, scope);
   if (places === undefined) {
-    found.push(askFor('unclear', offset, `\`${program}\` to one of many directories`));
+    found.push(askFor('unclear', offset, `\`${program}\` to one of many directories, or to none`));
     return staying(scope);
   }
   const after = enter(places, scope);

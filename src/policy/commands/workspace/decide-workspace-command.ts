@@ -115,7 +115,8 @@ function judge({ root, all }: Script, policy: WorkspacePolicy, level: Level): re
     variables: collectVariables(all, decodeWith, level.given),
     functions: new Set(definitions.keys()),
     definitions,
-    passing: passingFunctions(all),
+    nullglob: root.text.includes('nullglob'),
+    passing: definitions.size === 0 ? none : passingFunctions(all),
     found: [],
     made: level.made,
     judged: new Set(),
@@ -132,6 +133,7 @@ function judge({ root, all }: Script, policy: WorkspacePolicy, level: Level): re
   return walk.found.length > 0 ? walk.found : judgeOverlooked(all, walk.judged);
 }
 
+const none: ReadonlySet<string> = new Set();
 const accountable = /^(?:command|declaration_command|unset_command|test_command|\w+_redirect|\w+_substitution)$/;
 
 /** SECURITY: whatever runs, reads or writes something was judged by someone, wherever the grammar puts it. */
@@ -172,14 +174,19 @@ function readsOtherwise(program: string, text: string): boolean {
 /** What is asked about wherever it stands: background jobs, stray separators, too much of anything. */
 function oddShape(root: SyntaxNode, all: readonly SyntaxNode[]): readonly Decision[] {
   if (root.namedChildren.every((child) => child.type === 'comment')) return [askFor('unclear', 0, 'there is no command')];
-  if (all.length > mostNodes || all.filter((node) => node.type === 'command').length > mostCommands)
-    return [askFor('unclear', 0, 'too many commands to judge')];
-  const stray = all.filter((node) => node.type === ';;' && node.parent?.type !== 'case_item');
-  const loose = all.filter((node) => node.type === 'heredoc_redirect' && !endsAtDelimiter(node, root));
+  if (isTooMuch(all)) return [askFor('unclear', 0, 'too many commands to judge')];
+  // The common line has none of them.
+  const types = new Set(all.map((node) => node.type));
+  const stray = types.has(';;') ? all.filter((node) => node.type === ';;' && node.parent?.type !== 'case_item') : [];
+  const loose = types.has('heredoc_redirect') ? all.filter((node) => node.type === 'heredoc_redirect' && !endsAtDelimiter(node, root)) : [];
   return [
-    ...judgeBackground(all),
-    ...judgeSingleBrackets(all),
+    ...(types.has('&') ? judgeBackground(all) : []),
+    ...(types.has('test_command') ? judgeSingleBrackets(all) : []),
     ...stray.map((node) => askFor('unclear', node.startIndex, '`;;` outside `case`')),
     ...loose.map((node) => askFor('unclear', node.startIndex, 'a here-document that does not end at a plain word')),
   ];
+}
+
+function isTooMuch(all: readonly SyntaxNode[]): boolean {
+  return all.length > mostNodes || (all.length > mostCommands && all.filter((node) => node.type === 'command').length > mostCommands);
 }

@@ -2,8 +2,8 @@
 
 import { type BracePiece, expandBraces } from './expand-braces.ts';
 import { expandParameter } from './expand-parameter.ts';
-import { knownOutput, mayPrintNothing, printsOneWord } from './known-output.ts';
 import { isSetAt } from './is-set-at.ts';
+import { knownOutput, mayPrintNothing, printsOneWord } from './known-output.ts';
 import { everyName } from './listed-names.ts';
 import type { ShellWord } from './shell-word.ts';
 import type { SyntaxNode } from './syntax-node.ts';
@@ -37,13 +37,15 @@ export function decodeWord(node: SyntaxNode, scope: WordScope): ShellWord {
 
 /** The words that one word of the command line becomes: several where braces expand. */
 export function decodeWords(node: SyntaxNode, scope: WordScope): readonly ShellWord[] {
-  const list = elements(node, scope);
+  const list = elements(node, scope) ?? echoed(node, scope);
   if (list !== undefined) return list;
   if (!node.text.includes('{') || !/^(?:concatenation|brace_expression|word)$/.test(node.type)) return [decodeWord(node, scope)];
   const expanded = expandBraces(bracePieces(node));
   if (expanded === undefined) return [asWord(unknown, node)];
   // `{,a}` is `a` alone.
-  return expanded.filter((pieces) => pieces.length > 0).map((pieces) => asWord(pieces.some(runsOn) ? unknown : ofPieces(pieces, scope), node));
+  return expanded
+    .filter((pieces) => pieces.length > 0)
+    .map((pieces) => asWord(pieces.some(runsOn) ? unknown : ofPieces(pieces, scope), node));
 }
 
 /** SECURITY: braces come before variables, so `$x{a,b}` is `$xa` and `$xb`. */
@@ -63,12 +65,22 @@ function elements(node: SyntaxNode, { variables }: WordScope): readonly ShellWor
   return value.list.map((word) => ({ ...word, offset: startIndex }));
 }
 
+/** `$(echo a b)` are two words. */
+function echoed(node: SyntaxNode, scope: WordScope): readonly ShellWord[] | undefined {
+  if (node.type !== 'command_substitution' || !printsLine.test(node.text)) return undefined;
+  const piece = substituted(node, scope, false);
+  return piece.values?.map((value) => asWord({ ...piece, values: [value], glob: /[*?[]/.test(value) }, node));
+}
+
 /** Whether it may be without the value there. */
 function isMissing({ removals }: VariableValue, name: string, use: SyntaxNode): boolean {
   return removals !== undefined && !isSetAt(use, { name, removals });
 }
 
-function asWord({ values, glob = false, quoted = false, hollow = false, names = false }: Piece, { startIndex, text }: SyntaxNode): ShellWord {
+function asWord(
+  { values, glob = false, quoted = false, hollow = false, names = false }: Piece,
+  { startIndex, text }: SyntaxNode,
+): ShellWord {
   const word = { glob, quoted, hollow, names, offset: startIndex, source: text };
   // SECURITY: no value at all (`$(echo)`) is not none to judge.
   return values === undefined || values.length === 0 ? word : { ...word, values };
@@ -96,16 +108,25 @@ const decoders: Readonly<Record<string, Decoder>> = {
   brace_expression: decodeConcatenation,
   simple_expansion: variable,
   expansion: variable,
-  command_substitution: (node, scope, inQuotes) => {
-    if (tellsDirectory.test(node.text)) return { values: scope.directories, quoted: inQuotes };
-    const values = knownOutput(node, (word) => decodeWord(word, scope));
-    const names = !printsOneWord(node);
-    return values === undefined ? unknown : { values, quoted: inQuotes, hollow: mayPrintNothing(node), splits: names && !inQuotes, names };
-  },
+  command_substitution: substituted,
   arithmetic_expansion: () => ({ values: ['0'] }),
 };
 
 const tellsDirectory = /^(?:\$\( *(?:pwd|git rev-parse --show-toplevel) *\)|` *pwd *`)$/;
+
+const printsLine = /^(?:\$\(|`) *echo /;
+
+function substituted(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
+  const isSplit = (values: readonly string[]) => !inQuotes && values.some((value) => /\s/.test(value.replace(everyName, 'listed')));
+  if (tellsDirectory.test(node.text)) return isSplit(scope.directories) ? unknown : { values: scope.directories, quoted: inQuotes };
+  const words = knownOutput(node, (word) => decodeWord(word, scope));
+  if (words === undefined || isSplit(words)) return unknown;
+  const names = !printsOneWord(node);
+  const printed = { quoted: inQuotes, hollow: mayPrintNothing(node), names };
+  // In quotes the words of `echo` stay one.
+  if (inQuotes) return { ...printed, values: printsLine.test(node.text) ? [words.join(' ')] : words };
+  return { ...printed, values: words, glob: words.some((word) => /[*?[]/.test(word.replace(everyName, 'listed'))), splits: names };
+}
 
 function decode(node: SyntaxNode, scope: WordScope, inQuotes: boolean): Piece {
   return Object.hasOwn(decoders, node.type) ? (decoders[node.type]?.(node, scope, inQuotes) ?? unknown) : unknown;
@@ -199,15 +220,20 @@ function valuesOf(name: string, scope: WordScope, use: SyntaxNode): VariableValu
 
 /** Every way to put one value of each piece after the other. */
 function joined(pieces: readonly Piece[]): Piece {
-  // SECURITY: `a$(echo b /c)` is `ab` and `/c`.
-  if (pieces.length > 1 && pieces.some((piece) => piece.splits)) return unknown;
-  let values: readonly string[] | undefined = [''];
-  for (const piece of pieces) {
-    const next = piece.hollow && pieces.length > 1 && piece.values !== undefined ? [...piece.values, ''] : piece.values;
-    values = values === undefined || next === undefined ? undefined : values.flatMap((start) => next.map((end) => start + end));
-    if (values !== undefined && values.length > mostValues) values = undefined;
-  }
-  const hollow = pieces.length === 1 && pieces[0]?.hollow === true;
+  const [only, ...more] = pieces;
   const some = (flag: 'glob' | 'quoted' | 'names') => pieces.some((piece) => piece[flag]);
-  return { values, glob: some('glob'), quoted: some('quoted'), hollow, names: some('names') };
+  const flags = { glob: some('glob'), quoted: some('quoted'), names: some('names') };
+  if (only !== undefined && more.length === 0) return { values: only.values, ...flags, hollow: only.hollow === true };
+  // SECURITY: `a$(echo b /c)` is `ab` and `/c`.
+  return pieces.some((piece) => piece.splits) ? unknown : { values: everyJoint(pieces), ...flags };
+}
+
+function everyJoint(pieces: readonly Piece[]): readonly string[] | undefined {
+  let joints: readonly string[] = [''];
+  for (const { values, hollow } of pieces) {
+    const next = hollow ? [...(values ?? []), ''] : values;
+    joints = next === undefined ? [] : joints.flatMap((start) => next.map((end) => start + end));
+    if (joints.length === 0 || joints.length > mostValues) return undefined;
+  }
+  return joints;
 }

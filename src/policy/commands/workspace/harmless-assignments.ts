@@ -52,9 +52,13 @@ const directories =
   /^(?:PYTHONPATH|NODE_PATH|TMPDIR|XDG_CACHE_HOME|CARGO_TARGET_DIR|GOCACHE|GOTMPDIR|NODE_V8_COVERAGE|YARN_CACHE_FOLDER|NPM_CONFIG_CACHE|npm_config_cache|PIP_CACHE_DIR|UV_CACHE_DIR|UV_PROJECT_ENVIRONMENT|PYTHONPYCACHEPREFIX|CCACHE_DIR|SCCACHE_DIR|BUNDLE_PATH)$/;
 const plainPaths = /^:?(?:\/?[\w.-]+(?:\/[\w.-]+)*\/?(?::|$))*$/;
 
+/** `PATH="$PWD/node_modules/.bin:$PATH"`: a project's own tools in front of the others, as its scripts have them. */
+const projectTools = /^(?:[\w./-]*\/)?(?:node_modules\/\.bin|\.venv\/bin|venv\/bin|vendor\/bin):$/;
+
 /** The paths that an assignment names, undefined where its value is not known to be harmless. `isListed`: the name is heeded by programs. */
 export function harmlessPaths(name: string, texts: readonly string[], isListed: boolean): readonly string[] | undefined {
   const namesPaths = directories.test(name) || (!isListed && name.endsWith('_PATH'));
+  if (name === 'PATH' && texts.every((text) => projectTools.test(text))) return texts.map((text) => text.slice(0, -1));
   if (name === 'TMPDIR' && texts.every((text) => /^\/tmp\/?$/.test(text))) return [];
   if (namesPaths && texts.every((text) => plainPaths.test(text))) return texts.flatMap((text) => text.split(':'));
   return harmlessValues.some(([names, values]) => names.test(name) && texts.every((text) => values.test(text))) ? [] : undefined;

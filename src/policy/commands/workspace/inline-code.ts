@@ -7,7 +7,7 @@ import { isSecretVariable } from './secret-variables.ts';
 
 /** Modules that only compute, and files of the workspace by a relative name. */
 const harmlessImports =
-  /(?:require\s*\(\s*(['"])(?:\.\/[\w./-]+|(?:@?[\w-]+\/)*[\w-]+\.json|(?:node:)?(?:path|util|assert|url|os|crypto|zlib|events|querystring|perf_hooks|string_decoder))\1\s*\)|\brequire\.resolve\b|\bos\.(?:EOL|platform|arch|cpus|release|sep|linesep|getcwd\(\)|cpu_count\(\)|listdir\(\s*(?=\)|['"](?:\.?['"]|\w))|path\.(?:join|basename|dirname|splitext|exists|isfile|isdir|getsize|relpath))|(?:\bglob\.i?glob|\bPath\(\s*(['"])(?!\.\.)[\w.@-][\w.@/-]*\2\s*\)\.r?glob)\(\s*(?=['"][\w.@*-])|\.__(?:version|name|doc|file)__\b|IO\.(?:puts|inspect)\b|Buffer\.from\(\s*(['"])[^'"]*\3\s*\)\.toString\(\s*['"](?:hex|base64|base64url)['"]\s*\)|sqlite3\.(?:sqlite_version|Row)\b|platform\.\w+\(\)|\brequire ['"](?:json|set|date|time|yaml|csv|pp|bigdecimal|securerandom|digest|erb|ostruct|stringio|benchmark|prime)['"]|sys\.(?:std(?:out|err)\.write|version|path|stdin|argv|platform|executable))/g;
+  /(?:require\s*\(\s*(['"])(?:\.\/[\w./-]+|(?:@?[\w-]+\/)*[\w-]+\.json|(?:node:)?(?:path|util|assert|url|os|crypto|zlib|events|querystring|perf_hooks|string_decoder))\1\s*\)|\brequire\.resolve\b|\bos\.(?:EOL|platform|arch|cpus|release|sep|linesep|getcwd\(\)|cpu_count\(\)|listdir\(\s*(?=\)|['"](?:\.?['"]|\w))|path\.(?:join|basename|dirname|splitext|exists|isfile|isdir|getsize|relpath))|(?:\bglob\.i?glob|\bPath\(\s*(['"])(?!\.\.)[\w.@-][\w.@/-]*\2\s*\)\.r?glob)\(\s*(?=['"][\w.@*-])|\.__(?:version|name|doc|file)__\b|IO\.(?:puts|inspect)\b|Buffer\.from\(\s*(['"])[^'"]*\3\s*\)\.toString\(\s*['"](?:hex|base64|base64url)['"]\s*\)|\bimportlib\.metadata\b|sqlite3\.(?:sqlite_version|Row)\b|platform\.\w+\(\)|\brequire ['"](?:json|set|date|time|yaml|csv|pp|bigdecimal|securerandom|digest|erb|ostruct|stringio|benchmark|prime)['"]|sys\.(?:std(?:out|err)\.write|version|path|stdin|argv|platform|executable))/g;
 const reaching = new RegExp(
   [
     '\\b(?:run\\s*[(\'"]|shell\\w*\\s*[(\'"]|(?:shell|sh) ")',
@@ -32,6 +32,8 @@ const longest = 6_000;
 export function reachesOut(code: string, program: string): boolean {
   const rest = code
     .replace(harmlessImports, '0')
+    // An address that is taken apart reaches nothing.
+    .replace(/\bnew URL\(\s*(['"`])https?:\/\/([\w./?=&-]*)\1\)\.(?:pathname|host|hostname|search|hash|origin|href|port|protocol)\b/g, '0')
     .replace(
       /\bprocess\.(?:std(?:in|out|err)(?:\.(?:on|once|read|write|resume|setEncoding|isTTY|columns))?|version|versions|platform|arch|argv|exit|exitCode|uptime|memoryUsage|hrtime(?:\.bigint)?|nextTick|cwd\(\))/g,
       '0',

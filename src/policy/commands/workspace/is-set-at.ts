@@ -56,7 +56,8 @@ function callsOf(name: string, node: SyntaxNode): readonly SyntaxNode[] {
 
 /** Within `parent`, what gives it a value whenever `node` is reached. */
 function setBefore(node: SyntaxNode, parent: SyntaxNode, { name }: Variable): SyntaxNode | undefined {
-  if (parent.type === 'for_statement') return node.field === 'body' && childOf(parent, 'variable')?.text === name ? parent : undefined;
+  // Its own words come before it, and are not known where they hold it.
+  if (parent.type === 'for_statement') return childOf(parent, 'variable')?.text === name ? parent : undefined;
   if (parent.type === 'list') return listBefore(node, parent, name);
   if (!sequences.test(parent.type)) return undefined;
   const isOtherBranch = /^(?:elif|else)_clause$/.test(node.type);
@@ -118,7 +119,10 @@ const assigners: Readonly<Record<string, Assigner>> = {
     node.namedChildren.some((child) => child.field === 'condition' && assigns(child, name, false)) || inEachBranch(node, name),
   case_statement: (node, name) => {
     const items = node.namedChildren.filter((child) => child.type === 'case_item');
-    return items.some((item) => childrenOf(item, 'value').some((value) => value.text === '*')) && items.every((item) => assigns(item, name, false));
+    return (
+      items.some((item) => childrenOf(item, 'value').some((value) => value.text === '*')) &&
+      items.every((item) => assigns(item, name, false))
+    );
   },
   // `: ${NAME:=value}`, `read NAME`
   command: (node, name, succeeded) => {

@@ -225,8 +225,13 @@ function takesPart(invocation: Invocation): boolean {
   return /^(?:head|od|xxd|hexdump)$/.test(invocation.program) && amount !== undefined && isSmallAmount(amount);
 }
 
+/** Where a page will be found on its server, and patterns of what is left out. */
+const namesNoPlace =
+  /^--(?:base|base-?href|base-?path|base-?url|public-?url|public-?path|deploy-?url|url-prefix|(?:extend-|force-)?exclude|exclude-dir|ignore-pattern|test-?path-?pattern|test-?path-?ignore-?patterns)=/i;
+
 /** `awk -F/`, `sort -t/`, `tar --exclude=.git`: the text of a text option; `dotnet build /p:X=1`. */
 function isNoPath(rule: ToolRule, where: Place, text: string): boolean {
+  if (where === 'option' && namesNoPlace.test(text)) return true;
   if (rule.slashOptions === true && /^\/[A-Za-z]+(?::[^/~]*)?$/.test(text)) return true;
   const leaves = /=(?:\/|~)|(?:^|[=/])\.\.(?:\/|$)/.test(text);
   const takesText = (option: string) => (/^-\w$/.test(option) ? text.startsWith(option) : !leaves && text.startsWith(`${option}=`));

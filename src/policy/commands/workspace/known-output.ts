@@ -19,7 +19,12 @@ export function mayPrintNothing({ namedChildren: [only] }: SyntaxNode): boolean 
 
 /** Whether it is one word at most: no names that were listed. */
 export function printsOneWord({ namedChildren: [only] }: SyntaxNode): boolean {
-  return only?.type === 'command' && /^(?:basename|dirname|nproc|getconf|whoami|hostname|uuidgen|arch|uname|id|date|mktemp|which|command|git (?!ls-files|grep|diff|status|branch(?! --show-current)|tag))/.test(only.text);
+  return (
+    only?.type === 'command' &&
+    /^(?:basename|dirname|nproc|getconf|whoami|hostname|uuidgen|arch|uname|id|date|mktemp|which|command|git (?!ls-files|grep|diff|status|branch(?! --show-current)|tag))/.test(
+      only.text,
+    )
+  );
 }
 
 const alwaysPrints = /^(?:echo|basename|dirname|nproc|getconf|whoami|hostname|uuidgen|arch|uname|id|date|mktemp)(?:\s|$)/;
@@ -93,6 +98,7 @@ const gitTokens: readonly RegExp[] = [
   /^merge-base \S+ \S+$/,
   /^describe(?: --(?:tags|always|dirty|abbrev=\d+|exact-match))*$/,
   /^rev-list --count \S+$/,
+  /^rev-list (?:-n ?1|-1|--max-count=1) (?!-)\S+(?: -- [\w./-]+)?$/,
   /^log -(?:n ?)?1 --(?:format|pretty)=(?:format:)?%[hHtT](?: -- [\w./-]+)?$/,
 ];
 

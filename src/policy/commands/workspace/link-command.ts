@@ -27,7 +27,8 @@ export function seenFromHere(invocation: Invocation): Invocation {
 }
 
 /** SECURITY: `/tmp` is the command's own only while it runs; a link to it that stays leads to everybody's. */
-export function linksToTemporary({ args }: Invocation): readonly Decision[] {
+export function linksToTemporary({ args, scope }: Invocation): readonly Decision[] {
+  if (scope.view.ground.roots.some((root) => root.startsWith('/tmp/'))) return [];
   const operands = args.filter((word) => !(single(word) ?? '').startsWith('-'));
   const isTemporary = (word: ShellWord | undefined) => /^\/tmp(?:\/|$)/.test(single(word) ?? '');
   const [target, link] = [operands.find(isTemporary), operands.at(-1)];

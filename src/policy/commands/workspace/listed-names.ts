@@ -51,6 +51,8 @@ const ownWays: Readonly<Record<string, (args: readonly string[]) => readonly str
     const listed = listedByGit(args);
     return listed === 'files' ? chosen(args) : listed === 'changes' ? [`${changed}${everyName}`] : listed;
   },
+  // Packages, each by its path.
+  go: (args) => (/^list(?: -f \{\{\.(?:ImportPath|Dir)\}\})? \.\/\.\.\.$/.test(args.join(' ')) ? ['./pkg'] : undefined),
   echo: (args) => (args.every((arg) => !/^-|\s/.test(arg)) ? args : undefined),
   seq: (args) => (args.every((arg) => /^(?:-w|-?\d{1,6})$/.test(arg)) ? ['1'] : undefined),
 };

@@ -4,7 +4,7 @@ import { askFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { givenPositionals, unknownPositionals } from './positional.ts';
-import { knownWord, scriptText, type ShellWord, single } from './shell-word.ts';
+import { knownWord, type ShellWord, scriptText, single } from './shell-word.ts';
 
 const flags =
   /^(?:-j(?:\d+%?|[+-]\d+)?|--jobs(?:=\S+)?|-[kqtu0mX]+|--(?:keep-order|bar|progress|eta|tag|lb|line-buffer|will-cite|dry-run|dryrun|verbose|ungroup|group|null|quote|no-notice|halt(?:=\S+)?|colsep(?:=\S+)?|timeout(?:=\S+)?|retries(?:=\d+)?|max-args(?:=\d+)?|no-run-if-empty|link|joblog=[\w.-]+)|-[nNL]\d*|-r|-d\S?|-C\S*)$/;

@@ -49,7 +49,31 @@ function judgeOther(module: string, invocation: Invocation): readonly Decision[]
   if (module === 'venv' && args.some((word) => textOf(word).startsWith('--upgrade')))
     return [askFor('network_blocked', offset, '`venv` with an upgrade of what it installs')];
   if (pythonModules.has(module) || isOwnModule(module, invocation)) return pathsIn(args, invocation);
-  return [askFor('runs_other_code', offset, `the module \`${module.slice(0, 40)}\` is not known to be harmless`)];
+  if (!reaches(module)) return pathsIn(args, invocation);
+  return [askFor('runs_other_code', offset, `the module \`${module.slice(0, 40)}\` serves, waits, debugs, or reaches for the network`)];
+}
+
+/** Of the standard library and of well-known packages. SECURITY: any other module is a script like `python x.py`, which the sandbox holds. */
+const reaching: ReadonlySet<string> = new Set(
+  words(
+    'simplehttpserver cgihttpserver basehttpserver http xmlrpc wsgiref socketserver smtpd smtplib ftplib telnetlib poplib imaplib nntplib urllib webbrowser asyncio code bdb pdb idlelib turtledemo turtle ensurepip zipapp pydoc antigravity cgi ctypes curses multiprocessing runpy rlcompleter sqlite3 mailbox getpass pty test distutils tkinter os socket ssl signal sched cmd select',
+  ).concat(
+    words(
+      'pyftpdlib uploadserver rangehttpserver httpbin twisted aiohttp bottle werkzeug waitress gevent tornado hypercorn daphne granian sanic litestar robyn quart livereload aiosmtpd websockets websocket autobahn jupyter notebook jupyterlab jupyter_server nbclassic voila panel bokeh streamlit gradio dash mlflow tensorboard visdom ray dask distributed luigi prefect airflow rq huey dramatiq arq supervisor circus honcho ipython bpython ptpython konch xonsh ipdb pudb debugpy ptvsd pdbpp wdb rpdb remote_pdb web_pdb pydevd pyringe pyrasite manhole memray scalene py_spy austin viztracer scapy impacket pwn pwntools mitmproxy proxy pproxy shadowsocks sshuttle paramiko fabric asyncssh httpie httpx requests wget curl youtube_dl yt_dlp gdown speedtest shodan ansible keyring secretstorage awscli boto boto3 gsutil huggingface_hub kaggle twine pipx easy_install conda mamba hatch devpi_server pypiserver nox_poetry locust schedule watchdog watchfiles watchgod hupper gitpython invoke plumbum pexpect ptyprocess pyautogui pynput mss daemon daemonize',
+    ),
+  ),
+);
+/** Words in a module's name that say that it goes on or opens something, and words that say that it only tries or shows that. */
+const serves = /^(?:\w*servers?|serve|\w*httpd|\w*ftpd|\w*proxy|\w*daemon|workers?|listener|repl|shell|console|debugger|\w*miner)$/;
+const tries =
+  /^(?:tests?|\w+tests?|testing|selftest|spec|checks?|lint|mocks?|fixtures?|demo|examples?|utils?|helpers?|clients?|cli|report|bench|benchmarks?|tools?)$/;
+
+function reaches(module: string): boolean {
+  const name = module.toLowerCase();
+  const parts = name.split(/[._]/);
+  if (!/^[a-z_]\w*(?:\.\w+)*$/.test(name)) return true;
+  if (reaching.has(name) || reaching.has(name.split('.', 1)[0] ?? '')) return true;
+  return parts.some((part) => serves.test(part)) && !parts.some((part) => tries.test(part));
 }
 
 function textOf(word: ShellWord | undefined): string {

@@ -80,8 +80,11 @@ function judgeFindExec(invocation: Invocation, index: number, recursion: Recursi
   if (end < 0) return { found: [askFor('unclear', invocation.offset, `\`${texts[index]}\` without an end`)], taken: texts.length };
   const words = invocation.args.slice(index + 1, end);
   // It runs where each file is, which nobody knows.
-  const elsewhere = /dir$/.test(texts[index] ?? '') ? words.slice(1).find((word) => (single(word) ?? '/').includes('/')) : undefined;
-  const found = elsewhere === undefined ? [] : [askFor('unclear', elsewhere.offset, `\`${elsewhere.source.slice(0, 60)}\` below directories that are found`)];
+  const elsewhere = texts[index]?.endsWith('dir') ? words.slice(1).find((word) => (single(word) ?? '/').includes('/')) : undefined;
+  const found =
+    elsewhere === undefined
+      ? []
+      : [askFor('unclear', elsewhere.offset, `\`${elsewhere.source.slice(0, 60)}\` below directories that are found`)];
   return { found: [...found, ...runFound(invocation, words, recursion)], taken: end + 1 - index };
 }
 

@@ -26,6 +26,11 @@ export function scriptText(word: ShellWord | undefined): string | undefined {
   return word?.names === true || word?.glob === true ? undefined : single(word);
 }
 
+/** Whether it may become no word at all. `nullglob`: a pattern that matches nothing does. */
+export function mayVanish({ hollow, quoted, glob }: ShellWord, { nullglob }: { readonly nullglob: boolean }): boolean {
+  return (hollow === true && !quoted) || (nullglob && glob);
+}
+
 /** The one text of a word, if it has one. */
 export function single(word: ShellWord | undefined): string | undefined {
   return word?.values?.length === 1 ? word.values[0] : undefined;

@@ -3,6 +3,7 @@
  * refused elsewhere; of the rest the sandbox takes care, as of every script.
  */
 import type { Decision } from '#kernel/decision';
+import { placed } from '../command-decision.ts';
 import { decodeWord, decodeWords } from './decode-word.ts';
 import { askFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
@@ -128,7 +129,8 @@ function judgeText(text: string, { path, invocation, recursion }: Staged): reado
       : [];
   return scriptsIn(text, invocation)
     .flatMap((script) => recursion.script(script, invocation, recursion.variables))
-    .filter(isCertain);
+    .filter(isCertain)
+    .map((decision) => ({ ...decision, reason: placed(offset, `\`${name}\` is run, and in its text ${withoutPlace(decision.reason)}`) }));
 }
 
 /** The texts of the shell that the program takes out of the file. */
@@ -139,6 +141,11 @@ function scriptsIn(text: string, { program, args }: Invocation): readonly string
       args.flatMap(({ values = [] }) => values),
     );
   return packageScripts.test(program) ? scriptsOf(text, args) : [text];
+}
+
+/** The place was one in the file. */
+function withoutPlace(reason: string): string {
+  return reason.replace(/^refused at character \d+: /, '');
 }
 
 /** Of a script only what it is certain to do: what is not known, the sandbox holds. */

@@ -10,7 +10,7 @@ export function unreadText(text: string, all: readonly SyntaxNode[]): number | u
   const around = root === undefined ? text : text.slice(0, root.startIndex) + text.slice(root.endIndex);
   return around.trim() === ''
     ? all
-        .map((node) => gapIn(node) ?? signIn(node) ?? overrun(node) ?? startsProcess(node, text) ?? misplaced(node, text))
+        .map((node) => gapIn(node) ?? signIn(node) ?? misshapen(node) ?? startsProcess(node, text) ?? misplaced(node, text))
         .find((offset) => offset !== undefined)
     : 0;
 }
@@ -34,11 +34,19 @@ const words = /^(?:word|regex|extglob_pattern|test_operator|number|variable_name
 /** An unescaped sign that ends a word, quotes or expands. */
 const sign = /(?<!\\)(?:\\\\)*(?:[\s;&|<>()`"']|\$[({\w'"])/;
 
-/** `$'\\\\'; id '`: for the grammar the quote behind two backslashes is an escaped one. */
-function overrun({ type, text, startIndex, isNamed }: SyntaxNode): number | undefined {
-  // `$_{a,b}`: for the grammar the brace begins at the `$`.
-  if (!isNamed && text.trim() !== type && text !== '$$') return startIndex;
-  return type === 'ansi_c_string' && !/^\$'(?:[^'\\]|\\[\s\S])*'$/.test(text) ? startIndex : undefined;
+/** What a node of a type must look like; the rest of one that looks otherwise is text that nobody read. */
+const shapes: Readonly<Record<string, RegExp>> = {
+  // `$'\\'; id '`: for the grammar the quote behind two backslashes is an escaped one.
+  ansi_c_string: /^\$'(?:[^'\\]|\\[\s\S])*'$/,
+  // A `$`, a newline and `$(id)` in quotes: for the grammar `$$` with a newline in it. A blank between two expansions belongs to the second.
+  simple_expansion: /^\s*\$(?:\s+\w+|[A-Za-z_]\w*|\d|[@*#?$!_-])$/,
+};
+
+function misshapen({ type, text, startIndex, isNamed }: SyntaxNode): number | undefined {
+  // ``a``b``: the end of one substitution and the start of another, for the grammar a sign within the first. `$_{a,b}`: a brace that begins at the `$`.
+  if (!isNamed) return type !== '``' && (text.trim() === type || text === '$$') ? undefined : startIndex;
+  const shape = Object.hasOwn(shapes, type) ? shapes[type] : undefined;
+  return shape === undefined || shape.test(text) ? undefined : startIndex;
 }
 
 /** `x=(a)#b`, `[ a ]#b`: no comment for bash; `[[a]`: a word. */

@@ -94,7 +94,9 @@ const nothing: VariableValue = { values: [], glob: false };
 
 function both(a: VariableValue, b: VariableValue): VariableValue | undefined {
   const values = [...new Set([...a.values, ...b.values])];
-  return values.length <= mostValues ? { values, glob: a.glob || b.glob, hollow: either(a.hollow, b.hollow), names: either(a.names, b.names) } : undefined;
+  return values.length <= mostValues
+    ? { values, glob: a.glob || b.glob, hollow: either(a.hollow, b.hollow), names: either(a.names, b.names) }
+    : undefined;
 }
 
 function either(a: boolean | undefined, b: boolean | undefined): boolean {
@@ -106,8 +108,7 @@ type Add = (name: string, value: VariableValue | undefined) => void;
 function collect(node: SyntaxNode, decode: Decode, add: Add): void {
   if (node.type === 'command') collectFromCommand(node, decode, add);
   else if (node.type === 'expansion') collectFromExpansion(node, add);
-  else if (node.type === 'for_statement')
-    add(childOf(node, 'variable')?.text ?? '', eachOf(childrenOf(node, 'value').flatMap(decode)));
+  else if (node.type === 'for_statement') add(childOf(node, 'variable')?.text ?? '', eachOf(childrenOf(node, 'value').flatMap(decode)));
   else collectFromAssignment(node, decode, add);
 }
 
@@ -140,7 +141,12 @@ function arrayOf(array: SyntaxNode, decode: Decode): VariableValue | undefined {
 function anyOf(words: readonly ShellWord[], matches: boolean): VariableValue | undefined {
   const values = words.map((word) => word.values);
   if (values.length === 0 || !values.every((value) => value !== undefined)) return undefined;
-  return { values: values.flat(), glob: matches && words.some((word) => word.glob), hollow: words.some((word) => word.hollow), names: words.some((word) => word.names || (matches && word.glob)) };
+  return {
+    values: values.flat(),
+    glob: matches && words.some((word) => word.glob),
+    hollow: words.some((word) => word.hollow),
+    names: words.some((word) => word.names || (matches && word.glob)),
+  };
 }
 
 /** In a round of a loop it is never nothing. */

@@ -11,7 +11,7 @@ import { everyName } from './listed-names.ts';
 import { runsItsWords } from './positional.ts';
 import { readRedirects } from './redirects.ts';
 import { printsEnvironment } from './secret-variables.ts';
-import { type ShellWord, single } from './shell-word.ts';
+import { mayVanish, type ShellWord, single } from './shell-word.ts';
 import { noteStaged } from './staged-files.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 import { type After, type Place, pathScope, staying, type Walk, wordScope } from './walk-state.ts';
@@ -116,19 +116,22 @@ function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: 
   const args = childrenOf(node, 'argument').flatMap((argument) => decodeWords(argument, wordScope(walk, place)));
   const scope = pathScope(walk, place);
   if (isDirectoryChange(program)) return changeDirectory({ program, args, offset, inFunction: place.inFunction }, scope, walk);
-  if (place.inFunction && walk.functions.has(program))
-    walk.found.push(askFor('never_ends', offset, `\`${program}\` calls a function from a function`));
-  // SECURITY: what `$1` is in a function is read from the calls that name it plainly.
-  if (walk.functions.has(program) && childOf(node, 'name')?.text !== program)
-    walk.found.push(askFor('unclear', offset, `\`${program}\` is a function here; call it by its plain name`));
+  if (walk.functions.has(program)) judgeCall(walk, node, { place, program, offset });
   const variants = singleValued(args);
   if (variants === undefined) walk.found.push(askFor('unclear', offset, 'too many values to judge'));
   const fixed = { offset, scope, functions: walk.functions, ...surroundings(place) };
-  for (const variant of variants ?? []) {
+  for (const variant of [...(variants ?? []), ...withoutVanished(program, args, walk)]) {
     judge(walk, { program, args: variant, ...fixed });
     if (walk.passing.has(program)) judgePassedOn(walk, { program, args: variant, ...fixed });
   }
   return place.inFunction ? staying(place) : walk.call(program, place);
+}
+
+function judgeCall(walk: Walk, node: SyntaxNode, { place, program, offset }: Named): void {
+  if (place.inFunction) walk.found.push(askFor('never_ends', offset, `\`${program}\` calls a function from a function`));
+  // SECURITY: what `$1` is in a function is read from the calls that name it plainly.
+  if (childOf(node, 'name')?.text !== program)
+    walk.found.push(askFor('unclear', offset, `\`${program}\` is a function here; call it by its plain name`));
 }
 
 /** `retry npm test`: what the function runs. */
@@ -138,6 +141,15 @@ function judgePassedOn(walk: Walk, invocation: Invocation): void {
   if (!program || name?.glob) walk.found.push(askFor('unclear', invocation.offset, 'the program is not known before it runs'));
   else if (walk.functions.has(program)) walk.found.push(askFor('unclear', invocation.offset, 'a function that is called by a function'));
   else judge(walk, { ...invocation, program, args });
+}
+
+/** SECURITY: where a command prints nothing, or a pattern matches nothing under `nullglob`, the words behind take the place of none. */
+function withoutVanished(program: string, args: readonly ShellWord[], walk: Walk): readonly (readonly ShellWord[])[] {
+  const first = args.findIndex((word) => mayVanish(word, walk));
+  if (first < 0) return [];
+  const behind = args.slice(first).filter((word) => !mayVanish(word, walk));
+  const matters = program === 'find' ? behind.length > 0 : behind.some((word) => !single(word)?.startsWith('-'));
+  return matters ? (singleValued([...args.slice(0, first), ...behind]) ?? []) : [];
 }
 
 const mostVariants = 32;

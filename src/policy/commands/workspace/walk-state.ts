@@ -24,6 +24,8 @@ export interface Walk {
   readonly functions: ReadonlySet<string>;
   /** By name, in every place where one is defined. */
   readonly definitions: ReadonlyMap<string, readonly SyntaxNode[]>;
+  /** A pattern that matches nothing becomes no word. */
+  readonly nullglob: boolean;
   /** Those that run the words they are called with. */
   readonly passing: ReadonlySet<string>;
   readonly found: Decision[];

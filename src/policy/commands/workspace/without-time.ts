@@ -10,11 +10,15 @@ const keyword = /^time(?:[ \t]+-p)?(?=[ \t]+[^-\s])/;
 export function withoutTime(text: string, all: readonly SyntaxNode[]): string | undefined {
   let left = text;
   for (const node of all) {
-    // Behind `|` it is the program of that name.
-    const starts = node.parent?.type !== 'pipeline' || node.parent.namedChildren[0] === node;
-    const isCommand = node.type === 'command' && node.children[0]?.type === 'command_name';
-    const found = isCommand && starts ? keyword.exec(node.text)?.[0] : undefined;
+    const found = startsWithTime(node) ? keyword.exec(node.text)?.[0] : undefined;
     if (found !== undefined) left = left.slice(0, node.startIndex) + ' '.repeat(found.length) + left.slice(node.startIndex + found.length);
   }
   return left === text ? undefined : left;
+}
+
+/** Behind `|` it is the program of that name. */
+function startsWithTime(node: SyntaxNode): boolean {
+  if (node.type !== 'command' || node.children[0]?.type !== 'command_name') return false;
+  const beside = node.parent?.children ?? [];
+  return !/^\|&?$/.test(beside[beside.indexOf(node) - 1]?.type ?? '');
 }

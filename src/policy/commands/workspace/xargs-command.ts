@@ -4,7 +4,7 @@ import { askFor } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { runOn } from './run-on-names.ts';
-import { single } from './shell-word.ts';
+import { knownWord, single } from './shell-word.ts';
 
 /** `xargs X`: X on the words that are piped in. */
 export function judgeXargs(invocation: Invocation, recursion: Recursion): readonly Decision[] {
@@ -20,9 +20,23 @@ export function judgeXargs(invocation: Invocation, recursion: Recursion): readon
   // Without a command it prints.
   if (program === '') return [];
   const inner: Invocation = { ...invocation, program, args: args.slice(start + 1), input: 'none', listed: undefined };
+  return runOnListed(inner, { listed: listed ?? [undefined], options }, recursion);
+}
+
+interface Given {
+  readonly listed: readonly (string | undefined)[];
+  readonly options: readonly string[];
+}
+
+function runOnListed(inner: Invocation, { listed, options }: Given, recursion: Recursion): readonly Decision[] {
   const mark = markOf(options);
-  const names = (listed ?? [undefined]).map((name) => (name !== undefined && isTaken(name, options.join(' ')) ? name : undefined));
-  return runOn(inner, { names, ...(mark === undefined ? {} : { mark }) }, recursion);
+  const names = listed.map((name) => (name !== undefined && isTaken(name, options.join(' ')) ? name : undefined));
+  if (mark !== undefined) return runOn(inner, { names, mark }, recursion);
+  const each = runOn(inner, { names }, recursion);
+  if (names.length < 2) return each;
+  // Beside each other an option and its value.
+  const together = names.flatMap((name) => (name === undefined ? [] : [knownWord(name, { offset: inner.offset, source: name })]));
+  return [...each, ...recursion.invocation({ ...inner, args: [...inner.args, ...together] })];
 }
 
 /** SECURITY: it takes quotes and backslashes away itself, and cuts names where `-d` says. */

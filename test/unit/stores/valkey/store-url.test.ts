@@ -31,6 +31,8 @@ describe('the store URL', () => {
     ['valkey://alice:letmein@vault.lan/0', /user name or password/],
     ['valkey://vault.lan/0?passwort=letmein', /`passwort`; allowed: prefix, credentials, ca/],
     ['valkey://vault.lan/0?ca=/ca.pem', /no TLS/],
+    ['valkey://vault.lan/0?prefix=molis&prefix=team', /`prefix` more than once/],
+    ['valkeys://vault.lan/0?ca=/a.pem&prefix=molis&ca=/b.pem', /`ca` more than once/],
     ...['', '*', 'a*b', 'a b', 'a:b', '{a', 'a{b}', '{}', '[a]', 'a\n', 'x'.repeat(65)].map(
       (prefix) => [`valkey://vault.lan/0?prefix=${encodeURIComponent(prefix)}`, /bad `prefix`/] as const,
     ),

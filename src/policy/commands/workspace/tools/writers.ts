@@ -122,6 +122,7 @@ export const writerRules: readonly ToolRule[] = [
     id: 'workspace.split',
     programs: ['split', 'sort'],
     paths: 'write',
+    takesPipes: true,
     textOptions: ['-t', '-k', '--field-separator', '--key'],
     cautions: [
       { word: /^(?:--compress-program|--filter|--comp|--fil|--files0-from)/, concern: 'runs_other_code', message: 'runs another program' },
