@@ -1,6 +1,6 @@
 /** Runs one allowed line for real, in a throw-away sandbox whose outside is watched. */
 import { spawnSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const bubblewrap = 'bwrap';

@@ -46,9 +46,9 @@ it('bash hands programs the words that were judged, in the directories that were
       expect(oracle.wroteOutside(), JSON.stringify(script)).toBe(false);
       if (starts.length > 0) told += 1;
     }),
-    { numRuns: 1_000 },
+    { numRuns: 600 },
   );
-  expect(told).toBeGreaterThan(100);
+  expect(told).toBeGreaterThan(50);
 });
 
 it.each([

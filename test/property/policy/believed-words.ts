@@ -40,7 +40,7 @@ function expected({ values, glob, source }: ShellWord): Expected {
 function shapeOf(value: string, glob: boolean, isListed: boolean): string {
   const plain = value.replace(/[\\^$.*+?()[\]{}|/-]/gu, (sign) => `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`);
   // A `~` that is not expanded stays what it is.
-  const numbers = plain.replaceAll('\\x2fhome\\x2f~', '(?:\\x2fhome\\x2f)?~').replace(/(?<!\\x.?)0/gu, '-?\\d+');
+  const numbers = plain.replaceAll(/(?:\\x2fhome\\x2f|(?<=^|=))~/gu, '(?:\\x2fhome\\x2f)?~').replace(/(?<!\\x.?)0/gu, '-?\\d+');
   if (isListed) return numbers.replaceAll('\\x2a', '.*').replaceAll('\\x3f', '.');
   if (!glob) return numbers;
   return `${numbers}|${numbers

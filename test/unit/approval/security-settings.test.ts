@@ -55,6 +55,20 @@ function rulePayload(changes: Partial<RulePayload> = {}): RulePayload {
 }
 
 describe('the security level', () => {
+  it('needs the pinned keys only where somebody has set one, and is not to be had without them then', async () => {
+    const { settings, alice, clock, store } = await createDesk('relaxed');
+    const unreadable = createSecuritySettings({
+      store: store.security,
+      clock,
+      configured: 'relaxed',
+      trustedKeys: () => Promise.reject(new Error('the file of keys cannot be read')),
+      checkPattern: (text) => ({ ok: true, text }),
+    });
+    expect(await unreadable.level()).toEqual({ level: 'relaxed', from: 'configuration' });
+    await settings.setLevel('strict', alice.signer);
+    await expect(unreadable.level()).rejects.toThrow('cannot be read');
+  });
+
   it('is the configuration’s until a person signs another, for every process', async () => {
     const { settings, alice, store } = await createDesk('relaxed');
     expect(await settings.level()).toEqual({ level: 'relaxed', from: 'configuration' });

@@ -1,7 +1,7 @@
 /** Background jobs: one that the same shell waits for ends before the command does; any other would stay behind. */
 import type { Decision } from '#kernel/decision';
 import { askFor } from './findings.ts';
-import { allNodes, childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
+import { allNodes, childOf, childrenOf, isJob, type SyntaxNode } from './syntax-node.ts';
 
 /** What speaks against the jobs of a command line. `all`: the nodes of its tree. */
 export function judgeBackground(all: readonly SyntaxNode[]): readonly Decision[] {
@@ -29,12 +29,6 @@ function isAwaited(job: SyntaxNode, jobs: number): boolean {
     if (borders.test(parent.type)) return false;
   }
   return false;
-}
-
-/** Whether `&` stands behind it. */
-function isJob(node: SyntaxNode): boolean {
-  const beside = node.parent?.children ?? [];
-  return beside[beside.indexOf(node) + 1]?.type === '&';
 }
 
 /** `wait`, or `wait $!` and `wait $a $b` with a word for every job. */

@@ -128,8 +128,10 @@ function judge({ root, all }: Script, policy: WorkspacePolicy, level: Level): re
     script: (inner, of, given) => judgeScript(inner, of, { policy, depth: level.depth + 1, given: handedOn(walk.variables, given) }),
   };
   visit(walk, root, { directories: level.directories, input: 'none', inFunction: false });
-  const scope = { view: policy.view, directories: [...walk.visited], made: level.made };
-  for (const judgeLate of walk.late.slice()) walk.found.push(...judgeLate(scope));
+  if (walk.late.length > 0) {
+    const scope = { view: policy.view, directories: [...walk.visited], made: level.made };
+    for (const judgeLate of walk.late.slice()) walk.found.push(...judgeLate(scope));
+  }
   return walk.found.length > 0 ? walk.found : judgeOverlooked(all, walk.judged);
 }
 
@@ -164,11 +166,13 @@ function judgeScript(
 
 /**
  * SECURITY: what is judged is what bash reads. For a plain shell `[[ a > f ]]` and `((a > f))` write a file, `a &> f` starts a job, `$'` begins other
- * quotes; others expand more.
+ * quotes, and `{a,b}` stays what it is; others expand more.
  */
 function readsOtherwise(program: string, text: string): boolean {
   if (/^(?:bash|trap|\/(?:usr\/)?bin\/bash)$/.test(program)) return false;
-  return /^[zk]sh$/.test(program) ? !/^[\w\s./:@%+,"'&|;-]*$/.test(text) : /\[\[|(?<!\$)\(\(|&>|[<>]\(|\$['"]/.test(text);
+  return /^[zk]sh$/.test(program)
+    ? !/^[\w\s./:@%+,"'&|;-]*$/.test(text)
+    : /\[\[|(?<!\$)\(\(|&>|[<>]\(|\$['"]|\{[^{}\s$'"]*(?:,|\.\.)/.test(text);
 }
 
 /** What is asked about wherever it stands: background jobs, stray separators, too much of anything. */

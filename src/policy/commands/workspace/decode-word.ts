@@ -146,12 +146,9 @@ function decodePlain(text: string, startsWord = true): Piece {
   const glob = /(?<!\\)[*?[]/.test(text);
   const quoted = text.includes('\\');
   const bare = text.replace(/\\([\s\S])/g, '$1');
-  const isHome = startsWord && leadingHome.test(text);
-  return { values: [isHome ? bare.replace(leadingHome, `$1${homeDirectory}`) : bare], glob, quoted };
+  // `~`, `~/x`, `~user/x`
+  return { values: [startsWord && text.startsWith('~') ? `${homeDirectory}${bare.slice(1)}` : bare], glob, quoted };
 }
-
-/** `~`, `~/x`, `~user/x`, and `NAME=~/x`, which bash takes for an assignment wherever it stands. */
-const leadingHome = /^([A-Za-z_]\w*=)?~/;
 
 function decodeConcatenation(node: SyntaxNode, scope: WordScope): Piece {
   const expanded = node.text.includes('{') ? expandBraces(bracePieces(node)) : [bracePieces(node)];

@@ -43,9 +43,12 @@ const harmlessValues: readonly (readonly [RegExp, RegExp])[] = [
     /^[\w.,*-]*$/,
   ],
   [/^XDEBUG_MODE$/, /^(?:off|coverage|develop)$/],
-  // Of names that only sound like it: a switch names nothing.
-  [suspicious, /^(?:true|false|yes|no|on|off|\d*)$/i],
+  // Emptied, these load nothing. SECURITY: not so `PATH` and `LD_LIBRARY_PATH`, where nothing is the current directory.
+  [/^(?:LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|\w+_OPTIONS|\w+_OPTS|\w*FLAGS)$/, /^$/],
 ];
+
+/** In a name that only sounds like one that is heeded, a switch names nothing. SECURITY: `PATH=1` names a directory. */
+const switches = /^(?:true|false|yes|no|on|off|\d*)$/i;
 
 /** Names of directories in which is looked or that are filled; what leads outside asks. */
 const directories =
@@ -61,7 +64,12 @@ export function harmlessPaths(name: string, texts: readonly string[], isListed: 
   if (name === 'PATH' && texts.every((text) => projectTools.test(text))) return texts.map((text) => text.slice(0, -1));
   if (name === 'TMPDIR' && texts.every((text) => /^\/tmp\/?$/.test(text))) return [];
   if (namesPaths && texts.every((text) => plainPaths.test(text))) return texts.flatMap((text) => text.split(':'));
-  return harmlessValues.some(([names, values]) => names.test(name) && texts.every((text) => values.test(text))) ? [] : undefined;
+  return isHarmless(name, texts, isListed) ? [] : undefined;
+}
+
+function isHarmless(name: string, texts: readonly string[], isListed: boolean): boolean {
+  if (!isListed && texts.every((text) => switches.test(text))) return true;
+  return harmlessValues.some(([names, values]) => names.test(name) && texts.every((text) => values.test(text)));
 }
 
 /** Memory and collector settings of a Java machine. */

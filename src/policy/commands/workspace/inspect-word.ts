@@ -4,7 +4,7 @@ import { judgeFilled } from './environment.ts';
 import { askFor } from './findings.ts';
 import { readRedirects } from './redirects.ts';
 import { isSecretVariable, printsEnvironment } from './secret-variables.ts';
-import type { SyntaxNode } from './syntax-node.ts';
+import { isJob, type SyntaxNode } from './syntax-node.ts';
 import type { Place, Walk } from './walk-state.ts';
 
 /** `${NAME}`, lengths, defaults and cuts with plain text in them: nothing that assigns, names another variable or runs. */
@@ -80,6 +80,7 @@ function inspectSubstitution(walk: Walk, node: SyntaxNode, place: Place): void {
   let { directories } = inside;
   for (const child of node.namedChildren) {
     if (child.type === 'file_redirect') continue;
-    directories = walk.visit(child, { ...inside, directories }).ended;
+    const { ended } = walk.visit(child, { ...inside, directories });
+    if (!isJob(child)) directories = ended;
   }
 }

@@ -2,7 +2,7 @@
  * SECURITY: whether a variable has been given a value by the time that a word is expanded. One that has not is empty: `rm -rf $x/` is `rm -rf /` where
  * the `x=src` stands behind it, in a branch that was not taken, in another process or in front of another command.
  */
-import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
+import { childOf, childrenOf, isJob, type SyntaxNode } from './syntax-node.ts';
 
 export interface Variable {
   readonly name: string;
@@ -64,9 +64,9 @@ function setBefore(node: SyntaxNode, parent: SyntaxNode, { name }: Variable): Sy
   return parent.namedChildren.find(
     (child) =>
       child.startIndex < node.startIndex &&
-      !isJob(child, parent) &&
+      !isJob(child) &&
       (!isOtherBranch || child.field === 'condition') &&
-      assigns(child, name, !isOtherBranch && holdsWhere(child, parent)),
+      assigns(child, name, !isOtherBranch && holdsBefore(child, parent)),
   );
 }
 
@@ -74,9 +74,10 @@ function setBefore(node: SyntaxNode, parent: SyntaxNode, { name }: Variable): Sy
 const sequences =
   /^(?:program|compound_statement|do_group|subshell|(?:command|process)_substitution|case_item|(?:if|while)_statement|(?:elif|else)_clause|variable_assignments)$/;
 
-/** Whether what follows runs only where the condition held: of `until` where it did not. */
-function holdsWhere({ field }: SyntaxNode, { type, children }: SyntaxNode): boolean {
-  return field === 'condition' && (type === 'if_statement' || (type === 'while_statement' && children[0]?.type === 'while'));
+/** Whether what follows runs only where the command has succeeded: the last one of a condition; of `until` where it has not. */
+function holdsBefore(command: SyntaxNode, { type, children, namedChildren }: SyntaxNode): boolean {
+  const last = namedChildren.findLast((child) => child.field === 'condition');
+  return command === last && (type === 'if_statement' || children[0]?.type === 'while');
 }
 
 function listBefore(node: SyntaxNode, list: SyntaxNode, name: string): SyntaxNode | undefined {
@@ -86,10 +87,6 @@ function listBefore(node: SyntaxNode, list: SyntaxNode, name: string): SyntaxNod
 
 function isAnd(list: SyntaxNode): boolean {
   return list.children.some((child) => child.type === '&&');
-}
-
-function isJob(node: SyntaxNode, parent: SyntaxNode): boolean {
-  return parent.children[parent.children.indexOf(node) + 1]?.type === '&';
 }
 
 /** Whether the variable has a value in this shell once `node` has run; `succeeded`: once it has run with success. */
@@ -137,7 +134,7 @@ function anyChild(node: SyntaxNode, name: string): boolean {
 
 function lastChild(node: SyntaxNode, name: string, succeeded: boolean): boolean {
   const last = node.namedChildren.at(-1);
-  return node.namedChildren.some((child) => !isJob(child, node) && assigns(child, name, succeeded && child === last));
+  return node.namedChildren.some((child) => !isJob(child) && assigns(child, name, succeeded && child === last));
 }
 
 /** `if` with an `else`. */
@@ -145,14 +142,14 @@ function inEachBranch(node: SyntaxNode, name: string): boolean {
   const isElse = node.namedChildren.at(-1)?.type === 'else_clause';
   const clauses = node.namedChildren.filter((child) => /^(?:elif|else)_clause$/.test(child.type));
   const body = node.namedChildren.filter((child) => child.field !== 'condition' && !clauses.includes(child));
-  const inBody = body.some((child) => !isJob(child, node) && assigns(child, name, false));
+  const inBody = body.some((child) => !isJob(child) && assigns(child, name, false));
   return isElse && inBody && clauses.every((clause) => behindThen(clause).some((child) => assigns(child, name, false)));
 }
 
 /** What runs where an `elif` or `else` is taken. */
 function behindThen(clause: SyntaxNode): readonly SyntaxNode[] {
   const then = clause.children.find((child) => child.type === 'then')?.startIndex ?? 0;
-  return clause.namedChildren.filter((child) => child.startIndex >= then && !isJob(child, clause));
+  return clause.namedChildren.filter((child) => child.startIndex >= then && !isJob(child));
 }
 
 function fills(node: SyntaxNode, name: string): boolean {

@@ -14,7 +14,7 @@ export function knownOutput(node: SyntaxNode, decode: Decode): readonly string[]
 
 /** Whether it may be nothing at all: no file was found, no commit has a name. */
 export function mayPrintNothing({ namedChildren: [only] }: SyntaxNode): boolean {
-  return only?.type !== 'command' || !alwaysPrints.test(only.text);
+  return only?.type !== 'command' || !alwaysPrints.test(only.text) || cutsMatched.test(only.text);
 }
 
 /** Whether it is one word at most: no names that were listed. */
@@ -27,6 +27,8 @@ export function printsOneWord({ namedChildren: [only] }: SyntaxNode): boolean {
   );
 }
 
+/** Of many names, or of one that is an option. */
+const cutsMatched = /^(?:base|dir)name [^'"]*[*?[]/;
 const alwaysPrints = /^(?:echo|basename|dirname|nproc|getconf|whoami|hostname|uuidgen|arch|uname|id|date|mktemp)(?:\s|$)/;
 
 function outputOf(only: SyntaxNode, decode: Decode): readonly string[] | undefined {

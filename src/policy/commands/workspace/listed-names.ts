@@ -117,8 +117,23 @@ export function foundNames(args: readonly string[]): readonly string[] {
     : [everyName];
   const expressions = args.filter((_arg, index) => /^-i?regex$/.test(args[index - 1] ?? ''));
   if (expressions.some((expression) => hintsAtSecret(expression.replaceAll('\\', '')))) patterns.push(secretName);
-  const names = patterns.length > 0 ? patterns.map((pattern) => (meetsSecret(pattern) ? secretName : pattern)) : limited;
+  const names =
+    patterns.length > 0 ? patterns.map((pattern) => (meetsSecret(pattern) ? secretName : whereItStands(pattern, args))) : limited;
   return starts.slice(0, 4).flatMap((start) => names.slice(0, 8).map((name) => `${start.replace(/\/+$/, '')}/${name}`));
+}
+
+/** Names that tell of a control file by themselves: the directory in which nearly every workspace has one. */
+const controlled: readonly (readonly [RegExp, string])[] = [
+  [/^(?:(?:pre|post)-(?:commit|push|merge|checkout|rebase|rewrite|receive)|(?:prepare-)?commit-msg)$/, '.git/hooks/'],
+  [/^config$/, '.git/'],
+  [/^(?:tasks|launch|settings)\.json$/, '.vscode/'],
+];
+
+/** SECURITY: a search of the whole workspace for `pre-commit` meets the hook, unless its words speak of the directory. */
+function whereItStands(pattern: string, args: readonly string[]): string {
+  const starts = args[0] === '.' || args[0] === './' || args[0]?.startsWith('-') === true;
+  const directory = starts ? controlled.find(([names]) => names.test(pattern))?.[1] : undefined;
+  return directory === undefined || args.some((arg) => arg.includes(directory.slice(0, 4))) ? pattern : `${directory}${pattern}`;
 }
 
 const secretSamples = ['.env', '.env.local', '.npmrc', '.netrc', 'id_rsa', 'server.pem', 'a.key'];

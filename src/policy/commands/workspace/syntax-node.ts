@@ -23,6 +23,12 @@ export function childrenOf(node: SyntaxNode, field: string): readonly SyntaxNode
   return node.children.filter((child) => child.field === field);
 }
 
+/** Whether `&` stands behind it: it runs in a process of its own. */
+export function isJob(node: SyntaxNode): boolean {
+  const beside = node.parent?.children ?? [];
+  return beside[beside.indexOf(node) + 1]?.type === '&';
+}
+
 /** Every node below, itself included, in the order of the text. */
 export function allNodes(root: SyntaxNode): readonly SyntaxNode[] {
   const found: SyntaxNode[] = [];

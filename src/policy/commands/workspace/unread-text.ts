@@ -8,11 +8,12 @@ import type { SyntaxNode } from './syntax-node.ts';
 export function unreadText(text: string, all: readonly SyntaxNode[]): number | undefined {
   const [root] = all;
   const around = root === undefined ? text : text.slice(0, root.startIndex) + text.slice(root.endIndex);
-  return around.trim() === ''
-    ? all
-        .map((node) => gapIn(node) ?? signIn(node) ?? misshapen(node) ?? startsProcess(node, text) ?? misplaced(node, text))
-        .find((offset) => offset !== undefined)
-    : 0;
+  if (around.trim() !== '') return 0;
+  for (const node of all) {
+    const offset = gapIn(node) ?? signIn(node) ?? misshapen(node) ?? startsProcess(node, text) ?? misplaced(node, text);
+    if (offset !== undefined) return offset;
+  }
+  return undefined;
 }
 
 /** Their text is between their nodes. */
@@ -21,13 +22,17 @@ const holdText = /^(?:string|translated_string|heredoc_body|heredoc_redirect|exp
 function gapIn({ type, text, startIndex, endIndex, children }: SyntaxNode): number | undefined {
   if (children.length === 0 || holdText.test(type)) return undefined;
   let at = startIndex;
-  for (const child of [...children, { type: '', startIndex: endIndex, endIndex }]) {
-    const gap = text.slice(at - startIndex, child.startIndex - startIndex).trim();
-    // `python3 - <<E`: the grammar loses the name of the standard input.
-    if (gap !== '' && !(gap === '-' && child.type === 'heredoc_redirect')) return at;
+  for (const child of children) {
+    if (child.startIndex > at && isUnread(text.slice(at - startIndex, child.startIndex - startIndex), child.type)) return at;
     at = child.endIndex;
   }
-  return undefined;
+  return endIndex > at && isUnread(text.slice(at - startIndex), '') ? at : undefined;
+}
+
+/** `before`: what stands behind the gap. `python3 - <<E`: the grammar loses the name of the standard input. */
+function isUnread(gap: string, before: string): boolean {
+  const left = gap.trim();
+  return left !== '' && !(left === '-' && before === 'heredoc_redirect');
 }
 
 const words = /^(?:word|regex|extglob_pattern|test_operator|number|variable_name|special_variable_name|file_descriptor)$/;
@@ -44,7 +49,7 @@ const shapes: Readonly<Record<string, RegExp>> = {
 
 function misshapen({ type, text, startIndex, isNamed }: SyntaxNode): number | undefined {
   // ``a``b``: the end of one substitution and the start of another, for the grammar a sign within the first. `$_{a,b}`: a brace that begins at the `$`.
-  if (!isNamed) return type !== '``' && (text.trim() === type || text === '$$') ? undefined : startIndex;
+  if (!isNamed) return type !== '``' && (text === type || text.trim() === type || text === '$$') ? undefined : startIndex;
   const shape = Object.hasOwn(shapes, type) ? shapes[type] : undefined;
   return shape === undefined || shape.test(text) ? undefined : startIndex;
 }

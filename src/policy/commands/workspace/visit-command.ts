@@ -11,6 +11,7 @@ import { everyName } from './listed-names.ts';
 import { runsItsWords } from './positional.ts';
 import { readRedirects } from './redirects.ts';
 import { printsEnvironment } from './secret-variables.ts';
+import { judgeSpelling } from './shell-state.ts';
 import { mayVanish, type ShellWord, single } from './shell-word.ts';
 import { noteStaged } from './staged-files.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
@@ -116,6 +117,7 @@ function visitProgram(walk: Walk, node: SyntaxNode, { place, program, offset }: 
   const args = childrenOf(node, 'argument').flatMap((argument) => decodeWords(argument, wordScope(walk, place)));
   const scope = pathScope(walk, place);
   if (isDirectoryChange(program)) return changeDirectory({ program, args, offset, inFunction: place.inFunction }, scope, walk);
+  walk.found.push(...judgeSpelling(program, childOf(node, 'name')?.text, offset));
   if (walk.functions.has(program)) judgeCall(walk, node, { place, program, offset });
   const variants = singleValued(args);
   if (variants === undefined) walk.found.push(askFor('unclear', offset, 'too many values to judge'));

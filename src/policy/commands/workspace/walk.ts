@@ -9,7 +9,7 @@ import { askFor } from './findings.ts';
 import { neighbours } from './pipeline-neighbours.ts';
 import { readRedirects } from './redirects.ts';
 import { noteStaged } from './staged-files.ts';
-import { childOf, type SyntaxNode } from './syntax-node.ts';
+import { childOf, isJob, type SyntaxNode } from './syntax-node.ts';
 import { shown, visitAssignment, visitCommand, visitDeclaration, visitUnset, writesOutput } from './visit-command.ts';
 import { type After, type Place, staying, type Walk, wordScope } from './walk-state.ts';
 
@@ -64,7 +64,7 @@ function visitSequence(walk: Walk, node: SyntaxNode, place: Place): After {
     const { ended } = after;
     after = walk.visit(child, { ...place, directories: ended });
     // A job is a process of its own.
-    if (node.children[node.children.indexOf(child) + 1]?.type === '&') after = staying({ directories: ended });
+    if (isJob(child)) after = staying({ directories: ended });
     // After `set -e` a `cd` that fails ends the script.
     if (stops && child.type === 'command') after = { ...after, ended: after.succeeded };
     if (node.type === 'program') stops = (stops || stopsAtErrors.test(child.text)) && !child.text.startsWith('set +');

@@ -5,6 +5,7 @@ import { judgeAssignment } from './environment.ts';
 import { askFor, isUnknownProgram } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { printsEnvironment } from './secret-variables.ts';
+import { judgeSpelling } from './shell-state.ts';
 import { type ShellWord, single } from './shell-word.ts';
 
 interface Wrapper {
@@ -159,7 +160,9 @@ function runRest(invocation: Invocation, index: number, { recursion, alone }: Re
   const program = single(name);
   if (program === undefined || program === '' || name.glob)
     return [askFor('unclear', name.offset, 'the program is not known before it runs')];
-  // What these run is a file, even where a function has the name.
+  // What these run is a file or a builtin, even where a function has the name.
+  const spelled = judgeSpelling(program, undefined, name.offset);
+  if (spelled.length > 0) return spelled;
   return recursion.invocation({ ...invocation, program, args: rest, offset: name.offset, functions: noFunctions });
 }
 

@@ -221,4 +221,16 @@ export const hostRules: readonly ProgramRule[] = [
     match: ['dmesg', 'dmesg -T', 'dmesg -T --level=err,warn', 'dmesg -l err', 'dmesg -Tx'],
     notMatch: ['dmesg -c', 'dmesg -C', 'dmesg -w', 'dmesg -TC', 'dmesg -n 1', 'dmesg -F /etc/shadow', 'dmesg -H', 'dmesg --clear'],
   },
+  {
+    id: 'ssh.dmesg-human',
+    program: 'dmesg',
+    flags: 'HxkuP',
+    values: { l: kind('levels of messages', /^[a-z+]+(?:,[a-z]+)*$/) },
+    longs: { '--human': null, '--nopager': null, '--level': kind('levels of messages', /^[a-z+]+(?:,[a-z]+)*$/), '--since': timeText },
+    requires: [['--nopager', '-P']],
+    role: 'source',
+    justification: 'prints kernel messages for people, without the pager that `-H` starts on its own',
+    match: ['dmesg -H --nopager', 'dmesg -HP', 'dmesg --human --nopager -l err'],
+    notMatch: ['dmesg -H', 'dmesg --human', 'dmesg -HPC', 'dmesg -HPw', 'dmesg -H --nopager -F /etc/shadow'],
+  },
 ];

@@ -1,15 +1,18 @@
 /** Filters behind `|` that are small languages: of each only what prints lines and columns of standard input. */
 import type { ProgramRule } from '../../program-rule.ts';
 import { kind, wholeNumber } from '../../value-kinds.ts';
+import { jsonRule } from './json-rule.ts';
 
 const number = '\\d{1,9}(?:\\.\\d{1,3})?';
 /** A column, or a total that the program keeps. SECURITY: none of these names is a function of awk. */
 const field = '(?:\\$(?:\\d{1,2}|NF|\\(NF-\\d\\))|NR|NF|sum|total|count|max|min|[snct])';
 const text = '"(?:[^"\\\\]|\\\\[nt]){0,40}"';
 const pattern = '/[\\w .:%^$|()*+?\\[\\]-]{1,40}/';
-const test = `(?:${field} ?(?:[<>=!]=|[<>]) ?(?:${number}|${text})|(?:${field} ?!?~ ?)?${pattern})`;
+const test = `(?:${field}(?: ?\\+ ?0)? ?(?:[<>=!]=|[<>]) ?(?:${number}|${text})|(?:${field} ?!?~ ?)?${pattern})`;
 const value = `(?:${field}(?: ?[-+*/%] ?(?:${field}|${number})){0,3}|${text}|${number})`;
-const statement = `(?:printf?(?: *${value}(?:(?: *, *| +)${value}){0,12})?|(?:sum|total|count|max|min|[snct]) ?(?:\\+\\+|\\+?= ?${value}))`;
+/** A comma, a blank, or the quote mark of a text that is put next to a value. */
+const between = '(?: *, *| +|(?=")|(?<="))';
+const statement = `(?:printf?(?: *${value}(?:${between}${value}){0,12})?|(?:sum|total|count|max|min|[snct]) ?(?:\\+\\+|\\+?= ?${value}))`;
 const block = `\\{ *${statement}(?: *; *${statement}){0,3} *;? *\\}`;
 const clause = `(?:${test}(?: ?(?:&&|\\|\\|) ?${test}){0,3} *(?:${block})?|${block}|END *${block})`;
 /** A small part of awk: tests of fields, sums of them, and what is printed. */
@@ -22,6 +25,7 @@ const editsLines = kind(
 );
 
 export const textRules: readonly ProgramRule[] = [
+  jsonRule,
   {
     id: 'ssh.awk',
     program: 'awk',
@@ -32,6 +36,8 @@ export const textRules: readonly ProgramRule[] = [
     match: [
       "df -h | awk '{print $5, $6}'",
       "df | awk 'NR>1 {print $1}'",
+      "df -P | awk '$5+0 > 80 {print $6, $5}'",
+      'qm list | awk \'NR>1 && $3 == "stopped" {print $1":"$2}\'',
       "ps aux | awk '$3 > 5.0 {print $2}'",
       "qm list | awk '/running/ {print $1}'",
       "free -m | awk '/^Mem/ {print $3/$2*100}'",
@@ -47,6 +53,8 @@ export const textRules: readonly ProgramRule[] = [
       'df | awk \'{print | "sh"}\'',
       'df | awk \'{print "id" | "sh"}\'',
       'df | awk \'{print $1 > "x"}\'',
+      'df | awk \'{print $1""> "x"}\'',
+      'df | awk \'{print "id"|"sh"}\'',
       'df | awk \'{printf "%s", $1 >> "x"}\'',
       'df | awk \'END {"id" | getline}\'',
       "df | awk '{print ENVIRON[1]}'",
