@@ -12,7 +12,7 @@ export const runCommand = defineTool({
   name: 'run_command',
   title: 'Run a command',
   description:
-    'Run one shell command line in the workspace directory, inside a sandbox: the workspace can be written, the network and everything else cannot. Returns stdout, stderr and the exit code, long output without its middle. Interactive programs, servers and privilege escalation are refused. To look at files prefer read_file, list_directory and search_files; for cluster nodes use execute_ssh.',
+    'Run one shell command line in the workspace directory, inside a sandbox: the workspace can be written, the network and everything else cannot; `/tmp` is empty at each start and is not the one of write_file. Returns stdout, stderr and the exit code, long output without its middle. Interactive programs, servers and privilege escalation are refused. To look at files prefer read_file, list_directory and search_files; for cluster nodes use execute_ssh.',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
