@@ -95,7 +95,8 @@ function spawnIn({ base, directory, scratch }: Where, line: string) {
   ];
   const found = spawnSync(bubblewrap, args, {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    timeout: 6_000,
+    // `top -b -n 3 -d 5` ends, and takes its time.
+    timeout: 20_000,
     killSignal: 'SIGKILL',
     maxBuffer: 64 * 1024 * 1024,
     encoding: 'utf8',

@@ -53,6 +53,8 @@ it('bash hands programs the words that were judged, in the directories that were
 
 it.each([
   ["wc 'a b' $'c\\'d' {x,y}z *.txt", [['wc', 'a b', "c'd", 'xz', 'yz', 'a.txt', 'b.txt']]],
+  // Behind a pipe no word of the shell.
+  [': <<E | time wc a.txt\nE', [['time', 'wc', 'a.txt']]],
   ['x=a.txt; f() { wc "$@" $x; }; f b "c d"', [['wc', 'b', 'c d', 'a.txt']]],
   [
     'find sub -name a.txt -exec wc {} +',

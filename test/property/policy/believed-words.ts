@@ -25,12 +25,12 @@ interface Expected {
 /** Texts that stand for others: of a file that is listed, a number, a branch, what `mktemp` prints. */
 const standsFor = /listed|found|a-branch|\u{f0000}/u;
 
-function expected({ values, glob, source }: ShellWord): Expected {
+function expected({ values, glob, names, source }: ShellWord): Expected {
   if (values === undefined || values.some((value) => value.includes(everyName) || standsFor.test(value)))
     return { shape: undefined, several: true };
   // A pattern that stands for names which `find` or `ls` lists, below any directory.
   const hasWild = (text: string) => /[*?[]/.test(text);
-  const isListed = !glob && values.some(hasWild) && (!hasWild(source) || /[$`]/.test(source) || values[0] === source);
+  const isListed = names || (!glob && values.some(hasWild) && (!hasWild(source) || /[$`]/.test(source) || values[0] === source));
   const shape = new RegExp(`^(?:${values.map((value) => shapeOf(value, glob, isListed)).join('|')})$`, 'su');
   // What a substitution prints is split into words.
   return { shape, several: glob || isListed || /\$\(|`/.test(source) };

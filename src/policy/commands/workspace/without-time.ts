@@ -10,15 +10,16 @@ const keyword = /^time(?:[ \t]+-p)?(?=[ \t]+[^-\s])/;
 export function withoutTime(text: string, all: readonly SyntaxNode[]): string | undefined {
   let left = text;
   for (const node of all) {
-    const found = startsWithTime(node) ? keyword.exec(node.text)?.[0] : undefined;
+    const found = startsWithTime(node, text) ? keyword.exec(node.text)?.[0] : undefined;
     if (found !== undefined) left = left.slice(0, node.startIndex) + ' '.repeat(found.length) + left.slice(node.startIndex + found.length);
   }
   return left === text ? undefined : left;
 }
 
-/** Behind `|` it is the program of that name. */
-function startsWithTime(node: SyntaxNode): boolean {
+/** Behind `|` it is the program of that name. The tree tells only where nothing stands around the command, the text only where no comment does. */
+function startsWithTime(node: SyntaxNode, text: string): boolean {
   if (node.type !== 'command' || node.children[0]?.type !== 'command_name') return false;
   const beside = node.parent?.children ?? [];
-  return !/^\|&?$/.test(beside[beside.indexOf(node) - 1]?.type ?? '');
+  const isPiped = /^\|&?$/.test(beside[beside.indexOf(node) - 1]?.type ?? '');
+  return !isPiped && !/(?<!\|)\|&?\s*$/.test(text.slice(0, node.startIndex));
 }

@@ -106,7 +106,8 @@ const findWords: Readonly<Record<string, Takes>> = {
   '-newer': workspacePath,
   '-anewer': workspacePath,
   '-cnewer': workspacePath,
-  '-samefile': workspacePath,
+  // GNU find opens this one, and a pipe would never answer.
+  '-samefile': workspaceFile,
   '-printf': printFormat,
 };
 
