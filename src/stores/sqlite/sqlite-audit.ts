@@ -1,8 +1,8 @@
 /** The trail's storage in SQLite. */
-import type { AuditDraft, AuditEventName, AuditRecord, ChainPoint, Seal } from '#kernel/audit-event';
+import type { AuditDraft, AuditRecord, ChainPoint, Seal } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
-import { isJsonObject } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
+import { storedRecord } from '../stored-record.ts';
 import type { Database, Row, Transaction } from './database.ts';
 
 /** Appends inside a transaction that somebody else began. `previous`: the record before it, where it is of the same transaction. */
@@ -54,32 +54,8 @@ function headOf(tx: Transaction): ChainPoint | undefined {
   return sequence === 0 ? undefined : { sequence, hash: String(row.hash) };
 }
 
-/** A body that is no record any more is handed on as one that can never verify, so that reading the rest stays possible. */
 export function recordOf(row: Row): AuditRecord {
-  const value = parse(String(row.body));
-  if (isRecordShaped(value)) return value;
-  return {
-    version: 1,
-    sequence: Number(row.sequence),
-    time: '',
-    name: 'unreadable' as AuditEventName,
-    attributes: {},
-    previous: '',
-    hash: '',
-  };
-}
-
-function isRecordShaped(value: unknown): value is AuditRecord {
-  if (!isJsonObject(value) || typeof value.sequence !== 'number' || !isJsonObject(value.attributes)) return false;
-  return [value.time, value.name, value.previous, value.hash].every((field) => typeof field === 'string');
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return storedRecord(String(row.body), Number(row.sequence));
 }
 
 function unavailable(thrown: unknown): Fault {

@@ -1,8 +1,9 @@
 /** What the trail remembers of a grant, whatever was done to its keys. */
 import { isJsonObject } from '#kernel/json';
 import { grantLifeMs, type RequestRecord } from '#kernel/request';
+import { parseStoredRecord } from '../stored-record.ts';
 import type { StoreContext } from './store-context.ts';
-import { parsedRecord, rangeOfLog, trailReaders } from './trail-range.ts';
+import { rangeOfLog, trailReaders } from './trail-range.ts';
 
 const pageSize = 1000;
 /** Clocks of the store's users may differ by this much, in ms. */
@@ -24,6 +25,6 @@ export async function isSpentInTrail({ connections, keys, now }: StoreContext, {
 }
 
 function isSpending(member: string, id: string): boolean {
-  const record = parsedRecord(member);
+  const record = parseStoredRecord(member);
   return record?.name === 'approval.consumed' && isJsonObject(record.attributes) && record.attributes['request_id'] === id;
 }

@@ -3,12 +3,13 @@ import type { Redis } from 'iovalkey';
 import type { AuditRecord } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
+import { storedRecord } from '../stored-record.ts';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
 import { lives } from './request-index.ts';
 import type { ValkeyRole } from './roles.ts';
-import { type LogRange, rangeOfLog, recordOf, trailReaders } from './trail-range.ts';
+import { type LogRange, rangeOfLog, trailReaders } from './trail-range.ts';
 
 export interface AuditDeps {
   readonly connections: Connections;
@@ -36,11 +37,11 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
   return {
     append: (draft) => write(() => deps.chain.append(draft)),
     appendAll: (drafts) => write(() => deps.chain.appendGroup(drafts)),
-    read: async (after, limit) => (await readAt(Math.max(0, after), Math.max(0, limit))).map(recordOf),
+    read: async (after, limit) => (await readAt(Math.max(0, after), Math.max(0, limit))).map((member) => storedRecord(member, 0)),
     head: async () => {
       const count = await connections.asAny(trailReaders, (client) => client.zcard(keys.log));
       const [newest] = count === 0 ? [] : await readAt(count - 1, 1);
-      return newest === undefined ? undefined : { sequence: count, hash: recordOf(newest).hash };
+      return newest === undefined ? undefined : { sequence: count, hash: storedRecord(newest, 0).hash };
     },
     readChains: async () => ({
       // Before the first page is read, so that records appended meanwhile do no harm.
@@ -58,7 +59,7 @@ async function* everyRecord({ connections, keys }: AuditDeps): AsyncGenerator<Au
   for (;;) {
     const from: LogRange = [min, seen, pageSize];
     const page = await connections.asAny(trailReaders, (client, role) => rangeWithScores(client, role, keys.log, from));
-    yield* page.map(({ member }) => recordOf(member));
+    yield* page.map(({ member }) => storedRecord(member, 0));
     const last = page.at(-1);
     if (!last || page.length < pageSize) return;
     const same = page.filter(({ score }) => score === last.score).length;
