@@ -67,7 +67,7 @@ export const gitRules: readonly ToolRule[] = [
       ),
       quiet(
         ...words(
-          'restore reset rm mv apply am sparse-checkout worktree bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree',
+          'restore reset rm apply am sparse-checkout worktree bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree',
         ),
       ),
       {
@@ -92,6 +92,8 @@ export const gitRules: readonly ToolRule[] = [
           { word: /^(?!remote$|-v$|--verbose$|get-url$|-n$|origin$|upstream$)/, concern: 'network_blocked', message: 'another repository' },
         ],
       },
+      // SECURITY: under another name a secret could be read, and a hook or a setting be planted.
+      { verbs: ['mv'], paths: 'write' },
       { verbs: ['blame', 'annotate'], paths: 'read', textOptions: ['-L', '--since', '--date'] },
       {
         verbs: ['help'],
