@@ -7,6 +7,7 @@ import { isSecretPath } from '../../paths/secret-files.ts';
 import type { WorkspaceView } from '../../paths/workspace-view.ts';
 import { expandPattern } from '../expand-pattern.ts';
 import type { GlobPart } from '../strict/strict-line.ts';
+import { homeDirectory } from './decode-word.ts';
 import { askFor, refuseFor } from './findings.ts';
 import { freshPlace, isFreshPlace } from './fresh-place.ts';
 import { everyName } from './listed-names.ts';
@@ -71,8 +72,10 @@ function locateIn(directory: string, text: string, ground: WorkspaceView['ground
 }
 
 function judgeElsewhere({ code, message }: Extract<Located, { ok: false }>, { text, offset }: NamedPath, action: PathAction): Decision {
-  if (action === 'write' || action === 'remove') return refuseFor('write-outside', offset, `\`${text.slice(0, 100)}\`: ${message}`);
-  return askFor(code === 'PATH_OUTSIDE_WORKSPACE' ? code : 'unclear', offset, message);
+  const named = message.includes('`') ? message : `\`${text.slice(0, 100)}\`: ${message}`;
+  const why = named.replace(homeDirectory, '~');
+  if (action === 'write' || action === 'remove') return refuseFor('write-outside', offset, why);
+  return askFor(code === 'PATH_OUTSIDE_WORKSPACE' ? code : 'unclear', offset, why);
 }
 
 function isWholeWorkspace(segments: Segments, path: NamedPath): boolean {
