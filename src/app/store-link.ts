@@ -5,7 +5,7 @@ import { faultFrom } from '#kernel/fault-data';
 import type { StoreCallMessage, StoreCallName, StoreWorkerData, StoreWorkerMessage } from './store-rpc.ts';
 
 export interface WorkerStoreOptions extends StoreWorkerData {
-  /** The worker's file: `dist/store-worker.cjs`. */
+  /** The worker's file: `dist/store-worker.cjs`, or another of plain JavaScript. */
   readonly worker: string | URL;
 }
 
@@ -31,6 +31,7 @@ interface Waiting {
 export function startStoreLink(options: WorkerStoreOptions, events: StoreLinkEvents): Promise<StoreLink> {
   const { promise, resolve, reject } = Promise.withResolvers<StoreLink>();
   const { worker: file, ...workerData } = options;
+  requirePlain(file);
   const worker = new Worker(file, { workerData });
   const calls = createCalls(worker);
   let ready = false;
@@ -74,6 +75,17 @@ export function startStoreLink(options: WorkerStoreOptions, events: StoreLinkEve
     }
   }
   return promise;
+}
+
+/**
+ * Node strips types by WebAssembly, on the thread that loads them. When such a thread has ended, and the next one runs, the V8 of Node 24
+ * sometimes frees the code of the first one twice, which ends the process (https://github.com/nodejs/node/issues/66366).
+ */
+function requirePlain(file: string | URL): void {
+  if (!/\.[cm]?ts$/.test(String(file))) return;
+  throw new Fault('internal_error', `internal error: \`${String(file)}\` is not plain JavaScript, and the store's worker must be`, {
+    audience: 'bug',
+  });
 }
 
 interface Calls {

@@ -13,14 +13,15 @@ import { openStoreInWorker } from '#app/store-client';
 import { seal } from '#audit/seal';
 import type { Store } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
+import { bundleProgram } from '../integration/stores/bundle-program.ts';
 import { approved, createApprover, draftBy } from '../integration/stores/request-fixtures.ts';
 import { figure, quantiles } from './measure.ts';
 
 const seconds = Number(process.argv[2] ?? 10);
 const limitMs = 50;
 const tickMs = 1;
-const worker = new URL('../../src/app/store-worker.ts', import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), 'banksman-contention-'));
+const worker = await bundleProgram(new URL('../../src/app/store-worker.ts', import.meta.url), folder);
 const file = join(folder, 'state', 'banksman.db');
 const alice = createApprover();
 let vmid = 100;

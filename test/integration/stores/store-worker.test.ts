@@ -1,10 +1,14 @@
 /** The store behind a real worker thread, as the editor has it. */
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStoreInWorker, type WorkerStoreOptions } from '#app/store-client';
 import { verifyTrail } from '#audit/verify-trail';
 import type { Store } from '#kernel/ports/store';
+import { bundledProgram } from './bundled-program.ts';
 import { startChild } from './child-process.ts';
 import {
   approved,
@@ -20,8 +24,10 @@ import {
   temporaryFolder,
 } from './store-fixtures.ts';
 
-const worker = new URL('../../../src/app/store-worker.ts', import.meta.url);
-const crashing = new URL('./children/crashing-worker.ts', import.meta.url);
+const source = new URL('../../../src/app/store-worker.ts', import.meta.url);
+const worker = await bundledProgram(source);
+const crashing = await bundledProgram(new URL('./children/crashing-worker.ts', import.meta.url));
+const idle = await bundledProgram(new URL('./children/idle-worker-store.ts', import.meta.url));
 const newFile = (): string => join(temporaryFolder(), 'state', 'banksman.db');
 
 async function openWorker(options: Partial<WorkerStoreOptions> = {}): Promise<Store> {
@@ -87,7 +93,7 @@ describe('the store in a worker', () => {
     writeFileSync(file, 'a diary');
     await expect(openStoreInWorker({ worker, file })).rejects.toMatchObject({ name: 'Fault', code: 'store_corrupt' });
     expect(readFileSync(file, 'utf8')).toBe('a diary');
-    await expect(openStoreInWorker({ worker: new URL('./nowhere.ts', import.meta.url), file })).rejects.toMatchObject({
+    await expect(openStoreInWorker({ worker: new URL('./nowhere.mjs', import.meta.url), file })).rejects.toMatchObject({
       code: 'store_unavailable',
     });
   });
@@ -130,7 +136,22 @@ describe('the store in a worker', () => {
   });
 
   it('does not keep a process alive', async () => {
-    expect(await startChild('idle-worker-store', [newFile()]).end()).toEqual(['opened']);
+    expect(await startChild('idle-worker-store', [newFile(), worker.href]).end()).toEqual(['opened']);
+  });
+
+  it('runs where there is no WebAssembly', async ({ signal }) => {
+    // Without its just-in-time compiler V8 has none, on any thread.
+    const command = ['--jitless', fileURLToPath(idle), newFile(), worker.href];
+    const { stdout } = await promisify(execFile)(process.execPath, command, { signal });
+    expect(stdout).toBe('opened\n');
+  });
+
+  it('is not started from TypeScript, whose types Node strips by WebAssembly', async () => {
+    const file = newFile();
+    for (const entry of [source, fileURLToPath(source)]) {
+      await expect(openStoreInWorker({ worker: entry, file })).rejects.toMatchObject({ code: 'internal_error', audience: 'bug' });
+    }
+    expect(existsSync(file)).toBe(false);
   });
 });
 

@@ -5,9 +5,10 @@ import { openStoreInWorker } from '#app/store-client';
 import { seal } from '#audit/seal';
 import type { PersonaLedger, Reservation } from '#kernel/ports/persona-ledger';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
+import { bundledProgram } from '../stores/bundled-program.ts';
 import { required, temporaryFolder } from './support.ts';
 
-const worker = new URL('../../../src/app/store-worker.ts', import.meta.url);
+const worker = await bundledProgram(new URL('../../../src/app/store-worker.ts', import.meta.url));
 const limits = { bytes: 10_000, files: 3 };
 const directory = 'a'.repeat(32);
 
