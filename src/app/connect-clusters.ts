@@ -1,6 +1,5 @@
 /** The configured clusters as the pipeline uses them: a client, a shell and a waker each. Nothing connects before it is used. */
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { createProxmoxClient, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import type { TlsTrust } from '#connectors/proxmox/verified-connector';
 import { createNodeShell } from '#connectors/ssh/create-node-shell';
@@ -11,6 +10,7 @@ import type { Log } from '#kernel/ports/log';
 import type { ConfiguredCluster } from '#pipeline/deps';
 import type { LiveLists } from './app.ts';
 import type { ClusterConfig, Config } from './config.ts';
+import { type KeptText, keepText } from './kept-text.ts';
 import { liveFacts } from './live-facts.ts';
 import { expandPath } from './paths.ts';
 
@@ -53,11 +53,13 @@ export function connectClusters(options: ConnectOptions): ConnectedClusters {
 
 function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<string>) {
   const { limits } = options.config;
+  const tokenFile = cluster.tokenFile === undefined ? undefined : keepText(expandPath(cluster.tokenFile, options.baseDir));
   const client = createProxmoxClient({
     name: cluster.name,
     endpoints: cluster.endpoints,
     tokenId: cluster.tokenId,
-    token: () => readToken(cluster, options, secrets),
+    token: async () =>
+      checkToken(cluster, (await options.clusterToken?.(cluster.name)) ?? (await readTokenFile(cluster, tokenFile)), secrets),
     tls: trustOf(cluster, options.baseDir),
     timeoutMs: limits.apiMs,
     clock: systemClock,
@@ -116,8 +118,7 @@ function trustOf(cluster: ClusterConfig, baseDir: string): TlsTrust {
 }
 
 /** The secret part: a UUID; a file may hold it alone or as `user@realm!name=UUID`, as `pveum` prints it. */
-async function readToken(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<string>): Promise<string> {
-  const text = (await options.clusterToken?.(cluster.name)) ?? (await readTokenFile(cluster, options.baseDir));
+function checkToken(cluster: ClusterConfig, text: string, secrets: Set<string>): string {
   const secret = text.trim().replace(`${cluster.tokenId}=`, '');
   if (!/^[\x21-\x7e]{1,200}$/.test(secret)) {
     throw new Fault('bad_token', `the API token of cluster \`${cluster.name}\` is empty or holds white space`, {
@@ -128,14 +129,14 @@ async function readToken(cluster: ClusterConfig, options: ConnectOptions, secret
   return secret;
 }
 
-async function readTokenFile(cluster: ClusterConfig, baseDir: string): Promise<string> {
-  if (cluster.tokenFile === undefined) {
+async function readTokenFile(cluster: ClusterConfig, file: KeptText | undefined): Promise<string> {
+  if (file === undefined) {
     throw new Fault('no_token', `cluster \`${cluster.name}\` has no API token`, {
       next: 'in the editor run "Banksman: Set Cluster Token"; elsewhere name a 0600 file in `tokenFile`',
     });
   }
   try {
-    return await readFile(expandPath(cluster.tokenFile, baseDir), 'utf8');
+    return await file.read();
   } catch (thrown) {
     throw new Fault(
       'no_token',

@@ -13,6 +13,9 @@ export class TimeLimitReached extends Error {
   }
 }
 
+/** Why the limit's timer ends early, told to nobody: made once, since without a reason every call would make an error with its stack. */
+const workEnded = new Error('the work has ended');
+
 /**
  * Runs `work` under a signal that aborts when `signal` does or after `limitMs` milliseconds, whichever is first.
  * Whatever `work` rejects with passes through; ask `stopReason` which of the two it was.
@@ -32,7 +35,7 @@ export async function withTimeLimit<Result>(
   try {
     return await work(AbortSignal.any([signal, limit.signal]));
   } finally {
-    done.abort();
+    done.abort(workEnded);
   }
 }
 

@@ -22,6 +22,9 @@ export interface PoolOptions extends Omit<ConnectOptions, 'at'> {
 const channelsPerConnection = 8;
 const idleMs = 60_000;
 
+/** Why waiting for the idle time ends; nobody is told. */
+const noLongerIdle = new Error('the connection is used again, or gone');
+
 interface Entry {
   readonly slots: ChannelSlots;
   readonly room: ChannelRoom;
@@ -45,7 +48,7 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
   }
 
   function forget(key: string, entry: Entry): void {
-    entry.idle?.abort();
+    entry.idle?.abort(noLongerIdle);
     if (entries.get(key) === entry) entries.delete(key);
   }
 
@@ -69,7 +72,7 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
     async use(at, signal, work) {
       const key = JSON.stringify([at.user, at.host, at.port]);
       const entry = entries.get(key) ?? open(key, at);
-      entry.idle?.abort();
+      entry.idle?.abort(noLongerIdle);
       try {
         return await entry.slots.use(signal, async () => {
           const connection = await orAbort(entry.opening, signal);

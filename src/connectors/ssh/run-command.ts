@@ -5,6 +5,7 @@ import { createCappedOutput } from './capped-output.ts';
 import type { ChannelRoom } from './channel-room.ts';
 import { ConnectionLost, type NodeConnection } from './node-connection.ts';
 import { orAbort } from './or-abort.ts';
+import { exitCodeOfSignal } from './remote-command.ts';
 import { channelFault, goneFault } from './ssh-fault.ts';
 
 /** Kept of each of the two streams. */
@@ -74,7 +75,10 @@ function collect(channel: ClientChannel, lost: AbortSignal): Promise<ShellResult
   channel.on('error', () => undefined);
   channel.on('exit', (code: number | null, name?: string) => {
     if (code !== null) end.exitCode = code;
-    if (name !== undefined) end.signal = name;
+    if (name === undefined) return;
+    end.signal = name;
+    const asCode = exitCodeOfSignal(name);
+    if (asCode !== undefined) end.exitCode = asCode;
   });
   channel.on('close', () => {
     if (lost.aborted && end.exitCode === undefined && end.signal === undefined) return reject(new ConnectionLost());

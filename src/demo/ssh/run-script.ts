@@ -67,6 +67,8 @@ async function runWords(place: ScriptPlace, files: FileTree, words: readonly str
   const [path = '', ...args] = words;
   if (path === '') return { stdout: '', stderr: '', exitCode: 0 };
   const name = path.replace(/^(?:\/usr)?\/s?bin\//, '');
+  // What would come after it on the same line does not come here: a client replaces its login shell with one program.
+  if (name === 'exec') return runWords(place, files, args, stdin);
   if (name === 'timeout') return runTimeout(place, files, args, stdin);
   if (name === 'env')
     return runWords(

@@ -1,5 +1,11 @@
+import { randomInt } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { vi } from 'vitest';
+
+/** A command that runs for long and that no other run of these tests, nor an earlier one, has left behind. */
+export function longSleep(): string {
+  return `sleep ${randomInt(100_000, 999_999)}.${randomInt(100_000, 999_999)}`;
+}
 
 /** Command lines of running processes that hold `text`; a process that ended but was not collected yet has none. */
 export function processesWith(text: string): readonly string[] {

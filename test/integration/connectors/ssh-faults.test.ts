@@ -92,8 +92,13 @@ describe('what is sent', () => {
         })(session);
       },
     });
-    await shellAt(server.port).exec('pve', "it's", never);
-    expect(seen).toEqual([String.raw`LC_ALL=C timeout -k 2 27 sh -c 'it'\''s' </dev/null`]);
+    const shell = shellAt(server.port);
+    await shell.exec('pve', "it's", never);
+    await shell.exec('pve', 'df -h', never);
+    expect(seen).toEqual([
+      String.raw`LC_ALL=C exec timeout -k 2 27 sh -c 'it'\''s' </dev/null`,
+      "LC_ALL=C exec timeout -k 2 27 'df' '-h' </dev/null",
+    ]);
   });
 });
 
@@ -110,7 +115,7 @@ describe('a command', () => {
         channel.end();
       }),
     });
-    await expect(shellAt(server.port).exec('pve', 'x', never)).resolves.toMatchObject({ signal: expect.stringMatching(/KILL/) as string });
+    await expect(shellAt(server.port).exec('pve', 'x', never)).resolves.toMatchObject({ signal: 'SIGKILL', exitCode: 137 });
   });
 
   it.each([124, 137])('that ends with %d by itself is not taken for one that was stopped', async (code) => {

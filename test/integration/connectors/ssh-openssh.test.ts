@@ -1,53 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type ClosableNodeShell, createNodeShell, type NodeShellOptions } from '#connectors/ssh/create-node-shell';
-import { systemClock } from '#execution/system-clock';
+import type { ClosableNodeShell } from '#connectors/ssh/create-node-shell';
 import { useCleanup } from './cleanup.ts';
-import { killAncestor, noneLeft, processesWith, processIn } from './processes.ts';
-import { memoryLog, never } from './pve-server.ts';
+import { knownHosts, openShell, trusted } from './openssh-shell.ts';
+import { killAncestor, longSleep, noneLeft, processesWith, processIn } from './processes.ts';
+import { never } from './pve-server.ts';
 import { makeKey, type Sshd, sshdMissing, startAgent, startSshd } from './sshd.ts';
 
 const start = useCleanup();
 
-/** A command that runs for long and that no other run of these tests, nor an earlier one, has left behind. */
-function longSleep(): string {
-  return `sleep ${randomInt(100_000, 999_999)}.${randomInt(100_000, 999_999)}`;
-}
-
-/** A shell for the node `pve`, which is `server`. */
-function shellOf(server: Sshd, options: Partial<NodeShellOptions> & { knownHosts: string }): ClosableNodeShell {
-  return start(
-    createNodeShell({
-      cluster: 'lab',
-      user: server.user,
-      identityFiles: [server.identityFile],
-      agent: false,
-      nodes: { pve: { host: server.host, port: server.port } },
-      timeoutMs: 30_000,
-      clock: systemClock,
-      log: memoryLog(),
-      ...options,
-    }),
-  );
-}
-
-let files = 0;
-/** A known_hosts file with `text`. */
-function knownHosts(server: Sshd, text: string): string {
-  const path = join(server.folder, `known_hosts_${files++}`);
-  writeFileSync(path, text);
-  return path;
-}
-
-const scanned = new WeakMap<Sshd, string>();
-/** What `ssh-keyscan` says about `server`, asked once. */
-function trusted(server: Sshd): { knownHosts: string } {
-  const text = scanned.get(server) ?? server.keyscan();
-  scanned.set(server, text);
-  return { knownHosts: knownHosts(server, text) };
+function shellOf(...how: Parameters<typeof openShell>): ClosableNodeShell {
+  return start(openShell(...how));
 }
 
 describe.skipIf(sshdMissing)('a command on a real OpenSSH server', () => {

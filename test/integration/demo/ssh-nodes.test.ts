@@ -106,11 +106,12 @@ describe('commands', () => {
 
   it('understand the wrapper a client puts around them', async () => {
     const inner = "grep -H '' /sys/class/thermal/thermal_zone*/type /sys/class/thermal/thermal_zone*/temp";
-    const wrapped = `LC_ALL=C timeout -k 2 27 sh -c '${inner.replace(/'/g, "'\\''")}' </dev/null`;
+    const wrapped = `LC_ALL=C exec timeout -k 2 27 sh -c '${inner.replace(/'/g, "'\\''")}' </dev/null`;
     const { code, stdout } = await through('pve', wrapped);
     expect(code).toBe(0);
     expect(stdout.split('\n')).toContain('/sys/class/thermal/thermal_zone1/temp:44000');
     expect(stdout.split('\n')).toContain('/sys/class/thermal/thermal_zone1/type:x86_pkg_temp');
+    expect(await through('pve', "LC_ALL=C exec timeout -k 2 27 'hostname' </dev/null")).toEqual({ code: 0, stdout: 'pve\n', stderr: '' });
     expect((await through('pve', 'timeout -k 2 27 cat /sys/class/thermal/thermal_zone*/temp 2>/dev/null')).stdout).toBe(
       '27800\n44000\n48500\n',
     );

@@ -80,7 +80,8 @@ describe('filters', () => {
 
 describe('wrappers', () => {
   it.each([
-    ["LC_ALL=C timeout -k 2 27 sh -c 'LC_ALL=C hostname' </dev/null", 'pve\n'],
+    ["LC_ALL=C exec timeout -k 2 27 sh -c 'LC_ALL=C hostname' </dev/null", 'pve\n'],
+    ["LC_ALL=C exec timeout -k 2 27 'hostname' </dev/null", 'pve\n'],
     ['env LC_ALL=C hostname', 'pve\n'],
     ['timeout --kill-after 2 --signal TERM 1m /usr/bin/hostname', 'pve\n'],
     ['bash -c "echo \'a b\' | cat"', 'a b\n'],
