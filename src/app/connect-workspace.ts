@@ -21,12 +21,10 @@ import type { WorkspaceView } from '#policy/paths/workspace-view';
 import type { Config } from './config.ts';
 import { openLedger } from './open-store.ts';
 import { type OpenWorkspace, openWorkspace } from './open-workspace.ts';
+import { type OwnPlacesParts, ownPlaces } from './own-places.ts';
 import { shellGrammar } from './shell-grammar.ts';
 
-export interface WorkspaceParts {
-  readonly config: Config;
-  readonly stateDir: string;
-  readonly configFile: string;
+export interface WorkspaceParts extends OwnPlacesParts {
   readonly log: Log;
   readonly via: ApprovalSource;
   /** Where `workspace.root` counts from: the window's first folder, the command line's directory. Absent: there is no workspace. */
@@ -89,6 +87,7 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
   const workspace = openWorkspace({
     root,
     stateDir,
+    own: (real) => ownPlaces(parts, real),
     ledger,
     programs: programRunner,
     ripgrep: editorRoot === undefined ? {} : { editorRoot },
@@ -97,7 +96,7 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
   const runner = createCommandRunner({
     workspaceRoot: workspace.root,
     stateDir,
-    hiddenPaths: [path.dirname(configFile)],
+    hiddenPaths: [path.dirname(configFile), ...workspace.own],
     requireSandbox: config.workspace.requireSandbox,
     rules: { isControl: isControlPath, isSecret: isSecretPath },
     log,

@@ -33,6 +33,8 @@ export interface AppOptions {
   readonly stateDir: string;
   /** Where this machine's approver keys are pinned. */
   readonly configFile: string;
+  /** The file that `config` was read from, where it is another. */
+  readonly namedConfigFile?: string;
   readonly log: Log;
   /** The surface that people answer through. */
   readonly via: RequestDecision['via'];

@@ -28,6 +28,9 @@ export interface NewMcpToken {
   readonly lifeMs: number | null;
 }
 
+/** In the state directory. */
+export const mcpTokensFolder = 'mcp-tokens';
+
 /** Also a file name: no dot, no separator, nothing that a file system folds except case, and there is none. */
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
@@ -103,7 +106,7 @@ export async function isMcpTokenLive(stateDir: string, token: McpToken): Promise
 }
 
 function folderOf(stateDir: string): string {
-  return join(stateDir, 'mcp-tokens');
+  return join(stateDir, mcpTokensFolder);
 }
 
 function tokenName(name: string): string {

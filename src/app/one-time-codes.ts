@@ -19,6 +19,9 @@ import { Fault, reasonOf } from '#kernel/errors';
 import { requestIdPattern } from '#kernel/request';
 import { hasErrorCode, writePrivateFile } from './private-file.ts';
 
+/** In the state directory. */
+export const oneTimeCodesFolder = 'one-time-codes';
+
 const fileSchema = z.strictObject({
   version: z.literal(1),
   salt: z.string().min(1),
@@ -109,7 +112,7 @@ async function removeOld(folder: string): Promise<void> {
 }
 
 function folderOf(stateDir: string): string {
-  return join(stateDir, 'one-time-codes');
+  return join(stateDir, oneTimeCodesFolder);
 }
 
 /** INVARIANT: an id becomes part of a path only after it was checked. */

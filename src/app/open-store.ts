@@ -4,6 +4,7 @@ import { seal } from '#audit/seal';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { Store } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
+import { parseStoreUrl } from '#stores/valkey/store-url';
 import type { Config } from './config.ts';
 import { expandPath } from './paths.ts';
 import { openStoreInWorker } from './store-client.ts';
@@ -24,9 +25,27 @@ const credentialsFileName = 'credentials.json';
 /** @throws {Fault} `store_…` with the place and the remedy */
 export async function openStore(options: StoreOptions): Promise<Store> {
   if (!options.config.store.startsWith('sqlite:')) return openShared(options);
-  const named = options.config.store.slice('sqlite:'.length);
-  const file = named === '' ? join(options.stateDir, storeFileName) : expandPath(named, options.stateDir);
+  const file = embeddedFile(options);
   return options.storeWorker === undefined ? openSqliteStore({ file, seal }) : openStoreInWorker({ worker: options.storeWorker, file });
+}
+
+function embeddedFile({ config, stateDir }: StoreOptions): string {
+  const named = config.store.slice('sqlite:'.length);
+  return named === '' ? join(stateDir, storeFileName) : expandPath(named, stateDir);
+}
+
+/** Every file of the store's on this machine, absolute where the state directory is. */
+export function storeFilesOf(options: StoreOptions): readonly string[] {
+  const { config, stateDir } = options;
+  const local = withSidecars(join(stateDir, storeFileName));
+  if (config.store.startsWith('sqlite:')) return [...local, ...withSidecars(embeddedFile(options))];
+  const { credentialsFile = credentialsFileName, caFile } = parseStoreUrl(config.store);
+  return [...local, ...[credentialsFile, ...(caFile === undefined ? [] : [caFile])].map((file) => expandPath(file, stateDir))];
+}
+
+/** https://sqlite.org/tempfiles.html */
+function withSidecars(file: string): readonly string[] {
+  return ['', '-wal', '-shm', '-journal'].map((end) => `${file}${end}`);
 }
 
 /** Counts what is on this machine's disk: the store's own ledger, or beside a shared one a local file. */
@@ -41,10 +60,7 @@ export async function openLedger(
 
 /** Files in the URL count from the state directory, and may begin with `~`. */
 async function openShared({ config, stateDir }: StoreOptions): Promise<Store> {
-  const [{ openValkeyStore }, { parseStoreUrl }] = await Promise.all([
-    import('#stores/valkey/open-valkey-store'),
-    import('#stores/valkey/store-url'),
-  ]);
+  const { openValkeyStore } = await import('#stores/valkey/open-valkey-store');
   const { credentialsFile = credentialsFileName, caFile } = parseStoreUrl(config.store);
   return openValkeyStore({
     url: config.store,

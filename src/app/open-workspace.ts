@@ -23,6 +23,8 @@ export interface WorkspaceOptions {
   /** The workspace's directory, absolute, as it was given. */
   readonly root: string;
   readonly stateDir: string;
+  /** Of this layer's own, absolute, below the root: which no tool may touch. */
+  own(root: string): readonly string[];
   readonly ledger: PersonaLedger;
   readonly programs: ProgramRunner;
   /** Without `searchPath`: the process's own PATH. */
@@ -33,6 +35,8 @@ export interface WorkspaceOptions {
 export interface OpenWorkspace extends Pick<WorkspaceAccess, 'files' | 'search'> {
   /** The root with links resolved. */
   readonly root: string;
+  /** As `WorkspaceOptions.own` gave it. */
+  readonly own: readonly string[];
   /** For the pipeline, before anybody is asked: what the policy says of a path, and what it is after links. */
   judgePath(path: string, use: PathUse, agentId: string): Promise<JudgedPath>;
   readonly sandboxes: PersonaControl;
@@ -46,11 +50,16 @@ export function openWorkspace(options: WorkspaceOptions): OpenWorkspace {
   const { ledger, programs, log } = options;
   const root = realRoot(options.root);
   const base = personaBase(options.stateDir);
-  const rules = pathRules([...new Set([root, path.resolve(options.root)])]);
+  const own = options.own(root);
+  const rules = pathRules(
+    [...new Set([root, path.resolve(options.root)])],
+    own.map((place) => path.relative(root, place).split(path.sep)),
+  );
   const places: FilePlaces = { rules, workspaceRoot: root, personas: createPersonaSandboxes({ base, ledger }), pinning: usualPinning };
   let cleaning: ReturnType<typeof startCleaning> | undefined;
   return {
     root,
+    own,
     files: createWorkspaceFiles({ ...places, mostBytes: maxFileBytes }),
     search: createWorkspaceSearch({
       ...places,

@@ -2,7 +2,7 @@
 import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { type PathRules, type PlacedPath, showPath } from '#connectors/workspace-files/path-rules';
 import { type Decision, deny } from '#kernel/decision';
-import type { PathFact, PathFacts } from '#kernel/ports/path-facts';
+import type { PathFact, PathFacts, Segments } from '#kernel/ports/path-facts';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { PathUse } from '#kernel/resource';
 import { decidePath } from '#policy/paths/decide-path';
@@ -24,11 +24,15 @@ function mayBePersona(path: string, roots: readonly string[]): boolean {
   return first !== null && !roots.some((root) => (first[1] ?? '') !== '' && root.startsWith(`/tmp/${first[1]}/`));
 }
 
+const platform: Platform = process.platform === 'win32' ? 'win32' : 'posix';
+
 /** Every agent's own sandbox is `/tmp` to it. */
 const personaGround: Ground = { roots: ['/tmp'], platform: 'posix' };
 
-export function pathRules(roots: readonly string[], platform: Platform = process.platform === 'win32' ? 'win32' : 'posix'): PathRules {
+/** @param own what in the workspace is this layer's own, links resolved (`ownPlaces`): no use of it is allowed */
+export function pathRules(roots: readonly string[], own: readonly Segments[] = []): PathRules {
   const workspaceGround: Ground = { roots, platform };
+  const isOwn = (segments: Segments) => own.some((entry) => entry.every((name, index) => sameName(name, segments[index])));
   const place = (path: string): PlacedPath => {
     const inWorkspace = locatePath(path, workspaceGround);
     // The workspace first: it may itself be below the machine's `/tmp`.
@@ -41,9 +45,17 @@ export function pathRules(roots: readonly string[], platform: Platform = process
     decide: (path, use, fact) => {
       const placed = place(path);
       const ground = placed.ok && placed.root === 'persona' ? personaGround : workspaceGround;
+      if (ground === workspaceGround && placed.ok && (isOwn(placed.segments) || ('path' in fact && isOwn(fact.path)))) return ownFile;
       return decidePath(path, narrowed(use, fact), { ground, facts: { look: () => fact, names: () => undefined } });
     },
   };
+}
+
+const ownFile = deny('OWN_FILE', 'this is Banksman’s own state or configuration, which no tool touches', ['path.own']);
+
+/** On systems that usually fold the case of names, names that differ in nothing else are the same. */
+function sameName(own: string, name: string | undefined): boolean {
+  return name !== undefined && (own === name || (process.platform !== 'linux' && own.toLowerCase() === name.toLowerCase()));
 }
 
 /** A search takes a file or a directory; the policy knows reading the one and listing the other. */

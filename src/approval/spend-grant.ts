@@ -25,7 +25,8 @@ const words: Record<SpendFlaw, string> = {
   expired: 'the approval ran out before it was used; ask again',
   digest_mismatch: 'a person approved something else than what would run now; ask again with these arguments',
   bad_signature: 'the approval in the store was not signed by an approver, so it is worth nothing; tell the person who runs this machine',
-  untrusted_key: 'the approval was signed with a key that is not trusted here; a person has to trust that key or approve again',
+  untrusted_key:
+    'the approval was signed with a key that is not trusted here; a person has to trust that key, or revoke the approval and approve anew',
 };
 
 /**

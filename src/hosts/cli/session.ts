@@ -11,10 +11,11 @@ import { badUsage, type CommandOptions } from './command-line.ts';
 import { stderrLog } from './output.ts';
 
 export async function withApp<T>(options: CommandOptions, work: (app: App, signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { config, baseDir } = await configOf(options);
+  const { config, baseDir, file } = await configOf(options);
   const app = await createApp({
     config,
     baseDir,
+    ...(file === undefined ? {} : { namedConfigFile: file }),
     stateDir: stateDirOf(options),
     configFile: defaultConfigFile(),
     log: stderrLog,
@@ -54,21 +55,29 @@ export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>)
   }
 }
 
-/** `--state`, or where this user's state is. */
+/** `--state`, or where this user's state is. @throws {Fault} `bad_usage` for an empty one, which would be the current directory */
 export function stateDirOf({ state }: CommandOptions): string {
+  if (state === '') throw badUsage('`--state` must name a directory');
   return state ?? defaultStateDir();
 }
 
 /** `--config` takes a file, or the JSON object itself (as `banksman demo` prints it). */
-export async function configOf(options: CommandOptions): Promise<{ readonly config: Config; readonly baseDir: string }> {
-  const { config, baseDir } = await namedConfig(options.config);
-  return { config: options.store === undefined ? config : parseConfig({ ...config, store: options.store }, '--store'), baseDir };
+export async function configOf(options: CommandOptions): Promise<NamedConfig> {
+  const named = await namedConfig(options.config);
+  return options.store === undefined ? named : { ...named, config: parseConfig({ ...named.config, store: options.store }, '--store') };
 }
 
-async function namedConfig(named: string | undefined): Promise<{ readonly config: Config; readonly baseDir: string }> {
+interface NamedConfig {
+  readonly config: Config;
+  readonly baseDir: string;
+  /** Absent where the configuration was given as text. */
+  readonly file?: string;
+}
+
+async function namedConfig(named: string | undefined): Promise<NamedConfig> {
   if (named?.trimStart().startsWith('{'))
     return { config: parseConfig(parseJson(named, '--config'), '--config'), baseDir: currentDirectory() };
   if (named === '') throw badUsage('`--config` must name a file');
   const file = named ?? defaultConfigFile();
-  return { config: await loadConfigFile(file, named === undefined), baseDir: dirname(file) };
+  return { config: await loadConfigFile(file, named === undefined), baseDir: dirname(file), file };
 }

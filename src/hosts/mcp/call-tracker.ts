@@ -3,6 +3,8 @@ export interface CallTracker {
   readonly size: number;
   /** Runs a call under a signal that aborts with the caller's or by `cancelAll`. */
   track<T>(callers: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** Resolves once no call is under way. */
+  idle(): Promise<void>;
   /** Aborts every call under way, and whatever begins after; resolves when each has ended. */
   cancelAll(): Promise<void>;
 }
@@ -10,6 +12,9 @@ export interface CallTracker {
 export function createCallTracker(): CallTracker {
   const running = new Map<Promise<unknown>, AbortController>();
   let over = false;
+  const idle = async (): Promise<void> => {
+    while (running.size > 0) await Promise.allSettled(running.keys());
+  };
   return {
     get size() {
       return running.size;
@@ -29,10 +34,11 @@ export function createCallTracker(): CallTracker {
       ended.then(forget, forget);
       return ended;
     },
-    cancelAll: async () => {
+    idle,
+    cancelAll: () => {
       over = true;
       for (const controller of running.values()) controller.abort(stopping());
-      while (running.size > 0) await Promise.allSettled(running.keys());
+      return idle();
     },
   };
 }

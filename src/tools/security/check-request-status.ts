@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { RequestRecord } from '#kernel/request';
+import { showPlainly } from '#kernel/text';
 import { defineTool } from '#kernel/tool';
 import { invalidRequestId, isRequestId, requestIdArgument } from '../support/request-id.ts';
 import { viewOf } from '../support/request-view.ts';
@@ -16,7 +17,7 @@ export const checkRequestStatus = defineTool({
   timeoutMs: 60_000,
   input: z.strictObject({ request_id: requestIdArgument }),
   touches: () => [],
-  headline: (input) => `Check request ${input.request_id}`,
+  headline: (input) => `Check request ${showPlainly(input.request_id, 40)}`,
   run: async ({ request_id: id }, context) => {
     // Checked before the store is touched (seed 003, CWE-20).
     if (!isRequestId(id)) return { ok: true, ...invalidRequestId(id) };

@@ -1,7 +1,7 @@
 /** A configuration that does not fit, and calls that are wrong in themselves: said with the field and what is allowed (design §8). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -47,6 +47,17 @@ describe('a configuration', () => {
     });
     expect(await ended).toEqual([1, null]);
   }, 30_000);
+});
+
+describe('an option that a script left empty', () => {
+  // `--state "$UNSET"` would put the store into the current directory, which may be a workspace that agents write to.
+  it.each(['state', 'config', 'store'])('--%s is refused, and nothing is made in the current directory', async (option) => {
+    const cwd = join(bench.folder, `empty-${option}`);
+    mkdirSync(cwd);
+    const child = spawn(process.execPath, [cli, 'approvals', 'list', `--${option}=`], { env: bench.env, cwd, stdio: 'ignore' });
+    expect(await once(child, 'close')).toEqual([1, null]);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
 });
 
 describe('policy explain', () => {

@@ -162,6 +162,17 @@ describe('the process', () => {
     expect(own.said()).toContain('cancelled');
   });
 
+  it.each([
+    [['--allow-host', 'https://tool.example'], '`--allow-host` takes a host name'],
+    [['--allow-host', 'tool.example:443'], '`--allow-host` takes a host name'],
+    [['--allow-origin', '*'], '`--allow-origin` takes one whole web origin'],
+    [['--allow-origin', 'https://tool.example/'], '`--allow-origin` takes one whole web origin'],
+    [['--tls-cert', '/etc/passwd', '--tls-key', '/etc/passwd'], '`--tls-cert` and `--tls-key` must be a certificate and its key'],
+  ])('%j is refused: it would count for nothing', async (options, said) => {
+    const { status, stdout, stderr } = await machine.run(['serve', '--http', '127.0.0.1:0', ...options, ...machine.config]);
+    expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: expect.stringContaining(said) });
+  });
+
   it('says which port is taken, and that it wants TLS beyond loopback', async () => {
     const port = new URL(server.url).port;
     const taken = await machine.run(['serve', '--http', `127.0.0.1:${port}`, ...machine.config]);

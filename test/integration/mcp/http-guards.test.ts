@@ -251,6 +251,42 @@ describe('limits', () => {
     await Promise.all([client.close(), stream.close()]);
   });
 
+  /** A tool that ends only when it is cancelled. */
+  function stuck() {
+    const entered: (() => void)[] = [];
+    const gate: Gate = {
+      wait: (signal) => {
+        entered.shift()?.();
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('cancelled')), { once: true }));
+      },
+    };
+    const next = (): Promise<void> => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      entered.push(resolve);
+      return promise;
+    };
+    return { gate, next };
+  }
+
+  it('a cancelled call gives its place back, also of a client that holds its stream open, and with no place left', async () => {
+    const { gate, next } = stuck();
+    const endpoint = await start({ requestsAtOncePerToken: 1 }, {}, gate);
+    const client = await oldOverHttp(`${endpoint.origin}/mcp`, 'a');
+    for (let round = 0; round < 3; round += 1) {
+      const running = next();
+      const giveUp = new AbortController();
+      const call = client.callTool({ name: 'who', arguments: {} }, undefined, { signal: giveUp.signal }).catch(() => 'given up');
+      await running;
+      giveUp.abort();
+      expect(await call).toBe('given up');
+      // The notice is on its way; until it is there, the place is taken.
+      let tools: unknown;
+      while (tools === undefined) tools = await client.listTools().catch(() => undefined);
+      expect(tools).toMatchObject({ tools: [{ name: 'who' }] });
+    }
+    await client.close();
+  });
+
   it('other paths and methods', async () => {
     const endpoint = await start({}, { sse: false });
     expect((await send(endpoint, { path: '/' })).status).toBe(404);
@@ -303,6 +339,36 @@ describe('sessions', () => {
     await closed.promise;
     await stream.close();
     expect((await send(endpoint)).status).toBe(401);
+  });
+
+  it('what has no session ends with its token: a call that runs, and a subscription', async () => {
+    const cancelled = Promise.withResolvers<void>();
+    const running = Promise.withResolvers<void>();
+    const gate: Gate = {
+      wait: (signal) => {
+        running.resolve();
+        signal.addEventListener('abort', () => cancelled.resolve(), { once: true });
+        return cancelled.promise;
+      },
+    };
+    const endpoint = await start({ sweepMs: 5 }, {}, gate);
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '0' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const ask = (method: string, params: Readonly<Record<string, unknown>>, name: Readonly<Record<string, string>> = {}) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } });
+      const headers = { ...plain, 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...name };
+      return fetch(`${endpoint.origin}/mcp`, { method: 'POST', body, headers });
+    };
+    const subscription = (await ask('subscriptions/listen', { notifications: { toolsListChanged: true } })).text();
+    const call = ask('tools/call', { name: 'who', arguments: {} }, { 'mcp-name': 'who' });
+    await running.promise;
+    live.delete('a');
+    const ends = await Promise.allSettled([call, subscription]);
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await cancelled.promise;
   });
 
   it('too many of one token push out its own oldest idle one', async () => {

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -207,6 +208,9 @@ describe('long calls', () => {
 });
 
 describe('the process', () => {
+  const params = { protocolVersion: '1999-01-01', capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
+  const begin = (id: number) => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'initialize', params })}\n`;
+
   it('ends with status 0 when stdin ends, in the middle of a call, and says nothing but messages on stdout', async () => {
     const child = spawn(process.execPath, [program, 'mcp', ...patient.config], { env: patient.env });
     const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
@@ -224,8 +228,20 @@ describe('the process', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { id?: number });
-    expect(messages.map(({ id }) => id)).toEqual([1]);
+    expect(messages.map(({ id }) => id)).toEqual([1, 2]);
+    expect(messages[1]).toMatchObject({ result: { structuredContent: { status: 'error', code: 'cancelled' } } });
     expect(await stderr).toContain('cancelled');
+  });
+
+  it('answers who writes all messages at once and closes stdin, with or without a last newline', async () => {
+    const child = spawn(process.execPath, [program, 'mcp', ...machine.config], { env: machine.env });
+    child.stderr.resume();
+    const call = { jsonrpc: '2.0', id: 8, method: 'tools/call', params: { name: 'get_vms', arguments: { limit: 1 } } };
+    child.stdin.end(`${begin(7)}${JSON.stringify(call)}\n${JSON.stringify({ ...call, id: 9 })}`);
+    const lines = (await text(child.stdout)).trim().split('\n');
+    const answers = new Map(lines.map((line) => JSON.parse(line) as { id: number; result: unknown }).map(({ id, result }) => [id, result]));
+    expect(new Set(answers.keys())).toEqual(new Set([7, 8, 9]));
+    for (const id of [8, 9]) expect(answers.get(id)).toMatchObject({ structuredContent: { status: 'ok', result: { total: 6 } } });
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('ends with status 0 on %s', async (signal) => {
@@ -238,22 +254,40 @@ describe('the process', () => {
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
-  it('survives what is no JSON and no request', async () => {
+  /** Raw messages in, and the answer to the last of them, which has the id 7; what came before it. */
+  async function exchange(input: string): Promise<{ readonly before: Record<string, unknown>[]; readonly last: Record<string, unknown> }> {
     const child = spawn(process.execPath, [program, 'mcp', ...machine.config], { env: machine.env });
-    const stdout = text(child.stdout);
     child.stderr.resume();
-    child.stdin.write('not json\n{"jsonrpc":"1.0"}\n[]\n{"jsonrpc":"2.0","id":1}\n');
-    const params = { protocolVersion: '1999-01-01', capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
-    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'initialize', params })}\n`);
-    await once(child.stdout, 'data');
+    child.stdin.write(input);
+    const messages: Record<string, unknown>[] = [];
+    for await (const line of createInterface({ input: child.stdout })) {
+      messages.push(JSON.parse(line) as Record<string, unknown>);
+      if (messages.at(-1)?.['id'] === 7) break;
+    }
+    const exited = once(child, 'exit');
     child.stdin.end();
-    expect(await once(child, 'exit')).toEqual([0, null]);
-    const answers = (await stdout)
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(answers.find(({ id }) => id === 7)).toMatchObject({
+    expect(await exited).toEqual([0, null]);
+    return { before: messages.slice(0, -1), last: messages.at(-1) ?? {} };
+  }
+
+  it('survives what is no JSON and no request, and says so of JSON that is no message', async () => {
+    const { before, last } = await exchange(`not json\n\n{"jsonrpc":"1.0"}\n[]\n{"jsonrpc":"2.0","id":1}\n${begin(7)}`);
+    expect(before.map(({ error }) => error)).toEqual(
+      Array.from({ length: 3 }, () => ({ code: -32_600, message: expect.stringContaining('no JSON-RPC 2.0') })),
+    );
+    expect(last).toMatchObject({
       result: { protocolVersion: '2025-11-25', serverInfo: { name: 'banksman' }, capabilities: { tools: { listChanged: true } } },
     });
+  });
+
+  it('refuses a message that is too long, by its id, and goes on', async () => {
+    const content = 'x'.repeat(5 * 1024 * 1024);
+    const write = { method: 'tools/call', params: { name: 'write_file', arguments: { path: 'big', content } }, jsonrpc: '2.0', id: 6 };
+    const ping = { jsonrpc: '2.0', id: 7, method: 'ping' };
+    const { before, last } = await exchange(`${begin(5)}${JSON.stringify(write)}\n${JSON.stringify(ping)}\n`);
+    expect(before.find(({ id }) => id === 6)).toMatchObject({
+      error: { code: -32_600, message: expect.stringContaining('4194304 bytes') },
+    });
+    expect(last).toMatchObject({ result: {} });
   });
 });

@@ -87,13 +87,13 @@ export function readAdversarial(surface: CommandSurface): readonly PolicyCase[] 
 
 /** The red team's: `a` was fixed before `b` was written. */
 export function readRedTeam(surface: CommandSurface): readonly PolicyCase[] {
-  const halves = surface === 'workspace_command' ? ['a', 'b', 'c', 'd', 'e', 'f', 'tools', 'shell'] : ['a', 'b', 'c', 'd'];
+  const halves = surface === 'workspace_command' ? ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'tools', 'shell'] : ['a', 'b', 'c', 'd', 'e'];
   return halves.flatMap((half) => readLines(surface, `redteam/${shortNames[surface]}-${half}.txt`));
 }
 
 /** The same for paths, one JSON object a line. */
 export function readRedTeamPaths(): readonly PolicyCase[] {
-  return ['path-a.jsonl', 'path-b.jsonl'].flatMap((file) =>
+  return ['path-a.jsonl', 'path-b.jsonl', 'path-c.jsonl'].flatMap((file) =>
     readFileSync(path.join(corpus, 'redteam', file), 'utf8')
       .trimEnd()
       .split('\n')

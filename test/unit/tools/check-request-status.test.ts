@@ -7,13 +7,14 @@ describe('check_request_status', () => {
   it('looks nothing up for what is no id', async () => {
     const looked: string[] = [];
     const { run } = createToolBench({ get: async (id) => void looked.push(id) });
-    for (const id of ['', 'x', "' OR 1=1 --", 'req-1A2B3C4D', '../req-1a2b3c4d', 'x'.repeat(5_000)]) {
+    const near = [' req-1a2b3c4d', 'req-1a2b3c4d\n', 'req-1a2b3c4d\u0000', 'req-\u200b1a2b3c4d'];
+    for (const id of ['', 'x', "' OR 1=1 --", 'req-1A2B3C4D', '../req-1a2b3c4d', 'x'.repeat(5_000), ...near]) {
       const result = await run('check_request_status', { request_id: id });
       expect(result).toMatchObject({ ok: true, message: expect.stringContaining('not a request id'), result: { status: 'invalid' } });
       expect(JSON.stringify(result.result).length).toBeLessThan(160);
     }
     expect(looked).toEqual([]);
-    expect(await run('check_request_status', { request_id: ' req-1a2b3c4d ' })).toMatchObject({
+    expect(await run('check_request_status', { request_id: 'req-1a2b3c4d' })).toMatchObject({
       result: { request_id: 'req-1a2b3c4d', status: 'not_found' },
     });
     expect(looked).toEqual(['req-1a2b3c4d']);

@@ -11,6 +11,7 @@ import { stateDirOf, withApp } from '../session.ts';
 export async function runServe(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
   const address = listenAddress(options.http);
+  const allowed = { allowedHosts: hostsOf(options), allowedOrigins: originsOf(options) };
   const tls = await tlsOf(options);
   const stateDir = stateDirOf(options);
   // Loaded on demand: the other commands start without the protocol's packages.
@@ -23,8 +24,7 @@ export async function runServe(words: readonly string[], options: CommandOptions
       version,
       stateDir,
       sse: options.sse === true,
-      allowedHosts: options['allow-host'] ?? [],
-      allowedOrigins: options['allow-origin'] ?? [],
+      ...allowed,
       log: stderrLog,
     });
     try {
@@ -51,6 +51,20 @@ function listenAddress(named: string | undefined): { readonly host: string; read
   }
   const host = (parts['host'] ?? '127.0.0.1').replace(/^\[|\]$/g, '');
   return { host, port: wholeNumber(parts['port'] ?? '', 'http', { min: 0, max: 65_535 }) };
+}
+
+/** One that no `Host` header can be would be believed to allow something. @throws {Fault} `bad_usage` */
+function hostsOf({ 'allow-host': names = [] }: CommandOptions): readonly string[] {
+  const wrong = names.find((name) => !/^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])$/i.test(name));
+  if (wrong === undefined) return names;
+  throw badUsage(`\`--allow-host\` takes a host name or address without scheme and port, such as \`tool.example\`, not \`${wrong}\``);
+}
+
+/** Compared as a whole, so there are no wildcards. @throws {Fault} `bad_usage` */
+function originsOf({ 'allow-origin': origins = [] }: CommandOptions): readonly string[] {
+  const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin);
+  if (wrong === undefined) return origins;
+  throw badUsage(`\`--allow-origin\` takes one whole web origin, such as \`https://tool.example\`, not \`${wrong}\``);
 }
 
 async function tlsOf(options: CommandOptions): Promise<{ readonly cert: Buffer; readonly key: Buffer } | undefined> {

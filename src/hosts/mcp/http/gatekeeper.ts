@@ -8,6 +8,8 @@ import { createRateLimit } from './rate-limit.ts';
 import { RefusedRequest } from './refusal.ts';
 import { createSlots } from './slots.ts';
 
+export type Phase = 'reading' | 'answering';
+
 export interface Gatekeeper {
   /** Host and origin. @throws {RefusedRequest} 403 */
   checkAddress(request: IncomingMessage): void;
@@ -15,8 +17,11 @@ export interface Gatekeeper {
   identify(request: IncomingMessage): Promise<McpToken>;
   /** Counts `messages` against the token. @throws {RefusedRequest} 429 */
   countMessages(token: McpToken, messages: number): void;
-  /** A slot for a request under way; returns its release. @throws {RefusedRequest} 503 */
-  enter(token: McpToken): () => void;
+  /**
+   * A slot for a request whose body is being read, or that is being answered; returns its release. Counted apart, so that who has all
+   * answers pending can still cancel. @throws {RefusedRequest} 503
+   */
+  enter(token: McpToken, phase: Phase): () => void;
   sweep(): void;
 }
 
@@ -28,7 +33,8 @@ export function createGatekeeper(options: HttpOptions): Gatekeeper {
   const scheme = options.tls === undefined ? 'http' : 'https';
   const refusals = createRateLimit(limits.refusalsPerMinute / 60, limits.refusalBurst, now);
   const messages = createRateLimit(limits.messagesPerSecond, limits.messageBurst, now);
-  const slots = createSlots(limits.requestsAtOnce, limits.requestsAtOncePerToken);
+  const newSlots = () => createSlots(limits.requestsAtOnce, limits.requestsAtOncePerToken);
+  const slots = { reading: newSlots(), answering: newSlots() };
   return {
     checkAddress: (request) => checkAddress(request, guard, scheme),
     identify: async (request) => {
@@ -50,8 +56,8 @@ export function createGatekeeper(options: HttpOptions): Gatekeeper {
       const seconds = messages.take(token.name, count);
       if (seconds > 0) throw tooMany('too many messages: slow down', seconds);
     },
-    enter: (token) => {
-      const release = slots.take(token.name);
+    enter: (token, phase) => {
+      const release = slots[phase].take(token.name);
       if (release !== undefined) return release;
       throw new RefusedRequest({
         status: 503,

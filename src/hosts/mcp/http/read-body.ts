@@ -20,6 +20,11 @@ export function messageCount(body: unknown): number {
   return Array.isArray(body) ? Math.max(1, body.length) : 1;
 }
 
+/** Whether anything in it wants an answer; notifications and answers of the client's do not. */
+export function holdsRequest(body: unknown): boolean {
+  return [body].flat().some((message) => typeof message === 'object' && message !== null && 'method' in message && 'id' in message);
+}
+
 function isJson(header: string | undefined): boolean {
   return /^application\/json\s*(?:;|$)/i.test(header ?? '');
 }

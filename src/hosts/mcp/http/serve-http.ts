@@ -7,11 +7,13 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import type { McpToken } from '#app/mcp-tokens';
 import { Fault, reasonOf, toFault } from '#kernel/errors';
 import { isLoopback } from './address-guard.ts';
+import { createExchanges, type Exchanges } from './exchanges.ts';
 import { createGatekeeper, type Gatekeeper } from './gatekeeper.ts';
 import type { HttpOptions } from './http-options.ts';
-import { messageCount, readBody } from './read-body.ts';
+import { holdsRequest, messageCount, readBody } from './read-body.ts';
 import { RefusedRequest, sendRefusal } from './refusal.ts';
 import { createSseEndpoint, messagesPath, type SseEndpoint, ssePath } from './sse-endpoint.ts';
 import { createStreamableEndpoint, type StreamableEndpoint } from './streamable-endpoint.ts';
@@ -42,7 +44,7 @@ const drainMs = 500;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
 
-/** @throws {Fault} `tls_required`, `bad_address`, `port_taken`, `listen_failed` */
+/** @throws {Fault} `tls_required`, `bad_tls`, `bad_address`, `port_taken`, `listen_failed` */
 export async function serveHttp(options: HttpOptions): Promise<HttpEndpoint> {
   if (!isLoopback(options.host) && options.tls === undefined) {
     throw new Fault(
@@ -56,6 +58,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpEndpoint> {
   const parts: Parts = {
     gatekeeper: createGatekeeper(options),
     streamable: createStreamableEndpoint(options),
+    exchanges: createExchanges(),
     ...(options.sse ? { sse: createSseEndpoint(options) } : {}),
     options,
   };
@@ -80,6 +83,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpEndpoint> {
 interface Parts {
   readonly gatekeeper: Gatekeeper;
   readonly streamable: StreamableEndpoint;
+  readonly exchanges: Exchanges;
   readonly sse?: SseEndpoint;
   readonly options: HttpOptions;
 }
@@ -116,11 +120,25 @@ function sendHealth(request: IncomingMessage, response: ServerResponse): void {
 async function answerStreamable(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
   allowOnly(request, ['GET', 'POST', 'DELETE']);
   const token = await parts.gatekeeper.identify(request);
-  const leave = request.method === 'GET' ? () => undefined : parts.gatekeeper.enter(token);
+  if (request.method !== 'POST') parts.gatekeeper.countMessages(token, 1);
+  const body = request.method === 'POST' ? await bodyOf(request, token, parts) : undefined;
+  const leave = holdsRequest(body) ? parts.gatekeeper.enter(token, 'answering') : () => undefined;
+  const ended = parts.exchanges.add(response, token);
   try {
-    const body = request.method === 'POST' ? await readBody(request, parts.options.limits) : undefined;
-    parts.gatekeeper.countMessages(token, messageCount(body));
     await writeWebResponse(response, await parts.streamable.answer(webRequest(request, goneSignal(response)), body, token));
+  } finally {
+    ended();
+    leave();
+  }
+}
+
+/** Read within limits, its messages counted. */
+async function bodyOf(request: IncomingMessage, token: McpToken, { gatekeeper, options }: Parts): Promise<unknown> {
+  const leave = gatekeeper.enter(token, 'reading');
+  try {
+    const body = await readBody(request, options.limits);
+    gatekeeper.countMessages(token, messageCount(body));
+    return body;
   } finally {
     leave();
   }
@@ -142,15 +160,8 @@ interface SsePost {
 async function postSse(request: IncomingMessage, response: ServerResponse, { parts, sse, url }: SsePost): Promise<void> {
   allowOnly(request, ['POST']);
   const token = await parts.gatekeeper.identify(request);
-  const leave = parts.gatekeeper.enter(token);
-  try {
-    const body = await readBody(request, parts.options.limits);
-    parts.gatekeeper.countMessages(token, messageCount(body));
-    sse.post(url, body, token);
-    response.writeHead(202).end('Accepted');
-  } finally {
-    leave();
-  }
+  sse.post(url, await bodyOf(request, token, parts), token);
+  response.writeHead(202).end('Accepted');
 }
 
 function allowOnly(request: IncomingMessage, methods: readonly string[]): void {
@@ -160,9 +171,13 @@ function allowOnly(request: IncomingMessage, methods: readonly string[]): void {
 
 function createListener({ tls }: HttpOptions, listener: RequestListener): HttpServer {
   const settings = { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAlive: true, maxHeaderSize: 16_384 };
-  return tls === undefined
-    ? createHttpServer(settings, listener)
-    : createHttpsServer({ ...settings, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener);
+  if (tls === undefined) return createHttpServer(settings, listener);
+  try {
+    return createHttpsServer({ ...settings, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener);
+  } catch (cause) {
+    const why = `\`--tls-cert\` and \`--tls-key\` must be a certificate and its key, both PEM: ${reasonOf(cause)}`;
+    throw new Fault('bad_tls', why, { audience: 'user', cause });
+  }
 }
 
 async function listen(server: HttpServer, { host, port }: HttpOptions): Promise<number> {
@@ -185,9 +200,15 @@ function listenFault(thrown: unknown, host: string, port: number): Fault {
   return new Fault('listen_failed', `cannot listen on ${host}:${port}: ${reasonOf(thrown)}`, { cause: thrown });
 }
 
-async function sweep({ gatekeeper, streamable, sse, options }: Parts): Promise<void> {
+async function sweep({ gatekeeper, streamable, exchanges, sse, options }: Parts): Promise<void> {
   gatekeeper.sweep();
-  await Promise.all([streamable.sweep(), sse?.sweep()]).catch((thrown: unknown) => options.log.warn(`mcp: ${toFault(thrown).message}`));
+  try {
+    // Sessions first: they end their streams in order. What has none (2026-07-28) is cut off.
+    await Promise.all([streamable.sweep(), sse?.sweep()]);
+    await exchanges.sweep(options.authentication.isLive);
+  } catch (thrown) {
+    options.log.warn(`mcp: ${toFault(thrown).message}`);
+  }
 }
 
 async function close(server: HttpServer, sweeper: NodeJS.Timeout, { streamable, sse }: Parts): Promise<void> {

@@ -3,14 +3,17 @@ import { randomUUID } from 'node:crypto';
 import {
   createMcpHandler,
   isInitializeRequest,
+  isJSONRPCNotification,
   isJSONRPCRequest,
   isLegacyRequest,
   type McpHttpHandler,
+  type RequestId,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { McpToken } from '#app/mcp-tokens';
 import { afterClose } from '../after-close.ts';
 import type { HttpOptions } from './http-options.ts';
+import { createOpenStreams, type OpenStreams } from './open-streams.ts';
 import { RefusedRequest } from './refusal.ts';
 import { createSessions, type Session, type Sessions } from './sessions.ts';
 
@@ -24,16 +27,20 @@ export interface StreamableEndpoint {
 }
 
 type Transport = WebStandardStreamableHTTPServerTransport;
+interface Connection {
+  readonly transport: Transport;
+  readonly streams: OpenStreams;
+}
 type EndpointOptions = Pick<HttpOptions, 'createServer' | 'bus' | 'limits' | 'authentication' | 'log'>;
 
 interface Parts {
   readonly options: EndpointOptions;
-  readonly sessions: Sessions<Transport>;
+  readonly sessions: Sessions<Connection>;
   readonly modern: McpHttpHandler;
 }
 
 export function createStreamableEndpoint(options: EndpointOptions): StreamableEndpoint {
-  const sessions = createSessions<Transport>(options.limits, () => performance.now());
+  const sessions = createSessions<Connection>(options.limits, () => performance.now());
   const modern = createMcpHandler(({ authInfo }) => options.createServer(callerOf(authInfo?.extra), 'modern'), {
     legacy: 'reject',
     ...(options.bus === undefined ? {} : { bus: options.bus }),
@@ -72,31 +79,45 @@ function callerOf(extra: Record<string, unknown> | undefined) {
 async function answerLegacy(parts: Parts, request: Request, body: unknown, token: McpToken): Promise<Response> {
   const session = await sessionFor(parts, request, body, token);
   const done = parts.sessions.use(session.id);
-  const transport = session.connection;
+  const { transport, streams } = session.connection;
+  const ids = requestIdsOf(body);
+  // All are answered on one stream.
+  const forget = streams.add(ids, () => transport.closeSSEStream(ids[0] ?? ''));
+  const over = () => {
+    forget();
+    done();
+  };
   // Without an event store nothing can be delivered to a client that is gone, so nothing goes on for it.
   const cancel = () => cancelAll(transport, body);
   request.signal.addEventListener('abort', cancel, { once: true });
   try {
     const response = await transport.handleRequest(request, { parsedBody: body, authInfo: authInfoOf(token) });
+    for (const id of cancelledIdsOf(body)) streams.cancel(id);
     return whenRead(response, () => {
       request.signal.removeEventListener('abort', cancel);
-      done();
+      over();
     });
   } catch (thrown) {
-    done();
+    over();
     throw thrown;
   }
 }
 
+function requestIdsOf(body: unknown): readonly RequestId[] {
+  return [body].flat().flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
+}
+
+function cancelledIdsOf(body: unknown): readonly RequestId[] {
+  return [body].flat().flatMap((message) => {
+    const id = isJSONRPCNotification(message) && message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined;
+    return typeof id === 'string' || typeof id === 'number' ? [id] : [];
+  });
+}
+
 /** As the client itself would cancel them. */
 function cancelAll(transport: Transport, body: unknown): void {
-  for (const message of [body].flat()) {
-    if (!isJSONRPCRequest(message)) continue;
-    transport.onmessage?.({
-      jsonrpc: '2.0',
-      method: 'notifications/cancelled',
-      params: { requestId: message.id, reason: 'the client is gone' },
-    });
+  for (const requestId of requestIdsOf(body)) {
+    transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason: 'the client is gone' } });
   }
 }
 
@@ -122,7 +143,7 @@ function whenRead(response: Response, done: () => void): Response {
   return new Response(body, { status: response.status, headers: response.headers });
 }
 
-async function sessionFor(parts: Parts, request: Request, body: unknown, token: McpToken): Promise<Session<Transport>> {
+async function sessionFor(parts: Parts, request: Request, body: unknown, token: McpToken): Promise<Session<Connection>> {
   const id = request.headers.get('mcp-session-id');
   if (id !== null) {
     const known = parts.sessions.find(id, token);
@@ -134,16 +155,16 @@ async function sessionFor(parts: Parts, request: Request, body: unknown, token: 
   return openSession(parts, token);
 }
 
-async function openSession({ sessions, options }: Parts, token: McpToken): Promise<Session<Transport>> {
+async function openSession({ sessions, options }: Parts, token: McpToken): Promise<Session<Connection>> {
   if (!(await sessions.hasRoom(token))) {
     throw new RefusedRequest({ status: 503, message: 'too many sessions are open; end one', headers: { 'retry-after': '30' } });
   }
   const id = randomUUID();
-  const connection = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
+  const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
   const server = options.createServer({ name: token.name, modelTier: token.modelTier }, 'legacy');
-  await server.connect(connection);
-  afterClose(connection, () => sessions.remove(id));
-  const session = { id, token, server, connection };
+  await server.connect(transport);
+  afterClose(transport, () => sessions.remove(id));
+  const session = { id, token, server, connection: { transport, streams: createOpenStreams() } };
   sessions.add(session);
   return session;
 }
