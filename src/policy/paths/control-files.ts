@@ -10,14 +10,22 @@ const directories: ReadonlySet<string> = new Set([
   'git~1',
   '.hg',
   '.svn',
-  '.vscode',
   '.idea',
   '.devcontainer',
   '.husky',
-  '.cursor',
   '.claude',
+  '.codex',
+  '.gemini',
+  '.continue',
+  '.kiro',
+  '.opencode',
+  '.roo',
   '.fleet',
+  '.zed',
   '.direnv',
+  '.emacs.d',
+  '.vim',
+  '.oh-my-zsh',
   '.ssh',
   '.gnupg',
   '.aws',
@@ -26,6 +34,8 @@ const directories: ReadonlySet<string> = new Set([
   '.cargo',
   '.yarn',
 ]);
+/** Of a folder and, below a home, of the user and of the machine (`.vscode-server/data/Machine`), where Banksman's own settings are. */
+const editors = /^\.(?:vscode|vscodium|cursor|windsurf)(?:-[a-z-]+)?$/;
 const names: ReadonlySet<string> = new Set([
   ...[
     '.mcp.json',
@@ -37,13 +47,21 @@ const names: ReadonlySet<string> = new Set([
     '.bash_profile',
     '.bash_login',
     '.bash_logout',
+    '.bash_aliases',
     '.profile',
     '.zshrc',
     '.zprofile',
     '.zshenv',
     '.zlogin',
+    '.zlogout',
     '.login',
     '.cshrc',
+    '.tcshrc',
+    '.pam_environment',
+    '.xinitrc',
+    '.xprofile',
+    '.xsession',
+    '.xsessionrc',
   ],
   ...[
     '.npmrc',
@@ -57,8 +75,20 @@ const names: ReadonlySet<string> = new Set([
     '.vimrc',
     '.exrc',
     '.nvimrc',
+    '.emacs',
+    '.tmux.conf',
+    '.screenrc',
     '.gdbinit',
     '.lldbinit',
+    '.pdbrc',
+    '.irbrc',
+    '.pryrc',
+    '.psqlrc',
+    '.sqliterc',
+    '.rprofile',
+    '.curlrc',
+    '.wgetrc',
+    '.mailcap',
     '.netrc',
     '.pre-commit-config.yaml',
     '.tool-versions',
@@ -73,14 +103,17 @@ const homes: readonly (readonly string[])[] = [
   ['.local', 'bin'],
   ['.local', 'state', 'banksman'],
   ['.local', 'share', 'applications'],
+  ['.local', 'share', 'code-server'],
   ['.local', 'share', 'systemd'],
   ['library', 'launchagents'],
+  ['library', 'application support'],
+  ['appdata', 'roaming'],
 ];
 
 /** Whether writing the path plants something that runs later; `segments` are below the root. */
 export function isControlPath(segments: Segments): boolean {
   const folded = segments.map(foldName);
-  if (folded.some((segment) => directories.has(segment)) || homes.some((home) => holds(folded, home))) return true;
+  if (folded.some((segment) => directories.has(segment) || editors.test(segment)) || homes.some((home) => holds(folded, home))) return true;
   const name = folded.at(-1) ?? '';
   if (names.has(name) || name.endsWith('.code-workspace')) return true;
   return folded[0] === '.github' && (folded[1] === 'hooks' || folded[1] === 'agents');
