@@ -26,7 +26,7 @@ export function byProgram(rules: readonly ProgramRule[]): RulesByProgram {
 /** Judges each command; `index` 0 of a pipeline has no input. */
 export function judgeLine(pipelines: readonly Pipeline[], rules: RulesByProgram, userRules: readonly UserRule[]): readonly Judged[] {
   return pipelines.flatMap(({ commands }) =>
-    commands.map((command, index) => judgeCommand(command, { rules, userRules, piped: index > 0 })),
+    commands.map((command, index) => judgeCommand(command, { rules, userRules, piped: index > 0, input: command.input })),
   );
 }
 
@@ -35,6 +35,8 @@ interface Setting {
   readonly userRules: readonly UserRule[];
   /** Something is piped into it. */
   readonly piped: boolean;
+  /** The file behind `<`; whoever takes such lines looks at it. */
+  readonly input: Word | undefined;
 }
 
 function judgeCommand(command: SimpleCommand, setting: Setting): Judged {
@@ -52,12 +54,12 @@ function judgeCommand(command: SimpleCommand, setting: Setting): Judged {
 
 type BuiltIn = Pick<Judged, 'decision' | 'files' | 'options' | 'terminator'>;
 
-function builtIn(name: Word, rest: readonly Word[], { rules, piped }: Setting): BuiltIn {
+function builtIn(name: Word, rest: readonly Word[], { rules, piped, input }: Setting): BuiltIn {
   const candidates = name.bare ? rules.get(name.text) : undefined;
   if (candidates === undefined) return refusal(name.offset, unknownProgram(name, rules), ['default-deny']);
   const misses: Missed[] = [];
   for (const rule of candidates) {
-    const match = inPipeline(rule, matchRule(rule, name, rest), { name, piped });
+    const match = inPipeline(rule, matchRule(rule, name, rest), { name, piped, input });
     if (match.ok) return { ...match, decision: allow('allowed', `\`${name.text}\`: ${rule.justification}`, [rule.id]) };
     misses.push(match);
   }
@@ -70,10 +72,24 @@ function builtIn(name: Word, rest: readonly Word[], { rules, piped }: Setting): 
 type Missed = Extract<Match, { ok: false }>;
 
 /** A filter reads what is piped into it and then no file; without a pipe it reads files. */
-function inPipeline(rule: ProgramRule, match: Match, { name, piped }: { readonly name: Word; readonly piped: boolean }): Match {
+function inPipeline(rule: ProgramRule, match: Match, { name, piped, input }: Standing): Match {
   if (!match.ok) return match;
+  if (input !== undefined) return withInput(rule, match, { name, piped, input }) ?? match;
   const fault = piped ? behindPipe(rule, match, name) : atStart(rule, match, name);
   return fault ?? match;
+}
+
+type Standing = Pick<Setting, 'piped' | 'input'> & { readonly name: Word };
+
+/** A filter at the start of a pipeline that reads `< FILE` and nothing else. */
+function withInput(
+  rule: ProgramRule,
+  { files, options }: Matched,
+  { name, piped, input }: Standing & { readonly input: Word },
+): Missed | undefined {
+  const others = files.length > 0 || rule.worksAlone?.some((option) => options.has(option));
+  if (rule.role === 'filter' && !piped && !others) return undefined;
+  return { ok: false, offset: input.offset, message: `a file behind \`<\` for \`${name.text}\`, which reads something else` };
 }
 
 type Matched = Extract<Match, { ok: true }>;

@@ -10,6 +10,7 @@ import { byProgram, type Judged, judgeLine } from './decide-line.ts';
 import { expandPattern } from './expand-pattern.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import type { FileOperand } from './match-rule.ts';
+import { workspaceFile } from './rules/readonly/path-kinds.ts';
 import { readonlyRules } from './rules/readonly/readonly-rules.ts';
 import { canonicalLine } from './strict/canonical-line.ts';
 import { lexStrictLine } from './strict/lex-strict-line.ts';
@@ -18,7 +19,12 @@ import type { UserRule } from './user-rule.ts';
 
 const rulesByProgram = byProgram(readonlyRules);
 
-const dialect: Dialect = { separators: ['&&', '||', ';'], nonAscii: true, limits: { length: 8_192, words: 300, commands: 16 } };
+const dialect: Dialect = {
+  separators: ['&&', '||', ';'],
+  nonAscii: true,
+  files: true,
+  limits: { length: 8_192, words: 300, commands: 16 },
+};
 
 /** Half of what Linux takes as one argument (MAX_ARG_STRLEN); the names that patterns matched and what keeps `grep -r` off secrets count. */
 const longestCanonical = 65_536;
@@ -49,7 +55,9 @@ interface Settled {
 function settle(judged: Judged, view: WorkspaceView): Settled {
   const { command, decision, files } = judged;
   if (decision.effect === 'deny') return { command, decision };
-  const looked = new Map(files.map((file) => [file.word, lookAt(file, view)]));
+  // SECURITY: whoever allowed the command, a rule of the settings included, the file behind `<` is looked at.
+  const named = command.input === undefined ? files : [...files, { word: command.input, use: 'read' as const, kind: workspaceFile }];
+  const looked = new Map(named.map((file) => [file.word, lookAt(file, view)]));
   const refused = [...looked.values()].find((entry) => entry.refusal !== undefined)?.refusal;
   if (refused !== undefined) return { command, decision: refused };
   const words = command.words.flatMap((word) => looked.get(word)?.words ?? [literalWord(word)]);

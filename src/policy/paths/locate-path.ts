@@ -24,7 +24,8 @@ const hidden = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029]/u
 /** Characters that look like `/`, `\`, `.` or `:`. */
 const confusable = /[\u2044\u2215\u2216\u29f5\u29f8\u29f9\ufe68\uff0f\uff3c\u2024\u2025\u2026\ufe52\uff0e\ufe55\uff1a\ua789]/;
 const encoded = /%(?:2e|2f|5c|00|252e|252f)/i;
-const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z][A-Za-z0-9+.-]*:)*[/\\]/;
+const scheme =
+  /^(?:[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z][A-Za-z0-9+.-]*:)*[/\\]|(?:about|blob|data|file|ftp|https?|jar|javascript|mailto|ssh|untitled|urn|view-source|vscode[a-z-]*|wss?):)/i;
 
 /** Where `path` is below the root. Relative paths start there. */
 export function locatePath(path: string, ground: Ground): Located {

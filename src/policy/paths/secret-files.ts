@@ -36,6 +36,9 @@ export const secretNames: readonly string[] = [
     '*.keystore',
     '*.kdbx',
     '*.ppk',
+    '*.p8',
+    '*.pkcs12',
+    '*.agekey',
     '*.token',
   ],
   ...[
@@ -59,7 +62,18 @@ export const secretNames: readonly string[] = [
     'shadow',
     'gshadow',
   ],
-  ...['.bash_history', '.zsh_history', '.python_history', '.node_repl_history', '.psql_history', 'state.vscdb'],
+  ...[
+    '.bash_history',
+    '.zsh_history',
+    '.python_history',
+    '.node_repl_history',
+    '.psql_history',
+    '.mysql_history',
+    '.rediscli_history',
+    '.authinfo',
+    '.authinfo.gpg',
+    'state.vscdb',
+  ],
 ];
 
 /** Directories in which every file is one. */
@@ -95,11 +109,26 @@ export function isSecretPath(segments: Segments): boolean {
 }
 
 const secretHint =
-  /(?:^|[^a-z0-9])(?:env|pem|netrc|npmrc|pypirc|pgpass|htpasswd|git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|p12|pfx|jks|kdbx|ppk|tfstate|kubeconfig)(?:[^a-z0-9]|$)/i;
+  /(?:^|[^a-z0-9])(?:env|pem|netrc|npmrc|pypirc|pgpass|htpasswd|git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|p8|p12|pfx|jks|kdbx|ppk|tfstate|kubeconfig)(?:[^a-z0-9]|$)/i;
 
 /** Whether a pattern of a search (`.env*`, `\\.pem$`) picks out secrets. */
 export function hintsAtSecret(pattern: string): boolean {
-  return isSecretPath(pattern.split('/')) || (secretHint.test(pattern) && !harmless.test(pattern.toLowerCase()));
+  if (isSecretPath(pattern.split('/'))) return true;
+  return (secretHint.test(pattern) || picksSecret(pattern)) && !harmless.test(pattern.toLowerCase());
+}
+
+/** Names that a pattern with little in it but wildcards may be after. */
+const commonSecrets = ['.env', '.env.local', 'id_rsa', 'id_ed25519', '.npmrc', '.netrc', '.pgpass', 'server.pem', 'server.key'];
+
+/** `id_*`, `.np*`: `*` and `?` as in a shell. Of a pattern with fewer than two plain characters nobody can tell. */
+function picksSecret(pattern: string): boolean {
+  const plain = pattern.replace(/[*?]/g, '');
+  if (plain.length < 2 || plain === pattern || pattern.length > 60) return false;
+  const expression = pattern
+    .replace(/\*+/g, '*')
+    .replace(/[*?]|[\\^$.+|(){}[\]]/g, (sign) => ({ '*': '.*', '?': '.' })[sign] ?? `\\${sign}`);
+  const matcher = new RegExp(`^${expression}$`, 'i');
+  return commonSecrets.some((name) => matcher.test(name));
 }
 
 /** One spelling for names that some file system takes for the same: compatibility forms, case, ignorable characters. */

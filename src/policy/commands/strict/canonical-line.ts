@@ -12,8 +12,9 @@ export function canonicalLine(pipelines: readonly Pipeline[]): string {
     .join('');
 }
 
-function canonicalCommand({ words, errors }: SimpleCommand): string {
-  return [...words.map(canonicalWord), ...(errors === undefined ? [] : [errors])].join(' ');
+function canonicalCommand({ words, errors, input }: SimpleCommand): string {
+  const from = input === undefined ? [] : ['<', canonicalWord(input)];
+  return [...words.map(canonicalWord), ...from, ...(errors === undefined ? [] : [errors])].join(' ');
 }
 
 function canonicalWord(word: Word): string {

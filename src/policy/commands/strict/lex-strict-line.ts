@@ -1,10 +1,11 @@
 /**
  * The lexer of the strict subset (POSIX.1-2024 §2.2 to §2.10, of which almost everything is refused): simple commands, `|`, the
- * separators of the dialect, quotes, a few backslashes, patterns, and `2>/dev/null` or `2>&1`.
+ * separators of the dialect, quotes, a few backslashes, patterns, and `2>/dev/null` or `2>&1`; where the dialect has files also `< FILE`
+ * and `--include={a,b}`.
  */
 
 import { Cursor, LexFault } from './cursor.ts';
-import { readWord } from './read-word.ts';
+import { readAlternatives, readWord } from './read-word.ts';
 import type { Dialect, ErrorOutput, Lexed, Pipeline, Separator, SimpleCommand, Word } from './strict-line.ts';
 import { unfitCharacter } from './unfit-character.ts';
 
@@ -57,19 +58,49 @@ function readSeparator(cursor: Cursor, separators: readonly Separator[]): Separa
 }
 
 function readCommand(cursor: Cursor, dialect: Dialect): SimpleCommand {
-  const words: Word[] = [];
-  let errors: ErrorOutput | undefined;
+  const draft: Draft = { words: [] };
   cursor.skipBlanks();
   while (!cursor.atEnd && !'|&;'.includes(cursor.next)) {
-    const redirection = readRedirection(cursor);
-    if (redirection === undefined) words.push(readWord(cursor));
-    else if (errors === undefined) errors = redirection;
-    else throw cursor.fault('a second redirection of the error output');
-    if (words.length > dialect.limits.words) throw cursor.fault(`more than ${dialect.limits.words} words in one command`);
+    readPart(cursor, draft, dialect.files === true);
+    if (draft.words.length > dialect.limits.words) throw cursor.fault(`more than ${dialect.limits.words} words in one command`);
     cursor.skipBlanks();
   }
-  if (words.length === 0) throw cursor.fault('no command where one must stand');
-  return { words, ...(errors === undefined ? {} : { errors }) };
+  if (draft.words.length === 0) throw cursor.fault('no command where one must stand');
+  return draft;
+}
+
+/** A command while it is read. */
+interface Draft {
+  readonly words: Word[];
+  errors?: ErrorOutput;
+  input?: Word;
+}
+
+function readPart(cursor: Cursor, draft: Draft, files: boolean): void {
+  const errors = readRedirection(cursor);
+  if (errors !== undefined) {
+    if (draft.errors !== undefined) throw cursor.fault('a second redirection of the error output');
+    draft.errors = errors;
+  } else if (files && cursor.next === '<' && draft.words.length > 0) readInput(cursor, draft);
+  else draft.words.push(...(files && choosesFiles(cursor) ? readAlternatives(cursor) : [readWord(cursor)]));
+}
+
+/** The word begins as an option of grep whose value is a pattern for names. */
+function choosesFiles({ text, at }: Cursor): boolean {
+  return ['--include=', '--exclude=', '--exclude-dir='].some((option) => text.startsWith(option, at));
+}
+
+/** SECURITY: only at the start of a word (`3<x` opens another descriptor), and not `<<`, `<&`, `<>`, `<(`. */
+function readInput(cursor: Cursor, draft: Draft): void {
+  if (!/^[\w ./'"-]$/.test(cursor.second)) throw cursor.fault('`<`, which would redirect; only `< FILE` is taken');
+  if (draft.input !== undefined) throw cursor.fault('a second input');
+  cursor.take(1);
+  cursor.skipBlanks();
+  const start = cursor.at;
+  if (cursor.atEnd || '|&;<'.includes(cursor.next)) throw cursor.fault('no file behind `<`');
+  const word = readWord(cursor);
+  if (word.glob !== undefined || word.text === '') throw cursor.fault('a pattern or nothing behind `<`', start);
+  draft.input = word;
 }
 
 /** Only at the start of a word: `foo2>/dev/null` would redirect the standard output of `foo2`. */

@@ -41,9 +41,50 @@ export function readWord(cursor: Cursor): Word {
   const offset = cursor.at;
   const draft: Draft = { parts: [], bare: true };
   while (!cursor.atEnd && !' |&;'.includes(cursor.next)) readPiece(cursor, draft);
-  const text = draft.parts.map((part) => ('literal' in part ? part.literal : part.wild)).join('');
-  const isGlob = draft.parts.some((part) => 'wild' in part);
-  return { text, offset, bare: draft.bare && !isGlob, ...(isGlob ? { glob: merge(draft.parts) } : {}) };
+  return finish(draft, offset, cursor);
+}
+
+const mostAlternatives = 64;
+
+/** The word that starts here, or the words that `{a,b}` in it stands for, in the order of bash. @throws {LexFault} at what is not in the subset */
+export function readAlternatives(cursor: Cursor): readonly Word[] {
+  const offset = cursor.at;
+  let drafts: readonly Draft[] = [{ parts: [], bare: true }];
+  while (!cursor.atEnd && !' |&;'.includes(cursor.next)) {
+    // SECURITY: behind a `$` or a brace that is text the shell would read it otherwise; those never come here (see `refused`).
+    const choices = cursor.takeMatch(braces)?.slice(1, -1).split(',');
+    if (choices === undefined) drafts = readIntoEach(cursor, drafts);
+    else drafts = drafts.flatMap((draft) => choices.map((choice) => chosen(draft, choice)));
+    if (drafts.length > mostAlternatives) throw cursor.fault(`more than ${mostAlternatives} words for one`, offset);
+  }
+  return drafts.map((draft) => finish(draft, offset, cursor));
+}
+
+/** `{a,b}` of plain text and patterns, not nested. A list with one choice is text to bash, and refused as any brace. */
+const braces = /\{[A-Za-z0-9_./:@%+*?-]*(?:,[A-Za-z0-9_./:@%+*?-]*)+\}/y;
+
+function chosen({ parts }: Draft, choice: string): Draft {
+  const pieces = choice.split(/([*?])/).filter((piece) => piece !== '');
+  const own = pieces.map((piece): GlobPart => (/^[*?]$/.test(piece) ? { wild: piece } : { literal: piece }));
+  return { parts: [...parts, ...own], bare: false };
+}
+
+function readIntoEach(cursor: Cursor, drafts: readonly Draft[]): readonly Draft[] {
+  const last = drafts.at(-1);
+  const piece: Draft = { parts: [], bare: true };
+  // What stands before tells `~` and `#` whether the word has begun.
+  if (last !== undefined) piece.parts.push(...last.parts);
+  const before = piece.parts.length;
+  readPiece(cursor, piece);
+  const added = piece.parts.slice(before);
+  return drafts.map(({ parts, bare }) => ({ parts: [...parts, ...added], bare: bare && piece.bare }));
+}
+
+function finish({ parts, bare }: Draft, offset: number, cursor: Cursor): Word {
+  const text = parts.map((part) => ('literal' in part ? part.literal : part.wild)).join('');
+  if (text === '' && !bare && cursor.text.charAt(offset) === '{') throw cursor.fault('a brace that stands for no word', offset);
+  const isGlob = parts.some((part) => 'wild' in part);
+  return { text, offset, bare: bare && !isGlob, ...(isGlob ? { glob: merge(parts) } : {}) };
 }
 
 function readPiece(cursor: Cursor, draft: Draft): void {

@@ -21,6 +21,8 @@ export interface SimpleCommand {
   readonly words: readonly Word[];
   /** What becomes of its error output: `2>/dev/null` or `2>&1`. */
   readonly errors?: ErrorOutput;
+  /** The file behind `<`; no pattern. */
+  readonly input?: Word;
 }
 
 export type ErrorOutput = '2>/dev/null' | '2>&1';
@@ -46,6 +48,8 @@ export interface Dialect {
   readonly separators: readonly Separator[];
   /** Letters and digits outside ASCII in words (file names), and punctuation and symbols inside quotes. */
   readonly nonAscii: boolean;
+  /** `< FILE`, and `{a,b}` in patterns that choose files, on a surface that looks at the files itself. */
+  readonly files?: boolean;
   /** UTF-16 code units of a line, words of a command, commands of a line. */
   readonly limits: { readonly length: number; readonly words: number; readonly commands: number };
 }

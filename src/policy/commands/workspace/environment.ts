@@ -11,15 +11,15 @@ const dangerous = new RegExp(
     'LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|MALLOC_.*|GLIBC_.*|RES_OPTIONS|HOSTALIASES',
     'PATH|HOME|IFS|ENV|SHELL|SHELLOPTS|BASHOPTS|BASH_.*|PS[0-9]|PROMPT_COMMAND|CDPATH|GLOBIGNORE|FIGNORE|EXECIGNORE|HISTFILE|POSIXLY_CORRECT|TMPDIR|XDG_.*|ZDOTDIR|OLDPWD|PWD|INPUTRC|TERMINFO.*|TERMCAP',
     'GIT_(?!AUTHOR_|COMMITTER_|TERMINAL_PROMPT$).*|SSH_.*|SUDO_.*|GPG_.*|GNUPGHOME',
-    'PYTHON(?!UNBUFFERED$|DONTWRITEBYTECODE$|HASHSEED$|IOENCODING$|UTF8$).*|PYTEST_(?:ADDOPTS|PLUGINS)|PIP_.*|UV_.*|POETRY_.*|VIRTUAL_ENV|CONDA_.*',
-    'PERL.*|RUBY(?:OPT|LIB|GEMS_.*)|GEM_.*|BUNDLE_.*|LUA_.*|PHP.*|NODE_(?!ENV$|NO_WARNINGS$).*|npm_(?!package_|lifecycle_).*|NPM_.*|YARN_.*|PNPM_.*|BUN_.*|DENO_.*|COREPACK_.*|TS_NODE.*|JITI_.*|ELECTRON_.*',
+    'PYTHON(?!UNBUFFERED$|DONTWRITEBYTECODE$|HASHSEED$|IOENCODING$|UTF8$).*|PYTEST_(?:ADDOPTS|PLUGINS)|PIP_.*|UV_(?!THREADPOOL_SIZE$).*|POETRY_.*|VIRTUAL_ENV|CONDA_.*',
+    'PERL.*|RUBY(?:OPT|LIB|SHELL|GEMS_.*)|GEM_.*|BUNDLE_.*|LUA_.*|PHP.*|NODE_(?!ENV$|NO_WARNINGS$).*|npm_(?!package_|lifecycle_).*|NPM_.*|YARN_.*|PNPM_.*|BUN_.*|DENO_.*|COREPACK_.*|TS_NODE.*|JITI_.*|ELECTRON_.*',
     'JAVA_.*|_JAVA_.*|JDK_.*|CLASSPATH|MAVEN_.*|GRADLE_.*|SBT_.*|KOTLIN_.*|GO(?:FLAGS|PROXY|PATH|ROOT|TOOLCHAIN|BIN|ENV|NOSUMDB|NOSUMCHECK|INSECURE|PRIVATE|SUMDB|CACHE|WORK|AUTH|VCS)',
     'CARGO_(?!TERM_|INCREMENTAL$).*|RUSTC.*|RUSTUP_.*|RUSTDOC.*|CC|CXX|CPP|LD|AR|AS|FC|HOSTCC|COMPILER_PATH|C_INCLUDE_PATH|CPATH|LIBRARY_PATH|GCC_.*|MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|MAKEFILES|CMAKE_(?!BUILD_TYPE$).*|DOTNET_.*|MSBUILD.*|NUGET_.*|COMPlus_.*|CORECLR_.*',
-    'PAGER|.*_PAGER|MAN(?!WIDTH$)[A-Z]+|LESS.*|EDITOR|VISUAL|.*_EDITOR|BROWSER|.*PROXY|.*proxy|RIPGREP_.*|GREP_.*|TAR_OPTIONS|GZIP|BZIP.*|XZ_.*|ZIPOPT|UNZIP|RSYNC_.*|WGETRC|CURL_.*|OPENSSL_.*|SSL_.*|DOCKER_.*|KUBECONFIG|AWS_.*|AZURE_.*|GOOGLE_.*|DISPLAY|DBUS_.*|WAYLAND_.*|XDEBUG_.*|VSCODE_.*|TERM_PROGRAM.*',
+    'PAGER|.*_PAGER|MAN(?!WIDTH$)[A-Z]+|LESS.*|EDITOR|VISUAL|.*_EDITOR|BROWSER|.*PROXY|.*proxy|RIPGREP_.*|GREP_.*|TAR_OPTIONS|GZIP|BZIP.*|XZ_.*|ZIPOPT|UNZIP|RSYNC_.*|WGETRC|CURL_.*|OPENSSL_.*|SSL_.*|DOCKER_.*|KUBECONFIG|AWS_.*|AZURE_.*|GOOGLE_.*|DISPLAY|DBUS_.*|WAYLAND_.*|XDEBUG_.*|R_(?:PROFILE|ENVIRON|LIBS|HOME).*|ERL_.*|ANT_.*|TEXMF.*|EMACS\\w+|ACKRC|MORE|ANSIBLE_.*|TF_(?:CLI|PLUGIN|DATA|REATTACH).*|HELM_.*|(?:M2|GROOVY|KOTLIN|SCALA|JRUBY|SPARK|HADOOP|CATALINA)_HOME|CCACHE_PREFIX.*|DISTCC_.*|GIO_.*|GST_PLUGIN.*|(?:LEX|YACC|RM|MAKE|NM|RANLIB|STRIP|OBJCOPY|INSTALL|TAR|SED|AWK|LN|CP|MV|MKDIR|PYTHON)|GTK_(?:MODULES|PATH|EXE_PREFIX)|QT_(?:PLUGIN_PATH|QPA_PLATFORM_PLUGIN_PATH)|CVS_RSH|VSCODE_.*|TERM_PROGRAM.*',
   ].join('|')})$`,
 );
 /** Flags of compilers that load nothing and run nothing. */
-const compilerFlags = /^(?:CFLAGS|CXXFLAGS|CPPFLAGS|LDFLAGS|RUSTFLAGS|RUSTDOCFLAGS)$/;
+const compilerFlags = /^(?:(?:CGO_)?(?:CFLAGS|CXXFLAGS|CPPFLAGS|LDFLAGS)|RUSTFLAGS|RUSTDOCFLAGS)$/;
 const plainFlag =
   /^(?:-(?:[OWgDm]|f(?!plugin|use-ld)|std=|s$)[\w=.,+-]*|-[IL](?!\/(?!usr\/)|~)(?!.*\.\.)[\w./-]+|-l[\w.+-]+|-D ?\w+|-pthread|-C(?!link)[\w=+,-]*|(?:target-cpu|target-feature|opt-level|debuginfo|codegen-units|lto|panic|strip|instrument-coverage|overflow-checks)(?:=[\w+,-]+)?|--cfg|[a-z_]+(?:="\w+")?|-A|warnings)$/;
 
@@ -31,8 +31,7 @@ export interface Assignment {
 
 /** What speaks against an assignment; `program` is the command it stands before, if any. */
 export function judgeAssignment({ name, value, offset }: Assignment, program: string | undefined, scope: PathScope): readonly Decision[] {
-  // `while IFS= read -r line` is how lines are read.
-  if (name === 'IFS' && program === 'read') return [];
+  if (changesNothing(name, value.source, program)) return [];
   const texts = value.values ?? ['$'];
   if (compilerFlags.test(name)) {
     const arePlain = texts.every((text) => text.split(' ').every((flag) => flag === '' || plainFlag.test(flag)));
@@ -42,6 +41,12 @@ export function judgeAssignment({ name, value, offset }: Assignment, program: st
   return dangerous.test(name) || (suspicious.test(name) && name !== name.toLowerCase())
     ? judgeListed(name, texts, { offset, scope })
     : judgeOther(name, value, scope);
+}
+
+/** `while IFS= read -r line` is how lines are read; `HOME="$HOME"` leaves it as it is. */
+function changesNothing(name: string, source: string, program: string | undefined): boolean {
+  const kept = /^"?\$(?:(\w+)|\{(\w+)\})"?$/.exec(source)?.slice(1);
+  return kept?.includes(name) === true || (name === 'IFS' && program === 'read');
 }
 
 function judgeListed(

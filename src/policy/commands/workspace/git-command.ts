@@ -31,7 +31,29 @@ export function judgeGit(rule: ToolRule, invocation: Invocation, recursion: Recu
   const after = { ...invocation, args: runs.args };
   const [verb, ...rest] = after.args;
   const settings = single(verb) === 'config' ? judgeSettings(rest, invocation) : undefined;
-  return [...runs.found, ...judgeRoot(invocation, start), ...(settings ?? judgeTool(rule, after)), ...secretsOfHistory(rest)];
+  return [
+    ...runs.found,
+    ...judgeRoot(invocation, start),
+    ...(settings ?? judgeTool(rule, withoutPattern(after))),
+    ...secretsOfHistory(rest),
+  ];
+}
+
+/** Options of `git grep` whose next word is a number. */
+const counted = /^(?:-[hiIlLnopqvwEFGPW]*[ABCm]|--(?:max-count|max-depth|after-context|before-context|context|threads))$/;
+/** Options of it that give the pattern, or are not known. */
+const givesPattern =
+  /^(?:-[a-zA-Z]*[ef]|--(?!(?:cached|no-index|untracked|recursive|ignore-case|word-regexp|invert-match|full-name|extended-regexp|basic-regexp|perl-regexp|fixed-strings|line-number|column|files-with-matches|name-only|files-without-match|only-matching|null|count|color|no-color|break|heading|show-function|function-context|all-match|quiet|text|max-count|max-depth|after-context|before-context|context|threads|exclude-standard|no-exclude-standard)(?:=|$)|$))/;
+
+/** `git grep -n '/api' src`: the pattern is no file. SECURITY: only a word that is known, and only where no option gave the pattern. */
+function withoutPattern(invocation: Invocation): Invocation {
+  const texts = invocation.args.map(single);
+  if (texts[0] !== 'grep' || texts.some((text) => text !== undefined && givesPattern.test(text))) return invocation;
+  const at = texts.findIndex((text, index) => index > 0 && !text?.startsWith('-') && !counted.test(texts[index - 1] ?? ''));
+  const isPath = texts.slice(0, at).includes('--');
+  return at < 0 || isPath || texts[at] === undefined
+    ? invocation
+    : { ...invocation, args: invocation.args.filter((_word, index) => index !== at) };
 }
 
 function verbIndex(texts: readonly string[]): number {

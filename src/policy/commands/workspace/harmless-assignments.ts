@@ -1,5 +1,7 @@
 /** Values with which a variable of the environment that programs heed does no harm. */
 
+import { homeDirectory } from './decode-word.ts';
+
 /** Words in an unknown name that say that its value is run, loaded or added. */
 export const suspicious =
   /(?:^|_)(?:PATH|OPTIONS?|OPTS|FLAGS|CMD|COMMAND|EXEC|EXECUTABLE|LOADER|PRELOAD|PLUGINS?|SHELL|CONFIG|RC|LIB|INIT|STARTUP|HOOKS?|WRAPPER|LAUNCHER|RUNNER|BINARY|BIN|INSPECT|AGENT|ASKPASS|SCRIPT)$/i;
@@ -8,10 +10,17 @@ export const suspicious =
 const harmlessValues: readonly (readonly [RegExp, RegExp])[] = [
   [/^(?:PAGER|\w+_PAGER|MANPAGER)$/, /^(?:cat)?$/],
   [/^(?:EDITOR|VISUAL|\w+_EDITOR)$/, /^(?:true|:|cat)$/],
+  // What it is anyway.
+  [/^HOME$/, new RegExp(`^${homeDirectory}$`)],
   // The head of a strict script: words are split at fewer characters than they are judged by.
   [/^IFS$/, /^(?:\n\t?|\t\n?)$/],
   [/^GIT_(?:OPTIONAL_LOCKS|PAGER_IN_USE|TRACE)$/, /^[01]$/],
   [/^(?:CC|CXX|LD|HOSTCC)$/, /^(?:ccache )?(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld)(?:-\d+)?$/],
+  // Programs that `make` is told to use, by the names that they have.
+  [
+    /^(?:LEX|YACC|RM|MAKE|NM|RANLIB|STRIP|OBJCOPY|INSTALL|TAR|SED|AWK|LN|CP|MV|MKDIR|PYTHON|AR|AS|FC)$/,
+    /^(?:flex|lex|bison(?: -y)?|byacc|yacc|rm(?: -r?f)?|make|gmake|(?:[\w]+-)*(?:nm|ranlib|strip|objcopy|ar|as|gfortran)|install(?: -c)?|g?tar|g?sed|[gmn]?awk|ln(?: -s)?|cp|mv|mkdir(?: -p)?|python[\d.]*|true|:)?$/,
+  ],
   [/^(?:MAKEFLAGS|MFLAGS|GNUMAKEFLAGS)$/, /^(?:-j\d*|-s|-k| )*$/],
   [/^GOFLAGS$/, /^(?:-(?:mod=(?:mod|vendor|readonly)|count=\d+|p=\d+|v|race|short|trimpath|buildvcs=\w+|tags=[\w,]+)(?: |$))*$/],
   [/^(?:MAVEN_OPTS|GRADLE_OPTS|SBT_OPTS|JAVA_OPTS|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$/, javaOptions()],

@@ -12,7 +12,7 @@ const reaching = new RegExp(
   [
     '\\b(?:run\\s*[(\'"]|shell\\w*\\s*[(\'"]|(?:shell|sh) ")',
     '\\b(?:_[a-z]\\w+|_SERVER|_ENV|socketserver|xmlrpc|antigravity|mmap|multiprocessing|signal|imaplib|poplib|nntplib|webbrowser|posix|selectors?|ssl|syslog|termios|winreg|msvcrt|bdb|cgi|zipimport|zipapp|keyring|secretstorage|dotenv|dotenv_values|load_dotenv|ensurepip|pip|sqlite3|dbm|shelve|linecache|fileinput|builtins)\\b',
-    '\\b(?:fetch|https?|net|dns|dgram|tls|sockets?|requests?|urllib\\w*|urlopen|aiohttp|ftplib|smtplib|telnetlib|paramiko|XMLHttpRequest|WebSocket|child_process|cluster|worker_threads)\\b',
+    '\\b(?:gethost\\w+|getaddrinfo|inet_aton|fetch|https?|net|dns|dgram|tls|sockets?|requests?|urllib\\w*|urlopen|aiohttp|ftplib|smtplib|telnetlib|paramiko|XMLHttpRequest|WebSocket|child_process|cluster|worker_threads)\\b',
     '\\b(?:exec\\w*|spawn\\w*|systemw*|callCommand|Sys.command|Unix.|unsafePerformIO|System.(?:cmd|shell)|os:cmd|:os|run-(?:program|shell-command)|popen\\w*|create_subprocess\\w*|kill|loadstring|loadfile|dofile|ccall|Pkg|install\\.packages|download(?:\\.file)?|fork|subprocess|pty|ctypes|cffi|eval|compile|Function|globals|__\\w+__|importlib|import\\s*\\(|require|getattr|setattr|runpy|marshal|pickle|code)\\b|\\.\\s*constructor\\b|\\[\\s*[\'"`]constructor|\\bglobal(?:This)?\\s*\\[|\\bReflect\\b|\\bvars\\(\\)|\\[\\s*([\'"`])[^\'"`\\]]*\\1\\s*\\+\\s*[\'"`]',
     // Packages whose purpose is the network, other programs or stores of secrets.
     '\\b(?:import|from)\\s+(?:[\\w., ]+,\\s*)?(?:pip|ensurepip|keyring|secretstorage|boto3|botocore|pexpect|fabric|psycopg2?|pymysql|MySQLdb|redis|pymongo|docker|kubernetes|selenium|scapy|httpx|websockets?|asyncssh|pyautogui|win32\\w+)\\b',
@@ -26,6 +26,13 @@ const reaching = new RegExp(
 /** In JavaScript and Python a backquote or a slash starts text; elsewhere it may run a program or name a file. */
 const textual = /^(?:node|nodejs|tsx|ts-node|ts-node-esm|vite-node|babel-node|swc-node|deno|bun|python\d?(?:\.\d+)?|pypy3?)$/;
 const reachingByQuote = /`|(?:^|[\s=(,])(?:\/|~|\.\.\/)|(?:^|[;\n])\s*!/;
+/** What reads, writes, runs or sends in one language only; elsewhere these are plain words. */
+const reachingIn: ReadonlyMap<string, RegExp> = new Map([
+  ['octave', /\b(?:unix|dos)\b/],
+  ['scala', /["']\s*\.!/],
+  ['amm', /["']\s*\.!|%%?\s*["']/],
+  ['php', phpFunctions()],
+]);
 const longest = 6_000;
 
 /** Whether the code reaches for anything but its own values and standard streams. */
@@ -43,5 +50,10 @@ export function reachesOut(code: string, program: string): boolean {
       (found, name?: string, _quote?: string, key?: string) => (isSecretVariable(name ?? key ?? '') ? found : '0'),
     )
     .replace(/\.write(?:lines)?\(/g, '(');
+  if (reachingIn.get(program)?.test(rest)) return true;
   return code.length > longest || reaching.test(rest) || (!textual.test(program) && reachingByQuote.test(rest));
+}
+
+function phpFunctions(): RegExp {
+  return /\b(?:readfile|file|fopen|highlight_file|show_source|php_strip_whitespace|parse_ini_file|SplFileObject|SplTempFileObject|DirectoryIterator|scandir|opendir|dir|glob|copy|rename|tempnam|touch|symlink|link|readlink|rmdir|mail|dl|create_function|call_user_func\w*|register_shutdown_function|simplexml_load_file|phpinfo|getenv|get_cfg_var|ini_set|putenv|move_uploaded_file|finfo\w*|hash_file|md5_file|sha1_file|gzfile|gzopen|bzopen|imap_open|mysqli?\w*|PDO|SoapClient|ReflectionFunction)\s*\(|\$\w+\s*\(|`|\b(?:include|require)(?:_once)?\b/;
 }

@@ -2,6 +2,7 @@
 import type { Decision } from '#kernel/decision';
 import { askFor, type Concern, isUnknownProgram } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
+import { judgePath } from './judge-path.ts';
 import { judgeCode, judgeInput } from './program-code.ts';
 import { judgeModule } from './python-module.ts';
 import { pathsIn, startsServer } from './script-words.ts';
@@ -24,6 +25,8 @@ interface Interpreter {
   readonly simple?: RegExp;
   /** What the next word of `valued` must be, where it is no path. */
   readonly values?: RegExp;
+  /** Options with a path attached: read in the first group, written in the second. */
+  readonly attached?: RegExp;
 }
 
 /** `s/a/b/g` or `print if /a/`: a pattern or a replacement that runs nothing. */
@@ -38,11 +41,12 @@ const interpreters: readonly Interpreter[] = [
     programs: /^(?:node|nodejs)$/,
     inline: /^(?:-e|-p|-pe|--eval|--print)$/,
     plain:
-      /^(?:-v|--version|-c|--check|-h|--help|--v8-options|--test(?:-(?!.*inspect)[\w-]+(?:=.*)?)?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--stack-trace-limit=\d+|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof|--prof|--openssl-legacy-provider|(?:--import|--require|--loader|--experimental-loader)=[\w@.][\w@./-]*)$/,
+      /^(?:-v|--version|-c|--check|-h|--help|--v8-options|--test(?:-(?!.*inspect)(?:(?:name|skip)-pattern=.*|[\w-]+(?:=(?!\/|~|(?:.*\/)?\.\.(?:\/|$)|[a-z]+:).*)?))?|--enable-source-maps|--no-warnings.*|--trace-(?:warnings|uncaught|deprecation|exit)|--max-old-space-size=\d+|--max-semi-space-size=\d+|--stack-size=\d+|--stack-trace-limit=\d+|--trace-(?:gc|opt|deopt)|--experimental-(?!loader|policy|permission|network-inspection|inspector)[\w-]+|--no-[\w-]+|--expose-gc|--strip-types|--transform-types|--throw-deprecation|--unhandled-rejections=\w+|--run=?.*|--input-type=\w+|--conditions=\w+|--disable-warning=\w+|--cpu-prof|--heap-prof|--prof|--openssl-legacy-provider|(?:--import|--require|--loader|--experimental-loader)=(?!(?:[^=]*\/)?\.\.(?:\/|$))[\w@.][\w@./-]*)$/,
+    attached: /^--(?:env-file(?:-if-exists)?=(.+)|(?:cpu-prof-dir|heap-prof-dir)=(.+))$/,
     valued:
       /^(?:-r|--require|--import|--loader|--experimental-loader|-C|--conditions|--test-name-pattern|--test-reporter|--test-reporter-destination)$/,
     refused:
-      /^(?:--inspect.*|inspect|debug|--debug.*|--prof-process|--env-file.*|--openssl-(?!legacy-provider).*|--openssl|--diagnostic-dir.*|--icu-data-dir.*|--snapshot.*|--watch.*|-i|--interactive)$/,
+      /^(?:--inspect.*|inspect|debug|--debug.*|--prof-process|--openssl-(?!legacy-provider).*|--openssl|--diagnostic-dir.*|--icu-data-dir.*|--snapshot.*|--watch.*|-i|--interactive)$/,
   },
   {
     programs: /^(?:python|python2|python3|python3\.\d+|pypy|pypy3)$/,
@@ -170,6 +174,11 @@ function judgeOption(reading: Reading, word: ShellWord, text: string): readonly 
   const next = invocation.args[reading.index + 1];
   if (language.modules && /^-[BEIOSsuvbqd]*m/.test(text)) return judgeModule(invocation, reading.index, recursion);
   if (text === '-jar') return judgeScript(invocation, reading.index + 1);
+  const attached = attachedFile(reading, word, text);
+  if (attached !== undefined) {
+    found.push(...attached);
+    return undefined;
+  }
   noteEdits(reading, text);
   if (language.inline.test(text)) takeCode(reading, next);
   else if (language.valued?.test(text)) {
@@ -177,6 +186,14 @@ function judgeOption(reading: Reading, word: ShellWord, text: string): readonly 
     reading.index += 1;
   } else if (!language.plain.test(text)) return [risky(word, text, invocation.program)];
   return undefined;
+}
+
+/** `--env-file=.env.test`: what speaks against the file; undefined: no file is attached. */
+function attachedFile({ language, invocation }: Reading, { offset }: ShellWord, text: string): readonly Decision[] | undefined {
+  const [, read, written] = language.attached?.exec(text) ?? [];
+  const path = read ?? written;
+  if (path === undefined) return undefined;
+  return judgePath({ text: path, glob: false, offset }, read === undefined ? 'write' : 'read', invocation.scope);
 }
 
 function noteEdits(reading: Reading, text: string): void {

@@ -2,13 +2,14 @@
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import { fitsUserRule, type UserRule } from '../user-rule.ts';
 import { judgeCopiedFiles } from './dd-command.ts';
+import { judgeFilled } from './environment.ts';
 import { askFor, isUnknownProgram, refuseFor } from './findings.ts';
 import { judgeGit } from './git-command.ts';
 import { judgeInterpreter } from './interpreters.ts';
 import type { Invocation, Recursion } from './invocation.ts';
 import { judgePath } from './judge-path.ts';
 import { judgeTool } from './judge-tool.ts';
-import { linksToTemporary, seenFromHere } from './link-command.ts';
+import { linksToTemporary, noteLinks, seenFromHere } from './link-command.ts';
 import { looksAtMachine } from './machine-facts.ts';
 import { judgeOwnCommand } from './own-command.ts';
 import { judgeCode } from './program-code.ts';
@@ -126,10 +127,15 @@ const ruleJudges: Readonly<Record<string, RuleJudge>> = {
     judgeTool(rule, invocation).flatMap((decision) =>
       decision.code === 'unknown_program' ? scriptOrTool(invocation, recursion) : [decision],
     ),
-  'workspace.write': (rule, invocation) =>
-    invocation.program === 'ln'
-      ? [...judgeTool(rule, seenFromHere(invocation)), ...linksToTemporary(invocation)]
-      : judgeTool(rule, invocation),
+  'workspace.write': (rule, invocation) => (invocation.program === 'ln' ? judgeLink(rule, invocation) : judgeTool(rule, invocation)),
+  // What is typed at a pager may run a command.
+  'workspace.pager': (rule, invocation) => [
+    ...judgeTool(rule, invocation),
+    ...(invocation.input === 'text' && invocation.args.length > 0
+      ? [askFor('runs_other_code', invocation.offset, `\`${invocation.program}\` with input of its own`)]
+      : []),
+  ],
+  'workspace.printf': (rule, invocation) => [...judgeTool(rule, invocation), ...printedInto(invocation)],
   'workspace.macros': (rule, invocation) => [...judgeTool(rule, invocation), ...macrosFromInput(invocation)],
   'workspace.dd': (rule, invocation) => [...judgeTool(rule, invocation), ...judgeCopiedFiles(invocation)],
   'workspace.top': (rule, invocation) => [...judgeTool(rule, invocation), ...repeats(invocation)],
@@ -182,6 +188,21 @@ function filledFromInput({ inputText, program, offset }: Invocation): readonly D
 function macrosFromInput({ input, program, offset }: Invocation): readonly Decision[] {
   const isGiven = input === 'text' || input === 'pipe';
   return isGiven ? [askFor('runs_other_code', offset, `\`${program}\` takes its program from standard input`)] : [];
+}
+
+function judgeLink(rule: ToolRule, invocation: Invocation): readonly Decision[] {
+  const found = [...judgeTool(rule, seenFromHere(invocation)), ...linksToTemporary(invocation)];
+  noteLinks(invocation);
+  return found;
+}
+
+/** `printf -v NAME …` sets the variable; nothing is known of it from then on. */
+function printedInto({ args, offset }: Invocation): readonly Decision[] {
+  const option = single(args[0]);
+  if (option === undefined || !/^-[^-]/.test(option)) return [];
+  const name = option === '-v' ? single(args[1]) : undefined;
+  const isPlain = name !== undefined && /^[A-Za-z_]\w*$/.test(name);
+  return isPlain ? judgeFilled(name, offset) : [askFor('unclear', offset, 'an assignment by `-v` to what is no plain name')];
 }
 
 /** `yq eval '.a' x.yml` is `yq '.a' x.yml`. */

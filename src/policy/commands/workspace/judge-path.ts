@@ -11,7 +11,7 @@ import { homeDirectory } from './decode-word.ts';
 import { askFor, refuseFor } from './findings.ts';
 import { freshPlace, isFreshPlace } from './fresh-place.ts';
 import { everyName } from './listed-names.ts';
-import type { MadeFiles } from './made-files.ts';
+import { leadsUpFromLink, type MadeFiles } from './made-files.ts';
 import { judgeTemporary } from './temporary-place.ts';
 
 /** `touch`: names and attributes only; `remove` is a write that takes the file away. */
@@ -40,6 +40,12 @@ export function judgePath(path: NamedPath, action: PathAction, scope: PathScope)
   if (path.text === '-' || path.text === '' || (action !== 'remove' && harmlessDevices.test(path.text))) return [];
   if (/^\/dev\/(?:tcp|udp)(?:\/|$)/.test(path.text))
     return [askFor('network_blocked', path.offset, `\`${path.text}\` is a network connection`)];
+  return judgeInPlace(path, action, scope);
+}
+
+function judgeInPlace(path: NamedPath, action: PathAction, scope: PathScope): readonly Decision[] {
+  if (leadsUpFromLink(path.text, scope.made))
+    return [askFor('SYMLINK_OUTSIDE_WORKSPACE', path.offset, `\`${path.text}\` leads up from a link that the line makes`)];
   const texts = path.glob ? globPaths(path, scope) : [path.text];
   if (texts === undefined) return [askFor('unclear', path.offset, `\`${path.text}\`: the pattern may match too much`)];
   return scope.directories.flatMap((directory) => texts.flatMap((text) => judgeOne({ ...path, text }, action, { scope, directory })));

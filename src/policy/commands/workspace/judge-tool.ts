@@ -23,9 +23,42 @@ export function judgeTool(rule: ToolRule, invocation: Invocation): readonly Deci
   if (rule.verbs === undefined) return judgeWords(rule, undefined, invocation);
   const group = verbGroup(rule, rule.verbs, invocation.args);
   const words = judgeWords(rule, group, invocation);
-  if (group === undefined) return rule.takesAnyVerb ? words : [unknownVerb(invocation), ...words];
-  if (group.concern === undefined || asksForHelp(group, invocation.args) || isLifted(group, invocation.args)) return words;
-  return [askFor(group.concern, invocation.offset, `\`${invocation.program}\`: ${group.message ?? 'needs a person'}`), ...words];
+  if (group !== undefined) return [...judgeGroup(group, invocation), ...words];
+  const hidden = hiddenGroups(rule, rule.verbs, invocation.args).flatMap((other) => judgeGroup(other, invocation));
+  return rule.takesAnyVerb ? [...hidden, ...words] : [...hidden, unknownVerb(invocation), ...words];
+}
+
+function judgeGroup(group: VerbGroup, { args, program, offset }: Invocation): readonly Decision[] {
+  if (group.concern === undefined || asksForHelp(group, args) || isLifted(group, args)) return [];
+  return [askFor(group.concern, offset, `\`${program}\`: ${group.message ?? 'needs a person'}`)];
+}
+
+/**
+ * SECURITY: `pnpm --loglevel silent add x`. A word behind an option may be that option's value, and no table knows all of them; so where it
+ * is no verb that is known, the next one is looked at as well.
+ */
+function hiddenGroups(rule: ToolRule, groups: readonly VerbGroup[], args: readonly ShellWord[]): readonly VerbGroup[] {
+  const texts = args.map((word) => single(word) ?? '');
+  const found: VerbGroup[] = [];
+  for (
+    let index = verbIndex(rule, texts);
+    index > 0 && index < texts.length && mayTakeNext(texts[index - 1]);
+    index = nextOperand(texts, index)
+  ) {
+    const verb = texts[nextOperand(texts, index)];
+    const group = verb === undefined ? undefined : groups.find(({ verbs }) => verbs.includes(verb));
+    if (group !== undefined) return [...found, group];
+  }
+  return found;
+}
+
+function mayTakeNext(option = ''): boolean {
+  return option.startsWith('-') && option !== '--' && !option.includes('=');
+}
+
+function nextOperand(texts: readonly string[], after: number): number {
+  const next = texts.findIndex((text, index) => index > after && !text.startsWith('-'));
+  return next < 0 ? texts.length : next;
 }
 
 /** `npm ci --omit=dev --help`: behind `--` or a word that is not known it would be another program's to read. */
@@ -42,10 +75,13 @@ function asksForHelp({ concern }: VerbGroup, args: readonly ShellWord[]): boolea
 /** The first word that is no option names the verb. */
 function verbGroup(rule: ToolRule, groups: readonly VerbGroup[], args: readonly ShellWord[]): VerbGroup | undefined {
   const texts = args.map(single);
-  const valued = [...(rule.textOptions ?? []), ...(rule.valueOptions ?? [])];
-  const named = texts.find((text, index) => text !== undefined && !text.startsWith('-') && !valued.includes(texts[index - 1] ?? ''));
-  const verb = named ?? texts[0];
+  const verb = texts[verbIndex(rule, texts)] ?? texts[0];
   return groups.find((group) => group.verbs.includes(verb));
+}
+
+function verbIndex({ textOptions = [], valueOptions = [] }: ToolRule, texts: readonly (string | undefined)[]): number {
+  const valued = [...textOptions, ...valueOptions];
+  return texts.findIndex((text, index) => text !== undefined && !text.startsWith('-') && !valued.includes(texts[index - 1] ?? ''));
 }
 
 function unknownVerb({ program, args, offset }: Invocation): Decision {
@@ -89,24 +125,26 @@ function choosesSecrets({ choosing }: ToolRule, args: readonly ShellWord[]): rea
 interface Placing {
   expectsText: boolean;
   literal: boolean;
-  next: Place | undefined;
+  /** What the next words are, where an option said so. */
+  next: readonly Place[];
   operands: number;
 }
 
 function place(rule: ToolRule, textOptions: readonly string[], args: readonly ShellWord[]): readonly Placed[] {
-  const state: Placing = { expectsText: expectsText(rule, args), literal: false, next: undefined, operands: 0 };
+  const state: Placing = { expectsText: expectsText(rule, args), literal: false, next: [], operands: 0 };
   return args.map((word) => {
     const text = single(word) ?? '';
     const isOption = !state.literal && text.startsWith('-') && text.length > 1;
     const placed: Placed = {
       word,
       literal: state.literal,
-      place: state.next ?? (isOption ? 'option' : operandPlace(rule, state.expectsText)),
+      place: state.next[0] ?? (isOption ? 'option' : operandPlace(rule, state.expectsText)),
     };
-    const isValue = state.next !== undefined;
-    state.next = isOption && !isValue ? valuePlace(rule, textOptions, text) : undefined;
+    const isValue = state.next.length > 0;
+    if (isValue) state.next = state.next.slice(1);
+    else state.next = isOption ? valuePlaces(rule, textOptions, text) : [];
     if (!isValue) pass(state, text, isOption);
-    return behindFirst(rule, state, placed);
+    return isValue ? placed : behindFirst(rule, state, placed);
   });
 }
 
@@ -122,7 +160,8 @@ function pass(state: Placing, text: string, isOption: boolean): void {
 }
 
 /** Whether the first operand is text, because no option gave it. */
-function expectsText({ textFirst }: ToolRule, args: readonly ShellWord[]): boolean {
+function expectsText({ textFirst, textGiven }: ToolRule, args: readonly ShellWord[]): boolean {
+  if (textGiven !== undefined && args.some((word) => textGiven.test(single(word) ?? ''))) return false;
   if (textFirst === undefined || textFirst === true) return textFirst ?? false;
   return !args.some((word) => textFirst.some((option) => single(word) === option || single(word)?.startsWith(`${option}=`)));
 }
@@ -132,10 +171,12 @@ function operandPlace(rule: ToolRule, isText: boolean): Place {
   return rule.codeFault === undefined ? 'text' : 'code';
 }
 
-/** What the word behind an option is, where the option takes one. */
-function valuePlace(rule: ToolRule, textOptions: readonly string[], option: string): Place | undefined {
-  if (textOptions.includes(option)) return 'text';
-  return isCodeNext(rule, option) ? 'code' : undefined;
+/** What the words behind an option are, where the option takes some. */
+function valuePlaces(rule: ToolRule, textOptions: readonly string[], option: string): readonly Place[] {
+  if (rule.pairOptions?.includes(option)) return ['text', 'text'];
+  if (textOptions.includes(option)) return ['text'];
+  if (isCodeNext(rule, option)) return ['code'];
+  return rule.beforeText?.test(option) ? ['operand'] : [];
 }
 
 function isCodeNext({ codeOption }: ToolRule, text: string): boolean {
@@ -270,7 +311,7 @@ function attachedPath(text: string): string | undefined {
 }
 
 function operandPath(text: string): string | undefined {
-  const value = /^[\w.-]+=((?:\/|\.\.|~).*)$/s.exec(text)?.[1] ?? text;
+  const value = /^[\w.:,=-]+=((?:\/|\.\.|~).*)$/s.exec(text)?.[1] ?? text;
   // A regular expression or the like; a real path with a backslash is none of ours.
   return /[\\%]/.test(value) && !value.startsWith('/') && !value.includes('..') ? undefined : value;
 }

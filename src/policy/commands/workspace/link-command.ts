@@ -42,6 +42,19 @@ export function linksToTemporary({ args, scope }: Invocation): readonly Decision
   ];
 }
 
+/** Remembers what the links will be called: the last word, or the names of the targets where that is a directory. */
+export function noteLinks(invocation: Invocation): void {
+  const texts = invocation.args.flatMap((word) => word.values ?? []);
+  const operands = texts.filter((text) => !text.startsWith('-'));
+  const last = operands.at(-1) ?? '';
+  const isNamed = operands.length === 2 && operands.length === texts.filter((text) => !/^-[a-zA-Z]+$/.test(text)).length;
+  const intoDirectory = directoryOf(last, invocation) === last.replace(/\/+$/, '');
+  for (const text of isNamed && !intoDirectory ? [last] : operands) {
+    const name = text.split('/').findLast((part) => !/^\.{0,2}$/.test(part));
+    if (name !== undefined) invocation.scope.made.links.add(name);
+  }
+}
+
 /** The directory that the link will be in; empty for the current one. */
 function directoryOf(link: string, { scope }: Invocation): string {
   const [from = ''] = scope.directories;

@@ -5,10 +5,20 @@ export interface MadeFiles {
   readonly temporary: Set<string>;
   /** The texts that the line wrote to a file, by its absolute path. */
   readonly texts: Map<string, readonly string[]>;
+  /** Names of the symbolic links that it makes. */
+  readonly links: Set<string>;
 }
 
 export function nothingMade(): MadeFiles {
-  return { temporary: new Set(), texts: new Map() };
+  return { temporary: new Set(), texts: new Map(), links: new Set() };
+}
+
+/** SECURITY: `l/../x` behind a link that was made is beside what the link leads to, and nobody has looked there. */
+export function leadsUpFromLink(path: string, { links }: MadeFiles): boolean {
+  if (links.size === 0 || !path.includes('..')) return false;
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  const first = names.findIndex((name) => links.has(name));
+  return first >= 0 && names.lastIndexOf('..') > first;
 }
 
 /** `path` from `directory`, `.` and empty names dropped and `..` taken back as text. */

@@ -2,6 +2,7 @@
 import type { Decision } from '#kernel/decision';
 import { askFor, isUnknownProgram } from './findings.ts';
 import type { Invocation, Recursion } from './invocation.ts';
+import { judgePath } from './judge-path.ts';
 import { printsEnvironment } from './secret-variables.ts';
 import { single } from './shell-word.ts';
 
@@ -25,7 +26,15 @@ export function scriptOrTool(invocation: Invocation, recursion: Recursion): read
   // `yarn workspace NAME add x` is `yarn add x` there.
   if (texts[start] === 'workspace' && texts.length > start + 2) return recursion.invocation({ ...invocation, args: args.slice(start + 2) });
   const isRun = texts[start] === 'run';
-  return judgeNamed({ ...invocation, args: args.slice(isRun ? start + 1 : Math.max(start, 0)) }, isRun, recursion);
+  const named = { ...invocation, args: args.slice(isRun ? start + 1 : Math.max(start, 0)) };
+  return (isRun ? judgeSource(named) : undefined) ?? judgeNamed(named, isRun, recursion);
+}
+
+/** `bun run src/index.ts`: a file of the project; undefined where it is none. */
+function judgeSource({ program, args: [word], scope }: Invocation): readonly Decision[] | undefined {
+  const text = single(word);
+  if (word === undefined || text === undefined || program !== 'bun' || !/^[\w./-]+\.[cm]?[jt]sx?$/.test(text)) return undefined;
+  return judgePath({ text, glob: false, offset: word.offset }, 'read', scope);
 }
 
 /** The name is the first of the words. */

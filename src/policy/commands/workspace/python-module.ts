@@ -45,6 +45,7 @@ export function judgeModule(invocation: Invocation, index: number, recursion: Re
 /** One that has no rules of its own. */
 function judgeOther(module: string, invocation: Invocation): readonly Decision[] {
   const { args, offset } = invocation;
+  if (module === 'pydoc' && args.length === 1 && /^[A-Za-z_][\w.]*$/.test(textOf(args[0]))) return [];
   if (module === 'timeit') return args.flatMap((word) => judgeTimed(word, invocation));
   if (module === 'venv' && args.some((word) => textOf(word).startsWith('--upgrade')))
     return [askFor('network_blocked', offset, '`venv` with an upgrade of what it installs')];

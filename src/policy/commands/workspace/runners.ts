@@ -189,10 +189,20 @@ function judgeHyperfine(invocation: Invocation, recursion: Recursion): readonly 
   });
 }
 
+/** `trap 'echo "failed at $LINENO"' ERR`: it runs wherever an error is, so there it may only say something. */
+function onlySays(script: string | undefined, signals: readonly (string | undefined)[]): boolean {
+  const text = '[^;&|<>`$()\\n]*';
+  return (
+    signals.join(' ') === 'ERR' &&
+    new RegExp(`^echo ${text}(?:\\$(?:LINENO|\\?|0|BASH_COMMAND)${text})*(?:; *exit(?: \\d+)?)?;?$`).test(script ?? '')
+  );
+}
+
 /** `trap 'rm -f x' EXIT`: the text runs when the shell ends. */
 function judgeTrap(invocation: Invocation, recursion: Recursion): readonly Decision[] {
   const [script, ...signals] = invocation.args.map(scriptText);
   const atEnd = signals.length > 0 && signals.every((signal) => /^(?:EXIT|0|INT|TERM|HUP|SIGINT|SIGTERM)$/.test(signal ?? ''));
+  if (onlySays(script, signals)) return [];
   if (script === undefined || !atEnd) return [askFor('unclear', invocation.offset, '`trap` of other than the end of the script')];
   // A function of the line; its body is judged where it stands.
   const called = /^(\w+)(?: "?\$\?"?)?(?:; *exit(?: \d+)?)?;?$/.exec(script.trim())?.[1];
@@ -217,7 +227,7 @@ function judgeShell(invocation: Invocation, recursion: Recursion): readonly Deci
   if (index >= args.length) return [askFor('runs_other_code', offset, `\`${program}\` takes its commands from standard input`)];
   if (text === undefined) return [askFor('unclear', offset, 'a script that is not known before it runs')];
   if (/^-[euxvnflh]*c[euxvn]*$/.test(text)) return judgeScriptText(invocation, index, recursion);
-  if (!text.startsWith('-')) return scriptFile(invocation, index);
+  if (!/^[-+]/.test(text)) return scriptFile(invocation, index);
   return text === '--version' ? [] : [askFor('unclear', offset, `\`${text}\` of \`${program}\` is not known`)];
 }
 
@@ -226,7 +236,7 @@ function shellOptions(texts: readonly (string | undefined)[]): number {
   const index = texts.findIndex(
     (text, at) =>
       !/^[-+][euxvnlf]*o$/.test(texts[at - 1] ?? '') &&
-      !/^(?:[-+][euxvnlf]*o|--(?:norc|noprofile|login|posix)|-[euxvnlf]+)$/.test(text ?? ''),
+      !/^(?:[-+][euxvnlf]*o|--(?:norc|noprofile|login|posix)|[-+][euxvnlf]+)$/.test(text ?? ''),
   );
   return index < 0 ? texts.length : index;
 }

@@ -16,9 +16,13 @@ export function startsServer(script: string, rest: readonly ShellWord[]): boolea
     return !texts.some((text) => /^--(?:once|stop-when-empty|max-\w+=\d+)$/.test(text));
   return (
     /(?:^|\/)(?:manage\.py|artisan|console|rails)$/.test(script) &&
-    /^(?:runserver\w*|serve|server(?::\w+)?|s|tinker|shell\w*|dbshell|c|dbconsole|rqworker|qcluster|celery|process_tasks)$/.test(
-      verbs[0] ?? '',
-    )
+    verbs
+      .slice(0, texts[0]?.startsWith('-') ? 2 : 1)
+      .some((verb) =>
+        /^(?:runserver\w*|serve|server(?::\w+)?|s|tinker|shell\w*|dbshell|createsuperuser|changepassword|c|dbconsole|rqworker|qcluster|celery|process_tasks)$/.test(
+          verb,
+        ),
+      )
   );
 }
 

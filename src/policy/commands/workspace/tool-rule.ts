@@ -20,6 +20,8 @@ export interface ToolRule {
   readonly paths: PathAction | 'text';
   /** The first operand is text (a pattern, a program of `sed`), unless one of these options gave it. */
   readonly textFirst?: readonly string[] | true;
+  /** Options in one word with others that gave it (`grep -nfFILE`). SECURITY: only where what then is no text is judged as a path. */
+  readonly textGiven?: RegExp;
   /** Options whose next word is text, never a path or another option (`git commit -m`). */
   readonly textOptions?: readonly string[];
   /** Its first text is a program of its own (`sed`, `awk`): what speaks against one, or undefined. */
@@ -32,6 +34,10 @@ export interface ToolRule {
   readonly choosing?: RegExp;
   /** Options whose next word is a value, so that it is not taken for the verb. */
   readonly valueOptions?: readonly string[];
+  /** The same where the first operand is text: matched against the whole option. The value is judged as a path; it does not count as that text. */
+  readonly beforeText?: RegExp;
+  /** Options whose next two words are text (`jq --arg NAME VALUE`). */
+  readonly pairOptions?: readonly string[];
   readonly cautions?: readonly Caution[];
   /** `/p:Name=value` is an option of it. */
   readonly slashOptions?: boolean;

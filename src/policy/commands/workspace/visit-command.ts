@@ -28,7 +28,8 @@ function judgeAssigned(
   node: SyntaxNode,
   { place, program }: { readonly place: Place; readonly program: string | undefined },
 ): void {
-  const name = childOf(node, 'name')?.text ?? '';
+  // `PATH[0]=x` is `PATH=x`.
+  const name = (childOf(node, 'name')?.text ?? '').replace(/\[.*$/s, '');
   const value = childOf(node, 'value');
   for (const child of node.namedChildren) walk.inspect(child, place);
   const word: ShellWord =

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { canonicalLine } from '../../../../src/policy/commands/strict/canonical-line.ts';
 import { lexStrictLine } from '../../../../src/policy/commands/strict/lex-strict-line.ts';
@@ -85,5 +86,69 @@ describe('refusals name the place', () => {
     expect(lexStrictLine('a; b', { ...dialect, separators: ['&&'] }).ok).toBe(false);
     expect(lexStrictLine('a && b', { ...dialect, separators: ['&&'] }).ok).toBe(true);
     expect(lexStrictLine('a ünï', { ...dialect, nonAscii: false })).toMatchObject({ ok: false, refusal: { offset: 2 } });
+  });
+});
+
+describe('where files are taken', () => {
+  const files: Dialect = { ...dialect, files: true };
+
+  it.each([
+    ['wc -l < a.txt', 'wc -l < a.txt'],
+    ['wc <a.txt -l | b', 'wc -l < a.txt | b'],
+    [`wc < "a b" 2>/dev/null`, `wc < 'a b' 2>/dev/null`],
+    [`wc < ./'x'y`, 'wc < ./xy'],
+  ])('%s is %s', (line, canonical) => {
+    const lexed = lexStrictLine(line, files);
+    expect(lexed.ok ? canonicalLine(lexed.pipelines) : lexed.refusal).toBe(canonical);
+    expect(lexStrictLine(line, dialect).ok).toBe(false);
+  });
+
+  it.each([
+    '< a b',
+    'a <',
+    'a < | b',
+    'a << b',
+    'a <<< b',
+    'a <& b',
+    'a <&0',
+    'a <> b',
+    'a <(b)',
+    'a < <(b)',
+    'a 3<b',
+    'a b<c',
+    'a < b < c',
+    'a < *',
+    'a < b?',
+    "a < ''",
+    'a < $b',
+    'a < ~b',
+    'a < {b,c}',
+    'a < `b`',
+    'a < b > c',
+    'a {b,c}',
+    'a --x={b,c}',
+    '{a,b}',
+    '--include={a,b} > c',
+    'a --include={b',
+    'a --include={b}',
+    'a --include={b..c}',
+    'a --include={b,{c,d}}',
+    'a --include={b,$c}',
+    'a --include={b,`c`}',
+    'a --include={~,b}',
+  ])('refuses %s', (line) => expect(lexStrictLine(line, files).ok).toBe(false));
+
+  it.each([
+    '--include=*.{ts,tsx}',
+    '--exclude-dir={a,b}',
+    '--exclude=x{1,2}y{3,4}z',
+    '--include={,a}.{b,}',
+    '--include="*."{c,h}',
+    '--exclude={a-b,c.d}*',
+  ])('makes of %s the words that bash makes', (word) => {
+    const lexed = lexStrictLine(`grep ${word} x`, files);
+    const run = ['--norc', '--noprofile', '-c', `set -f; printf '%s\\0' ${word}`];
+    const made = execFileSync('bash', run, { encoding: 'utf8', cwd: '/' }).split('\0').slice(0, -1);
+    expect(lexed.ok ? lexed.pipelines[0]?.commands[0]?.words.slice(1, -1).map(({ text }) => text) : lexed.refusal.message).toEqual(made);
   });
 });

@@ -5,7 +5,7 @@ import { catOptions, grepOptions, headOptions, patternGiven, wcOptions } from '.
 import { tailFile, workspaceFile, workspacePath } from './path-kinds.ts';
 
 const timeStyle = kind('a time style', /^(?:(?:posix-)?(?:full-iso|long-iso|iso|locale)|\+[%A-Za-z0-9 :.,/_-]{1,40})$/);
-const sortWord = oneOf('a sort order', 'none', 'size', 'time', 'version', 'extension', 'width');
+const sortWord = oneOf('a sort order', 'none', 'name', 'size', 'time', 'version', 'extension', 'width');
 const fileTypes = listOf(oneOf('a type of file', 'b', 'c', 'd', 'f', 'l', 'p', 's'));
 const age = kind('a number such as `-7`', /^[+-]?\d{1,6}(?:\.\d{1,3})?$/);
 const size = kind('a size such as `+10k`', /^[+-]?\d{1,12}[bcwkMG]?$/);
@@ -133,6 +133,12 @@ export const readonlyRules: readonly ProgramRule[] = [
       '--group-directories-first': null,
       '--file-type': null,
       '--author': null,
+      '--literal': null,
+      '--escape': null,
+      '--quote-name': null,
+      '--ignore-backups': null,
+      '--hide-control-chars': null,
+      '--zero': null,
       '--width': wholeNumber,
       '--tabsize': wholeNumber,
       '--indicator-style': oneOf('a style', 'none', 'slash', 'file-type', 'classify'),
@@ -189,6 +195,7 @@ export const readonlyRules: readonly ProgramRule[] = [
       'grep -- -foo README.md',
       'grep -rn TODO',
       'grep -rn --include=*.ts foo .',
+      'grep -rn --include=*.{ts,tsx} --exclude-dir={node_modules,dist} foo src',
       'cat README.md | grep -i x',
       'grep -e a -e b README.md',
       'grep -3 x README.md',
@@ -236,6 +243,8 @@ export const readonlyRules: readonly ProgramRule[] = [
       'find -H src',
       'find . -execdir id +',
       'find -D tree .',
+      'find . -{delete,print}',
+      'find . -{exec,x} id',
     ],
   },
   {
@@ -245,8 +254,22 @@ export const readonlyRules: readonly ProgramRule[] = [
     operands: { kind: workspaceFile, max: 250 },
     role: 'filter',
     justification: 'counts lines, words and bytes',
-    match: ['wc -l src/index.ts', 'ls | wc -l', 'wc README.md'],
-    notMatch: ['wc --files0-from=x', 'wc', 'ls | wc -l README.md'],
+    match: ['wc -l src/index.ts', 'ls | wc -l', 'wc README.md', 'wc -l < README.md'],
+    notMatch: [
+      'wc --files0-from=x',
+      'wc',
+      'ls | wc -l README.md',
+      'wc -l < /etc/passwd',
+      'wc < .env',
+      'wc a.ts < b.ts',
+      'ls | wc < a.ts',
+      'wc {a.ts,b.ts}',
+      'wc 3< a.ts',
+      'wc <<< x',
+      'wc <> a.ts',
+      'wc <& 3',
+      'wc <(ls)',
+    ],
   },
   ...(['head', 'tail'] as const).map(
     (program): ProgramRule => ({

@@ -2,43 +2,48 @@
 import type { ProgramRule } from '../../program-rule.ts';
 import { colourChoice, kind, oneOf, searchPattern, sizeUnit, wholeNumber } from '../../value-kinds.ts';
 import { catOptions, grepOptions, headOptions, patternGiven, wcOptions } from '../filter-options.ts';
-import { listablePath, readableFile } from './node-paths.ts';
+import { listablePath, listableTree, readableFile, readableTree } from './node-paths.ts';
 
-const timeStyle = oneOf('a time style', 'full-iso', 'long-iso', 'iso', 'locale');
+const timeStyle = kind('a time style', /^(?:full-iso|long-iso|iso|locale|\+[%A-Za-z0-9 :.,/_-]{1,40})$/);
 const sortWord = oneOf('a sort order', 'none', 'size', 'time', 'version', 'extension');
 const sortKey = kind('a sort key', /^\d{1,3}(?:\.\d{1,3})?[bdfgihMnrRV]*(?:,\d{1,3}(?:\.\d{1,3})?[bdfgihMnrRV]*)?$/);
 const character = kind('one character', /^.$/u);
 const fieldList = kind('a list of numbers', /^\d{0,4}-?\d{0,4}(?:,\d{0,4}-?\d{0,4}){0,20}$/);
 
+/** What `ls` may be given besides `-R`. */
+const lsOptions: Pick<ProgramRule, 'flags' | 'values' | 'longs' | 'optional'> = {
+  flags: 'aAbBcCdfFgGhiklmnNopqQrsStuUvxX1Z',
+  values: { I: searchPattern, w: wholeNumber },
+  longs: {
+    '--all': null,
+    '--almost-all': null,
+    '--directory': null,
+    '--full-time': null,
+    '--human-readable': null,
+    '--si': null,
+    '--inode': null,
+    '--numeric-uid-gid': null,
+    '--no-group': null,
+    '--reverse': null,
+    '--size': null,
+    '--group-directories-first': null,
+    '--classify': null,
+    '--file-type': null,
+    '--time-style': timeStyle,
+    '--sort': sortWord,
+    '--block-size': sizeUnit,
+    '--ignore': searchPattern,
+    '--hide': searchPattern,
+    '--time': oneOf('a time', 'atime', 'access', 'use', 'ctime', 'status', 'birth', 'mtime'),
+  },
+  optional: { '--color': { kind: colourChoice } },
+};
+
 export const fileRules: readonly ProgramRule[] = [
   {
     id: 'ssh.ls',
     program: 'ls',
-    flags: 'aAbBcCdfFgGhiklmnNopqQrsStuUvxX1Z',
-    values: { I: searchPattern, w: wholeNumber },
-    longs: {
-      '--all': null,
-      '--almost-all': null,
-      '--directory': null,
-      '--full-time': null,
-      '--human-readable': null,
-      '--si': null,
-      '--inode': null,
-      '--numeric-uid-gid': null,
-      '--no-group': null,
-      '--reverse': null,
-      '--size': null,
-      '--group-directories-first': null,
-      '--classify': null,
-      '--file-type': null,
-      '--time-style': timeStyle,
-      '--sort': sortWord,
-      '--block-size': sizeUnit,
-      '--ignore': searchPattern,
-      '--hide': searchPattern,
-      '--time': oneOf('a time', 'atime', 'access', 'use', 'ctime', 'status', 'birth', 'mtime'),
-    },
-    optional: { '--color': { kind: colourChoice } },
+    ...lsOptions,
     operands: { kind: listablePath, max: 32 },
     role: 'source',
     justification: 'lists names and attributes; without `-R`, which could walk everything, and `-L`',
@@ -50,6 +55,29 @@ export const fileRules: readonly ProgramRule[] = [
       'ls -la /etc/pve/qemu-server /etc/pve/lxc',
     ],
     notMatch: ['ls -R /', 'ls /etc/pve/priv', 'ls /proc/1/root', 'ls ../x', 'ls /root/.ssh', 'ls -l /proc/self/fd', 'ls --dired-x'],
+  },
+  {
+    id: 'ssh.ls-recursive',
+    program: 'ls',
+    ...lsOptions,
+    flags: `${lsOptions.flags}R`,
+    longs: { ...lsOptions.longs, '--recursive': null },
+    requires: [['-R', '--recursive']],
+    operands: { kind: listableTree, min: 1, max: 8 },
+    role: 'source',
+    justification: 'lists the trees of storages and of hardware; `-R` follows no links',
+    match: ['ls -R /var/lib/vz', 'ls -lR /var/lib/vz/images', 'ls -R /sys/class/thermal', 'ls --recursive /mnt/pve/nas'],
+    notMatch: [
+      'ls -R',
+      'ls -R /',
+      'ls -R /etc/pve',
+      'ls -R /etc',
+      'ls -R /root',
+      'ls -R /home',
+      'ls -LR /var/lib/vz',
+      'ls -R /*/lib',
+      'ls -R /sys',
+    ],
   },
   {
     id: 'ssh.cat',
@@ -103,6 +131,37 @@ export const fileRules: readonly ProgramRule[] = [
         `${program} x`,
         `uptime | ${program} x /proc/meminfo`,
         `${program} --file=/etc/shadow x`,
+      ],
+    }),
+  ),
+  ...(['grep', 'egrep', 'fgrep'] as const).map(
+    (program): ProgramRule => ({
+      id: `ssh.${program}-recursive`,
+      program,
+      ...grepOptions,
+      flags: `${grepOptions.flags}r`,
+      longs: { ...grepOptions.longs, '--recursive': null },
+      first: { kind: searchPattern, unless: patternGiven },
+      requires: [['-r', '--recursive']],
+      operands: { kind: readableTree, min: 1, max: 8 },
+      role: 'source',
+      justification: 'prints the plain values of one part of the hardware; `-r` follows no links',
+      match: [
+        `${program} -r . /sys/devices/system/cpu/vulnerabilities`,
+        `${program} -rH . /sys/class/dmi/id`,
+        `${program} -r '' /sys/class/hwmon/hwmon0`,
+        `${program} -rs . /sys/module/kvm_intel/parameters`,
+      ],
+      notMatch: [
+        `${program} -r . /sys/class`,
+        `${program} -r . /sys`,
+        `${program} -r x`,
+        `${program} -r x /proc`,
+        `${program} -R . /sys/class/dmi/id`,
+        `uptime | ${program} -r . /sys/class/dmi/id`,
+        `${program} -r . /sys/class/thermal/../../../etc`,
+        `${program} -r . /sys/class/dmi/id /etc`,
+        `${program} -r . /sys/class/hwmon/hwmon0/device`,
       ],
     }),
   ),

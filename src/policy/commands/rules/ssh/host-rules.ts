@@ -174,8 +174,11 @@ export const hostRules: readonly ProgramRule[] = [
     id: 'ssh.last',
     program: 'last',
     flags: 'adFiRwx',
-    values: { n: wholeNumber, s: timeText, t: timeText },
+    values: { n: wholeNumber, s: timeText, t: timeText, p: timeText },
     longs: {
+      '--time-format': oneOf('a time format', 'notime', 'short', 'full', 'iso'),
+      '--present': timeText,
+      '--dns': null,
       '--limit': wholeNumber,
       '--since': timeText,
       '--until': timeText,
@@ -196,7 +199,7 @@ export const hostRules: readonly ProgramRule[] = [
   {
     id: 'ssh.dmesg',
     program: 'dmesg',
-    flags: 'TxkuterJP',
+    flags: 'TxdkuterJP',
     values: { l: kind('levels of messages', /^[a-z+]+(?:,[a-z]+)*$/), f: kind('facilities of messages', /^[a-z]+(?:,[a-z]+)*$/) },
     longs: {
       '--ctime': null,
@@ -205,6 +208,7 @@ export const hostRules: readonly ProgramRule[] = [
       '--userspace': null,
       '--notime': null,
       '--reltime': null,
+      '--show-delta': null,
       '--raw': null,
       '--json': null,
       '--nopager': null,
@@ -218,7 +222,7 @@ export const hostRules: readonly ProgramRule[] = [
     role: 'source',
     justification:
       'prints kernel messages; `-c`, `-C`, `-n`, `-D`, `-E` change the buffer or console, `-w` waits, `-H` starts a pager, `-F` reads a file',
-    match: ['dmesg', 'dmesg -T', 'dmesg -T --level=err,warn', 'dmesg -l err', 'dmesg -Tx'],
+    match: ['dmesg', 'dmesg -T', 'dmesg -T --level=err,warn', 'dmesg -l err', 'dmesg -Tx', 'dmesg -d'],
     notMatch: ['dmesg -c', 'dmesg -C', 'dmesg -w', 'dmesg -TC', 'dmesg -n 1', 'dmesg -F /etc/shadow', 'dmesg -H', 'dmesg --clear'],
   },
   {

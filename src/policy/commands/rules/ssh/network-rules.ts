@@ -6,6 +6,7 @@ import type { ProgramRule, Takes } from '../../program-rule.ts';
 import { kind, oneOf, wholeNumber } from '../../value-kinds.ts';
 
 const interfaceName = kind('the name of an interface', /^[A-Za-z0-9][A-Za-z0-9_.@:-]{0,20}$/);
+const interfaceLabel = kind('the label of an address', /^[A-Za-z0-9][A-Za-z0-9_.@:*-]{0,20}$/);
 const network = kind('an address or network', /^(?:default|any|[0-9a-fA-F.:]{2,45}(?:\/\d{1,3})?)$/);
 const word = kind('a keyword', /^[a-z0-9_]{1,20}$/);
 const linkKind = kind('a kind of link', /^[a-z0-9_]{2,15}$/);
@@ -13,7 +14,7 @@ const linkKind = kind('a kind of link', /^[a-z0-9_]{2,15}$/);
 const globalFlags = [
   ...['--brief', '--json', '--pretty', '--statistics', '--stats', '--details', '--oneline'],
   ...['-4', '-6', '-br', '-brief', '-j', '-json', '-p', '-pretty', '-s', '-stats', '-statistics', '-d', '-details', '-o', '-oneline'],
-  ...['-h', '-human', '-human-readable', '-c', '-color', '-c=never', '-color=never', '-c=auto', '-color=auto', '-r'],
+  ...['-h', '-human', '-human-readable', '-c', '-color', '-c=never', '-color=never', '-c=auto', '-color=auto', '-r', '-N', '-Numeric'],
 ];
 const globalOptions = {
   '-f': oneOf('an address family', 'inet', 'inet6', 'link', 'bridge', 'mpls'),
@@ -30,6 +31,7 @@ const addressWords: Readonly<Record<string, Takes>> = {
   primary: null,
   secondary: null,
   permanent: null,
+  label: interfaceLabel,
   dynamic: null,
   temporary: null,
   deprecated: null,
@@ -82,6 +84,9 @@ const linkNames = ['link', 'l'];
 const routeNames = ['route', 'r', 'ro'];
 const neighbourNames = ['neigh', 'neighbor', 'neighbour', 'n'];
 const ruleNames = ['rule', 'ru'];
+
+/** `time-wait`, `syn-sent`, … (ss(8), STATE-FILTER). */
+const socketState = kind('a state of sockets', /^[a-z0-9-]{2,15}$/);
 
 export const networkRules: readonly ProgramRule[] = [
   {
@@ -154,7 +159,11 @@ export const networkRules: readonly ProgramRule[] = [
   {
     id: 'ssh.ss',
     program: 'ss',
-    flags: 'tulnap46xsemioHwW',
+    flags: 'tulnap46xsemioHwWZzO',
+    values: {
+      A: kind('kinds of sockets', /^[a-z_]{2,15}(?:,[a-z_]{2,15}){0,5}$/),
+      f: oneOf('an address family', 'inet', 'inet6', 'unix', 'link', 'netlink', 'vsock'),
+    },
     longs: {
       '--tcp': null,
       '--udp': null,
@@ -174,8 +183,8 @@ export const networkRules: readonly ProgramRule[] = [
       '--oneline': null,
     },
     words: {
-      state: word,
-      exclude: word,
+      state: socketState,
+      exclude: socketState,
       dst: socketAddress,
       src: socketAddress,
       sport: null,

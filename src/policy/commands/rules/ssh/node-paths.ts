@@ -70,6 +70,39 @@ const closedToList: readonly (readonly string[])[] = [
   ['media'],
 ];
 
+const openTrees: readonly (readonly string[])[] = [
+  ['var', 'lib', 'vz'],
+  ['mnt', 'pve', '*'],
+  ['etc', 'pve', 'nodes', '*', 'qemu-server'],
+  ['etc', 'pve', 'nodes', '*', 'lxc'],
+  ['etc', 'pve', 'ha'],
+  ['etc', 'pve', 'firewall'],
+  ['etc', 'network'],
+  ['etc', 'apt', 'sources.list.d'],
+  ['etc', 'systemd', 'system'],
+  ['var', 'log', 'pve'],
+  ['sys', 'class', '*'],
+  ['sys', 'block', '*'],
+  ['sys', 'devices', 'system'],
+  ['boot'],
+];
+const plainTrees: readonly (readonly string[])[] = [
+  ['sys', 'devices', 'system', 'cpu', 'vulnerabilities'],
+  ['sys', 'devices', 'system', 'cpu', 'smt'],
+  ['sys', 'devices', 'system', 'cpu', '*', 'cpufreq'],
+  ['sys', 'devices', 'system', 'cpu', '*', 'topology'],
+  ['sys', 'class', 'dmi', 'id'],
+  ['sys', 'class', 'thermal', '*'],
+  ['sys', 'class', 'hwmon', '*'],
+  ['sys', 'class', 'power_supply', '*'],
+  ['sys', 'class', 'net', '*', 'statistics'],
+  ['sys', 'class', 'net', '*', 'bonding'],
+  ['sys', 'block', '*', 'queue'],
+  ['sys', 'module', '*', 'parameters'],
+  ['sys', 'kernel', 'mm', 'ksm'],
+  ['sys', 'kernel', 'mm', 'transparent_hugepage'],
+];
+
 /** A file whose content may be read. */
 export const readableFile: ValueKind = {
   name: 'a file under /sys, or one of the few readable files such as /proc/meminfo',
@@ -82,6 +115,26 @@ export const listablePath: ValueKind = {
   name: 'an absolute path that holds no secrets',
   file: 'list',
   accepts: isListable,
+};
+
+/**
+ * A directory whose whole tree may be listed (`ls -R`): nothing that is closed lies below it, and it is not the system itself. Links below
+ * are not followed.
+ */
+export const listableTree: ValueKind = {
+  name: 'a directory of storages, of the cluster file system or of sysfs whose tree holds no secrets',
+  file: 'list',
+  accepts: (path) => isListable(path) && openTrees.some((tree) => isBelow(segmentsOf(path) ?? [], tree)),
+};
+
+/** A directory of sysfs in which every file is a plain value (`grep -r`); links below it are not followed. */
+export const readableTree: ValueKind = {
+  name: 'a directory of plain values under /sys',
+  file: 'read',
+  accepts: (path) => {
+    const segments = segmentsOf(path) ?? [];
+    return isReadableInSysfs(path) && plainTrees.some((tree) => segments.length === tree.length && isBelow(segments, tree));
+  },
 };
 
 /** A mount point or any file on it, for `df`: nothing of it is read. */
@@ -116,6 +169,11 @@ function isReadableInSysfs(path: string): boolean {
 function hasOnlyPlainLeaves([top, second, ...rest]: readonly string[]): boolean {
   if (top === 'devices' && second === 'system') return true;
   return top === 'class' && (second === 'thermal' || second === 'hwmon' || second === 'power_supply') && rest.length === 2;
+}
+
+/** A `*` of the tree stands for any one name, patterns included; every other name must be written out. */
+function isBelow(segments: readonly string[], tree: readonly string[]): boolean {
+  return tree.every((name, index) => (name === '*' ? segments[index] !== undefined : segments[index] === name));
 }
 
 function isListable(path: string): boolean {

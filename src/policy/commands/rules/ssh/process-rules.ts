@@ -99,6 +99,7 @@ const processColumns = {
   accepts: (value: string) =>
     value.split(',').every((part) => processColumn.accepts(part.replace(/(?:=|:\d{1,3}=?)(?:[A-Z%]{0,20})$/, ''))),
 };
+const terminal = kind('a terminal such as `pts/0`', /^(?:pts\/\d{1,3}|tty(?:S)?\d{1,2})$/);
 const processIds = listOf(wholeNumber, 'process ids with commas');
 const sortKeys = kind('columns to sort by', /^[+-]?[a-z_%]{1,20}(?:,[+-]?[a-z_%]{1,20}){0,5}$/);
 
@@ -125,7 +126,15 @@ const sysvForms = [
   '-efwww',
   '-a',
   '-d',
+  '-eM',
+  '-eZ',
+  '-aef',
+  '-fe',
+  '-le',
+  '-ejf',
 ];
+/** They choose processes and no format, so they may stand beside one. */
+const selecting: readonly string[] = ['-e', '-A', '-a', '-d'];
 const bsdForms = [
   ...[
     'aux',
@@ -145,9 +154,10 @@ const bsdForms = [
     'axj',
     'axjf',
     'axuf',
+    'axw',
     'axww',
   ],
-  ...['a', 'x', 'u', 'ux', 'uxf', 'au', 'f', 'l', '-aux', '-auxf', '-auxww', '-auxwww'],
+  ...['a', 'x', 'u', 'ux', 'uxf', 'au', 'f', 'l', 'r', 'T', 'j', 'v', '-aux', '-auxf', '-faux', '-auxww', '-auxwww'],
 ];
 const shared: Readonly<Record<string, ValueKind | null>> = {
   '--sort': sortKeys,
@@ -165,17 +175,19 @@ export const processRules: readonly ProgramRule[] = [
   {
     id: 'ssh.ps',
     program: 'ps',
-    values: { p: processIds, C: programNames },
+    values: { p: processIds, q: processIds, C: programNames },
     longs: { ...shared, ...selection, '--forest': null },
     words: {
       '-u': userName,
+      '-U': userName,
       '--user': userName,
       '-fu': userName,
       '-fp': processIds,
       '-fC': programNames,
-      ...flagWords([...sysvForms, '-T', '-ww']),
+      ...flagWords([...sysvForms, '-T', '-L', '-ww']),
     },
-    exclusive: [[...sysvForms, '-fu', '-fp', '-fC']],
+    // SECURITY: two formats are what makes the first reading fail.
+    exclusive: [[...sysvForms.filter((form) => !selecting.includes(form)), '-fu', '-fp', '-fC']],
     role: 'source',
     justification: 'prints processes in one of the fixed formats',
     match: [
@@ -195,9 +207,16 @@ export const processRules: readonly ProgramRule[] = [
   {
     id: 'ssh.ps-columns',
     program: 'ps',
-    values: { o: processColumns, p: processIds, C: programNames },
+    values: { o: processColumns, p: processIds, q: processIds, C: programNames },
     longs: { ...shared, ...selection, '--format': processColumns },
-    words: { '-u': userName, '--user': userName, '-eo': processColumns, '-Ao': processColumns, ...flagWords(['-e', '-A', '-a', '-ww']) },
+    words: {
+      '-u': userName,
+      '-U': userName,
+      '--user': userName,
+      '-eo': processColumns,
+      '-Ao': processColumns,
+      ...flagWords(['-e', '-A', '-a', '-ww']),
+    },
     requires: [['-o', '-eo', '-Ao', '--format']],
     role: 'source',
     justification: 'prints chosen columns; the column of environments is not among them',
@@ -208,13 +227,43 @@ export const processRules: readonly ProgramRule[] = [
     id: 'ssh.ps-bsd',
     program: 'ps',
     longs: { ...shared, '--forest': null },
-    words: { axo: processColumns, axwwo: processColumns, '-axo': processColumns, ...flagWords(bsdForms) },
-    exclusive: [[...bsdForms, 'axo', 'axwwo', '-axo']],
+    // SECURITY: `-o` as a word of its own, which takes the next word in both readings; `-oe…` would not.
+    values: { p: processIds },
+    words: {
+      axo: processColumns,
+      xao: processColumns,
+      axwwo: processColumns,
+      '-axo': processColumns,
+      '-o': processColumns,
+      ...flagWords(bsdForms),
+    },
+    exclusive: [[...bsdForms, 'axo', 'xao', 'axwwo', '-axo']],
     operands: { kind: processIds, max: 3 },
     role: 'source',
     justification: 'prints processes; the BSD letter `e` would print their environments, so only forms without it are taken',
-    match: ['ps aux', 'ps auxf', 'ps -aux', 'ps aux --sort=-%mem', 'ps axo pid,comm', 'ps u 1'],
-    notMatch: ['ps auxe', 'ps eww', 'ps e', 'ps -auxe', 'ps ae', 'ps aux -u xe', 'ps aux e', 'ps -p 1 e'],
+    match: ['ps aux', 'ps auxf', 'ps -aux', 'ps aux --sort=-%mem', 'ps axo pid,comm', 'ps ax -o pid,ni,cmd', 'ps u 1'],
+    notMatch: [
+      'ps auxe',
+      'ps eww',
+      'ps e',
+      'ps -auxe',
+      'ps ae',
+      'ps aux -u xe',
+      'ps aux e',
+      'ps -p 1 e',
+      'ps ax -o environ',
+      'ps ax -opid',
+    ],
+  },
+  {
+    id: 'ssh.ps-terminal',
+    program: 'ps',
+    words: { '-t': terminal, '-o': processColumns },
+    requires: [['-t']],
+    role: 'source',
+    justification: 'prints the processes of one terminal; with `-e` a terminal that is not there would start the second reading',
+    match: ['ps -t pts/0', 'ps -t tty1 -o pid,args'],
+    notMatch: ['ps -e -t pts/0', 'ps -t /dev/x', 'ps -ft pts/0 e'],
   },
   {
     id: 'ssh.top',
@@ -226,6 +275,7 @@ export const processRules: readonly ProgramRule[] = [
       o: kind('a column', /^[+-]?[%A-Za-z+]{1,12}$/),
       p: processIds,
       u: userName,
+      U: userName,
       E: kind('a scale', /^[kmgtpe]$/),
       e: kind('a scale', /^[kmgtp]$/),
       w: wholeNumber,

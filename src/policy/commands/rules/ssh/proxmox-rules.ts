@@ -193,10 +193,11 @@ const twoDashRules: readonly ProgramRule[] = [
     id: 'ssh.pvesm',
     program: 'pvesm',
     verbs: [['status']],
-    longs: { '--storage': storage, '--content': contentTypes, '--enabled': bit, '--target': kind('a node', /^[a-zA-Z0-9-]{1,63}$/) },
+    optional: { '--enabled': { kind: bit, separate: true } },
+    longs: { '--storage': storage, '--content': contentTypes, '--target': kind('a node', /^[a-zA-Z0-9-]{1,63}$/) },
     role: 'source',
     justification: 'prints storages and their use',
-    match: ['pvesm status', 'pvesm status --storage local', 'pvesm status --content backup'],
+    match: ['pvesm status', 'pvesm status --storage local', 'pvesm status --content backup', 'pvesm status --enabled'],
     notMatch: ['pvesm remove local', 'pvesm free local:x', 'pvesm extractconfig x', 'pvesm set local', 'pvesm scan nfs x', 'pvesm path x'],
   },
   {

@@ -77,6 +77,8 @@ const priority = kind(
   'a priority or range of them',
   /^(?:[0-7]|emerg|alert|crit|err|warning|notice|info|debug)(?:\.\.(?:[0-7]|emerg|alert|crit|err|warning|notice|info|debug))?$/,
 );
+/** A field and its value, or `+` between alternatives. A path would be looked at. */
+const journalMatch = kind('a match such as `_PID=1`', /^(?:[A-Z_][A-Z0-9_]{0,60}=[^\n]{0,200}|\+)$/);
 const bootId = kind('a boot', /^(?:[+-]?\d{1,4}|all|[0-9a-f]{32}(?:[+-]\d{1,4})?)$/);
 
 const systemctlFlags: Readonly<Record<string, Takes>> = {
@@ -172,7 +174,7 @@ export const serviceRules: readonly ProgramRule[] = [
   {
     id: 'ssh.journalctl',
     program: 'journalctl',
-    flags: 'kraxqemN',
+    flags: 'kraxqemNl',
     values: {
       u: unit,
       p: priority,
@@ -206,8 +208,12 @@ export const serviceRules: readonly ProgramRule[] = [
       '--full': null,
       '--fields': null,
       '--header': null,
+      '--verify': null,
+      '--truncate-newline': null,
       '--merge': null,
       '--no-tail': null,
+      '--show-cursor': null,
+      '--user': null,
       '--system': null,
       '--case-sensitive': oneOf('`true` or `false`', 'true', 'false', 'yes', 'no'),
       '--grep': kind('a pattern', /^[^\n]{1,200}$/),
@@ -222,7 +228,7 @@ export const serviceRules: readonly ProgramRule[] = [
       '-b': { kind: bootId, separate: true },
       '--boot': { kind: bootId, separate: true },
     },
-    operands: { kind: kind('a match such as `_PID=1`', /^[A-Z_][A-Z0-9_]{0,60}=[^\n]{0,200}$/), max: 8 },
+    operands: { kind: journalMatch, max: 8 },
     role: 'source',
     justification:
       'prints the journal; `-f` never ends, `--vacuum-*`, `--rotate`, `--flush`, `--sync` and `--cursor-file` write, `-D`, `--file`, `--root`, `-M` reach elsewhere',
@@ -234,6 +240,7 @@ export const serviceRules: readonly ProgramRule[] = [
       'journalctl _PID=1 -n 10',
       'journalctl --disk-usage',
       'journalctl -xe',
+      'journalctl _TRANSPORT=kernel + _COMM=sshd',
       "journalctl -u ssh --since '2026-01-01 00:00:00'",
     ],
     notMatch: [
@@ -247,7 +254,9 @@ export const serviceRules: readonly ProgramRule[] = [
       'journalctl --file=/etc/shadow',
       'journalctl -D /mnt',
       'journalctl --root=/mnt',
+      'journalctl /etc/shadow',
       'journalctl /usr/bin/x',
+      'journalctl --verify-key=x',
       'journalctl --follow',
       'journalctl -M ct',
     ],

@@ -29,7 +29,7 @@ export const textRules: readonly ProgramRule[] = [
   {
     id: 'ssh.awk',
     program: 'awk',
-    values: { F: kind('a separator', /^.{1,3}$/) },
+    values: { F: kind('a separator', /^(?:.{1,3}|[\w :,;|/=.()[\]+-]{1,40})$/) },
     operands: { kind: printsColumns, min: 1, max: 1 },
     role: 'filter',
     justification: 'prints columns and sums of standard input; only comparisons, sums and `print`, so nothing runs and no file is named',
@@ -43,6 +43,7 @@ export const textRules: readonly ProgramRule[] = [
       "free -m | awk '/^Mem/ {print $3/$2*100}'",
       "ps aux | awk '{sum+=$6} END {print sum/1024}'",
       'df | awk \'NR>1 {printf "%s %s\\n", $1, $5}\'',
+      "uptime | awk -F'load average:' '{print $2}'",
     ],
     notMatch: [
       'df | awk \'{print > "/etc/motd"}\'',

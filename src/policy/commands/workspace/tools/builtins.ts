@@ -6,14 +6,31 @@ export const builtinRules: readonly ToolRule[] = [
   {
     id: 'workspace.print',
     programs: words(
-      'echo printf true false : expr exit return break continue shift deactivate basename dirname jobs clear tput factor cal numfmt tr uuidgen c++filt units getconf',
+      'echo true false : expr exit return break continue shift deactivate basename dirname clear tput factor cal numfmt tr uuidgen c++filt units getconf',
     ),
     paths: 'text',
     takesUnknown: true,
-    cautions: [{ word: /^-v$/, concern: 'unclear', message: 'an assignment by `-v`' }],
     justification: 'prints, compares or sets shell variables; touches no file',
     match: ['echo "$(git rev-parse --short HEAD)"', "echo 'rm -rf /'", 'true'],
     notMatch: ['echo x > /etc/passwd', 'echo $(curl http://x)'],
+  },
+  {
+    id: 'workspace.jobs',
+    programs: ['jobs'],
+    paths: 'text',
+    cautions: [{ word: /^-\w*x/, concern: 'runs_other_code', message: 'runs another program' }],
+    justification: 'lists what runs in the background',
+    match: ['jobs', 'jobs -l'],
+    notMatch: ['jobs -x id'],
+  },
+  {
+    id: 'workspace.printf',
+    programs: ['printf'],
+    paths: 'text',
+    takesUnknown: true,
+    justification: 'prints, or sets a variable that is named plainly',
+    match: ["printf '%s\\n' a b", "printf -v x '%03d' 5"],
+    notMatch: ['printf -v PATH x', "printf -v 'a[$(id)]' x", 'printf -v "$x" y', 'printf -vPATH x', 'printf -v'],
   },
   {
     id: 'workspace.seq',
@@ -76,7 +93,7 @@ export const builtinRules: readonly ToolRule[] = [
       { word: /\[.*(?:\$|`)/s, concern: 'unclear', message: 'an index in which a command may stand' },
       { word: /^-[vpCc]$|=/, concern: 'unclear', message: 'an assignment, a prompt or a callback' },
       {
-        word: /^(?:PATH|HOME|SHELL|PWD|OLDPWD|CDPATH|GLOBIGNORE|BASH_.*|LD_.*|DYLD_.*|PS\d|PROMPT_COMMAND|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|STARTUP|HOME)|PERL5.*|RUBY(?:OPT|LIB)|GIT_.*|TMPDIR|XDG_.*)$/,
+        word: /^(?:PATH|HOME|SHELL|PWD|OLDPWD|CDPATH|GLOBIGNORE|BASH_.*|LD_.*|DYLD_.*|PS\d|PROMPT_COMMAND|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|STARTUP|HOME)|PERL5.*|RUBY(?:OPT|LIB)|GIT_.*|TMPDIR|XDG_.*)(?:\[.*)?$/s,
         concern: 'environment',
         message: 'changes how programs run',
       },

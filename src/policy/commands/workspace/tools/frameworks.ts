@@ -103,8 +103,18 @@ export const frameworkRules: readonly ToolRule[] = [
       'farm',
     ],
     paths: 'write',
-    cautions: [watches, inspects],
+    cautions: [
+      watches,
+      inspects,
+      // `nx run app:serve`, `turbo run dev`.
+      {
+        word: /^[\w@/-]+:(?:serve|dev|start|preview|watch)(?::\w+)?$|^(?:dev|serve)$/,
+        concern: 'never_ends',
+        message: 'a server that runs until it is stopped',
+      },
+    ],
     verbs: [
+      { verbs: ['daemon', 'link', 'bootstrap'], concern: 'network_blocked', message: 'needs the network, or runs on' },
       servers,
       { verbs: [undefined], concern: 'never_ends', message: 'a server that runs until it is stopped' },
       {
@@ -115,7 +125,17 @@ export const frameworkRules: readonly ToolRule[] = [
     ],
     justification: 'builds the project',
     match: ['next build', 'turbo run test', 'ng test', 'nx build app'],
-    notMatch: ['next dev', 'ng serve', 'astro preview', 'lerna publish', 'nx release'],
+    notMatch: [
+      'next dev',
+      'ng serve',
+      'astro preview',
+      'lerna publish',
+      'nx release',
+      'nx run app:serve',
+      'turbo run dev',
+      'turbo daemon start',
+      'lerna bootstrap',
+    ],
   },
   {
     id: 'workspace.serving-bundler',

@@ -6,35 +6,15 @@ import type { Caution, ToolRule, VerbGroup } from '../tool-rule.ts';
 import { words } from '../words.ts';
 
 const code = (word: RegExp, message: string): Caution => ({ word, concern: 'runs_other_code', message });
-const message = [
-  '-m',
-  '--message',
-  '--author',
-  '--date',
-  '--format',
-  '--pretty',
-  '--grep',
-  '-S',
-  '-G',
-  '--since',
-  '--until',
-  '--after',
-  '--before',
-  '-L',
-  '--committer',
-  '-am',
-  '--trailer',
-  '-u',
-  '--cleanup',
-  '--sort',
-  '--fixup',
-  '--squash',
-];
+/** SECURITY: what stands behind such an option is not looked at, so each verb has only those that take a word there (`git diff -u FILE`). */
+const message = words('-m --message -am --author --date --cleanup --trailer --fixup --squash');
+const searching = words('--format --pretty --grep -S -G -L --since --until --after --before --author --committer --date');
+const sorting = words('--sort --format');
 /** Behind the verb. What may stand before it is `git-command.ts`'s. */
 const cautions: readonly Caution[] = [
   code(
     // `git` takes any unambiguous start of a long option, so starts count as the whole.
-    /^(?:--(?:config|exec|upload|receive|ext-|textc|open-f|extc|tool|temp|unsafe|gpg|smtp|strategy(?!-option)|interactive|separate|show-sig|recurse-s|filters|refs$|editor|local-env|ed(?:it|itor)?$|edit-d|exe(?:=|$)|gp(?:=|$)|stdin-paths)|-O)/,
+    /^(?:--(?:config|exec|upload|receive|ext-|textc|open|extc|tool|temp|unsafe|gpg|smtp|strategy(?!-option)|interactive|separate|show-sig|recurse-s|filters|refs$|editor|local-env|ed(?:it|itor)?$|edit-d|exe(?:=|$)|gp(?:=|$)|stdin-paths)|-O)/,
     'an option that runs or configures another program',
   ),
   {
@@ -49,39 +29,40 @@ const cautions: readonly Caution[] = [
   },
 ];
 const rebase: readonly Caution[] = [code(/^(?:-x|--exe|-i$|-[a-z]*i|--inter|--edit)/, 'runs commands or an editor')];
-const quiet = (...verbs: readonly string[]): VerbGroup => ({ verbs, paths: 'list', textOptions: message });
-const reads = (...verbs: readonly string[]): VerbGroup => ({ verbs, paths: 'read', textOptions: message });
+const quiet = (...verbs: readonly string[]): VerbGroup => ({ verbs, paths: 'list' });
+const reads = (textOptions: readonly string[], verbs: string): VerbGroup => ({ verbs: words(verbs), paths: 'read', textOptions });
 
 export const gitRules: readonly ToolRule[] = [
   {
     id: 'workspace.git',
     programs: ['git'],
     paths: 'list',
-    textOptions: message,
     cautions,
     verbs: [
+      reads(searching, 'log show shortlog reflog rev-list whatchanged show-branch'),
+      reads(words('-S -G'), 'diff diff-tree diff-index diff-files range-diff'),
+      // Names only, whatever is in the files.
+      { verbs: words('for-each-ref ls-tree ls-files status check-ignore check-attr'), paths: 'list', textOptions: sorting },
+      reads(words('-m --message'), 'stash'),
+      reads(words('--format --prefix'), 'archive'),
       reads(
-        ...words(
-          'status diff log show rev-parse rev-list ls-files ls-tree describe shortlog reflog cat-file for-each-ref show-ref name-rev merge-base diff-tree diff-index diff-files check-ignore check-attr count-objects whatchanged range-diff cherry symbolic-ref var version --version grep stripspace fsck verify-commit show-branch archive hash-object update-index rerere stash merge-tree format-patch verify-pack',
-        ),
+        [],
+        'rev-parse describe cat-file show-ref name-rev merge-base count-objects cherry symbolic-ref var version --version grep stripspace fsck verify-commit hash-object update-index rerere merge-tree format-patch verify-pack',
       ),
-      quiet(
-        ...words(
-          'restore reset rm apply am sparse-checkout worktree bundle gc prune pack-refs clean read-tree write-tree mktag commit-tree',
-        ),
-      ),
+      quiet(...words('restore reset rm apply am sparse-checkout bundle gc prune pack-refs clean read-tree write-tree mktag')),
       {
-        verbs: words('commit merge revert cherry-pick'),
-        paths: 'list',
+        verbs: words('commit merge revert cherry-pick commit-tree'),
+        // `-F FILE` is read.
+        paths: 'read',
         textOptions: message,
         cautions: [code(/^-S/, 'signs, which starts another program')],
       },
-      { verbs: ['checkout', 'switch', 'branch'], paths: 'list', takesNames: true, textOptions: message },
+      { verbs: ['checkout', 'switch', 'branch'], paths: 'list', takesNames: true, textOptions: sorting },
       {
         verbs: ['tag'],
-        paths: 'list',
+        paths: 'read',
         takesNames: true,
-        textOptions: message,
+        textOptions: [...message, ...sorting],
         cautions: [code(/^-(?:s|u|v|[asf]*s)$|^--(?:sign|local|verify)/, 'signs, which starts another program')],
       },
       { verbs: ['rebase'], paths: 'list', cautions: rebase },
@@ -89,7 +70,11 @@ export const gitRules: readonly ToolRule[] = [
         verbs: ['remote'],
         paths: 'list',
         cautions: [
-          { word: /^(?!remote$|-v$|--verbose$|get-url$|-n$|origin$|upstream$)/, concern: 'network_blocked', message: 'another repository' },
+          {
+            word: /^(?!remote$|-v$|--verbose$|get-url$|--all$|--push$|-n$|origin$|upstream$)/,
+            concern: 'network_blocked',
+            message: 'another repository',
+          },
         ],
       },
       // SECURITY: under another name a secret could be read, and a hook or a setting be planted.
@@ -106,8 +91,17 @@ export const gitRules: readonly ToolRule[] = [
         paths: 'read',
         cautions: [code(/^(?:-[a-z]*[ie][a-z]*|--edit)$/, 'waits for a person or an editor')],
       },
-      { verbs: ['notes'], paths: 'list', textOptions: message, cautions: [code(/^edit$/, 'starts an editor')] },
-      { verbs: ['maintenance'], paths: 'text', cautions: [code(/^(?:start|register)$/, 'plants jobs that run later')] },
+      { verbs: ['notes'], paths: 'read', textOptions: message, cautions: [code(/^edit$/, 'starts an editor')] },
+      // What it checks out is written.
+      { verbs: ['worktree'], paths: 'write', textOptions: ['--reason'] },
+      {
+        verbs: ['maintenance'],
+        paths: 'text',
+        cautions: [
+          code(/^(?:start|register)$/, 'plants jobs that run later'),
+          { word: /^(?:--task=)?prefetch$|^--sched/, concern: 'network_blocked', message: 'another repository' },
+        ],
+      },
       {
         verbs: ['submodule'],
         paths: 'list',
@@ -174,12 +168,20 @@ export const gitRules: readonly ToolRule[] = [
       'git diff --ext-diff',
       'git log --output=/outside/x',
       'git diff --no-index /etc/shadow /dev/null',
+      'git diff --no-index -u /etc/shadow /dev/null',
+      'git diff --no-index -m .env a.txt',
+      'git show -m --output=../x',
+      'git commit -F .env',
+      'git tag -F .env v1',
       "git rebase -x 'curl x' HEAD~1",
       'git bisect run curl x',
       'git clone https://x/y',
       'git grep --open-files-in-pager=./x y',
       'git init --template=./evil',
       'git worktree add /outside/w',
+      'git worktree add -f .git/x',
+      'git maintenance run --task=prefetch',
+      'git maintenance run --task prefetch',
       'git submodule foreach id',
       'git evil-alias',
     ],

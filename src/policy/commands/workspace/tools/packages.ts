@@ -116,7 +116,17 @@ export const packageRules: readonly ToolRule[] = [
     ],
     justification: 'runs scripts of the project',
     match: ['pnpm -r run build', 'pnpm test', 'yarn build', 'bun test', 'pnpm --filter web build', 'yarn run lint'],
-    notMatch: ['pnpm add x', 'yarn', 'bunx evil', 'pnpm dlx evil', 'bun --inspect x.ts', 'yarn install', 'bun install'],
+    notMatch: [
+      'pnpm add x',
+      'yarn',
+      'bunx evil',
+      'pnpm dlx evil',
+      'pnpm --loglevel silent add x',
+      'yarn --mutex file add x',
+      'bun --inspect x.ts',
+      'yarn install',
+      'bun install',
+    ],
   },
   {
     id: 'workspace.deno',
@@ -124,7 +134,7 @@ export const packageRules: readonly ToolRule[] = [
     paths: 'write',
     cautions: [
       {
-        word: /^--(?:inspect|import-map|cert|location|allow-ffi|allow-run|allow-net|watch|reload)|^(?:npm|jsr|https?):/,
+        word: /^--(?:inspect|import-map|cert|location|allow-ffi|allow-run|allow-net|watch|reload)|^(?:npm|jsr|https?):|^-$/,
         concern: 'runs_other_code',
         message: 'a debugger, other code or the network',
       },

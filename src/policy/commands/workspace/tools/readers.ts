@@ -20,7 +20,7 @@ export const readerRules: readonly ToolRule[] = [
   {
     id: 'workspace.read',
     programs: words(
-      'cat head wc nl tac rev col colrm ul fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff exiftool b3sum crc32 zipinfo addr2line gprof ts genhtml ffprobe xsv qsv csvcut csvstat csvsort csvjson in2csv csvformat htmlq pup dasel tomlq luac elfutils diff3 hd basenc jless pdfinfo chardet chardetect uconv dust isutf8 errno choose icdiff diff-so-fancy wasm-objdump llvm-symbolizer html2text rhash hashdeep xxhsum xxh64sum zless zmore zdiff zcmp batdiff hyperlink difft delta git-delta diffstat lsdiff filterdiff',
+      'cat head wc nl tac rev col colrm ul fold fmt cut paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 base64 base32 hexdump od strings column expand unexpand tsort pr look javap zcat gzcat bzcat xzcat zstdcat bat batcat nm objdump readelf size ldd cloc scc tokei csvlook mdcat glow colordiff wdiff exiftool b3sum crc32 zipinfo addr2line gprof ts genhtml ffprobe xsv qsv csvcut csvstat csvsort csvjson in2csv csvformat htmlq pup dasel tomlq luac elfutils diff3 hd basenc jless pdfinfo chardet chardetect uconv dust isutf8 errno choose icdiff diff-so-fancy wasm-objdump llvm-symbolizer html2text rhash hashdeep xxhsum xxh64sum zless zmore zdiff zcmp batdiff hyperlink difft delta git-delta diffstat lsdiff filterdiff datamash ptx',
     ),
     paths: 'read',
     printsOnly: true,
@@ -28,7 +28,11 @@ export const readerRules: readonly ToolRule[] = [
     cautions: [
       runsOrLoads,
       { word: /^--files0-from/, concern: 'unclear', message: 'reads a list of files' },
-      { word: /^(?:--pager|--diff-program|--to-command|-tagsfromfile)/, concern: 'runs_other_code', message: 'runs another program' },
+      {
+        word: /^(?:--pager|--diff-program|--to-command|-tagsfromfile|-if\d?$)/,
+        concern: 'runs_other_code',
+        message: 'runs another program',
+      },
     ],
     justification: 'prints files of the workspace',
     match: [
@@ -42,6 +46,31 @@ export const readerRules: readonly ToolRule[] = [
       'diff <(sort a.txt) <(sort b.txt)',
     ],
     notMatch: ['cat /etc/passwd', 'cat ~/.ssh/id_rsa', 'cat .env', 'base64 ~/.netrc', 'wc --files0-from=x'],
+  },
+  {
+    id: 'workspace.pager',
+    programs: ['less', 'more'],
+    paths: 'read',
+    takesPipes: true,
+    cautions: [
+      {
+        // `+CMD` runs a command of its own, `-o` writes, `-k` and `-t` read settings; the letters that only change what is shown.
+        word: /^(?:\+|-(?!(?:[aAcCdeEfFgGiIJmMnNqQrRsSuUVwWX]+|[hxyzp]?\d+|-(?:quit-if-one-screen|raw-control-chars|chop-long-lines|line-numbers|no-init|squeeze-blank-lines|ignore-case|RAW-CONTROL-CHARS|LINE-NUMBERS|QUIT-AT-EOF|silent|squeeze))$))/,
+        concern: 'runs_other_code',
+        message: 'an option that is not known to only show',
+      },
+    ],
+    justification: 'prints files of the workspace: without a terminal it is `cat`',
+    match: ['less README.md', 'less -N src/index.ts', 'more a.txt', 'git log | less', 'less -FRX a.txt'],
+    notMatch: [
+      'less +!id a.txt',
+      "less '+!id' a.txt",
+      'less -o /outside/x a.txt',
+      'less +F a.log',
+      'less .env',
+      'less /etc/passwd',
+      'less -k x a.txt',
+    ],
   },
   {
     id: 'workspace.records',
@@ -76,7 +105,8 @@ export const readerRules: readonly ToolRule[] = [
     takesPipes: true,
     textFirst: ['-f', '--from-file'],
     codeFault: queryFault,
-    textOptions: ['--arg', '--argjson', '--indent', '-o', '-p', '-I'],
+    textOptions: ['--indent', '-o', '-p', '-I', '--output-format', '--input-format', '--expression'],
+    pairOptions: ['--arg', '--argjson'],
     cautions: [
       {
         word: /^(?:-[A-Za-z]*[Lf]|--(?:from|raw|slurpf|argf|library|split|expression|front|run-t))/,
@@ -86,7 +116,15 @@ export const readerRules: readonly ToolRule[] = [
     ],
     justification: 'queries data files of the workspace',
     match: ["jq '.scripts' package.json", 'jq -r .name package.json'],
-    notMatch: ['jq -L /outside . x', 'jq . /etc/x.json', 'jq -f x y', 'jq . .env', 'jq -n env', 'yq \'load("/etc/passwd")\' a.yml'],
+    notMatch: [
+      'jq -L /outside . x',
+      'jq . /etc/x.json',
+      'jq -f x y',
+      'jq . .env',
+      'jq -n env',
+      'jq -n --arg a b env',
+      'yq \'load("/etc/passwd")\' a.yml',
+    ],
   },
   {
     id: 'workspace.xml',
@@ -112,60 +150,14 @@ export const readerRules: readonly ToolRule[] = [
       'xmllint /etc/x.xml',
     ],
   },
-  {
-    id: 'workspace.search',
-    programs: words('grep egrep fgrep zgrep rg ugrep ag ack ast-grep comby csvgrep fd fdfind'),
-    paths: 'read',
-    printsOnly: true,
-    takesPipes: true,
-    choosing: /^(?:-g|--i?glob(?:=|$)|--include(?:=|$))(.*)$/s,
-    textFirst: ['-e', '--regexp', '-f', '--file', '--files', '--type-list'],
-    textOptions: [
-      '-e',
-      '--regexp',
-      '--arg',
-      '--argjson',
-      '-g',
-      '--glob',
-      '--include',
-      '--exclude',
-      '--exclude-dir',
-      '-t',
-      '--type',
-      '-T',
-      '--type-not',
-    ],
-    cautions: [
-      runsOrLoads,
-      {
-        word: /^(?:--pre(?!-glob)|--hostname-bin|--pager|-x$|-X$|--exec|--exec-batch|--search-zip|--noent|--xinclude|--load-trace|--rewrite)/,
-        concern: 'runs_other_code',
-        message: 'runs another program or loads other files',
-      },
-      {
-        word: /^(?:-R|--dereference-recursive|--follow|-[A-Za-z]*R[A-Za-z]*$)/,
-        concern: 'SYMLINK_OUTSIDE_WORKSPACE',
-        message: 'follows links',
-      },
-    ],
-    justification: 'searches files of the workspace',
-    match: ['grep -rn TODO src', "rg 'fn main' src", '! grep -q TODO src/index.ts', "grep -E '/etc/passwd' src/index.ts", 'rg -n x'],
-    notMatch: [
-      'rg --pre ./x pat',
-      'grep -r token ~/.config',
-      'grep x /etc/passwd',
-      'grep -R x .',
-      'fd -x rm',
-      'grep -f /etc/shadow x',
-      'grep KEY .env',
-    ],
-  },
 ];
 
 /** A query that takes more than its input: the environment, other files, modules. */
 function queryFault(code: string): string | undefined {
   const bare = code.replace(/"(?:[^"\\(]|\\[^(])*"/g, '""');
-  return /(?<![.\w$])(?:env|strenv|envsubst|load\w*|import|include|input_filename|eval|system|\$ENV|\$__prog_args)\b|\$ENV\b/.test(bare)
+  return /(?<![.\w$])(?:env|strenv|envsubst|load\w*|import|include|input_filename|eval|system|\$ENV|\$__prog_args)\b(?!\s*:)|\$ENV\b/.test(
+    bare,
+  )
     ? 'a query that reads the environment or other files'
     : undefined;
 }

@@ -46,8 +46,9 @@ export const taskRunnerRules: readonly ToolRule[] = [
   {
     ...alike('task', {
       programs: 'task go-task',
+      cautions: [endless(/^-w$/)],
       match: ['task build', 'task test -- -v', 'task -l'],
-      notMatch: ['task -t https://x/y.yml', 'task -d /outside x'],
+      notMatch: ['task -t https://x/y.yml', 'task -d /outside x', 'task -w'],
     }),
     textOptions: [],
   },
@@ -107,6 +108,18 @@ export const taskRunnerRules: readonly ToolRule[] = [
     ],
     match: ['npx hardhat compile', 'npx hardhat test', 'forge test -vvv', 'npx hardhat test --network hardhat'],
     notMatch: ['npx hardhat node', 'npx hardhat run x.js --network mainnet', 'forge script x --broadcast'],
+  }),
+  alike('schema', {
+    programs: 'prisma drizzle-kit',
+    cautions: [network(/^(?:push|deploy|execute)$/)],
+    match: ['npx prisma generate', 'npx prisma migrate dev --name x', 'npx drizzle-kit generate', 'npx prisma validate'],
+    notMatch: ['npx prisma db push', 'npx prisma migrate deploy', 'npx drizzle-kit push', 'npx prisma studio'],
+  }),
+  alike('mkdocs', {
+    programs: 'mkdocs',
+    cautions: [network(/^gh-deploy$/)],
+    match: ['mkdocs build --strict'],
+    notMatch: ['mkdocs serve', 'mkdocs gh-deploy --force', 'mkdocs build -d /outside'],
   }),
   alike('karma', {
     programs: 'karma',

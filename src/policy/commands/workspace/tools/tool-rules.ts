@@ -10,6 +10,7 @@ import { lookRules } from './looks.ts';
 import { machineRules } from './machine.ts';
 import { packageRules } from './packages.ts';
 import { readerRules } from './readers.ts';
+import { searchRules } from './searchers.ts';
 import { taskRunnerRules } from './task-runners.ts';
 import { toolchainRules } from './toolchains.ts';
 import { writerRules } from './writers.ts';
@@ -18,6 +19,7 @@ import { writerRules } from './writers.ts';
 export const toolRules: readonly ToolRule[] = [
   ...builtinRules,
   ...readerRules,
+  ...searchRules,
   ...writerRules,
   ...machineRules,
   ...lookRules,

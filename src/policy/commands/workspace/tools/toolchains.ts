@@ -189,6 +189,13 @@ export const toolchainRules: readonly ToolRule[] = [
         concern: 'runs_other_code',
         message: 'runs code of the command line or opens a door',
       },
+      // Each word behind `do` is a task.
+      {
+        word: /^(?:deps\.(?:get|update)|local\.\w+|hex\.publish|(?:archive|escript)\.install),?$/,
+        concern: 'network_blocked',
+        message: 'needs the network',
+      },
+      { word: /^(?:phx\.server|run\.server|eval),?$/, concern: 'runs_other_code', message: 'a server, or code of the command line' },
     ],
     verbs: [
       {
@@ -202,7 +209,14 @@ export const toolchainRules: readonly ToolRule[] = [
     ],
     justification: "runs the project's own tasks, which the sandbox holds",
     match: ['mix test', 'mix compile --warnings-as-errors', 'mix ecto.migrate', 'mix run priv/seeds.exs'],
-    notMatch: ['mix deps.get', "mix run -e 'System.cmd(x)'", 'mix phx.server', 'mix eval x'],
+    notMatch: [
+      'mix deps.get',
+      "mix run -e 'System.cmd(x)'",
+      'mix phx.server',
+      'mix eval x',
+      'mix do deps.get, compile',
+      'mix do --app a deps.get',
+    ],
   },
   {
     id: 'workspace.packaged',
@@ -229,7 +243,7 @@ export const toolchainRules: readonly ToolRule[] = [
         concern: 'network_blocked',
         message: 'needs the network or a device',
       },
-      { verbs: words('repl lldb devtools daemon up serve watch'), concern: 'never_ends', message: 'waits for a person' },
+      { verbs: words('repl lldb devtools daemon up serve watch utop toplevel'), concern: 'never_ends', message: 'waits for a person' },
     ],
     justification: 'builds and tests the project, which the sandbox holds',
     match: ['swift build -c release', 'swift test --filter X', 'dart analyze', 'opam list', 'lake build'],

@@ -15,13 +15,13 @@ export const writerRules: readonly ToolRule[] = [
   {
     id: 'workspace.write',
     programs: words(
-      'touch mkdir cp ln tee xxd iconv dos2unix unix2dos shuf sponge convert magick identify optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset pdfunite pdfseparate pdftoppm exif tesseract',
+      'montage compare touch mkdir cp ln tee xxd iconv dos2unix unix2dos shuf sponge convert magick identify optipng svgo pandoc ffmpeg gettext msgfmt xgettext sync uuencode uudecode ditto link dot plantuml mmdc pdftotext cwebp rsvg-convert inkscape qpdf wasm-opt wat2wasm patch jpegoptim pngquant gifsicle sox lame tidy ctags etags cscope pv recode genisoimage xsltproc optipng-js woff2_compress fonttools pyftsubset pdfunite pdfseparate pdftoppm exif tesseract',
     ),
     paths: 'write',
     cautions: [
       runsOrLoads,
       {
-        word: /^(?:--lua-filter|--filter|-F$|--pdf-engine|--extract-media|--writesubtree$|-diff-cmd|--record-cmd|-filter_complex_script)/,
+        word: /^(?:--lua-filter|--filter|-F$|--pdf-engine|--extract-media|--writesubtree$|-diff-cmd|--record-cmd|-filter_complex_script|-protocol_whitelist|-script$|-picoweb|-ftp$)/,
         concern: 'runs_other_code',
         message: 'runs another program',
       },
@@ -36,7 +36,7 @@ export const writerRules: readonly ToolRule[] = [
         message: 'sets the set-user-id bit',
       },
       {
-        word: /^(?:mvg|msl|url|ephemeral|https?|ftp|concat|file|subfile|crypto|data|pipe|tcp|udp|rtmp|hls|cache|async):|^[@|]/i,
+        word: /^(?:mvg|msl|url|ephemeral|https?|ftp|concat|file|subfile|crypto|data|pipe|tcp|udp|rtmp|hls|cache|async|x11grab|pulse|alsa|show|win|print|browse|scan|launch|gnuplot):|^[@|]|^[\w-]+:(?:\/|~|\.\.|@)|\|.*:\/\//i,
         concern: 'runs_other_code',
         message: 'reads a script or another place',
       },
@@ -52,6 +52,9 @@ export const writerRules: readonly ToolRule[] = [
       'cp evil .git/hooks/post-checkout',
       'cp /dev/null /etc/hosts',
       'cp x /dev/nvme0n1',
+      "convert 'text:/etc/passwd' y.png",
+      "ffmpeg -i a -f tee 'x|tcp://y:1'",
+      'convert label:@/etc/passwd y.png',
     ],
   },
   {
@@ -162,11 +165,26 @@ export const writerRules: readonly ToolRule[] = [
     textFirst: true,
     cautions: [
       { word: /^0?000$|^a?[-=]$|^a-rwx$/, concern: 'destructive', message: 'takes every right away' },
-      { word: /^(?:0?[2-7][0-7]{3}|[ugoa]*[+=][rwxXt]*s\w*|--reference.*)$/, concern: 'destructive', message: 'sets the set-user-id bit' },
+      {
+        // Clauses by commas, several changes in one, and numbers behind a sign.
+        word: /^(?:[-+=]?0*[2-7][0-7]{3}|[\w,+=-]*[+=][rwxXtugo]*s[\w,+=-]*|--reference.*)$/,
+        concern: 'destructive',
+        message: 'sets the set-user-id bit',
+      },
     ],
     justification: 'makes files of the workspace executable or readable',
     match: ['chmod +x scripts/build.sh', 'chmod 644 a.txt', 'chmod -R u+w dist'],
-    notMatch: ['chmod u+s ./app', 'chmod 4755 ./app', 'chmod 777 /etc', 'chmod g+s x', 'chmod +x .git/hooks/pre-commit'],
+    notMatch: [
+      'chmod u+s ./app',
+      'chmod 4755 ./app',
+      'chmod 777 /etc',
+      'chmod g+s x',
+      'chmod +x .git/hooks/pre-commit',
+      'chmod u+s,g+s x',
+      'chmod =4755 x',
+      'chmod u+r+s x',
+      'chmod 04755 x',
+    ],
   },
   {
     id: 'workspace.archive',
@@ -240,6 +258,7 @@ export const writerRules: readonly ToolRule[] = [
     textFirst: ['-e', '--expression', '-f', '--file', '-ne', '-En', '-nE'],
     codeFault: sedFault,
     codeOption: /^(?:-[nErszu]*e|--expression(?:=|$))(.*)$/s,
+    beforeText: /^(?:-[nErszu]*l|--line-length)$/,
     cautions: [
       { word: /^(?:--in-place=.*\/|-[nErszu]*f.*)$/, concern: 'unclear', message: 'a script file' },
       {
@@ -267,6 +286,8 @@ export const writerRules: readonly ToolRule[] = [
       "sed '/a/w x' y",
       "sed 'r /etc/passwd' a",
       'sed -f evil.sed x',
+      "sed -l 5 '1e id' x",
+      "sed --line-length 5 '1e id' x",
     ],
   },
   {
@@ -281,7 +302,7 @@ export const writerRules: readonly ToolRule[] = [
     cautions: [
       {
         // Long options are taken by any unambiguous start, so only whole known ones pass.
-        word: /^(?:-[fliEdpoDS]|--(?!(?:field-separator|assign|source|posix|traditional|re-interval|sandbox|version|characters-as-bytes|csv)(?:=|$)|$))/,
+        word: /^(?:-[fliEdpoDSW]|--(?!(?:field-separator|assign|source|posix|traditional|re-interval|sandbox|version|characters-as-bytes|csv)(?:=|$)|$))/,
         concern: 'runs_other_code',
         message: 'loads code or writes files',
       },
@@ -294,6 +315,7 @@ export const writerRules: readonly ToolRule[] = [
       'awk \'BEGIN{"id"|getline x}\'',
       "awk '{print $1}' /etc/passwd",
       'awk -f x.awk a',
+      'mawk -W exec x',
     ],
   },
 ];
