@@ -87,7 +87,12 @@ export function readAdversarial(surface: CommandSurface): readonly PolicyCase[] 
 
 /** The red team's: `a` was fixed before `b` was written. */
 export function readRedTeam(surface: CommandSurface): readonly PolicyCase[] {
-  const halves = surface === 'workspace_command' ? ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'tools', 'shell'] : ['a', 'b', 'c', 'd', 'e'];
+  const halves =
+    surface === 'workspace_command'
+      ? ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'tools', 'shell']
+      : surface === 'readonly_bash'
+        ? ['a', 'b', 'c', 'd', 'e', 'f']
+        : ['a', 'b', 'c', 'd', 'e'];
   return halves.flatMap((half) => readLines(surface, `redteam/${shortNames[surface]}-${half}.txt`));
 }
 

@@ -22,8 +22,8 @@ interface Expected {
   readonly several: boolean;
 }
 
-/** Texts that stand for others: of a file that is listed, a number, a branch, what `mktemp` prints. */
-const standsFor = /listed|found|a-branch|\u{f0000}/u;
+/** Texts that stand for others: of a file that is listed (the worst, where one may be a secret), a number, a branch, what `mktemp` prints. */
+const standsFor = /listed|found|a-branch|\u{f0000}|(?:^|\/)\.env$/u;
 
 function expected({ values, glob, names, source }: ShellWord): Expected {
   if (values === undefined || values.some((value) => value.includes(everyName) || standsFor.test(value)))

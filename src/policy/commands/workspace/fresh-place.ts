@@ -10,7 +10,7 @@ export function isFreshPlace(path: string): boolean {
   return path.startsWith(freshPlace) && !path.split('/').includes('..');
 }
 
-const template = /^(?:\/tmp\/)?[\w.-]*XXX[\w.-]*$/;
+const template = /^(?:\/tmp\/|\.\/)?[\w.-]*XXX[\w.-]*$/;
 
 /** What `mktemp` with these words prints, or undefined. */
 export function madePlaces(args: readonly string[]): readonly string[] | undefined {

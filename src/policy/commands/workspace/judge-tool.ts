@@ -174,6 +174,7 @@ function operandPlace(rule: ToolRule, isText: boolean): Place {
 /** What the words behind an option are, where the option takes some. */
 function valuePlaces(rule: ToolRule, textOptions: readonly string[], option: string): readonly Place[] {
   if (rule.pairOptions?.includes(option)) return ['text', 'text'];
+  if (rule.namedFiles?.includes(option)) return ['text', 'operand'];
   if (textOptions.includes(option)) return ['text'];
   if (isCodeNext(rule, option)) return ['code'];
   return rule.beforeText?.test(option) ? ['operand'] : [];

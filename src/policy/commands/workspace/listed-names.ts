@@ -54,6 +54,8 @@ const ownWays: Readonly<Record<string, (args: readonly string[]) => readonly str
   // Packages, each by its path.
   go: (args) => (/^list(?: -f \{\{\.(?:ImportPath|Dir)\}\})? \.\/\.\.\.$/.test(args.join(' ')) ? ['./pkg'] : undefined),
   echo: (args) => (args.every((arg) => !/^-|\s/.test(arg)) ? args : undefined),
+  printf: ([format = '', ...args]) =>
+    /^%s(?:\\[n0]|\n)$/.test(format) && args.length > 0 && args.every((arg) => !/^-|\s/.test(arg)) ? shownNames(args) : undefined,
   seq: (args) => (args.every((arg) => /^(?:-w|-?\d{1,6})$/.test(arg)) ? ['1'] : undefined),
 };
 
@@ -108,7 +110,8 @@ function withoutSearch(args: readonly string[]): readonly string[] {
 }
 
 /** What `find` meets with these words. */
-export function foundNames(args: readonly string[]): readonly string[] {
+export function foundNames(words: readonly string[]): readonly string[] {
+  const args = words.slice(words.findIndex((word) => !/^-(?:[HLP]|O\d)$/.test(word)));
   const end = args.findIndex((arg) => /^[-(!]/.test(arg));
   const starts = end === 0 || args.length === 0 ? ['.'] : args.slice(0, end < 0 ? args.length : end);
   const patterns = [...together(args.filter((_arg, index) => chooses(args, index)))];
@@ -119,7 +122,25 @@ export function foundNames(args: readonly string[]): readonly string[] {
   if (expressions.some((expression) => hintsAtSecret(expression.replaceAll('\\', '')))) patterns.push(secretName);
   const names =
     patterns.length > 0 ? patterns.map((pattern) => (meetsSecret(pattern) ? secretName : whereItStands(pattern, args))) : limited;
-  return starts.slice(0, 4).flatMap((start) => names.slice(0, 8).map((name) => `${start.replace(/\/+$/, '')}/${name}`));
+  if (starts.length * names.length > mostFound) return [secretName];
+  return starts.flatMap((start) => [
+    ...(mayBeMet(start, patterns) ? [/[*?[]/.test(start) && meetsSecret(start) ? secretName : start] : []),
+    ...names.map((name) => `${start.replace(/\/+$/, '')}/${name}`),
+  ]);
+}
+
+/** More are taken for the worst of them. */
+const mostFound = 128;
+
+/** SECURITY: `find` meets what it starts from, too: `find id_* -exec cat {} +` reads files and goes through no directory. */
+function mayBeMet(start: string, patterns: readonly string[]): boolean {
+  const name = start.slice(start.lastIndexOf('/') + 1);
+  if (/^\.{0,2}$/.test(name)) return false;
+  return patterns.length === 0 || /[*?[]/.test(name) || patterns.some((pattern) => pattern.includes('/') || matches(name, pattern));
+}
+
+function matches(name: string, pattern: string): boolean {
+  return patternOf(pattern)?.test(name) ?? true;
 }
 
 /** Names that tell of a control file by themselves: the directory in which nearly every workspace has one. */
@@ -143,16 +164,17 @@ export function meetsSecret(pattern: string): boolean {
   if (hintsAtSecret(pattern)) return true;
   const name = pattern.slice(pattern.lastIndexOf('/') + 1);
   if (!/[*?[]/.test(name) || /^[*?]+$/.test(name) || name.length > 40) return false;
-  const shape = name.replace(/\[!?[^\]]+\]|[?*]|[^\w]/g, (part) =>
-    part === '*' ? '.*' : part === '?' ? '.' : part.length > 1 ? part.replace('[!', '[^') : `\\${part}`,
-  );
-  const matcher = safePattern(`^${shape}$`);
+  const matcher = patternOf(name);
   return matcher === undefined || secretSamples.some((sample) => matcher.test(sample));
 }
 
-function safePattern(source: string): RegExp | undefined {
+/** A shell's pattern for one name; undefined where it is none. */
+function patternOf(pattern: string): RegExp | undefined {
+  const shape = pattern.replace(/\[!?[^\]]+\]|[?*]|[^\w]/g, (part) =>
+    part === '*' ? '.*' : part === '?' ? '.' : part.length > 1 ? part.replace('[!', '[^') : `\\${part}`,
+  );
   try {
-    return new RegExp(source, 'i');
+    return new RegExp(`^${shape}$`, 'i');
   } catch {
     return undefined;
   }

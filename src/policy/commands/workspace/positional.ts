@@ -1,5 +1,5 @@
 /** What `$1`, `$2`, …, `$@` are in the functions of a command line: the words of every call of one of them. */
-import type { ShellWord } from './shell-word.ts';
+import { mayVanish, type ShellWord } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
 import type { Variables, VariableValue } from './variable-value.ts';
 
@@ -10,16 +10,25 @@ export const unknownPositionals: Variables = new Map([...digits, '@', '*'].map((
 /** What they are in the text of `sh -c TEXT NAME WORD…`. */
 export function givenPositionals(words: readonly ShellWord[]): Variables {
   const given = new Map<string, VariableValue | undefined>(unknownPositionals);
-  for (const name of digits) given.set(name, asValue(words[Number(name)]));
+  for (const name of digits) given.set(name, wordAt(words, Number(name)));
   const list = words.slice(1);
   const values = list.flatMap((word) => word.values ?? []);
   if (list.every((word) => word.values !== undefined)) given.set('@', { values, glob: list.some((word) => word.glob), list });
   return given;
 }
 
-function asValue(word: ShellWord | undefined): VariableValue | undefined {
+/** SECURITY: behind a word that may become several, or none, every word may be another than it seems. */
+function wordAt(words: readonly ShellWord[], index: number): VariableValue | undefined {
+  if (words.slice(0, index).some(mayBeSeveral)) return undefined;
+  const word = words[index];
   if (word === undefined) return { values: [''], glob: false };
   return word.values === undefined ? undefined : { values: word.values, glob: word.glob };
+}
+
+function mayBeSeveral(word: ShellWord): boolean {
+  // Quoted as a whole an unknown word is still one, `"$@"` aside.
+  const isOne = word.values !== undefined || /^"(?!\$[@{])[^"]*"$/.test(word.source);
+  return word.glob || word.names === true || mayVanish(word, { nullglob: true }) || !isOne;
 }
 
 /**
@@ -43,7 +52,7 @@ export function calledPositionals(nodes: readonly SyntaxNode[], decode: (node: S
 const unnamed: ShellWord = { values: [''], glob: false, quoted: true, offset: 0, source: '' };
 
 function anyCall(calls: readonly (readonly ShellWord[])[], index: number): VariableValue | undefined {
-  const values = calls.map((words) => asValue(words[index]));
+  const values = calls.map((words) => wordAt(words, index));
   if (calls.length === 0 || !values.every((value) => value !== undefined)) return undefined;
   return { values: [...new Set(values.flatMap((value) => value.values))], glob: values.some((value) => value.glob) };
 }

@@ -38,6 +38,8 @@ export interface ToolRule {
   readonly beforeText?: RegExp;
   /** Options whose next two words are text (`jq --arg NAME VALUE`). */
   readonly pairOptions?: readonly string[];
+  /** Options with a name and a file behind it (`jq --slurpfile NAME FILE`). */
+  readonly namedFiles?: readonly string[];
   readonly cautions?: readonly Caution[];
   /** `/p:Name=value` is an option of it. */
   readonly slashOptions?: boolean;

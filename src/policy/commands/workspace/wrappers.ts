@@ -7,8 +7,9 @@ import type { Invocation, Recursion } from './invocation.ts';
 import { printsEnvironment } from './secret-variables.ts';
 import { judgeSpelling } from './shell-state.ts';
 import { type ShellWord, single } from './shell-word.ts';
+import { enterPlaces, type GivenPlace, type PlaceOptions, placeOption } from './wrapper-places.ts';
 
-interface Wrapper {
+interface Wrapper extends PlaceOptions {
   /** Options without a value. */
   readonly flags: RegExp;
   /** Options that take the next word. */
@@ -24,7 +25,13 @@ interface Wrapper {
 }
 
 const wrappers: Readonly<Record<string, Wrapper>> = {
-  env: { flags: /^(?:-i|-|--ignore-environment|-0|--null)$/, valued: /^-u$/, assignments: true, alone: true },
+  env: {
+    flags: /^(?:-i|-|--ignore-environment|-0|--null)$/,
+    valued: /^-u$/,
+    enters: /^(?:-C|--chdir=)(.+)$|^(?:-C|--chdir)$/,
+    assignments: true,
+    alone: true,
+  },
   'cross-env': { flags: /^\0$/, assignments: true },
   nice: { flags: /^(?:-\d{1,2}|-n\d{1,2}|--adjustment=\d{1,2})$/, valued: /^-n$/ },
   ionice: { flags: /^-[tc]\d?$/, valued: /^-[cn]$/ },
@@ -34,12 +41,20 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
     skip: 1,
   },
   gtimeout: { flags: /^\0$/, skip: 1 },
-  time: { flags: /^(?:-[apv]+|--(?:portability|verbose|append|format=.*))$/, valued: /^(?:-f|--format)$/, alone: true },
+  time: {
+    flags: /^(?:-[apv]+|--(?:portability|verbose|append|format=.*))$/,
+    valued: /^(?:-f|--format)$/,
+    writes: /^(?:-o|--output=)(.+)$|^(?:-o|--output)$/,
+    alone: true,
+  },
   command: { flags: /^-p$/, looks: /^-[vV]+$/ },
   builtin: { flags: /^\0$/ },
   exec: { flags: /^\0$/, alone: true },
   stdbuf: { flags: /^-[ioe](?:L|0|\d+[KM]?)$/, valued: /^-[ioe]$/ },
   unbuffer: { flags: /^-p$/ },
+  chronic: { flags: /^-[ev]$/ },
+  // A display in memory for as long as the command runs.
+  'xvfb-run': { flags: /^(?:-a|--auto-servernum|--server-num=\d+|--server-args=-screen \d+ [\dx]+)$/, valued: /^-n$/ },
   shx: { flags: /^\0$/ },
   ccache: { flags: /^\0$/ },
   sccache: { flags: /^\0$/ },
@@ -91,15 +106,17 @@ export function unwrap(invocation: Invocation, recursion: Recursion): readonly D
 }
 
 function unwrapWith(wrapper: Wrapper, invocation: Invocation, recursion: Recursion): readonly Decision[] {
-  const options = skipOptions(wrapper, invocation);
+  const places: GivenPlace[] = [];
+  const options = skipOptions(wrapper, invocation, places);
   if (typeof options === 'object') return options;
   const found: Decision[] = [];
+  const scope = enterPlaces(places, invocation, found);
   const start = wrapper.assignments ? takeAssignments(invocation, options, found) : options;
-  return [...found, ...runRest(invocation, start + (wrapper.skip ?? 0), { recursion, alone: wrapper.alone ?? false })];
+  return [...found, ...runRest({ ...invocation, scope }, start + (wrapper.skip ?? 0), { recursion, alone: wrapper.alone ?? false })];
 }
 
 /** The index behind the options, or what they decide. */
-function skipOptions(wrapper: Wrapper, invocation: Invocation): number | readonly Decision[] {
+function skipOptions(wrapper: Wrapper, invocation: Invocation, places: GivenPlace[]): number | readonly Decision[] {
   const texts = invocation.args.map(single);
   let index = 0;
   while (isOption(texts[index])) {
@@ -107,6 +124,7 @@ function skipOptions(wrapper: Wrapper, invocation: Invocation): number | readonl
     if (wrapper.looks?.test(text)) return [];
     if (text === '--') return index + 1;
     const taken = optionWords(wrapper, text);
+    places.push(...placeOption(wrapper, text, invocation.args[index + 1]));
     if (taken === 0) return [askFor('unclear', invocation.offset, `\`${text}\` of \`${invocation.program}\` is not known`)];
     index += taken;
   }
@@ -118,8 +136,10 @@ function isOption(text: string | undefined): boolean {
 }
 
 /** How many words an option takes; none: it is not known. */
-function optionWords({ flags, valued }: Wrapper, text: string): 0 | 1 | 2 {
+function optionWords({ flags, valued, ...places }: Wrapper, text: string): 0 | 1 | 2 {
   if (valued?.test(text)) return 2;
+  const [place] = placeOption(places, text, undefined);
+  if (place !== undefined) return place.isAttached ? 1 : 2;
   return flags.test(text) ? 1 : 0;
 }
 

@@ -4,7 +4,7 @@ import { words } from '../words.ts';
 
 /** Watching for changes. */
 export const watches: Caution = {
-  word: /^(?:--watch(?:All|-all)?(?:=(?!false).*)?|--serve|--livereload)$/,
+  word: /^(?:--watch(?:All|-all)?(?:=(?!false).*)?|(?:--serve|--livereload)(?:=(?!false).*)?)$/,
   concern: 'never_ends',
   message: 'watches for ever',
 };

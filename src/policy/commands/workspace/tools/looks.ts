@@ -90,14 +90,27 @@ export const lookRules: readonly ToolRule[] = [
     paths: 'text',
     cautions: [
       {
-        word: /^(?!(?:-[dqut]+|--directory|--quiet|--dry-run|--tmpdir|--suffix=[\w.-]+|-p|\.|(?:\/tmp\/)?[\w.-]*X{3}[\w.-]*)$)|\.\./,
+        word: /^(?!(?:-[dqut]+|--directory|--quiet|--dry-run|--tmpdir|--suffix=[\w.-]+|-p|\.|(?:\/tmp\/|\.\/)?[\w.-]*X{3}[\w.-]*)$)|\.\./,
         concern: 'PATH_OUTSIDE_WORKSPACE',
         message: 'a place outside',
       },
     ],
     justification: 'makes a new temporary file or directory',
-    match: ['mktemp', 'mktemp -d', 'mktemp -t build.XXXXXX', 'mktemp /tmp/x.XXXXXX', 'd=$(mktemp -d) && cp a.txt "$d" && rm -rf "$d"'],
-    notMatch: ['mktemp -p /outside', 'mktemp /outside/x.XXXXXX', 'mktemp --tmpdir=/outside', 'd=$(mktemp -d); rm -rf "$d/../x"'],
+    match: [
+      'mktemp',
+      'mktemp -d',
+      'mktemp -t build.XXXXXX',
+      'mktemp /tmp/x.XXXXXX',
+      'mktemp ./x.XXXXXX',
+      'd=$(mktemp -d) && cp a.txt "$d" && rm -rf "$d"',
+    ],
+    notMatch: [
+      'mktemp -p /outside',
+      'mktemp /outside/x.XXXXXX',
+      'mktemp ./../x.XXXXXX',
+      'mktemp --tmpdir=/outside',
+      'd=$(mktemp -d); rm -rf "$d/../x"',
+    ],
   },
   {
     id: 'workspace.substitute',

@@ -32,7 +32,7 @@ export const packageRules: readonly ToolRule[] = [
     programs: ['npm'],
     paths: 'write',
     textOptions: ['-w', '--workspace'],
-    valueOptions: ['--prefix'],
+    valueOptions: ['--prefix', '-C'],
     cautions: [
       configuration,
       {
