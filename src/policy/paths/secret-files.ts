@@ -118,7 +118,17 @@ export function hintsAtSecret(pattern: string): boolean {
 }
 
 /** Names that a pattern with little in it but wildcards may be after. */
-const commonSecrets = ['.env', '.env.local', 'id_rsa', 'id_ed25519', '.npmrc', '.netrc', '.pgpass', 'server.pem', 'server.key'];
+export const commonSecrets: readonly string[] = [
+  '.env',
+  '.env.local',
+  'id_rsa',
+  'id_ed25519',
+  '.npmrc',
+  '.netrc',
+  '.pgpass',
+  'server.pem',
+  'server.key',
+];
 
 /** `id_*`, `.np*`: `*` and `?` as in a shell. Of a pattern with fewer than two plain characters nobody can tell. */
 function picksSecret(pattern: string): boolean {

@@ -1,8 +1,35 @@
 /** Options that the file readers have in common on both read-only surfaces (GNU coreutils 9, GNU grep 3). */
 import type { ProgramRule, Takes } from '../program-rule.ts';
-import { amount, colourChoice, oneOf, searchPattern, wholeNumber } from '../value-kinds.ts';
+import { amount, colourChoice, kind, oneOf, searchPattern, sizeUnit, wholeNumber } from '../value-kinds.ts';
 
 type Options = Pick<ProgramRule, 'flags' | 'values' | 'longs' | 'optional' | 'count'>;
+
+/** Not `-L`, `-H` and `--dereference…`: they follow links. `-R` is the surface's choice. */
+export const lsOptions: Options = {
+  flags: 'aAbBcCdfFgGhiklmnNopqQrsStuUvxX1Z',
+  values: { I: searchPattern, w: wholeNumber },
+  longs: {
+    ...flags(
+      '--all',
+      '--almost-all',
+      '--directory',
+      '--full-time',
+      '--human-readable',
+      '--si',
+      '--inode',
+      '--numeric-uid-gid',
+      '--no-group',
+    ),
+    ...flags('--reverse', '--size', '--group-directories-first', '--file-type'),
+    '--time-style': kind('a time style', /^(?:(?:posix-)?(?:full-iso|long-iso|iso|locale)|\+[%A-Za-z0-9 :.,/_-]{1,40})$/),
+    '--sort': oneOf('a sort order', 'none', 'name', 'size', 'time', 'version', 'extension', 'width'),
+    '--block-size': sizeUnit,
+    '--ignore': searchPattern,
+    '--hide': searchPattern,
+    '--time': oneOf('a time', 'atime', 'access', 'use', 'ctime', 'status', 'birth', 'mtime'),
+  },
+  optional: { '--color': { kind: colourChoice } },
+};
 
 export const catOptions: Options = {
   flags: 'AbeEnstTuv',

@@ -2,7 +2,7 @@
  * Names of files that a command prints, as far as its words tell: `find src -name '*.ts'`, `git ls-files`, and filters behind them that
  * only choose lines. What stands for the names is judged as they would be; the tree itself is not looked at.
  */
-import { hintsAtSecret } from '../../paths/secret-files.ts';
+import { commonSecrets, hintsAtSecret } from '../../paths/secret-files.ts';
 import { listedByGit } from './listed-by-git.ts';
 import { type ShellWord, single } from './shell-word.ts';
 import { childOf, childrenOf, type SyntaxNode } from './syntax-node.ts';
@@ -157,15 +157,13 @@ function whereItStands(pattern: string, args: readonly string[]): string {
   return directory === undefined || args.some((arg) => arg.includes(directory.slice(0, 4))) ? pattern : `${directory}${pattern}`;
 }
 
-const secretSamples = ['.env', '.env.local', '.npmrc', '.netrc', 'id_rsa', 'server.pem', 'a.key'];
-
 /** Whether the pattern names a secret, or is written so that it matches one (`.e*`, `.?nv`, `*.p[e]m`). */
 export function meetsSecret(pattern: string): boolean {
   if (hintsAtSecret(pattern)) return true;
   const name = pattern.slice(pattern.lastIndexOf('/') + 1);
   if (!/[*?[]/.test(name) || /^[*?]+$/.test(name) || name.length > 40) return false;
   const matcher = patternOf(name);
-  return matcher === undefined || secretSamples.some((sample) => matcher.test(sample));
+  return matcher === undefined || commonSecrets.some((sample) => matcher.test(sample));
 }
 
 /** A shell's pattern for one name; undefined where it is none. */

@@ -1,11 +1,9 @@
 /** The seven programs of `readonly_bash`. */
 import type { ProgramRule, Takes } from '../../program-rule.ts';
-import { colourChoice, kind, listOf, oneOf, searchPattern, sizeUnit, wholeNumber } from '../../value-kinds.ts';
-import { catOptions, grepOptions, headOptions, patternGiven, wcOptions } from '../filter-options.ts';
+import { colourChoice, kind, listOf, oneOf, searchPattern, wholeNumber } from '../../value-kinds.ts';
+import { catOptions, grepOptions, headOptions, lsOptions, patternGiven, wcOptions } from '../filter-options.ts';
 import { tailFile, workspaceFile, workspacePath } from './path-kinds.ts';
 
-const timeStyle = kind('a time style', /^(?:(?:posix-)?(?:full-iso|long-iso|iso|locale)|\+[%A-Za-z0-9 :.,/_-]{1,40})$/);
-const sortWord = oneOf('a sort order', 'none', 'name', 'size', 'time', 'version', 'extension', 'width');
 const fileTypes = listOf(oneOf('a type of file', 'b', 'c', 'd', 'f', 'l', 'p', 's'));
 const age = kind('a number such as `-7`', /^[+-]?\d{1,6}(?:\.\d{1,3})?$/);
 const size = kind('a size such as `+10k`', /^[+-]?\d{1,12}[bcwkMG]?$/);
@@ -115,23 +113,11 @@ export const readonlyRules: readonly ProgramRule[] = [
   {
     id: 'readonly.ls',
     program: 'ls',
-    flags: 'aAbBcCdfFgGhiklmnNopqQrRsStuUvxX1Z',
-    values: { I: searchPattern, w: wholeNumber, T: wholeNumber },
+    flags: `${lsOptions.flags}R`,
+    values: { ...lsOptions.values, T: wholeNumber },
     longs: {
-      '--all': null,
-      '--almost-all': null,
-      '--directory': null,
-      '--full-time': null,
-      '--human-readable': null,
-      '--si': null,
-      '--inode': null,
-      '--numeric-uid-gid': null,
-      '--no-group': null,
+      ...lsOptions.longs,
       '--recursive': null,
-      '--reverse': null,
-      '--size': null,
-      '--group-directories-first': null,
-      '--file-type': null,
       '--author': null,
       '--literal': null,
       '--escape': null,
@@ -143,15 +129,9 @@ export const readonlyRules: readonly ProgramRule[] = [
       '--tabsize': wholeNumber,
       '--indicator-style': oneOf('a style', 'none', 'slash', 'file-type', 'classify'),
       '--quoting-style': oneOf('a style', 'literal', 'locale', 'shell', 'shell-always', 'c', 'escape'),
-      '--time-style': timeStyle,
-      '--sort': sortWord,
-      '--block-size': sizeUnit,
-      '--ignore': searchPattern,
-      '--hide': searchPattern,
-      '--time': oneOf('a time', 'atime', 'access', 'use', 'ctime', 'status', 'birth', 'mtime'),
       '--format': oneOf('a format', 'across', 'commas', 'horizontal', 'long', 'single-column', 'verbose', 'vertical'),
     },
-    optional: { '--color': { kind: colourChoice }, '--classify': { kind: colourChoice } },
+    optional: { ...lsOptions.optional, '--classify': { kind: colourChoice } },
     operands: { kind: workspacePath, max: 250 },
     role: 'source',
     justification: 'lists names and attributes; `-L` and `-H` would follow links',

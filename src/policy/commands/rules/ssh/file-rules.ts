@@ -1,49 +1,21 @@
 /** Reading and listing files of a node, and the filters behind `|`. */
 import type { ProgramRule } from '../../program-rule.ts';
-import { colourChoice, kind, oneOf, searchPattern, sizeUnit, wholeNumber } from '../../value-kinds.ts';
-import { catOptions, grepOptions, headOptions, patternGiven, wcOptions } from '../filter-options.ts';
+import { kind, searchPattern, wholeNumber } from '../../value-kinds.ts';
+import { catOptions, grepOptions, headOptions, lsOptions, patternGiven, wcOptions } from '../filter-options.ts';
 import { listablePath, listableTree, readableFile, readableTree } from './node-paths.ts';
 
-const timeStyle = kind('a time style', /^(?:full-iso|long-iso|iso|locale|\+[%A-Za-z0-9 :.,/_-]{1,40})$/);
-const sortWord = oneOf('a sort order', 'none', 'size', 'time', 'version', 'extension');
 const sortKey = kind('a sort key', /^\d{1,3}(?:\.\d{1,3})?[bdfgihMnrRV]*(?:,\d{1,3}(?:\.\d{1,3})?[bdfgihMnrRV]*)?$/);
 const character = kind('one character', /^.$/u);
 const fieldList = kind('a list of numbers', /^\d{0,4}-?\d{0,4}(?:,\d{0,4}-?\d{0,4}){0,20}$/);
 
-/** What `ls` may be given besides `-R`. */
-const lsOptions: Pick<ProgramRule, 'flags' | 'values' | 'longs' | 'optional'> = {
-  flags: 'aAbBcCdfFgGhiklmnNopqQrsStuUvxX1Z',
-  values: { I: searchPattern, w: wholeNumber },
-  longs: {
-    '--all': null,
-    '--almost-all': null,
-    '--directory': null,
-    '--full-time': null,
-    '--human-readable': null,
-    '--si': null,
-    '--inode': null,
-    '--numeric-uid-gid': null,
-    '--no-group': null,
-    '--reverse': null,
-    '--size': null,
-    '--group-directories-first': null,
-    '--classify': null,
-    '--file-type': null,
-    '--time-style': timeStyle,
-    '--sort': sortWord,
-    '--block-size': sizeUnit,
-    '--ignore': searchPattern,
-    '--hide': searchPattern,
-    '--time': oneOf('a time', 'atime', 'access', 'use', 'ctime', 'status', 'birth', 'mtime'),
-  },
-  optional: { '--color': { kind: colourChoice } },
-};
+const lsLongs = { ...lsOptions.longs, '--classify': null };
 
 export const fileRules: readonly ProgramRule[] = [
   {
     id: 'ssh.ls',
     program: 'ls',
     ...lsOptions,
+    longs: lsLongs,
     operands: { kind: listablePath, max: 32 },
     role: 'source',
     justification: 'lists names and attributes; without `-R`, which could walk everything, and `-L`',
@@ -61,7 +33,7 @@ export const fileRules: readonly ProgramRule[] = [
     program: 'ls',
     ...lsOptions,
     flags: `${lsOptions.flags}R`,
-    longs: { ...lsOptions.longs, '--recursive': null },
+    longs: { ...lsLongs, '--recursive': null },
     requires: [['-R', '--recursive']],
     operands: { kind: listableTree, min: 1, max: 8 },
     role: 'source',
