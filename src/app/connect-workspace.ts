@@ -21,7 +21,7 @@ import type { WorkspaceView } from '#policy/paths/workspace-view';
 import type { Config } from './config.ts';
 import { openLedger } from './open-store.ts';
 import { type OpenWorkspace, openWorkspace } from './open-workspace.ts';
-import { type OwnPlacesParts, ownPlaces } from './own-places.ts';
+import { makeConfigDirectory, type OwnPlacesParts, ownPlaces } from './own-places.ts';
 import { shellGrammar } from './shell-grammar.ts';
 
 export interface WorkspaceParts extends OwnPlacesParts {
@@ -93,10 +93,11 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
     ripgrep: editorRoot === undefined ? {} : { editorRoot },
     log,
   });
+  makeConfigDirectory(configFile, workspace.root);
   const runner = createCommandRunner({
     workspaceRoot: workspace.root,
     stateDir,
-    hiddenPaths: [path.dirname(configFile), ...workspace.own],
+    hiddenPaths: workspace.own,
     requireSandbox: config.workspace.requireSandbox,
     rules: { isControl: isControlPath, isSecret: isSecretPath },
     log,

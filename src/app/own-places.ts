@@ -1,5 +1,5 @@
 /** What is this layer's own: no tool reads or writes it, wherever it lies (design §1, promise 6). */
-import { realpathSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { keyFolderOf } from './approver-key-file.ts';
 import type { Config } from './config.ts';
@@ -39,6 +39,17 @@ export function ownPlaces(parts: OwnPlacesParts, root: string): readonly string[
   ];
   const real = [...new Set(places.map(realPlace))].filter((place) => isBelow(place, root));
   return real.filter((place) => !real.some((outer) => isBelow(place, outer)));
+}
+
+/** SECURITY: only what is there can be hidden from commands; else one could be the first to write the configuration. */
+export function makeConfigDirectory(configFile: string, root: string): void {
+  const place = realPlace(path.dirname(configFile));
+  if (!isBelow(place, root)) return;
+  try {
+    mkdirSync(place, { recursive: true, mode: 0o700 });
+  } catch {
+    // Then no command of the same user can make it either.
+  }
 }
 
 function directory(whole: string, known: readonly string[], root: string): readonly string[] {

@@ -73,7 +73,7 @@ export function guardWorkspace(request: GuardRequest): Guard {
 }
 
 /** What stays visible and can no longer be changed. Outer directories first: a later mount lies on top. */
-function keepers({ root, scan, readonly }: GuardRequest, made: readonly string[], opened: number[]): readonly Mount[] {
+function keepers({ root, scan, hidden, readonly }: GuardRequest, made: readonly string[], opened: number[]): readonly Mount[] {
   if (readonly) return [];
   const repositories = scan.findings.filter(({ kind }) => kind === 'git_directory').map(({ path: at }) => at.split('/'));
   const fixed = [
@@ -84,8 +84,10 @@ function keepers({ root, scan, readonly }: GuardRequest, made: readonly string[]
     ...repositories.flatMap((repository) => configuredPlaces(root, repository)),
   ];
   return [
-    // Mounted on itself: the name of a mount point cannot be given to another directory.
-    ...repositories.flatMap((repository) => mountOf('--bind-fd', repository, { root, opened })),
+    // Mounted on itself: the name of a mount point cannot be given to another directory. What is hidden would be found at its new place.
+    ...unique([...placesIn(root, hidden).flatMap(directoriesAbove), ...repositories]).flatMap((directory) =>
+      mountOf('--bind-fd', directory, { root, opened }),
+    ),
     ...unique(fixed).flatMap((segments): readonly Mount[] => {
       const at = path.join(root, ...segments);
       return made.includes(at) ? [{ how: '--tmpfs', at }] : mountOf('--ro-bind-fd', segments, { root, opened });
@@ -96,16 +98,23 @@ function keepers({ root, scan, readonly }: GuardRequest, made: readonly string[]
 /** What is there and says nothing: secrets, the layer's own state, and sockets on which somebody outside listens. */
 function covers({ root, scan, masks, hidden }: GuardRequest): readonly Mount[] {
   const found = scan.findings.filter(({ kind, link }) => (kind === 'secret' || kind === 'socket') && !link);
-  const inside = hidden
-    .filter((entry) => isInside(entry, root) && entry !== root)
-    .map((entry) => path.relative(root, entry).split(path.sep));
-  return unique([...found.map(({ path: at }) => at.split('/')), ...inside]).flatMap((segments) => {
+  return unique([...found.map(({ path: at }) => at.split('/')), ...placesIn(root, hidden)]).flatMap((segments) => {
     const descriptor = openBelow(root, segments);
     if (descriptor === undefined) return [];
     const directory = fstatSync(descriptor).isDirectory();
     closeSync(descriptor);
     return [{ how: '--ro-bind-fd' as const, descriptor: directory ? masks.directory : masks.file, at: path.join(root, ...segments) }];
   });
+}
+
+/** Of absolute paths those below the root, as names. */
+function placesIn(root: string, paths: readonly string[]): readonly Segments[] {
+  return paths.filter((entry) => isInside(entry, root) && entry !== root).map((entry) => path.relative(root, entry).split(path.sep));
+}
+
+/** Below the root, the outermost first. */
+function directoriesAbove(place: Segments): readonly Segments[] {
+  return place.slice(1).map((_name, index) => place.slice(0, index + 1));
 }
 
 function mountOf(

@@ -1,5 +1,5 @@
 /** The layer's own files where they lie in the workspace, under names that no list knows: no tool touches them (design §1, promise 6). */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { App } from '#app/app';
@@ -60,7 +60,7 @@ it('state and configuration in folders of any name', async () => {
   const configFile = join(root, 'cfg', 'settings.json');
   const app = await open({ stateDir, configFile });
   await createMcpToken(stateDir, { name: 'one', modelTier: 'basic', lifeMs: null });
-  mkdirSync(join(root, 'cfg'));
+  mkdirSync(join(root, 'cfg'), { recursive: true });
   writeFileSync(configFile, '{"approvers":[]}');
   symlinkSync('st', join(root, 'link'));
   for (const path of [
@@ -135,5 +135,30 @@ describe.skipIf(!canSandbox)('commands', () => {
     expect(JSON.stringify(ran.result)).not.toMatch(/the-api-token|modelTier/);
     expect(JSON.stringify(ran.result)).toContain('mine.json');
     expect(readFileSync(join(root, 'mine.json'), 'utf8')).toBe('{}');
+  });
+
+  it('cannot move them to where nobody looks for them', async () => {
+    mkdirSync(join(root, 'deep', 'er'), { recursive: true });
+    writeFileSync(join(root, 'deep', 'er', 'lab.txt'), 'the-api-token');
+    const clusters = [{ name: 'lab', endpoints: ['https://127.0.0.1:8006'], tokenId: 'ops@pve!banksman', tokenFile: 'deep/er/lab.txt' }];
+    const app = await open({ stateDir: join(root, 'st'), configFile: join(root, 'cfg', 'c.json'), settings: { clusters } });
+    const script =
+      "import os\nfor a, b in (('deep', 'd2'), ('deep/er', 'e2')):\n  try: os.rename(a, b)\n  except OSError as e: print(e.errno)\n";
+    await call(app, 'write_file', { path: 'move.py', content: script });
+    const ran = await call(app, 'run_command', { command: 'python3 move.py; mv deep d3; rm -rf deep' });
+    expect(ran).toMatchObject({ result: { sandbox: 'enforced' } });
+    expect(readdirSync(root)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^[de]\d$/)]));
+    expect(readFileSync(join(root, 'deep', 'er', 'lab.txt'), 'utf8')).toBe('the-api-token');
+    const found = await call(app, 'search_files', { pattern: 'the-api-token' });
+    expect(found).toMatchObject({ status: 'ok', result: { matches: [] } });
+  });
+
+  it('cannot be the first to write the configuration', async () => {
+    const configFile = join(root, '.config', 'banksman', 'config.json');
+    const app = await open({ stateDir: join(root, 'st'), configFile });
+    await call(app, 'write_file', { path: 'plant.py', content: `open('.config/banksman/config.json', 'w').write('{}')` });
+    const ran = await call(app, 'run_command', { command: 'python3 plant.py' });
+    expect(ran).toMatchObject({ code: 'command_failed', result: { sandbox: 'enforced' } });
+    expect(readdirSync(join(root, '.config', 'banksman'))).toEqual([]);
   });
 });

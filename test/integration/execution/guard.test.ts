@@ -99,6 +99,19 @@ describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => 
     );
   });
 
+  it('keeps the directories above hidden places where they are, outer ones first, below everything else', async () => {
+    const root = workspace(['a/b/own.json', 'a/.git/config', 'a/.git/HEAD']);
+    await guarded(
+      root,
+      (guard) => {
+        const found = places(root, guard);
+        expect(found.slice(0, 3)).toEqual(['--bind-fd a', '--bind-fd a/b', '--bind-fd a/.git']);
+        expect(found).toContain('--ro-bind-fd a/b/own.json');
+      },
+      { hidden: [path.join(root, 'a/b/own.json')] },
+    );
+  });
+
   it('refuses where there is too much to guard, and leaves nothing behind', async () => {
     const root = workspace(Array.from({ length: 801 }, (_, index) => `secrets/${index}.pem`));
     await expect(guarded(root, () => undefined)).rejects.toMatchObject({
