@@ -177,7 +177,7 @@ export interface App {
   call(request: CallRequest): Promise<Outcome>;
   /** The title and one-line summary for a host's "about to run" message, from literal arguments only; undefined for invalid input. */
   announce(tool: string, input: unknown): { readonly title: string; readonly asks: boolean } | undefined;
-  explain(tool: string, input: unknown, agent: Agent): Promise<Explanation>;
+  explain(call: Pick<CallRequest, 'tool' | 'input' | 'agent' | 'restrict'>): Promise<Explanation>;
   readonly approvals: Approvals;
   readonly security: SecuritySettings;
   readonly audit: AuditTrail;

@@ -83,7 +83,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     storeLocation: store.location,
     call: (request) => runCall(incoming(request), deps),
     announce: (tool, input) => announce(tool, input, { tools: catalog, settings: live.known() }),
-    explain: (tool, input, agent) => explainCall({ tool, input, agent }, deps, AbortSignal.timeout(options.config.limits.callMs)),
+    explain: (call) => explainCall(call, deps, AbortSignal.timeout(options.config.limits.callMs)),
     approvals,
     security: live.security,
     audit: auditTrail(store, reads.settle),

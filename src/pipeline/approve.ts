@@ -4,11 +4,10 @@ import type { Deadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
 import { agentOfDraft, effectiveAction } from './action.ts';
-import { classify } from './classify.ts';
 import { toolContext } from './context.ts';
+import { decideTargets, passStages } from './decide-call.ts';
 import type { CallDeps, IncomingCall } from './deps.ts';
-import { protect } from './protect.ts';
-import { type Approved, type Classified, goOn, type Refusal, refuse, refuseBy, type Step } from './stage.ts';
+import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
 
 export interface ApproveContext {
   readonly call: IncomingCall;
@@ -76,10 +75,9 @@ async function waitForPerson(request: RequestRecord, { call, deps, deadline, onW
 /** Resolves again what is about to run: a guest may have moved while a person was thinking. */
 async function spend(state: Classified, request: RequestRecord, { call, deps: before, deadline }: ApproveContext): Promise<Step<Approved>> {
   const deps: CallDeps = { ...before, settings: await before.currentSettings() };
-  const again = await protect(state, deps, deadline.signal);
+  const again = await passStages(decideTargets(state, call.agent, deps, deadline.signal));
   if (!again.ok) return again;
-  const current = await classify(again.state, call.agent, deps);
-  if (current.decision.effect === 'deny') return refuseBy(current.decision);
+  const current = again.state;
   const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version));
   if (digest !== request.digest) {
     if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request));

@@ -1,20 +1,14 @@
 /** `policy explain`: every stage's answer for one call; nothing is executed, asked or stored. */
-import type { Agent } from '#kernel/agent';
-import { allow, type Decision, deny, strictest } from '#kernel/decision';
+import { type Decision, deny, strictest } from '#kernel/decision';
 import { toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { OutcomeStatus } from '#kernel/outcome';
 import { redactObject, redactText } from '#redaction/redact';
-import { effectiveAction } from './action.ts';
-import { authorize } from './authorize.ts';
 import { withSettings } from './call-deps.ts';
-import { classify } from './classify.ts';
+import { type DecidedCall, decideCall, type StageAnswer, stageNames } from './decide-call.ts';
 import type { CallDeps, PipelineDeps } from './deps.ts';
-import { notProtected } from './protect.ts';
-import { protectStage } from './protect-stage.ts';
-import { redactionOf, withoutConcealed } from './record.ts';
-import { type Refusal, type Resolved, refuseByFault, type Step } from './stage.ts';
-import { findTool, validate } from './validate.ts';
+import { redactionOf } from './record.ts';
+import { refuseByFault } from './stage.ts';
 
 export interface ExplainedStage {
   readonly stage: string;
@@ -33,11 +27,7 @@ export interface ExplainedCall {
   readonly stages: readonly ExplainedStage[];
 }
 
-export async function explainCall(
-  call: { readonly tool: string; readonly input: unknown; readonly agent: Agent },
-  deps: PipelineDeps,
-  signal: AbortSignal,
-): Promise<ExplainedCall> {
+export async function explainCall(call: DecidedCall, deps: PipelineDeps, signal: AbortSignal): Promise<ExplainedCall> {
   const stages: ExplainedStage[] = [];
   const agent = deps.standing?.effective(call.agent) ?? call.agent;
   await explainStages({ ...call, agent }, await withSettings(deps), { stages, signal });
@@ -65,47 +55,22 @@ function withoutSecrets({ decision, detail, ...entry }: ExplainedStage, deps: Pi
 }
 
 async function explainStages(
-  call: { readonly tool: string; readonly input: unknown; readonly agent: Agent },
+  call: DecidedCall,
   deps: CallDeps,
   { stages, signal }: { readonly stages: ExplainedStage[]; readonly signal: AbortSignal },
 ): Promise<void> {
-  const found = findTool(call.tool, deps.tools);
-  if (!found.ok) return void stages.push(refused('identify', found.refusal));
-  stages.push({
-    stage: 'identify',
-    decision: allow('known_tool', `\`${call.tool}\` is called by ${call.agent.id}`),
-    detail: { agent: call.agent.id, model_tier: call.agent.modelTier, classified_tier: call.agent.classifiedTier },
-  });
-  const validated = validate(found.state, call.input, call.agent);
-  if (!validated.ok) return void stages.push(refused('validate', validated.refusal));
-  stages.push({
-    stage: 'validate',
-    decision: allow('valid_input', 'the arguments fit the schema'),
-    detail: { arguments: withoutConcealed(found.state, validated.state.input) },
-  });
-  stages.push({ stage: 'authorize', decision: authorize(found.state, call.agent) });
-  const resolved = await protectOrFail(protectStage(validated.state, deps, signal));
-  if (!resolved.ok) return void stages.push(refused('protect', resolved.refusal));
-  stages.push({
-    stage: 'protect',
-    decision: notProtected,
-    detail: { targets: effectiveAction(resolved.state, call.agent, deps.settings.version).targets },
-  });
-  stages.push({
-    stage: 'classify',
-    decision: (await classify(resolved.state, call.agent, deps)).decision,
-    detail: { tier: resolved.state.tier, level: deps.settings.securityLevel },
-  });
-}
-
-async function protectOrFail(stage: Promise<Step<Resolved>>): Promise<Step<Resolved>> {
   try {
-    return await stage;
+    for await (const answer of decideCall(call, deps, signal)) stages.push(explained(answer));
   } catch (thrown) {
-    return refuseByFault(toFault(thrown));
+    // What could not be found out is an answer, too: of the stage that comes after the last one that answered.
+    const { refusal } = refuseByFault(toFault(thrown));
+    const stage = stageNames[stages.length] ?? 'classify';
+    stages.push(explained({ stage, decision: deny(refusal.code, refusal.message), refusal }));
   }
 }
 
-function refused(stage: string, { status, code, message, rules = [] }: Refusal): ExplainedStage {
-  return { stage, decision: deny(code, message, rules), ...(status === 'error' ? { error: true } : {}) };
+function explained(answer: StageAnswer): ExplainedStage {
+  const { stage, decision, refusal } = answer;
+  const detail = answer.detail?.();
+  return { stage, decision, ...(refusal?.status === 'error' ? { error: true } : {}), ...(detail === undefined ? {} : { detail }) };
 }

@@ -2,20 +2,17 @@
 import { type Deadline, startDeadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
-import { effectiveTier } from '#policy/classify';
 import { approve } from './approve.ts';
-import { authorize, restricted } from './authorize.ts';
 import { withSettings } from './call-deps.ts';
-import { classify } from './classify.ts';
+import { decideCall, passStages } from './decide-call.ts';
 import type { CallDeps, IncomingCall, PipelineDeps } from './deps.ts';
 import { execute } from './execute.ts';
 import { noteStanding } from './note-standing.ts';
 import { presentOutcome } from './present-outcome.ts';
-import { protectStage } from './protect-stage.ts';
 import { type CallTrail, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail, startWaiting } from './record.ts';
 import { redactOutcome } from './redact-outcome.ts';
-import { type Approved, goOn, type Refusal, refuseBy, refuseByFault, type Step, type Validated } from './stage.ts';
-import { findTool, limitOf, validate } from './validate.ts';
+import { type Approved, goOn, type Refusal, refuseByFault, type Step } from './stage.ts';
+import { limitOf } from './validate.ts';
 
 /** Runs one call to its outcome. Never rejects. */
 export async function runCall(incoming: IncomingCall, deps: PipelineDeps): Promise<Outcome> {
@@ -62,34 +59,17 @@ async function decideNow(call: IncomingCall, trail: CallTrail, given: PipelineDe
 }
 
 async function decideStages(call: IncomingCall, trail: CallTrail, deps: CallDeps, deadline: Deadline): Promise<Step<Approved>> {
-  const found = findTool(call.tool, deps.tools);
-  if (!found.ok) return found;
-  const validated = validate(found.state, call.input, call.agent);
-  trail.state = validated.ok ? validated.state : { tool: found.state };
-  if (!validated.ok) return validated;
-  const authorized = authorizeStage(validated.state, call, deps);
-  if (!authorized.ok) return authorized;
-  const resolved = await protectStage(validated.state, deps, deadline.signal);
-  if (!resolved.ok) return resolved;
-  const classified = await classify(resolved.state, call.agent, deps);
-  trail.state = classified;
-  trail.rules = classified.decision.rules;
-  if (classified.decision.effect === 'deny') return refuseBy(classified.decision);
-  const approved = await approve(classified, { call, deps, deadline, onWaiting: () => startWaiting(trail) });
+  const classified = await passStages(decideCall(call, deps, deadline.signal), ({ state }) => {
+    if (state !== undefined) trail.state = state;
+  });
+  if (!classified.ok) return classified;
+  trail.rules = classified.state.decision.rules;
+  const approved = await approve(classified.state, { call, deps, deadline, onWaiting: () => startWaiting(trail) });
   if (!approved.ok) return approved;
   trail.state = approved.state;
   // Written down before it happens. Green only looks: its one record follows.
   if (approved.state.tier !== 'green') await recordIntent(call, trail, deps);
   return goOn(approved.state);
-}
-
-/** The model's tier, and what the host says of the workspace. */
-function authorizeStage(state: Validated, call: IncomingCall, deps: CallDeps): Step<Validated> {
-  const { tool } = state;
-  const authorized = authorize(tool, call.agent);
-  if (authorized.effect === 'deny') return refuseBy(authorized);
-  const untrusted = restricted(tool, effectiveTier(tool.name, tool.tier, deps.settings.tiers), call.restrict);
-  return untrusted === undefined ? goOn(state) : refuseBy(untrusted, 'ask the user to trust this workspace; do not retry before');
 }
 
 function outcomeOfRefusal(refusal: Refusal, trail: CallTrail): Outcome {

@@ -319,6 +319,14 @@ describe('explaining a call', () => {
     expect(explanation.decision.code).toBe('model_tier_too_low');
   });
 
+  it('says that the workspace is not trusted where the call would', async () => {
+    const bench = await createBench();
+    const call = { tool: 'stop_vm', input: { vmid: 100 }, agent, restrict: 'green_only' } as const;
+    const explanation = await explainCall(call, bench.deps, idle());
+    expect(explanation).toMatchObject({ status: 'denied', decision: { effect: 'deny', code: 'untrusted_workspace' } });
+    expect(await explainCall({ ...call, tool: 'get_vms', input: {} }, bench.deps, idle())).toMatchObject({ status: 'ok' });
+  });
+
   it('of a cluster that is down is a refusal, too', async () => {
     const bench = await createBench();
     bench.cluster.down = new Fault('pve_unreachable', 'no route');

@@ -12,7 +12,7 @@ export async function runPolicy([verb, ...words]: readonly string[], options: Co
   const [tool = ''] = operands(words, ['TOOL']);
   const input = await inputOf(options);
   return withApp(options, async (app) => {
-    const explanation = await app.explain(tool, input, agentOf(options, app.config.defaultModelTier));
+    const explanation = await app.explain({ tool, input, agent: agentOf(options, app.config.defaultModelTier) });
     if (options.json) printJson(explanation);
     else printText(forPeople(explanation));
     return exitStatus[explanation.status];

@@ -9,6 +9,7 @@ import { showPlainly } from '#kernel/text';
 import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
 import { createDisposableBag } from '../disposables.ts';
+import { workspaceRestriction } from '../tools/run-tool.ts';
 import { detailsPage, type Loaded, type RequestFacts } from './details-page.ts';
 
 /** SECURITY: what a link of the page may run; each takes an id and none decides anything. */
@@ -99,9 +100,15 @@ async function orFailure<T>(work: Promise<T>): Promise<Loaded<T>> {
   }
 }
 
-/** The record does not say which tier the agent had: it is classified as a new call's would be. */
+/** As a new call would end: the record does not say which tier the agent had. Calls over MCP and the command line know no workspace trust. */
 function explainAgain(app: App, { action, agent }: RequestRecord) {
   const tierByModel = agent.model === undefined ? app.config.defaultModelTier : modelTierOf(agent.model);
   const modelTier = agent.host === 'palette' ? 'advanced' : tierByModel;
-  return app.explain(action.tool, action.arguments, { ...agent, modelTier });
+  const here = agent.host !== 'mcp' && agent.host !== 'cli';
+  return app.explain({
+    tool: action.tool,
+    input: action.arguments,
+    agent: { ...agent, modelTier },
+    ...(here ? workspaceRestriction() : {}),
+  });
 }

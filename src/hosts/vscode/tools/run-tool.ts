@@ -38,8 +38,7 @@ export async function runTool(runner: ToolRunner, run: ToolRun): Promise<Outcome
           signal: run.call.signal,
           waitMs: app.config.approvalWait.editor,
           gate: progress.gate,
-          // Only the host knows about workspace trust; the pipeline refuses and writes it down.
-          ...(workspace.isTrusted ? {} : { restrict: 'green_only' as const }),
+          ...workspaceRestriction(),
           onProgress: progress.onProgress,
         })
         .finally(() => progress.end());
@@ -49,6 +48,11 @@ export async function runTool(runner: ToolRunner, run: ToolRun): Promise<Outcome
   } finally {
     run.call.dispose();
   }
+}
+
+/** What the editor's word on the workspace does to calls that come through it. Only the host knows; the pipeline refuses and writes it down. */
+export function workspaceRestriction(): { readonly restrict?: 'green_only' } {
+  return workspace.isTrusted ? {} : { restrict: 'green_only' };
 }
 
 /** An App that could not be built: the code says why, and no tool runs. */
