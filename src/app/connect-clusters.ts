@@ -1,6 +1,8 @@
 /** The configured clusters as the pipeline uses them: a client, a shell and a waker each. Nothing connects before it is used. */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createProxmoxClient, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
+import { join } from 'node:path';
+import { createProxmoxClient, type KeptPins, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import type { TlsTrust } from '#connectors/proxmox/verified-connector';
 import { createNodeShell } from '#connectors/ssh/create-node-shell';
 import { createWaker } from '#connectors/wake-on-lan/create-waker';
@@ -13,10 +15,13 @@ import type { ClusterConfig, Config } from './config.ts';
 import { type KeptText, keepText } from './kept-text.ts';
 import { liveFacts } from './live-facts.ts';
 import { expandPath } from './paths.ts';
+import { readPrivateFile, replacePrivateFile } from './private-file.ts';
 
 export interface ConnectOptions {
   readonly config: Config;
   readonly baseDir: string;
+  /** Where what is learned of the nodes' certificates is kept. */
+  readonly stateDir: string;
   readonly log: Log;
   clusterToken?(cluster: string): Promise<string | undefined>;
 }
@@ -64,6 +69,7 @@ function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<s
     timeoutMs: limits.apiMs,
     clock: systemClock,
     log: options.log,
+    kept: keptPins(cluster, join(options.stateDir, learnedCertificatesFolder)),
   });
   const ssh = cluster.ssh ?? { user: 'root', knownHosts: '~/.ssh/known_hosts', identityFiles: [], agent: true, nodes: {} };
   const shell = createNodeShell({
@@ -98,6 +104,22 @@ function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<s
       shell.close();
       await client.close();
     },
+  };
+}
+
+/** In the state directory. */
+export const learnedCertificatesFolder = 'certificates';
+
+/** A file for each cluster, pin and token: two configurations on one state directory do not overwrite each other's. */
+function keptPins({ name, tokenId, tls }: ClusterConfig, folder: string): KeptPins {
+  const mark = createHash('sha256')
+    .update(JSON.stringify([name, tokenId, tls]))
+    .digest('hex')
+    .slice(0, 12);
+  const file = `${name}-${mark}.json`;
+  return {
+    read: () => readPrivateFile(join(folder, file)),
+    write: (text) => replacePrivateFile(folder, file, text),
   };
 }
 

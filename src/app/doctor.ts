@@ -1,10 +1,11 @@
 /** `doctor`: what works here, what does not, and the remedy. Each probe is real; none changes anything. */
 import { stat } from 'node:fs/promises';
-import type { ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
+import type { EndpointCheck, ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { sandboxFinding } from '#execution/sandbox/sandbox-finding';
 import { type Standing, successesToRestore } from '#identity/standing';
 import type { ApproverKey } from '#kernel/answer';
-import { toFault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
+import type { CertificateKnown } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Store } from '#kernel/ports/store';
 import type { Finding, SecuritySettings } from './app.ts';
@@ -64,6 +65,8 @@ async function clusterFindings(cluster: ClusterConfig, parts: DoctorParts, signa
   const client = parts.clusters.clients.get(cluster.name);
   if (client === undefined) return [];
   const topic = `cluster ${cluster.name}`;
+  // First: each endpoint that is seen here is known to the calls that follow.
+  const endpoints = await client.checkEndpoints(signal);
   const api = await probe(topic, async () => apiState(client, signal));
   const shell = parts.clusters.configured.get(cluster.name)?.access.shell;
   const nodes = Object.keys(cluster.ssh?.nodes ?? {});
@@ -73,16 +76,41 @@ async function clusterFindings(cluster: ClusterConfig, parts: DoctorParts, signa
       : await Promise.all(
           nodes.map((node) => probe(`${topic} ssh ${node}`, async () => (await shell.exec(node, 'hostname', signal)).stdout.trim())),
         );
-  return [api, ...(await tokenFileFindings(cluster, parts.baseDir)), ...ssh];
+  return [api, ...endpointFindings(topic, endpoints), ...(await tokenFileFindings(cluster, parts.baseDir)), ...ssh];
 }
 
 async function apiState(client: ProxmoxClient, signal: AbortSignal): Promise<string> {
   const { version } = await client.version(signal);
-  const rows = await client.clusterStatus(signal);
-  const nodes = rows.filter((row) => row.type === 'node');
-  const cluster = rows.find((row) => row.type === 'cluster');
-  const quorum = cluster === undefined ? 'standalone' : cluster.quorate === true ? 'quorate' : 'NOT quorate';
-  return `Proxmox VE ${version}, ${quorum}, ${nodes.filter((row) => row.online).length} of ${nodes.length} nodes online`;
+  try {
+    const rows = await client.clusterStatus(signal);
+    const nodes = rows.filter((row) => row.type === 'node');
+    const cluster = rows.find((row) => row.type === 'cluster');
+    const quorum = cluster === undefined ? 'standalone' : cluster.quorate === true ? 'quorate' : 'NOT quorate';
+    return `Proxmox VE ${version}, ${quorum}, ${nodes.filter((row) => row.online).length} of ${nodes.length} nodes online`;
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== 'pve_forbidden') throw thrown;
+    return `Proxmox VE ${version}; quorum is not visible to this token (it lacks \`Sys.Audit\` on \`/\`)`;
+  }
+}
+
+const certificateWords: Readonly<Record<CertificateKnown, string>> = {
+  ca: 'certificate signed by a trusted CA',
+  pinned: 'certificate is the pinned one',
+  learned: 'certificate vouched for by a verified node',
+  unseen: 'certificate not seen yet',
+  unknown: 'certificate not known',
+};
+
+/** An endpoint that is merely away costs nothing while another answers; one that is not trusted, or does not take the token, is wrong. */
+function endpointFindings(topic: string, checks: readonly EndpointCheck[]): readonly Finding[] {
+  const someAnswers = checks.some(({ fault }) => fault === undefined);
+  return checks.map(({ origin, node, certificate, fault }): Finding => {
+    const about = { topic: `${topic} endpoint ${origin}${node === undefined ? '' : ` (${node})`}` };
+    if (fault === undefined) return { ...about, state: 'ok', message: `${certificateWords[certificate]}, token accepted` };
+    const isAway = ['pve_unreachable', 'pve_timeout', 'pve_node_unreachable'].includes(fault.code);
+    const state = isAway && someAnswers ? 'warning' : 'failed';
+    return { ...about, state, message: `${fault.code}: ${fault.message}`, ...(fault.next === undefined ? {} : { remedy: fault.next }) };
+  });
 }
 
 async function tokenFileFindings(cluster: ClusterConfig, baseDir: string): Promise<readonly Finding[]> {

@@ -3,6 +3,7 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { keyFolderOf } from './approver-key-file.ts';
 import type { Config } from './config.ts';
+import { learnedCertificatesFolder } from './connect-clusters.ts';
 import { mcpTokensFolder } from './mcp-tokens.ts';
 import { oneTimeCodesFolder } from './one-time-codes.ts';
 import { storeFilesOf } from './open-store.ts';
@@ -29,7 +30,7 @@ export interface OwnPlacesParts {
  */
 export function ownPlaces(parts: OwnPlacesParts, root: string): readonly string[] {
   const { stateDir, configFile, namedConfigFile } = parts;
-  const inState = [mcpTokensFolder, oneTimeCodesFolder, 'sandbox'].map((name) => path.join(stateDir, name));
+  const inState = [mcpTokensFolder, oneTimeCodesFolder, learnedCertificatesFolder, 'sandbox'].map((name) => path.join(stateDir, name));
   const places = [
     ...directory(stateDir, [...inState, personaBase(stateDir)], root),
     ...directory(path.dirname(configFile), [configFile, keyFolderOf(configFile)], root),

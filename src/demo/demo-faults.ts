@@ -38,6 +38,15 @@ export function createFaults(targets: FaultTargets): DemoFaults {
         endpoint.useCertificate(targets.newCertificate(endpoint.node));
       }
     },
+    renewCertificate(name) {
+      const next = targets.newCertificate(name);
+      undo.push(() => {
+        required(targets.endpoints, name).useCertificate(targets.originalCertificate(name));
+        cluster.fingerprints.set(name, targets.originalCertificate(name).fingerprint);
+      });
+      required(targets.endpoints, name).useCertificate(next);
+      cluster.fingerprints.set(name, next.fingerprint);
+    },
     taskNeverEnds: (match) => cluster.taskFaults.add(match, { kind: 'never-ends' }),
     taskFails: (match, text) => cluster.taskFaults.add(match, { kind: 'fails', text }),
     taskWarns: (match, ...lines) => cluster.taskFaults.add(match, { kind: 'warns', lines }),

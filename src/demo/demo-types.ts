@@ -64,6 +64,8 @@ export interface DemoFaults {
   expireToken(tokenId: string): void;
   /** Another certificate, so that a pin no longer fits. Absent node: all. */
   swapCertificate(node?: string): void;
+  /** A new certificate that the cluster knows of, as after `pvecm updatecerts`: the other nodes vouch for it. */
+  renewCertificate(node: string): void;
   /** Of tasks that start from now on. */
   taskNeverEnds(match: TaskMatch): void;
   taskFails(match: TaskMatch, text: string): void;

@@ -2,7 +2,7 @@
 import { Fault, toFault } from '#kernel/errors';
 import { cancelledFault } from '../time-limit.ts';
 import { answerFault } from './answer-fault.ts';
-import type { ApiAnswer } from './endpoint.ts';
+import type { ApiAnswer, Endpoint } from './endpoint.ts';
 import { readData } from './rows.ts';
 import { AmbiguousSend, type Transport } from './transport.ts';
 
@@ -11,6 +11,8 @@ export interface ApiCalls {
   get(path: string, signal: AbortSignal): Promise<unknown>;
   /** @throws {AmbiguousSend} when it may have arrived but no usable answer came back; {Fault} when it surely had no effect */
   post(path: string, signal: AbortSignal): Promise<unknown>;
+  /** Whether this very endpoint can be reached, is recognised and takes the token; the fault says what is wrong. */
+  check(endpoint: Endpoint, signal: AbortSignal): Promise<Fault | undefined>;
 }
 
 export interface ApiCallsOptions {
@@ -38,6 +40,17 @@ export function createApiCalls({ name, tokenId, token, transport }: ApiCallsOpti
       const answer = await transport.get(path, header(tokenId, secret), signal);
       if (answer.status !== 200) throw refusal(answer, secret);
       return readData(answer.body);
+    },
+    async check(endpoint, signal) {
+      try {
+        const secret = await readSecret(signal);
+        const answer = await transport.getFrom(endpoint, '/version', header(tokenId, secret), signal);
+        if (answer.status !== 200) return refusal(answer, secret);
+        readData(answer.body);
+        return undefined;
+      } catch (thrown) {
+        return toFault(thrown);
+      }
     },
     async post(path, signal) {
       const secret = await readSecret(signal);

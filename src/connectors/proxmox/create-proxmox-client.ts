@@ -2,11 +2,12 @@
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { Clock } from '#kernel/ports/clock';
-import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
+import type { ClusterPort, EndpointState, GuestRef } from '#kernel/ports/cluster';
 import type { Log } from '#kernel/ports/log';
 import { cancelledFault, withTimeLimit } from '../time-limit.ts';
 import { type ApiCalls, createApiCalls } from './api-calls.ts';
 import { createEndpoint, type Endpoint } from './endpoint.ts';
+import { createPinLearner, type KeptPins, type PinLearner } from './learn-pins.ts';
 import { findOwnTask, type OwnTaskSearch, outcomeUnknown } from './own-task.ts';
 import { actionSegment, guestTypeSegment, nodeSegment, storageSegment, vmidSegment } from './path-parameters.ts';
 import { createPins, type Pins } from './pins.ts';
@@ -29,6 +30,16 @@ export interface ProxmoxClientOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** With one fingerprint for several endpoints: where what is learned of the others outlives the process. Absent: it does not. */
+  readonly kept?: KeptPins;
+}
+
+export type { KeptPins } from './learn-pins.ts';
+
+/** One endpoint, asked on its own. */
+export interface EndpointCheck extends EndpointState {
+  /** Why it is of no use; absent: it is reachable, recognised and takes the token. */
+  readonly fault?: Fault;
 }
 
 export interface ProxmoxClient extends ClusterPort {
@@ -40,6 +51,8 @@ export interface ProxmoxClient extends ClusterPort {
    * @throws {Fault} `pve_error` when no MAC is configured for it or it is the answering node; `outcome_unknown` when the answer was lost
    */
   wakeOnLan(node: string, signal: AbortSignal): Promise<string>;
+  /** Asks every endpoint, reachable or not, trusted or not. Never rejects; what is wrong is in its row. */
+  checkEndpoints(signal: AbortSignal): Promise<readonly EndpointCheck[]>;
   close(): Promise<void>;
 }
 
@@ -48,27 +61,36 @@ const searchLimitMs = 8_000;
 
 /** @throws {Fault} `bad_config` when the endpoints or the fingerprints do not fit */
 export function createProxmoxClient(options: ProxmoxClientOptions): ProxmoxClient {
-  const endpoints = createEndpoints(options);
-  const api = createApiCalls({ ...options, transport: createTransport({ ...options, cluster: options.name, ...endpoints }) });
+  const connections = createConnections(options);
+  const api = createApiCalls({ ...options, transport: createTransport({ ...options, cluster: options.name, ...connections }) });
   return {
     name: options.name,
-    ...clusterReads(api),
+    ...endpointReads(api, connections),
+    ...clusterReads(api, connections),
     ...guestReads(api),
     ...taskReads(api),
     ...actions(api, options),
     async close() {
-      await Promise.all(endpoints.endpoints.map((endpoint) => endpoint.close()));
+      await connections.learner?.settle();
+      await Promise.all(connections.endpoints.map((endpoint) => endpoint.close()));
     },
   };
 }
 
-function createEndpoints(options: ProxmoxClientOptions): { endpoints: readonly Endpoint[]; pins?: Pins } {
-  const { endpoints: urls, tls: trust, timeoutMs } = options;
+interface Connections {
+  readonly endpoints: readonly Endpoint[];
+  readonly pins?: Pins;
+  readonly learner?: PinLearner;
+}
+
+function createConnections(options: ProxmoxClientOptions): Connections {
+  const { name, endpoints: urls, tls: trust, timeoutMs, clock, log, kept } = options;
   const origins = urls.map(originOf);
-  const pins = trust.kind === 'pin' ? createPins(trust.fingerprint, origins) : undefined;
-  if (urls.length === 0) throw new Fault('bad_config', `cluster \`${options.name}\` has no \`endpoints\``);
-  const endpoints = urls.map((url) => createEndpoint({ url, trust, timeoutMs, ...(pins ? { pins } : {}) }));
-  return { endpoints, ...(pins ? { pins } : {}) };
+  if (urls.length === 0) throw new Fault('bad_config', `cluster \`${name}\` has no \`endpoints\``);
+  if (trust.kind !== 'pin') return { endpoints: urls.map((url) => createEndpoint({ url, trust, timeoutMs })) };
+  const pins = createPins(trust.fingerprint, origins, clock);
+  const endpoints = urls.map((url) => createEndpoint({ url, trust, timeoutMs, pins }));
+  return { endpoints, pins, learner: createPinLearner({ cluster: name, pins, kept, clock, log }) };
 }
 
 function originOf(url: string): string {
@@ -81,9 +103,30 @@ function originOf(url: string): string {
   return parsed.origin;
 }
 
-function clusterReads(api: ApiCalls) {
+function endpointReads(api: ApiCalls, { endpoints, pins }: Connections) {
+  function stateOf({ origin }: Endpoint): EndpointState {
+    const node = pins?.nodeAt(origin);
+    return { origin, ...(node === undefined ? {} : { node }), certificate: pins?.known(origin) ?? 'ca' };
+  }
   return {
-    clusterStatus: async (signal) => rows.readClusterStatus(await api.get('/cluster/status', signal)),
+    endpoints: () => endpoints.map(stateOf),
+    async checkEndpoints(signal: AbortSignal) {
+      const faults = await Promise.all(endpoints.map((endpoint) => api.check(endpoint, signal)));
+      return endpoints.map((endpoint, index) => {
+        const fault = faults[index];
+        return { ...stateOf(endpoint), ...(fault === undefined ? {} : { fault }) };
+      });
+    },
+  } satisfies Partial<ProxmoxClient>;
+}
+
+function clusterReads(api: ApiCalls, { pins }: Connections) {
+  return {
+    async clusterStatus(signal) {
+      const status = rows.readClusterStatus(await api.get('/cluster/status', signal));
+      pins?.noteAddresses(new Map(status.flatMap(({ type, name, ip }) => (type === 'node' && ip !== undefined ? [[name, ip]] : []))));
+      return status;
+    },
     nodes: async (signal) => rows.readNodes(await api.get('/nodes', signal)),
     guests: async (signal) => rows.readGuests(await api.get('/cluster/resources?type=vm', signal)),
     resources: async (type, signal) =>

@@ -3,7 +3,7 @@ import type { Clock } from '#kernel/ports/clock';
 import { formatDuration } from '#kernel/text';
 import { stopReason, withTimeLimit } from '../time-limit.ts';
 import type { ApiAnswer, ApiRequest, Endpoint } from './endpoint.ts';
-import { learnPins } from './learn-pins.ts';
+import type { PinLearner } from './learn-pins.ts';
 import type { Pins } from './pins.ts';
 import { readFailure, TransportFailure } from './transport-failure.ts';
 
@@ -12,6 +12,7 @@ export interface AttemptOptions {
   readonly endpoints: readonly Endpoint[];
   /** With pinned certificates only. */
   readonly pins?: Pins;
+  readonly learner?: PinLearner;
   readonly clock: Clock;
 }
 
@@ -41,20 +42,23 @@ export async function attemptRequest(
 }
 
 /** A wrong fingerprint stops before anything is sent, so one more try is safe once a verified node has vouched for it. */
-async function sendTrusted(
-  { endpoints, pins }: AttemptOptions,
-  endpoint: Endpoint,
-  request: ApiRequest,
-  signal: AbortSignal,
-): Promise<ApiAnswer> {
+async function sendTrusted(options: AttemptOptions, endpoint: Endpoint, request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
   try {
     return await endpoint.send(request, signal);
   } catch (thrown) {
     const got = readFailure(thrown, true).pin?.got;
-    if (got === undefined || !pins?.canLearn) throw thrown;
-    const others = endpoints.filter((other) => other !== endpoint);
-    await learnPins(pins, others, request.authorization, signal);
-    if (!pins.accepts(endpoint.origin, got)) throw thrown;
+    if (got === undefined || !(await isVouchedFor({ ...options, endpoint, got }, request.authorization, signal))) throw thrown;
     return endpoint.send(request, signal);
   }
+}
+
+async function isVouchedFor(
+  { endpoints, pins, learner, endpoint, got }: AttemptOptions & { readonly endpoint: Endpoint; readonly got: string },
+  authorization: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (pins === undefined || learner === undefined) return false;
+  const others = endpoints.filter((other) => other !== endpoint);
+  for await (const _ of learner.askAround(others, authorization, signal)) if (pins.accepts(endpoint.origin, got)) return true;
+  return false;
 }

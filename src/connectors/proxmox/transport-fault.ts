@@ -11,11 +11,18 @@ export interface EndpointFailure {
 const showFingerprint =
   '`openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem` (or `pveproxy-ssl.pem`, if there is one)';
 
-/** The peer at `origin` was not recognised; undefined for failures of any other kind. */
-export function trustFault({ origin, failure }: EndpointFailure): Fault | undefined {
+const newPinHint = 'the same value: the node got a new certificate, so set `tls.fingerprint` to it';
+const learnHint =
+  'the same value: no node that is known has vouched for it. The node with the configured `tls.fingerprint` has to be reached once, then the others are learned from it; or write `tls.fingerprint` as a map with the fingerprint of every endpoint';
+
+/**
+ * The peer at `origin` was not recognised; undefined for failures of any other kind.
+ * @param onePin whether one fingerprint is configured for several endpoints
+ */
+export function trustFault({ origin, failure }: EndpointFailure, onePin: boolean): Fault | undefined {
   if (failure.pin) {
     const message = `the certificate of \`${origin}\` is not the pinned one: expected ${failure.pin.expected}, got ${failure.pin.got}; nothing was sent`;
-    const next = `compare with ${showFingerprint}, run on that node; if the node got a new certificate, set \`tls.fingerprint\` to it, else somebody is in between`;
+    const next = `compare with ${showFingerprint}, run on that node: another value means that somebody is in between; ${onePin ? learnHint : newPinHint}`;
     return new Fault('pve_tls_fingerprint', message, { next });
   }
   if (failure.kind !== 'untrusted') return undefined;

@@ -26,6 +26,8 @@ export interface Transport {
    * @throws {Fault} as `get`, when it surely did not
    */
   post(path: string, authorization: string, signal: AbortSignal): Promise<ApiAnswer>;
+  /** As `get`, over this endpoint and no other; what the gateway there says is an answer, too. */
+  getFrom(endpoint: Endpoint, path: string, authorization: string, signal: AbortSignal): Promise<ApiAnswer>;
 }
 
 export interface TransportOptions extends AttemptOptions {
@@ -41,6 +43,14 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     get: (path, authorization, signal) => sendRead(state, { method: 'GET', path, authorization }, signal),
     post: (path, authorization, signal) => sendOnce(state, { method: 'POST', path, authorization }, signal),
+    async getFrom(endpoint, path, authorization, signal) {
+      try {
+        const request = { method: 'GET', path, authorization } as const;
+        return await attemptRequest(state, { endpoint, request, limitMs: options.timeoutMs }, signal);
+      } catch (thrown) {
+        throw unreachableFault(state.cluster, [noteFailure(state, endpoint, thrown, signal)]);
+      }
+    },
   };
 }
 
@@ -64,6 +74,7 @@ async function sendRead(state: TransportState, request: ApiRequest, signal: Abor
       const answer = await attemptRequest(state, { endpoint, request, limitMs }, signal);
       if (!isGatewayFailure(answer.status)) {
         order.succeeded(endpoint);
+        state.learner?.noteContact(endpoint, request.authorization);
         return answer;
       }
       gateway ??= answer;
@@ -99,11 +110,16 @@ async function sendOnce(state: TransportState, request: ApiRequest, signal: Abor
 }
 
 /** Notes a failed attempt, so that another endpoint is tried. @throws {Fault} when none must be: cancelled, or not to be trusted */
-function noteFailure({ cluster, order, log }: TransportState, endpoint: Endpoint, thrown: unknown, signal: AbortSignal): EndpointFailure {
+function noteFailure(
+  { cluster, order, log, pins }: TransportState,
+  endpoint: Endpoint,
+  thrown: unknown,
+  signal: AbortSignal,
+): EndpointFailure {
   const failure = readFailure(thrown, true);
   if (failure.kind === 'cancelled') throw cancelledFault(signal, `request to \`${cluster}\``);
   const noted = { origin: endpoint.origin, failure };
-  const fault = trustFault(noted);
+  const fault = trustFault(noted, pins?.pinned !== undefined);
   if (fault) throw fault;
   order.failed(endpoint);
   log.warn(`${cluster}: ${endpoint.origin}: ${failure.message}`);

@@ -49,9 +49,27 @@ export interface TaskStatus {
   readonly exitStatus?: string;
 }
 
+/**
+ * How an endpoint's certificate is recognised: by a CA, by the configured fingerprint, or by what a verified node said of its node.
+ * `unseen`: the nodes' certificates are known, but nobody looked yet which of them answers there. `unknown`: there is only the one
+ * fingerprint so far, so that this endpoint is of no use when the pinned node goes away.
+ */
+export type CertificateKnown = 'ca' | 'pinned' | 'learned' | 'unseen' | 'unknown';
+
+/** One configured address of the API. */
+export interface EndpointState {
+  /** `https://host:port` */
+  readonly origin: string;
+  /** Which node answers there, as far as that is known. */
+  readonly node?: string;
+  readonly certificate: CertificateKnown;
+}
+
 /** The client of one configured cluster. Every method honours `signal` down to the socket and rejects with a `Fault`. */
 export interface ClusterPort {
   readonly name: string;
+  /** The configured endpoints, in their order. Asks nobody. */
+  endpoints(): readonly EndpointState[];
   clusterStatus(signal: AbortSignal): Promise<readonly ClusterStatusRow[]>;
   nodes(signal: AbortSignal): Promise<readonly NodeRow[]>;
   guests(signal: AbortSignal): Promise<readonly GuestRow[]>;

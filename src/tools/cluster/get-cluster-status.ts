@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { clusterArgument } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
-import type { ClusterStatusRow } from '#kernel/ports/cluster';
+import type { ClusterStatusRow, EndpointState } from '#kernel/ports/cluster';
 import { defineTool } from '#kernel/tool';
 
 export const getClusterStatus = defineTool({
   name: 'get_cluster_status',
   title: 'Get cluster status',
   description:
-    'Health of the Proxmox VE cluster: quorum, and every node with its name, address and whether it is online. Use it first to learn the node names. For CPU and memory of one node use get_node_status.',
+    'Health of the Proxmox VE cluster: quorum, every node with its name, address and whether it is online, and the configured endpoints of the API with how their certificates are known. Use it first to learn the node names. For CPU and memory of one node use get_node_status.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',
@@ -23,6 +23,7 @@ export const getClusterStatus = defineTool({
     const cluster = rows.find((row) => row.type === 'cluster');
     const nodes = rows.filter((row) => row.type === 'node');
     const online = nodes.filter((row) => row.online).length;
+    const endpoints = api.endpoints();
     const health = healthOf(cluster, nodes.length, online);
     const result: JsonObject = {
       cluster: cluster?.name ?? api.name,
@@ -36,10 +37,11 @@ export const getClusterStatus = defineTool({
         nodeid: row.nodeid ?? null,
         local: row.local === true,
       })),
+      endpoints: endpoints.map(({ origin, node, certificate }) => ({ endpoint: origin, node: node ?? null, certificate })),
     };
     return {
       ok: true,
-      message: `cluster ${cluster?.name ?? api.name} is ${health}: ${online} of ${nodes.length} nodes online${quorumText(cluster)}`,
+      message: `cluster ${cluster?.name ?? api.name} is ${health}: ${online} of ${nodes.length} nodes online${quorumText(cluster)}${failOverText(endpoints)}`,
       result,
     };
   },
@@ -53,4 +55,10 @@ function healthOf(cluster: ClusterStatusRow | undefined, nodes: number, online: 
 function quorumText(cluster: ClusterStatusRow | undefined): string {
   if (cluster === undefined) return ', standalone';
   return cluster.quorate === true ? ', quorate' : ', not quorate';
+}
+
+/** Worth saying only where it matters: with one fingerprint for several endpoints, before the others' certificates are known. */
+function failOverText(endpoints: readonly EndpointState[]): string {
+  const unknown = endpoints.filter((endpoint) => endpoint.certificate === 'unknown').length;
+  return unknown === 0 ? '' : `; the certificates of ${unknown} of ${endpoints.length} endpoints are not known yet: no fail-over to them`;
 }

@@ -7,7 +7,7 @@ import type { App, CallRequest, Signer } from '#app/app';
 import { generateApproverKey, signerFrom } from '#app/approver-keys';
 import { parseConfig } from '#app/config';
 import { createApp } from '#app/create-app';
-import { type DemoCluster, startDemoCluster } from '#demo/index';
+import { type DemoCluster, type DemoOptions, startDemoCluster } from '#demo/index';
 import type { Agent } from '#kernel/agent';
 import type { Outcome } from '#kernel/outcome';
 import type { Log } from '#kernel/ports/log';
@@ -26,9 +26,9 @@ export interface World {
   close(): Promise<void>;
 }
 
-export async function startWorld(): Promise<World> {
+export async function startWorld(options: DemoOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'banksman-app-'));
-  const demo = await startDemoCluster({ taskDurationMs: 50 });
+  const demo = await startDemoCluster({ taskDurationMs: 50, ...options });
   const pair = generateApproverKey();
   const person = signerFrom(pair.privateKey, 'user:alice');
   const lines: string[] = [];

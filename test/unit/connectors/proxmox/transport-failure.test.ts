@@ -53,7 +53,7 @@ describe('the faults', () => {
   const mismatch = readFailure(new PinMismatch('AA', 'BB'), true);
 
   it('of trust name what was expected, what came, and how to tell which is right', () => {
-    expect(trustFault({ origin: 'https://a:8006', failure: mismatch })).toMatchObject({
+    expect(trustFault({ origin: 'https://a:8006', failure: mismatch }, false)).toMatchObject({
       code: 'pve_tls_fingerprint',
       message: expect.stringMatching(/`https:\/\/a:8006`.*expected AA, got BB; nothing was sent/) as string,
       next: expect.stringContaining('/etc/pve/local/pve-ssl.pem') as string,
@@ -62,7 +62,7 @@ describe('the faults', () => {
   });
 
   it('of trust are for trust only', () => {
-    expect(trustFault({ origin: 'x', failure: readFailure(withCode('ECONNREFUSED'), false) })).toBeUndefined();
+    expect(trustFault({ origin: 'x', failure: readFailure(withCode('ECONNREFUSED'), false) }, false)).toBeUndefined();
   });
 
   const failures = (...codes: string[]) => codes.map((code) => ({ origin: `https://${code}`, failure: readFailure(withCode(code), true) }));

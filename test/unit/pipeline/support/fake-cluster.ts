@@ -1,7 +1,16 @@
 /** A cluster in memory: rows that a test may change, and a note of every call. */
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
-import type { ClusterPort, ClusterStatusRow, GuestAction, GuestRef, GuestRow, NodeRow, TaskStatus } from '#kernel/ports/cluster';
+import type {
+  ClusterPort,
+  ClusterStatusRow,
+  EndpointState,
+  GuestAction,
+  GuestRef,
+  GuestRow,
+  NodeRow,
+  TaskStatus,
+} from '#kernel/ports/cluster';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
 import type { Waker } from '#kernel/ports/waker';
 import type { GuestType } from '#kernel/resource';
@@ -29,6 +38,7 @@ export interface FakeCluster {
   task: TaskStatus;
   rows: JsonObject[];
   nodeStatus: JsonObject;
+  endpoints: readonly EndpointState[];
   permissions: Readonly<Record<string, Readonly<Record<string, boolean>>>>;
   /** Runs before an action is accepted: may wait for the signal, or throw. */
   beforeChange: (guest: GuestRef, action: GuestAction, signal: AbortSignal) => void | Promise<void>;
@@ -58,6 +68,7 @@ export function createFakeCluster(name = 'lab'): FakeCluster {
     task: { upid, node: 'pve', running: false, exitStatus: 'OK' },
     rows: [],
     nodeStatus: {},
+    endpoints: [],
     permissions: { '/': { 'VM.Backup': true, 'Datastore.AllocateSpace': true } },
     beforeChange: () => undefined,
   };
@@ -74,6 +85,7 @@ function apiOf(name: string, self: () => FakeCluster): ClusterPort {
   };
   return {
     name,
+    endpoints: () => self().endpoints,
     clusterStatus: (signal) => read('clusterStatus', signal, () => statusRows(self())),
     nodes: (signal) =>
       read('nodes', signal, () => self().nodes.map(({ node, status }): NodeRow => ({ node, status, raw: { node, status } }))),
