@@ -44,7 +44,8 @@ export interface ConnectedWorkspace {
 
 /**
  * undefined where there is no workspace. A root that cannot be used: an editor's window goes on without files and commands, which are refused
- * with the reason (`workspace.root` may fit one window and not the next); anything else does not start.
+ * with the reason (`workspace.root` may fit one window and not the next); so does a program that was merely started in a directory that is no
+ * workspace (agents start theirs in `/` or in the home directory). Where `workspace.root` names such a place, it does not start.
  * @throws {Fault} `bad_config`
  */
 export async function connectWorkspace(parts: WorkspaceParts, store: Store): Promise<ConnectedWorkspace | undefined> {
@@ -57,23 +58,29 @@ export async function connectWorkspace(parts: WorkspaceParts, store: Store): Pro
     return { ...connected, close: async () => void (await Promise.all([connected.close(), close()])) };
   } catch (thrown) {
     await close();
-    const { message } = toFault(thrown);
-    if (parts.via !== 'editor') throw badRoot(root, thrown);
-    const why = `${message}; open a folder, or correct \`workspace.root\``;
+    const { code, message } = toFault(thrown);
+    const isWide = code === 'workspace_too_wide';
+    if (parts.via !== 'editor') {
+      if (isWide && root === path.resolve(workspaceBase)) return refusingWorkspace(code, message);
+      throw badRoot(root, thrown);
+    }
+    const why = isWide ? message : `${message}; open a folder, or correct \`workspace.root\``;
     log.warn(`no workspace: ${why}`);
-    return refusingWorkspace(why);
+    return refusingWorkspace(isWide ? code : 'no_workspace', why);
   }
 }
 
 function badRoot(root: string, cause: unknown): Fault {
+  const { code, message } = toFault(cause);
+  if (code === 'workspace_too_wide') return new Fault('bad_config', `\`workspace.root\`: ${message}`, { cause });
   return new Fault('bad_config', `\`workspace.root\`: must be a directory that can be read; found \`${root}\``, {
     next: 'correct it, or leave it out: the current directory is the workspace then',
     cause,
   });
 }
 
-function refusingWorkspace(why: string): ConnectedWorkspace {
-  const decision = deny('no_workspace', why, ['workspace:none']);
+function refusingWorkspace(code: string, why: string): ConnectedWorkspace {
+  const decision = deny(code, why, ['workspace:none']);
   const sandbox: SandboxStatus = { state: 'unavailable', reason: why };
   return {
     judge: { decideCommand: async () => ({ decision }), decidePath: async () => ({ decision }), sandbox: async () => sandbox },

@@ -17,6 +17,7 @@ import type { WorkspaceAccess } from '#kernel/tool';
 import { maxFileBytes } from '#policy/paths/decide-path';
 import { secretDirectories, secretNames } from '#policy/paths/secret-files';
 import { createPathJudge, type JudgedPath, pathRules } from './path-policy.ts';
+import { tooWideForWorkspace } from './paths.ts';
 import { type PersonaControl, personaBase, personaControl } from './persona-control.ts';
 
 export interface WorkspaceOptions {
@@ -45,10 +46,12 @@ export interface OpenWorkspace extends Pick<WorkspaceAccess, 'files' | 'search'>
   close(): Promise<void>;
 }
 
-/** @throws {Fault} `no_workspace` where `root` is no directory */
+/** @throws {Fault} `no_workspace` where `root` is no directory; `workspace_too_wide` where it is the file system's root or the home directory */
 export function openWorkspace(options: WorkspaceOptions): OpenWorkspace {
   const { ledger, programs, log } = options;
   const root = realRoot(options.root);
+  const wide = tooWideForWorkspace(root);
+  if (wide !== undefined) throw new Fault('workspace_too_wide', `${wide}; open a folder below it, or name one in \`workspace.root\``);
   const base = personaBase(options.stateDir);
   const own = options.own(root);
   const rules = pathRules(

@@ -1,6 +1,7 @@
 /** Where state and configuration live (XDG Base Directory Specification); editor and command line meet there. */
+import { realpathSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join, parse, resolve } from 'node:path';
 
 /** `$XDG_STATE_HOME/banksman`, else `~/.local/state/banksman` (Windows: `%LOCALAPPDATA%\banksman`). */
 export function defaultStateDir(): string {
@@ -24,6 +25,24 @@ function xdg(variable: string, windowsVariable: string, fallback: string): strin
   if (named !== undefined && isAbsolute(named)) return named;
   const windows = process.platform === 'win32' ? process.env[windowsVariable] : undefined;
   return windows ?? join(home(), fallback);
+}
+
+/**
+ * Why a directory (links resolved) is no workspace, though it is there; undefined where it may be one. In the file system's root and in the
+ * home directory lie the machine's own files and every program's keys and settings: a rule for a project's files would be wrong there.
+ */
+export function tooWideForWorkspace(real: string): string | undefined {
+  if (real === parse(real).root) return `\`${real}\` is the root of the file system, which is no workspace`;
+  const isHome = [home(), userInfo().homedir].some((directory) => real === realPathOr(directory));
+  return isHome ? `\`${real}\` is the home directory, where keys and settings of all programs lie: it is no workspace` : undefined;
+}
+
+function realPathOr(directory: string): string {
+  try {
+    return realpathSync(directory);
+  } catch {
+    return directory;
+  }
 }
 
 /** SECURITY: with an empty HOME these paths would count from the current directory, which may be a workspace that agents write to. */

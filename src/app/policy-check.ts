@@ -6,7 +6,7 @@ import { realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
 import { createPathFacts } from '#connectors/workspace-files/path-facts';
-import type { Decision } from '#kernel/decision';
+import { type Decision, deny } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import { foundWords } from '#kernel/found-words';
 import { issueWords } from '#kernel/issue-words';
@@ -17,6 +17,7 @@ import { decideWorkspaceCommand } from '#policy/commands/workspace/decide-worksp
 import { loadShellParser } from '#policy/commands/workspace/shell-parser';
 import { decidePath } from '#policy/paths/decide-path';
 import type { WorkspaceView } from '#policy/paths/workspace-view';
+import { tooWideForWorkspace } from './paths.ts';
 import { shellGrammar } from './shell-grammar.ts';
 
 /** One line of input; other keys are ignored. */
@@ -43,7 +44,9 @@ export interface PolicyCheck {
  */
 export async function createPolicyCheck(root: string, userRules: readonly UserRule[] = []): Promise<PolicyCheck> {
   const given = path.resolve(root);
-  const view = viewOf(given, realRoot(given));
+  const real = realRoot(given);
+  const view = viewOf(given, real);
+  const wide = tooWideForWorkspace(real);
   const parser = await loadShellParser(shellGrammar());
   return {
     decide: (raw) => {
@@ -54,9 +57,10 @@ export async function createPolicyCheck(root: string, userRules: readonly UserRu
   };
 
   function decideCase({ surface, input, op, platform }: PolicyCase, workspace: WorkspaceView): Decision {
+    if (surface === 'ssh') return decideSshCommand(input, userRules).decision;
+    // As a call there would be answered.
+    if (wide !== undefined) return deny('workspace_too_wide', `${wide}; name a folder below it with \`--root\``, ['workspace:none']);
     switch (surface) {
-      case 'ssh':
-        return decideSshCommand(input, userRules).decision;
       case 'readonly_bash':
         return decideReadonlyCommand(input, workspace, userRules).decision;
       case 'workspace_command':

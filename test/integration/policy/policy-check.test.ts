@@ -1,4 +1,5 @@
 /** `policy check` as a stream: JSON Lines in, JSON Lines out. */
+import { homedir } from 'node:os';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -49,6 +50,20 @@ describe('policy check', () => {
       { id: '7', decision: 'allow' },
     ]);
     for (const answer of answers) expect(Object.keys(answer)).toEqual(['id', 'decision', 'code', 'reason', 'rules']);
+  });
+
+  it.each(['/', '//', homedir(), `${homedir()}/`])('%s is no workspace: what needs one is refused, ssh is judged', async (root) => {
+    const { status, answers } = await check(
+      [
+        '{"id":"1","surface":"ssh","input":"uptime"}',
+        '{"id":"2","surface":"workspace_command","input":"ls"}',
+        '{"id":"3","surface":"path","input":"a","op":"read"}',
+      ],
+      root,
+    );
+    expect(status).toBe(0);
+    const refused = { decision: 'deny', code: 'workspace_too_wide', reason: expect.stringContaining('with `--root`') };
+    expect(answers).toMatchObject([{ id: '1', decision: 'allow' }, refused, refused]);
   });
 
   it('tells malformed lines apart, answers the others and ends with 1', async () => {
