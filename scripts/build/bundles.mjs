@@ -25,7 +25,7 @@ export const bundles = [
   {
     name: 'cli',
     entry: 'src/hosts/cli/main.ts',
-    // Syntax that Node 20 can parse, so that under a Node that is too old the program lives long enough to say so (design §8).
+    // Syntax that Node 20 can parse, so that under a Node that is too old the program lives long enough to say so (docs/design.md#state-and-configuration).
     target: 'node20',
     external: [],
     program: true,

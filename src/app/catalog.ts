@@ -5,7 +5,7 @@ import { clusterTools } from '#tools/cluster/index';
 import { securityTools } from '#tools/security/index';
 import { workspaceTools } from '#tools/workspace/index';
 
-/** In the order of design §5. Handlers are reached through the pipeline only; hosts get `describeTools`. */
+/** In the order that people read them in. Handlers are reached through the pipeline only; hosts get `describeTools`. */
 export const catalog: readonly Tool[] = [...clusterTools, ...workspaceTools, ...securityTools];
 
 /** Name, description, tier and schema of every tool: what a surface may know. */

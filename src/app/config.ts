@@ -1,4 +1,4 @@
-/** The configuration (design §9): one schema, parsed once at the edge. The editor's settings `banksman.*` are its top-level keys. */
+/** The configuration: one schema, parsed once at the edge. The editor's settings `banksman.*` are its top-level keys. */
 import * as z from 'zod';
 import { canonicalAddress } from '#kernel/address';
 import { nodeNamePattern } from '#kernel/arguments';
@@ -107,7 +107,7 @@ export const limitsSchema = z.strictObject({
   slowMs: ms(10_000),
 });
 
-/** How long a call waits for a person, per surface, in ms (design §6). */
+/** How long a call waits for a person, per surface, in ms (docs/design.md#requests-and-grants). */
 const approvalWaitSchema = z.strictObject({
   editor: z.number().int().min(0).max(3_600_000).default(120_000),
   mcp: z.number().int().min(0).max(3_600_000).default(40_000),

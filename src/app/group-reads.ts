@@ -1,5 +1,5 @@
 /**
- * Records of green reads, written in groups (design §1: within 50 ms), so that a read does not wait for a disk. A read is answered ahead
+ * Records of green reads, written in groups (within 50 ms: docs/design.md#the-promises), so that a read does not wait for a disk. A read is answered ahead
  * of its record only while the trail has just been seen to be writable: after a pause, or a failure, the next read waits for its record.
  */
 import type { AuditDraft } from '#kernel/audit-event';

@@ -1,4 +1,4 @@
-/** What is this layer's own: no tool reads or writes it, wherever it lies (design §1, promise 6). */
+/** What is this layer's own: no tool reads or writes it, wherever it lies (docs/design.md#the-promises). */
 import { mkdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { keyFolderOf } from './approver-key-file.ts';

@@ -1,6 +1,6 @@
 /**
  * `policy check`: the command and path policies on their own, judged as level `balanced`, with no agent, model tier, sandbox state or
- * auto-approve rules (design §8).
+ * auto-approve rules (docs/design.md#state-and-configuration).
  */
 import { realpathSync, statSync } from 'node:fs';
 import path from 'node:path';

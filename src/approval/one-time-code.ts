@@ -1,5 +1,5 @@
 /**
- * One-time codes for answers outside the editor (seed 003, `^ott-[a-zA-Z0-9]{8}$`): whoever types one has had this request's card on a
+ * One-time codes for answers outside the editor (docs/design.md#requests-and-grants): whoever types one has had this request's card on a
  * terminal within the last ten minutes. A code is no authority: the approver's signature is.
  */
 import { randomBytes, randomInt, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';

@@ -5,7 +5,7 @@ import type { Cluster } from './pve/cluster.ts';
 import type { ClusterSeed } from './pve/cluster-seed.ts';
 import type { TaskMatch } from './pve/task-faults.ts';
 
-/** The configuration of design.md §9, as JSON: usable as `--config`. */
+/** The configuration (`app/config.ts`), as JSON: usable as `--config`. */
 export interface DemoConfig {
   readonly clusters: readonly [DemoClusterConfig];
   readonly protected: {

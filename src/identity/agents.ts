@@ -1,4 +1,4 @@
-/** Agents by where they come from. Ids last over restarts and leave the model out (design §2). */
+/** Agents by where they come from. Ids last over restarts and leave the model out (docs/design.md#words). */
 import type { Agent } from '#kernel/agent';
 import type { ModelTier } from '#kernel/tiers';
 

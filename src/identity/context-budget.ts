@@ -1,4 +1,4 @@
-/** How much of a result its reader can take (seed 001: `maxContextTokens`). */
+/** How much of a result its reader can take. */
 import type { Agent } from '#kernel/agent';
 import type { ModelTier } from '#kernel/tiers';
 

@@ -1,5 +1,5 @@
 /**
- * The table of models, as data: seed 001's names and the families up to 2026. Levels are a judgement, made with caution: what holds a long
+ * The table of models, as data: the families up to 2026. Levels are a judgement, made with caution: what holds a long
  * plan and writes files without supervision is `advanced`, what follows a tool's schema reliably is `intermediate`, the rest is `basic`.
  * To add a model: its family's line, and its name in test/unit/identity/model-names.ts.
  */

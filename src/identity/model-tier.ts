@@ -6,7 +6,7 @@ import { type ModelTier, modelTiers } from '#kernel/tiers';
 import { type ModelFamily, type ModelLine, modelFamilies, plainWords, routers, smallerWords } from './model-families.ts';
 import { formatWord, type ModelName, parseModelName } from './model-name.ts';
 
-/** Below 7 billion parameters `basic`, below 65 at most `intermediate` (seed 001: 3b, 7b and 8b, 70b and 72b). */
+/** Below 7 billion parameters `basic`, below 65 at most `intermediate` (docs/design.md#who-may-do-what). */
 const intermediateFrom = 7;
 const advancedFrom = 65;
 

@@ -1,4 +1,4 @@
-/** Which tools a model may use at all, by its tier (design §5). */
+/** Which tools a model may use at all, by its tier (docs/design.md#who-may-do-what). */
 import type { ModelTier, Permission } from '#kernel/tiers';
 
 const basic: readonly Permission[] = ['file:read', 'code:search', 'data:read', 'ui:screenshot'];

@@ -6,7 +6,7 @@ import type { Agent } from '#kernel/agent';
 import type { OutcomeStatus } from '#kernel/outcome';
 import { type ModelTier, modelTiers } from '#kernel/tiers';
 
-/** How many errors, less the successes since, lower the tier (seed 001: `toolErrorTolerance`). At the lowest there is nothing to lower. */
+/** How many errors, less the successes since, lower the tier (docs/design.md#who-may-do-what). At the lowest there is nothing to lower. */
 export const errorTolerance: Readonly<Record<ModelTier, number>> = { basic: 1, intermediate: 3, advanced: 5 };
 
 /** Calls in a row that succeed until one step is given back. */

@@ -6,10 +6,10 @@ export const agentHosts = ['chat', 'participant', 'mcp', 'cli', 'palette', 'moni
 export type AgentHost = (typeof agentHosts)[number];
 
 export const callSources = ['llm', 'user', 'api', 'monitor'] as const;
-/** The seeds' four sources: what kind of caller is behind the host. */
+/** What kind of caller is behind the host. */
 export type CallSource = (typeof callSources)[number];
 
-/** The caller of a tool. `id` lasts over restarts and leaves the model out (design §2). */
+/** The caller of a tool. `id` lasts over restarts and leaves the model out (docs/design.md#words). */
 export interface Agent {
   readonly id: string;
   readonly host: AgentHost;

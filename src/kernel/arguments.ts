@@ -7,7 +7,7 @@ export function text(description: string, min = 1) {
   return z.string().transform(sanitizeText).pipe(z.string().min(min)).meta({ description });
 }
 
-/** Proxmox VE's own pattern is narrower; this is the seeds'. The name must then be a row of the cluster's node list. */
+/** Proxmox VE's own pattern is narrower; this is what a caller may write. The name must then be a row of the cluster's node list. */
 export const nodeNamePattern = /^[a-zA-Z0-9_-]{1,50}$/;
 
 /**

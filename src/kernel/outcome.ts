@@ -1,4 +1,4 @@
-/** What a call ends with, on every surface (design §8, `call --json`). */
+/** What a call ends with, on every surface (docs/design.md#words). */
 import type { JsonValue } from './json.ts';
 
 export type OutcomeStatus = 'ok' | 'denied' | 'pending' | 'error';

@@ -1,4 +1,4 @@
-/** The marks around text from outside (design §3). Tools know them too: who writes them back would put them into a file. */
+/** The marks around text from outside (docs/design.md#the-path-of-a-call). Tools know them too: who writes them back would put them into a file. */
 
 export interface OutsideMarks {
   readonly open: string;

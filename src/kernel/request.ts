@@ -1,4 +1,4 @@
-/** A pending question to a person, and the answer that is worth exactly one call (design §2, §6). */
+/** A pending question to a person, and the answer that is worth exactly one call (docs/design.md#requests-and-grants). */
 import type { AgentHost } from './agent.ts';
 import type { JsonObject } from './json.ts';
 import type { ApprovalSource, ReportedBlock } from './security.ts';
@@ -18,7 +18,7 @@ export const requestTransitions: Readonly<Record<RequestStatus, readonly Request
   consumed: [],
 };
 
-/** A request lives one hour, a grant five minutes (seed 003, `ttl`). In milliseconds. */
+/** A request lives one hour, a grant five minutes (docs/design.md#requests-and-grants). In milliseconds. */
 export const requestLifeMs = 3_600_000;
 export const grantLifeMs = 300_000;
 

@@ -1,4 +1,4 @@
-/** The security words of the seeds (003): why something was blocked, how destinations and yellow tools may be settled in advance. */
+/** Why something was blocked, how destinations and yellow tools may be settled in advance. */
 import type { SecurityLevel } from './tiers.ts';
 
 export const blockReasons = [
@@ -9,7 +9,7 @@ export const blockReasons = [
   'network_blocked',
   'confirmation_required',
 ] as const;
-/** Why a call or a request was blocked. The first four are the seeds' proxy's, the last two ours. */
+/** Why a call or a request was blocked. The first four come from a filtering proxy, the last two are ours. */
 export type BlockReason = (typeof blockReasons)[number];
 
 export const autoApproveActions = ['allow', 'prompt', 'block'] as const;
@@ -28,7 +28,7 @@ export interface ReportedBlock {
   readonly pattern?: string;
 }
 
-/** Domains that approvals may be sent through (seed 003); dot-prefixed: the domain and what is below it. */
+/** Domains that approvals may be sent through (docs/design.md#requests-and-grants); dot-prefixed: the domain and what is below it. */
 export const defaultApprovalDomains = ['.api.telegram.org', '.api.slack.com', '.discord.com'] as const;
 
 /**

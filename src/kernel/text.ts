@@ -1,6 +1,6 @@
 /** Text from outside, made harmless, and text for people. */
 
-/** The longest string argument a tool takes, in UTF-16 code units (seed 000, sanitizeInput). */
+/** The longest string argument a tool takes, in UTF-16 code units (docs/design.md#requests-and-grants). */
 export const maxStringLength = 10_000;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: stripping control characters is the purpose
@@ -12,7 +12,7 @@ const controlExceptNewlineAndTab = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
  */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb]/gu;
 
-/** The seeds' sanitizing of a string argument: control characters except newline and tab stripped, trimmed, cut to 10,000. */
+/** The sanitizing of a string argument: control characters except newline and tab stripped, trimmed, cut to 10,000. */
 export function sanitizeText(text: string): string {
   return text.toWellFormed().replace(controlExceptNewlineAndTab, '').trim().slice(0, maxStringLength).toWellFormed();
 }
@@ -77,7 +77,7 @@ function escapeCodePoint(char: string): string {
   return `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
-/** A duration in the seeds' three forms: `950ms`, `2.5s`, `1m 30s`. */
+/** A duration in three forms: `950ms`, `2.5s`, `1m 30s`. */
 export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, Math.round(milliseconds));
   if (ms < 1000) return `${ms}ms`;

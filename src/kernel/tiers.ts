@@ -1,4 +1,4 @@
-/** The closed vocabularies of design §2. Each list is the single source of its union type. */
+/** The closed vocabularies (docs/design.md#words). Each list is the single source of its union type. */
 
 export const actionTiers = ['green', 'yellow', 'red', 'black'] as const;
 /** How dangerous a call is: `green` runs, `yellow` runs and is logged first, `red` needs a grant, `black` never runs. */

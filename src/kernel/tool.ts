@@ -1,4 +1,4 @@
-/** A tool is declared once; every surface is derived from that declaration (design §4). */
+/** A tool is declared once; every surface is derived from that declaration (docs/architecture.md). */
 import type * as z from 'zod';
 import type { Agent } from './agent.ts';
 import type { JsonValue } from './json.ts';

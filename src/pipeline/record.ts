@@ -79,7 +79,7 @@ export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: 
   else await deps.audit.append(draft);
 }
 
-/** Design §1: green reads may be committed in groups. One that spent a person's grant has changed something: the grant is gone. */
+/** Green reads may be committed in groups (docs/design.md#the-promises). One that spent a person's grant has changed something: the grant is gone. */
 function isOnlyRead({ state }: CallTrail, outcome: Outcome): boolean {
   return state?.tier === 'green' && outcome.status === 'ok' && state.requestId === undefined;
 }

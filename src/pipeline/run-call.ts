@@ -1,4 +1,4 @@
-/** The path of a call (design §3): the stages in their order, and nothing else. */
+/** The path of a call (docs/design.md#the-path-of-a-call): the stages in their order, and nothing else. */
 import { type Deadline, startDeadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';

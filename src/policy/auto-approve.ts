@@ -1,5 +1,5 @@
 /**
- * Auto-approve rules (design §5): what people settle in advance, for yellow tools and destinations. Pure.
+ * Auto-approve rules (docs/design.md#who-may-do-what): what people settle in advance, for yellow tools and destinations. Pure.
  *
  * A pattern is one of
  * - `destination:HOST`, `destination:.DOMAIN` (the domain and all below it), either with `:PORT`;

@@ -1,4 +1,4 @@
-/** Action tier × security level (design §5). Pure. */
+/** Action tier × security level (docs/design.md#who-may-do-what). Pure. */
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import { type ActionTier, type SecurityLevel, stricterTier } from '#kernel/tiers';
 
@@ -8,7 +8,7 @@ export function effectiveTier(toolName: string, declared: ActionTier, configured
   return stricter === undefined ? declared : stricterTier(declared, stricter);
 }
 
-/** The seeds' order, after protection: black, then red without a grant, then yellow, then green; anything else is refused. */
+/** The order, after protection: black, then red without a grant, then yellow, then green; anything else is refused. */
 export function classify(toolName: string, tier: ActionTier, level: SecurityLevel): Decision {
   switch (tier) {
     case 'black':
@@ -33,7 +33,7 @@ export function classify(toolName: string, tier: ActionTier, level: SecurityLeve
 }
 
 /**
- * The network row of design §5, for a run whose only open question is the network: `relaxed` lets it (written down like every run),
+ * The network row of that table, for a run whose only open question is the network: `relaxed` lets it (written down like every run),
  * `balanced` asks, `strict` refuses. Where anything else is open, too, the question stays.
  */
 export function networkAtLevel(decision: Decision, level: SecurityLevel): Decision {

@@ -8,7 +8,7 @@ import { type Destination, matchesDestination } from './destinations.ts';
 const foundInContent: ReadonlySet<BlockReason> = new Set(['credential_detected', 'malware_domain', 'file_infected']);
 
 /**
- * People's rules first, the strictest of those that match; then the domains that approvals go through (seed 003). An `allow` settles
+ * People's rules first, the strictest of those that match; then the domains that approvals go through (docs/design.md#requests-and-grants). An `allow` settles
  * only a block of the destination as such. INVARIANT: nothing is granted by it; it says whether a person is bothered.
  */
 export function decideReport(reason: BlockReason, destination: Destination, rules: readonly LiveRule[]): Decision {

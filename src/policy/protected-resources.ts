@@ -1,5 +1,5 @@
 /**
- * Protected resources (design §3): refused before tier and approval are looked at, whatever name, case, number format or address is
+ * Protected resources (docs/design.md#the-path-of-a-call): refused before tier and approval are looked at, whatever name, case, number format or address is
  * used for them. Pure: what a thing really is has been found out by the caller.
  */
 import { canonicalAddress } from '#kernel/address';

@@ -1,4 +1,4 @@
-/** Free text from outside, marked as data (design §3, §8): only the text itself is wrapped, numbers, names and states stay as they are. */
+/** Free text from outside, marked as data (docs/design.md#the-path-of-a-call): only the text itself is wrapped, numbers, names and states stay as they are. */
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import { type OutsideMarks, outsideMarks } from '#kernel/outside-mark';
 

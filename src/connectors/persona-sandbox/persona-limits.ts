@@ -1,4 +1,4 @@
-/** What one agent may keep in its own sandbox (seed 001). */
+/** What one agent may keep in its own sandbox. */
 import type { PersonaLimits } from '#kernel/ports/persona-ledger';
 
 /** 100 MB each, and no more files than a person can clean up. */

@@ -1,5 +1,5 @@
 /**
- * Under a Node that is too old, starts itself again with a newer one that can be found, or names the remedy (design §8). Nothing that
+ * Under a Node that is too old, starts itself again with a newer one that can be found, or names the remedy (docs/design.md#state-and-configuration). Nothing that
  * needs the newer Node may be loaded before this has been asked.
  */
 import { spawn, spawnSync } from 'node:child_process';

@@ -25,7 +25,7 @@ export function personHere(): string {
   return `user:${userInfo().username}`;
 }
 
-/** For programs. What a detector matched is for people at a terminal only (seed 003). */
+/** For programs. What a detector matched is for people at a terminal only. */
 export function requestJson(record: RequestRecord) {
   const { id, status, title, tier, impact, code, reason, agent, claim, risk, action, decision, reported } = record;
   return {

@@ -1,4 +1,4 @@
-/** The output schema of every tool: the status object of design §8. */
+/** The output schema of every tool: the outcome (docs/design.md#words). */
 import type { OutcomeStatus } from '#kernel/outcome';
 
 const statuses: readonly OutcomeStatus[] = ['ok', 'denied', 'pending', 'error'];

@@ -1,4 +1,4 @@
-/** Who calls through the chat (design §2). */
+/** Who calls through the chat (docs/design.md#words). */
 import { createHash } from 'node:crypto';
 import { chatAgent } from '#app/agents';
 import type { Agent } from '#kernel/agent';

@@ -1,7 +1,7 @@
 /** Places and lifetimes: how the sorted sets are ordered, and how long each key lives. */
 import { grantLifeMs, requestLifeMs } from '#kernel/request';
 
-/** In s: a request an hour, a grant five minutes, an outcome a day (seed 003, `ttl`). */
+/** In s: a request an hour, a grant five minutes, an outcome a day (docs/design.md#requests-and-grants). */
 const dayMs = 86_400_000;
 export const lives = { request: requestLifeMs / 1000, grant: grantLifeMs / 1000, outcome: dayMs / 1000 } as const;
 

@@ -4,7 +4,7 @@ import { describeTarget } from '#kernel/resource';
 import { defineTool } from '#kernel/tool';
 import { serviceOf } from '../support/targets.ts';
 
-/** How long a service may take to fall over again before it is asked how it is (seed 000: 3 s). */
+/** How long a service may take to fall over again before it is asked how it is. */
 const settleMs = 3_000;
 
 export const restartService = defineTool({

@@ -19,7 +19,7 @@ export const checkRequestStatus = defineTool({
   touches: () => [],
   headline: (input) => `Check request ${showPlainly(input.request_id, 40)}`,
   run: async ({ request_id: id }, context) => {
-    // Checked before the store is touched (seed 003, CWE-20).
+    // Checked before the store is touched (CWE-20).
     if (!isRequestId(id)) return { ok: true, ...invalidRequestId(id) };
     const record = await context.requests.get(id);
     if (record === undefined) {

@@ -26,7 +26,7 @@ export const reportBlock = defineTool({
   touches: () => [],
   headline: ({ reason, destination }) => `Report a block (${reason}): ${destination}`,
   run: async ({ request_id: requestId, reason, destination, pattern }, context) => {
-    // Checked before the store is touched (seed 003, CWE-20).
+    // Checked before the store is touched (CWE-20).
     if (!isRequestId(requestId)) return { ok: false, code: 'invalid_request_id', ...invalidRequestId(requestId) };
     const block = { requestId, reason, destination, ...(pattern === undefined ? {} : { pattern }) };
     return resultOf(requestId, await context.security.report(block));

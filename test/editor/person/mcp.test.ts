@@ -1,4 +1,4 @@
-/** An agent outside the editor asks; the person answers in the editor (issue 5, “Done when”). */
+/** An agent outside the editor asks; the person answers in the editor. */
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';

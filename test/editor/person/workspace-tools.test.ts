@@ -1,4 +1,4 @@
-/** The five workspace tools from Copilot's own loop (issue 3, “Done when”), and what a person sets in the editor. */
+/** The five workspace tools from Copilot's own loop, and what a person sets in the editor. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What goes wrong in a cluster reaches the model as a result it can act on (issue 2, "Bad input and faults to handle"). */
+/** What goes wrong in a cluster reaches the model as a result it can act on. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { App } from '#app/app';
 import type { Outcome } from '#kernel/outcome';

@@ -1,4 +1,4 @@
-/** The layer's own files where they lie in the workspace, under names that no list knows: no tool touches them (design §1, promise 6). */
+/** The layer's own files where they lie in the workspace, under names that no list knows: no tool touches them (docs/design.md#the-promises). */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Seed 003, property 1: no surface that an agent can look at offers a tool that approves, denies or sets anything. */
+/** No surface that an agent can look at offers a tool that approves, denies or sets anything. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';

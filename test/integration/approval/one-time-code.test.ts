@@ -4,7 +4,7 @@ import { hashOneTimeCode, isOneTimeCode, makeOneTimeCode, oneTimeCodePattern } f
 const purpose = { requestId: 'req-0123abcd', digest: 'a'.repeat(64) };
 
 describe('a one-time code', () => {
-  it('has the seed’s form, uses every character, and does not repeat', () => {
+  it('has its form, uses every character, and does not repeat', () => {
     const codes = Array.from({ length: 2_000 }, makeOneTimeCode);
     for (const code of codes) expect(code).toMatch(oneTimeCodePattern);
     expect(new Set(codes).size).toBe(codes.length);

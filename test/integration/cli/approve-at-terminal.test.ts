@@ -1,4 +1,4 @@
-/** A person approves at a terminal, and the call they saw runs once (design §8, issue 4 point 5). */
+/** A person approves at a terminal, and the call they saw runs once. */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** A configuration that does not fit, and calls that are wrong in themselves: said with the field and what is allowed (design §8). */
+/** A configuration that does not fit, and calls that are wrong in themselves: said with the field and what is allowed (docs/design.md#state-and-configuration). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The same over a shared store: agents' machine without the right to answer, a person's machine with it (design §7). */
+/** The same over a shared store: agents' machine without the right to answer, a person's machine with it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';

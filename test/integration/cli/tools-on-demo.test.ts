@@ -1,4 +1,4 @@
-/** `banksman call` of each of the 19 cluster tools against `banksman demo` (issue 2, "Done when"). */
+/** `banksman call` of each of the 19 cluster tools against `banksman demo`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bench, startBench } from './support.ts';
 

@@ -103,7 +103,7 @@ interface Trial {
 const one = '/nodes/pve/qemu/100';
 const ct = '/nodes/pve/lxc/201';
 
-/** The real 9.1.5 answers containers' pressure values as text, declared as numbers (notes/proxmox.md §7): the emulator follows the real one. */
+/** The real 9.1.5 answers containers' pressure values as text, declared as numbers: the emulator follows the real one. */
 const realMisfit = /\.pressure\w+: is "\d+\.\d\d", not number$/;
 
 /** A request for each method that is answered 200 in the demo's first state. `{upid}` is a task of node pve. */

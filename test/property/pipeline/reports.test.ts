@@ -1,4 +1,4 @@
-/** Seed 003's properties of reported blocks, on the real store: what a report is never worth, how long it lives, what leaves of it. */
+/** Laws of reported blocks, on the real store: what a report is never worth, how long it lives, what leaves of it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '#kernel/request';

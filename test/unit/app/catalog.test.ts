@@ -15,7 +15,7 @@ interface Schema {
 
 const tools = describeTools().map((tool) => [tool.name, tool, tool.inputSchema as Schema] as const);
 
-/** The tiers of design §5 of what is in this version. */
+/** The tiers of what is in this version. */
 const tiers: Record<string, readonly string[]> = {
   green: [
     'get_cluster_status',
@@ -102,7 +102,7 @@ describe.each(tools)('%s', (name, tool, schema) => {
     expect(tool.tier === 'green').toBe(['data:read', 'file:read', 'code:search'].includes(tool.permission));
     expect(tool.impact === 'none' || tool.tier !== 'green').toBe(true);
     expect(tool.impact !== 'none' || tool.tier !== 'red').toBe(true);
-    // `report_block` says by `reason` what it reports. The workspace's tools take exactly what the seeds name; a command or a content says what it is for.
+    // `report_block` says by `reason` what it reports. The workspace's tools take nothing else; a command or a content says what it is for.
     expect('reason' in (schema.properties ?? {})).toBe((tool.tier !== 'green' && tool.group !== 'workspace') || name === 'report_block');
   });
 

@@ -36,7 +36,7 @@ describe('a configuration', () => {
     });
   });
 
-  it('like the one of design §9 is taken whole', () => {
+  it('with everything in it is taken whole', () => {
     const config = parse({
       clusters: [
         {

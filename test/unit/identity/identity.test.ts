@@ -4,7 +4,7 @@ import { lowestTierWith, permits } from '#identity/permissions';
 import { modelTiers, permissions } from '#kernel/tiers';
 
 describe('permissions by model tier', () => {
-  it('are those of design §5', () => {
+  it('are those of the table', () => {
     const table = Object.fromEntries(modelTiers.map((tier) => [tier, permissions.filter((permission) => permits(tier, permission))]));
     const basic = ['file:read', 'code:search', 'data:read', 'ui:screenshot'];
     const intermediate = [...basic, 'system:execute:readonly', 'cluster:operate'];

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ActionTier, actionTiers, type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { classify, effectiveTier } from '#policy/classify';
 
-/** The table of design §5. */
+/** The table of docs/design.md#who-may-do-what. */
 const table: Record<ActionTier, Record<SecurityLevel, string>> = {
   green: { relaxed: 'allow', balanced: 'allow', strict: 'allow' },
   yellow: { relaxed: 'allow', balanced: 'allow', strict: 'ask' },

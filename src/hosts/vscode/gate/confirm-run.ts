@@ -1,4 +1,4 @@
-/** A person's own act, confirmed in a modal: a program can run commands and press quick picks, but no modal (design §6). */
+/** A person's own act, confirmed in a modal: a program can run commands and press quick picks, but no modal (docs/adr/0006-modal-gate.md). */
 import type { Dialogs } from './dialogs.ts';
 import type { ModalQueue } from './modal-queue.ts';
 import { minimumOpenMs } from './review.ts';

@@ -1,4 +1,4 @@
-/** One request, one person, one answer: the dialog of design §6 from the stored record to the signed grant. */
+/** One request, one person, one answer: the dialog, from the stored record to the signed grant. */
 import type { AnswerResult, Approvals, ReviewCard, Signer } from '#app/app';
 import { toFault } from '#kernel/errors';
 import type { RequestRecord } from '#kernel/request';
@@ -11,7 +11,7 @@ import { typedMatch } from './typed-match.ts';
 export const approveButton = 'Approve once';
 export const denyButton = 'Deny';
 export const detailsButton = 'Show Details';
-/** Approving a reported block grants no call (design §5): the button must not look as if it did. */
+/** Approving a reported block grants no call (docs/design.md#requests-and-grants): the button must not look as if it did. */
 export const settleButton = 'Settle Report';
 
 /** An answer sooner than this after opening was meant for whatever had the focus before. */

@@ -9,7 +9,7 @@ const noteMs = 60_000;
 export function createWindowDialogs(): Dialogs {
   return {
     async ask({ severity, title, detail, buttons }) {
-      // SECURITY: a modal is the one prompt that no command can answer (design §6). Plain strings, not items: `isCloseAffordance` would
+      // SECURITY: a modal is the one prompt that no command can answer (docs/adr/0006-modal-gate.md). Plain strings, not items: `isCloseAffordance` would
       // move the focus, and with it Enter, to the next button.
       const show = severity === 'error' ? window.showErrorMessage : window.showWarningMessage;
       return show(title, { modal: true, detail }, ...buttons);

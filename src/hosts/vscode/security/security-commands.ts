@@ -1,4 +1,4 @@
-/** Commands on what people set for everyone. Quick picks gather; a modal decides, since programs can press the former (design §6). */
+/** Commands on what people set for everyone. Quick picks gather; a modal decides, since programs can press the former (docs/adr/0006-modal-gate.md). */
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import type { App, AutoApproveRule } from '#app/app';
 import { toFault } from '#kernel/errors';

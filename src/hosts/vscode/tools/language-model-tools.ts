@@ -32,7 +32,7 @@ function languageModelTool(tool: ToolDescription, runner: ToolRunner): LanguageM
 }
 
 /**
- * Says what is about to happen. A courtesy, not the gate: four kinds of bypass skip it (design §6), so nothing here decides anything.
+ * Says what is about to happen. A courtesy, not the gate: four kinds of bypass skip it (docs/adr/0006-modal-gate.md), so nothing here decides anything.
  * Forbidden tools show no card: there is nothing to agree to.
  */
 async function prepare(tool: ToolDescription, input: unknown, runner: ToolRunner): Promise<PreparedToolInvocation> {

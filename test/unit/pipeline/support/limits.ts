@@ -1,2 +1,2 @@
-/** The stores' own cap (prompt fatigue), as design §7 and notes/approvals.md §1 have it. */
+/** The stores' own cap (prompt fatigue): docs/design.md#requests-and-grants. */
 export const maxPendingPerAgent = 5;

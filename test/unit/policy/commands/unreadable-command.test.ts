@@ -1,4 +1,4 @@
-/** What no parser understands is refused with its place, not asked about: a person could not say what it does (design §1, 4). */
+/** What no parser understands is refused with its place, not asked about: a person could not say what it does (docs/design.md#the-promises). */
 import { describe, expect, it } from 'vitest';
 import { shellGrammar } from '#app/shell-grammar';
 import { decideReadonlyCommand } from '#policy/commands/decide-readonly-command';
