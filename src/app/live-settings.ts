@@ -54,8 +54,9 @@ export function createLiveSettings(parts: LiveSettingsParts): LiveSettings {
       known = { ...ofLevel(level), rules };
     } catch (thrown) {
       // SECURITY: what cannot be read may have been stricter than anything. Green goes on where the trail can be written.
-      warn(`the security level cannot be read, so everything is handled as at level strict: ${toFault(thrown).message}`);
-      known = { ...ofLevel('strict'), rules };
+      const { message } = toFault(thrown);
+      warn(`the security level cannot be read, so everything is handled as at level strict: ${message}`);
+      known = { ...ofLevel('strict'), rules, unavailable: message };
     }
     return known;
   };

@@ -2,6 +2,7 @@
 import type { AnswerCode, AnswerResult } from '#kernel/answer';
 import type { TransitionResult } from '#kernel/ports/request-store';
 import type { RequestRecord } from '#kernel/request';
+import { expiryInWords } from '#kernel/request-end';
 import { formatDuration, showPlainly } from '#kernel/text';
 
 export function notFound(id: string): AnswerResult {
@@ -36,7 +37,7 @@ export function keyNotTrusted(record: RequestRecord): AnswerResult {
 /** A request that is past answering, as it is now. */
 export function pastAnswering(record: RequestRecord, now: number): AnswerResult {
   if (record.status === 'expired') {
-    return refuse('expired', `request ${record.id} expired before it was answered, so nothing ran; the agent has to ask again`, record);
+    return refuse('expired', `request ${record.id} has expired: ${expiryInWords(record, now)}; the agent has to ask again`, record);
   }
   return refuse('already_decided', `request ${record.id} ${wasDecided(record, now)}; your answer changed nothing${wayOut(record)}`, record);
 }
@@ -51,7 +52,7 @@ function wasDecided(record: RequestRecord, now: number): string {
   const { decision } = record;
   const when = decision ? ` ${formatDuration(now - decision.at)} ago` : '';
   const who = decision ? ` by ${showPlainly(decision.by, 100)} (${decision.via})${when}` : '';
-  if (record.status === 'consumed') return `was already approved${who}, and it has run`;
+  if (record.status === 'consumed') return `was already approved${who}, and a call has used that`;
   if (record.status === 'pending') return 'still waits for an answer, so there is no approval to take back';
   if (record.status === 'cancelled') return 'was withdrawn by the one who asked';
   return `was already ${record.status}${who}`;

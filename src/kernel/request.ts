@@ -22,6 +22,9 @@ export const requestTransitions: Readonly<Record<RequestStatus, readonly Request
 export const requestLifeMs = 3_600_000;
 export const grantLifeMs = 300_000;
 
+/** A waiting call that has said nothing for so long counts as gone. In milliseconds. */
+export const waitStaleMs = 25_000;
+
 export const requestIdPattern = /^req-[a-f0-9]{8}$/;
 
 /** Exactly what will run: the digest is SHA-256 over its canonical JSON. JSON-safe by construction. */
@@ -83,6 +86,26 @@ export interface RequestDecision {
   readonly message?: string;
 }
 
+/** A call that waits for the answer, as its own process last said. Times are ms since the epoch. */
+export interface RequestWait {
+  /** The process and the wait in it. */
+  readonly by: string;
+  /** When it gives up; in the past: when it stopped. */
+  readonly until: number;
+  readonly seenAt: number;
+}
+
+/** Whether an answer given now would be heard by a call. `since`: when the last one stopped; absent where none ever waited. */
+export type WaitState = { readonly waits: true; readonly until: number } | { readonly waits: false; readonly since?: number };
+
+export function waitState(wait: RequestWait | undefined, now: number): WaitState {
+  if (wait === undefined) return { waits: false };
+  // A process that was killed says nothing more.
+  const isSilent = now - wait.seenAt > waitStaleMs;
+  if (now < wait.until && !isSilent) return { waits: true, until: wait.until };
+  return { waits: false, since: isSilent ? Math.min(wait.seenAt, wait.until) : wait.until };
+}
+
 export interface RequestRecord extends RequestDraft {
   readonly id: string;
   readonly status: RequestStatus;
@@ -94,6 +117,8 @@ export interface RequestRecord extends RequestDraft {
   readonly consumedAt?: number;
   /** Process that spent the grant, for people. */
   readonly consumedBy?: string;
+  /** Only where it was asked for together with the record (`Approvals.get`). */
+  readonly wait?: RequestWait;
 }
 
 /** Nobody approves their own request; except at the palette, where the one who acts is the one who confirms. */

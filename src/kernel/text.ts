@@ -87,6 +87,14 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
 }
 
+/** `14:02:10` in the time zone of this machine, with the day where it is not today: `Nov 21, 14:02:10`. Both in ms since the epoch. */
+export function clockTime(at: number, now: number): string {
+  const time = new Date(at);
+  const clock = time.toTimeString().slice(0, 8);
+  if (time.toDateString() === new Date(now).toDateString()) return clock;
+  return `${time.toLocaleDateString('en', { month: 'short', day: 'numeric' })}, ${clock}`;
+}
+
 /** A remaining time for people, rounded to the unit that matters: `1 hour`, `59 minutes`, `45 seconds`. */
 export function durationInWords(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));

@@ -3,10 +3,11 @@ import { digestOf } from '#approval/digest';
 import type { Deadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
+import { expiryInWords } from '#kernel/request-end';
 import { agentOfDraft, effectiveAction } from './action.ts';
 import { toolContext } from './context.ts';
 import { decideTargets, passStages } from './decide-call.ts';
-import type { CallDeps, IncomingCall } from './deps.ts';
+import type { CallDeps, IncomingCall, PolicySettings } from './deps.ts';
 import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
 
 export interface ApproveContext {
@@ -20,6 +21,8 @@ export interface ApproveContext {
 export async function approve(state: Classified, context: ApproveContext): Promise<Step<Approved>> {
   if (state.decision.effect === 'allow') return goOn(state);
   const { call, deps } = context;
+  // Asked under a level that only stands in for one that cannot be read, an approval would fit nothing later.
+  if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable));
   const action = effectiveAction(state, call.agent, deps.settings.version);
   const digest = digestOf(action);
   const opened = await deps.approvals.open(await draftOf(state, { action, digest }, context));
@@ -27,7 +30,7 @@ export async function approve(state: Classified, context: ApproveContext): Promi
   // SECURITY: an answer to a report is no answer to a call, however the two came to share a record.
   if (opened.record.reported !== undefined) return refuse(notOpened('the record is a report'));
   const decided = opened.record.status === 'pending' ? await waitForPerson(opened.record, context) : opened.record;
-  if (decided.status !== 'approved') return refuse(undecided(decided));
+  if (decided.status !== 'approved') return refuse(undecided(decided, deps.clock.now()));
   return spend(state, decided, context);
 }
 
@@ -75,12 +78,13 @@ async function waitForPerson(request: RequestRecord, { call, deps, deadline, onW
 /** Resolves again what is about to run: a guest may have moved while a person was thinking. */
 async function spend(state: Classified, request: RequestRecord, { call, deps: before, deadline }: ApproveContext): Promise<Step<Approved>> {
   const deps: CallDeps = { ...before, settings: await before.currentSettings() };
+  if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable, request));
   const again = await passStages(decideTargets(state, call.agent, deps, deadline.signal));
   if (!again.ok) return again;
   const current = again.state;
   const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version));
   if (digest !== request.digest) {
-    if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request));
+    if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request, before.settings, deps.settings));
     return refuse({
       status: 'denied',
       code: 'target_changed',
@@ -95,13 +99,28 @@ async function spend(state: Classified, request: RequestRecord, { call, deps: be
   return goOn({ ...current, requestId: request.id });
 }
 
-function policyChanged(request: RequestRecord): Refusal {
+/** The configuration of a running call does not change under it; the level in the store, and with it the version, can. */
+function policyChanged(request: RequestRecord, before: PolicySettings, now: PolicySettings): Refusal {
+  const { securityLevel: was } = before;
+  const what = was === now.securityLevel ? 'the policy changed' : `the security level changed from ${was} to ${now.securityLevel}`;
   return {
     status: 'denied',
     code: 'policy_changed',
-    message: 'the security level changed while a person was deciding, so the approval is for another policy; nothing was done',
+    message: `${what} while a person was deciding, so the approval is for another policy; nothing was done`,
     next: 'call again: a person is asked anew where that is still needed',
     requestId: request.id,
+  };
+}
+
+/** Nothing is spent: an approval that was given stays good for what is left of its five minutes. */
+function policyUnavailable(why: string, request?: RequestRecord): Refusal {
+  const kept = request === undefined ? 'so nobody was asked' : `so the approval of request ${request.id} was not used`;
+  return {
+    status: 'error',
+    code: 'policy_unavailable',
+    message: `the security level cannot be read now (${why}), ${kept}; nothing was done`,
+    next: 'try this same call again in a few seconds; if it goes on, tell the user that the store cannot be read',
+    ...(request === undefined ? {} : { requestId: request.id }),
   };
 }
 
@@ -117,7 +136,7 @@ function notOpened(why: string): Refusal {
   return { status: 'error', code: 'request_not_opened', message: `the request could not be opened: ${why}`, next: 'tell the user' };
 }
 
-function undecided(record: RequestRecord): Refusal {
+function undecided(record: RequestRecord, now: number): Refusal {
   if (record.status === 'pending') {
     return {
       status: 'pending',
@@ -127,10 +146,10 @@ function undecided(record: RequestRecord): Refusal {
       requestId: record.id,
     };
   }
-  return { ...closedRefusal(record), requestId: record.id };
+  return { ...closedRefusal(record, now), requestId: record.id };
 }
 
-function closedRefusal(record: RequestRecord): Refusal {
+function closedRefusal(record: RequestRecord, now: number): Refusal {
   if (record.status === 'denied') {
     const words = record.decision?.message === undefined ? '' : `, saying: ${record.decision.message}`;
     return {
@@ -148,10 +167,11 @@ function closedRefusal(record: RequestRecord): Refusal {
       next: 'do not repeat the call; look at what it changed',
     };
   }
+  const why = record.status === 'expired' ? expiryInWords(record, now) : 'nothing was done';
   return {
     status: 'denied',
     code: `request_${record.status}`,
-    message: `request ${record.id} is ${record.status}; nothing was done`,
+    message: `request ${record.id} is ${record.status}: ${why}`,
     next: 'ask the user before calling again',
   };
 }

@@ -27,6 +27,8 @@ export interface ConfiguredCluster {
 export interface PolicySettings {
   /** The one that counts now. */
   readonly securityLevel: SecurityLevel;
+  /** Why the level that people set cannot be read; `securityLevel` is then the strictest, and stands for nothing that anybody chose. */
+  readonly unavailable?: string;
   /**
    * People's auto-approve rules that count now; asked for only where one could count. They stand in no digest: they are applied again to
    * what is about to run. @throws {Fault} `store_…`: a rule that cannot be read may be one that blocks

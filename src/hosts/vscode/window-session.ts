@@ -24,6 +24,7 @@ import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
 import { createModalQueue, type ModalQueue } from './gate/modal-queue.ts';
 import { reviewRequest } from './gate/review.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
+import { logRequests } from './log-requests.ts';
 import { registerCopyClientConfiguration } from './mcp/copy-client-configuration.ts';
 import { channelLog, createOutput } from './output.ts';
 import { reportProblems } from './report-problems.ts';
@@ -112,6 +113,7 @@ function surfaces(core: Core): Disposable[] {
     createApprovalsViews(session, feed, cannotRead('the requests')),
     createStatusBar(session, feed, levels),
     reportProblems(session, log),
+    logRequests(session, log),
     watchTrail(session, context.secrets, log),
     ...reloadTriggers(core),
   ];

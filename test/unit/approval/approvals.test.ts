@@ -65,7 +65,7 @@ describe('approving', () => {
   });
 
   it.each([
-    ['consumed', 'was already approved by user:alice (editor) 0ms ago, and it has run'],
+    ['consumed', 'was already approved by user:alice (editor) 0ms ago, and a call has used that'],
     ['cancelled', 'was withdrawn by the one who asked'],
     ['revoked', 'was already revoked by user:alice (editor) 0ms ago'],
   ] as const)('says of a %s request what became of it', async (status, words) => {

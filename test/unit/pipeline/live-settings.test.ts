@@ -57,7 +57,39 @@ describe('the level at this moment', () => {
       },
     );
     expect(outcome).toMatchObject({ status: 'denied', code: 'policy_changed' });
+    expect(outcome.message).toContain('the security level changed from balanced to strict while');
     expect(bench.cluster.effects.filter((effect) => effect.startsWith('changeGuest'))).toEqual([]);
+  });
+
+  it('that cannot be read when an approval is to be used leaves the approval unused, and says that nobody changed anything', async () => {
+    const bench = await createBench();
+    const readable = bench.state.settings;
+    const outcome = await bench.call(
+      'stop_vm',
+      { vmid: 100 },
+      {
+        waitMs: 60_000,
+        ask: (request) => {
+          setLevel(bench, 'strict');
+          bench.state.settings = { ...bench.state.settings, unavailable: 'the server cannot be reached' };
+          void bench.approvals.approve(request.id, bench.alice.signer);
+        },
+      },
+    );
+    expect(outcome).toMatchObject({ status: 'error', code: 'policy_unavailable', request_id: expect.any(String) });
+    expect(outcome.message).toContain('the server cannot be reached');
+    expect(outcome.message).not.toContain('changed');
+    expect(outcome.next).toContain('try this same call again');
+    bench.state.settings = readable;
+    expect(await bench.call('stop_vm', { vmid: 100 })).toMatchObject({ status: 'ok', request_id: outcome.request_id });
+  });
+
+  it('that cannot be read asks nobody: the approval would fit nothing afterwards; reads go on', async () => {
+    const bench = await createBench();
+    bench.state.settings = { ...bench.state.settings, unavailable: 'the server cannot be reached' };
+    expect(await bench.call('stop_vm', { vmid: 100 })).toMatchObject({ status: 'error', code: 'policy_unavailable' });
+    expect(await bench.approvals.countPending()).toBe(0);
+    expect(await bench.call('get_vms')).toMatchObject({ status: 'ok' });
   });
 
   it('that cannot be had ends the call as a refusal, with a record that conceals what is to be concealed', async () => {

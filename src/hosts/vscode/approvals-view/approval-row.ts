@@ -1,5 +1,6 @@
 /** One request as a row of a list. */
 import type { RequestRecord, RequestStatus } from '#kernel/request';
+import { endInWords, isSettledReport } from '#kernel/request-end';
 import { showPlainly } from '#kernel/text';
 import type { Impact } from '#kernel/tiers';
 import { agentName } from './agent-name.ts';
@@ -59,7 +60,7 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
       ...(record.reported === undefined ? icons[record.impact] : reportIcon),
     };
   }
-  const ended = endInWords(record, now);
+  const ended = endOf(record, now);
   return {
     ...common,
     kind: record.status === 'approved' && record.reported === undefined ? 'approved' : 'decided',
@@ -70,28 +71,18 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
 }
 
 /** `denied by alice · 14:02`; an approval that still counts says how long. */
-function endInWords(record: RequestRecord, now: number): string {
-  const { status, decision, grant } = record;
-  const by = decision === undefined ? '' : ` by ${showPlainly(decision.by.replace(/^user:/, ''), 40)}`;
+function endOf(record: RequestRecord, now: number): string {
+  const { status, grant } = record;
   if (status === 'approved' && !isSettledReport(record)) {
-    return `approved${by}, not used yet, ${countdown(grant?.payload.expiresAt ?? record.expiresAt, now)}`;
+    return `${endInWords(record)}, not used yet, ${countdown(grant?.payload.expiresAt ?? record.expiresAt, now)}`;
   }
-  return `${endWord(record, by)} · ${clockTime(endedAt(record), now)}`;
-}
-
-function endWord(record: RequestRecord, by: string): string {
-  if (isSettledReport(record)) return `settled${by}`;
-  return record.status === 'consumed' ? `approved${by} and used` : `${record.status}${by}`;
+  return `${endInWords(record)} · ${clockTime(endedAt(record), now)}`;
 }
 
 function endedAt(record: RequestRecord): number {
-  const { status, decision, consumedAt, expiresAt, createdAt } = record;
-  return consumedAt ?? decision?.at ?? (status === 'expired' ? expiresAt : createdAt);
-}
-
-/** Nothing runs on a report, so its approval is never used: the time after which it could not be is of no interest. */
-export function isSettledReport({ reported, decision, status }: RequestRecord): boolean {
-  return reported !== undefined && decision !== undefined && (status === 'approved' || status === 'expired');
+  const { status, decision, grant, consumedAt, expiresAt, createdAt } = record;
+  if (status === 'expired' && !isSettledReport(record)) return grant?.payload.expiresAt ?? expiresAt;
+  return consumedAt ?? decision?.at ?? createdAt;
 }
 
 /** `14:02` today, `Nov 21, 14:02` before; in the reader's own time zone. */

@@ -2,11 +2,11 @@
 import type { Explanation, LiveFact, ReviewCard } from '#app/app';
 import type { JsonObject } from '#kernel/json';
 import type { RequestRecord, RequestStatus } from '#kernel/request';
+import { isSettledReport, lapsedUnused } from '#kernel/request-end';
 import { describeTarget, type Target } from '#kernel/resource';
 import { durationInWords } from '#kernel/text';
 import type { Impact } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
-import { isSettledReport } from '../approvals-view/approval-row.ts';
 import { detailsStyle } from './details-style.ts';
 import { Html, html, lines, nothing } from './html.ts';
 
@@ -26,7 +26,16 @@ export interface RequestFacts {
 
 const maxArguments = 20_000;
 
-const statusInWords: Partial<Record<RequestStatus, string>> = { consumed: 'approved and used', approved: 'approved, not used yet' };
+const statusInWords: Partial<Record<RequestStatus, string>> = {
+  consumed: 'approved and used',
+  approved: 'approved, not used yet',
+  expired: 'expired (nobody decided)',
+};
+
+function statusOf(record: RequestRecord): string {
+  if (isSettledReport(record)) return 'settled';
+  return lapsedUnused(record) ? 'approved, not used in time' : (statusInWords[record.status] ?? record.status);
+}
 
 const impactInWords: Record<Impact, string> = {
   none: 'changes nothing',
@@ -76,7 +85,7 @@ function banner({ record, card, now }: RequestFacts): Html {
     return html`<p class="banner waits">Waits for a person; expires in ${durationInWords(record.expiresAt - now)}.</p>`;
   const by = decision === undefined ? nothing : html` by ${decision.by} in the ${decision.via}`;
   const said = decision?.message === undefined ? nothing : html`: “${decision.message}”`;
-  return html`<p class="banner over"><strong>${isSettledReport(record) ? 'settled' : (statusInWords[status] ?? status)}</strong>${by}${said}</p>`;
+  return html`<p class="banner over"><strong>${statusOf(record)}</strong>${by}${said}</p>`;
 }
 
 /** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */

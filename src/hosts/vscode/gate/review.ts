@@ -2,6 +2,7 @@
 import type { AnswerResult, Approvals, ReviewCard, Signer } from '#app/app';
 import { toFault } from '#kernel/errors';
 import type { RequestRecord } from '#kernel/request';
+import { expiryInWords } from '#kernel/request-end';
 import { showPlainly } from '#kernel/text';
 import { boundSigner } from './bound-signer.ts';
 import type { Dialogs, Question } from './dialogs.ts';
@@ -141,7 +142,10 @@ async function refuseTampered(card: ReviewCard, deps: ReviewDeps): Promise<Revie
 function tellNotPending(id: string, record: RequestRecord | undefined, deps: ReviewDeps): ReviewEnd {
   if (!record) deps.dialogs.tell('warning', `There is no request ${showPlainly(id, 40)}.`);
   else if (record.status === 'expired')
-    deps.dialogs.tell('info', `Too late: “${showPlainly(record.title)}” has expired. The agent can ask again.`);
+    deps.dialogs.tell(
+      'info',
+      `Too late: “${showPlainly(record.title)}” has expired: ${expiryInWords(record, Date.now())}. The agent can ask again.`,
+    );
   else deps.dialogs.tell('info', `“${showPlainly(record.title)}” is ${record.status} already${by(record)}.`);
   return 'not_pending';
 }
@@ -153,7 +157,7 @@ function by(record: RequestRecord): string {
 function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps): boolean {
   const message = `${result.message.charAt(0).toUpperCase()}${result.message.slice(1)}`;
   if (result.ok) deps.dialogs.tell('status', message);
-  else if (result.code === 'expired') deps.dialogs.tell('info', `Too late, nothing runs: ${card.title} ${message}.`);
+  else if (result.code === 'expired') deps.dialogs.tell('info', `Too late, nothing runs: ${card.title.replace(/\?$/, '')}. ${message}.`);
   else deps.dialogs.tell(result.code === 'already_decided' ? 'info' : 'error', `${message}.`);
   return result.ok;
 }

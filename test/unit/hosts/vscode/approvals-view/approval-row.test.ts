@@ -78,11 +78,16 @@ describe('approvalRow', () => {
     ['consumed', 'decided', /^approved by alice and used · /],
     ['approved', 'approved', /^approved by alice, not used yet, /],
     ['revoked', 'decided', /^revoked by alice · /],
+    ['expired', 'decided', /^approved by alice, not used in time · /],
   ] as const)('that is %s says who and when', (status, kind, description) => {
     const row = approvalRow(record({ status, decision }), now);
     expect(row.kind).toBe(kind);
     expect(row.description).toMatch(description);
     expect(row.tooltip).toContain('| Message | not \\*today\\* |');
+  });
+
+  it('that expired was nobody’s decision', () => {
+    expect(approvalRow(record({ status: 'expired' }), now).description).toMatch(/^expired \(nobody decided\) · \d\d:\d\d · /);
   });
 
   it('of another day says which', () => {
