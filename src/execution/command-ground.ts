@@ -23,7 +23,6 @@ export const defaultLimits: CommandLimits = {
   processes: 512,
   tasks: 1_024,
   memoryBytes: 8 * 2 ** 30,
-  processMemoryBytes: 4 * 2 ** 30,
   diskBytes: 20 * 2 ** 30,
   fileBytes: 4 * 2 ** 30,
   openFiles: 4_096,

@@ -7,6 +7,7 @@ import { runPlain } from './run-plain.ts';
 import { programRunner } from './run-program.ts';
 import { createDirectoryMemory } from './sandbox/directory-memory.ts';
 import { findPlanted } from './sandbox/find-planted.ts';
+import { followGitSettings, type GitSettings } from './sandbox/home.ts';
 import { type ProbedSandbox, probeSandbox } from './sandbox/probe-sandbox.ts';
 import { findProcessCages } from './sandbox/process-cage.ts';
 import { runContained } from './sandbox/run-contained.ts';
@@ -16,6 +17,7 @@ import type { TreeLimit } from './watch-tree.ts';
 export function createCommandRunner(options: CommandRunnerOptions): CommandRunner {
   const ground = settleGround(options);
   const memory: ScanMemory = createDirectoryMemory({ root: ground.workspaceRoot });
+  const git = followGitSettings(ground.workspaceRoot, ground.environment, programRunner);
   let probed: Promise<ProbedSandbox> | undefined;
   const probe = (fresh = false) => {
     if (fresh) probed = undefined;
@@ -31,7 +33,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     run: async (request, signal, onOutput) => {
       try {
         signal.throwIfAborted();
-        return await runDecided({ request, sandbox: await probe(), ground, memory, onOutput }, signal);
+        return await runDecided({ request, sandbox: await probe(), ground, memory, git, onOutput }, signal);
       } catch (thrown) {
         if (thrown instanceof Fault && thrown.code === 'sandbox_failed') probed = undefined;
         throw signal.aborted ? cancelled(signal) : thrown;
@@ -45,7 +47,10 @@ async function probeGround(ground: Ground): Promise<ProbedSandbox> {
   if (unfit !== undefined) return { status: { state: 'unavailable', reason: unfit } };
   const machine = { platform: process.platform, architecture: process.arch, searchPath: ground.environment['PATH'] ?? '' };
   const cages = findProcessCages();
-  return probeSandbox({ machine, programs: programRunner, stateDir: ground.stateDir, cages }, new AbortController().signal);
+  return probeSandbox(
+    { machine, programs: programRunner, stateDir: ground.stateDir, home: ground.home, cages },
+    new AbortController().signal,
+  );
 }
 
 interface Run {
@@ -53,6 +58,7 @@ interface Run {
   readonly sandbox: ProbedSandbox;
   readonly ground: Ground;
   readonly memory: ScanMemory;
+  readonly git: (signal: AbortSignal) => Promise<GitSettings>;
   readonly onOutput: (chunk: string) => void;
 }
 
@@ -68,7 +74,7 @@ async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult>
   const { parts } = sandbox;
   const contained = parts !== undefined;
   const result = contained
-    ? await runContained({ request, ground, scan: before, parts, onOutput: run.onOutput }, signal)
+    ? await runContained({ request, ground, scan: before, parts, git: await run.git(signal), onOutput: run.onOutput }, signal)
     : await runPlain({ request, ground, onOutput: run.onOutput }, signal);
   if (result.end === 'abort') throw cancelled(signal);
   const after = contained && request.surface === 'readonly_bash' ? before : await look(true);

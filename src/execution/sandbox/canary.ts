@@ -33,7 +33,7 @@ export const attempts = {
   capabilities: 'capabilities were left',
   no_new_privileges: 'privileges could be gained',
   system_call_filter: 'no system call filter was in force',
-  ptrace: 'another process could be traced',
+  foreign_memory: 'memory of another process could be read by a call',
   vsock: 'a socket to the hypervisor could be made',
   set_id: 'a set-user-id file could be made',
   environment: "the caller's environment was visible",
@@ -45,7 +45,7 @@ export const attempts = {
 export type Attempt = keyof typeof attempts;
 
 // Perl is on nearly every system, and makes system calls by number.
-const perlPtrace = { x64: 101, arm64: 117 };
+const readMemory = { x64: 310, arm64: 270 };
 
 // oxlint-disable-next-line max-lines-per-function -- one script, an attempt a line
 export function canaryScript(bait: CanaryBait, architecture: 'x64' | 'arm64'): string {
@@ -87,9 +87,9 @@ held no_new_privileges gains
 unfiltered() { [[ $(fact Seccomp) != 2 ]]; }
 held system_call_filter unfiltered
 if have perl; then
-held ptrace perl -e 'exit(syscall(${perlPtrace[architecture]}, 0, 0, 0, 0) == 0 ? 0 : 1)'
+held foreign_memory perl -e 'exit(syscall(${readMemory[architecture]}, $$, 0, 0, 0, 0, 0) == 0 ? 0 : 1)'
 held vsock perl -e 'exit(socket(my $s, 40, 1, 0) ? 0 : 1)'
-else say ptrace untried; say vsock untried; fi
+else say foreign_memory untried; say vsock untried; fi
 setid() { : > /tmp/canary-set-id && chmod 4755 /tmp/canary-set-id; }
 held set_id setid
 leak() { local entry; while IFS= read -r -d '' entry; do [[ "\${entry%%=*}" =~ ^(${names})$ ]] || return 0; done < "$1"; return 1; }

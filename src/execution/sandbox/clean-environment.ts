@@ -1,25 +1,35 @@
 /** The environment of a command: named variables only, so that no token, socket or hook of the caller's comes along. */
 import path from 'node:path';
+import type { SandboxHome } from './home.ts';
 import { isInside } from './is-inside.ts';
-import { sandboxHome } from './sandbox-user.ts';
-import type { Toolchains } from './toolchains.ts';
 
 const systemPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 /** Of commands. In the sandbox the command's own process gets it and no other, for bash takes 0.3 ms to load it. */
 export const commandLanguage = 'C.UTF-8';
 const common = { TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', NO_COLOR: '1' };
 
+/** Package managers say at once that there is no network, instead of trying again until the time is up. */
+const withoutNetwork = {
+  npm_config_offline: 'true',
+  YARN_ENABLE_NETWORK: '0',
+  PIP_RETRIES: '0',
+  UV_OFFLINE: '1',
+  CARGO_NET_OFFLINE: 'true',
+  GOPROXY: 'off',
+};
+
 type Environment = Readonly<Record<string, string>>;
 
 /** What a command in the sandbox sees, beside its language. */
-export function sandboxEnvironment(toolchains: Toolchains, caller: NodeJS.ProcessEnv): Environment {
-  const visible = (entry: string) => toolchains.directories.some((directory) => isInside(path.normalize(entry), directory));
+export function sandboxEnvironment(home: SandboxHome, caller: NodeJS.ProcessEnv, network: boolean): Environment {
+  const visible = (entry: string) => home.visible.some((directory) => isInside(path.normalize(entry), directory));
   const tools = (caller['PATH'] ?? '').split(path.delimiter).filter((entry) => path.isAbsolute(entry) && visible(entry));
   return {
     ...common,
-    ...toolchains.env,
+    ...(network ? {} : withoutNetwork),
+    ...home.env,
     PATH: [...new Set([...tools, ...systemPath])].join(':'),
-    HOME: sandboxHome,
+    HOME: home.directory,
     USER: 'banksman',
     LOGNAME: 'banksman',
     SHELL: '/bin/bash',

@@ -20,9 +20,10 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { Fault, toFault } from '#kernel/errors';
-import { statsOf } from './entries.ts';
+import { readEntries, statsOf } from './entries.ts';
+import { fallbackHome } from './home.ts';
 import { isInside } from './is-inside.ts';
-import { type SandboxUser, sandboxHome } from './sandbox-user.ts';
+import type { SandboxUser } from './sandbox-user.ts';
 
 export interface Etc {
   /** Stands for `/etc`. */
@@ -49,22 +50,35 @@ const names = [
   ...['ssl/certs', 'ssl/openssl.cnf', 'pki/ca-trust/extracted', 'pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf'],
 ];
 
+/** Configuration of what is installed below `/usr` and reads it through links (Debian's JDKs and Maven): copied, small, file by file. */
+const trees = /^(?:java-[\w.-]+|maven|ant|gradle|perl|python3[\w.]*|R|xml|sgml|ImageMagick-\d+|texmf|groff|terminfo)$/;
+const largestTreeFile = 1_048_576;
+/** Hidden where one is not for everybody to read: root could. */
+const worldReadable = 0o004;
+
 /** Longer than any run: nobody uses a directory any more that was replaced so long ago. */
 const keptMs = 86_400_000;
 
+export interface EtcOptions {
+  /** The command's home directory, as its `passwd` names it. */
+  readonly home?: string;
+  /** The directory that is copied from. */
+  readonly host?: string;
+}
+
 /**
  * @param stateDir where it is kept, for all processes of this user
- * @param host the directory that is copied from
  * @returns gives it, made anew when one of the host's files has changed; throws a Fault `sandbox_failed` where it cannot be kept
  */
-export function followEtc(stateDir: string, user: SandboxUser, host = '/etc'): () => Etc {
+export function followEtc(stateDir: string, user: SandboxUser, { home = fallbackHome, host = '/etc' }: EtcOptions = {}): () => Etc {
   const folder = path.join(stateDir, 'sandbox');
-  const own = identityFiles(user);
+  const own = identityFiles(user, home);
   let last: { readonly stamps: string; readonly etc: Etc } | undefined;
   return () => {
-    const stamps = names.map((name) => stampOfTarget(path.join(host, name))).join();
+    const treeFiles = treesIn(host);
+    const stamps = [...names.map((name) => stampOfTarget(path.join(host, name))), ...treeFiles.map(({ stamp }) => stamp)].join();
     if (last?.stamps !== stamps || statsOf(last.etc.directory) === undefined) {
-      const entries = names.flatMap((name) => entryOf(host, name));
+      const entries = [...names.flatMap((name) => entryOf(host, name)), ...treeFiles];
       const mounts = entries.filter(({ kind }) => kind === 'directory').map(({ name }) => name);
       last = { stamps, etc: { directory: keepOrSay(folder, entries, own), mounts } };
     }
@@ -87,6 +101,28 @@ function entryOf(host: string, name: string): readonly Entry[] {
     // It is not there, or leads nowhere.
     return [];
   }
+}
+
+/** The readable files of the trees, links that stay within `/usr` or their own tree included. */
+function treesIn(host: string): readonly Entry[] {
+  const tops = readEntries(host)?.filter((entry) => entry.isDirectory() && trees.test(entry.name)) ?? [];
+  return tops.flatMap(({ name }) => filesBelow(host, name));
+}
+
+function filesBelow(host: string, name: string): readonly Entry[] {
+  return (readEntries(path.join(host, name)) ?? []).flatMap((entry) => {
+    const below = path.join(name, entry.name);
+    return entry.isDirectory() ? filesBelow(host, below) : treeFile(host, below);
+  });
+}
+
+function treeFile(host: string, name: string): readonly Entry[] {
+  const source = path.join(host, name);
+  const stats = statsOf(source);
+  if (stats === undefined) return [];
+  if (stats.isSymbolicLink()) return [{ name, kind: 'link', source, target: readlinkSync(source), size: 0, stamp: stampOf(stats) }];
+  const shown = stats.isFile() && stats.size <= largestTreeFile && (stats.mode & worldReadable) !== 0;
+  return shown ? [{ name, kind: 'file', source, target: '', size: stats.size, stamp: stampOf(stats) }] : [];
 }
 
 function keepOrSay(folder: string, entries: readonly Entry[], own: Readonly<Record<string, string>>): string {
@@ -155,8 +191,8 @@ function removeOld(folder: string): void {
 }
 
 /** Who the one user is, without naming the host's users; `resolv.conf` is where the host's is mounted when the network is granted. */
-function identityFiles({ uid, gid }: SandboxUser): Readonly<Record<string, string>> {
-  const user = uid === 0 ? '' : `banksman:x:${uid}:${gid}::${sandboxHome}:/bin/bash\n`;
+function identityFiles({ uid, gid }: SandboxUser, home: string): Readonly<Record<string, string>> {
+  const user = uid === 0 ? '' : `banksman:x:${uid}:${gid}::${home}:/bin/bash\n`;
   const group = gid === 0 ? '' : `banksman:x:${gid}:\n`;
   return {
     passwd: `root:x:0:0::/root:/bin/sh\n${user}nobody:x:65534:65534::/nonexistent:/bin/false\n`,

@@ -9,8 +9,6 @@ import { gateDescriptor } from './sandbox-arguments.ts';
 export interface ProcessLimits {
   /** Largest file that can be written. */
   readonly fileBytes: number;
-  /** Largest private memory of one process. */
-  readonly processMemoryBytes: number;
   /** Processes and threads in the sandbox; the kernel holds root to it by a control group only. */
   readonly tasks: number;
   readonly openFiles: number;
@@ -25,15 +23,15 @@ const notStartedCode = 125;
 const closeAll = `for fd in /proc/self/fd/*; do (( \${fd##*/} > 2 )) && all+=" \${fd##*/}<&-"; done; eval "exec$all"; unset fd all`;
 
 /**
- * RLIMIT_DATA, not RLIMIT_AS: V8, Go and the JVM reserve far more addresses than memory. Set inside, because RLIMIT_NPROC counts per
- * user namespace, and outside it would count the person's own processes. A limit that is lower already stays.
+ * No RLIMIT_AS and no RLIMIT_DATA: V8, Go, the JVM and sanitizers reserve far more addresses than memory; what the tree really uses is looked
+ * at from outside. Set inside, because RLIMIT_NPROC counts per user namespace, and outside it would count the person's own processes. A limit
+ * that is lower already stays.
  */
 export function limitedCommand(text: string, limits: ProcessLimits): readonly string[] {
   const settings = [
     ['c', 0],
     // In units of 1,024 bytes.
     ['f', Math.ceil(limits.fileBytes / 1_024)],
-    ['d', Math.ceil(limits.processMemoryBytes / 1_024)],
     ['u', limits.tasks],
     ['n', limits.openFiles],
     ['t', limits.cpuSeconds],

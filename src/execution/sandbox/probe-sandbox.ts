@@ -11,6 +11,7 @@ import { launcherEnvironment, sandboxEnvironment } from './clean-environment.ts'
 import { deviceNodes } from './device-nodes.ts';
 import { type Bubblewrap, findBubblewrap, type Machine } from './find-bubblewrap.ts';
 import { type Etc, followEtc } from './follow-etc.ts';
+import { fallbackHome, homeDirectory } from './home.ts';
 import { launch } from './launch.ts';
 import { limitedCommand } from './limited-command.ts';
 import type { ProcessCages } from './process-cage.ts';
@@ -20,6 +21,8 @@ import type { DeviceNode } from './system-root.ts';
 export interface ProbeOptions {
   readonly machine: Machine;
   readonly programs: ProgramRunner;
+  /** The person's home directory. */
+  readonly home: string;
   /** The layer's own directory; the canary's bait is made and removed in it. */
   readonly stateDir: string;
   /** Undefined: nothing holds root to a number of processes, and the probe says so. */
@@ -43,7 +46,7 @@ export interface ProbedSandbox {
 const limits = { timeoutMs: 20_000, keepBytes: 64_000, stopAfterBytes: 1_000_000 };
 /** Few, so that trying to start more takes little time; the looks from outside must not end the probe before. */
 const tasks = 48;
-const processLimits = { tasks, fileBytes: 16_777_216, processMemoryBytes: 1_000_000_000, openFiles: 256, cpuSeconds: 30 };
+const processLimits = { tasks, fileBytes: 16_777_216, openFiles: 256, cpuSeconds: 30 };
 const treeLimits = { processes: 256, memoryBytes: 1_000_000_000, diskBytes: 1_000_000_000 };
 const namespaceNames = ['net', 'pid', 'mnt', 'user', 'ipc', 'uts', 'cgroup'];
 
@@ -100,21 +103,21 @@ async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal
     writeFileSync(outside, secret);
     chmodSync(outside, 0o666);
     mkdirSync(workspaceRoot);
-    const toolchains = { directories: [], env: {} };
-    const env = sandboxEnvironment(toolchains, {});
+    const home = { directory: fallbackHome, visible: [], files: new Map<string, string>(), env: {} };
+    const env = sandboxEnvironment(home, {}, false);
     const nonce = randomBytes(16).toString('hex');
     const full = statSync('/dev/full');
     const device = `${full.dev}:${full.ino}`;
     const bait = { outside, secret, nonce, device, tasks, namespaces: ownNamespaces(), environment: allowedNames(env) };
     const command = limitedCommand(canaryScript(bait, bubblewrap.architecture), processLimits);
     const devices = await deviceNodes(options.stateDir, options.programs, signal);
-    const etc = followEtc(options.stateDir, sandboxUser());
+    const etc = followEtc(options.stateDir, sandboxUser(), { home: homeDirectory(options.home) });
     const plan = {
       ...bubblewrap,
       etc: etc(),
       devices,
       workspaceRoot,
-      toolchains,
+      home,
       env,
       command,
       mounts: [],

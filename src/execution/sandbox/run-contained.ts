@@ -6,6 +6,7 @@ import type { TreeLimit } from '../watch-tree.ts';
 import { sandboxEnvironment } from './clean-environment.ts';
 import { resetModes } from './device-nodes.ts';
 import { guardWorkspace } from './guard-workspace.ts';
+import { findHome, type GitSettings } from './home.ts';
 import { launch } from './launch.ts';
 import { limitedCommand } from './limited-command.ts';
 import { openMasks } from './masks.ts';
@@ -13,7 +14,6 @@ import type { SandboxParts } from './probe-sandbox.ts';
 import type { SandboxPlan } from './sandbox-arguments.ts';
 import { sandboxUser } from './sandbox-user.ts';
 import type { Scan } from './scan-workspace.ts';
-import { findToolchains } from './toolchains.ts';
 
 export interface ContainedRun {
   readonly request: CommandRequest;
@@ -21,6 +21,7 @@ export interface ContainedRun {
   /** The workspace as it is now. */
   readonly scan: Scan;
   readonly parts: SandboxParts;
+  readonly git: GitSettings;
   readonly onOutput: (chunk: string) => void;
 }
 
@@ -52,20 +53,20 @@ export async function runContained(run: ContainedRun, signal: AbortSignal): Prom
   }
 }
 
-function planOf({ request, ground, parts }: ContainedRun, readonly: boolean, mounts: SandboxPlan['mounts']): SandboxPlan {
-  const toolchains = findToolchains(ground.home, ground.environment['PATH'] ?? '');
+function planOf({ request, ground, parts, git }: ContainedRun, readonly: boolean, mounts: SandboxPlan['mounts']): SandboxPlan {
+  const home = findHome({ home: ground.home, environment: ground.environment, git });
   return {
     architecture: parts.bubblewrap.architecture,
     workspaceRoot: ground.workspaceRoot,
     readonly,
     network: request.network,
-    toolchains,
+    home,
     etc: parts.etc(),
     devices: parts.devices,
     mounts,
     memoryDiskBytes: ground.limits.memoryDiskBytes,
     user: sandboxUser(),
-    env: sandboxEnvironment(toolchains, ground.environment),
+    env: sandboxEnvironment(home, ground.environment, request.network),
     command: limitedCommand(request.command, { ...ground.limits, cpuSeconds: cpuSeconds(request.timeoutMs) }),
   };
 }

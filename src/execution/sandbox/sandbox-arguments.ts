@@ -2,19 +2,19 @@
 import type { ExtraDescriptor } from '../run-child.ts';
 import type { Etc } from './follow-etc.ts';
 import type { Mount } from './guard-workspace.ts';
+import type { SandboxHome } from './home.ts';
 import type { SandboxUser } from './sandbox-user.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import type { Architecture } from './syscall-numbers.ts';
 import type { DeviceNode } from './system-root.ts';
 import { systemRoot } from './system-root.ts';
-import type { Toolchains } from './toolchains.ts';
 
 export interface SandboxPlan {
   readonly architecture: Architecture;
   readonly workspaceRoot: string;
   readonly readonly: boolean;
   readonly network: boolean;
-  readonly toolchains: Toolchains;
+  readonly home: SandboxHome;
   readonly etc: Etc;
   /** Of root's own; none for other users. */
   readonly devices: readonly DeviceNode[];
@@ -56,8 +56,10 @@ export function sandboxArguments(plan: SandboxPlan, { onStatus, start }: Sandbox
   const args = [
     ...namespaces(plan),
     ...['--json-status-fd', status, '--seccomp', filter],
-    ...systemRoot(plan),
-    ...plan.toolchains.directories.flatMap((directory) => ['--ro-bind-try', directory, directory]),
+    ...systemRoot({ ...plan, homeDirectory: plan.home.directory }),
+    ...plan.home.visible.flatMap((directory) => ['--ro-bind-try', directory, directory]),
+    // Copies: a tool may change its settings, for itself and until its end.
+    ...[...plan.home.files].flatMap(([file, text]) => ['--file', descriptor({ kind: 'feed', bytes: Buffer.from(text) }), file]),
     ...[plan.readonly ? '--ro-bind' : '--bind', plan.workspaceRoot, plan.workspaceRoot],
     ...plan.mounts.flatMap((mount) => {
       // Who owns it may still open it for itself: what is put there stays in memory, a little, until the end.

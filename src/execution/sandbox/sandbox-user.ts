@@ -4,7 +4,8 @@ export interface SandboxUser {
   readonly gid: number;
 }
 
-export const sandboxHome = '/home/banksman';
+/** A mount of its own by which every process inside can be told, whatever its environment says. */
+export const sandboxMark = '/run/banksman';
 
 /** As root the command is somebody else inside: programs that think they are root try to change owners. */
 export function sandboxUser(): SandboxUser {

@@ -2,7 +2,7 @@
  * The seccomp filter as the classic BPF program that `bwrap --seccomp` loads: what namespaces and a bare root leave open. Source:
  * `seccomp(2)`, `linux/filter.h`, `linux/seccomp.h`. Everything is allowed but what is named.
  */
-import { type Architecture, absentCalls, checkedCalls, machines, refusedCalls } from './syscall-numbers.ts';
+import { type Architecture, absentCalls, checkedCalls, machines, refusedCalls, unsupportedCalls } from './syscall-numbers.ts';
 
 export interface SeccompOptions {
   readonly architecture: Architecture;
@@ -20,6 +20,7 @@ const allow = 0x7fff0000;
 const killProcess = 0x80000000;
 const refuse = 0x00050000 | 1; // SECCOMP_RET_ERRNO, EPERM
 const absent = 0x00050000 | 38; // SECCOMP_RET_ERRNO, ENOSYS
+const unsupported = 0x00050000 | 95; // SECCOMP_RET_ERRNO, EOPNOTSUPP
 
 // Offsets in `struct seccomp_data`; of 64-bit arguments the low half, little-endian on both machines.
 const offsetOfCall = 0;
@@ -73,6 +74,7 @@ function programOf(options: SeccompOptions): Buffer {
   const rules = [
     ...Object.values(refusedCalls).map((pair) => [number(pair), [answer(refuse)]] as const),
     ...Object.values(absentCalls).map((pair) => [number(pair), [answer(absent)]] as const),
+    ...Object.values(unsupportedCalls).map((pair) => [number(pair), [answer(unsupported)]] as const),
     ...Object.entries(argumentChecks(options.network)).map(([name, body]) => [number(checkedCalls[name as CheckedCall]), body] as const),
   ];
   return assemble([

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { statsOf } from './entries.ts';
 import type { Etc } from './follow-etc.ts';
 import { isInside } from './is-inside.ts';
-import { sandboxHome } from './sandbox-user.ts';
+import { sandboxMark } from './sandbox-user.ts';
 
 /** Below these nothing is secret on any system that follows the file-system standard. */
 const programs = ['/usr', '/nix/store'];
@@ -22,6 +22,8 @@ export interface DeviceNode {
 export interface SystemRootOptions {
   readonly memoryDiskBytes: number;
   readonly network: boolean;
+  /** The command's home directory. */
+  readonly homeDirectory: string;
   /** What stands for `/etc`. */
   readonly etc: Etc;
   /** Instead of the host's. */
@@ -29,7 +31,7 @@ export interface SystemRootOptions {
 }
 
 /** Arguments of bubblewrap in the order in which it must do them. */
-export function systemRoot({ memoryDiskBytes, network, etc, devices }: SystemRootOptions): readonly string[] {
+export function systemRoot({ memoryDiskBytes, network, homeDirectory, etc, devices }: SystemRootOptions): readonly string[] {
   const memory = (at: string) => ['--size', String(memoryDiskBytes), '--tmpfs', at];
   return [
     ...programs.flatMap((place) => ['--ro-bind-try', place, place]),
@@ -42,8 +44,8 @@ export function systemRoot({ memoryDiskBytes, network, etc, devices }: SystemRoo
     ...['--proc', '/proc', '--remount-ro', '/proc'],
     ...['--dev', '/dev', ...devices.flatMap(({ source, at }) => ['--dev-bind', source, at])],
     ...[...memory('/dev/shm'), '--remount-ro', '/dev'],
-    ...['/tmp', sandboxHome].flatMap(memory),
-    ...['--dir', '/run', '--symlink', '../tmp', '/var/tmp', '--symlink', '../run', '/var/run'],
+    ...['/tmp', homeDirectory].flatMap(memory),
+    ...['--perms', '0555', '--size', '4096', '--tmpfs', sandboxMark, '--symlink', '../tmp', '/var/tmp', '--symlink', '../run', '/var/run'],
   ];
 }
 

@@ -5,6 +5,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { homeDirectory } from '#execution/sandbox/home';
 import { canSandbox } from './support/bubblewrap.ts';
 import { openWorkbench } from './support/workbench.ts';
 
@@ -55,7 +56,7 @@ describe.skipIf(!canSandbox)('what a command sees', () => {
       },
     });
     const result = await bench.run(`env; x=ü; echo "$\{#x} of LANG"; cat /proc/*/environ | tr '\\0' '\\n'`);
-    expect(result.stdout).toContain('HOME=/home/banksman');
+    expect(result.stdout).toContain(`HOME=${homeDirectory(os.homedir())}`);
     expect(result.stdout).toMatch(/^LANG=C\.UTF-8\n(?:.*\n)*1 of LANG$/m);
     expect(result.stdout).not.toMatch(/mark-|AWS_|SSH_|LD_PRELOAD|VSCODE/);
   });
@@ -79,7 +80,7 @@ describe.skipIf(!canSandbox)('what a command sees', () => {
   it('is never root’s own number, and knows its own name and host', async () => {
     const result = await openWorkbench().run('id -u; getent hosts localhost | wc -l; getent passwd "$(id -u)" | cut -d: -f6');
     const uid = process.getuid?.() || 1_000;
-    expect(result.stdout).toBe(`${uid}\n1\n/home/banksman\n`);
+    expect(result.stdout).toBe(`${uid}\n1\n${homeDirectory(os.homedir())}\n`);
   });
 
   it('is no process of the host', async () => {

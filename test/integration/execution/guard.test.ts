@@ -128,7 +128,7 @@ describe('the command line of bubblewrap', () => {
     workspaceRoot: '/ws',
     readonly: false,
     network: false,
-    toolchains: { directories: ['/home/me/.nvm/versions'], env: {} },
+    home: { directory: '/home/me', visible: ['/home/me/.nvm/versions'], files: new Map(), env: {} },
     etc: { directory: '/state/etc', mounts: ['fonts'] },
     devices: [],
     mounts: [{ how: '--ro-bind-fd', descriptor: 99, at: '/ws/.vscode' }],

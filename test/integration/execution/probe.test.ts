@@ -13,9 +13,10 @@ import { temporaryDirectory } from './support/temporary.ts';
 const idle = () => new AbortController().signal;
 const here: Machine = { platform: process.platform, architecture: process.arch, searchPath: '/usr/bin:/bin' };
 const probe = (machine: Partial<Machine> = {}, stateDir = temporaryDirectory('state-')) =>
-  probeSandbox({ machine: { ...here, ...machine }, programs: programRunner, stateDir, cages: findProcessCages() }, idle()).then(
-    ({ status }) => status,
-  );
+  probeSandbox(
+    { machine: { ...here, ...machine }, programs: programRunner, home: '/nonexistent', stateDir, cages: findProcessCages() },
+    idle(),
+  ).then(({ status }) => status);
 const probeChanged = (change: Change) => probe({ searchPath: changedBubblewrap(change) });
 const isRoot = process.getuid?.() === 0;
 
@@ -53,7 +54,7 @@ const rows: readonly [string, Change, readonly (keyof typeof attempts)[]][] = [
   ['a namespace for the host name', { without: ['--unshare-uts', '--hostname sandbox'] }, ['namespaces']],
   ['a control group namespace', { without: ['--unshare-cgroup'] }, ['namespaces']],
   ['an IPC namespace', { without: ['--unshare-ipc'] }, ['namespaces']],
-  ['the system call filter', { without: seccomp }, ['system_call_filter', 'ptrace', 'set_id']],
+  ['the system call filter', { without: seccomp }, ['system_call_filter', 'foreign_memory', 'set_id']],
   ['the filter and no nested user namespaces', { without: [...seccomp, '--disable-userns'] }, ['user_namespace', 'system_call_filter']],
   ['a read-only root', { without: ['--remount-ro /'] }, ['write_system']],
   ['a read-only /etc', { before: writableEtc }, ['write_system']],
@@ -100,7 +101,13 @@ set -- "\${args[@]:0:i}" --remount-ro /dev/null "\${args[@]:i}"`;
   });
 
   it.skipIf(!isRoot)('control groups finds that nothing limits the processes of root, and says what would', async () => {
-    const options = { machine: here, programs: programRunner, stateDir: temporaryDirectory('state-'), cages: undefined };
+    const options = {
+      machine: here,
+      programs: programRunner,
+      home: '/nonexistent',
+      stateDir: temporaryDirectory('state-'),
+      cages: undefined,
+    };
     const { status } = await probeSandbox(options, idle());
     expect(status).toMatchObject({ state: 'degraded', reason: expect.stringContaining('/sys/fs/cgroup') });
     expect(status.reason).toContain(attempts.process_limit);
@@ -215,7 +222,13 @@ describe.skipIf(process.platform !== 'linux')('the probe on a machine that canno
   it('stops when its caller gives up', async () => {
     const controller = new AbortController();
     controller.abort(new Error('enough'));
-    const options = { machine: here, programs: programRunner, stateDir: path.join(os.tmpdir(), 'banksman-never'), cages: undefined };
+    const options = {
+      machine: here,
+      programs: programRunner,
+      home: '/nonexistent',
+      stateDir: path.join(os.tmpdir(), 'banksman-never'),
+      cages: undefined,
+    };
     await expect(probeSandbox(options, controller.signal)).rejects.toThrow('enough');
   });
 });

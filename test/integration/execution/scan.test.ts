@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { configuredPlaces, gitDirectoryPoints } from '#execution/sandbox/git-directory';
 import { openMasks } from '#execution/sandbox/masks';
 import { scanWorkspace } from '#execution/sandbox/scan-workspace';
-import { findToolchains } from '#execution/sandbox/toolchains';
 import { treeUse } from '#execution/watch-tree';
 import { isControlPath } from '#policy/paths/control-files';
 import { isSecretPath } from '#policy/paths/secret-files';
@@ -155,29 +154,6 @@ describe('a repository’s directory', () => {
     expect(configuredPlaces(root, ['.git'])).toEqual([]);
     symlinkSync('../real', path.join(root, '.git/config'));
     expect(configuredPlaces(root, ['.git'])).toEqual([]);
-  });
-});
-
-describe('tool-chains', () => {
-  it('are directories that exist, the variables that name them, and `/opt` where it is on the PATH', () => {
-    const home = tree({
-      '.nvm/versions/x': '',
-      '.cargo/bin/cargo': '',
-      '.cargo/credentials.toml': '',
-      '.rustup/settings.toml': '',
-      '.ssh/id': '',
-    });
-    const found = findToolchains(home, `/opt/no-such-thing/bin:${home}/bin`);
-    expect([...found.directories].sort()).toEqual([
-      path.join(home, '.cargo/bin'),
-      path.join(home, '.nvm/versions'),
-      path.join(home, '.rustup'),
-    ]);
-    expect(found.env).toEqual({ RUSTUP_HOME: path.join(home, '.rustup') });
-  });
-
-  it('are none in a home directory without any', () => {
-    expect(findToolchains(temporaryDirectory(), '/opt/../etc:/usr/bin:relative')).toEqual({ directories: [], env: {} });
   });
 });
 

@@ -24,15 +24,15 @@ import { canSandbox } from './support/bubblewrap.ts';
 import { temporaryDirectory } from './support/temporary.ts';
 import { openWorkbench } from './support/workbench.ts';
 
-const limits = { fileBytes: 2 ** 20, processMemoryBytes: 2 ** 30, tasks: 64, openFiles: 256, cpuSeconds: 60 };
+const limits = { fileBytes: 2 ** 20, tasks: 64, openFiles: 256, cpuSeconds: 60 };
 const treeLimits = { processes: 1_000, memoryBytes: 2 ** 40, diskBytes: 2 ** 40 };
 
 /** A command in a sandbox whose first process is handed to `hold` before it may go on. */
 function launchHeld(workspaceRoot: string, command: string, hold: ProcessCage['hold'], signal = new AbortController().signal) {
-  const toolchains = { directories: [], env: {} };
+  const home = { directory: '/home/me', visible: [], files: new Map<string, string>(), env: {} };
   const cages: ProcessCages = { expect: () => undefined, open: () => ({ hold, remove: async () => undefined }) };
-  const place = { workspaceRoot, readonly: false, network: false, toolchains, devices: [], mounts: [] };
-  const inside = { env: sandboxEnvironment(toolchains, {}), command: limitedCommand(command, limits), user: sandboxUser() };
+  const place = { workspaceRoot, readonly: false, network: false, home, devices: [], mounts: [] };
+  const inside = { env: sandboxEnvironment(home, {}, false), command: limitedCommand(command, limits), user: sandboxUser() };
   const etc = followEtc(temporaryDirectory('state-'), sandboxUser())();
   const architecture = process.arch === 'arm64' ? 'arm64' : 'x64';
   const plan = { ...place, ...inside, architecture, etc, memoryDiskBytes: 2 ** 24 } as const;
@@ -116,7 +116,7 @@ describe.skipIf(process.platform !== 'linux')('the /etc that is made for command
   const inside = (directory: string) => readdirSync(directory, { recursive: true }).map(String).sort();
 
   it('holds what is listed and no secret, large directories as places to mount', () => {
-    const { directory, mounts } = followEtc(temporaryDirectory('state-'), user, host())();
+    const { directory, mounts } = followEtc(temporaryDirectory('state-'), user, { host: host() })();
     expect(inside(directory)).toEqual(
       ['fonts', 'group', 'hosts', 'localtime', 'mime.types', 'nsswitch.conf', 'passwd', 'resolv.conf', 'services', 'ssl'].concat([
         'ssl/certs',
@@ -130,10 +130,10 @@ describe.skipIf(process.platform !== 'linux')('the /etc that is made for command
 
   it('is the same for the next process, and another one once the host’s has changed', () => {
     const [state, from] = [temporaryDirectory('state-'), host()];
-    const etc = followEtc(state, user, from);
+    const etc = followEtc(state, user, { host: from });
     const first = etc();
     expect(etc()).toBe(first);
-    expect(followEtc(state, user, from)()).toEqual(first);
+    expect(followEtc(state, user, { host: from })()).toEqual(first);
     const inode = statSync(first.directory).ino;
     for (const name of ['services', 'ssl/certs/one.pem']) {
       const before = etc();
@@ -148,12 +148,12 @@ describe.skipIf(process.platform !== 'linux')('the /etc that is made for command
 
   it('is made anew where it is gone or was cut short, and old ones are removed', () => {
     const [state, from] = [temporaryDirectory('state-'), host()];
-    const etc = followEtc(state, user, from);
+    const etc = followEtc(state, user, { host: from });
     const { directory } = etc();
     rmSync(directory, { recursive: true });
     expect(etc().directory).toBe(directory);
     truncateSync(path.join(directory, 'services'));
-    expect(followEtc(state, user, from)().directory).toBe(directory);
+    expect(followEtc(state, user, { host: from })().directory).toBe(directory);
     expect(statSync(path.join(directory, 'services')).size).toBeGreaterThan(0);
     utimesSync(directory, new Date(0), new Date(0));
     writeFileSync(path.join(from, 'services'), 'changed\n');
@@ -164,7 +164,7 @@ describe.skipIf(process.platform !== 'linux')('the /etc that is made for command
   it('that cannot be kept is a fault that says where', () => {
     const state = temporaryDirectory('state-');
     writeFileSync(path.join(state, 'sandbox'), '');
-    const etc = followEtc(state, user, host());
+    const etc = followEtc(state, user, { host: host() });
     expect(etc).toThrow(expect.objectContaining({ code: 'sandbox_failed', next: expect.stringContaining(path.join(state, 'sandbox')) }));
   });
 

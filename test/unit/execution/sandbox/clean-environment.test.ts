@@ -11,11 +11,16 @@ const caller = {
   GIT_DIR: '/evil',
   http_proxy: 'http://user:pw@proxy',
 };
-const toolchains = { directories: ['/home/me/.nvm/versions', '/opt/go'], env: { PYENV_ROOT: '/home/me/.pyenv' } };
+const home = {
+  directory: '/home/me',
+  visible: ['/home/me/.nvm/versions', '/opt/go'],
+  files: new Map<string, string>(),
+  env: { PYENV_ROOT: '/home/me/.pyenv' },
+};
 
 describe('the environment of a command', () => {
   it('holds nothing of the caller’s but the time zone', () => {
-    const env = sandboxEnvironment(toolchains, caller);
+    const env = sandboxEnvironment(home, caller, true);
     expect(Object.keys(env).sort()).toEqual(
       [
         'GIT_PAGER',
@@ -33,18 +38,25 @@ describe('the environment of a command', () => {
         'USER',
       ].sort(),
     );
-    expect(env).toMatchObject({ HOME: '/home/banksman', TZ: 'Europe/Berlin', TMPDIR: '/tmp' });
+    expect(env).toMatchObject({ HOME: '/home/me', TZ: 'Europe/Berlin', TMPDIR: '/tmp' });
     expect(JSON.stringify(env)).not.toMatch(/evil|agent|pw@/);
   });
 
   it('finds programs where they are visible, in the caller’s order, then the system’s', () => {
-    expect(sandboxEnvironment(toolchains, caller).PATH).toBe(
+    expect(sandboxEnvironment(home, caller, true).PATH).toBe(
       '/home/me/.nvm/versions/node/v24/bin:/opt/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     );
   });
 
   it('finds the system’s where the caller has no PATH', () => {
-    expect(sandboxEnvironment({ directories: [], env: {} }, {}).PATH).toBe('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin');
+    expect(sandboxEnvironment({ ...home, visible: [], env: {} }, {}, true).PATH).toBe(
+      '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    );
+  });
+
+  it('tells package managers that there is no network, where there is none', () => {
+    expect(sandboxEnvironment(home, caller, false)).toMatchObject({ npm_config_offline: 'true', CARGO_NET_OFFLINE: 'true' });
+    expect(sandboxEnvironment(home, caller, true)).not.toHaveProperty('npm_config_offline');
   });
 
   it('without a sandbox keeps what programs need to be found and started', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { seccompFilter } from '#execution/sandbox/seccomp-filter';
-import { type Architecture, absentCalls, checkedCalls, machines, refusedCalls } from '#execution/sandbox/syscall-numbers';
+import { type Architecture, absentCalls, checkedCalls, machines, refusedCalls, unsupportedCalls } from '#execution/sandbox/syscall-numbers';
 import { runFilter } from './run-filter.ts';
 
 const allowed = 0x7fff0000;
@@ -30,9 +30,18 @@ describe.each(architectures)('the system call filter on %s', (architecture) => {
     for (const numbers of Object.values(absentCalls)) expect(answer(numbers[column]!)).toBe(absent);
   });
 
+  it('answers as a file system that cannot take room in advance', () => {
+    for (const numbers of Object.values(unsupportedCalls)) expect(answer(numbers[column]!)).toBe(0x0005005f);
+  });
+
   it('allows the calls that every program makes', () => {
     const named = new Set(
-      [...Object.values(refusedCalls), ...Object.values(absentCalls), ...Object.values(checkedCalls)].map((pair) => pair[column]),
+      [
+        ...Object.values(refusedCalls),
+        ...Object.values(absentCalls),
+        ...Object.values(unsupportedCalls),
+        ...Object.values(checkedCalls),
+      ].map((pair) => pair[column]),
     );
     const others = Array.from({ length: 470 }, (_, number) => number).filter((number) => !named.has(number));
     expect(others.filter((number) => answer(number) !== allowed)).toEqual([]);

@@ -1,0 +1,221 @@
+/**
+ * The home directory that a command sees: the person's own path, in memory and empty, with what people install there read-only, and the
+ * settings that tools obey copied in. SECURITY: a list of what is there. Keys, tokens, mail and histories are on no list.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { isInside } from './is-inside.ts';
+
+export interface SandboxHome {
+  /** Absolute; `HOME` of the command. */
+  readonly directory: string;
+  /** Absolute directories of the host's that are bound read-only where they are, `/opt` included. */
+  readonly visible: readonly string[];
+  /** Files that are made in there: absolute path → content. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Where tools find themselves when that is not below the home directory. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Where there is no home directory, or one that must not be laid over. */
+export const fallbackHome = '/home/banksman';
+const systemPlaces = ['/usr', '/etc', '/dev', '/proc', '/sys', '/run', '/bin', '/sbin', '/lib', '/lib64', '/nix', '/boot'];
+
+/** Programs, and packages that builds read. Never a tool's whole directory where it keeps credentials, too (`.cargo`, `.npm`, `.docker`). */
+const installed = [
+  ...['.local/bin', '.local/lib', '.local/pipx', '.local/share/pipx', '.local/share/uv', '.pyenv', '.conda', 'miniconda3', 'anaconda3'],
+  ...['miniforge3', 'mambaforge', '.nvm/versions', '.volta/bin', '.volta/tools', '.local/share/fnm', '.local/share/pnpm', '.npm-global'],
+  ...['.config/yarn/global/node_modules', '.yarn/bin', '.deno/bin', '.bun/bin', '.local/share/mise', '.asdf/installs', '.asdf/shims'],
+  ...[
+    '.asdf/bin',
+    '.asdf/plugins',
+    '.rbenv',
+    '.gem/ruby',
+    '.local/share/gem/ruby',
+    '.rustup',
+    '.cargo/bin',
+    '.cargo/registry',
+    '.cargo/git',
+  ],
+  ...[
+    'go/bin',
+    'go/pkg',
+    'sdk',
+    '.sdkman/candidates',
+    '.jdks',
+    '.m2/repository',
+    '.m2/wrapper',
+    '.nuget/packages',
+    '.dotnet',
+    '.ghcup/bin',
+  ],
+  ...['.ghcup/ghc', '.opam', '.elan', '.juliaup', '.mix/archives', '.composer/vendor', '.config/composer/vendor'],
+];
+
+/** Obeyed by builds. Copied only where nothing in one looks like a credential. */
+const settings = [
+  ...[
+    '.cargo/config.toml',
+    '.cargo/config',
+    '.config/pip/pip.conf',
+    '.pip/pip.conf',
+    '.config/uv/uv.toml',
+    '.condarc',
+    '.npmrc',
+    '.yarnrc',
+  ],
+  ...['.yarnrc.yml', '.m2/settings.xml', '.gradle/gradle.properties', '.bundle/config', '.config/go/env', '.nuget/NuGet/NuGet.Config'],
+  ...['.tool-versions', '.asdfrc', '.config/mise/config.toml', '.config/git/ignore', '.config/git/attributes', '.editorconfig'],
+];
+const largestSetting = 65_536;
+const credential = /token|passw|secret|credential|_auth|api[-_]?key|private[-_ ]?key|:\/\/[^/\s]*@/i;
+
+/** Passed on where they name a place that the command sees. */
+const ownPlaces = [
+  ...['JAVA_HOME', 'MAVEN_HOME', 'M2_HOME', 'GRADLE_HOME', 'RUSTUP_HOME', 'CARGO_HOME', 'GOROOT', 'PYENV_ROOT', 'NVM_DIR', 'SDKMAN_DIR'],
+  ...['CONDA_PREFIX', 'VOLTA_HOME', 'PNPM_HOME', 'DOTNET_ROOT', 'ANDROID_HOME'],
+];
+
+export interface HomeOptions {
+  /** The person's own. */
+  readonly home: string;
+  /** The caller's, for `PATH` and places of tools. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** Of git, for the whole machine and this user. */
+  readonly git: GitSettings;
+}
+
+export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
+  const directory = homeDirectory(home);
+  const own = directory === fallbackHome ? [] : installed.map((name) => path.join(directory, name)).filter(isDirectory);
+  const visible = [...own, ...optional(environment['PATH'] ?? '')];
+  const seen = (place: string) => [...visible, '/usr', '/nix/store'].some((outer) => isInside(path.normalize(place), outer));
+  const places = ownPlaces.flatMap((name) => {
+    const value = environment[name];
+    return value !== undefined && path.isAbsolute(value) && seen(value) ? [[name, value] as const] : [];
+  });
+  const copied = directory === fallbackHome ? [] : settings.flatMap((name) => settingFile(directory, name));
+  const files = new Map([...copied, ...[...git.files].map(([name, text]) => [path.join(directory, name), text] as const)]);
+  return { directory, visible, files, env: Object.fromEntries(places) };
+}
+
+/** The path that a command gets as its home. */
+export function homeDirectory(home: string): string {
+  const normal = path.normalize(home);
+  const usable = path.isAbsolute(normal) && normal !== '/' && !systemPlaces.some((place) => isInside(normal, place));
+  return usable && isDirectory(normal) ? normal.replace(/\/$/, '') : fallbackHome;
+}
+
+/** Directories below `/opt` that the caller's `PATH` names. */
+function optional(searchPath: string): readonly string[] {
+  const found = searchPath.split(path.delimiter).flatMap((entry) => /^\/opt\/[^/]+/.exec(path.normalize(entry)) ?? []);
+  return [...new Set(found)].filter(isDirectory);
+}
+
+function settingFile(home: string, name: string): readonly (readonly [string, string])[] {
+  const text = readSmall(path.join(home, name));
+  return text === undefined || credential.test(text) ? [] : [[path.join(home, name), text]];
+}
+
+function readSmall(file: string): string | undefined {
+  try {
+    const stats = statSync(file);
+    return stats.isFile() && stats.size <= largestSetting ? readFileSync(file, 'utf8') : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isDirectory(place: string): boolean {
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** What git obeys beside a repository's own configuration, as files below the home directory. */
+export interface GitSettings {
+  readonly files: ReadonlyMap<string, string>;
+}
+
+export const noGitSettings: GitSettings = { files: new Map() };
+
+/** SECURITY: who commits, and how git compares, merges and shows. Nothing that holds or fetches credentials, signs, or reaches a server. */
+const passedKeys =
+  /^(?:user\.(?:name|email)|author\.|committer\.|init\.defaultbranch$|core\.(?:autocrlf|eol|safecrlf|quotepath|abbrev|whitespace|ignorecase|commentchar)$|alias\.|color\.|column\.|diff\.|filter\.|merge\.|rebase\.|rerere\.|pull\.|push\.(?:default|autosetupremote)$|fetch\.prune|log\.|status\.|commit\.(?:verbose|cleanup|status)$|tag\.sort|branch\.(?:sort|autosetup)|blame\.|grep\.|format\.pretty|pretty\.|advice\.|i18n\.|apply\.|safe\.directory$)/;
+
+/** After this long the configuration is read again, in ms: a file that it includes may have changed. */
+const rereadMs = 30_000;
+const startLimitMs = 5_000;
+
+/** @returns reads the settings that hold in `root`; nothing where there is no git */
+export function followGitSettings(
+  root: string,
+  environment: NodeJS.ProcessEnv,
+  programs: ProgramRunner,
+): (signal: AbortSignal) => Promise<GitSettings> {
+  let last: { readonly at: number; readonly settings: GitSettings } | undefined;
+  return async (signal) => {
+    const now = performance.now();
+    if (last === undefined || now - last.at > rereadMs)
+      last = { at: now, settings: await readGitSettings(root, environment, { programs, signal }) };
+    return last.settings;
+  };
+}
+
+async function readGitSettings(
+  root: string,
+  environment: NodeJS.ProcessEnv,
+  { programs, signal }: { readonly programs: ProgramRunner; readonly signal: AbortSignal },
+): Promise<GitSettings> {
+  const env = Object.fromEntries(
+    ['PATH', 'HOME', 'XDG_CONFIG_HOME'].flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
+  );
+  // In the workspace, for `includeIf`; listing runs nothing that a repository configures.
+  const args = ['-C', root, 'config', '--list', '-z', '--show-scope', '--includes'];
+  const request = { program: 'git', args, cwd: '/', env, timeoutMs: startLimitMs, keepBytes: 1_048_576 };
+  const listed = await programs.run(request, signal).catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    void thrown;
+    return undefined;
+  });
+  if (listed === undefined || listed.exitCode !== 0 || listed.truncated) return noGitSettings;
+  const entries = scopedEntries(listed.stdout);
+  const kept = entries.filter(({ key, value }) => passedKeys.test(key) && !credential.test(value));
+  const files = new Map<string, string>();
+  if (kept.length > 0) files.set('.gitconfig', kept.map(configLines).join(''));
+  for (const [key, name] of [
+    ['core.excludesfile', '.config/git/ignore'],
+    ['core.attributesfile', '.config/git/attributes'],
+  ] as const) {
+    const named = entries.findLast((entry) => entry.key === key)?.value;
+    const text = named === undefined ? undefined : readSmall(named.replace(/^~(?=\/)/, environment['HOME'] ?? '~'));
+    if (text !== undefined) files.set(name, text);
+  }
+  return { files };
+}
+
+interface ConfigEntry {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** `--show-scope -z`: scope NUL key LF value NUL, again and again; a key without a value has no LF and means true. */
+function scopedEntries(text: string): readonly ConfigEntry[] {
+  const parts = text.split('\0');
+  const entries: ConfigEntry[] = [];
+  for (let index = 0; index + 1 < parts.length; index += 2) {
+    const [scope, entry = ''] = [parts[index], parts[index + 1]];
+    const end = entry.indexOf('\n');
+    if (scope === 'global' || scope === 'system')
+      entries.push(end === -1 ? { key: entry, value: 'true' } : { key: entry.slice(0, end), value: entry.slice(end + 1) });
+  }
+  return entries;
+}
+
+/** `git-config(1)`, syntax: everything between the first and the last dot is the subsection. */
+function configLines({ key, value }: ConfigEntry): string {
+  const [first, last] = [key.indexOf('.'), key.lastIndexOf('.')];
+  const quote = (text: string) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  const subsection = first === last ? '' : ` ${quote(key.slice(first + 1, last))}`;
+  const escaped = quote(value).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+  return `[${key.slice(0, first)}${subsection}]\n\t${key.slice(last + 1)} = ${escaped}\n`;
+}
