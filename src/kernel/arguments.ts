@@ -53,7 +53,7 @@ export const serviceArgument = z
 /** Paging that every list takes. */
 export const pagingArguments = {
   limit: z.number().int().min(1).max(500).optional().meta({ description: 'Most rows to return.' }),
-  cursor: z.string().max(200).optional().meta({ description: 'Continue after a former answer; pass its `cursor`.' }),
+  cursor: z.string().max(500).optional().meta({ description: 'Continue after a former answer; pass its `cursor`.' }),
   filter: z
     .string()
     .transform(sanitizeText)

@@ -3,7 +3,7 @@ import { clusterArgument, nodeArgument, pagingArguments } from '#kernel/argument
 import type { ClusterPort } from '#kernel/ports/cluster';
 import { sanitizeText } from '#kernel/text';
 import { defineTool } from '#kernel/tool';
-import { countMessage, listResult, pageOf } from '../support/paging.ts';
+import { countMessage, keyPart, listResult, pageOf } from '../support/paging.ts';
 import { nodeOf } from '../support/targets.ts';
 
 /** `pve-storage-id` of the API schema. */
@@ -32,10 +32,10 @@ export const getBackups = defineTool({
     const { node } = nodeOf(context.targets);
     const { api } = context.cluster();
     const backups = await api.backups(node, input.storage, context.signal);
-    const page = pageOf(
-      [...backups].sort((a, b) => Number(b['ctime'] ?? 0) - Number(a['ctime'] ?? 0)),
-      input,
-    );
+    const page = pageOf(backups, input, {
+      name: `backups on ${input.storage} of ${node} in ${api.name}`,
+      key: (row) => [-Number(row['ctime'] ?? 0), keyPart(row['volid'])],
+    });
     const result = listResult('backups', page, { node, storage: input.storage });
     if (page.total > 0 || input.filter) return { ok: true, message: countMessage(page, 'backup'), result };
     // Without these the API answers 200 and an empty list, so "none" and "not allowed to see" look alike.

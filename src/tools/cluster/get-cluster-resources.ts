@@ -3,7 +3,7 @@ import { clusterArgument, pagingArguments } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import { defineTool } from '#kernel/tool';
-import { countMessage, listResult, pageOf } from '../support/paging.ts';
+import { countMessage, keyPart, listResult, pageOf } from '../support/paging.ts';
 
 const resourceTypes = ['vm', 'container', 'storage', 'node', 'sdn'] as const;
 type ResourceKind = (typeof resourceTypes)[number];
@@ -26,7 +26,12 @@ export const getClusterResources = defineTool({
   touches: () => [],
   headline: () => 'List the cluster resources',
   run: async (input, context) => {
-    const page = pageOf(await rowsOf(context.cluster().api, input.type, context.signal), input);
+    const { api } = context.cluster();
+    const page = pageOf(await rowsOf(api, input.type, context.signal), input, {
+      name: `resources ${input.type ?? ''} of ${api.name}`,
+      // Kind by kind; guests by number, which their id (`qemu/100`) would sort as text.
+      key: (row) => [keyPart(row['type']), keyPart(row['vmid']), keyPart(row['id'])],
+    });
     return { ok: true, message: countMessage(page, 'resource'), result: listResult('resources', page) };
   },
 });

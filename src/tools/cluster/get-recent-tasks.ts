@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { clusterArgument, pagingArguments } from '#kernel/arguments';
+import type { JsonObject } from '#kernel/json';
 import { defineTool } from '#kernel/tool';
-import { countMessage, listResult, pageOf } from '../support/paging.ts';
+import { countMessage, listResult, pageOf, type RowKey } from '../support/paging.ts';
 
 export const getRecentTasks = defineTool({
   name: 'get_recent_tasks',
@@ -21,9 +22,14 @@ export const getRecentTasks = defineTool({
   touches: () => [],
   headline: () => 'List the recent tasks',
   run: async (input, context) => {
-    const tasks = await context.cluster().api.recentTasks(context.signal);
-    const newestFirst = [...tasks].sort((a, b) => Number(b['starttime'] ?? 0) - Number(a['starttime'] ?? 0));
-    const page = pageOf(newestFirst, input);
+    const { api } = context.cluster();
+    const page = pageOf(await api.recentTasks(context.signal), input, { name: `tasks of ${api.name}`, key: newestFirst });
     return { ok: true, message: countMessage(page, 'task'), result: listResult('tasks', page) };
   },
 });
+
+/** `UPID:node:pid:pstart:…`: these three tell two tasks of one second apart, and are short. */
+function newestFirst(task: JsonObject): RowKey {
+  const upid = String(task['upid'] ?? '');
+  return [-Number(task['starttime'] ?? 0), upid.split(':').slice(1, 4).join(':')];
+}

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { clusterArgument, pagingArguments } from '#kernel/arguments';
 import { defineTool } from '#kernel/tool';
-import { countMessage, listResult, pageOf } from '../support/paging.ts';
+import { countMessage, keyPart, listResult, pageOf } from '../support/paging.ts';
 
 export const getStorage = defineTool({
   name: 'get_storage',
@@ -17,7 +17,11 @@ export const getStorage = defineTool({
   touches: () => [],
   headline: () => 'List the storage pools',
   run: async (input, context) => {
-    const page = pageOf(await context.cluster().api.resources('storage', context.signal), input);
+    const { api } = context.cluster();
+    const page = pageOf(await api.resources('storage', context.signal), input, {
+      name: `storage of ${api.name}`,
+      key: (row) => [keyPart(row['storage']), keyPart(row['node'])],
+    });
     return { ok: true, message: countMessage(page, 'storage pool'), result: listResult('storage', page) };
   },
 });

@@ -11,13 +11,14 @@ export interface GuestListing {
 }
 
 export async function listGuests(listing: GuestListing, input: PagingInput, context: ToolContext): Promise<ToolResult> {
-  const guests = await context.cluster().api.guests(context.signal);
-  const rows = guests.filter((guest) => guest.type === listing.type).sort((a, b) => a.vmid - b.vmid);
+  const { api } = context.cluster();
+  const rows = (await api.guests(context.signal)).filter((guest) => guest.type === listing.type);
   // Of a filtered list it would count what the list leaves out.
   const running = (input.filter ?? '') === '' ? `, ${rows.filter((guest) => guest.status === 'running').length} running` : '';
   const page = pageOf(
     rows.map((guest) => guest.raw),
     input,
+    { name: `${listing.key} of ${api.name}`, key: (row) => [Number(row['vmid'])] },
   );
   return { ok: true, message: `${countMessage(page, listing.noun)}${running}`, result: listResult(listing.key, page) };
 }

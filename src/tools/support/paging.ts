@@ -19,19 +19,53 @@ export interface PageOfRows {
   readonly cursor?: string;
 }
 
+/** What a row is known by and sorted by, so that a page can go on behind it even when it is gone. Each part sorts upwards: negate a number for the newest first. */
+export type RowKey = readonly (string | number)[];
+
+export interface Listing {
+  /** Which list of what: a cursor of another one is refused instead of skipping rows. */
+  readonly name: string;
+  /** Unique in the list, and the same for as long as the row is there: the API gives its rows in another order each time. */
+  readonly key: (row: JsonObject) => RowKey;
+}
+
 /**
- * One page of `rows`. The cursor is an offset bound to the filter, so that a cursor of another question is refused instead of skipping rows.
+ * One page of `rows`, sorted by their keys. The cursor names the last row of the page, not how many came before: rows that come and go
+ * between two pages neither lose nor repeat another.
  * @throws {Fault} `invalid_input` for a cursor that this list did not give.
  */
-export function pageOf(rows: readonly JsonObject[], input: PagingInput): PageOfRows {
+export function pageOf(rows: readonly JsonObject[], input: PagingInput, listing: Listing): PageOfRows {
+  const mark = markOf(listing.name, input.filter);
+  const after = input.cursor === undefined ? undefined : readCursor(input.cursor, mark);
   const kept = input.filter === undefined || input.filter === '' ? rows : rows.filter((row) => contains(row, input.filter ?? ''));
-  const offset = input.cursor === undefined ? 0 : offsetOf(input.cursor, input.filter);
-  const end = offset + (input.limit ?? defaultLimit);
+  const sorted = kept.map((row) => ({ row, key: listing.key(row) })).sort((a, b) => compareKeys(a.key, b.key));
+  const rest = after === undefined ? sorted : sorted.filter(({ key }) => compareKeys(key, after) > 0);
+  const end = endOfPage(rest, input.limit ?? defaultLimit);
+  const last = rest[end - 1];
   return {
-    rows: kept.slice(offset, end),
+    rows: rest.slice(0, end).map(({ row }) => row),
     total: kept.length,
-    ...(end < kept.length ? { cursor: `${end}.${mark(input.filter)}` } : {}),
+    ...(end < rest.length && last !== undefined ? { cursor: writeCursor(mark, last.key) } : {}),
   };
+}
+
+/** Rows of one key stay together: the next page goes on behind all of them. */
+function endOfPage(rest: readonly { readonly key: RowKey }[], limit: number): number {
+  let end = Math.min(limit, rest.length);
+  const last = rest[end - 1];
+  while (last !== undefined && end < rest.length && compareKeys(rest[end]?.key ?? [], last.key) === 0) end += 1;
+  return end;
+}
+
+/** Numbers before texts, texts by code unit: the same on every machine. */
+function compareKeys(one: RowKey, other: RowKey): number {
+  for (let index = 0; index < Math.max(one.length, other.length); index += 1) {
+    const [a, b] = [one[index] ?? '', other[index] ?? ''];
+    if (a === b) continue;
+    if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
+    return a < b ? -1 : 1;
+  }
+  return 0;
 }
 
 /** The list as a tool result: `{ [noun]: rows, total, cursor? }`. */
@@ -51,19 +85,37 @@ function contains(row: JsonValue | undefined, needle: string): boolean {
   return String(row).toLowerCase().includes(needle.toLowerCase());
 }
 
-function offsetOf(cursor: string, filter: string | undefined): number {
-  const match = /^(\d{1,9})\.([0-9a-f]{8})$/.exec(cursor);
-  if (match?.[2] !== mark(filter)) {
-    throw new Fault('invalid_input', '`cursor`: not one that this list gave for this `filter`; leave it out to start again', {
-      audience: 'user',
-    });
-  }
-  return Number(match[1]);
+function writeCursor(mark: string, key: RowKey): string {
+  return Buffer.from(JSON.stringify([mark, ...key])).toString('base64url');
 }
 
-function mark(filter: string | undefined): string {
+function readCursor(cursor: string, mark: string): RowKey {
+  const parsed = parseJson(Buffer.from(cursor, 'base64url').toString());
+  const [first, ...key] = Array.isArray(parsed) ? (parsed as readonly unknown[]) : [];
+  const fits = first === mark && key.length > 0 && key.every((part) => typeof part === 'string' || typeof part === 'number');
+  if (fits && writeCursor(mark, key) === cursor) return key;
+  throw new Fault('invalid_input', '`cursor`: not one that this list gave for these arguments and this `filter`', {
+    audience: 'user',
+    next: 'leave `cursor` out to start again from the first row',
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function markOf(name: string, filter: string | undefined): string {
   return createHash('sha256')
-    .update(filter ?? '')
+    .update(JSON.stringify([name, filter ?? '']))
     .digest('hex')
     .slice(0, 8);
+}
+
+/** A text or number of a row as part of its key; nothing: the empty text. */
+export function keyPart(value: JsonValue | undefined): string | number {
+  return typeof value === 'string' || typeof value === 'number' ? value : '';
 }
