@@ -44,7 +44,8 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
   const { name, configured } = context.cluster;
   if (name === undefined || configured === undefined)
     throw new Fault('no_cluster', 'no cluster is configured', { next: 'add one to `clusters`' });
-  const inventory = await takeInventory(name, configured, context.signal);
+  const needsAddresses = context.binds && context.deps.settings.protectedList.addresses.length > 0;
+  const inventory = await takeInventory(name, configured, { needsAddresses, signal: context.signal });
   const resolutions = state.resources.map((resource) => resolveTarget(resource, inventory));
   const targets = await withAddresses(resolutions, configured, context);
   const refused = context.binds

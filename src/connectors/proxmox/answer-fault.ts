@@ -6,6 +6,7 @@ import { Fault, type FaultOptions } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import { showPlainly, stripUnseen } from '#kernel/text';
 import type { ApiAnswer } from './endpoint.ts';
+import { type LackedRight, lackedRight } from './rights-hint.ts';
 
 const maxTextLength = 500;
 
@@ -38,19 +39,18 @@ function unauthorized(on: string, tokenId: string, text: string): Fault {
   return fault('pve_unauthorized', `${on} did not accept the API token \`${tokenId}\`: ${text}`, { next });
 }
 
-/** `Permission check failed (/vms/100, VM.PowerMgmt)`, several privileges parted by `|` or `,`. */
-const permissionText = /\((\/[^\s,()]*),\s*([A-Za-z][A-Za-z.|, ]*)\)/;
-
 function forbidden(on: string, tokenId: string, text: string): Fault {
-  const match = permissionText.exec(text);
-  if (!match) {
-    const next = 'ask the cluster administrator whether this token may do that at all';
-    return fault('pve_forbidden', `${on} forbids this to the API token \`${tokenId}\`: ${text}`, { next });
-  }
-  const [, path = '', privilege = ''] = match;
-  const grant = `pveum acl modify ${path} --tokens '${tokenId}' --roles ROLE`;
-  const next = `the administrator can give a role that holds \`${privilege}\`: \`${grant}\`; where the token has separated privileges, its user needs the right as well`;
-  return fault('pve_forbidden', `${on}: the API token \`${tokenId}\` lacks \`${privilege}\` on \`${path}\``, { next });
+  const lacked = lackedRight(text);
+  const message =
+    lacked === undefined
+      ? `${on} forbids this to the API token \`${tokenId}\`: ${text}`
+      : `${on}: the API token \`${tokenId}\` lacks \`${lacked.privilege}\` on \`${lacked.path}\``;
+  return fault('pve_forbidden', message, { next: 'ask the cluster administrator whether this token may do that at all' });
+}
+
+/** The right that a 403 says is missing; undefined where it names none. */
+export function rightLackedIn(answer: ApiAnswer): LackedRight | undefined {
+  return answer.status === 403 ? lackedRight(errorText(answer)) : undefined;
 }
 
 function badRequest(on: string, text: string, body: string): Fault {

@@ -1,8 +1,9 @@
 /** Calls with the token added and the envelope taken off: path in, `data` out. */
 import { Fault, toFault } from '#kernel/errors';
 import { cancelledFault } from '../time-limit.ts';
-import { answerFault } from './answer-fault.ts';
+import { answerFault, rightLackedIn } from './answer-fault.ts';
 import type { ApiAnswer, Endpoint } from './endpoint.ts';
+import { type LackedRight, rightsHint } from './rights-hint.ts';
 import { readData } from './rows.ts';
 import { AmbiguousSend, type Transport } from './transport.ts';
 
@@ -13,6 +14,8 @@ export interface ApiCalls {
   post(path: string, signal: AbortSignal): Promise<unknown>;
   /** Whether this very endpoint can be reached, is recognised and takes the token; the fault says what is wrong. */
   check(endpoint: Endpoint, signal: AbortSignal): Promise<Fault | undefined>;
+  /** How an administrator gives the token this right. */
+  grantHint(lacked: LackedRight, signal: AbortSignal): Promise<string>;
 }
 
 export interface ApiCallsOptions {
@@ -29,23 +32,33 @@ export function createApiCalls({ name, tokenId, token, transport }: ApiCallsOpti
   }
 
   /** `answer` is what an error was answered with; its text may repeat what we sent. */
-  function refusal(answer: ApiAnswer, secret: string): Fault {
+  async function refusal(answer: ApiAnswer, secret: string, signal: AbortSignal): Promise<Fault> {
     const hide = (text: string) => text.replaceAll(secret, '(secret)');
-    return answerFault({ ...answer, statusText: hide(answer.statusText), body: hide(answer.body) }, name, tokenId);
+    const hidden = { ...answer, statusText: hide(answer.statusText), body: hide(answer.body) };
+    const fault = answerFault(hidden, name, tokenId);
+    const lacked = rightLackedIn(hidden);
+    return lacked === undefined ? fault : new Fault(fault.code, fault.message, { next: await grantHint(lacked, signal) });
+  }
+
+  /** A 403 here is not explained in turn. */
+  async function grantHint(lacked: LackedRight, signal: AbortSignal): Promise<string> {
+    const read = async (path: string) => readData((await transport.get(path, header(tokenId, await readSecret(signal)), signal)).body);
+    return rightsHint(lacked, { tokenId, read });
   }
 
   return {
+    grantHint,
     async get(path, signal) {
       const secret = await readSecret(signal);
       const answer = await transport.get(path, header(tokenId, secret), signal);
-      if (answer.status !== 200) throw refusal(answer, secret);
+      if (answer.status !== 200) throw await refusal(answer, secret, signal);
       return readData(answer.body);
     },
     async check(endpoint, signal) {
       try {
         const secret = await readSecret(signal);
         const answer = await transport.getFrom(endpoint, '/version', header(tokenId, secret), signal);
-        if (answer.status !== 200) return refusal(answer, secret);
+        if (answer.status !== 200) return await refusal(answer, secret, signal);
         readData(answer.body);
         return undefined;
       } catch (thrown) {
@@ -55,7 +68,7 @@ export function createApiCalls({ name, tokenId, token, transport }: ApiCallsOpti
     async post(path, signal) {
       const secret = await readSecret(signal);
       const answer = await transport.post(path, header(tokenId, secret), signal);
-      if (answer.status !== 200) throw refusal(answer, secret);
+      if (answer.status !== 200) throw await refusal(answer, secret, signal);
       try {
         return readData(answer.body);
       } catch (thrown) {

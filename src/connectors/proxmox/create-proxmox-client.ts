@@ -137,6 +137,7 @@ function clusterReads(api: ApiCalls, { pins }: Connections) {
       const path = `/nodes/${nodeSegment(node)}/storage/${storageSegment(storage)}/content?content=backup`;
       return rows.readObjects(await api.get(path, signal));
     },
+    grantHint: (privilege, path, signal) => api.grantHint({ privilege, path }, signal),
     permissions: async (signal) => rows.readPermissions(await api.get('/access/permissions', signal)),
     async version(signal: AbortSignal) {
       return rows.readVersion(await api.get('/version', signal));

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
-import type { ClusterStatusRow, GuestRow, NodeRow, TaskStatus } from '#kernel/ports/cluster';
+import type { ClusterStatusRow, GuestRow, NodeRow, Permissions, TaskStatus } from '#kernel/ports/cluster';
 import type { Upid } from './upid.ts';
 
 /** Perl has no booleans: 0, 1, "0" and "1" all occur. */
@@ -102,7 +102,7 @@ export function readTaskLog(data: unknown): readonly string[] {
   return parse(logSchema, data).map((line) => line.t ?? '');
 }
 
-export function readPermissions(data: unknown): Readonly<Record<string, Readonly<Record<string, boolean>>>> {
+export function readPermissions(data: unknown): Permissions {
   return parse(permissionsSchema, data);
 }
 

@@ -62,6 +62,10 @@ export class AccessControl {
     return Object.hasOwn(this.seed.users, user);
   }
 
+  tokensOf(user: string): readonly TokenSeed[] {
+    return [...this.tokens.values()].filter((token) => splitTokenId(token.id).user === user);
+  }
+
   /** Takes a token away; requests with it are answered 401 from now on. */
   revokeToken(id: string): void {
     this.tokens.delete(id);

@@ -43,6 +43,7 @@ export const pathParameters: Readonly<Record<string, ParameterSpec>> = {
   node: { type: 'string', format: 'pve-node' },
   vmid: { type: 'integer', format: 'pve-vmid', minimum: 100, maximum: 999_999_999 },
   upid: { type: 'string' },
+  userid: { type: 'string', maxLength: 64 },
   storage: { type: 'string', format: 'pve-storage-id' },
 };
 

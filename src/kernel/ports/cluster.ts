@@ -65,6 +65,9 @@ export interface EndpointState {
   readonly certificate: CertificateKnown;
 }
 
+/** Path → privilege → whether it is handed down to the paths below. A path or privilege that is not there is not held. */
+export type Permissions = Readonly<Record<string, Readonly<Record<string, boolean>>>>;
+
 /** The client of one configured cluster. Every method honours `signal` down to the socket and rejects with a `Fault`. */
 export interface ClusterPort {
   readonly name: string;
@@ -78,8 +81,10 @@ export interface ClusterPort {
   /** Newest first, as the API gives them (it takes no limit). */
   recentTasks(signal: AbortSignal): Promise<readonly JsonObject[]>;
   backups(node: string, storage: string, signal: AbortSignal): Promise<readonly JsonObject[]>;
-  /** path → privilege → propagates, of the token itself. */
-  permissions(signal: AbortSignal): Promise<Readonly<Record<string, Readonly<Record<string, boolean>>>>>;
+  /** Of the token itself, on every path that has rights of its own. */
+  permissions(signal: AbortSignal): Promise<Permissions>;
+  /** For people: how an administrator gives this token `privilege` on `path`. */
+  grantHint(privilege: string, path: string, signal: AbortSignal): Promise<string>;
   guestConfig(guest: GuestRef, signal: AbortSignal): Promise<JsonObject>;
   guestStatus(guest: GuestRef, signal: AbortSignal): Promise<JsonObject>;
   snapshots(guest: GuestRef, signal: AbortSignal): Promise<readonly JsonObject[]>;

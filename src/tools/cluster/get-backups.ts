@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, pagingArguments } from '#kernel/arguments';
-import type { ClusterPort } from '#kernel/ports/cluster';
 import { sanitizeText } from '#kernel/text';
 import { defineTool } from '#kernel/tool';
-import { countMessage, keyPart, listResult, pageOf } from '../support/paging.ts';
+import { keyPart, pageOf } from '../support/paging.ts';
 import { nodeOf } from '../support/targets.ts';
+import { listOutcome, type Need } from '../support/visible.ts';
 
 /** `pve-storage-id` of the API schema. */
 const storageArgument = z
@@ -36,24 +36,16 @@ export const getBackups = defineTool({
       name: `backups on ${input.storage} of ${node} in ${api.name}`,
       key: (row) => [-Number(row['ctime'] ?? 0), keyPart(row['volid'])],
     });
-    const result = listResult('backups', page, { node, storage: input.storage });
-    if (page.total > 0 || input.filter) return { ok: true, message: countMessage(page, 'backup'), result };
-    // Without these the API answers 200 and an empty list, so "none" and "not allowed to see" look alike.
-    const missing = await missingPrivileges(api, context.signal);
-    if (missing.length === 0) return { ok: true, message: '0 backups', result };
-    return {
-      ok: true,
-      message: `0 backups visible; the token lacks ${missing.join(' and ')}, so there may be some`,
-      result: { ...result, missing_privileges: missing },
-    };
+    const extra = { node, storage: input.storage };
+    return listOutcome({ page, key: 'backups', noun: 'backup', needs: backupNeeds(input.storage), extra }, api, context.signal);
   },
 });
 
-/** What `PVE::Storage::check_volume_access` asks for before a backup is listed. */
-const neededPrivileges = ['VM.Backup', 'Datastore.AllocateSpace'] as const;
-
-async function missingPrivileges(api: ClusterPort, signal: AbortSignal): Promise<readonly string[]> {
-  const paths = await api.permissions(signal).catch(() => ({}));
-  const held = Object.values(paths);
-  return neededPrivileges.filter((privilege) => !held.some((privileges) => Object.hasOwn(privileges, privilege)));
+/** What `PVE::Storage::check_volume_access` asks for before a backup is listed: on its storage, and on the guest it is of. */
+function backupNeeds(storage: string): readonly Need[] {
+  const path = `/storage/${storage}`;
+  return [
+    { privilege: 'Datastore.AllocateSpace', path, unless: { privilege: 'Datastore.Allocate', path } },
+    { privilege: 'VM.Backup', path: '/vms', below: true, unless: { privilege: 'Datastore.Allocate', path } },
+  ];
 }

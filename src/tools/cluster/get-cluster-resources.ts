@@ -3,10 +3,21 @@ import { clusterArgument, pagingArguments } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import { defineTool } from '#kernel/tool';
-import { countMessage, keyPart, listResult, pageOf } from '../support/paging.ts';
+import { keyPart, pageOf } from '../support/paging.ts';
+import { guestNeeds, listOutcome, type Need, storageNeeds } from '../support/visible.ts';
 
 const resourceTypes = ['vm', 'container', 'storage', 'node', 'sdn'] as const;
 type ResourceKind = (typeof resourceTypes)[number];
+
+/** A node's row is there for everybody. The zones of software-defined networks matter to who asks for them. */
+const needsOf: Readonly<Record<ResourceKind | 'all', readonly Need[]>> = {
+  vm: guestNeeds,
+  container: guestNeeds,
+  storage: storageNeeds,
+  node: [],
+  sdn: [{ privilege: 'SDN.Audit', path: '/sdn/zones', below: true }],
+  all: [...guestNeeds, ...storageNeeds],
+};
 
 export const getClusterResources = defineTool({
   name: 'get_cluster_resources',
@@ -32,7 +43,7 @@ export const getClusterResources = defineTool({
       // Kind by kind; guests by number, which their id (`qemu/100`) would sort as text.
       key: (row) => [keyPart(row['type']), keyPart(row['vmid']), keyPart(row['id'])],
     });
-    return { ok: true, message: countMessage(page, 'resource'), result: listResult('resources', page) };
+    return listOutcome({ page, key: 'resources', noun: 'resource', needs: needsOf[input.type ?? 'all'] }, api, context.signal);
   },
 });
 

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { clusterArgument, pagingArguments } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
 import { defineTool } from '#kernel/tool';
-import { countMessage, listResult, pageOf, type RowKey } from '../support/paging.ts';
+import { keyPart, pageOf, type RowKey } from '../support/paging.ts';
+import { listOutcome } from '../support/visible.ts';
 
 export const getRecentTasks = defineTool({
   name: 'get_recent_tasks',
@@ -24,12 +25,11 @@ export const getRecentTasks = defineTool({
   run: async (input, context) => {
     const { api } = context.cluster();
     const page = pageOf(await api.recentTasks(context.signal), input, { name: `tasks of ${api.name}`, key: newestFirst });
-    return { ok: true, message: countMessage(page, 'task'), result: listResult('tasks', page) };
+    return listOutcome({ page, key: 'tasks', noun: 'task', needs: [{ privilege: 'Sys.Audit', path: '/' }] }, api, context.signal);
   },
 });
 
 /** `UPID:node:pid:pstart:…`: these three tell two tasks of one second apart, and are short. */
 function newestFirst(task: JsonObject): RowKey {
-  const upid = String(task['upid'] ?? '');
-  return [-Number(task['starttime'] ?? 0), upid.split(':').slice(1, 4).join(':')];
+  return [-Number(task['starttime'] ?? 0), String(keyPart(task['upid'])).split(':').slice(1, 4).join(':')];
 }

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { clusterArgument, pagingArguments } from '#kernel/arguments';
 import { defineTool } from '#kernel/tool';
-import { countMessage, keyPart, listResult, pageOf } from '../support/paging.ts';
+import { keyPart, pageOf } from '../support/paging.ts';
+import { listOutcome, storageNeeds } from '../support/visible.ts';
 
 export const getStorage = defineTool({
   name: 'get_storage',
@@ -22,6 +23,6 @@ export const getStorage = defineTool({
       name: `storage of ${api.name}`,
       key: (row) => [keyPart(row['storage']), keyPart(row['node'])],
     });
-    return { ok: true, message: countMessage(page, 'storage pool'), result: listResult('storage', page) };
+    return listOutcome({ page, key: 'storage', noun: 'storage pool', needs: storageNeeds }, api, context.signal);
   },
 });

@@ -1,7 +1,8 @@
 /** `get_vms` and `get_containers`: the same rows, one kind each. */
 import type { GuestType } from '#kernel/resource';
 import type { ToolContext, ToolResult } from '#kernel/tool';
-import { countMessage, listResult, type PagingInput, pageOf } from './paging.ts';
+import { type PagingInput, pageOf } from './paging.ts';
+import { guestNeeds, listOutcome } from './visible.ts';
 
 export interface GuestListing {
   readonly type: GuestType;
@@ -20,5 +21,5 @@ export async function listGuests(listing: GuestListing, input: PagingInput, cont
     input,
     { name: `${listing.key} of ${api.name}`, key: (row) => [Number(row['vmid'])] },
   );
-  return { ok: true, message: `${countMessage(page, listing.noun)}${running}`, result: listResult(listing.key, page) };
+  return listOutcome({ page, key: listing.key, noun: listing.noun, needs: guestNeeds, also: running }, api, context.signal);
 }

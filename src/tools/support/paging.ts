@@ -51,10 +51,10 @@ export function pageOf(rows: readonly JsonObject[], input: PagingInput, listing:
 
 /** Rows of one key stay together: the next page goes on behind all of them. */
 function endOfPage(rest: readonly { readonly key: RowKey }[], limit: number): number {
-  let end = Math.min(limit, rest.length);
-  const last = rest[end - 1];
-  while (last !== undefined && end < rest.length && compareKeys(rest[end]?.key ?? [], last.key) === 0) end += 1;
-  return end;
+  const last = rest[Math.min(limit, rest.length) - 1];
+  if (last === undefined) return 0;
+  const beyond = rest.findIndex(({ key }) => compareKeys(key, last.key) > 0);
+  return beyond < 0 ? rest.length : beyond;
 }
 
 /** Numbers before texts, texts by code unit: the same on every machine. */
@@ -73,10 +73,11 @@ export function listResult(noun: string, page: PageOfRows, extra: JsonObject = {
   return { [noun]: page.rows, total: page.total, ...(page.cursor === undefined ? {} : { cursor: page.cursor }), ...extra };
 }
 
-/** `3 VMs`, or `100 of 250 VMs (pass cursor for more)`. */
-export function countMessage(page: PageOfRows, noun: string): string {
+/** `3 VMs`, `100 of 250 VMs (pass `cursor` for more)`, or `0 VMs visible to this token`. */
+export function countMessage(page: PageOfRows, noun: string, isPartial = false): string {
   const shown = page.rows.length === page.total ? `${page.total}` : `${page.rows.length} of ${page.total}`;
-  return `${shown} ${noun}${page.total === 1 ? '' : 's'}${page.cursor === undefined ? '' : ' (pass `cursor` for more)'}`;
+  const visible = isPartial ? ' visible to this token' : '';
+  return `${shown} ${noun}${page.total === 1 ? '' : 's'}${visible}${page.cursor === undefined ? '' : ' (pass `cursor` for more)'}`;
 }
 
 function contains(row: JsonValue | undefined, needle: string): boolean {

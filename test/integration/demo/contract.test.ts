@@ -49,9 +49,17 @@ function declared(name: string): ApiMethod {
   return method;
 }
 
+/** Real, as a recording shows, but not in the part of the schema that the contract holds. */
+const recordedOnly = ['GET /access/users/{userid}'];
+
 describe('the method table', () => {
   it('has exactly the methods of the contract, once each', () => {
-    expect(apiMethods.map(keyOf).sort()).toEqual(contract.map(([name]) => name).sort());
+    expect(
+      apiMethods
+        .map(keyOf)
+        .filter((name) => !recordedOnly.includes(name))
+        .sort(),
+    ).toEqual(contract.map(([name]) => name).sort());
     expect(contract).toHaveLength(51);
   });
 

@@ -81,7 +81,11 @@ describe('a cursor', () => {
     ['null', () => encoded(null)],
   ])('is not %s', (_what, cursor) => {
     expect(() => pageOf(rows, { cursor: cursor() }, numbers)).toThrow(
-      expect.objectContaining<Partial<Fault>>({ code: 'invalid_input', audience: 'user', next: expect.stringContaining('leave `cursor` out') }),
+      expect.objectContaining<Partial<Fault>>({
+        code: 'invalid_input',
+        audience: 'user',
+        next: expect.stringContaining('leave `cursor` out'),
+      }),
     );
   });
 });

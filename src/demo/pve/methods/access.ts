@@ -1,5 +1,5 @@
 /** `/version` and `/access`. */
-import { ApiError, badParameters, forbidden } from '../api-error.ts';
+import { ApiError, badParameters, failed, forbidden } from '../api-error.ts';
 import type { ApiCall, ApiMethod } from '../api-method.ts';
 import type { Cluster } from '../cluster.ts';
 import { splitTokenId } from '../upid.ts';
@@ -38,6 +38,13 @@ export const accessMethods: readonly ApiMethod[] = [
     },
     run: permissions,
   },
+  {
+    verb: 'GET',
+    path: '/access/users/{userid}',
+    permission: { path: '/access/groups', privileges: ['User.Modify', 'Sys.Audit'], any: true },
+    proxied: false,
+    run: userOf,
+  },
 ];
 
 function login({ cluster, parameters }: ApiCall): unknown {
@@ -73,6 +80,15 @@ function capabilities(cluster: Cluster, user: string): Record<string, Record<str
     for (const name of cluster.access.privileges(user, path).keys()) if (prefix.test(name)) target[name] = 1;
   }
   return result;
+}
+
+function userOf({ cluster, parameters }: ApiCall): unknown {
+  const userid = parameters.text('userid') ?? '';
+  if (!cluster.access.hasUser(userid)) throw failed(`no such user ('${userid}')`);
+  const tokens = cluster.access
+    .tokensOf(userid)
+    .map(({ id, privsep, expire = 0 }) => [splitTokenId(id).tokenid, { expire, privsep: privsep ? 1 : 0 }]);
+  return { enable: 1, expire: 0, groups: [], tokens: Object.fromEntries(tokens) };
 }
 
 function permissions({ cluster, user, parameters }: ApiCall): unknown {

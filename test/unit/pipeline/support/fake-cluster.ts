@@ -69,7 +69,16 @@ export function createFakeCluster(name = 'lab'): FakeCluster {
     rows: [],
     nodeStatus: {},
     endpoints: [],
-    permissions: { '/': { 'VM.Backup': true, 'Datastore.AllocateSpace': true } },
+    permissions: {
+      '/': {
+        'Datastore.AllocateSpace': true,
+        'Datastore.Audit': true,
+        'SDN.Audit': true,
+        'Sys.Audit': true,
+        'VM.Audit': true,
+        'VM.Backup': true,
+      },
+    },
     beforeChange: () => undefined,
   };
   return cluster;
@@ -94,6 +103,7 @@ function apiOf(name: string, self: () => FakeCluster): ClusterPort {
     nodeStatus: (node, signal) => read(`nodeStatus ${node}`, signal, () => self().nodeStatus),
     recentTasks: (signal) => read('recentTasks', signal, () => self().rows),
     backups: (node, storage, signal) => read(`backups ${node} ${storage}`, signal, () => self().rows),
+    grantHint: (privilege, path, signal) => read('grantHint', signal, () => `give ${privilege} on ${path}`),
     permissions: (signal) => read('permissions', signal, () => self().permissions),
     guestConfig: (guest, signal) => read(`guestConfig ${guest.vmid}`, signal, () => find(self(), guest).config),
     guestStatus: (guest, signal) => read(`guestStatus ${guest.vmid}`, signal, () => ({ status: find(self(), guest).status, uptime: 90 })),
