@@ -20,6 +20,7 @@ import { addApprover, createApproverReader } from './config-file.ts';
 import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory } from './connect-workspace.ts';
 import { doctor } from './doctor.ts';
+import { createTaskFollower, type TaskFollower } from './follow-tasks.ts';
 import { groupReads, type ReadGroups } from './group-reads.ts';
 import { createLiveSettings, type LiveSettings } from './live-settings.ts';
 import { openStore } from './open-store.ts';
@@ -60,6 +61,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const live = createLiveSettings({ ...options, store: store.security, clock: systemClock, trustedKeys });
   await live.now();
   const reads = groupReads(store.audit, options.log);
+  const tasks = createTaskFollower({ audit: reads.audit, log: options.log });
   const approvals = createApprovals({
     requests: store.requests,
     audit: reads.audit,
@@ -70,7 +72,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     level: () => live.known().securityLevel,
     describe: describeAction,
   });
-  const deps = pipelineDeps(options, { store, reads, clusters, workspace, sandbox, live, approvals: callApprovals(store, approvals) });
+  const parts: Parts = { store, reads, tasks, clusters, workspace, sandbox, live, approvals: callApprovals(store, approvals) };
+  const deps = pipelineDeps(options, parts);
   if (options.via === 'editor') await settleEditor(workspace, sandbox);
   sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
@@ -93,13 +96,17 @@ export async function createApp(options: AppOptions): Promise<App> {
         { ...options, store, clusters, trustedKeys, security: live.security, standing: deps.standing, sandbox: () => sandbox.refresh() },
         signal,
       ),
-    close: async () => {
-      await workspace?.close();
-      await clusters.close();
-      await reads.settle();
-      await store.close();
-    },
+    close: () => closeAll(parts),
   };
+}
+
+/** In the order in which one still needs the next. */
+async function closeAll({ tasks, workspace, clusters, reads, store }: Parts): Promise<void> {
+  await tasks.close();
+  await workspace?.close();
+  await clusters.close();
+  await reads.settle();
+  await store.close();
 }
 
 /** What a person should know of the configuration before the first call, and that there can be one now. */
@@ -111,6 +118,7 @@ function sayReady({ config, log }: AppOptions, clusters: number, level: Security
 interface Parts {
   readonly store: Store;
   readonly reads: ReadGroups;
+  readonly tasks: TaskFollower;
   readonly clusters: ConnectedClusters;
   readonly workspace: ConnectedWorkspace | undefined;
   readonly sandbox: ReturnType<typeof createSandboxMemory>;
@@ -118,7 +126,7 @@ interface Parts {
   readonly approvals: PipelineDeps['approvals'];
 }
 
-function pipelineDeps(options: AppOptions, { store, reads, clusters, workspace, sandbox, live, approvals }: Parts): PipelineDeps {
+function pipelineDeps(options: AppOptions, { store, reads, tasks, clusters, workspace, sandbox, live, approvals }: Parts): PipelineDeps {
   return {
     tools: catalog,
     clusters: clusters.configured,
@@ -127,6 +135,7 @@ function pipelineDeps(options: AppOptions, { store, reads, clusters, workspace, 
     requests: store.requests,
     audit: reads.audit,
     noteRead: reads.note,
+    followTask: (task) => tasks.follow(task),
     standing: createStanding(),
     clock: systemClock,
     log: options.log,

@@ -13,6 +13,8 @@ export interface Deadline {
    * the caller waiting. The handler's own late rejection is swallowed; its work was told to stop.
    */
   within<T>(work: Promise<T>): Promise<T>;
+  /** What is left of the limit, in ms; never less than 0. */
+  leftMs(): number;
   /** Releases timer and listener; call it in `finally`. */
   end(): void;
 }
@@ -55,10 +57,31 @@ export function startDeadline(limitMs: number, caller: AbortSignal): Deadline {
     resume: () => {
       if (timer === undefined) run();
     },
+    leftMs: () => Math.max(0, timer === undefined ? left : left - (performance.now() - startedAt)),
     within: (work) => Promise.race([work, over.promise]),
     end: () => {
       pause();
       caller.removeEventListener('abort', cancel);
     },
   };
+}
+
+/** How `work` ends, where it does so within `ms`; undefined where it does not. Never rejects. */
+export async function endWithin<T>(
+  work: Promise<T>,
+  ms: number,
+): Promise<{ readonly value: T } | { readonly thrown: unknown } | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), ms);
+  try {
+    return await Promise.race([
+      work.then(
+        (value) => ({ value }),
+        (thrown: unknown) => ({ thrown }),
+      ),
+      promise,
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -5,6 +5,8 @@ export const auditEventNames = [
   'tool.denied',
   'tool.started',
   'tool.finished',
+  // A task of the cluster that outlived its call has ended; absent where this process ended before.
+  'task.ended',
   'approval.requested',
   'approval.approved',
   'approval.denied',

@@ -1,5 +1,8 @@
 /** The one base error. Expected refusals are values (`Decision`, `Outcome`); this is for I/O and bugs. */
 
+import type { JsonObject } from './json.ts';
+import type { KnownEffect } from './known-effect.ts';
+
 /** Who must act: the caller, the person who runs the cluster or this machine, or we. */
 export type Audience = 'user' | 'operator' | 'bug';
 
@@ -9,6 +12,10 @@ export interface FaultOptions {
   readonly retryable?: boolean;
   /** The remedy, a sentence. */
   readonly next?: string;
+  /** Of a call that changes something: what is known of its effect. */
+  readonly effect?: KnownEffect;
+  /** What there is of a result nevertheless: what a command had printed until it was ended. */
+  readonly result?: JsonObject;
   readonly cause?: unknown;
 }
 
@@ -18,6 +25,8 @@ export class Fault extends Error {
   readonly audience: Audience;
   readonly retryable: boolean;
   readonly next: string | undefined;
+  readonly effect: KnownEffect | undefined;
+  readonly result: JsonObject | undefined;
 
   constructor(code: string, message: string, options: FaultOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -26,6 +35,19 @@ export class Fault extends Error {
     this.audience = options.audience ?? 'operator';
     this.retryable = options.retryable ?? false;
     this.next = options.next;
+    this.effect = options.effect;
+    this.result = options.result;
+  }
+
+  /** The same failure, of which more is known. */
+  with(more: Pick<FaultOptions, 'effect' | 'result' | 'next'>): Fault {
+    const { audience, retryable, next, effect, result } = this;
+    const known = {
+      ...(next === undefined ? {} : { next }),
+      ...(effect === undefined ? {} : { effect }),
+      ...(result === undefined ? {} : { result }),
+    };
+    return new Fault(this.code, this.message, { audience, retryable, cause: this, ...known, ...more });
   }
 }
 

@@ -1,5 +1,5 @@
 /** What a call ends with, on every surface (docs/design.md#words). */
-import type { JsonValue } from './json.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 
 export type OutcomeStatus = 'ok' | 'denied' | 'pending' | 'error';
 
@@ -13,6 +13,8 @@ export interface Outcome {
   readonly request_id?: string;
   /** What to do next. */
   readonly next?: string;
+  /** Of a call that changes something and did not simply succeed: what is known of its effect (`known-effect.ts`). */
+  readonly effect?: JsonObject;
   /** A JSON value, never a string that holds JSON. */
   readonly result?: JsonValue;
 }

@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import type { Agent } from './agent.ts';
 import type { JsonValue } from './json.ts';
+import type { KnownEffect } from './known-effect.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Clock } from './ports/clock.ts';
 import type { ClusterPort } from './ports/cluster.ts';
@@ -17,7 +18,15 @@ import type { ActionTier, Impact, Permission, ToolGroup } from './tiers.ts';
 /** What a handler ends with when nothing broke. A failure it expected is a value, too. */
 export type ToolResult =
   | { readonly ok: true; readonly message: string; readonly result: JsonValue; readonly next?: string }
-  | { readonly ok: false; readonly code: string; readonly message: string; readonly result?: JsonValue; readonly next?: string };
+  | {
+      readonly ok: false;
+      readonly code: string;
+      readonly message: string;
+      readonly result?: JsonValue;
+      readonly next?: string;
+      /** Where it is not simply what the handler noted last. */
+      readonly effect?: KnownEffect;
+    };
 
 /** Everything of one cluster that a cluster tool may use. */
 export interface ClusterAccess {
@@ -53,8 +62,10 @@ export interface ToolContext {
   readonly clock: Clock;
   /** Says how far it is, to whoever watches. */
   progress(message: string): void;
-  /** For handlers that start work which outlives them: what to say when the deadline ends the wait. */
-  stillRunning(what: string): void;
+  /** For handlers that change something: what is known from now on, should the call fail or be ended. Before the first word: nothing was done. */
+  noteEffect(effect: KnownEffect): void;
+  /** What is left of the call's limit, in ms. */
+  leftMs(): number;
 }
 
 /** What `touches` may know of the caller. */

@@ -2,6 +2,7 @@
 
 import type { Deadline } from '#execution/deadline';
 import { Fault } from '#kernel/errors';
+import { type KnownEffect, notSent } from '#kernel/known-effect';
 import type { SecurityView } from '#kernel/ports/security-view';
 import type { RequestRecord } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
@@ -14,15 +15,15 @@ import type { Resolved } from './stage.ts';
 
 export interface HandlerContext {
   readonly context: ToolContext;
-  /** What the handler said may go on without it; undefined when nothing. */
-  stillRunning(): string | undefined;
+  /** What the handler last said is known of its effect. */
+  effect(): KnownEffect;
 }
 
 export function toolContext(
   state: Resolved,
   { call, deps, deadline }: { readonly call: IncomingCall; readonly deps: CallDeps; readonly deadline: Deadline },
 ): HandlerContext {
-  let running: string | undefined;
+  let effect: KnownEffect = notSent;
   const context: ToolContext = {
     agent: call.agent,
     signal: deadline.signal,
@@ -43,11 +44,12 @@ export function toolContext(
     clock: deps.clock,
     // Names from the cluster are in it, and some hosts print it to a terminal.
     progress: (message) => call.onProgress?.(showPlainly(redactText(message, redactionOf(deps)))),
-    stillRunning: (what) => {
-      running = what;
+    noteEffect: (known) => {
+      effect = known;
     },
+    leftMs: () => deadline.leftMs(),
   };
-  return { context, stillRunning: () => running };
+  return { context, effect: () => effect };
 }
 
 function securityView(state: Resolved, call: IncomingCall, deps: CallDeps): SecurityView {

@@ -4,8 +4,10 @@ import type { Standing } from '#identity/standing';
 import type { Agent } from '#kernel/agent';
 import type { AuditDraft } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
+import type { JsonObject } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
+import type { ClusterPort } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Log } from '#kernel/ports/log';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
@@ -79,6 +81,8 @@ export interface PipelineDeps {
   readonly audit: AuditLog;
   /** Where a read's record goes: durable at once, or with others within 50 ms. @throws {Fault} `audit_unavailable` */
   noteRead(draft: AuditDraft): Promise<void>;
+  /** Told of a task that goes on after its call, with what its end's record says of the call. Must return at once. */
+  followTask?(task: { readonly api: ClusterPort; readonly upid: string; readonly attributes: JsonObject }): void;
   /** Absent: nobody's tier is ever lowered. */
   readonly standing?: Standing;
   readonly clock: Clock;

@@ -1,47 +1,94 @@
 /** execute: the only place where a handler is called. */
-import type { Deadline } from '#execution/deadline';
+import { type Deadline, endWithin } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
+import { effectData, effectNext, effectWords, type KnownEffect } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
-import type { ToolResult } from '#kernel/tool';
-import { toolContext } from './context.ts';
+import type { Tool, ToolResult } from '#kernel/tool';
+import { type HandlerContext, toolContext } from './context.ts';
 import type { CallDeps, IncomingCall } from './deps.ts';
 import type { Approved } from './stage.ts';
+
+/** How long a handler whose call was ended may take to say how far it had come, in ms. */
+const lastWordMs = 1_000;
 
 /** Runs the handler under the deadline. Whatever happens is an outcome. */
 export async function execute(state: Approved, call: IncomingCall, deps: CallDeps, deadline: Deadline): Promise<Outcome> {
   const handler = toolContext(state, { call, deps, deadline });
+  let work: Promise<ToolResult> | undefined;
   try {
     // SECURITY: a caller who gave up while the grant was being spent must not see an effect begin.
     deadline.signal.throwIfAborted();
-    const work = Promise.resolve(state.tool.run(state.input, handler.context));
-    return outcomeOf(await deadline.within(work), state.requestId);
+    work = Promise.resolve(state.tool.run(state.input, handler.context));
+    return outcomeOf(await deadline.within(work), state, handler);
   } catch (thrown) {
-    return failure(state, thrown, deadline, handler.stillRunning());
+    const end = deadline.signal.aborted && work !== undefined ? await endWithin(work, lastWordMs) : { thrown };
+    // It ended just so: that is truer than any word about the time.
+    if (end !== undefined && 'value' in end) return outcomeOf(end.value, state, handler);
+    return failure(state, end?.thrown, deadline, handler);
   }
 }
 
-function outcomeOf(result: ToolResult, requestId: string | undefined): Outcome {
+function outcomeOf(result: ToolResult, { requestId }: Approved, handler: HandlerContext): Outcome {
+  const noted = handler.effect();
+  const effect = (result.ok ? undefined : result.effect) ?? (noted.state === 'task' ? noted : undefined);
   return {
     status: result.ok ? 'ok' : 'error',
     code: result.ok ? 'ok' : result.code,
     message: result.message,
     ...(requestId === undefined ? {} : { request_id: requestId }),
     ...(result.next === undefined ? {} : { next: result.next }),
+    ...(effect === undefined ? {} : { effect: effectData(effect) }),
     ...(result.result === undefined ? {} : { result: result.result }),
   };
 }
 
-function failure(state: Approved, thrown: unknown, deadline: Deadline, running: string | undefined): Outcome {
+function failure(state: Approved, thrown: unknown, { signal }: Deadline, handler: HandlerContext): Outcome {
+  const reported = thrown === undefined ? undefined : toFault(thrown);
   // The deadline's own reason is the cause; a connector may have reported the abort in its own words.
-  const fault = toFault(deadline.signal.aborted ? deadline.signal.reason : thrown);
-  const ended = deadline.signal.aborted || fault.retryable || fault.code === 'outcome_unknown';
-  const still = ended && running !== undefined ? `; ${running}` : '';
-  const next = still === '' ? fault.next : 'it was not stopped: look at get_recent_tasks or at the target before calling again';
+  const fault = signal.aborted || reported === undefined ? toFault(signal.reason) : reported;
+  const effect = changesSomething(state.tool) ? mergeEffect(handler.effect(), reported?.effect) : undefined;
   return {
     status: 'error',
-    code: fault.code,
-    message: `${deadline.signal.aborted ? `${state.tool.name}: ` : ''}${fault.message}${still}`,
-    ...(state.requestId === undefined ? {} : { request_id: state.requestId }),
-    ...(next === undefined ? {} : { next }),
+    ...told(signal.aborted ? `${state.tool.name}: ${fault.message}` : fault.message, fault.code, effect),
+    ...given({ request_id: state.requestId, next: nextOf(fault.next, effect), result: reported?.result }),
   };
+}
+
+function told(message: string, code: string, effect: KnownEffect | undefined): Pick<Outcome, 'code' | 'message' | 'effect'> {
+  if (effect === undefined) return { code, message };
+  const stillRunning = code === 'timeout' && effect.state === 'task';
+  return { code: stillRunning ? 'task_still_running' : code, message: withEffectWords(message, effect), effect: effectData(effect) };
+}
+
+/** The keys that have a value. */
+function given<Values extends object>(values: Values): { [Key in keyof Values]?: Exclude<Values[Key], undefined> } {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Key in keyof Values]?: Exclude<Values[Key], undefined> };
+}
+
+/** A task can be followed, whatever else is to be done; of what was sent the handler knows most, then the failure. */
+function nextOf(own: string | undefined, effect: KnownEffect | undefined): string | undefined {
+  if (effect === undefined) return own;
+  const noted = effect.state === 'sent' ? effect.next : undefined;
+  const parts = effect.state === 'task' ? [own, effectNext(effect)] : [noted ?? own ?? effectNext(effect)];
+  return parts.filter((part) => part !== undefined).join('; then: ') || undefined;
+}
+
+/** Whether a call of this tool has an effect to speak of. */
+export function changesSomething(tool: Tool): boolean {
+  return tool.tier !== 'green';
+}
+
+/** What a failure knows is nearer than what the handler feared; the handler's words fill what it leaves open. */
+function mergeEffect(noted: KnownEffect, reported: KnownEffect | undefined): KnownEffect {
+  if (reported === undefined) return noted;
+  return reported.state === 'sent' && noted.state === 'sent' ? { ...noted, ...reported } : reported;
+}
+
+/** Said once, whoever says it. */
+export function withEffectWords(message: string, effect: KnownEffect): string {
+  const words = effectWords(effect);
+  const said =
+    words === undefined || message.includes(words) || (effect.state === 'not_sent' && /\bnothing (?:was|has been) /.test(message));
+  return said ? message : `${message}; ${words}`;
 }

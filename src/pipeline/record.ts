@@ -71,6 +71,7 @@ export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: 
       code: outcome.code,
       message: outcome.message,
       ...(outcome.request_id === undefined ? {} : { request_id: outcome.request_id }),
+      ...(outcome.effect === undefined ? {} : { effect: outcome.effect }),
       ...(outcome.status === 'error' ? { 'error.type': outcome.code } : {}),
       duration_ms: durationOf(trail),
     },
@@ -82,6 +83,24 @@ export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: 
 /** Green reads may be committed in groups (docs/design.md#the-promises). One that spent a person's grant has changed something: the grant is gone. */
 function isOnlyRead({ state }: CallTrail, outcome: Outcome): boolean {
   return state?.tier === 'green' && outcome.status === 'ok' && state.requestId === undefined;
+}
+
+/** A task that goes on is followed by whoever can: its end is written down later, bound to this call. */
+export function leaveTask(call: IncomingCall, trail: CallTrail, deps: RecordDeps, { effect }: Outcome): void {
+  const { state = {} } = trail;
+  const cluster = deps.clusters.get(state.cluster ?? '');
+  const { upid, last_seen: lastSeen } = effect ?? {};
+  if (cluster === undefined || typeof upid !== 'string' || lastSeen === 'ended') return;
+  deps.followTask?.({
+    api: cluster.access.api,
+    upid,
+    attributes: {
+      'gen_ai.tool.name': showPlainly(call.tool, 100),
+      'gen_ai.tool.call.id': trail.id,
+      agent: describeAgent(call.agent),
+      ...(state.requestId === undefined ? {} : { request_id: state.requestId }),
+    },
+  });
 }
 
 const words: Readonly<Record<Outcome['status'], string>> = { ok: 'OK', error: 'FAILED', denied: 'DENIED', pending: 'PENDING' };

@@ -1,17 +1,18 @@
 /** The path of a call (docs/design.md#the-path-of-a-call): the stages in their order, and nothing else. */
 import { type Deadline, startDeadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
+import { effectData, notSent } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
 import { approve } from './approve.ts';
 import { withSettings } from './call-deps.ts';
 import { decideCall, passStages } from './decide-call.ts';
 import type { CallDeps, IncomingCall, PipelineDeps } from './deps.ts';
-import { execute } from './execute.ts';
+import { changesSomething, execute, withEffectWords } from './execute.ts';
 import { noteStanding } from './note-standing.ts';
 import { presentOutcome } from './present-outcome.ts';
-import { type CallTrail, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail, startWaiting } from './record.ts';
+import { type CallTrail, leaveTask, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail, startWaiting } from './record.ts';
 import { redactOutcome } from './redact-outcome.ts';
-import { type Approved, goOn, type Refusal, refuseByFault, type Step } from './stage.ts';
+import { type Approved, goOn, type Refusal, refuse, refuseByFault, type Step } from './stage.ts';
 import { limitOf } from './validate.ts';
 
 /** Runs one call to its outcome. Never rejects. */
@@ -47,7 +48,11 @@ async function decide(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, 
     deadline.signal.throwIfAborted();
     return await deadline.within(decideNow(call, trail, deps, deadline));
   } catch (thrown) {
-    return refuseByFault(toFault(deadline.signal.aborted ? deadline.signal.reason : thrown));
+    const { refusal } = refuseByFault(toFault(deadline.signal.aborted ? deadline.signal.reason : thrown));
+    const tool = trail.state?.tool;
+    return refuse(
+      tool !== undefined && changesSomething(tool) ? { ...refusal, message: withEffectWords(refusal.message, notSent) } : refusal,
+    );
   }
 }
 
@@ -80,6 +85,7 @@ function outcomeOfRefusal(refusal: Refusal, trail: CallTrail): Outcome {
     message: refusal.message,
     ...(refusal.requestId === undefined ? {} : { request_id: refusal.requestId }),
     ...(refusal.next === undefined ? {} : { next: refusal.next }),
+    ...(trail.state?.tool !== undefined && changesSomething(trail.state.tool) ? { effect: effectData(notSent) } : {}),
   };
 }
 
@@ -87,6 +93,7 @@ async function recorded(call: IncomingCall, trail: CallTrail, deps: PipelineDeps
   try {
     await recordOutcome(call, trail, deps, outcome);
     logOutcome(call, trail, deps, outcome);
+    leaveTask(call, trail, deps, outcome);
     return outcome;
   } catch (thrown) {
     const fault = toFault(thrown);

@@ -11,7 +11,7 @@ export interface ApiCalls {
   /** @throws {Fault} what the API refused, or why there is no usable answer */
   get(path: string, signal: AbortSignal): Promise<unknown>;
   /** @throws {AmbiguousSend} when it may have arrived but no usable answer came back; {Fault} when it surely had no effect */
-  post(path: string, signal: AbortSignal): Promise<unknown>;
+  post(path: string, signal: AbortSignal, form?: Readonly<Record<string, string>>): Promise<unknown>;
   /** Whether this very endpoint can be reached, is recognised and takes the token; the fault says what is wrong. */
   check(endpoint: Endpoint, signal: AbortSignal): Promise<Fault | undefined>;
   /** How an administrator gives the token this right. */
@@ -65,9 +65,9 @@ export function createApiCalls({ name, tokenId, token, transport }: ApiCallsOpti
         return toFault(thrown);
       }
     },
-    async post(path, signal) {
+    async post(path, signal, form = {}) {
       const secret = await readSecret(signal);
-      const answer = await transport.post(path, header(tokenId, secret), signal);
+      const answer = await transport.post({ path, authorization: header(tokenId, secret), form }, signal);
       if (answer.status !== 200) throw await refusal(answer, secret, signal);
       try {
         return readData(answer.body);

@@ -1,6 +1,7 @@
 /** The client of one Proxmox VE cluster (API viewer: https://pve.proxmox.com/pve-docs/api-viewer/). */
-import { Fault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
+import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { ClusterPort, EndpointState, GuestRef } from '#kernel/ports/cluster';
 import type { Log } from '#kernel/ports/log';
@@ -188,29 +189,32 @@ function actions(api: ApiCalls, { tokenId, clock }: ProxmoxClientOptions) {
   }
 
   return {
-    async changeGuest(guest, action, signal) {
-      const path = `${guestPath(guest)}/status/${actionSegment(action)}`;
-      // Before, not after: a task is recognised as ours by not having been there. If this fails, nothing has been sent yet.
-      const search = { guest, action, tokenId, clock, listUpids, before: new Set(await listUpids(signal)) };
-      if (signal.aborted) throw cancelledFault(signal, `${action} of ${guest.vmid} was not sent`);
+    async changeGuest(guest, action, signal, { timeoutSeconds } = {}) {
+      let search: OwnTaskSearch | undefined;
       try {
-        const upid = await api.post(path, signal);
+        const path = `${guestPath(guest)}/status/${actionSegment(action)}`;
+        // Before, not after: a task is recognised as ours by not having been there. If this fails, nothing has been sent yet.
+        search = { guest, action, tokenId, clock, listUpids, before: new Set(await listUpids(signal)) };
+        if (signal.aborted) throw cancelledFault(signal, `${action} of ${guest.vmid} was not sent`);
+        const upid = await api.post(path, signal, timeoutSeconds === undefined ? {} : { timeout: String(timeoutSeconds) });
         if (typeof upid !== 'string' || !readUpid(upid)) throw new AmbiguousSend('the answer names no task');
         return upid;
       } catch (thrown) {
-        if (thrown instanceof AmbiguousSend) return resolveLostAnswer(search, thrown, signal);
-        throw thrown;
+        if (thrown instanceof AmbiguousSend && search !== undefined) return resolveLostAnswer(search, thrown, signal);
+        // Not sent, or refused at once: the API starts no task then.
+        throw toFault(thrown).with({ effect: notSent });
       }
     },
     async wakeOnLan(node: string, signal: AbortSignal) {
       try {
         return rows.readText(await api.post(`/nodes/${nodeSegment(node)}/wakeonlan`, signal));
       } catch (thrown) {
-        if (!(thrown instanceof AmbiguousSend)) throw thrown;
+        if (!(thrown instanceof AmbiguousSend)) throw toFault(thrown).with({ effect: notSent });
         const message = `it is unknown whether a wake-up packet was sent to \`${node}\`: ${thrown.message}`;
         throw new Fault('outcome_unknown', message, {
           retryable: true,
           next: 'look whether the node comes up; waking it again does no harm',
+          effect: { state: 'sent' },
         });
       }
     },

@@ -11,6 +11,8 @@ export interface ApiRequest {
   readonly path: string;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
+  /** Form parameters of a POST; absent: none. */
+  readonly form?: Readonly<Record<string, string>>;
 }
 
 export interface ApiAnswer {
@@ -120,7 +122,7 @@ async function exchange(dispatcher: Dispatcher, path: string, request: ApiReques
     path,
     method: request.method,
     headers: { authorization: request.authorization, accept: 'application/json', ...form },
-    ...(request.method === 'POST' ? { body: '' } : {}),
+    ...(request.method === 'POST' ? { body: new URLSearchParams(request.form).toString() } : {}),
     signal,
   });
   return { status: response.statusCode, statusText: response.statusText, body: await response.body.text() };

@@ -49,5 +49,5 @@ function isOwn(upid: Upid, { guest, action, tokenId, before }: OwnTaskSearch): b
 export function outcomeUnknown({ guest, action }: Pick<OwnTaskSearch, 'guest' | 'action'>, why: string): Fault {
   const message = `it is unknown whether the ${action} of ${guest.vmid} was carried out: ${why}`;
   const next = 'do not repeat it blindly: look at the guest with get_vms or get_containers, and at get_recent_tasks, first';
-  return new Fault('outcome_unknown', message, { next });
+  return new Fault('outcome_unknown', message, { next, effect: { state: 'sent' } });
 }

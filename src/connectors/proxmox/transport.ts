@@ -25,7 +25,7 @@ export interface Transport {
    * @throws {AmbiguousSend} when it may have arrived, also if the caller cancelled
    * @throws {Fault} as `get`, when it surely did not
    */
-  post(path: string, authorization: string, signal: AbortSignal): Promise<ApiAnswer>;
+  post(request: Omit<ApiRequest, 'method'>, signal: AbortSignal): Promise<ApiAnswer>;
   /** As `get`, over this endpoint and no other; what the gateway there says is an answer, too. */
   getFrom(endpoint: Endpoint, path: string, authorization: string, signal: AbortSignal): Promise<ApiAnswer>;
 }
@@ -42,7 +42,7 @@ export function createTransport(options: TransportOptions): Transport {
   const state: TransportState = { ...options, order: createEndpointOrder(options.endpoints, options.clock) };
   return {
     get: (path, authorization, signal) => sendRead(state, { method: 'GET', path, authorization }, signal),
-    post: (path, authorization, signal) => sendOnce(state, { method: 'POST', path, authorization }, signal),
+    post: (request, signal) => sendOnce(state, { method: 'POST', ...request }, signal),
     async getFrom(endpoint, path, authorization, signal) {
       try {
         const request = { method: 'GET', path, authorization } as const;

@@ -5,11 +5,11 @@ import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
 import { cancelledFault, withTimeLimit } from '../time-limit.ts';
-import { type Progress, type Run, readCommandEnd } from './command-end.ts';
+import { type Progress, readCommandEnd, stoppedOnNode } from './command-end.ts';
 import { createConnectionPool } from './connection-pool.ts';
 import { createKnownHostsFile } from './known-hosts-file.ts';
 import { nodeLimitSeconds, wasTimedOut, wrapCommand } from './remote-command.ts';
-import { runCommand } from './run-command.ts';
+import { type Run, runCommand } from './run-command.ts';
 import * as faults from './ssh-fault.ts';
 
 export interface NodeShellOptions {
@@ -61,7 +61,7 @@ export function createNodeShell(options: NodeShellOptions): ClosableNodeShell {
         const at = await locate(options, node, limited);
         progress.at = at;
         return await pool.use(at, limited, (place) => {
-          progress.run = { place, at, seconds: nodeLimitSeconds(deadline - clock.now()), signal: limited };
+          progress.run = { place, at, seconds: nodeLimitSeconds(deadline - clock.now()), signal: limited, asked: false };
           return work(progress.run);
         });
       } catch (thrown) {
@@ -72,10 +72,10 @@ export function createNodeShell(options: NodeShellOptions): ClosableNodeShell {
 
   return {
     exec: (node, command, signal) =>
-      withNode(node, signal, async ({ place, at, seconds, signal: limited }) => {
+      withNode(node, signal, async (run) => {
         const startedAt = clock.now();
-        const result: ShellResult = await runCommand(place, wrapCommand(command, seconds), limited);
-        if (wasTimedOut(result.exitCode, clock.now() - startedAt, seconds)) throw faults.stoppedOnNodeFault(at, seconds);
+        const result: ShellResult = await runCommand(run, wrapCommand(command, run.seconds));
+        if (wasTimedOut(result.exitCode, clock.now() - startedAt, run.seconds)) throw stoppedOnNode(run);
         if (result.truncated) log.debug(`${node}: output of a command was cut`);
         return result;
       }),

@@ -1,5 +1,6 @@
 /** ssh2's errors, and the ends a command can come to, as faults that say who must do what. */
 import { Fault } from '#kernel/errors';
+import { notSent } from '#kernel/known-effect';
 import { formatDuration } from '#kernel/text';
 import type { HostAddress } from './host-key-check.ts';
 import type { Identities } from './identities.ts';
@@ -84,6 +85,7 @@ export function goneFault(at: NodeAt): Fault {
   return new Fault('ssh_unreachable', `the ssh connection to ${where(at)} has just ended; nothing was run`, {
     next: 'try again',
     retryable: true,
+    effect: notSent,
   });
 }
 
@@ -98,6 +100,7 @@ export function channelFault(at: NodeAt, error: Error): Fault {
   return new Fault('ssh_channel_failed', `${where(at)} opened no channel for the command: ${firstLine(error.message)}`, {
     next,
     retryable,
+    effect: notSent,
   });
 }
 

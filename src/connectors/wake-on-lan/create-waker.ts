@@ -1,5 +1,6 @@
 /** Waking a node by the configured ways, in their order, until one takes it on. */
 import { Fault, toFault } from '#kernel/errors';
+import { type KnownEffect, notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
 import type { WakeResult, Waker } from '#kernel/ports/waker';
@@ -30,6 +31,14 @@ export interface WakerOptions {
 /** A way that is in `via` but lacks what it needs. */
 class NotConfigured extends Error {}
 
+/** No answer came: a packet may have been sent for all that. */
+class Unanswered extends Error {}
+
+interface Failure {
+  readonly via: Way;
+  readonly thrown: unknown;
+}
+
 export function createWaker(options: WakerOptions): Waker {
   const destination: PacketDestination = { address: '255.255.255.255', port: 9, ...options.destination };
 
@@ -58,8 +67,8 @@ export function createWaker(options: WakerOptions): Waker {
         return { via, detail: await ways[via](node, limited) };
       } catch (thrown) {
         const reason = stopReason(limited);
-        if (reason === 'caller') throw cancelledFault(signal, `waking \`${node}\`; a packet may have been sent`);
-        if (reason === 'limit') throw new Error(`no answer within ${formatDuration(options.timeoutMs)}`, { cause: thrown });
+        if (reason === 'caller') throw cancelledFault(signal, `waking \`${node}\``).with({ effect: { state: 'sent' } });
+        if (reason === 'limit') throw new Unanswered(`no answer within ${formatDuration(options.timeoutMs)}`, { cause: thrown });
         throw thrown;
       }
     });
@@ -67,9 +76,9 @@ export function createWaker(options: WakerOptions): Waker {
 
   return {
     async wake(node, signal) {
-      const failures: { readonly via: Way; readonly thrown: unknown }[] = [];
+      const failures: Failure[] = [];
       for (const via of options.via) {
-        if (signal.aborted) throw cancelledFault(signal, `waking \`${node}\``);
+        if (signal.aborted) throw cancelledFault(signal, `waking \`${node}\``).with({ effect: notSent });
         try {
           return await tryWay(via, node, signal);
         } catch (thrown) {
@@ -78,18 +87,68 @@ export function createWaker(options: WakerOptions): Waker {
           options.log.warn(`waking ${node} by ${via}: ${reasonOf(thrown)}`);
         }
       }
-      throw allFailed(node, failures);
+      throw allFailed(node, failures, options);
     },
   };
 }
 
-function allFailed(node: string, failures: readonly { readonly via: Way; readonly thrown: unknown }[]): Fault {
+function allFailed(node: string, failures: readonly Failure[], options: WakerOptions): Fault {
   const reasons = failures.map(({ via, thrown }) => `${via}: ${reasonOf(thrown)}`).join('; ');
-  const next = 'configure one of: `wakeonlan` with its MAC on the node (`pvenode config set --wakeonlan MAC`), `wake.http`, `wake.mac`';
+  const next = [...new Set(failures.flatMap((failure) => remedyOf(node, failure, options) ?? []))].join('; or: ');
   if (failures.every(({ thrown }) => thrown instanceof NotConfigured)) {
-    return new Fault('wake_not_configured', `there is no configured way to wake \`${node}\`${reasons ? `: ${reasons}` : ''}`, { next });
+    return new Fault('wake_not_configured', `there is no configured way to wake \`${node}\`${reasons ? `: ${reasons}` : ''}`, {
+      next: next || 'name a way in `wake.via`',
+      effect: notSent,
+    });
   }
-  return new Fault('wake_failed', `no way of waking \`${node}\` worked: ${reasons}`, { next, retryable: true });
+  const open = failures.some(mayHaveSent);
+  const effect: KnownEffect = open ? { state: 'sent', what: 'a wake-up packet may have been sent all the same' } : notSent;
+  return new Fault('wake_failed', `no way of waking \`${node}\` worked: ${reasons}`, { next, retryable: true, effect });
+}
+
+/** No connection: then nothing went over it. Any other failure of a socket may have come after the request. */
+const unconnected: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+function mayHaveSent({ via, thrown }: Failure): boolean {
+  if (thrown instanceof Unanswered) return true;
+  if (thrown instanceof Fault) return thrown.effect?.state === 'sent';
+  return via === 'http' && thrown instanceof Error && 'code' in thrown && !unconnected.has(thrown.code);
+}
+
+/** What a person can do about one way's failure, by its cause; undefined where nothing is to be said. */
+function remedyOf(node: string, { via, thrown }: Failure, { mac, http }: WakerOptions): string | undefined {
+  if (via === 'http') return httpRemedy(thrown, http);
+  if (via === 'pve') return pveRemedy(node, thrown, Object.hasOwn(mac, node) ? mac[node] : undefined);
+  if (!(thrown instanceof NotConfigured)) return 'check the network of this machine and `wake.broadcast`';
+  return `set \`wake.mac\` of \`${node}\` to the MAC address of its network card`;
+}
+
+function pveRemedy(node: string, thrown: unknown, mac: string | undefined): string | undefined {
+  if (thrown instanceof NotConfigured) return undefined;
+  const text = reasonOf(thrown);
+  if (text.includes('No wake on LAN MAC address defined')) {
+    const hint = mac === undefined ? ' (MAC: the address of its network card)' : '';
+    return `when \`${node}\` is up, run there once: \`pvenode config set --wakeonlan ${mac ?? 'MAC'}\`${hint}`;
+  }
+  if (text.includes('is local node')) return `\`${node}\` itself answered the API, so it is not powered off: see get_cluster_status`;
+  if (thrown instanceof Fault && ['pve_unreachable', 'pve_timeout'].includes(thrown.code)) {
+    return 'no other node of the cluster is up to send the packet: configure a way without the cluster, `wake.http` or `wake.mac` with `packet` in `wake.via`';
+  }
+  return (thrown instanceof Fault ? thrown.next : undefined) ?? 'see get_cluster_status for which nodes are online';
+}
+
+function httpRemedy(thrown: unknown, url: string | undefined): string {
+  if (thrown instanceof NotConfigured) return 'set `wake.http` to the URL of a wake-up service, with `{node}` in it';
+  if (thrown instanceof Error && 'code' in thrown && unconnected.has(thrown.code))
+    return `start the wake-up service at ${new URL(url ?? '').origin}, or correct \`wake.http\``;
+  return `see the wake-up service's own log, and check the path in \`wake.http\``;
 }
 
 function reasonOf(thrown: unknown): string {

@@ -123,7 +123,8 @@ function readReport(onFirst: (first: FirstProcess) => void) {
 async function endNamespace(first: FirstProcess): Promise<void> {
   const until = performance.now() + goneWithinMs;
   for (let wait = 1; isAlive(first); wait = Math.min(wait * 2, 50)) {
-    if (performance.now() > until) throw new Fault('sandbox_failed', `the sandbox was told to end and still runs (process ${first.pid})`);
+    if (performance.now() > until)
+      throw new Fault('sandbox_failed', `the sandbox was told to end and still runs (process ${first.pid})`, { effect: { state: 'sent' } });
     kill(first.pid);
     await delay(wait);
   }

@@ -17,6 +17,7 @@ export const outcomeSchema = {
     message: { type: 'string' },
     request_id: { type: 'string', pattern: '^req-[a-f0-9]{8}$' },
     next: { type: 'string' },
+    effect: { type: 'object' },
     result: { anyOf: jsonTypes.map((type) => ({ type })), description: 'What the tool returned.' },
   },
   required: ['status', 'code', 'message'],

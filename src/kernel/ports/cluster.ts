@@ -41,6 +41,11 @@ export interface GuestRef {
 export type ResourceType = 'vm' | 'storage' | 'node' | 'sdn';
 export type GuestAction = 'start' | 'stop' | 'reboot';
 
+export interface ActionParameters {
+  /** How long the guest may take to shut down, in whole seconds; only for `reboot`. Absent: the API's own 60. */
+  readonly timeoutSeconds?: number;
+}
+
 /** `GET /nodes/{node}/tasks/{upid}/status`. `exitStatus` is `OK`, `WARNINGS: n` or the error's text once stopped. */
 export interface TaskStatus {
   readonly upid: string;
@@ -90,9 +95,9 @@ export interface ClusterPort {
   snapshots(guest: GuestRef, signal: AbortSignal): Promise<readonly JsonObject[]>;
   /**
    * Starts the action and returns its task's UPID. Never sent twice: on an ambiguous failure (time-out, reset) the client looks for
-   * the task in the cluster's list and returns that, else rejects with `outcome_unknown`.
+   * the task in the cluster's list and returns that, else rejects with `outcome_unknown`. Every fault says in `effect` what is known.
    */
-  changeGuest(guest: GuestRef, action: GuestAction, signal: AbortSignal): Promise<string>;
+  changeGuest(guest: GuestRef, action: GuestAction, signal: AbortSignal, parameters?: ActionParameters): Promise<string>;
   /** Polls the node named in the UPID, not the node that was called. */
   taskStatus(upid: string, signal: AbortSignal): Promise<TaskStatus>;
   taskLog(upid: string, signal: AbortSignal): Promise<readonly string[]>;

@@ -13,7 +13,8 @@ export interface ShellResult {
 export interface NodeShell {
   /**
    * Runs `command` (POSIX shell text, already decided by the policy) as `LC_ALL=C exec timeout -k 2 27 …` on the node.
-   * @throws {Fault} `ssh_host_unknown`, `ssh_host_changed`, `ssh_auth_failed`, `ssh_unreachable`, `ssh_timeout`, `ssh_not_configured`
+   * @throws {Fault} `ssh_host_unknown`, `ssh_host_changed`, `ssh_auth_failed`, `ssh_unreachable`, `ssh_timeout`, `ssh_not_configured`;
+   * `effect` says whether it may have run, `result` holds what it had printed until it was ended
    */
   exec(node: string, command: string, signal: AbortSignal): Promise<ShellResult>;
 }

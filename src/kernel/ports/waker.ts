@@ -8,6 +8,6 @@ export interface WakeResult {
 }
 
 export interface Waker {
-  /** Tries the configured ways in order. @throws {Fault} `wake_failed` with what each way said, `wake_not_configured` */
+  /** Tries the configured ways in order. @throws {Fault} `wake_failed` with what each way said and what to do about it, `wake_not_configured`; `effect` says whether a packet may have left */
   wake(node: string, signal: AbortSignal): Promise<WakeResult>;
 }

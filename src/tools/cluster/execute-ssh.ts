@@ -30,6 +30,8 @@ export const executeSsh = defineTool({
     const { node } = nodeOf(context.targets);
     const command = context.targets.find((target) => target.kind === 'command');
     if (command === undefined) throw new Fault('internal_error', 'internal error: the command was not checked', { audience: 'bug' });
+    // What may have become of it the shell says, and hands back what it had printed.
+    context.noteEffect({ state: 'sent' });
     // SECURITY: the canonical text that the policy allowed, not the model's.
     const output = await context.cluster().shell.exec(node, command.text, context.signal);
     const result = {

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument, serviceArgument } from '#kernel/arguments';
+import { toFault } from '#kernel/errors';
+import type { ShellResult } from '#kernel/ports/shell';
 import { describeTarget } from '#kernel/resource';
-import { defineTool } from '#kernel/tool';
+import { defineTool, type ToolContext, type ToolResult } from '#kernel/tool';
 import { serviceOf } from '../support/targets.ts';
 
 /** How long a service may take to fall over again before it is asked how it is. */
@@ -17,7 +19,7 @@ export const restartService = defineTool({
   impact: 'disruptive',
   permission: 'cluster:operate',
   timeoutMs: 60_000,
-  outsideText: ['stderr'],
+  outsideText: ['stdout', 'stderr'],
   input: z.strictObject({ node: nodeArgument, service: serviceArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node, service }) => [{ kind: 'service', access: 'operate', node, service }],
   headline: (_input, targets) => `Restart ${describeTarget(serviceOf(targets))}`,
@@ -25,32 +27,73 @@ export const restartService = defineTool({
     const { node, service } = serviceOf(context.targets);
     const { shell } = context.cluster();
     context.progress(`restarting ${service} on ${node}`);
-    context.stillRunning(`\`systemctl restart ${service}\` on ${node} may still be running`);
+    context.noteEffect({
+      state: 'sent',
+      what: `the restart of ${service} may have begun, and systemd carries it on by itself`,
+      next: `see how it is with ${onNode(node, `systemctl status ${service} --no-pager`)}; do not repeat the call before`,
+    });
     // The name has been checked to be a plain unit name: nothing in it means anything to a shell.
     const restart = await shell.exec(node, `systemctl restart -- ${service}`, context.signal);
     if (restart.exitCode !== 0) {
+      const ended = restart.exitCode === undefined ? `signal ${restart.signal ?? 'unknown'}` : `exit code ${restart.exitCode}`;
       return {
         ok: false,
         code: 'service_restart_failed',
-        message: `${service} on ${node} could not be restarted: ${lastLine(restart.stderr)}`,
-        result: { node, service, exit_code: restart.exitCode ?? null, stderr: restart.stderr },
-        next: 'look at its journal on the node',
+        message: `${service} on ${node} could not be restarted (${ended}): ${lastLine(restart.stderr)}`,
+        result: { node, service, exit_code: restart.exitCode ?? null, stdout: restart.stdout, stderr: restart.stderr },
+        next: `look at its journal: ${onNode(node, `journalctl -u ${service} -n 50 --no-pager`)}`,
       };
     }
     await context.clock.sleep(settleMs, context.signal);
-    const active = await shell.exec(node, `systemctl is-active -- ${service}`, context.signal);
-    const state = active.stdout.trim() || 'unknown';
-    const result = { node, service, state };
-    if (state === 'active') return { ok: true, message: `${service} on ${node} was restarted and is active`, result };
-    return {
-      ok: false,
-      code: 'service_not_active',
-      message: `${service} on ${node} was restarted and is ${state} 3 s later`,
-      result,
-      next: 'look at its journal on the node',
-    };
+    return stateAfter({ node, service }, context);
   },
 });
+
+/** INVARIANT: by exit codes. What a login shell's profile prints stands on the same streams, before the command's own words. */
+async function stateAfter(
+  { node, service }: { readonly node: string; readonly service: string },
+  context: ToolContext,
+): Promise<ToolResult> {
+  const result = { node, service };
+  const look = `look at its journal: ${onNode(node, `journalctl -u ${service} -n 50 --no-pager`)}`;
+  let active: ShellResult;
+  try {
+    active = await context.cluster().shell.exec(node, `systemctl is-active -- ${service}`, context.signal);
+  } catch (thrown) {
+    context.signal.throwIfAborted();
+    return {
+      ok: false,
+      code: 'service_state_unknown',
+      message: `${service} on ${node} was restarted (exit code 0); whether it is active could not be asked: ${toFault(thrown).message}`,
+      result,
+      next: `the restart is done, do not repeat it; ${look}`,
+    };
+  }
+  if (active.exitCode === 0) {
+    return { ok: true, message: `${service} on ${node} was restarted and is active`, result: { ...result, state: 'active' } };
+  }
+  const state = stateWord(active.stdout);
+  return {
+    ok: false,
+    code: 'service_not_active',
+    message: `${service} on ${node} was restarted (exit code 0) and is ${state} 3 s later`,
+    result: { ...result, state },
+    next: look,
+  };
+}
+
+/** The states that `systemctl is-active` names (systemd.unit(5), `org.freedesktop.systemd1` ActiveState). */
+const states: ReadonlySet<string> = new Set(['activating', 'deactivating', 'failed', 'inactive', 'maintenance', 'refreshing', 'reloading']);
+
+/** The command's own word is the last one. */
+function stateWord(stdout: string): string {
+  const word = stdout.trim().split('\n').at(-1)?.trim() ?? '';
+  return states.has(word) ? word : 'not active';
+}
+
+function onNode(node: string, command: string): string {
+  return `execute_ssh with \`node\` \`${node}\` and \`command\` \`${command}\``;
+}
 
 function lastLine(stderr: string): string {
   return stderr.trim().split('\n').at(-1) || 'no message';

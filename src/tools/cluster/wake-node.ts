@@ -19,6 +19,7 @@ export const wakeNode = defineTool({
   run: async (_input, context) => {
     const { node, online } = nodeOf(context.targets);
     // Sent to an online node, too: it does no harm, and `online` may be a minute old.
+    context.noteEffect({ state: 'sent', what: 'a wake-up packet may have been sent' });
     const { via, detail } = await context.cluster().waker.wake(node, context.signal);
     const state = online ? 'the cluster says it is online already' : 'it is not known to be awake yet';
     return {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
+import { notSent } from '#kernel/known-effect';
 import type { CommandRequest, CommandResult } from '#kernel/ports/command-runner';
 import type { CommandResource } from '#kernel/resource';
 import { defineTool, type ToolContext } from '#kernel/tool';
@@ -39,7 +40,15 @@ export const runCommand = defineTool({
   preview: async (_input, context) => sandboxFacts(context),
   run: async ({ timeout_ms: timeoutMs }, context) => {
     const request: CommandRequest = { ...checkedCommand(context), timeoutMs, agentId: context.agent.id };
-    const ended = await context.workspace().runner.run(request, context.signal, (chunk) => context.progress(chunk));
+    context.noteEffect({
+      state: 'sent',
+      what: 'the command was ended, with all that it had started; what it did until then stays done',
+      next: 'look at what it changed before running it again',
+    });
+    const ended = await context
+      .workspace()
+      .runner.run(request, context.signal, (chunk) => context.progress(chunk))
+      .catch(notStarted);
     const result = resultOf(request.command, ended);
     const end = endOf(ended, timeoutMs);
     if (end === undefined) return { ok: true, message: `\`${request.command}\` ended with exit code 0`, result };
@@ -52,6 +61,12 @@ export const runCommand = defineTool({
     };
   },
 });
+
+/** Where the sandbox fails or is missing, the command did not run. */
+function notStarted(thrown: unknown): never {
+  const known = thrown instanceof Fault && thrown.code.startsWith('sandbox_') && thrown.effect === undefined;
+  throw known ? thrown.with({ effect: notSent }) : thrown;
+}
 
 function commandOf(targets: ToolContext['targets']): CommandResource | undefined {
   return targets.find((target): target is CommandResource => target.kind === 'command');
@@ -75,7 +90,11 @@ interface End {
 /** undefined where it ended well. */
 function endOf({ timedOut, stoppedBy, exitCode, signal }: CommandResult, timeoutMs: number): End | undefined {
   if (timedOut)
-    return { code: 'command_timeout', message: `was ended after ${timeoutMs} ms`, next: 'pass a larger timeout_ms, or run less at once' };
+    return {
+      code: 'command_timeout',
+      message: `was ended after ${timeoutMs} ms, with all that it had started; what it did until then stays done`,
+      next: 'pass a larger timeout_ms, or run less at once',
+    };
   if (stoppedBy !== undefined)
     return { code: 'command_limit', message: `was ended: it went over the limit for ${stoppedBy}`, next: 'run less at once' };
   if (exitCode === 0) return undefined;

@@ -122,8 +122,8 @@ describe('tasks', () => {
     const hasty = await world.open({ limits: { callMs: 700 } });
     world.demo.faults.taskNeverEnds({ type: 'qmstop' });
     const outcome = await approved(hasty, 'stop_vm', { vmid: 100 });
-    expect(outcome).toMatchObject({ status: 'error', code: 'timeout' });
-    expect(outcome.message).toMatch(/still running, UPID:pve:/);
+    expect(outcome).toMatchObject({ status: 'error', code: 'task_still_running' });
+    expect(outcome.message).toMatch(/took longer than 700ms; its task was running when it was last seen: UPID:pve:/);
     expect(JSON.stringify(outcome)).not.toMatch(/was cancelled/);
   });
 

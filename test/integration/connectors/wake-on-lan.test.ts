@@ -161,9 +161,55 @@ describe('several ways', () => {
   it('of which none is set up are told apart from failure', async () => {
     await expect(waker({}).wake('pve', never)).rejects.toMatchObject({
       code: 'wake_not_configured',
-      next: expect.stringContaining('pvenode config set') as string,
+      next: expect.stringMatching(/`wake\.http`.*`wake\.mac` of `pve`/) as string,
+      effect: { state: 'not_sent' },
     });
     await expect(waker({ via: [] }).wake('pve', never)).rejects.toMatchObject({ code: 'wake_not_configured' });
+  });
+});
+
+describe('what to do is said by cause', () => {
+  const failing = (thrown: Error) => () => Promise.reject(thrown);
+  const pve = (message: string, code = 'pve_error') =>
+    failing(new Fault(code, message, { effect: { state: 'not_sent' }, next: 'ask somebody' }));
+
+  it.each([
+    ["No wake on LAN MAC address defined for 'pve'!", {}, /run there once: `pvenode config set --wakeonlan MAC` \(MAC:/],
+    ["No wake on LAN MAC address defined for 'pve'!", mac, /`pvenode config set --wakeonlan aa:bb:cc:dd:ee:ff`$/],
+    ["'pve' is local node, cannot wake my self!", {}, /it is not powered off: see get_cluster_status/],
+  ])('%s %o', async (text, known, next) => {
+    await expect(waker({ via: ['pve'], pve: pve(text), mac: known }).wake('pve', never)).rejects.toMatchObject({
+      code: 'wake_failed',
+      next: expect.stringMatching(next) as string,
+      effect: { state: 'not_sent' },
+    });
+  });
+
+  it('no node is up to send it', async () => {
+    const waking = waker({ via: ['pve'], pve: pve('cannot be reached', 'pve_unreachable') }).wake('pve', never);
+    await expect(waking).rejects.toMatchObject({ next: expect.stringContaining('without the cluster') as string });
+  });
+
+  it('a missing right: as the cluster says it', async () => {
+    const waking = waker({ via: ['pve'], pve: pve('lacks `Sys.PowerMgmt`', 'pve_forbidden') }).wake('pve', never);
+    await expect(waking).rejects.toMatchObject({ next: 'ask somebody' });
+  });
+
+  it('the service refuses connections: nothing was sent', async () => {
+    const api = await wakeApi((_request, response) => response.end());
+    const gone = waker({ via: ['http'], http: 'http://127.0.0.1:1/wake/{node}' }).wake('pve', never);
+    await expect(gone).rejects.toMatchObject({
+      next: expect.stringContaining('start the wake-up service at http://127.0.0.1:1, or correct `wake.http`') as string,
+      effect: { state: 'not_sent' },
+    });
+    expect(api.seen).toEqual([]);
+  });
+
+  it('the service breaks off: it may have done it', async () => {
+    const api = await wakeApi((request) => request.socket.destroy());
+    await expect(waker({ via: ['http'], http: api.http }).wake('pve', never)).rejects.toMatchObject({
+      effect: { state: 'sent', what: expect.stringContaining('may have been sent') as string },
+    });
   });
 });
 

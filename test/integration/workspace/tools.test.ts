@@ -44,7 +44,8 @@ function call(
     security: { level: 'balanced', sandbox: async () => 'enforced', report: () => expect.fail('no report') },
     clock: { now: Date.now, sleep: async () => undefined },
     progress: () => undefined,
-    stillRunning: () => undefined,
+    noteEffect: () => undefined,
+    leftMs: () => 60_000,
   };
   return {
     run: () => tool.run(parsed, context),

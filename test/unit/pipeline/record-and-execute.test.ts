@@ -59,7 +59,13 @@ describe('a trail that cannot be written', () => {
   it('neither before nor after: said once, and no result is said to be withheld where there was none', async () => {
     const probe = createProbe({ tier: 'yellow' });
     const { call } = await createBench({ tools: [probe.tool], deps: { audit: fullDisk } });
-    expect(await call('probe_tool')).toEqual({ status: 'error', code: 'audit_unavailable', message: 'disk full', next: 'free some space' });
+    expect(await call('probe_tool')).toEqual({
+      status: 'error',
+      code: 'audit_unavailable',
+      message: 'disk full; nothing was done',
+      next: 'free some space',
+      effect: { state: 'not_sent' },
+    });
     expect(probe.runs).toEqual([]);
   });
 
@@ -183,7 +189,7 @@ describe('secrets', () => {
 describe('time', () => {
   it('is up for a handler that ignores its signal, and what goes on without it is said', async () => {
     const probe = createProbe({ tier: 'yellow' }, (_input, context: ToolContext) => {
-      context.stillRunning('still running, UPID 1');
+      context.noteEffect({ state: 'sent', what: 'it may go on' });
       return forever();
     });
     const { call, trail } = await createBench({ tools: [probe.tool], deps: { limits } });
@@ -191,10 +197,15 @@ describe('time', () => {
     expect(outcome).toMatchObject({
       status: 'error',
       code: 'timeout',
-      message: 'probe_tool: took longer than 20ms; still running, UPID 1',
+      message: 'probe_tool: took longer than 20ms; it may go on',
+      effect: { state: 'sent' },
     });
-    expect(outcome.next).toMatch(/^it was not stopped/);
-    expect((await trail.last())?.attributes).toMatchObject({ code: 'timeout', message: expect.stringContaining('still running') });
+    expect(outcome.next).toMatch(/look at the target/);
+    expect((await trail.last())?.attributes).toMatchObject({
+      code: 'timeout',
+      message: expect.stringContaining('it may go on'),
+      effect: { state: 'sent' },
+    });
   });
 
   it('is the shorter of the tool’s and the configured', async () => {
@@ -233,7 +244,8 @@ describe('time', () => {
     expect(await bench.call('stop_vm', { vmid: 100 }, { signal: caller.signal })).toMatchObject({
       code: 'cancelled',
       message: expect.stringContaining('the stop of VM 100 (web) on pve may have been started'),
-      next: expect.stringContaining('it was not stopped'),
+      next: expect.stringContaining('look at the target'),
+      effect: { state: 'sent' },
     });
   });
 });

@@ -205,7 +205,7 @@ describe('restart_service', () => {
   };
 
   it('restarts, waits three seconds, and looks whether it is active', async () => {
-    const { result, clock, cluster, running } = start({ 'is-active': { stdout: 'active\n' } });
+    const { result, clock, cluster, noted } = start({ 'is-active': { stdout: 'active\n' } });
     await clock.sleeping();
     expect(cluster.effects).toEqual(['exec pve systemctl restart -- nginx.service']);
     clock.advance(2_999);
@@ -217,7 +217,7 @@ describe('restart_service', () => {
       result: { state: 'active' },
     });
     expect(cluster.effects.at(-1)).toBe('exec pve systemctl is-active -- nginx.service');
-    expect(running).toEqual(['`systemctl restart nginx.service` on pve may still be running']);
+    expect(noted).toEqual([expect.objectContaining({ state: 'sent', what: expect.stringContaining('systemd carries it on') })]);
   });
 
   it('says when it did not stay up', async () => {
@@ -227,7 +227,36 @@ describe('restart_service', () => {
     expect(await result).toMatchObject({
       ok: false,
       code: 'service_not_active',
-      message: 'nginx.service on pve was restarted and is failed 3 s later',
+      message: 'nginx.service on pve was restarted (exit code 0) and is failed 3 s later',
+    });
+  });
+
+  it('goes by exit codes, whatever a login shell prints first', async () => {
+    const motd = 'Welcome to pve!\nfailed login attempts: 3\n';
+    const up = start({ 'is-active': { stdout: `${motd}active\n` }, restart: { stdout: motd } });
+    await up.clock.sleeping();
+    up.clock.advance(3_000);
+    expect(await up.result).toMatchObject({ ok: true, result: { state: 'active' } });
+    const down = start({ 'is-active': { stdout: `active\n${motd}inactive\n`, exitCode: 3 } });
+    await down.clock.sleeping();
+    down.clock.advance(3_000);
+    expect(await down.result).toMatchObject({ ok: false, code: 'service_not_active', result: { state: 'inactive' } });
+    const odd = start({ 'is-active': { stdout: motd, exitCode: 4 } });
+    await odd.clock.sleeping();
+    odd.clock.advance(3_000);
+    expect(await odd.result).toMatchObject({ message: expect.stringContaining('is not active 3 s later') });
+  });
+
+  it('does not call a restart failed whose state could not be asked', async () => {
+    const { result, clock, cluster } = start({});
+    await clock.sleeping();
+    cluster.shellAnswer = () => Promise.reject(new Fault('ssh_unreachable', 'no ssh connection'));
+    clock.advance(3_000);
+    expect(await result).toMatchObject({
+      ok: false,
+      code: 'service_state_unknown',
+      message: 'nginx.service on pve was restarted (exit code 0); whether it is active could not be asked: no ssh connection',
+      next: expect.stringContaining('do not repeat it'),
     });
   });
 
@@ -236,7 +265,7 @@ describe('restart_service', () => {
     expect(await result).toMatchObject({
       ok: false,
       code: 'service_restart_failed',
-      message: 'nginx.service on pve could not be restarted: Unit nginx.service not found.',
+      message: 'nginx.service on pve could not be restarted (exit code 5): Unit nginx.service not found.',
     });
     expect(cluster.effects).toHaveLength(1);
   });

@@ -16,7 +16,7 @@ describe('the six lifecycle tools', () => {
     ['restart_container', 200, 'Home', 'lxc', 'reboot', 'running', 'container 200 (web) on Home restarted'],
   ] as const)('%s does one thing to the resolved guest, and says how it ended', async (...row) => {
     const [name, vmid, node, type, action, status, message] = row;
-    const { run, cluster, running } = createToolBench();
+    const { run, cluster, noted } = createToolBench();
     const result = await run(name, { vmid }, [target.guest(vmid, node, type)]);
     expect(cluster.effects).toEqual([`changeGuest ${action} ${vmid} on ${node}`]);
     expect(result).toMatchObject({
@@ -24,10 +24,11 @@ describe('the six lifecycle tools', () => {
       message: `${message} (task exit status OK); it is ${status} now`,
       result: { vmid, node, type, status, task: { exitstatus: 'OK', log: ['TASK OK'] } },
     });
-    expect(running).toEqual([
-      expect.stringContaining('may have been started'),
-      `still running, ${cluster.task.upid}`,
-      expect.stringContaining('has ended with success'),
+    const { upid } = cluster.task;
+    expect(noted).toEqual([
+      { state: 'sent', what: expect.stringContaining('may have been started') },
+      { state: 'task', upid, lastSeen: 'accepted' },
+      { state: 'task', upid, lastSeen: 'ended', exitStatus: 'OK' },
     ]);
   });
 
@@ -50,7 +51,12 @@ describe('the six lifecycle tools', () => {
       await clock.sleeping();
       clock.advance(500);
     }
-    expect(await reboot).toMatchObject({ ok: true, message: expect.stringContaining('it is stopped now') });
+    expect(await reboot).toMatchObject({
+      ok: false,
+      code: 'state_not_reached',
+      message: expect.stringContaining('but it is not seen running: it is stopped'),
+      result: { requested: 'reboot', wanted: 'running', status: 'stopped' },
+    });
   });
 
   it('use what was resolved, never the raw arguments', async () => {
@@ -109,7 +115,11 @@ describe('the six lifecycle tools', () => {
     api.taskLog = () => Promise.reject(new Fault('x', 'y'));
     api.guestStatus = () => Promise.reject(new Fault('x', 'y'));
     const result = await run('stop_vm', { vmid: 100 }, [target.guest(100, 'pve')]);
-    expect(result).toMatchObject({ ok: true, message: 'VM 100 (web) on pve stopped (task exit status OK)', result: { task: { log: [] } } });
+    expect(result).toMatchObject({
+      ok: true,
+      message: 'VM 100 (web) on pve stopped (task exit status OK); its state could not be read: y',
+      result: { task: { log: [] } },
+    });
     expect(result.result).not.toHaveProperty('status');
   });
 });

@@ -14,7 +14,7 @@ const caller = AbortSignal.abort(new Error('no more'));
 /** How far the command had come: its address unknown, known, or it could have started. */
 const unknown: Progress = { node: 'pve' };
 const located: Progress = { node: 'pve', at };
-const started: Progress = { node: 'pve', at, run: { place, at, seconds: 27, signal: open } };
+const started: Progress = { node: 'pve', at, run: { place, at, seconds: 27, signal: open, asked: true } };
 
 const read = (thrown: unknown, progress: Progress, signal: AbortSignal) => readCommandEnd(thrown, progress, signal, 30_000);
 
@@ -56,7 +56,8 @@ describe('readCommandEnd', () => {
 
   it('any other failure passes as it is, also when the time is over meanwhile', () => {
     const fault = new Fault('ssh_auth_failed', 'x');
-    expect(read(fault, located, open)).toBe(fault);
-    expect(read(fault, located, limit)).toBe(fault);
+    for (const signal of [open, limit]) {
+      expect(read(fault, located, signal)).toMatchObject({ code: 'ssh_auth_failed', message: 'x', effect: { state: 'not_sent' } });
+    }
   });
 });

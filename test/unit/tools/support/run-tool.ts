@@ -1,6 +1,7 @@
 /** A handler by itself, on a cluster in memory and with resolved targets: what it does when the pipeline lets it. */
 import { expect } from 'vitest';
 import { catalog } from '#app/catalog';
+import type { KnownEffect } from '#kernel/known-effect';
 import type { Target } from '#kernel/resource';
 import type { ToolContext, ToolResult } from '#kernel/tool';
 import { createFakeClock, type FakeClock } from '../../../integration/stores/store-fixtures.ts';
@@ -10,7 +11,10 @@ export interface ToolBench {
   readonly cluster: FakeCluster;
   readonly clock: FakeClock;
   readonly progress: string[];
-  readonly running: string[];
+  /** What the handler said is known of its effect, in order. */
+  readonly noted: KnownEffect[];
+  /** What is left of the call's time; a test may change it. */
+  readonly left: { ms: number };
   run(name: string, input?: object, targets?: readonly Target[]): Promise<ToolResult>;
 }
 
@@ -36,7 +40,8 @@ export function createToolBench(requests: Partial<ToolContext['requests']> = {},
   const cluster = createFakeCluster();
   const clock = createFakeClock();
   const progress: string[] = [];
-  const running: string[] = [];
+  const noted: KnownEffect[] = [];
+  const left = { ms: 60_000 };
   const run = async (name: string, input: object = {}, targets: readonly Target[] = []) => {
     const tool = catalog.find((entry) => entry.name === name) ?? expect.fail(`no tool ${name}`);
     const context: ToolContext = {
@@ -56,10 +61,11 @@ export function createToolBench(requests: Partial<ToolContext['requests']> = {},
       security: { level: 'balanced', sandbox: async () => 'enforced', report: () => expect.fail('no report') },
       clock,
       progress: (message) => void progress.push(message),
-      stillRunning: (what) => void running.push(what),
+      noteEffect: (effect) => void noted.push(effect),
+      leftMs: () => left.ms,
       ...parts,
     };
     return tool.run(tool.input.parse(input), context);
   };
-  return { cluster, clock, progress, running, run };
+  return { cluster, clock, progress, noted, left, run };
 }

@@ -1,0 +1,103 @@
+/** Whether a guest has become what an action was to make it: a task's end alone does not say so, least of all the HA manager's. */
+import { toFault } from '#kernel/errors';
+import { isJsonObject, type JsonObject } from '#kernel/json';
+import type { ClusterPort, GuestAction } from '#kernel/ports/cluster';
+import type { GuestTarget } from '#kernel/resource';
+import type { ToolContext } from '#kernel/tool';
+
+export const statusAfter: Readonly<Record<GuestAction, 'running' | 'stopped'>> = { start: 'running', stop: 'stopped', reboot: 'running' };
+
+/** A guest as it was last seen; undefined keys where that could not be read. */
+export interface GuestState {
+  readonly node: string;
+  readonly status?: string;
+  /** `running`, `paused`, …: a VM only. */
+  readonly qmpStatus?: string;
+  /** The HA manager's state of it (`started`, `error`, `fence`, …); absent where it manages it not. */
+  readonly haState?: string;
+  readonly lock?: string;
+  readonly template?: true;
+  /** Why it could not be read. */
+  readonly why?: string;
+}
+
+/** How long to wait for a plain guest: a VM's reboot task ends when it is down, another starts it about two seconds later. In ms. */
+const settleMs = 10_000;
+const settlePollMs = 500;
+/** The HA manager looks every ten seconds, and its node's worker again. */
+const haPollMs = 1_000;
+/** Left of the call for the answer, in ms. */
+const spareMs = 2_000;
+
+/** HA states that do not lead to another one by themselves: waiting is of no use. */
+const stuckStates: ReadonlySet<string> = new Set(['error', 'ignored']);
+
+/**
+ * Looks until the guest is what `action` leads to, its state cannot be read, the HA manager is stuck, or the time is over. An HA guest is
+ * followed to wherever it is recovered.
+ * @param byHa the request went to the HA manager: it is not carried out yet
+ */
+export async function settledState(guest: GuestTarget, action: GuestAction, byHa: boolean, context: ToolContext): Promise<GuestState> {
+  const { api } = context.cluster();
+  const until = byHa ? Number.POSITIVE_INFINITY : context.clock.now() + settleMs;
+  let place: GuestTarget = guest;
+  for (;;) {
+    const state = await readState(api, place, context.signal);
+    context.signal.throwIfAborted();
+    place = { ...guest, node: state.node };
+    if (state.status === statusAfter[action] || isHopeless(state, byHa)) return state;
+    if (context.clock.now() >= until || context.leftMs() < spareMs + haPollMs) return state;
+    if (byHa) context.progress(`waiting for the HA manager to ${action} it: ${stateWords(state)}`);
+    await context.clock.sleep(byHa ? haPollMs : settlePollMs, context.signal);
+  }
+}
+
+function isHopeless({ status, haState }: GuestState, byHa: boolean): boolean {
+  return byHa ? stuckStates.has(haState ?? '') : status === undefined;
+}
+
+/** Never rejects. Where the guest's node does not answer, the cluster's rows say where it is and how it was lately. */
+export async function readState(api: ClusterPort, guest: GuestTarget, signal: AbortSignal): Promise<GuestState> {
+  try {
+    return stateOf(guest.node, await api.guestStatus(guest, signal));
+  } catch (thrown) {
+    const why = toFault(thrown).message;
+    const row = (await api.guests(signal).catch(() => [])).find((entry) => entry.vmid === guest.vmid);
+    if (row === undefined || row.node === guest.node) return { node: guest.node, why };
+    return api.guestStatus({ ...guest, node: row.node }, signal).then(
+      (moved) => stateOf(row.node, moved),
+      () => ({ node: row.node, why }),
+    );
+  }
+}
+
+function stateOf(node: string, row: JsonObject): GuestState {
+  const { status, qmpstatus, ha, lock, template } = row;
+  const managed = isJsonObject(ha) && Number(ha['managed']) === 1;
+  return {
+    node,
+    ...(typeof status === 'string' ? { status } : {}),
+    ...(typeof qmpstatus === 'string' ? { qmpStatus: qmpstatus } : {}),
+    ...(managed ? { haState: typeof ha['state'] === 'string' ? ha['state'] : 'unknown' } : {}),
+    ...(typeof lock === 'string' ? { lock } : {}),
+    ...(Number(template) === 1 ? { template: true } : {}),
+  };
+}
+
+/** `running`, `running (HA state \`error\`)`, `its state could not be read: …`. */
+export function stateWords({ status, haState, why }: GuestState): string {
+  if (status === undefined) return `its state could not be read${why === undefined ? '' : `: ${why}`}`;
+  return haState === undefined ? `it is ${status}` : `it is ${status} (HA state \`${haState}\`)`;
+}
+
+/** What a person can do about an HA state that stands in the way; undefined where waiting is all. */
+export function haAdvice(guest: GuestTarget, haState: string | undefined): string | undefined {
+  const sid = `${guest.guestType === 'qemu' ? 'vm' : 'ct'}:${guest.vmid}`;
+  if (haState === 'error')
+    return `the HA manager does nothing with it before a person has cleared the error: \`ha-manager set ${sid} --state disabled\` on a node, then start it again`;
+  if (haState === 'fence') return 'its node is being fenced; the HA manager recovers it on another node afterwards, if there is one';
+  if (haState === 'ignored')
+    return `the HA manager ignores it; a person can change that: \`ha-manager set ${sid} --state started\` on a node`;
+  if (haState === 'freeze') return 'the HA manager has frozen it while its node restarts';
+  return undefined;
+}
