@@ -1,5 +1,6 @@
 /** The one thing hosts talk to. Built by `create-app.ts`; hosts never see a handler, a store or a connector. */
 import type { SeenTrail } from '#audit/compare-trail';
+import type { ChainVerdict } from '#audit/verify-chain';
 import type { Agent } from '#kernel/agent';
 import type { AnswerResult, Signer } from '#kernel/answer';
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
@@ -124,16 +125,14 @@ export interface Explanation {
 export interface AuditTrail {
   tail(count: number): Promise<readonly AuditRecord[]>;
   /**
-   * Reads the whole trail. `broken` names the first record that does not fit. A missing or empty trail is not ok.
+   * Reads the whole trail, also behind a record that does not fit. A missing or empty trail is not ok.
    * @param seen a point of it that the caller kept outside the store
    */
-  verify(
-    seen?: ChainPoint,
-  ): Promise<{ readonly ok: boolean; readonly records: number; readonly message: string; readonly broken?: number }>;
+  verify(seen?: ChainPoint): Promise<ChainVerdict>;
   /**
    * As `verify`, and the trail must go on from all that was seen of it: not ok, too, where that is no longer kept.
    */
-  compare(seen: SeenTrail): Promise<{ readonly ok: boolean; readonly records: number; readonly message: string; readonly broken?: number }>;
+  compare(seen: SeenTrail): Promise<ChainVerdict>;
   /** Its newest record; undefined where there is none, or where each writer has a chain of its own (a shared store). */
   head(): Promise<ChainPoint | undefined>;
   /** Whether the trail goes on from a point that was seen earlier; true, too, where records of that age are no longer kept. */

@@ -29,7 +29,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return options.storeWorker === undefined ? openSqliteStore({ file, seal }) : openStoreInWorker({ worker: options.storeWorker, file });
 }
 
-function embeddedFile({ config, stateDir }: StoreOptions): string {
+/** Where the embedded store is. */
+export function embeddedFile({ config, stateDir }: StoreOptions): string {
   const named = config.store.slice('sqlite:'.length);
   return named === '' ? join(stateDir, storeFileName) : expandPath(named, stateDir);
 }

@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Fault } from '#kernel/errors';
 import { type BusyRetryOptions, retryWhileBusy } from './busy-retry.ts';
 import { applicationId, migrations } from './schema.ts';
-import { corruptFault, lockedFault, storeFault } from './sqlite-faults.ts';
+import { corruptFault, isBusy, isValueFault, lockedFault, storeFault } from './sqlite-faults.ts';
 import { prepareFile } from './store-file.ts';
 
 export interface DatabaseOptions {
@@ -54,7 +54,7 @@ async function setUp(connection: DatabaseSync, retry: BusyRetryOptions): Promise
   await retryWhileBusy(() => migrate(connection, retry.file), retry);
 }
 
-async function loadDriver(): Promise<typeof import('node:sqlite')> {
+export async function loadDriver(): Promise<typeof import('node:sqlite')> {
   try {
     return await import('node:sqlite');
   } catch (cause) {
@@ -78,8 +78,54 @@ function requireOurs(connection: DatabaseSync, file: string): void {
     );
   }
   if (statSync(file).size > fullCheckBytes) return;
-  const verdict = connection.prepare('PRAGMA quick_check(1)').get()?.quick_check;
-  if (verdict !== 'ok') throw corruptFault(file, String(verdict));
+  const damage = findDamage(connection);
+  if (damage !== undefined) throw corruptFault(file, damage);
+}
+
+/**
+ * What is wrong with the file as a database, by table; undefined where it is whole. One record that is none any more is no such damage: who
+ * reads it is told, and the others stay usable.
+ */
+export function findDamage(connection: DatabaseSync): string | undefined {
+  connection.exec('PRAGMA ignore_check_constraints = ON');
+  try {
+    const whole = quickCheck(connection, '1');
+    if (whole === undefined) return undefined;
+    const tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    const found = tables
+      .map(({ name }) => ({ name, flaw: quickCheck(connection, `"${String(name)}"`) }))
+      .filter(({ flaw }) => flaw !== undefined);
+    if (found.length === 0) return whole === aValue ? undefined : whole;
+    return found.map(({ name, flaw }) => `table \`${String(name)}\`: ${flaw}`).join('; ');
+  } finally {
+    connection.exec('PRAGMA ignore_check_constraints = OFF');
+  }
+}
+
+/** What the check of the whole file says where one value stopped it. */
+const aValue = 'a value that cannot be read';
+
+/** SQLite's word on the first flaw. A page that is none at all makes it throw instead of answering. */
+function quickCheck(connection: DatabaseSync, part: string): string | undefined {
+  try {
+    const verdict = connection.prepare(`PRAGMA quick_check(${part})`).get()?.['quick_check'];
+    return verdict === 'ok' ? undefined : String(verdict).replace(/^\*\*\* in database main \*\*\*\n/, '');
+  } catch (thrown) {
+    if (isBusy(thrown)) throw thrown;
+    // A record that is no JSON any more stops the check at a column that is made from it: the pages themselves are looked at then.
+    if (isValueFault(thrown)) return part.startsWith('"') ? countRows(connection, part) : aValue;
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
+}
+
+/** Reads every leaf of the table. */
+function countRows(connection: DatabaseSync, table: string): string | undefined {
+  try {
+    connection.prepare(`SELECT count(*) FROM ${table} NOT INDEXED`).get();
+    return undefined;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
 }
 
 function switchToWal(connection: DatabaseSync, file: string): void {

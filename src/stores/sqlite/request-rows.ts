@@ -68,7 +68,7 @@ export function countPendingLike(tx: Transaction, { agent, reported }: Pick<Requ
   const row = tx.get(
     `SELECT count(*) AS n FROM requests INDEXED BY requests_open
      WHERE agent_id = ? AND status IN ('pending', 'approved') AND status = 'pending' AND due_at > ?
-       AND (json_type(draft, '$.reported') IS NOT NULL) = ?`,
+       AND (CASE WHEN json_valid(draft) THEN json_type(draft, '$.reported') IS NOT NULL ELSE 0 END) = ?`,
     ...[agent.id, now, reported === undefined ? 0 : 1],
   );
   return Number(row?.n);

@@ -70,8 +70,8 @@ interface Due {
 }
 
 function auditDue(tx: Transaction, now: number, { auditMs, auditLeastMs, bytes }: Retention): Due | undefined {
-  const oldest = tx.get('SELECT body FROM audit ORDER BY sequence LIMIT 1');
-  const since = oldest && timeOf(recordOf({ sequence: 0, ...oldest }));
+  const oldest = tx.get('SELECT sequence, body FROM audit ORDER BY sequence LIMIT 1');
+  const since = oldest && timeOf(recordOf(oldest));
   if (since === undefined) return undefined;
   if (since < now - auditMs * (1 + slack)) return { before: now - auditMs, atMost: batch };
   const used = usedBytes(tx);

@@ -54,8 +54,11 @@ function headOf(tx: Transaction): ChainPoint | undefined {
   return sequence === 0 ? undefined : { sequence, hash: String(row.hash) };
 }
 
+/** A record that names another place than its own is none: readers page by their numbers. */
 export function recordOf(row: Row): AuditRecord {
-  return storedRecord(String(row.body), Number(row.sequence));
+  const sequence = Number(row.sequence);
+  const record = storedRecord(String(row.body), sequence);
+  return record.sequence === sequence ? record : storedRecord('', sequence);
 }
 
 function unavailable(thrown: unknown): Fault {

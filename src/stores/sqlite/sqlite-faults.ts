@@ -16,7 +16,9 @@ const describe: Record<Kind, (file: string, detail: string) => readonly [message
   ],
   corrupt: (file, detail) => [
     `the store \`${file}\` is damaged or not a database (${detail}); it was left as it is`,
-    { next: 'keep a copy for inspection, then move it away or restore a backup; a new one is made at the next start' },
+    {
+      next: '`banksman audit verify` says which records can still be read; keep a copy of the file, then restore a backup or move it away (a new one is made at the next start, with an empty trail)',
+    },
   ],
   full: (file) => [`the store \`${file}\` cannot grow: the disk is full`, { next: 'free some disk space and try again', retryable: true }],
   refused: (file, detail) => [`the store \`${file}\` refused a change that breaks its rules (${detail})`, { audience: 'bug' }],
@@ -27,6 +29,11 @@ const describe: Record<Kind, (file: string, detail: string) => readonly [message
 export function isBusy(thrown: unknown): boolean {
   const code = resultCode(thrown);
   return code !== undefined && busyCodes.has(code & 0xff);
+}
+
+/** SQLITE_ERROR: an expression met a value that it cannot use. The file's pages are not in question. */
+export function isValueFault(thrown: unknown): boolean {
+  return resultCode(thrown) === 1;
 }
 
 /** The fault for whatever an operation on `file` threw. A `Fault` stays what it is. */

@@ -1,5 +1,5 @@
 /** What a person, or a job that runs each night, keeps of the trail: `audit verify` holds the store against it. */
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { samplePasswords, startValkey } from '../stores/valkey-server.ts';
@@ -48,6 +48,24 @@ it('tells an older copy of the embedded store by the record that was kept', asyn
   await bench.run(['audit', 'export', '--output', file]);
   expect(await verify('--since', file)).toMatchObject({ status: 0 });
   expect(await verify('--since', file, ...copy)).toMatchObject({ status: 1 });
+});
+
+it('looks through a store that is too damaged to open, names what cannot be read, and leaves it as it is', async () => {
+  const words = ['--state', join(bench.folder, 'hurt')];
+  for (let calls = 0; calls < 6; calls += 1) await bench.call('read_file', { path: `mark-${calls}-${'x'.repeat(900)}` }, words);
+  const file = join(bench.folder, 'hurt', 'banksman.db');
+  const bytes = readFileSync(file);
+  const page = Math.floor(bytes.indexOf('mark-3-') / 4096) * 4096;
+  writeFileSync(file, bytes.fill(0xa5, page, page + 4096));
+  const { status, verdict } = await verify(...words);
+  expect(status).toBe(1);
+  expect(verdict).toMatchObject({
+    ok: false,
+    message: expect.stringMatching(/record \d+ cannot be read.* of \d+ records fit; the file is damaged in table `audit`/),
+  });
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+  const tail = await bench.run(['audit', 'tail', ...words]);
+  expect(tail).toMatchObject({ status: 1, stderr: expect.stringMatching(/table `audit`: Tree.*left as it is.*audit verify/) });
 });
 
 it.each([

@@ -76,7 +76,7 @@ describe('verifyChain', () => {
     expect(await verifyChain([], { start: records[1] })).toMatchObject({ ok: true, records: 0 });
   });
 
-  it('reads as it goes and stops at the first flaw', async () => {
+  it('reads on behind a flaw, and names it once', async () => {
     const records = chain(10);
     let taken = 0;
     function* source() {
@@ -85,8 +85,41 @@ describe('verifyChain', () => {
         yield record;
       }
     }
-    await verifyChain(source());
-    expect(taken).toBe(4);
+    const verdict = await verifyChain(source());
+    expect(taken).toBe(9);
+    expect(verdict.flaws).toHaveLength(1);
+    expect(verdict).toMatchObject({
+      broken: 5,
+      records: 8,
+      message: expect.stringMatching(/^record 5 stands where record 4 .*; 8 of 9 records fit$/),
+    });
+  });
+
+  it.each<[string, (record: AuditRecord) => AuditRecord]>([
+    ['its content', (record) => ({ ...record, attributes: { ...record.attributes, more: 1 } })],
+    ['its hash', (record) => ({ ...record, hash: record.hash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) })],
+    [
+      'the hash that it continues',
+      (record) => ({ ...record, previous: record.previous.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) }),
+    ],
+    ['all of it', (record) => ({ ...record, time: '', name: 'unreadable' as AuditRecord['name'], attributes: {}, previous: '', hash: '' })],
+  ])('names the one record that is damaged in %s, and no other', async (_, damage) => {
+    const records = chain(9);
+    for (const at of [0, 3, 8]) {
+      const broken = records.map((record, index) => (index === at ? damage(record) : record));
+      const { flaws, ...verdict } = await verifyChain(broken, { anchors: records.slice(-1) });
+      expect(verdict).toMatchObject({ ok: false, broken: at + 1, records: 8 });
+      expect(flaws?.map((flaw) => flaw.broken)).toEqual([at + 1]);
+    }
+  });
+
+  it('names several, and counts the rest', async () => {
+    const records = chain(40).map((record, index) => (index % 2 === 1 ? { ...record, attributes: { altered: true } } : record));
+    const verdict = await verifyChain(records);
+    expect(verdict.message).toBe(
+      'record 2 was altered: its content does not match its hash; unfit, too: 4, 6, 8, 10, 12 and 14 more; 20 of 40 records fit',
+    );
+    expect(verdict.flaws).toHaveLength(20);
   });
 });
 

@@ -1,17 +1,38 @@
 /** `banksman audit verify`: the trail in the store, held against what was kept of it, or an export by itself. */
 import type { App, SeenTrail } from '#app/app';
+import { verifyDamaged } from '#app/audit-trail';
 import { readApprovers } from '#app/config-file';
 import { defaultConfigFile } from '#app/paths';
 import { seenInExport, verifyExport } from '#app/verify-export';
 import type { ApproverKey } from '#kernel/answer';
 import type { ChainPoint } from '#kernel/audit-event';
+import { toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
-import { configOf, withApp } from '../session.ts';
+import { configOf, stateDirOf, withApp } from '../session.ts';
 
+/** A store that is too damaged to open is looked through all the same, without writing to it. */
 export async function verifyStore(options: CommandOptions): Promise<number> {
   const seen = await seenBefore(options);
+  try {
+    return await verifyOpened(options, seen);
+  } catch (thrown) {
+    const fault = toFault(thrown);
+    if (fault.code !== 'store_corrupt') throw thrown;
+    const { config } = await configOf(options);
+    const verdict = await verifyDamaged({ config, stateDir: stateDirOf(options) });
+    if (verdict === undefined) throw thrown;
+    if (options.json) printJson({ ...verdict, next: fault.next });
+    else {
+      printVerdict(verdict);
+      if (fault.next !== undefined) printText(`next: ${fault.next}`);
+    }
+    return 1;
+  }
+}
+
+function verifyOpened(options: CommandOptions, seen: SeenTrail | undefined): Promise<number> {
   return withApp(options, async (app) => {
     // Before it is verified, so that what is printed has been.
     const head = await app.audit.head();
