@@ -10,8 +10,10 @@ import { addApprover, readApprovers, removeApprover } from './config-file.ts';
 import { openStore, type StoreOptions } from './open-store.ts';
 
 export interface ApproverOptions extends StoreOptions {
-  /** The machine's configuration file: where keys are pinned, and beside which they lie. */
+  /** Where keys are pinned, and beside which they lie: the machine's configuration file, or the one that was named. */
   readonly configFile: string;
+  /** The machine's own, where `configFile` is another: whoever is pinned there counts, too. */
+  readonly machineFile?: string;
 }
 
 export interface ApproverEntry {
@@ -21,6 +23,8 @@ export interface ApproverEntry {
   readonly keyId: string;
   /** `machine`: in the machine's file; `configuration`: only in the one that was named; null: nowhere, so it counts for nothing. */
   readonly pinned: 'machine' | 'configuration' | null;
+  /** The file that pins it; absent where none does. */
+  readonly pinnedIn?: string;
   /** Its private key lies on this machine, locked. */
   readonly local: boolean;
 }
@@ -55,40 +59,54 @@ export async function withApproverControl<T>(options: ApproverOptions, work: (co
 }
 
 /**
- * Locked keys that lie here and are pinned in the machine's own file, and so may sign from here.
- * SECURITY: keys pinned in a configuration that was named on the command line do not count: whoever calls can write one.
+ * Locked keys that may sign from here: each lies beside a file that pins it, the one that was named or the machine's own.
+ * SECURITY: keys pinned in a configuration that is given as text do not count, and those of a named file count only where the call runs with it.
  */
-export async function localApprovers(configFile: string): Promise<readonly SealedKey[]> {
-  const pinned = await readApprovers(configFile);
-  const { keys } = await listKeyFiles(keyFolderOf(configFile));
+export async function localApprovers(files: readonly string[]): Promise<readonly SealedKey[]> {
+  const found = await Promise.all(files.map(keysPinnedIn));
+  const all = found.flat();
+  return all.filter(({ name }, index) => all.findIndex((other) => other.name === name) === index);
+}
+
+async function keysPinnedIn(file: string): Promise<readonly SealedKey[]> {
+  const pinned = await readApprovers(file);
+  const { keys } = await listKeyFiles(keyFolderOf(file));
   return keys.filter((key) => isPinned(key.publicKey, pinned));
 }
 
 /** Signs as `user:NAME`; undefined where the passphrase is wrong. */
 export const unlockApprover: (key: SealedKey, passphrase: string) => Promise<Signer | undefined> = unlockKey;
 
-async function listApprovers({ configFile, config }: ApproverOptions): Promise<readonly ApproverEntry[]> {
-  const machine = await readApprovers(configFile);
-  const named = config.approvers.filter(({ key }) => !isPinned(key, machine));
-  const { keys } = await listKeyFiles(keyFolderOf(configFile));
-  const local = (key: string) => keys.some(({ publicKey }) => isSameKey(publicKey, key));
-  const unpinned = keys.filter(({ publicKey }) => !isPinned(publicKey, [...machine, ...named]));
+async function listApprovers({ configFile, machineFile = configFile, config }: ApproverOptions): Promise<readonly ApproverEntry[]> {
+  const files = [...new Set([configFile, machineFile])];
+  const local = (await Promise.all(files.map((file) => listKeyFiles(keyFolderOf(file))))).flatMap(({ keys }) => keys);
+  const isLocal = (key: string) => local.some(({ publicKey }) => isSameKey(publicKey, key));
+  const filed: ApproverEntry[] = [];
+  for (const file of files) {
+    const pinned = file === machineFile ? 'machine' : 'configuration';
+    for (const key of await readApprovers(file))
+      if (!isPinned(key.key, filed)) filed.push({ ...entryOf(key, pinned, isLocal(key.key)), pinnedIn: file });
+  }
+  const named = config.approvers.filter(({ key }) => !isPinned(key, filed));
+  const unpinned = local.filter(({ publicKey }) => !isPinned(publicKey, [...filed, ...named]));
   return [
-    ...machine.map(({ name, key }) => entryOf({ name, key }, 'machine', local(key))),
-    ...named.map(({ name, key }) => entryOf({ name, key }, 'configuration', local(key))),
+    ...filed,
+    ...named.map((key) => entryOf(key, 'configuration', isLocal(key.key))),
     ...unpinned.map(({ name, publicKey }) => entryOf({ name, key: publicKey }, null, true)),
   ];
 }
 
 async function create({ name, passphrase, voucher }: NewApprover, options: ApproverOptions, store: Store): Promise<ApproverEntry> {
   approverName(name);
+  const { configFile, machineFile = configFile } = options;
   const known = await listApprovers(options);
   if (known.some((entry) => entry.name === name))
     throw new Fault('approver_exists', `there is an approver named \`${name}\` already`, { audience: 'user', next: 'choose another name' });
-  const pinned = known.filter((entry) => entry.pinned !== null);
+  // Text that was named on the command line pins, too, for this one call; a file of its own starts with nobody.
+  const pinned = known.filter((entry) => entry.pinned !== null && (entry.pinnedIn ?? configFile) === configFile);
   if (voucher !== undefined) await mustBePinned(voucher, options);
   const pair = generateApproverKey();
-  const folder = keyFolderOf(options.configFile);
+  const folder = keyFolderOf(configFile);
   await writeKeyFile(folder, await sealKey({ name, pair, createdAt: new Date().toISOString() }, passphrase));
   if (voucher === undefined && pinned.length > 0) return entryOf({ name, key: pair.publicKey }, null, true);
   try {
@@ -97,7 +115,8 @@ async function create({ name, passphrase, voucher }: NewApprover, options: Appro
     await removeKeyFile(folder, name);
     throw thrown;
   }
-  return entryOf({ name, key: pair.publicKey }, 'machine', true);
+  const place = configFile === machineFile ? 'machine' : 'configuration';
+  return { ...entryOf({ name, key: pair.publicKey }, place, true), pinnedIn: configFile };
 }
 
 /** Written down before it happens: a key that counts without a record of it would be worse than the reverse. */
@@ -112,12 +131,19 @@ async function revoke(
   options: ApproverOptions,
   store: Store,
 ): Promise<void> {
-  if (entry.pinned === 'configuration')
-    throw new Fault('not_pinned_here', `\`${entry.name}\` is pinned in the configuration that was named, not in ${options.configFile}`, {
-      audience: 'user',
-      next: 'take it out of `approvers` there',
-    });
-  if (entry.pinned === 'machine') {
+  if (entry.pinned !== null && entry.pinnedIn !== options.configFile)
+    throw new Fault(
+      'not_pinned_here',
+      `\`${entry.name}\` is pinned in ${entry.pinnedIn ?? 'the configuration that was named'}, not in ${options.configFile}`,
+      {
+        audience: 'user',
+        next:
+          entry.pinnedIn === undefined
+            ? 'take it out of `approvers` there'
+            : `name that file with \`--config\`, or leave \`--config\` out for the machine’s own`,
+      },
+    );
+  if (entry.pinned !== null) {
     await mustBePinned(voucher, options);
     const by = voucher?.approver ?? '';
     const attributes = { change: 'approver_revoked', approver: entry.name, key: entry.key, by, via: 'cli' };
@@ -135,10 +161,10 @@ async function removeLocal(key: string, { configFile }: ApproverOptions): Promis
 
 async function mustBePinned(voucher: Signer | undefined, { configFile }: ApproverOptions): Promise<void> {
   if (voucher !== undefined && isPinned(voucher.publicKey, await readApprovers(configFile))) return;
-  throw new Fault('needs_approver', 'only an approver who is pinned on this machine may do this', { audience: 'user' });
+  throw new Fault('needs_approver', `only an approver who is pinned in ${configFile} may do this`, { audience: 'user' });
 }
 
-function isPinned(key: string, pinned: readonly ApproverKey[]): boolean {
+function isPinned(key: string, pinned: readonly Pick<ApproverKey, 'key'>[]): boolean {
   return pinned.some((entry) => isSameKey(entry.key, key));
 }
 

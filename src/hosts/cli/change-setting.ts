@@ -18,7 +18,7 @@ export function changeSetting(
   return untilStopped((signal) =>
     withTerminal(what, signal, (terminal) =>
       withApp(options, async (app) => {
-        const { ok, code, message } = await change(app.security, await signIn(terminal, options.as));
+        const { ok, code, message } = await change(app.security, await signIn(terminal, options));
         if (options.json) printJson({ ok, code, message });
         else printText(message);
         if (ok) return 0;

@@ -3,8 +3,9 @@
 import type { Signer } from '#app/app';
 import { localApprovers, unlockApprover } from '#app/approver-control';
 import { defaultConfigFile } from '#app/paths';
-import { badUsage } from './command-line.ts';
+import { badUsage, type CommandOptions } from './command-line.ts';
 import { Refusal } from './refusal.ts';
+import { approverFileOf } from './session.ts';
 import type { Terminal } from './terminal.ts';
 
 /** In characters. Whoever has the key's file can guess at leisure; each guess costs 128 MiB and half a second. */
@@ -38,12 +39,13 @@ type LockedKey = Awaited<ReturnType<typeof localApprovers>>[number];
 
 /**
  * Whose key is to sign, before anything is asked or used up for it.
- * @param named the approver's name; needed where several have a key here
+ * @param options `as`: the approver's name; needed where several have a key here
  * @throws {Refusal} `no_local_approver`
  */
-export async function approverHere(named: string | undefined): Promise<LockedKey> {
-  const configFile = defaultConfigFile();
-  const known = await localApprovers(configFile);
+export async function approverHere(options: CommandOptions): Promise<LockedKey> {
+  const named = options.as;
+  const configFile = approverFileOf(options);
+  const known = await localApprovers([...new Set([configFile, defaultConfigFile()])]);
   const keys = named === undefined ? known : known.filter(({ name }) => name === named);
   const [key] = keys;
   if (key === undefined)
@@ -68,8 +70,8 @@ export async function unlock(terminal: Terminal, key: LockedKey): Promise<Signer
 }
 
 /** An approver of this machine, once their passphrase has been typed. @throws {Refusal} as `approverHere` and `unlock` */
-export async function signIn(terminal: Terminal, named: string | undefined): Promise<Signer> {
-  return unlock(terminal, await approverHere(named));
+export async function signIn(terminal: Terminal, options: CommandOptions): Promise<Signer> {
+  return unlock(terminal, await approverHere(options));
 }
 
 function noLocalApprover(known: readonly string[], named: string | undefined, configFile: string): Refusal {

@@ -1,5 +1,5 @@
 /** An App for one command, closed again whatever happens. */
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { App } from '#app/app';
 import { type Config, parseConfig } from '#app/config';
 import { loadConfigFile, parseJson } from '#app/config-file';
@@ -59,6 +59,11 @@ export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>)
 export function stateDirOf({ state }: CommandOptions): string {
   if (state === '') throw badUsage('`--state` must name a directory');
   return state ?? defaultStateDir();
+}
+
+/** Where approvers are pinned: the file that `--config` names, else the machine's own, where text given as `--config` pins nobody for good. */
+export function approverFileOf({ config }: CommandOptions): string {
+  return config === undefined || config === '' || config.trimStart().startsWith('{') ? defaultConfigFile() : resolve(config);
 }
 
 /** `--config` takes a file, or the JSON object itself (as `banksman demo` prints it). */

@@ -39,7 +39,7 @@ async function recorded(): Promise<readonly object[]> {
 }
 
 async function unlock(name: string): Promise<Signer> {
-  const key = (await localApprovers(configFile)).find((entry) => entry.name === name);
+  const key = (await localApprovers([configFile])).find((entry) => entry.name === name);
   const signer = key && (await unlockApprover(key, passphrase));
   if (signer === undefined) throw new Error(`no approver ${name} here`);
   return signer;
@@ -81,7 +81,7 @@ describe('another approver', () => {
     writeFileSync(configFile, JSON.stringify({ approvers: [{ name: 'user:alice', key: editor.publicKey }] }));
     expect(await control((approvers) => approvers.create({ name: 'mallory', passphrase }))).toMatchObject({ pinned: null, local: true });
     expect(readFileSync(configFile, 'utf8')).not.toContain('mallory');
-    expect(await localApprovers(configFile)).toEqual([]);
+    expect(await localApprovers([configFile])).toEqual([]);
     expect(await recorded()).toEqual([]);
   });
 
@@ -142,9 +142,9 @@ describe('a key file', () => {
     const file = join(keyFolder(), 'alice.json');
     const text = readFileSync(file, 'utf8');
     chmodSync(file, 0o640);
-    expect(await localApprovers(configFile)).toEqual([]);
+    expect(await localApprovers([configFile])).toEqual([]);
     chmodSync(file, 0o600);
-    expect(await localApprovers(configFile)).toHaveLength(1);
+    expect(await localApprovers([configFile])).toHaveLength(1);
     for (const changed of [
       '',
       '{}',
@@ -153,7 +153,7 @@ describe('a key file', () => {
       text.replace('"alice"', '"bob"'),
     ]) {
       writeFileSync(file, changed);
-      expect(await localApprovers(configFile)).toEqual([]);
+      expect(await localApprovers([configFile])).toEqual([]);
     }
   });
 });

@@ -1,7 +1,7 @@
 /** What people read and set on the command line: requests, changes as they happen, level, rules, approvers, exports. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -167,6 +167,47 @@ describe('approvers', () => {
     expect(await person.at(['approvers', 'revoke', 'bob', '--as', 'alice'], typed)).toMatchObject({ status: 0 });
     expect((await bench.run(['approvers', 'list'])).stdout).toMatch(/^alice .*pinned, key on this machine\n$/);
     expect(await person.at(['approvers', 'revoke', 'bob', '--as', 'alice'])).toMatchObject({ status: 1 });
+  });
+
+  it('are made, listed, used and revoked in the file that `--config` names, and nowhere else', async () => {
+    const folder = join(bench.folder, 'service');
+    mkdirSync(folder, { mode: 0o700 });
+    const file = join(folder, 'config.json');
+    writeFileSync(file, JSON.stringify(bench.config), { mode: 0o600 });
+    const before = readFileSync(bench.machineFile, 'utf8');
+    const named = ['--config', file];
+    const made = await person.at(
+      ['approvers', 'create', 'dora', ...named],
+      [
+        ['new passphrase for dora', `${passphrase}\r`],
+        ['the same again', `${passphrase}\r`],
+      ],
+    );
+    expect(made).toMatchObject({ status: 0, screen: expect.stringContaining(`pinned in ${file}`) });
+    expect(readFileSync(file, 'utf8')).toContain('"dora"');
+    expect(readdirSync(join(folder, 'approver-keys'))).toEqual(['dora.json']);
+    expect(readFileSync(bench.machineFile, 'utf8')).toBe(before);
+    expect((await bench.run(['approvers', 'list', ...named])).stdout).toMatch(
+      /^dora .*named configuration only, key.*\nalice .*pinned, key/,
+    );
+    expect((await bench.run(['approvers', 'list'])).stdout).not.toContain('dora');
+
+    // What she approves runs where she is pinned.
+    const call = ['--config', file];
+    const id = (await bench.call('stop_vm', { vmid: 101 }, call)).outcome.request_id ?? '';
+    const words = ['approvals', 'approve', id, '--code', await person.codeOf(id), '--as', 'dora'];
+    expect(await person.at(words)).toMatchObject({ status: 2, screen: expect.stringContaining('no pinned approver named `dora`') });
+    const dora = [['passphrase of approver dora', `${passphrase}\r`]] as const;
+    expect(await person.at([...words, ...named], dora)).toMatchObject({ status: 0 });
+    expect((await bench.call('stop_vm', { vmid: 101 }, call)).outcome).toMatchObject({ request_id: id, status: 'ok' });
+
+    expect(await person.at(['approvers', 'revoke', 'alice', ...named, '--as', 'alice'])).toMatchObject({
+      status: 1,
+      screen: expect.stringContaining(`pinned in ${bench.machineFile}, not in ${file}`),
+    });
+    expect(await person.at(['approvers', 'revoke', 'dora', ...named, '--as', 'dora'], dora)).toMatchObject({ status: 0 });
+    expect(readFileSync(file, 'utf8')).not.toContain('"dora"');
+    expect(readdirSync(join(folder, 'approver-keys'))).toEqual([]);
   });
 
   it('where only an editor is pinned, a new one counts for nothing until a person pins it', async () => {

@@ -18,7 +18,7 @@ export async function approveRequest(words: readonly string[], options: CommandO
     const record = await app.approvals.get(id);
     if (record === undefined) throw noSuchRequest(id, options);
     // Looked for first: a code must not be spent where nobody could sign.
-    const key = await approverHere(options.as);
+    const key = await approverHere(options);
     // What is on the card now is what `approve` compares with: a record that is swapped from here on is refused.
     const card = app.approvals.card(record);
     const isOpen = record.status === 'pending' && !card.tampered;

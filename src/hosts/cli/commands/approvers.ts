@@ -8,7 +8,7 @@ import { showPlainly } from '#kernel/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { askNewPassphrase, signIn } from '../passphrase.ts';
-import { configOf, stateDirOf, untilStopped } from '../session.ts';
+import { approverFileOf, configOf, stateDirOf, untilStopped } from '../session.ts';
 import { type Terminal, withTerminal } from '../terminal.ts';
 
 export async function runApprovers([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
@@ -42,25 +42,25 @@ async function create(words: readonly string[], options: CommandOptions): Promis
   });
   if (options.json) printJson(forPrograms(entry));
   else printText(line(entry));
-  for (const sentence of afterCreate(entry)) printError(sentence);
+  for (const sentence of afterCreate(entry, approverFileOf(options))) printError(sentence);
   return entry.pinned === null ? 3 : 0;
 }
 
 /** Who vouches for another approver; undefined where nobody can, or nobody has to. */
 async function voucherAmong(known: readonly ApproverEntry[], terminal: Terminal, options: CommandOptions): Promise<Signer | undefined> {
-  const pinned = known.filter((entry) => entry.pinned !== null);
+  const file = approverFileOf(options);
+  const pinned = known.filter((entry) => entry.pinned !== null && (entry.pinnedIn ?? file) === file);
   if (pinned.length === 0) {
     terminal.say('This is the FIRST approver here: nobody has to vouch for it, and whoever knows its passphrase can approve everything.\n');
     return undefined;
   }
-  if (!pinned.some((entry) => entry.local && entry.pinned === 'machine')) return undefined;
+  if (!pinned.some((entry) => entry.local && entry.pinnedIn !== undefined)) return undefined;
   terminal.say('Another approver has to vouch for the new one.\n');
-  return signIn(terminal, options.as);
+  return signIn(terminal, options);
 }
 
-function afterCreate({ name, key, pinned }: ApproverEntry): readonly string[] {
-  const file = defaultConfigFile();
-  if (pinned === 'machine') {
+function afterCreate({ name, key, pinned }: ApproverEntry, file: string): readonly string[] {
+  if (pinned !== null) {
     return [
       `approver \`${name}\` is pinned in ${file} from now on, and that is in the audit trail`,
       'its passphrase cannot be recovered; whoever knows it and can read this user’s files can approve',
@@ -77,7 +77,7 @@ async function revoke(words: readonly string[], options: CommandOptions): Promis
   const entry = await atTerminal('revoking an approver', options, async (approvers, terminal) => {
     const found = entryNamed(named, await approvers.list());
     // A key that is pinned nowhere counts for nothing: anybody may throw it away.
-    await approvers.revoke(found, found.pinned === 'machine' ? await signIn(terminal, options.as) : undefined);
+    await approvers.revoke(found, found.pinnedIn === approverFileOf(options) ? await signIn(terminal, options) : undefined);
     return found;
   });
   if (options.json) printJson({ ...forPrograms(entry), revoked: true });
@@ -108,7 +108,8 @@ function atTerminal<T>(
 
 async function control<T>(options: CommandOptions, work: (approvers: ApproverControl) => Promise<T>): Promise<T> {
   const { config } = await configOf(options);
-  return withApproverControl({ config, stateDir: stateDirOf(options), configFile: defaultConfigFile() }, work);
+  const places = { configFile: approverFileOf(options), machineFile: defaultConfigFile() };
+  return withApproverControl({ config, stateDir: stateDirOf(options), ...places }, work);
 }
 
 function forPrograms({ name, key, keyId, pinned, local }: ApproverEntry) {

@@ -27,7 +27,7 @@ export async function exportTrail(options: CommandOptions): Promise<number> {
 }
 
 function signerHere(options: CommandOptions): Promise<Signer> {
-  return untilStopped((signal) => withTerminal('signing', signal, (terminal) => signIn(terminal, options.as)));
+  return untilStopped((signal) => withTerminal('signing', signal, (terminal) => signIn(terminal, options)));
 }
 
 /** A new file of this user's only, or standard output. */
