@@ -11,6 +11,8 @@ const names = [
   'api',
   'nodeDown',
   'nodeUp',
+  'proxyDown',
+  'proxyUp',
   'loseQuorum',
   'regainQuorum',
   'revokeToken',
@@ -19,6 +21,8 @@ const names = [
   'taskNeverEnds',
   'taskFails',
   'taskWarns',
+  'guestIgnoresShutdown',
+  'haStalls',
   'removeWakeAddress',
   'clear',
 ] as const;

@@ -17,7 +17,7 @@ import { createRandom } from './random.ts';
 import { generateOpensshKey } from './ssh/openssh-key.ts';
 import { startWakeApi } from './wake-api.ts';
 
-const defaults = { port: 0, seed: 1, taskDurationMs: 1500, state: 'demo', certificatePerNode: false, control: false } as const;
+const defaults = { port: 0, seed: 1, taskDurationMs: 1500, state: 'demo', pins: 'first', control: false } as const;
 type Settings = Required<DemoOptions>;
 
 /**
@@ -45,12 +45,12 @@ async function runAll(cleanup: Cleanup): Promise<void> {
 }
 
 async function start(settings: Settings, cleanup: Cleanup): Promise<DemoCluster> {
-  const { clock, certificatePerNode: perNode } = settings;
+  const { clock } = settings;
   const seed = seedOf(settings);
   const cluster = createCluster({ seed, clock, random: createRandom(settings.seed), taskDurationMs: settings.taskDurationMs });
   const files = await createDemoFiles();
   cleanup.push(() => files.remove());
-  const certificates = issueCertificates(cluster, perNode);
+  const certificates = issueCertificates(cluster);
   const api = new ApiFaults();
   const endpoints = await startEndpoints(cluster, { certificates, api, port: settings.port }, cleanup);
   const [first] = endpoints.values();
@@ -71,7 +71,16 @@ async function start(settings: Settings, cleanup: Cleanup): Promise<DemoCluster>
   const control = settings.control ? await startControlApi(faults, cluster) : undefined;
   if (control !== undefined) cleanup.push(() => control.close());
   return {
-    config: await writeConfig({ cluster, seed, files, endpoints, sshNodes, wakeUrl: wake.url, clientKey: key.privateFile, perNode }),
+    config: await writeConfig({
+      cluster,
+      seed,
+      files,
+      endpoints,
+      sshNodes,
+      wakeUrl: wake.url,
+      clientKey: key.privateFile,
+      pinEach: settings.pins === 'each',
+    }),
     url: first.url,
     fingerprint: certificates.of(first.node).fingerprint,
     caFile: await files.write('ca.pem', certificates.authority.certificatePem),

@@ -26,15 +26,16 @@ export interface ConfigParts {
   /** The client's private key file. */
   readonly clientKey: string;
   /** Whether each endpoint has a pin of its own. */
-  readonly perNode: boolean;
+  readonly pinEach: boolean;
 }
 
 export async function writeConfig(parts: ConfigParts): Promise<DemoConfig> {
   const { cluster, files, endpoints } = parts;
   const [token] = parts.seed.access.tokens;
   if (token === undefined) throw new Error('a demo cluster needs at least one token');
-  const [fingerprint = ''] = cluster.fingerprints.values();
-  const pins = Object.fromEntries([...endpoints.values()].map(({ url, node }) => [url, cluster.fingerprints.get(node) ?? '']));
+  const pinOf = (node: string) => cluster.certificates.nodes.get(node)?.fingerprint ?? '';
+  const pins = Object.fromEntries([...endpoints.values()].map(({ url, node }) => [url, pinOf(node)]));
+  const [first = ''] = Object.values(pins);
   return {
     clusters: [
       {
@@ -42,7 +43,7 @@ export async function writeConfig(parts: ConfigParts): Promise<DemoConfig> {
         endpoints: [...endpoints.values()].map((endpoint) => endpoint.url),
         tokenId: token.id,
         tokenFile: await files.write('token', `${token.secret}\n`),
-        tls: { fingerprint: parts.perNode ? pins : fingerprint },
+        tls: { fingerprint: parts.pinEach ? pins : first },
         ssh: await writeSshConfig(parts),
         wake: { via: ['pve', 'http'], http: `${parts.wakeUrl}/wake/{node}`, mac: wakeAddresses(cluster) },
       },

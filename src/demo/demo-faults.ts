@@ -3,7 +3,7 @@ import type { Certificate } from './certificate.ts';
 import type { DemoFaults } from './demo-types.ts';
 import type { ApiEndpoint } from './pve/api-endpoint.ts';
 import type { ApiFaults } from './pve/api-faults.ts';
-import { type Cluster, setNodeUp } from './pve/cluster.ts';
+import { type Cluster, setNodeUp, setProxyUp } from './pve/cluster.ts';
 import type { NodeState } from './pve/state.ts';
 import type { SshNode } from './ssh/node-server.ts';
 
@@ -23,8 +23,13 @@ export function createFaults(targets: FaultTargets): DemoFaults {
   const undo: (() => void)[] = [];
   return {
     api: (fault) => api.add(fault),
-    nodeDown: (name) => switchNode(targets, node(name), false),
+    nodeDown: (name, reason = 'Connection refused') => {
+      node(name).unreachable = reason;
+      return switchNode(targets, node(name), false);
+    },
     nodeUp: (name) => switchNode(targets, node(name), true),
+    proxyDown: (name) => switchProxy(targets, node(name), false),
+    proxyUp: (name) => switchProxy(targets, node(name), true),
     loseQuorum: () => {
       cluster.state.quorate = false;
     },
@@ -32,6 +37,7 @@ export function createFaults(targets: FaultTargets): DemoFaults {
       cluster.state.quorate = true;
     },
     ...tokenFaults(cluster, undo),
+    ...guestFaults(cluster, undo),
     swapCertificate(name) {
       for (const endpoint of name === undefined ? targets.endpoints.values() : [required(targets.endpoints, name)]) {
         undo.push(() => endpoint.useCertificate(targets.originalCertificate(endpoint.node)));
@@ -42,10 +48,10 @@ export function createFaults(targets: FaultTargets): DemoFaults {
       const next = targets.newCertificate(name);
       undo.push(() => {
         required(targets.endpoints, name).useCertificate(targets.originalCertificate(name));
-        cluster.fingerprints.set(name, targets.originalCertificate(name).fingerprint);
+        cluster.certificates.nodes.set(name, targets.originalCertificate(name));
       });
       required(targets.endpoints, name).useCertificate(next);
-      cluster.fingerprints.set(name, next.fingerprint);
+      cluster.certificates.nodes.set(name, next);
     },
     taskNeverEnds: (match) => cluster.taskFaults.add(match, { kind: 'never-ends' }),
     taskFails: (match, text) => cluster.taskFaults.add(match, { kind: 'fails', text }),
@@ -66,12 +72,16 @@ async function clearAll(targets: FaultTargets, undo: (() => void)[]): Promise<vo
   api.clear();
   cluster.taskFaults.clear();
   cluster.state.quorate = true;
+  cluster.ha.stalled = false;
   for (const step of undo.splice(0)) step();
   for (const ssh of sshNodes.values()) {
     Object.assign(ssh.faults, { refuseAuth: false, refuseChannels: false, hang: false });
     ssh.useHostKey('original');
   }
-  await Promise.all([...cluster.state.nodes.values()].map((one) => switchNode(targets, one, true)));
+  for (const one of cluster.state.nodes.values()) {
+    setProxyUp(cluster, one.name, true);
+    await switchNode(targets, one, true);
+  }
 }
 
 function tokenFaults({ access, clock }: Cluster, undo: (() => void)[]): Pick<DemoFaults, 'revokeToken' | 'expireToken'> {
@@ -83,6 +93,24 @@ function tokenFaults({ access, clock }: Cluster, undo: (() => void)[]): Pick<Dem
     expireToken(id) {
       undo.push(() => access.restoreToken(id));
       access.expireToken(id, Math.floor(clock.now() / 1000) - 1);
+    },
+  };
+}
+
+function guestFaults(cluster: Cluster, undo: (() => void)[]): Pick<DemoFaults, 'guestIgnoresShutdown' | 'haStalls'> {
+  return {
+    guestIgnoresShutdown(vmid) {
+      const guest = cluster.state.guests.get(vmid);
+      if (guest === undefined) throw new Error(`the demo has no guest ${vmid}`);
+      const { obeysShutdown } = guest;
+      undo.push(() => {
+        guest.obeysShutdown = obeysShutdown;
+      });
+      guest.obeysShutdown = false;
+    },
+    haStalls() {
+      cluster.tasks.advance();
+      cluster.ha.stalled = true;
     },
   };
 }
@@ -107,8 +135,16 @@ function sshFaults(targets: FaultTargets): DemoFaults['ssh'] {
 /** Changes the state and waits until the servers have followed. */
 async function switchNode({ cluster, endpoints, sshNodes }: FaultTargets, node: NodeState, up: boolean): Promise<void> {
   setNodeUp(cluster, node, up);
-  const servers = [endpoints.get(node.name), sshNodes.get(node.name)].filter((server) => server !== undefined);
+  const servers = [node.proxyUp || !up ? endpoints.get(node.name) : undefined, sshNodes.get(node.name)].filter(
+    (server) => server !== undefined,
+  );
   await Promise.all(servers.map((server) => (up ? server.open() : server.close())));
+}
+
+async function switchProxy({ cluster, endpoints }: FaultTargets, node: NodeState, up: boolean): Promise<void> {
+  setProxyUp(cluster, node.name, up);
+  const endpoint = required(endpoints, node.name);
+  await (up && node.up ? endpoint.open() : endpoint.close());
 }
 
 function required<Value>(map: ReadonlyMap<string, Value>, name: string): Value {

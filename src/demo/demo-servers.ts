@@ -18,17 +18,17 @@ export interface Certificates {
   another(node: string): Certificate;
 }
 
-/** Issues the certificates and writes their fingerprints into the cluster. @param perNode one for each, or one for all */
-export function issueCertificates(cluster: Cluster, perNode: boolean): Certificates {
+/** Issues a certificate for each node, as a real cluster has them, and tells the cluster of them. */
+export function issueCertificates(cluster: Cluster): Certificates {
   // Certificates are for real clients, so they live by the machine's clock.
   const authority = createAuthority(`Proxmox Virtual Environment ${cluster.state.name}`, Date.now());
   const names = [...cluster.state.nodes.keys()];
   const addresses = [...names.map((_, index) => `127.0.0.${index + 1}`), ...[...cluster.state.nodes.values()].map((node) => node.ip)];
-  const issue = (node: string) => authority.issue(node, ['localhost', ...(perNode ? [node] : names)], addresses);
-  const shared = issue(names[0] ?? 'localhost');
-  const byNode = new Map(names.map((name) => [name, perNode ? issue(name) : shared]));
-  for (const [name, certificate] of byNode) cluster.fingerprints.set(name, certificate.fingerprint);
-  return { authority, of: (node) => byNode.get(node) ?? shared, another: issue };
+  const issue = (node: string) => authority.issue(node, ['localhost', node], addresses);
+  const byNode = new Map(names.map((name) => [name, issue(name)]));
+  cluster.certificates.authority = authority.certificatePem;
+  for (const [name, certificate] of byNode) cluster.certificates.nodes.set(name, certificate);
+  return { authority, of: (node) => byNode.get(node) ?? issue(node), another: issue };
 }
 
 export interface EndpointPlan {
@@ -71,9 +71,9 @@ export async function startSshNodes(cluster: Cluster, clientKey: string, cleanup
 /** A node that goes down by itself (a shutdown over the API) takes its servers along. */
 export function followNodes(cluster: Cluster, endpoints: ReadonlyMap<string, ApiEndpoint>, sshNodes: ReadonlyMap<string, SshNode>): void {
   cluster.onNodeChange = (node) => {
-    for (const server of [endpoints.get(node.name), sshNodes.get(node.name)]) {
-      // A port that was taken meanwhile leaves the node unreachable, which is what a client then sees.
-      void (node.up ? server?.open() : server?.close())?.catch(() => undefined);
-    }
+    const switchTo = (up: boolean, server: ApiEndpoint | SshNode | undefined) => (up ? server?.open() : server?.close());
+    // A port that was taken meanwhile leaves the node unreachable, which is what a client then sees.
+    void switchTo(node.up && node.proxyUp, endpoints.get(node.name))?.catch(() => undefined);
+    void switchTo(node.up, sshNodes.get(node.name))?.catch(() => undefined);
   };
 }

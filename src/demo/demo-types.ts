@@ -44,8 +44,8 @@ export interface DemoOptions {
   readonly taskDurationMs?: number;
   /** Default `demo`. Otherwise the whole cluster; the first token of its `access` goes into the configuration. */
   readonly state?: 'demo' | ClusterSeed;
-  /** Gives each node a certificate of its own and pins them by endpoint. Default: one for all. */
-  readonly certificatePerNode?: boolean;
+  /** What `tls.fingerprint` of the configuration pins: the first node's certificate only (default, as the README has it), or each. */
+  readonly pins?: 'first' | 'each';
   /** Opens the control endpoint, for faults from another process. Default: no. */
   readonly control?: boolean;
 }
@@ -54,9 +54,12 @@ export interface DemoOptions {
 export interface DemoFaults {
   /** Spoils answers of the HTTP layer. */
   api(fault: ApiFault): FaultHandle;
-  /** The node's API and ssh refuse connections; the others answer 595 for it. */
-  nodeDown(node: string): Promise<void>;
+  /** The node's API and ssh refuse connections; the others answer 595 for it, with this reason (default `Connection refused`). */
+  nodeDown(node: string, reason?: 'Connection refused' | 'No route to host'): Promise<void>;
   nodeUp(node: string): Promise<void>;
+  /** Only the node's `pveproxy` ends: its guests and tasks live on, the others see it online and answer 595 for it. */
+  proxyDown(node: string): Promise<void>;
+  proxyUp(node: string): Promise<void>;
   /** Every node sees itself only; what writes to the configuration fails. */
   loseQuorum(): void;
   regainQuorum(): void;
@@ -71,6 +74,10 @@ export interface DemoFaults {
   taskFails(match: TaskMatch, text: string): void;
   /** The task does its work and ends with `WARNINGS: n`. */
   taskWarns(match: TaskMatch, ...lines: readonly string[]): void;
+  /** A clean shutdown or reboot gets no answer from the guest. */
+  guestIgnoresShutdown(vmid: number): void;
+  /** The HA manager takes requests and does nothing about them. */
+  haStalls(): void;
   removeWakeAddress(node: string): void;
   readonly ssh: {
     changeHostKey(node: string): void;

@@ -54,6 +54,12 @@ export const demoTokens = {
   nobody: 'nobody@pve!banksman',
   expired: 'ops@pve!expired',
   root: 'root@pam!banksman',
+  /** All rights of an operator, on node pve only. */
+  onNode: 'scoped@pve!node',
+  /** The same, on pool `prod` only. */
+  onPool: 'scoped@pve!pool',
+  /** The same, on guest 100 only. */
+  onGuest: 'scoped@pve!guest',
 } as const;
 
 const descriptions: Readonly<Record<string, string>> = {
@@ -297,7 +303,7 @@ const history: readonly TaskSeed[] = [
 /** @param now ms since the epoch @param secrets token id → secret */
 export function demoSeed(now: number, secrets: Readonly<Record<string, string>>): ClusterSeed {
   const secret = (id: string) => secrets[id] ?? '';
-  const { ops, readOnly, nobody, expired, root } = demoTokens;
+  const { ops, readOnly, nobody, expired, root, onNode, onPool, onGuest } = demoTokens;
   return {
     name: 'demo',
     version: 3,
@@ -309,9 +315,10 @@ export function demoSeed(now: number, secrets: Readonly<Record<string, string>>)
       { id: 'nas', type: 'nfs', content: ['backup', 'iso'], shared: true, totalBytes: 4000 * gib, usedBytes: 1730 * gib },
     ],
     volumes: volumes(now),
+    pools: [{ id: 'prod', comment: 'Production guests', guests: [100, 201], storages: ['nas'] }],
     tasks: history,
     access: {
-      users: { 'root@pam': undefined, 'ops@pve': undefined, 'audit@pve': undefined, 'nobody@pve': undefined },
+      users: { 'root@pam': undefined, 'ops@pve': undefined, 'audit@pve': undefined, 'nobody@pve': undefined, 'scoped@pve': undefined },
       roles: { Administrator: administratorPrivileges, BanksmanOperator: operatorPrivileges, BanksmanAuditor: auditorPrivileges },
       tokens: [
         { id: ops, secret: secret(ops), privsep: true },
@@ -319,11 +326,17 @@ export function demoSeed(now: number, secrets: Readonly<Record<string, string>>)
         { id: nobody, secret: secret(nobody), privsep: true },
         { id: expired, secret: secret(expired), privsep: false, expire: Math.floor(now / 1000) - day },
         { id: root, secret: secret(root), privsep: false },
+        ...[onNode, onPool, onGuest].map((id) => ({ id, secret: secret(id), privsep: true })),
       ],
       entries: [
         { path: '/', subject: 'ops@pve', role: 'BanksmanOperator' },
         { path: '/', subject: ops, role: 'BanksmanOperator' },
         { path: '/', subject: 'audit@pve', role: 'BanksmanAuditor' },
+        // What a token with rights of its own may do at most is what its user may.
+        { path: '/', subject: 'scoped@pve', role: 'BanksmanOperator' },
+        { path: '/nodes/pve', subject: onNode, role: 'BanksmanOperator' },
+        { path: '/pool/prod', subject: onPool, role: 'BanksmanOperator' },
+        { path: '/vms/100', subject: onGuest, role: 'BanksmanOperator' },
       ],
     },
   };

@@ -6,6 +6,16 @@ export interface Random {
   stable(...words: readonly (string | number)[]): number;
 }
 
+/** The same items in another order (Fisher-Yates). */
+export function shuffled<Item>(random: Random, items: readonly Item[]): Item[] {
+  const result = [...items];
+  for (let last = result.length - 1; last > 0; last -= 1) {
+    const other = Math.floor(random.next() * (last + 1));
+    [result[last], result[other]] = [result[other] as Item, result[last] as Item];
+  }
+  return result;
+}
+
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

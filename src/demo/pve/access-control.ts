@@ -28,6 +28,13 @@ export interface AclSeed {
   readonly entries: readonly AclEntry[];
 }
 
+/** Which guests and storages are in which pools, by their ACL paths. */
+export interface PoolMembership {
+  poolsOf(path: string): readonly string[];
+  /** Paths of all members of all pools. */
+  members(): readonly string[];
+}
+
 /** Privilege → whether it propagates (1 or 0). */
 export type Privileges = ReadonlyMap<string, 0 | 1>;
 
@@ -37,9 +44,11 @@ const topLevelPaths = ['/', '/access', '/access/groups', '/nodes', '/pool', '/sd
 export class AccessControl {
   private readonly seed: AclSeed;
   private readonly tokens: Map<string, TokenSeed>;
+  private readonly pools: PoolMembership;
 
-  constructor(seed: AclSeed) {
+  constructor(seed: AclSeed, pools: PoolMembership = { poolsOf: () => [], members: () => [] }) {
     this.seed = seed;
+    this.pools = pools;
     this.tokens = new Map(seed.tokens.map((token) => [token.id, token]));
   }
 
@@ -108,7 +117,7 @@ export class AccessControl {
 
   /** `GET /access/permissions`: every default path and every path of an ACL, where there is any privilege. */
   effective(subject: string): Record<string, Record<string, 0 | 1>> {
-    const paths = new Set([...topLevelPaths, ...this.paths()]);
+    const paths = new Set([...topLevelPaths, ...this.paths().flatMap(levelsOf), ...this.pools.members()]);
     const result: Record<string, Record<string, 0 | 1>> = {};
     for (const path of paths) {
       const held = this.privileges(subject, path);
@@ -126,8 +135,19 @@ export class AccessControl {
     return new Map((this.seed.roles['Administrator'] ?? []).map((name) => [name, 1]));
   }
 
-  /** The roles of the deepest level that has any for the subject replace those of the levels above. */
+  /** Roles on the path, and those on its pools. */
   private ownPrivileges(subject: string, path: string): Privileges {
+    const roles = [path, ...this.pools.poolsOf(path).map((pool) => `/pool/${pool}`)].flatMap((one) => this.rolesOn(subject, one));
+    const result = new Map<string, 0 | 1>();
+    for (const entry of roles) {
+      const propagate = entry.propagate === false ? 0 : 1;
+      for (const name of this.seed.roles[entry.role] ?? []) if (result.get(name) !== 1) result.set(name, propagate);
+    }
+    return result;
+  }
+
+  /** The roles of the deepest level that has any for the subject replace those of the levels above. */
+  private rolesOn(subject: string, path: string): readonly AclEntry[] {
     let roles: readonly AclEntry[] = [];
     for (const level of levelsOf(path)) {
       const here = this.seed.entries.filter(
@@ -135,12 +155,7 @@ export class AccessControl {
       );
       if (here.length > 0) roles = here;
     }
-    const result = new Map<string, 0 | 1>();
-    for (const entry of roles) {
-      const propagate = entry.propagate === false ? 0 : 1;
-      for (const name of this.seed.roles[entry.role] ?? []) if (result.get(name) !== 1) result.set(name, propagate);
-    }
-    return result;
+    return roles;
   }
 }
 

@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { Certificate } from '../certificate.ts';
 import { startListener } from '../listener.ts';
-import { type ApiFaults, replaced, sendSpoiled } from './api-faults.ts';
+import { type ApiEffect, type ApiFaults, replaced, sendSpoiled } from './api-faults.ts';
 import { authenticate } from './authentication.ts';
-import type { Cluster } from './cluster.ts';
+import { type Cluster, setProxyUp } from './cluster.ts';
 import { dispatch } from './dispatch.ts';
 import { apiPath, HttpError, requestParameters } from './http-request.ts';
 import { errorReply, okReply, type Reply, send } from './http-response.ts';
@@ -64,12 +64,26 @@ async function answer(options: EndpointOptions, request: IncomingMessage, respon
   request.once('error', () => response.destroy());
   const path = safePath(request);
   const effect = options.faults.strike(request.method ?? '', path, options.node);
+  if (effect !== undefined && changesWorld(options, request, effect)) return void response.destroy();
   const instead = replaced(effect);
   if (instead === 'hang') return;
   if (instead !== undefined) return send(request, response, instead);
   const reply = await handle(options, request);
   if (effect !== undefined) return sendSpoiled(request, response, reply, effect);
   send(request, response, reply);
+}
+
+/** Lets a proxy die or a token go before the request is looked at. @returns whether it was the asked proxy that died */
+function changesWorld({ cluster, node }: EndpointOptions, request: IncomingMessage, effect: ApiEffect): boolean {
+  if (effect.kind === 'token-revoked') revoke(cluster, request);
+  if (effect.kind !== 'proxy-dies') return false;
+  setProxyUp(cluster, effect.node ?? node, false);
+  return (effect.node ?? node) === node;
+}
+
+function revoke(cluster: Cluster, request: IncomingMessage): void {
+  const { user } = authenticate(cluster, request, safePath(request));
+  if (user !== undefined) cluster.access.revokeToken(user);
 }
 
 function safePath(request: IncomingMessage): string {

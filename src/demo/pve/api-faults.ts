@@ -13,6 +13,10 @@ export type ApiEffect =
   | { readonly kind: 'reset' }
   /** Does what was asked and answers 200 with text that is no JSON. */
   | { readonly kind: 'malformed' }
+  /** The `pveproxy` of a node (absent: the one that was asked) dies instead of answering; its node and tasks live on. */
+  | { readonly kind: 'proxy-dies'; readonly node?: string }
+  /** The token that asks is deleted just before: 401 from here on. */
+  | { readonly kind: 'token-revoked' }
   /** Answers with this status (500, 595, 596, 599, 401, …) instead of doing it. */
   | { readonly kind: 'status'; readonly status: number; readonly reason: string; readonly body?: string };
 

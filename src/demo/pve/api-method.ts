@@ -32,6 +32,8 @@ export interface ApiMethod {
   readonly permission: Permission;
   /** Whether the node in the path answers, by way of the one that was asked. */
   readonly proxied: boolean;
+  /** PVE reads the rows out of a Perl hash: they come in another order with each answer. */
+  readonly unordered?: true;
   /** False where only a ticket will do. */
   readonly allowToken?: false;
   /** The `data` of the answer, or a `Page`. Throws `ApiError`. */
@@ -45,6 +47,7 @@ export const pathParameters: Readonly<Record<string, ParameterSpec>> = {
   upid: { type: 'string' },
   userid: { type: 'string', maxLength: 64 },
   storage: { type: 'string', format: 'pve-storage-id' },
+  sid: { type: 'string', format: 'pve-ha-resource-or-vm-id' },
 };
 
 export function isPage(value: unknown): value is Page {

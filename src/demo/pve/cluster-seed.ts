@@ -6,6 +6,7 @@ import type {
   GuestKind,
   GuestState,
   NodeState,
+  PoolState,
   ServiceState,
   StorageState,
   ThermalZone,
@@ -85,6 +86,13 @@ export interface TaskSeed {
   readonly log?: readonly string[];
 }
 
+export interface PoolSeed {
+  readonly id: string;
+  readonly comment?: string;
+  readonly guests: readonly number[];
+  readonly storages?: readonly string[];
+}
+
 export interface ClusterSeed {
   readonly name: string;
   readonly version: number;
@@ -92,6 +100,7 @@ export interface ClusterSeed {
   readonly guests: readonly GuestSeed[];
   readonly storages: readonly StorageSeed[];
   readonly volumes: readonly VolumeSeed[];
+  readonly pools?: readonly PoolSeed[];
   readonly tasks: readonly TaskSeed[];
   readonly access: AclSeed;
 }
@@ -107,6 +116,7 @@ export function buildState(seed: ClusterSeed, now: number): ClusterState {
     guests: new Map(seed.guests.map((guest, index) => [guest.vmid, buildGuest(guest, index, now)])),
     storages: new Map(seed.storages.map((storage) => [storage.id, buildStorage(storage)])),
     volumes: seed.volumes.map(buildVolume),
+    pools: new Map((seed.pools ?? []).map((pool) => [pool.id, buildPool(pool)])),
     quorate: true,
   };
 }
@@ -121,6 +131,8 @@ function buildNode(seed: NodeSeed, now: number): NodeState {
     config: new Map(Object.entries(config)),
     bootedAt,
     up: true,
+    proxyUp: true,
+    unreachable: 'Connection refused',
     downSince: undefined,
   };
 }
@@ -152,6 +164,10 @@ function buildGuest(seed: GuestSeed, index: number, now: number): GuestState {
     startedAt: now - runningForMs,
     pid: 1400 + index * 17,
   };
+}
+
+function buildPool({ id, comment, guests, storages = [] }: PoolSeed): PoolState {
+  return { id, comment, guests: new Set(guests), storages: new Set(storages) };
 }
 
 function buildStorage(seed: StorageSeed): StorageState {

@@ -3,11 +3,19 @@ import type { DemoClock } from '../manual-clock.ts';
 import type { Random } from '../random.ts';
 import { AccessControl } from './access-control.ts';
 import { buildState, type ClusterSeed } from './cluster-seed.ts';
-import type { ClusterState, NodeState } from './state.ts';
+import { createHighAvailability, type HighAvailability } from './high-availability.ts';
+import { type ClusterState, memberPaths, type NodeState } from './state.ts';
 import { TaskEngine } from './task-engine.ts';
 import { TaskFaults } from './task-faults.ts';
 import type { TicketOffice } from './ticket-office.ts';
 import { createTicketOffice } from './ticket-office.ts';
+
+/** What the API tells about certificates: PEM and SHA-256 fingerprint. */
+export interface ClusterCertificates {
+  /** PEM of the authority that issued them. */
+  authority: string;
+  readonly nodes: Map<string, { readonly certificatePem: string; readonly fingerprint: string }>;
+}
 
 export interface Cluster {
   readonly state: ClusterState;
@@ -19,9 +27,9 @@ export interface Cluster {
   readonly random: Random;
   /** How long a start or stop takes, in ms; other steps are multiples. */
   readonly taskDurationMs: number;
-  /** SHA-256 fingerprint of each node's certificate. */
-  readonly fingerprints: Map<string, string>;
-  /** Called whenever a node goes down or comes up. */
+  readonly certificates: ClusterCertificates;
+  readonly ha: HighAvailability;
+  /** Called whenever a node or its proxy goes down or comes up. */
   onNodeChange: (node: NodeState) => void;
 }
 
@@ -40,14 +48,18 @@ export function createCluster(options: ClusterOptions): Cluster {
   for (const task of [...seed.tasks].sort((one, other) => other.startedSecondsAgo - one.startedSecondsAgo)) tasks.addFinished(task);
   return {
     state,
-    access: new AccessControl(seed.access),
+    access: new AccessControl(seed.access, {
+      poolsOf: (path) => [...state.pools.values()].filter((pool) => memberPaths(pool).includes(path)).map((pool) => pool.id),
+      members: () => [...state.pools.values()].flatMap(memberPaths),
+    }),
     tickets: createTicketOffice(clock),
     tasks,
     taskFaults,
     clock,
     random,
     taskDurationMs,
-    fingerprints: new Map(),
+    certificates: { authority: '', nodes: new Map() },
+    ha: createHighAvailability(),
     onNodeChange: () => undefined,
   };
 }
@@ -55,6 +67,14 @@ export function createCluster(options: ClusterOptions): Cluster {
 /** Whether `viewer` sees `node` as a member that is online. Without quorum a node sees itself only. */
 export function seesOnline(cluster: Cluster, viewer: string, node: NodeState): boolean {
   return node.up && (node.name === viewer || cluster.state.quorate);
+}
+
+/** Ends or starts a node's `pveproxy`. */
+export function setProxyUp(cluster: Cluster, name: string, up: boolean): void {
+  const node = cluster.state.nodes.get(name);
+  if (node === undefined || node.proxyUp === up) return;
+  node.proxyUp = up;
+  cluster.onNodeChange(node);
 }
 
 /** Takes a node off the network or brings it back. */

@@ -1,11 +1,13 @@
 /** From a routed path to an answer, in the order of `PVE/HTTPServer.pm`: method, token rule, permission, proxy, parameters, handler. */
 
+import { shuffled } from '../random.ts';
 import { normalizeAclPath } from './access-control.ts';
 import { ApiError, badParameters, failed, forbidden, ProxyError } from './api-error.ts';
 import { type ApiMethod, type Permission, pathParameters, type Verb } from './api-method.ts';
 import { type Cluster, seesOnline } from './cluster.ts';
 import { apiMethods } from './methods/index.ts';
 import { normalizeParameters, readParameters, scalarText, verifyParameters } from './parameter.ts';
+import type { NodeState } from './state.ts';
 
 export interface ApiRequest {
   readonly verb: string;
@@ -24,7 +26,7 @@ interface Route {
   readonly segments: readonly string[];
 }
 
-const routes: readonly Route[] = apiMethods.map((method) => ({ method, segments: method.path.slice(1).split('/') }));
+const routes: readonly Route[] = apiMethods.map((method) => ({ method, segments: splitPath(method.path) }));
 
 /**
  * Answers one request.
@@ -45,11 +47,12 @@ export function dispatch(cluster: Cluster, request: ApiRequest): unknown {
   const specs = { ...pathSpecs(variables), ...method.parameters };
   const normal = normalizeParameters(specs, values);
   verifyParameters(specs, normal);
-  return method.run({ cluster, node, user: request.user ?? '', parameters: readParameters(normal) });
+  const answer = method.run({ cluster, node, user: request.user ?? '', parameters: readParameters(normal) });
+  return method.unordered === true && Array.isArray(answer) ? shuffled(cluster.random, answer) : answer;
 }
 
 function findRoute(verb: string, path: string): { readonly method: ApiMethod; readonly variables: Record<string, string> } | undefined {
-  const parts = path.split(/\/+/).filter((part) => part !== '');
+  const parts = splitPath(path);
   for (const route of routes) {
     if (route.method.verb !== (verb as Verb)) continue;
     const variables = matchSegments(route.segments, parts);
@@ -58,12 +61,17 @@ function findRoute(verb: string, path: string): { readonly method: ApiMethod; re
   return undefined;
 }
 
+function splitPath(path: string): string[] {
+  return path.split(/\/+/).filter((part) => part !== '');
+}
+
 function matchSegments(segments: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
   if (segments.length !== parts.length) return undefined;
   const variables: Record<string, string> = {};
   for (const [index, segment] of segments.entries()) {
     const part = parts[index] ?? '';
-    if (segment.startsWith('{')) variables[segment.slice(1, -1)] = part;
+    // A variable is `\S+` in PVE's router, so a name with a blank in it is no route at all.
+    if (segment.startsWith('{') && !/\s/.test(part)) variables[segment.slice(1, -1)] = part;
     else if (segment !== part) return undefined;
   }
   return variables;
@@ -109,15 +117,18 @@ function resolveNode(cluster: Cluster, local: string, named: string): string {
   if (named === 'localhost' || named === local) return local;
   const node = cluster.state.nodes.get(named);
   if (node !== undefined) {
-    if (!seesOnline(cluster, local, node)) throw new ProxyError(595, 'Connection refused');
+    if (!seesOnline(cluster, local, node)) throw new ProxyError(595, node.unreachable);
+    if (!node.proxyUp) throw new ProxyError(595, 'Connection refused');
     return named;
   }
-  if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(named)) throw unknownAddress(cluster, named);
+  if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(named)) throw unknownAddress(cluster, (one) => one.ip === named);
+  const inOtherCase = (one: NodeState) => one.name.toLowerCase() === named.toLowerCase();
+  if ([...cluster.state.nodes.values()].some(inOtherCase)) throw unknownAddress(cluster, inOtherCase);
   throw failed(`hostname lookup '${named}' failed - failed to get address info for: ${named}: Name or service not known`);
 }
 
-/** An address is connected to, but no certificate is on file under that name. */
-function unknownAddress(cluster: Cluster, address: string): ProxyError {
-  const known = [...cluster.state.nodes.values()].some((node) => node.ip === address && node.up);
+/** An address, or a name in another case (which resolves all the same), is connected to, but no certificate is on file under that name. */
+function unknownAddress(cluster: Cluster, is: (node: NodeState) => boolean): ProxyError {
+  const known = [...cluster.state.nodes.values()].some((node) => is(node) && node.up);
   return known ? new ProxyError(596, 'tls_process_server_certificate: certificate verify failed') : new ProxyError(595, 'No route to host');
 }

@@ -23,16 +23,23 @@ const formats = {
     /^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/.test(value) ? undefined : 'value does not look like a valid node name',
   'pve-vmid': vmid,
   'pve-vmid-list': (value: string) => eachOf(value, vmid),
-  'pve-configid': (value: string) => (/^[a-z][a-z0-9_-]+$/i.test(value) ? undefined : `invalid configuration ID '${value}'`),
+  'pve-configid': configId,
+  'pve-configid-list': (value: string) => eachOf(value, configId),
   'pve-storage-id': storageId,
   'pve-storage-content': storageContent,
   'pve-storage-content-list': (value: string) => eachOf(value, storageContent),
+  'pve-ha-resource-or-vm-id': (value: string) =>
+    /^(?:[a-z]+:\S+|\d+)$/.test(value) ? undefined : 'value does not look like a valid HA resource ID',
   'pve-task-status-type-list': (value: string) =>
     eachOf(value, (one) => (/^(?:ok|error|warning|unknown)$/i.test(one) ? undefined : `invalid status '${one}'`)),
 } as const satisfies Record<string, (value: string) => string | undefined>;
 
 function vmid(value: string): string | undefined {
   return /^[1-9][0-9]{2,8}$/.test(value) ? undefined : 'value does not look like a valid VM ID';
+}
+
+function configId(value: string): string | undefined {
+  return /^[a-z][a-z0-9_-]+$/i.test(value) ? undefined : `invalid configuration ID '${value}'`;
 }
 
 const contentTypes = ['images', 'rootdir', 'vztmpl', 'iso', 'backup', 'snippets', 'none', 'import'];

@@ -38,6 +38,10 @@ export interface NodeState {
   readonly config: Map<string, string>;
   bootedAt: number;
   up: boolean;
+  /** Whether its `pveproxy` runs. Without it the node lives on and nobody can ask it. */
+  proxyUp: boolean;
+  /** What the others get who try to reach it while it is down. */
+  unreachable: 'Connection refused' | 'No route to host';
   /** Since when it does not answer; undefined while it does. */
   downSince: number | undefined;
 }
@@ -61,7 +65,7 @@ export interface GuestState {
   /** Whether something in the guest answers the agent's pings (only asked when `agent` is configured). */
   readonly agentAnswers: boolean;
   /** Whether a clean shutdown request is obeyed. */
-  readonly obeysShutdown: boolean;
+  obeysShutdown: boolean;
   /** Lines that each start prints in its task log. */
   readonly startLog: readonly string[];
   node: string;
@@ -99,6 +103,14 @@ export interface VolumeState {
   readonly protected: boolean;
 }
 
+/** Guests and storages under one name; rights on `/pool/{id}` count for its members. */
+export interface PoolState {
+  readonly id: string;
+  readonly comment: string | undefined;
+  readonly guests: ReadonlySet<number>;
+  readonly storages: ReadonlySet<string>;
+}
+
 export interface ClusterState {
   readonly name: string;
   readonly version: number;
@@ -106,6 +118,7 @@ export interface ClusterState {
   readonly guests: Map<number, GuestState>;
   readonly storages: Map<string, StorageState>;
   readonly volumes: VolumeState[];
+  readonly pools: Map<string, PoolState>;
   /** Whether a majority of the nodes see each other; without it the configuration is read-only and the others look offline. */
   quorate: boolean;
 }
@@ -124,6 +137,17 @@ export function isTemplate(guest: GuestState): boolean {
 export function lockOf(guest: GuestState): string | undefined {
   const lock = guest.config.get('lock');
   return lock === undefined ? undefined : String(lock);
+}
+
+/** The pool that a guest belongs to. */
+export function poolOfGuest(state: ClusterState, vmid: number): string | undefined {
+  for (const pool of state.pools.values()) if (pool.guests.has(vmid)) return pool.id;
+  return undefined;
+}
+
+/** ACL paths of a pool's members. */
+export function memberPaths({ guests, storages }: PoolState): string[] {
+  return [...[...guests].map((vmid) => `/vms/${vmid}`), ...[...storages].map((storage) => `/storage/${storage}`)];
 }
 
 /** The guest of that kind whose configuration file lies on that node. */

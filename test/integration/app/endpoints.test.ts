@@ -7,7 +7,7 @@ import { call, guestStatus, startWorld, type World } from './support.ts';
 
 let world: World;
 beforeEach(async () => {
-  world = await startWorld({ certificatePerNode: true });
+  world = await startWorld();
 });
 afterEach(() => world.close());
 

@@ -74,6 +74,10 @@ describe('the API', () => {
   });
 
   it('one endpoint down: the next one answers', async () => {
+    // The configuration pins Home's certificate: an earlier process has learned those of the others while it was up.
+    const earlier = await world.open();
+    await call(earlier, 'get_vms');
+    await earlier.close();
     await world.demo.faults.nodeDown('Home');
     expect(await call(app, 'get_cluster_status')).toMatchObject({ status: 'ok', result: { health: 'degraded' } });
   });

@@ -11,7 +11,7 @@ import { authority, memoryLog, never, startTlsCounter } from './pve-server.ts';
 const start = useCleanup();
 let demo: DemoCluster;
 beforeEach(async () => {
-  demo = await startDemoCluster({ taskDurationMs: 20, certificatePerNode: true });
+  demo = await startDemoCluster({ taskDurationMs: 20 });
 });
 afterEach(() => demo.close());
 
@@ -96,9 +96,9 @@ describe('the pinned node goes down', () => {
     await pve.clusterStatus(never);
     await learned(pve);
     await demo.faults.nodeDown('Home');
-    const before = demo.cluster.fingerprints.get('pve');
+    const before = demo.cluster.certificates.nodes.get('pve')?.fingerprint;
     demo.faults.renewCertificate('pve');
-    expect(demo.cluster.fingerprints.get('pve')).not.toBe(before);
+    expect(demo.cluster.certificates.nodes.get('pve')?.fingerprint).not.toBe(before);
     await expect(pve.nodes(never)).resolves.toHaveLength(3);
   });
 

@@ -1,4 +1,4 @@
-/** The emulator held to Proxmox VE's own schema, release 9.1.3: what it declares, what it answers, for every method. */
+/** The emulator held to Proxmox VE's own schema, releases 9.1.3 and 9.1.5: what it declares, what it answers, for every method. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManualClock, type DemoCluster, demoTokens, type ManualClock, startDemoCluster } from '#demo/index';
@@ -28,14 +28,24 @@ interface ContractMethod {
   readonly allowtoken?: number;
 }
 
-const text = readFileSync(new URL('../../fixtures/pve/contract.json', import.meta.url), 'utf8');
-const contract = Object.entries(JSON.parse(text) as Readonly<Record<string, Readonly<Record<string, ContractMethod>>>>).map(
+type Contract = Readonly<Record<string, Readonly<Record<string, ContractMethod>>>>;
+
+function contractIn(file: string): Contract {
+  return JSON.parse(readFileSync(new URL(`../../fixtures/pve/${file}`, import.meta.url), 'utf8')) as Contract;
+}
+
+const contract = Object.entries({ ...contractIn('contract.json'), ...contractIn('operations-contract.json') }).map(
   ([name, releases]) => [name, released(name, releases)] as const,
 );
 
+const nothing: ContractMethod = { parameters: {} };
+
+/** Indexes that the two contract files leave out. */
+const withoutContract = ['GET /', 'GET /nodes/{node}/lxc/{vmid}'];
+
 function released(name: string, releases: Readonly<Record<string, ContractMethod>>): ContractMethod {
-  const method = releases['9.1.3'];
-  if (method === undefined) throw new Error(`${name} is not in 9.1.3`);
+  const method = releases['9.1.5'] ?? releases['9.1.3'];
+  if (method === undefined) throw new Error(`${name} is in neither release`);
   return method;
 }
 
@@ -49,18 +59,10 @@ function declared(name: string): ApiMethod {
   return method;
 }
 
-/** Real, as a recording shows, but not in the part of the schema that the contract holds. */
-const recordedOnly = ['GET /access/users/{userid}'];
-
 describe('the method table', () => {
   it('has exactly the methods of the contract, once each', () => {
-    expect(
-      apiMethods
-        .map(keyOf)
-        .filter((name) => !recordedOnly.includes(name))
-        .sort(),
-    ).toEqual(contract.map(([name]) => name).sort());
-    expect(contract).toHaveLength(51);
+    expect(apiMethods.map(keyOf).sort()).toEqual([...contract.map(([name]) => name), ...withoutContract].sort());
+    expect(contract.length).toBeGreaterThan(70);
   });
 
   it.each(contract)('%s takes the declared parameters', (name, method) => {
@@ -85,6 +87,8 @@ describe('the method table', () => {
 
 function permissionOf(permissions: ContractMethod['permissions']): unknown {
   if (permissions?.check === undefined) return permissions?.user;
+  // Asked on the groups of the user; the demo has no groups.
+  if (permissions.check[0] === 'userid-group') return { path: '/access/groups', privileges: permissions.check[1], any: true };
   const [, path, privileges, ...options] = permissions.check;
   return { path, privileges, ...(options[0] === 'any' ? { any: true } : {}) };
 }
@@ -111,8 +115,8 @@ interface Trial {
 const one = '/nodes/pve/qemu/100';
 const ct = '/nodes/pve/lxc/201';
 
-/** The real 9.1.5 answers containers' pressure values as text, declared as numbers: the emulator follows the real one. */
-const realMisfit = /\.pressure\w+: is "\d+\.\d\d", not number$/;
+/** The real 9.1.5 answers some declared numbers as text (containers' pressure, the next id, corosync's figures): the emulator follows it. */
+const realMisfit = /(?:\.pressure\w+: is "\d+\.\d\d", not number|(?:^data|\.nodeid|\.quorum_votes): is "\d+", not integer)$/;
 
 /** A request for each method that is answered 200 in the demo's first state. `{upid}` is a task of node pve. */
 const trials: Readonly<Record<string, Trial>> = {
@@ -165,6 +169,30 @@ const trials: Readonly<Record<string, Trial>> = {
   'GET /nodes/{node}/qemu/{vmid}/agent/network-get-interfaces': { path: `${one}/agent/network-get-interfaces` },
   'POST /nodes/{node}/qemu/{vmid}/agent/exec': { path: `${one}/agent/exec`, form: { command: 'uptime' } },
   'GET /nodes/{node}/qemu/{vmid}/agent/exec-status': { path: `${one}/agent/exec-status?pid=4242` },
+  'GET /access': { path: '/access', filled: true },
+  'GET /access/users/{userid}': { path: '/access/users/ops@pve' },
+  'GET /cluster': { path: '/cluster', filled: true },
+  'GET /nodes/{node}': { path: '/nodes/pve', filled: true },
+  'GET /nodes/{node}/qemu/{vmid}': { path: one, filled: true },
+  'GET /nodes/{node}/qemu/{vmid}/status': { path: `${one}/status`, filled: true },
+  'GET /nodes/{node}/lxc/{vmid}/status': { path: `${ct}/status`, filled: true },
+  'GET /nodes/{node}/qemu/{vmid}/agent': { path: `${one}/agent`, filled: true },
+  'GET /nodes/{node}/services/{service}': { path: '/nodes/pve/services/cron', filled: true },
+  'GET /nodes/{node}/storage/{storage}': { path: '/nodes/pve/storage/local', filled: true },
+  'GET /nodes/{node}/tasks/{upid}': { path: '/nodes/pve/tasks/{upid}', filled: true },
+  'GET /nodes/{node}/certificates/info': { path: '/nodes/pve/certificates/info', filled: true },
+  'GET /cluster/config/join': { path: '/cluster/config/join' },
+  'GET /cluster/config/nodes': { path: '/cluster/config/nodes', filled: true },
+  'GET /cluster/config/totem': { path: '/cluster/config/totem' },
+  'GET /cluster/config/apiversion': { path: '/cluster/config/apiversion' },
+  'GET /cluster/ha': { path: '/cluster/ha', filled: true },
+  'POST /cluster/ha/resources': { path: '/cluster/ha/resources', form: { sid: 'vm:101', comment: 'of the test' } },
+  'GET /cluster/ha/resources': { path: '/cluster/ha/resources', filled: true },
+  'GET /cluster/ha/resources/{sid}': { path: '/cluster/ha/resources/vm:101' },
+  'PUT /cluster/ha/resources/{sid}': { path: '/cluster/ha/resources/vm:101', form: { state: 'stopped' } },
+  'DELETE /cluster/ha/resources/{sid}': { path: '/cluster/ha/resources/vm:101' },
+  'GET /cluster/ha/rules': { path: '/cluster/ha/rules' },
+  'GET /cluster/ha/status/manager_status': { path: '/cluster/ha/status/manager_status' },
   'POST /nodes/{node}/vzdump': { path: '/nodes/pve/vzdump', form: { vmid: '100', storage: 'local' } },
 };
 
@@ -201,7 +229,9 @@ describe('answers of the demo state', () => {
     );
   });
 
-  it.each(contract.filter(([name]) => name !== 'POST /access/ticket'))('%s fits its schema', async (name, method) => {
+  // In this order, as a resource is added before it is read and removed.
+  const inOrder = Object.keys(trials).map((name) => [name, contract.find(([key]) => key === name)?.[1] ?? nothing] as const);
+  it.each(inOrder)('%s fits its schema', async (name, method) => {
     const value = await answer(name);
     expect(misfits(method.returns ?? { type: 'null' }, value).filter((line) => !realMisfit.test(line))).toEqual([]);
     expect(trials[name]?.filled === true && Array.isArray(value) && value.length === 0).toBe(false);

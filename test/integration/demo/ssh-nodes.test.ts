@@ -149,7 +149,7 @@ describe('commands', () => {
     const guests = JSON.parse((await through('Home', 'pvesh get /cluster/resources --type vm --output-format json')).stdout) as readonly {
       readonly vmid: number;
     }[];
-    expect(guests.map((guest) => guest.vmid)).toEqual([100, 101, 103, 104, 105, 200, 201, 900]);
+    expect(guests.map((guest) => guest.vmid).sort((one, other) => one - other)).toEqual([100, 101, 103, 104, 105, 200, 201, 900]);
     expect(await through('pve', 'pvesh set /nodes/pve/config')).toMatchObject({ code: 255 });
     expect((await through('pve', 'pvesh get /nosuch')).stderr).toBe("No 'get' handler defined for '/nosuch'\n");
     expect((await through('pve', 'pct list')).stdout).toContain('       201 proxy                running');

@@ -1,4 +1,5 @@
 /** `/cluster` but its resources. */
+import { shuffled } from '../../random.ts';
 import { badParameters } from '../api-error.ts';
 import type { ApiCall, ApiMethod } from '../api-method.ts';
 import { type Cluster, seesOnline } from '../cluster.ts';
@@ -16,12 +17,11 @@ export const clusterMethods: readonly ApiMethod[] = [
     parameters: { vmid: { type: 'integer', optional: true, format: 'pve-vmid', minimum: 100, maximum: 999_999_999 } },
     run: nextId,
   },
-  { verb: 'GET', path: '/cluster/ha/status/current', permission: { path: '/', privileges: ['Sys.Audit'] }, proxied: false, run: haStatus },
 ];
 
 /** A standalone node has no cluster row and node id 0. */
 function status({ cluster, node: local }: ApiCall): unknown {
-  const nodes = [...cluster.state.nodes.values()];
+  const nodes = shuffled(cluster.random, [...cluster.state.nodes.values()]);
   const clustered = nodes.length > 1;
   const rows = nodes.map((node) => ({
     type: 'node',
@@ -83,28 +83,5 @@ function nextId({ cluster, parameters }: ApiCall): unknown {
   }
   let candidate = 100;
   while (cluster.state.guests.has(candidate)) candidate += 1;
-  return candidate;
-}
-
-function haStatus({ cluster, node: local }: ApiCall): unknown {
-  const quorate = cluster.state.quorate;
-  const timestamp = Math.floor(cluster.clock.now() / 1000);
-  const at = new Date(cluster.clock.now()).toUTCString();
-  const master = cluster.state.nodes.keys().next().value ?? local;
-  const rows: object[] = [
-    { id: 'quorum', type: 'quorum', node: local, status: quorate ? 'OK' : `No quorum on node '${local}'!`, quorate: quorate ? 1 : 0 },
-    { id: 'master', type: 'master', node: master, status: `${master} (idle, ${at})`, timestamp },
-    { id: 'fencing', type: 'fencing', node: master, status: 'standby (CRM watchdog standby)', 'armed-state': 'standby' },
-  ];
-  for (const node of cluster.state.nodes.values()) {
-    const state = node.up ? 'idle' : 'old timestamp - dead?';
-    rows.push({
-      id: `lrm:${node.name}`,
-      type: 'lrm',
-      node: node.name,
-      status: `${node.name} (${state}, watchdog standby, ${at})`,
-      timestamp,
-    });
-  }
-  return rows;
+  return String(candidate);
 }

@@ -5,6 +5,8 @@
 import { badParameters, failed } from '../api-error.ts';
 import type { ApiCall, ApiMethod } from '../api-method.ts';
 import { type GuestTarget, notOnNode, rebootPlan, resetPlan, shutdownPlan, snapshotPlan, startPlan, stopPlan } from '../guest-plans.ts';
+import { request, requestPlan } from '../ha-manager.ts';
+import { managedResource } from '../high-availability.ts';
 import type { ParameterSpecs } from '../parameter.ts';
 import { type GuestKind, guestOn } from '../state.ts';
 import type { TaskPlan } from '../task-engine.ts';
@@ -72,6 +74,21 @@ function requireQuorum(call: ApiCall): void {
   if (!call.cluster.state.quorate) throw failed('cluster not ready - no quorum?');
 }
 
+/** The task that only asks the HA manager, for a guest that it manages; undefined: the node acts itself. */
+function askManager(call: ApiCall, target: GuestTarget, want: 'start' | 'stop', stopTimeoutSeconds?: number): string | undefined {
+  const { cluster, kind, vmid } = target;
+  const resource = managedResource(cluster.ha, target);
+  if (resource === undefined) return undefined;
+  const words = `${want} for ${kind === 'qemu' ? 'VM' : 'CT'} ${vmid}`;
+  const state = want === 'start' ? 'started' : 'stopped';
+  return begin(
+    target,
+    call,
+    `ha${want}`,
+    requestPlan(cluster, words, () => request(cluster, resource, state, stopTimeoutSeconds)),
+  );
+}
+
 function timeoutOf(call: ApiCall): number {
   return call.parameters.integer('timeout') ?? defaultTimeoutSeconds;
 }
@@ -95,24 +112,22 @@ function startQemu(call: ApiCall): string {
   );
   requireQuorum(call);
   const target = targetOf(call, 'qemu');
-  return begin(target, call, 'qmstart', startPlan(target));
+  return askManager(call, target, 'start') ?? begin(target, call, 'qmstart', startPlan(target));
 }
 
 function stopQemu(call: ApiCall): string {
   rootOnly(call, 'skiplock', 'keepActive', 'migratedfrom');
   const target = targetOf(call, 'qemu');
-  return begin(target, call, 'qmstop', stopPlan(target, { overrule: call.parameters.flag('overrule-shutdown') }));
+  const asked = call.parameters.has('keepActive') ? undefined : askManager(call, target, 'stop', 0);
+  return asked ?? begin(target, call, 'qmstop', stopPlan(target, { overrule: call.parameters.flag('overrule-shutdown') }));
 }
 
 function shutdownQemu(call: ApiCall): string {
   rootOnly(call, 'skiplock', 'keepActive');
   const target = targetOf(call, 'qemu');
-  return begin(
-    target,
-    call,
-    'qmshutdown',
-    shutdownPlan(target, { timeoutSeconds: timeoutOf(call), force: call.parameters.flag('forceStop') }),
-  );
+  const timeoutSeconds = timeoutOf(call);
+  const plan = shutdownPlan(target, { timeoutSeconds, force: call.parameters.flag('forceStop') });
+  return askManager(call, target, 'stop', timeoutSeconds) ?? begin(target, call, 'qmshutdown', plan);
 }
 
 /** @throws {ApiError} 500 at once for a VM that is not there or not running */
@@ -139,25 +154,23 @@ function startLxc(call: ApiCall): string {
   const target = targetOf(call, 'lxc');
   if (isRunning(target)) throw failed(`CT ${target.vmid} already running`);
   requireQuorum(call);
-  return begin(target, call, 'vzstart', startPlan(target));
+  return askManager(call, target, 'start') ?? begin(target, call, 'vzstart', startPlan(target));
 }
 
 function stopLxc(call: ApiCall): string {
   rootOnly(call, 'skiplock');
   const target = targetOf(call, 'lxc');
   if (!isRunning(target)) throw failed(`CT ${target.vmid} not running`);
-  return begin(target, call, 'vzstop', stopPlan(target, { overrule: call.parameters.flag('overrule-shutdown') }));
+  const plan = stopPlan(target, { overrule: call.parameters.flag('overrule-shutdown') });
+  return askManager(call, target, 'stop', 0) ?? begin(target, call, 'vzstop', plan);
 }
 
 function shutdownLxc(call: ApiCall): string {
   const target = targetOf(call, 'lxc');
   if (!isRunning(target)) throw failed(`CT ${target.vmid} not running`);
-  return begin(
-    target,
-    call,
-    'vzshutdown',
-    shutdownPlan(target, { timeoutSeconds: timeoutOf(call), force: call.parameters.flag('forceStop') }),
-  );
+  const timeoutSeconds = timeoutOf(call);
+  const plan = shutdownPlan(target, { timeoutSeconds, force: call.parameters.flag('forceStop') });
+  return askManager(call, target, 'stop', timeoutSeconds) ?? begin(target, call, 'vzshutdown', plan);
 }
 
 /** PVE says `VM` here, of a container too. */

@@ -1,9 +1,11 @@
 /** `/nodes/{node}/qemu` and `/nodes/{node}/lxc`: what can be read. */
 import { createHash } from 'node:crypto';
+import { shuffled } from '../../random.ts';
 import { badParameters, failed } from '../api-error.ts';
 import type { ApiCall, ApiMethod } from '../api-method.ts';
 import { lxcStatus, qemuStatus } from '../figures.ts';
 import { hasAgent, missingConfig } from '../guest-plans.ts';
+import { haStatusOf } from '../high-availability.ts';
 import { type GuestKind, type GuestState, guestOn } from '../state.ts';
 
 const auditGuest = { path: '/vms/{vmid}', privileges: ['VM.Audit'] } as const;
@@ -18,6 +20,7 @@ function readMethods(kind: GuestKind): ApiMethod[] {
       path: base,
       permission: 'all',
       proxied: true,
+      unordered: true,
       parameters: kind === 'qemu' ? { full: { type: 'boolean', optional: true } } : {},
       run: (call) => list(call, kind),
     },
@@ -58,7 +61,7 @@ function list(call: ApiCall, kind: GuestKind): unknown {
 
 function current(call: ApiCall, kind: GuestKind): unknown {
   const guest = requireGuest(call, kind);
-  const ha = { managed: 0 };
+  const ha = haStatusOf(call.cluster.ha, guest);
   if (kind === 'lxc') return { ...lxcStatus(call.cluster, guest), ha };
   return {
     ...qemuStatus(call.cluster, guest),
@@ -89,7 +92,7 @@ function config(call: ApiCall, kind: GuestKind): unknown {
 
 function snapshots(call: ApiCall, kind: GuestKind): unknown {
   const guest = requireGuest(call, kind);
-  const rows: object[] = guest.snapshots.map(({ name, description, parent, vmstate, snaptime }) => ({
+  const rows: object[] = shuffled(call.cluster.random, guest.snapshots).map(({ name, description, parent, vmstate, snaptime }) => ({
     ...{ name, description, snaptime },
     ...(kind === 'qemu' ? { vmstate: vmstate ? 1 : 0 } : {}),
     ...(parent === undefined ? {} : { parent }),

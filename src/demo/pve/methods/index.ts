@@ -1,11 +1,14 @@
-/** Every method that the emulator answers: the 51 of the contract. */
+/** Every method that the emulator answers. `contract.test.ts` holds the list against the contract. */
 import type { ApiMethod } from '../api-method.ts';
 import { accessMethods } from './access.ts';
 import { agentMethods } from './agent.ts';
 import { backupMethods } from './backup.ts';
+import { certificateMethods } from './certificates.ts';
 import { clusterMethods } from './cluster.ts';
 import { guestActionMethods } from './guest-actions.ts';
 import { guestMethods } from './guests.ts';
+import { haMethods } from './ha.ts';
+import { indexMethods } from './indexes.ts';
 import { nodeMethods } from './nodes.ts';
 import { resourceMethods } from './resources.ts';
 import { serviceMethods } from './services.ts';
@@ -14,7 +17,10 @@ import { taskMethods } from './tasks.ts';
 
 export const apiMethods: readonly ApiMethod[] = [
   ...accessMethods,
+  ...indexMethods,
   ...clusterMethods,
+  ...certificateMethods,
+  ...haMethods,
   ...resourceMethods,
   ...nodeMethods,
   ...taskMethods,

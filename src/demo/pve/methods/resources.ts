@@ -2,7 +2,17 @@
 import type { ApiCall, ApiMethod } from '../api-method.ts';
 import { type Cluster, seesOnline } from '../cluster.ts';
 import { cpusOf, guestFigures, maxMemory, nodeFigures } from '../figures.ts';
-import { type GuestState, guestName, isTemplate, lockOf, type NodeState, type StorageState } from '../state.ts';
+import { haStateOf } from '../high-availability.ts';
+import {
+  type GuestState,
+  guestName,
+  isTemplate,
+  lockOf,
+  type NodeState,
+  type PoolState,
+  poolOfGuest,
+  type StorageState,
+} from '../state.ts';
 
 export const resourceMethods: readonly ApiMethod[] = [
   {
@@ -10,10 +20,11 @@ export const resourceMethods: readonly ApiMethod[] = [
     path: '/cluster/resources',
     permission: 'all',
     proxied: false,
+    unordered: true,
     parameters: { type: { type: 'string', optional: true, enum: ['vm', 'storage', 'node', 'sdn'] } },
     run: resources,
   },
-  { verb: 'GET', path: '/nodes', permission: 'all', proxied: false, run: nodes },
+  { verb: 'GET', path: '/nodes', permission: 'all', proxied: false, unordered: true, run: nodes },
 ];
 
 function resources(call: ApiCall): unknown {
@@ -21,6 +32,7 @@ function resources(call: ApiCall): unknown {
   const wants = (one: string) => type === undefined || type === one;
   const { state } = call.cluster;
   return [
+    ...(type === undefined ? [...state.pools.values()].flatMap((pool) => poolRow(call, pool)) : []),
     ...(wants('vm') ? [...state.guests.values()].flatMap((guest) => guestRow(call, guest)) : []),
     ...(wants('node') ? [...state.nodes.values()].map((node) => ({ ...nodeRow(call, node), 'cgroup-mode': 2 })) : []),
     ...(wants('storage') ? [...state.storages.values()].flatMap((storage) => storageRows(call, storage)) : []),
@@ -31,7 +43,7 @@ function resources(call: ApiCall): unknown {
 
 function nodes(call: ApiCall): unknown {
   return [...call.cluster.state.nodes.values()].map((node) => {
-    const fingerprint = call.cluster.fingerprints.get(node.name);
+    const fingerprint = call.cluster.certificates.nodes.get(node.name)?.fingerprint;
     return { ...nodeRow(call, node), ...(fingerprint === undefined ? {} : { ssl_fingerprint: fingerprint }) };
   });
 }
@@ -47,7 +59,14 @@ function guestRow({ cluster, user }: ApiCall, guest: GuestState): object[] {
   if (!cluster.access.holds(user, `/vms/${guest.vmid}`, 'VM.Audit')) return [];
   const lock = lockOf(guest);
   const tags = guest.config.get('tags');
-  const config = { ...(lock === undefined ? {} : { lock }), ...(tags === undefined ? {} : { tags }) };
+  const pool = poolOfGuest(cluster.state, guest.vmid);
+  const hastate = haStateOf(cluster.ha, guest);
+  const config = {
+    ...(lock === undefined ? {} : { lock }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(pool === undefined ? {} : { pool }),
+    ...(hastate === undefined ? {} : { hastate }),
+  };
   const identity = { id: `${guest.kind}/${guest.vmid}`, vmid: guest.vmid, node: guest.node, type: guest.kind };
   if (isStale(cluster, cluster.state.nodes.get(guest.node))) return [{ ...identity, status: 'unknown', ...config }];
   const figures = guestFigures(cluster, guest);
@@ -65,6 +84,10 @@ function guestRow({ cluster, user }: ApiCall, guest: GuestState): object[] {
       ...config,
     },
   ];
+}
+
+function poolRow({ cluster, user }: ApiCall, pool: PoolState): object[] {
+  return cluster.access.holds(user, `/pool/${pool.id}`, 'Pool.Audit') ? [{ id: `/pool/${pool.id}`, pool: pool.id, type: 'pool' }] : [];
 }
 
 function nodeRow({ cluster, user, node: viewer }: ApiCall, node: NodeState): Record<string, unknown> {

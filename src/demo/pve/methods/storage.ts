@@ -5,7 +5,7 @@ import type { Cluster } from '../cluster.ts';
 import { splitList } from '../parameter.ts';
 import type { StorageState, VolumeState } from '../state.ts';
 
-const readStorage = { path: '/storage/{storage}', privileges: ['Datastore.Audit', 'Datastore.AllocateSpace'], any: true } as const;
+export const readStorage = { path: '/storage/{storage}', privileges: ['Datastore.Audit', 'Datastore.AllocateSpace'], any: true } as const;
 
 export const storageMethods: readonly ApiMethod[] = [
   {
@@ -13,6 +13,7 @@ export const storageMethods: readonly ApiMethod[] = [
     path: '/nodes/{node}/storage',
     permission: 'all',
     proxied: true,
+    unordered: true,
     parameters: {
       storage: { type: 'string', optional: true, format: 'pve-storage-id' },
       content: { type: 'string', optional: true, format: 'pve-storage-content-list' },

@@ -1,0 +1,80 @@
+/** What the HA stack knows: its configuration, and what its manager has made of it. `ha-manager.ts` moves it on. */
+import { createHash } from 'node:crypto';
+import type { GuestKind, GuestState } from './state.ts';
+
+export const haStates = ['started', 'stopped', 'enabled', 'disabled', 'ignored'] as const;
+export type HaRequest = (typeof haStates)[number];
+
+export interface HaResource {
+  /** `vm:112`, `ct:210`. */
+  readonly sid: string;
+  readonly kind: GuestKind;
+  readonly vmid: number;
+  /** As configured; undefined: PVE's default, `started`. */
+  state: HaRequest | undefined;
+  /** The rest of the section: `comment`, `group`, `max_restart`, `max_relocate`, `failback`. */
+  readonly options: Map<string, string | number>;
+  /** The manager's own state; undefined: it has not looked yet. */
+  crmState: 'started' | 'request_stop' | 'stopped' | undefined;
+  /** Counts requests, so that an older one that is still being followed gives way. */
+  round: number;
+}
+
+export interface HighAvailability {
+  readonly resources: Map<string, HaResource>;
+  /** The node whose manager is the master; undefined: no manager has run yet. */
+  master: string | undefined;
+  /** The manager takes requests and does nothing about them. */
+  stalled: boolean;
+}
+
+export function createHighAvailability(): HighAvailability {
+  return { resources: new Map(), master: undefined, stalled: false };
+}
+
+/** Service id of a guest. */
+export function sidOf({ kind, vmid }: Pick<GuestState, 'kind' | 'vmid'>): string {
+  return `${kind === 'qemu' ? 'vm' : 'ct'}:${vmid}`;
+}
+
+/** The resource whose power is HA's business: actions on an `ignored` one are carried out directly. */
+export function managedResource(ha: HighAvailability, guest: Pick<GuestState, 'kind' | 'vmid'>): HaResource | undefined {
+  const resource = ha.resources.get(sidOf(guest));
+  return resource?.state === 'ignored' ? undefined : resource;
+}
+
+/** `ha` of a guest's `status/current`. */
+export function haStatusOf(ha: HighAvailability, guest: GuestState): object {
+  const resource = ha.resources.get(sidOf(guest));
+  if (resource === undefined) return { managed: 0 };
+  const group = resource.options.get('group');
+  return { managed: 1, state: resource.crmState ?? null, ...(group === undefined ? {} : { group }) };
+}
+
+/** `hastate` of a row of `/cluster/resources`: the manager's state, the configured one before it has looked. */
+export function haStateOf(ha: HighAvailability, guest: GuestState): string | undefined {
+  const resource = ha.resources.get(sidOf(guest));
+  return resource?.crmState ?? resource?.state;
+}
+
+/** `PVE::HA::Tools::get_verbose_service_state`: what the web interface shows at once, before the guest has followed. */
+export function verboseState(resource: HaResource, guestRuns: boolean): string {
+  const wanted = requestOf(resource);
+  if (wanted === 'ignored') return 'ignored';
+  if (resource.crmState === undefined) return 'queued';
+  if (resource.crmState === 'request_stop') return 'stopping';
+  if (resource.crmState === 'started') return wanted === 'started' ? (guestRuns ? 'started' : 'starting') : 'stopping';
+  if (wanted === 'started') return 'starting';
+  return wanted === 'disabled' ? 'disabling' : 'stopped';
+}
+
+/** The request with PVE's default and its alias resolved. */
+export function requestOf({ state = 'started' }: HaResource): Exclude<HaRequest, 'enabled'> {
+  return state === 'enabled' ? 'started' : state;
+}
+
+/** SHA-1 of the resources' configuration, as `digest` has it. */
+export function resourcesDigest(ha: HighAvailability): string {
+  const sections = [...ha.resources.values()].map(({ sid, state, options }) => [sid, state, ...options]);
+  return createHash('sha1').update(JSON.stringify(sections)).digest('hex');
+}
