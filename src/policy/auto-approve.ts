@@ -4,7 +4,7 @@
  * A pattern is one of
  * - `destination:HOST`, `destination:.DOMAIN` (the domain and all below it), either with `:PORT`;
  * - `tool:NAME`: every call of a yellow tool;
- * - `tool:NAME:GLOB`: only calls whose subject fits. The subject is the real path of write_file (`src/a.ts`), the command of
+ * - `tool:NAME:GLOB`: only calls whose subject fits. The subject is the real path of write_file and edit_file (`src/a.ts`), the command of
  *   run_command, `NODE COMMAND` of execute_ssh, `NODE UNIT` of restart_service, `NODE` of wake_node; a node may be written
  *   `CLUSTER/NODE`. `*` stands for any plain characters (in a path: of one segment, `**` for any number of them); in a command it
  *   never stands for a character that means something to a shell.
@@ -12,7 +12,7 @@
  * What an `allow` can lift, and nothing else:
  * - any matching rule: the ask that level `strict` adds to a yellow tool. So a wildcard never lets run what `balanced` would not;
  * - a rule whose GLOB is the exact subject, without wildcard: for run_command also `network_blocked`, `unknown_program` and
- *   `runs_other_code`, for write_file also `CONTROL_FILE`.
+ *   `runs_other_code`, for write_file and edit_file also `CONTROL_FILE`.
  * Never `sandbox_not_enforced`, `SECRET_FILE`, an ask of a configured command rule, anything that denies, anything red.
  * A destination's `allow` lifts no run's network: the sandbox opens the network or not, it cannot hold a run to one host.
  */
@@ -155,6 +155,7 @@ function lift(decisions: readonly Decision[], subject: RuleSubject, rules: reado
 /** Rules whose asks an exact rule lifts, by tool. Every rule behind the ask must be among them: one odd finding keeps the question. */
 const liftedExactly: Readonly<Record<string, readonly string[]>> = {
   run_command: ['workspace.network-blocked', 'workspace.unknown-program', 'workspace.runs-other-code'],
+  edit_file: ['path.control-files'],
   write_file: ['path.control-files'],
 };
 
@@ -206,7 +207,7 @@ function after(state: number, token: string | undefined, char: string, takes: Re
 }
 
 function starOf(tool: string): (char: string, double: boolean) => boolean {
-  if (tool === 'write_file') return (char, double) => double || char !== '/';
+  if (tool === 'write_file' || tool === 'edit_file') return (char, double) => double || char !== '/';
   return (char) => plainInCommand.test(char);
 }
 

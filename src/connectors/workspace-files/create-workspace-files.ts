@@ -4,6 +4,7 @@ import { Fault } from '#kernel/errors';
 import type { FileText, Listing, WorkspaceFiles, WrittenFile } from '#kernel/ports/workspace';
 import { decodeText } from './decode-text.ts';
 import { type DirectoryPin, pathChanged } from './directory-pin.ts';
+import { editPath, hashOf } from './edit-path.ts';
 import { errnoOf, notFound } from './file-faults.ts';
 import { parseGlob } from './glob.ts';
 import { lineRange } from './line-range.ts';
@@ -24,12 +25,21 @@ export interface WorkspaceFilesOptions extends FilePlaces {
 const mostPersonaDepth = 16;
 
 export function createWorkspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
+  const turns = new Map<string, Promise<unknown>>();
   return {
     read: (path, lines, scope, signal) =>
       withPath(options, { path, use: 'read', scope }, (opened) => read(opened, { path, lines, mostBytes: options.mostBytes }, signal)),
     write: async (path, content, { createDirs }, scope) => {
       const bytes = bytesOf(content, options.mostBytes);
       return withPath(options, { path, use: 'write', scope }, (opened) => write(opened, { path, bytes, createDirs }));
+    },
+    edit: (path, edits, { ifUnchanged }, scope) => {
+      const job = { path, edits, mostBytes: options.mostBytes, ifUnchanged };
+      return withPath(options, { path, use: 'write', scope }, (opened) =>
+        inTurn(turns, `${opened.root} ${opened.root === 'persona' ? scope.agentId : ''} ${partsOf(opened).join('/')}`, () =>
+          editPath(opened, job),
+        ),
+      );
     },
     list: async (path, { recursive, pattern }, scope, signal) => {
       const glob = pattern === undefined ? {} : { glob: parseGlob(pattern) };
@@ -51,7 +61,23 @@ async function read({ fact, directory, names, root }: OpenedPath, job: ReadJob, 
   const bytes = await readBytes(directory.openFile(name), job.mostBytes, signal);
   directory.confirm();
   const { text, encoding } = decodeText(bytes);
-  return { path: showPath(root, fact.path), ...lineRange(text, job.lines), bytes: bytes.length, encoding };
+  return { path: showPath(root, fact.path), ...lineRange(text, job.lines), bytes: bytes.length, encoding, hash: hashOf(bytes) };
+}
+
+/** One after the other for the same key, whatever the one before came to. */
+async function inTurn<T>(turns: Map<string, Promise<unknown>>, key: string, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(key);
+  const own = (before ?? Promise.resolve()).then(work, work);
+  turns.set(key, own);
+  try {
+    return await own;
+  } finally {
+    if (turns.get(key) === own) turns.delete(key);
+  }
+}
+
+function partsOf({ fact }: OpenedPath): readonly string[] {
+  return 'path' in fact ? fact.path : [];
 }
 
 interface WriteJob {

@@ -14,9 +14,16 @@ export const temporaryPrefix = '.banksman-write-';
 
 /**
  * Writes `bytes` as `name` in `directory`. A file that is there keeps its mode and, where possible, its owner; a hard link to it keeps the
- * old content, a link is replaced. On the disk when it resolves; on failure everything is as before. @throws the file system's error
+ * old content, a link is replaced. On the disk when it resolves; on failure everything is as before.
+ * @param check the last look before the new content counts; what it throws stops the write
+ * @throws the file system's error
  */
-export async function writeAtomically(directory: DirectoryPin, name: string, bytes: Buffer): Promise<void> {
+export async function writeAtomically(
+  directory: DirectoryPin,
+  name: string,
+  bytes: Buffer,
+  check: () => void = () => undefined,
+): Promise<void> {
   const before = lstatSync(`${directory.at}/${name}`, { throwIfNoEntry: false });
   const old = before?.isFile() ? before : undefined;
   const temporary = `${directory.at}/${temporaryPrefix}${randomBytes(8).toString('hex')}`;
@@ -26,6 +33,7 @@ export async function writeAtomically(directory: DirectoryPin, name: string, byt
     await fill(descriptor, bytes, old);
     // Without descriptors to pin by, this is the last look before the name counts.
     directory.confirm();
+    check();
     renameSync(temporary, `${directory.at}/${name}`);
   } catch (thrown) {
     remove(temporary);

@@ -1,4 +1,5 @@
 /** What the workspace tools need. Paths are as the caller wrote them; an implementation checks each again at the moment of use. */
+import type { TextEdit } from '../text-edits.ts';
 
 /** A file's text, by lines. Line numbers start at 1. */
 export interface FileText {
@@ -12,6 +13,8 @@ export interface FileText {
   /** Size of the whole file. */
   readonly bytes: number;
   readonly encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'latin1';
+  /** Of the whole file's bytes: the first 16 hex digits of SHA-256. */
+  readonly hash: string;
 }
 
 export interface DirectoryEntry {
@@ -36,6 +39,14 @@ export interface WrittenFile {
   readonly created: boolean;
 }
 
+export interface EditedFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly replacements: number;
+  /** As `FileText.hash`, of what is there now. */
+  readonly hash: string;
+}
+
 /** Whose files: paths below `/tmp` are the agent's own sandbox, everything else the workspace. */
 export interface FileScope {
   readonly agentId: string;
@@ -48,6 +59,11 @@ export interface WorkspaceFiles {
   read(path: string, lines: { readonly start?: number; readonly end?: number }, scope: FileScope, signal: AbortSignal): Promise<FileText>;
   /** Atomic: the old file or the new one, never a part. */
   write(path: string, content: string, options: { readonly createDirs: boolean }, scope: FileScope): Promise<WrittenFile>;
+  /**
+   * All edits or none, in one step; two at once on one file come one after the other. Encoding, byte order mark and line ends stay.
+   * @throws {Fault} `OLD_TEXT_NOT_FOUND`, `OLD_TEXT_NOT_UNIQUE`, `NOTHING_TO_CHANGE`, `FILE_CHANGED`, `ENCODING_CANNOT_HOLD`
+   */
+  edit(path: string, edits: readonly TextEdit[], options: { readonly ifUnchanged?: string }, scope: FileScope): Promise<EditedFile>;
   list(
     path: string,
     options: { readonly recursive: boolean; readonly pattern?: string },

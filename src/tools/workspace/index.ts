@@ -1,9 +1,10 @@
 /** The workspace tools, in the order they are listed. */
 import type { Tool } from '#kernel/tool';
+import { editFile } from './edit-file.ts';
 import { listDirectory } from './list-directory.ts';
 import { readFile } from './read-file.ts';
 import { runCommand } from './run-command.ts';
 import { searchFiles } from './search-files.ts';
 import { writeFile } from './write-file.ts';
 
-export const workspaceTools: readonly Tool[] = [readFile, listDirectory, searchFiles, writeFile, runCommand];
+export const workspaceTools: readonly Tool[] = [readFile, listDirectory, searchFiles, writeFile, editFile, runCommand];

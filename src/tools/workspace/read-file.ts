@@ -10,7 +10,7 @@ export const readFile = defineTool({
   name: 'read_file',
   title: 'Read a file',
   description:
-    'Read a text file of the workspace, with line numbers. Use start_line and end_line for a part of a long file. Returns the lines, the total number of lines and the encoding; binary files are refused. Paths below `/tmp` are your own sandbox. To find a place use search_files, for names list_directory.',
+    'Read a text file of the workspace, with line numbers. Use start_line and end_line for a part of a long file. Returns the lines, the total number of lines, the encoding and a hash for edit_file; binary files are refused. Paths below `/tmp` are your own sandbox. To find a place use search_files, for names list_directory.',
   group: 'workspace',
   tier: 'green',
   impact: 'none',
@@ -43,6 +43,7 @@ export const readFile = defineTool({
         total_lines: file.totalLines,
         bytes: file.bytes,
         encoding: file.encoding,
+        hash: file.hash,
         ...(cut ? { truncated: true } : {}),
       },
       ...(cut ? { next: `call again with start_line ${file.endLine + 1}` } : {}),

@@ -6,12 +6,13 @@ import { changeFacts } from '../support/change-facts.ts';
 import { refuseCopiedMarks } from '../support/copied-marks.ts';
 import { fileTarget } from '../support/file-target.ts';
 import { pathArgument } from '../support/path-argument.ts';
+import { wholeText } from '../support/whole-text.ts';
 
 export const writeFile = defineTool({
   name: 'write_file',
   title: 'Write a file',
   description:
-    'Write a whole text file in the workspace (UTF-8). Replaces what is there in one step and makes missing directories unless create_dirs is false. Read the file first: whatever you leave out is gone. A secret that read_file shows as `[redacted:…]` cannot be written back. Paths below `/tmp` are your own sandbox (100 MB, kept for 24 hours after its last use).',
+    'Write a whole text file in the workspace (UTF-8). Replaces what is there in one step and makes missing directories unless create_dirs is false. Read the file first: whatever you leave out is gone; for a change of a part use edit_file. A secret that read_file shows as `[redacted:…]` cannot be written back. Paths below `/tmp` are your own sandbox (100 MB, kept for 24 hours after its last use).',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
@@ -54,25 +55,5 @@ async function currentText(context: ToolContext): Promise<{ readonly text: strin
   } catch (thrown) {
     const { code, message } = toFault(thrown);
     return { why: code === 'FILE_NOT_FOUND' ? 'There is no such file yet.' : `What is there cannot be compared: ${message}.` };
-  }
-}
-
-/** All of it, in as many answers as it takes; '' where there is none that could be read. */
-async function wholeText(context: ToolContext): Promise<string> {
-  const { path, scope } = fileTarget(context);
-  const { files } = context.workspace();
-  const parts: string[] = [];
-  try {
-    for (let start = 1; ; ) {
-      const { text, endLine, totalLines } = await files.read(path, { start }, scope, context.signal);
-      parts.push(text);
-      if (endLine >= totalLines || endLine < start) return parts.join('\n');
-      start = endLine + 1;
-    }
-  } catch (thrown) {
-    context.signal.throwIfAborted();
-    // A secret file or none at all: then nothing of it was ever shown, and no mark can be its own.
-    if (toFault(thrown).audience === 'bug') throw thrown;
-    return '';
   }
 }

@@ -61,7 +61,16 @@ describe('read_file', () => {
     expect(await call(workspace, 'read_file', { path: 'a.txt' }).run()).toEqual({
       ok: true,
       message: 'a.txt: lines 1 to 3 of 3',
-      result: { path: 'a.txt', content: '1\tone\n2\t\n3\tthree', start_line: 1, end_line: 3, total_lines: 3, bytes: 11, encoding: 'utf-8' },
+      result: {
+        path: 'a.txt',
+        content: '1\tone\n2\t\n3\tthree',
+        start_line: 1,
+        end_line: 3,
+        total_lines: 3,
+        bytes: 11,
+        encoding: 'utf-8',
+        hash: 'ee9731974efa9af6',
+      },
     });
     expect(await call(workspace, 'read_file', { path: 'a.txt', start_line: 3, end_line: 9 }).run()).toMatchObject({
       message: 'a.txt: line 3 of 3',
@@ -100,6 +109,41 @@ describe('read_file', () => {
     'refuses %j',
     (input) => expect(toolOf('read_file').input.safeParse(input).success).toBe(false),
   );
+});
+
+describe('edit_file', () => {
+  const edits = [{ old_text: 'two', new_text: 'zwei' }];
+
+  it('says what it did, and gives the hash for the next edit', async () => {
+    const workspace = await openTestWorkspace();
+    workspace.put({ 'a.txt': 'one\ntwo\n' });
+    const before = await call(workspace, 'read_file', { path: 'a.txt' }).run();
+    const edited = await call(workspace, 'edit_file', {
+      path: 'a.txt',
+      edits,
+      if_unchanged: (before.result as { hash: string }).hash,
+    }).run();
+    expect(edited).toMatchObject({ ok: true, message: 'edited a.txt: 1 replacement, 9 bytes', result: { path: 'a.txt', replacements: 1 } });
+    const after = await call(workspace, 'read_file', { path: 'a.txt' }).run();
+    expect((edited.result as { hash: string }).hash).toBe((after.result as { hash: string }).hash);
+  });
+
+  it('shows a person what changes, and that it would fail', async () => {
+    const workspace = await openTestWorkspace();
+    workspace.put({ 'a.txt': 'one\ntwo\n', 'b.txt': '' });
+    const question = call(workspace, 'edit_file', { path: 'a.txt', edits });
+    expect(question.headline).toBe('Edit a.txt (1 replacement)');
+    expect(await question.preview()).toEqual(['It removes 1 line of 2 and adds 1 line.', 'The new content has 2 lines (8 bytes).']);
+    expect(await call(workspace, 'edit_file', { path: 'b.txt', edits }).preview()).toEqual([expect.stringContaining('do not fit')]);
+    expect(await call(workspace, 'edit_file', { path: 'c.txt', edits }).preview()).toEqual([expect.stringContaining('does not exist')]);
+  });
+
+  it('writes no placeholder of a secret that was hidden', async () => {
+    const workspace = await openTestWorkspace();
+    workspace.put({ 'a.txt': 'one\ntwo\n' });
+    const copied = [{ old_text: 'two', new_text: '[redacted:api-key]' }];
+    await expect(call(workspace, 'edit_file', { path: 'a.txt', edits: copied }).run()).rejects.toMatchObject({ code: 'REDACTED_CONTENT' });
+  });
 });
 
 describe('write_file', () => {
@@ -254,7 +298,7 @@ describe('run_command', () => {
     });
     expect(await run('exec sleep 60', {}, { timeout_ms: 100 })).toMatchObject({
       code: 'command_timeout',
-      message: '`exec sleep 60` was ended after 100 ms',
+      message: '`exec sleep 60` was ended after 100 ms, with all that it had started; what it did until then stays done',
     });
     expect(await run('true', { stoppedBy: 'memory' })).toMatchObject({
       code: 'command_limit',

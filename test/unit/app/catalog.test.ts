@@ -55,8 +55,8 @@ describe('the catalog', () => {
     expect(catalog.map((tool) => tool.name)).toEqual(expect.arrayContaining(Object.values(tiers).flat()));
   });
 
-  it('has 29 tools', () => {
-    expect(catalog).toHaveLength(29);
+  it('has 30 tools', () => {
+    expect(catalog).toHaveLength(30);
   });
 
   it('conceals only arguments that there are', () => {

@@ -9,6 +9,7 @@ import type { Impact } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
 import { detailsStyle } from './details-style.ts';
 import { Html, html, lines, nothing } from './html.ts';
+import { writes } from './write-sides.ts';
 
 /** What is read while the page is open already: undefined while it is under way, a text where it cannot be read. */
 export type Loaded<T> = T | { readonly failed: string } | undefined;
@@ -93,7 +94,7 @@ function actions(record: RequestRecord): Html {
   const links = [
     ...(record.status === 'pending' ? [link('review', 'Review…', record.id), link('denyWithMessage', 'Deny…', record.id, 'quiet')] : []),
     ...(record.status === 'approved' && record.reported === undefined ? [link('revoke', 'Revoke…', record.id)] : []),
-    ...(record.action.tool === 'write_file' ? [link('showDiff', 'Compare with the File', record.id, 'quiet')] : []),
+    ...(writes(record.action) ? [link('showDiff', 'Compare with the File', record.id, 'quiet')] : []),
   ];
   return links.length === 0 ? nothing : html`<p class="actions">${links}</p>`;
 }

@@ -1,16 +1,23 @@
 /** The two sides of a write that waits: what is in the file now, and what would be. */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import * as path from 'node:path';
+import { isJsonObject } from '#kernel/json';
 import type { RequestRecord } from '#kernel/request';
+import { editText, type TextEdit } from '#kernel/text-edits';
 
 /** The editor compares no more than that in a useful time. */
 const maxBytes = 2_000_000;
 
 export type Side = 'now' | 'proposed';
 
+/** Whether it writes one file: then there is something to compare. */
+export function writes({ tool }: Pick<RequestRecord['action'], 'tool'>): boolean {
+  return tool === 'write_file' || tool === 'edit_file';
+}
+
 /** The file after links, as the policy found it: `src/a.ts`, `/tmp/a.ts`. undefined for a request of another kind. */
 export function writtenFile({ action }: Pick<RequestRecord, 'action'>): string | undefined {
-  if (action.tool !== 'write_file') return undefined;
+  if (!writes(action)) return undefined;
   const target = action.targets.find((entry) => entry['kind'] === 'path');
   const file = target?.['real'] ?? target?.['path'];
   return typeof file === 'string' && file !== '' ? file : undefined;
@@ -21,8 +28,20 @@ export async function sideText(record: Pick<RequestRecord, 'action'>, side: Side
   const file = writtenFile(record);
   if (file === undefined) return '';
   if (side === 'now') return currentText(file, root);
-  const { content } = record.action.arguments;
-  return typeof content === 'string' ? content : '';
+  const { content, edits } = record.action.arguments;
+  if (record.action.tool === 'write_file') return typeof content === 'string' ? content : '';
+  const edited = editText(await currentText(file, root), editsOf(edits));
+  return edited.ok ? edited.text : `(edit ${edited.edit} does not fit the file as it is now: the call would fail)`;
+}
+
+/** As the store has them: another window may be of another version. */
+function editsOf(value: unknown): readonly TextEdit[] {
+  const edits: readonly unknown[] = Array.isArray(value) ? value : [];
+  return edits.flatMap((edit) => {
+    if (!isJsonObject(edit)) return [];
+    const { old_text: oldText, new_text: newText, all } = edit;
+    return typeof oldText === 'string' && typeof newText === 'string' ? [{ old_text: oldText, new_text: newText, all: all === true }] : [];
+  });
 }
 
 async function currentText(file: string, root: string): Promise<string> {

@@ -1,0 +1,67 @@
+import * as z from 'zod';
+import { toFault } from '#kernel/errors';
+import { editText } from '#kernel/text-edits';
+import { defineTool, type ToolContext } from '#kernel/tool';
+import { changeFacts } from '../support/change-facts.ts';
+import { refuseCopiedMarks } from '../support/copied-marks.ts';
+import { fileTarget } from '../support/file-target.ts';
+import { pathArgument } from '../support/path-argument.ts';
+import { wholeText } from '../support/whole-text.ts';
+
+const edit = z.strictObject({
+  old_text: z
+    .string()
+    .min(1)
+    .max(1_000_000)
+    .meta({ description: 'Text that is in the file now, exactly, without the line numbers that read_file adds.' }),
+  new_text: z.string().max(1_000_000).meta({ description: 'What stands there afterwards; empty deletes.' }),
+  all: z.boolean().optional().meta({ description: 'Replace every occurrence; otherwise the old text must be there once.' }),
+});
+
+export const editFile = defineTool({
+  name: 'edit_file',
+  title: 'Edit a file',
+  description:
+    'Replace exact pieces of a text file in the workspace; all edits of one call, one after the other, or none. Use it instead of write_file for changes of a file that is there. An old text that is not there, or there more than once without `all`, is refused with the lines. Line ends, byte order mark, encoding and mode stay. With if_unchanged (the `hash` of read_file) a file that changed since is refused.',
+  group: 'workspace',
+  tier: 'yellow',
+  impact: 'reversible',
+  permission: 'file:write',
+  timeoutMs: 60_000,
+  input: z.strictObject({
+    path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),
+    edits: z.array(edit).min(1).max(200).meta({ description: 'Replacements, in this order; each works on what the one before left.' }),
+    if_unchanged: z
+      .string()
+      .regex(/^[0-9a-f]{16}$/)
+      .optional()
+      .meta({ description: 'The `hash` that read_file returned for this file.' }),
+  }),
+  touches: ({ path }) => [{ kind: 'path', access: 'operate', path, use: 'write' }],
+  headline: ({ path, edits }) => `Edit ${path} (${edits.length} ${edits.length === 1 ? 'replacement' : 'replacements'})`,
+  preview: async ({ edits }, context) => {
+    const before = await textNow(context);
+    if ('why' in before) return [before.why];
+    const edited = editText(before.text, edits);
+    return edited.ok ? changeFacts(before, edited.text) : ['As the file is now, the edits do not fit: the call will fail.'];
+  },
+  run: async ({ edits, if_unchanged: ifUnchanged }, context) => {
+    const { path, scope } = fileTarget(context);
+    await refuseCopiedMarks(edits.map(({ new_text: text }) => text).join('\n'), () => wholeText(context));
+    context.signal.throwIfAborted();
+    const options = ifUnchanged === undefined ? {} : { ifUnchanged };
+    const { path: real, bytes, replacements, hash } = await context.workspace().files.edit(path, edits, options, scope);
+    const message = `edited ${real}: ${replacements} ${replacements === 1 ? 'replacement' : 'replacements'}, ${bytes} bytes`;
+    return { ok: true, message, result: { path: real, bytes, replacements, hash } };
+  },
+});
+
+async function textNow(context: ToolContext): Promise<{ readonly text: string } | { readonly why: string }> {
+  try {
+    const { path, scope } = fileTarget(context);
+    await context.workspace().files.read(path, { end: 1 }, scope, context.signal);
+    return { text: await wholeText(context) };
+  } catch (thrown) {
+    return { why: `What is there cannot be read: ${toFault(thrown).message}.` };
+  }
+}
