@@ -160,7 +160,7 @@ describe.each(pinnings)('with %s', (pinning) => {
   });
 
   describe('editing', () => {
-    const edit = (workspace: TestWorkspace, name: string, oldText: string, newText: string, options = {}) =>
+    const edit = (workspace: TestWorkspace, name: string, [oldText, newText]: readonly [string, string], options = {}) =>
       workspace.files.edit(name, [{ old_text: oldText, new_text: newText }], options, scope);
 
     it('changes what was named and nothing else: mark, encoding, line ends and mode stay', async () => {
@@ -173,10 +173,10 @@ describe.each(pinnings)('with %s', (pinning) => {
         latin1: Buffer.from('caf\u00e9 x', 'latin1'),
       });
       chmodSync(workspace.absolute('bom'), 0o750);
-      await edit(workspace, 'bom', 'a\nb', 'c\nd');
-      await edit(workspace, 'utf16le', 'x', 'ÿ€');
-      await edit(workspace, 'utf16be', 'h', 'j');
-      await edit(workspace, 'latin1', 'x', 'ü');
+      await edit(workspace, 'bom', ['a\nb', 'c\nd']);
+      await edit(workspace, 'utf16le', ['x', 'ÿ€']);
+      await edit(workspace, 'utf16be', ['h', 'j']);
+      await edit(workspace, 'latin1', ['x', 'ü']);
       expect(readFileSync(workspace.absolute('bom'), 'utf8')).toBe('\ufeffc\r\nd\r\n');
       expect(statSync(workspace.absolute('bom')).mode & 0o777).toBe(0o750);
       expect(readFileSync(workspace.absolute('utf16le'))).toEqual(Buffer.from('\ufeffhé\nÿ€', 'utf16le'));
@@ -194,7 +194,7 @@ describe.each(pinnings)('with %s', (pinning) => {
       const workspace = await open();
       const bytes = Buffer.from('one é\ntwo é\n', 'latin1');
       workspace.put({ file: bytes });
-      expect(await codeOf(edit(workspace, 'file', oldText, newText))).toBe(code);
+      expect(await codeOf(edit(workspace, 'file', [oldText, newText]))).toBe(code);
       expect(readFileSync(workspace.absolute('file'))).toEqual(bytes);
     });
 
@@ -202,27 +202,27 @@ describe.each(pinnings)('with %s', (pinning) => {
       const workspace = await open();
       workspace.put({ file: 'one\n' });
       const { hash } = await read(workspace, 'file');
-      const after = await edit(workspace, 'file', 'one', 'two', { ifUnchanged: hash });
+      const after = await edit(workspace, 'file', ['one', 'two'], { ifUnchanged: hash });
       expect(after.hash).toBe((await read(workspace, 'file')).hash);
-      expect(await codeOf(edit(workspace, 'file', 'two', 'three', { ifUnchanged: hash }))).toBe('FILE_CHANGED');
+      expect(await codeOf(edit(workspace, 'file', ['two', 'three'], { ifUnchanged: hash }))).toBe('FILE_CHANGED');
       expect(readFileSync(workspace.absolute('file'), 'utf8')).toBe('two\n');
     });
 
     it('is refused for what is no text, no file, a secret or outside', async () => {
       const workspace = await open();
       workspace.put({ binary: Buffer.from([1, 0, 2]), odd: Buffer.from([0xff, 0xfe, 0x00, 0xd8, 0x41, 0x00]), 'dir/x': '' });
-      expect(await codeOf(edit(workspace, 'binary', 'a', 'b'))).toBe('BINARY_FILE');
-      expect(await codeOf(edit(workspace, 'odd', 'A', 'b'))).toBe('BINARY_FILE');
-      expect(await codeOf(edit(workspace, 'missing', 'a', 'b'))).toBe('FILE_NOT_FOUND');
-      expect(await codeOf(edit(workspace, 'dir', 'a', 'b'))).toBe('NOT_A_REGULAR_FILE');
-      expect(await codeOf(edit(workspace, '../x', 'a', 'b'))).toBe('PATH_OUTSIDE_WORKSPACE');
+      expect(await codeOf(edit(workspace, 'binary', ['a', 'b']))).toBe('BINARY_FILE');
+      expect(await codeOf(edit(workspace, 'odd', ['A', 'b']))).toBe('BINARY_FILE');
+      expect(await codeOf(edit(workspace, 'missing', ['a', 'b']))).toBe('FILE_NOT_FOUND');
+      expect(await codeOf(edit(workspace, 'dir', ['a', 'b']))).toBe('NOT_A_REGULAR_FILE');
+      expect(await codeOf(edit(workspace, '../x', ['a', 'b']))).toBe('PATH_OUTSIDE_WORKSPACE');
     });
 
     it('loses none of many at once', async () => {
       const workspace = await open();
       const names = Array.from({ length: 20 }, (_, number) => `line-${number}.`);
       workspace.put({ file: names.join('\n') });
-      await Promise.all(names.map((name, number) => edit(workspace, number % 2 === 0 ? 'file' : './file', name, `new-${number}.`)));
+      await Promise.all(names.map((name, number) => edit(workspace, number % 2 === 0 ? 'file' : './file', [name, `new-${number}.`])));
       expect(readFileSync(workspace.absolute('file'), 'utf8')).toBe(names.map((_, number) => `new-${number}.`).join('\n'));
     });
   });

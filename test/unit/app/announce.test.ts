@@ -38,6 +38,7 @@ describe('what is about to run', () => {
       path: 'a.txt',
       pattern: 'x',
       content: 'x',
+      edits: [{ old_text: 'x', new_text: 'y' }],
       ...(name === 'report_block' ? { reason: 'url_blocked', destination: 'api.example.com' } : {}),
     };
     const tool = catalog.find((entry) => entry.name === name);
