@@ -85,6 +85,7 @@ function settledBefore(log: AuditLog, writing: Pick<AuditLog, 'append' | 'append
   return {
     ...writing,
     read: (after, limit) => settle().then(() => log.read(after, limit)),
+    ofRequest: (requestId, since) => settle().then(() => log.ofRequest(requestId, since)),
     head: () => settle().then(() => log.head()),
   };
 }

@@ -82,12 +82,15 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       cancel: (id, by) => call('requests.cancel', id, by),
       revoke: (id, decision) => call('requests.revoke', id, decision),
       spend: (id, digest, by) => call('requests.spend', id, digest, by),
+      noteWait: (id, by, forMs) => call('requests.noteWait', id, by, forMs),
+      waitOf: (id) => call('requests.waitOf', id),
       onChange,
     },
     audit: {
       append: (draft) => call('audit.append', draft),
       appendAll: (drafts) => call('audit.appendAll', drafts),
       read: (after, limit) => call('audit.read', after, limit),
+      ofRequest: (requestId, since) => call('audit.ofRequest', requestId, since),
       head: () => call('audit.head'),
     },
     security: {

@@ -62,7 +62,7 @@ export function createApprovals(deps: ApprovalsDeps): ApprovalsCore {
     result.ok ? done(code, result.record) : refusedByStore(result, id, by, clock.now());
   return {
     list: (query) => requests.list(query),
-    get: (id) => requests.get(id),
+    get: (id) => withWait(id, requests),
     countPending: () => requests.countPending(),
     onChange: (listener) => requests.onChange(listener),
     card: (record) => {
@@ -96,6 +96,14 @@ async function approve(id: string, signer: Signer, shownDigest: string | undefin
   if (!verdict.ok) return keyNotTrusted(record);
   const result = await requests.approve(id, grant, { by: signer.approver, via: deps.via, at: clock.now() });
   return result.ok ? done('approved', result.record) : refusedByStore(result, id, signer.approver, clock.now());
+}
+
+/** Whether anybody waits matters while an answer is possible. What cannot be read of it is as if nobody did. */
+async function withWait(id: string, requests: RequestStore): Promise<RequestRecord | undefined> {
+  const record = await requests.get(id);
+  if (record?.status !== 'pending' || record.reported !== undefined) return record;
+  const wait = await requests.waitOf(id).catch(() => undefined);
+  return wait === undefined ? record : { ...record, wait };
 }
 
 function refusalOf(record: RequestRecord, signer: Signer, trusted: readonly ApproverKey[], deps: ApprovalsDeps): AnswerResult | undefined {

@@ -1,17 +1,20 @@
 /** Waits for a person without asking the store over and over. */
+import { hostname } from 'node:os';
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
-import type { RequestRecord } from '#kernel/request';
+import { type RequestRecord, waitBeatMs } from '#kernel/request';
 
 export interface WaitOptions {
   /** At most this long, in ms; 0 looks once. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Called once people can see that somebody waits. */
+  onWaiting?(): void;
 }
 
 export interface WaitDeps {
-  readonly requests: Pick<RequestStore, 'get' | 'onChange'>;
+  readonly requests: Pick<RequestStore, 'get' | 'onChange' | 'noteWait'>;
   readonly clock: Clock;
 }
 
@@ -29,10 +32,14 @@ export async function waitForDecision(id: string, options: WaitOptions, deps: Wa
   const bell = createBell();
   // Listening starts before the first look: a decision in between is heard.
   const unsubscribe = deps.requests.onChange(bell.ring);
+  const stopMarking = await markWait(id, options, deps);
+  let last: RequestRecord | 'busy' | undefined;
   try {
+    options.onWaiting?.();
     for (;;) {
       options.signal.throwIfAborted();
       const seen = await look(id, deps);
+      last = seen;
       const now = clock.now();
       if (seen !== 'busy' && (seen?.status !== 'pending' || now >= deadline)) return seen;
       if (now >= deadline) throw new Fault('store_busy', 'the store stayed busy, so the answer is not known', { retryable: true });
@@ -41,7 +48,34 @@ export async function waitForDecision(id: string, options: WaitOptions, deps: Wa
     }
   } finally {
     unsubscribe();
+    await stopMarking(last);
   }
+}
+
+/** Numbers the waits of this process. */
+let waits = 0;
+
+/**
+ * Says in the store that a call waits, again and again while it does: whoever is asked can then see whether anybody would hear the answer. A mark
+ * that cannot be written is tried again at the next beat; without one, people are told that nobody waits.
+ */
+async function markWait(id: string, { timeoutMs }: WaitOptions, { requests, clock }: WaitDeps): Promise<(last: unknown) => Promise<void>> {
+  if (timeoutMs <= 0) return () => Promise.resolve();
+  waits += 1;
+  const by = `${hostname()} pid ${process.pid} wait ${waits}`;
+  const end = clock.now() + timeoutMs;
+  const note = (forMs: number) => requests.noteWait(id, by, forMs).catch(() => undefined);
+  await note(timeoutMs);
+  const beat = setInterval(() => void note(Math.max(1, end - clock.now())), waitBeatMs).unref();
+  return async (last) => {
+    clearInterval(beat);
+    // Of a request that is decided nobody asks any more who waits.
+    if (!isDecided(last)) await note(0);
+  };
+}
+
+function isDecided(seen: unknown): boolean {
+  return typeof seen === 'object' && seen !== null && 'status' in seen && seen.status !== 'pending';
 }
 
 async function look(id: string, deps: WaitDeps): Promise<RequestRecord | 'busy' | undefined> {

@@ -22,7 +22,8 @@ export const requestTransitions: Readonly<Record<RequestStatus, readonly Request
 export const requestLifeMs = 3_600_000;
 export const grantLifeMs = 300_000;
 
-/** A waiting call that has said nothing for so long counts as gone. In milliseconds. */
+/** A waiting call says this often that it is still there, and counts as gone when it has said nothing for so long. In milliseconds. */
+export const waitBeatMs = 10_000;
 export const waitStaleMs = 25_000;
 
 export const requestIdPattern = /^req-[a-f0-9]{8}$/;

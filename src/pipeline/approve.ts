@@ -59,15 +59,20 @@ async function riskOf(state: Classified, context: ApproveContext): Promise<reado
 }
 
 /** A person's time is not counted; the caller's cancel is. */
-async function waitForPerson(request: RequestRecord, { call, deps, deadline, onWaiting }: ApproveContext): Promise<RequestRecord> {
+async function waitForPerson(
+  request: RequestRecord,
+  { call, deps, deadline, onWaiting: startedWaiting }: ApproveContext,
+): Promise<RequestRecord> {
   if (call.waitMs <= 0) return request;
   const done = new AbortController();
-  const over = onWaiting();
+  const over = startedWaiting();
   deadline.pause();
   try {
-    call.ask?.(request, done.signal);
-    call.onProgress?.(`waiting for a person: ${request.id}`);
-    return (await deps.approvals.waitForDecision(request.id, { timeoutMs: call.waitMs, signal: deadline.signal })) ?? request;
+    const onWaiting = () => {
+      call.ask?.(request, done.signal);
+      call.onProgress?.(`waiting for a person: ${request.id}`);
+    };
+    return (await deps.approvals.waitForDecision(request.id, { timeoutMs: call.waitMs, signal: deadline.signal, onWaiting })) ?? request;
   } finally {
     done.abort();
     over();

@@ -59,11 +59,20 @@ export type ClaimResult =
   | { readonly ok: true; readonly record: RequestRecord }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
+export interface DecisionWait {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  onWaiting(): void;
+}
+
 /** Requests and grants as a call needs them. */
 export interface CallApprovals {
   open(draft: RequestDraft): Promise<TransitionResult>;
-  /** Resolves with the record once it is no longer pending, or as it is after `timeoutMs`. Rejects with the signal's reason. */
-  waitForDecision(id: string, options: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<RequestRecord | undefined>;
+  /**
+   * Resolves with the record once it is no longer pending, or as it is after `timeoutMs`. Rejects with the signal's reason. `onWaiting` is called
+   * once people can see that somebody waits.
+   */
+  waitForDecision(id: string, options: DecisionWait): Promise<RequestRecord | undefined>;
   /** Verifies the grant against the keys pinned now and spends it, durably. At most one caller ever gets `ok`. */
   claim(id: string, digest: string): Promise<ClaimResult>;
 }

@@ -11,6 +11,11 @@ export interface AuditLog {
   appendAll(drafts: readonly AuditDraft[]): Promise<void>;
   /** Records in sequence order, from `after` (exclusive, 0 = all), at most `limit`. */
   read(after: number, limit: number): Promise<readonly AuditRecord[]>;
+  /**
+   * The records that name this request, in their order. A store that has no index of them looks at what was written since `since` (ms since the
+   * epoch) alone.
+   */
+  ofRequest(requestId: string, since: number): Promise<readonly AuditRecord[]>;
   /** The newest record's sequence and hash; undefined in an empty trail. */
   head(): Promise<{ readonly sequence: number; readonly hash: string } | undefined>;
 }

@@ -1,5 +1,5 @@
 /** Requests and grants, shared by every window and process of one user. Every transition is atomic with its audit record. */
-import type { RequestDecision, RequestDraft, RequestRecord, RequestStatus, SignedGrant } from '../request.ts';
+import type { RequestDecision, RequestDraft, RequestRecord, RequestStatus, RequestWait, SignedGrant } from '../request.ts';
 
 export interface RequestPage {
   /** A page looks at a bounded number of requests: where few fit it may hold fewer than were asked for, none even, and have a cursor still. */
@@ -50,6 +50,13 @@ export interface RequestStore {
   revoke(id: string, decision: RequestDecision): Promise<TransitionResult>;
   /** approved → consumed: compare-and-set on status, digest and time, fsynced before it resolves. At most one caller ever gets `ok`. */
   spend(id: string, digest: string, by: string): Promise<TransitionResult>;
+  /**
+   * A call waits for the answer to this request, for `forMs` more; 0 or less: it no longer does. `by` tells the waits of all processes apart. There is one
+   * mark a request, the newest wait's; a wait that renews its mark takes it back.
+   */
+  noteWait(id: string, by: string, forMs: number): Promise<void>;
+  /** The mark of the newest wait, whether or not it still counts (`waitState`); undefined where no call ever waited. */
+  waitOf(id: string): Promise<RequestWait | undefined>;
   /** Called after any change made by any process; the argument says nothing, re-read what you show. Returns the unsubscribe. */
   onChange(listener: () => void): () => void;
 }

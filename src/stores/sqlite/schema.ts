@@ -175,5 +175,18 @@ WHEN NEW.name = 'audit.checkpoint' AND NOT EXISTS (SELECT 1 FROM audit
 BEGIN SELECT RAISE(ABORT, 'a checkpoint names a record of the trail'); END;
 `;
 
+const waits = `
+-- Which call waits for the answer to a request: its newest word. A process that was killed says nothing more, so only a mark that is young counts.
+CREATE TABLE waits (
+  request_id TEXT PRIMARY KEY REFERENCES requests (id) ON DELETE CASCADE,
+  by TEXT NOT NULL,
+  until INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What became of a request: few records name one.
+CREATE INDEX audit_of_request ON audit (request_id, sequence) WHERE request_id IS NOT NULL;
+`;
+
 /** Entry n makes version n + 1 (`PRAGMA user_version`) out of version n. Never edit one that was released; append. */
-export const migrations: readonly string[] = [requests + audit, personas, settings + reports, retention];
+export const migrations: readonly string[] = [requests + audit, personas, settings + reports, retention, waits];

@@ -36,6 +36,8 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Aud
       database.read((tx) =>
         tx.all('SELECT sequence, body FROM audit WHERE sequence > ? ORDER BY sequence LIMIT ?', after, limit).map(recordOf),
       ),
+    ofRequest: (requestId) =>
+      database.read((tx) => tx.all('SELECT sequence, body FROM audit WHERE request_id = ? ORDER BY sequence', requestId).map(recordOf)),
     head: () => database.read(headOf),
   };
 }

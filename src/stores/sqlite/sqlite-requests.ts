@@ -6,6 +6,7 @@ import {
   type RequestDecision,
   type RequestDraft,
   type RequestRecord,
+  type RequestWait,
   requestLifeMs,
   type SignedGrant,
 } from '#kernel/request';
@@ -48,6 +49,8 @@ export function createSqliteRequests(deps: RequestsDeps): RequestStore {
     cancel: (id, by) => write((tx) => cancel(tx, id, by, deps)),
     revoke: (id, decision) => write((tx) => revoke(tx, id, decision, deps)),
     spend: (id, digest, by) => write((tx) => spend(tx, { id, digest, by }, deps)),
+    noteWait: (id, by, forMs) => database.write((tx) => noteWait(tx, { id, by, forMs, now: now() })),
+    waitOf: (id) => database.read((tx) => waitOf(tx, id)),
     onChange: deps.onChange,
   };
 }
@@ -161,6 +164,22 @@ function spend(tx: Transaction, claim: { id: string; digest: string; by: string 
     attributes: auditAttributes(record, { by: claim.by, approver: record.grant?.payload.approver ?? null }),
   });
   return { ok: true, record: { ...record, status: 'consumed', consumedAt, consumedBy: claim.by } };
+}
+
+/** A wait that ends leaves another one's mark alone. */
+function noteWait(tx: Transaction, { id, by, forMs, now }: { id: string; by: string; forMs: number; now: number }): void {
+  if (forMs <= 0)
+    return void tx.run('UPDATE waits SET until = min(until, ?), seen_at = ? WHERE request_id = ? AND by = ?', now, now, id, by);
+  tx.run(
+    `INSERT INTO waits (request_id, by, until, seen_at) SELECT id, ?, ?, ? FROM requests WHERE id = ?
+     ON CONFLICT (request_id) DO UPDATE SET by = excluded.by, until = excluded.until, seen_at = excluded.seen_at`,
+    ...[by, now + forMs, now, id],
+  );
+}
+
+function waitOf(tx: Transaction, id: string): RequestWait | undefined {
+  const row = tx.get('SELECT by, until, seen_at FROM waits WHERE request_id = ?', id);
+  return row && { by: String(row.by), until: Number(row.until), seenAt: Number(row.seen_at) };
 }
 
 type Found = { readonly ok: true; readonly record: RequestRecord } | Extract<TransitionResult, { ok: false }>;

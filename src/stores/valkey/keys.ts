@@ -12,6 +12,8 @@ export interface Keys {
   decided(id: string): string;
   /** What was asked, for when the server has dropped `blocked` or `approved` at the end of its time and nobody was there; a day. */
   copy(id: string): string;
+  /** Which call waits for the answer; under `blocked:` likewise. */
+  wait(id: string): string;
   /** An agent's own open requests. Under `blocked:`, because the agent's user may write nowhere else. */
   ofAgent(agentId: string): string;
   /** Held while one of the agent's processes opens a request. */
@@ -37,6 +39,7 @@ export function keysOf(prefix: string): Keys {
     approved: (id) => of('approved', id),
     decided: (id) => of('decided', id),
     copy: (id) => `${of('decided', id)}:asked`,
+    wait: (id) => `${of('blocked', id)}:wait`,
     ofAgent: (agentId) => `${prefix}:blocked:agent:${hashed(agentId)}`,
     lockOf: (agentId) => `${prefix}:blocked:lock:${hashed(agentId)}`,
     probe: (family, unique) => `${prefix}:${family}:clock:${hashed(unique)}`,

@@ -24,6 +24,7 @@ import type { StoreContext } from './store-context.ts';
 import { parseStoreUrl, type ValkeyAddress } from './store-url.ts';
 import { createValkeyAudit } from './valkey-audit.ts';
 import { createValkeySecurity } from './valkey-security.ts';
+import { noteWait, waitOf } from './wait-marks.ts';
 
 export interface ValkeyStoreOptions {
   /** `valkey://host:port/0?prefix=molis`; see `parseStoreUrl`. */
@@ -168,6 +169,8 @@ function requestsOf(context: StoreContext, channel: ChangeChannel): RequestStore
     countApproved: () => countApproved(context),
     cancel: (id, by) => cancelRequest(context, id, by),
     spend: (id, digest, by) => spendGrant(context, { id, digest, by }),
+    noteWait: (id, by, forMs) => noteWait(context, { id, by, forMs }),
+    waitOf: (id) => waitOf(context, id),
     onChange: channel.onChange,
   };
 }

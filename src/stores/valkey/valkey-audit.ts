@@ -38,6 +38,8 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
     append: (draft) => write(() => deps.chain.append(draft)),
     appendAll: (drafts) => write(() => deps.chain.appendGroup(drafts)),
     read: async (after, limit) => (await readAt(Math.max(0, after), Math.max(0, limit))).map((member) => storedRecord(member, 0)),
+    ofRequest: async (requestId, since) =>
+      (await recordsSince(deps, since, requestId)).filter(({ attributes }) => attributes['request_id'] === requestId),
     head: async () => {
       const count = await connections.asAny(trailReaders, (client) => client.zcard(keys.log));
       const [newest] = count === 0 ? [] : await readAt(count - 1, 1);
@@ -50,6 +52,20 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
       records: everyRecord(deps),
     }),
   };
+}
+
+/** Clocks of the store's users may differ by this much, in ms. */
+const skewMs = 60_000;
+
+/** Those that hold `text`; the rest is not even parsed. */
+async function recordsSince({ connections, keys }: AuditDeps, since: number, text: string): Promise<readonly AuditRecord[]> {
+  const found: AuditRecord[] = [];
+  for (let offset = 0; ; offset += pageSize) {
+    const from: LogRange = [since - skewMs, offset, pageSize];
+    const page = await connections.asAny(trailReaders, (client, role) => rangeOfLog(client, role, keys.log, from));
+    found.push(...page.filter((member) => member.includes(text)).map((member) => storedRecord(member, 0)));
+    if (page.length < pageSize) return found;
+  }
 }
 
 /** By score, not by place: records that are trimmed at the other end meanwhile must not make it skip any. */

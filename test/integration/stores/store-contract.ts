@@ -8,6 +8,7 @@ import { settingsContract } from './contract/settings.ts';
 import { sharingContract } from './contract/sharing.ts';
 import { stateMachineContract } from './contract/state-machine.ts';
 import { trailContract } from './contract/trail.ts';
+import { waitContract } from './contract/waits.ts';
 
 export type { MakeHarness, StoreHarness } from './contract/harness.ts';
 
@@ -19,4 +20,5 @@ export function storeContract(makeHarness: MakeHarness): void {
   searchContract(makeHarness);
   settingsContract(makeHarness);
   sharingContract(makeHarness);
+  waitContract(makeHarness);
 }

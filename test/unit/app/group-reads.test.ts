@@ -23,6 +23,7 @@ function createTrail() {
       for (const one of drafts) await append(one);
     },
     read: async () => written.map((id) => ({ attributes: { id } }) as unknown as AuditRecord),
+    ofRequest: async () => [],
     head: async () => ({ sequence: written.length, hash: '' }),
   };
   const say = (message: string) => void lines.push(message);

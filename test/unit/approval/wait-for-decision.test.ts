@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type WaitDeps, waitForDecision } from '#approval/wait-for-decision';
 import { Fault } from '#kernel/errors';
+import { waitState } from '#kernel/request';
 import {
   createApprover,
   createFakeClock,
@@ -19,6 +20,7 @@ async function bench() {
     clock,
     requests: {
       get: (id) => store.requests.get(id),
+      noteWait: (id, by, forMs) => store.requests.noteWait(id, by, forMs),
       onChange: (listener) => {
         listening += 1;
         const stop = store.requests.onChange(listener);
@@ -51,6 +53,32 @@ describe('waiting for a decision', () => {
     await store.requests.deny(record.id, decisionBy());
     expect(await waitForDecision(record.id, { timeoutMs: 120_000, signal }, deps)).toMatchObject({ status: 'denied' });
     expect(await waitForDecision('req-00000000', { timeoutMs: 120_000, signal }, deps)).toBeUndefined();
+  });
+
+  it('is marked in the store before anybody is asked, until it ends without an answer', async () => {
+    const { store, deps, clock, signal } = await bench();
+    const { id } = await opened(store);
+    const seen: unknown[] = [];
+    const onWaiting = () => void seen.push(store.requests.waitOf(id));
+    const wait = waitForDecision(id, { timeoutMs: 120_000, signal, onWaiting }, deps);
+    await clock.sleeping();
+    const mark = await seen[0];
+    expect(mark).toMatchObject({ until: clock.now() + 120_000, by: expect.stringContaining(`pid ${process.pid}`) });
+    clock.advance(120_000);
+    expect(await wait).toMatchObject({ status: 'pending' });
+    expect(waitState(await store.requests.waitOf(id), clock.now())).toEqual({ waits: false, since: clock.now() });
+    expect(seen).toHaveLength(1);
+  });
+
+  it('that is cancelled leaves no mark that says it waits', async () => {
+    const { store, deps, clock } = await bench();
+    const { id } = await opened(store);
+    const cancel = new AbortController();
+    const wait = waitForDecision(id, { timeoutMs: 120_000, signal: cancel.signal }, deps);
+    await clock.sleeping();
+    cancel.abort(new Error('gone'));
+    await expect(wait).rejects.toThrow('gone');
+    expect(waitState(await store.requests.waitOf(id), clock.now()).waits).toBe(false);
   });
 
   it('looks once with no time to wait', async () => {
@@ -124,7 +152,11 @@ describe('waiting for a decision', () => {
     const { store, deps, clock, signal } = await bench();
     const { id } = await opened(store);
     const faults = [new Fault('store_busy', 'busy', { retryable: true }), new Fault('store_corrupt', 'broken')];
-    const requests: WaitDeps['requests'] = { ...deps.requests, get: (key) => Promise.reject(faults.shift() ?? new Error(key)) };
+    const requests: WaitDeps['requests'] = {
+      ...deps.requests,
+      noteWait: async () => undefined,
+      get: (key) => Promise.reject(faults.shift() ?? new Error(key)),
+    };
     const wait = waitForDecision(id, { timeoutMs: 120_000, signal }, { requests, clock });
     await clock.sleeping();
     clock.advance(500);

@@ -17,6 +17,7 @@ const fullDisk: PipelineDeps['audit'] = {
   append: () => Promise.reject(new Fault('audit_unavailable', 'disk full', { next: 'free some space' })),
   appendAll: async () => undefined,
   read: async () => [],
+  ofRequest: async () => [],
   head: async () => undefined,
 };
 

@@ -91,6 +91,7 @@ function createTrail(real: AuditLog, order: string[]) {
       for (const draft of drafts) await audit.append(draft);
     },
     read: (after, limit) => real.read(after, limit),
+    ofRequest: (requestId, since) => real.ofRequest(requestId, since),
     head: () => real.head(),
   };
   return {
