@@ -42,6 +42,15 @@ export interface CallRequest {
   onProgress?(message: string): void;
 }
 
+/** Who runs an approved call by hand, and how. */
+export interface ByHandRun {
+  /** `user:alice`. */
+  readonly by: string;
+  readonly signal: AbortSignal;
+  readonly restrict?: 'green_only';
+  onProgress?(message: string): void;
+}
+
 export interface Approvals {
   list(query: RequestQuery): Promise<RequestPage>;
   get(id: string): Promise<RequestRecord | undefined>;
@@ -174,6 +183,13 @@ export interface App {
   readonly storeLocation: string;
   /** The only way to run a tool. Never rejects: what goes wrong is an outcome. */
   call(request: CallRequest): Promise<Outcome>;
+  /**
+   * Runs the call of an approved request in its agent's place, on that approval and once. Only a host's human gate may call this, after a person's
+   * own answer. Never rejects.
+   */
+  runApproved(id: string, run: ByHandRun): Promise<Outcome>;
+  /** Why `runApproved` could not run this request here; undefined: it can. Rejects where that cannot be read. */
+  whyNotHere(record: RequestRecord): Promise<string | undefined>;
   /** The title and one-line summary for a host's "about to run" message, from literal arguments only; undefined for invalid input. */
   announce(tool: string, input: unknown): { readonly title: string; readonly asks: boolean } | undefined;
   explain(call: Pick<CallRequest, 'tool' | 'input' | 'agent' | 'restrict'>): Promise<Explanation>;

@@ -5,6 +5,7 @@ import type { Store } from '#kernel/ports/store';
 import type { EffectiveAction } from '#kernel/request';
 import type { Target } from '#kernel/resource';
 import type { Impact } from '#kernel/tiers';
+import { byHandMark } from '#pipeline/already-run';
 import type { CallApprovals } from '#pipeline/deps';
 import { catalog } from './catalog.ts';
 
@@ -13,8 +14,8 @@ export function callApprovals(store: Store, approvals: ApprovalsCore): CallAppro
   return {
     open: (draft) => store.requests.open(draft),
     waitForDecision: (id, options) => approvals.waitForDecision(id, options),
-    claim: async (id, digest) => {
-      const spent = await approvals.spendGrant(id, digest, spender);
+    claim: async (id, digest, byHandOf) => {
+      const spent = await approvals.spendGrant(id, digest, byHandOf === undefined ? spender : `${spender}${byHandMark}${byHandOf}`);
       return spent.ok ? spent : { ok: false, code: spent.why === 'already_used' ? 'grant_used' : spent.why, message: spent.message };
     },
   };

@@ -1,4 +1,5 @@
 /** The workspace as the pipeline uses it: what tools may reach, and the policies that judge it. */
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { createCommandRunner } from '#execution/command-runner';
@@ -37,6 +38,8 @@ export interface ConnectedWorkspace {
   /** Absent where the root cannot be used: `judge` refuses with the reason then. */
   readonly access?: WorkspaceAccess;
   readonly judge: WorkspaceJudge;
+  /** Which directory on which machine; absent where the root cannot be used. */
+  readonly place?: string;
   /** Starts the periodic cleaning of the agents' sandboxes; for processes that stay. */
   startCleaning(): void;
   close(): Promise<void>;
@@ -110,6 +113,7 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
     log,
   });
   return {
+    place: `${workspace.root} on ${hostname()}`,
     access: { files: workspace.files, search: workspace.search, runner },
     judge: createJudge({ workspace, runner, config, root }),
     startCleaning: () => workspace.startCleaning(),

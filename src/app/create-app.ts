@@ -24,6 +24,7 @@ import { createTaskFollower, type TaskFollower } from './follow-tasks.ts';
 import { groupReads, type ReadGroups } from './group-reads.ts';
 import { createLiveSettings, type LiveSettings } from './live-settings.ts';
 import { openStore } from './open-store.ts';
+import { byHand } from './run-approved.ts';
 import { uselessTiers } from './useless-tiers.ts';
 
 export interface AppOptions {
@@ -85,6 +86,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     sandboxState: () => sandbox.current(),
     storeLocation: store.location,
     call: (request) => runCall(incoming(request), deps),
+    ...byHand(deps, options.config.defaultModelTier),
     announce: (tool, input) => announce(tool, input, { tools: catalog, settings: live.known() }),
     explain: (call) => explainCall(call, deps, AbortSignal.timeout(options.config.limits.callMs)),
     approvals,
@@ -142,6 +144,7 @@ function pipelineDeps(options: AppOptions, { store, reads, tasks, clusters, work
     limits: options.config.limits,
     knownSecrets: clusters.knownSecrets,
     ...(workspace?.access === undefined ? {} : { workspace: workspace.access }),
+    ...(workspace?.place === undefined ? {} : { workspacePlace: workspace.place }),
     ...(workspace === undefined ? {} : { judge: rememberingJudge(workspace, sandbox) }),
     sandboxState: () => sandbox.word(),
   };

@@ -1,5 +1,5 @@
 /** Waits for a person without asking the store over and over. */
-import { hostname } from 'node:os';
+import { randomUUID } from 'node:crypto';
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
@@ -52,17 +52,13 @@ export async function waitForDecision(id: string, options: WaitOptions, deps: Wa
   }
 }
 
-/** Numbers the waits of this process. */
-let waits = 0;
-
 /**
  * Says in the store that a call waits, again and again while it does: whoever is asked can then see whether anybody would hear the answer. A mark
  * that cannot be written is tried again at the next beat; without one, people are told that nobody waits.
  */
 async function markWait(id: string, { timeoutMs }: WaitOptions, { requests, clock }: WaitDeps): Promise<(last: unknown) => Promise<void>> {
   if (timeoutMs <= 0) return () => Promise.resolve();
-  waits += 1;
-  const by = `${hostname()} pid ${process.pid} wait ${waits}`;
+  const by = randomUUID();
   const end = clock.now() + timeoutMs;
   const note = (forMs: number) => requests.noteWait(id, by, forMs).catch(() => undefined);
   await note(timeoutMs);

@@ -4,7 +4,7 @@ import { agentHosts } from './agent.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { type RequestDecision, type RequestDraft, requestIdPattern, type SignedGrant } from './request.ts';
 import { approvalSources, blockReasons } from './security.ts';
-import { actionTiers, impacts } from './tiers.ts';
+import { actionTiers, impacts, modelTiers } from './tiers.ts';
 
 const time = z.number().int().nonnegative();
 /** Sound only for what `JSON.parse` gave; the parsers below see to that. */
@@ -15,6 +15,7 @@ const agentSchema = z.strictObject({
   host: z.enum(agentHosts),
   model: z.string().exactOptional(),
   label: z.string().exactOptional(),
+  modelTier: z.enum(modelTiers).exactOptional(),
 });
 
 /** Loose: whatever else stands in an action counts for its digest, so it must not be dropped here. */
@@ -24,6 +25,7 @@ const actionSchema = z.looseObject({
   targets: z.array(jsonObject),
   agentId: z.string().min(1),
   cluster: z.string().nullable(),
+  workspace: z.string().exactOptional(),
   policyVersion: z.string(),
 });
 

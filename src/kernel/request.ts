@@ -2,7 +2,7 @@
 import type { AgentHost } from './agent.ts';
 import type { JsonObject } from './json.ts';
 import type { ApprovalSource, ReportedBlock } from './security.ts';
-import type { ActionTier, Impact } from './tiers.ts';
+import type { ActionTier, Impact, ModelTier } from './tiers.ts';
 
 export const requestStatuses = ['pending', 'approved', 'denied', 'expired', 'cancelled', 'revoked', 'consumed'] as const;
 export type RequestStatus = (typeof requestStatuses)[number];
@@ -35,6 +35,8 @@ export interface EffectiveAction {
   readonly targets: readonly JsonObject[];
   readonly agentId: string;
   readonly cluster: string | null;
+  /** Of a workspace tool: which directory on which machine. */
+  readonly workspace?: string;
   readonly policyVersion: string;
 }
 
@@ -71,7 +73,14 @@ export interface RequestDraft {
   readonly reason: string;
   /** The agent's own words for why, shown as a claim; outside the digest. */
   readonly claim?: string;
-  readonly agent: { readonly id: string; readonly host: AgentHost; readonly model?: string; readonly label?: string };
+  /** `modelTier`: as it counted when it asked. */
+  readonly agent: {
+    readonly id: string;
+    readonly host: AgentHost;
+    readonly model?: string;
+    readonly label?: string;
+    readonly modelTier?: ModelTier;
+  };
   /** Set where an agent reported a block instead of asking for a call; `action.tool` is then `report_block`, which no grant ever runs. */
   readonly reported?: ReportedBlock;
   /** The id that a report names; only with `reported`. Otherwise the store makes one. */

@@ -57,7 +57,7 @@ export interface ToolContext {
   /** Requests, to look at only; what a report matched (`reported.pattern`) is left out. */
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
   /** The trail, to look at only. It holds what other agents did: hand out no more of it than the one who asks may know. */
-  readonly trail: Pick<AuditLog, 'read' | 'head'>;
+  readonly trail: Pick<AuditLog, 'read' | 'head' | 'ofRequest'>;
   readonly security: SecurityView;
   readonly clock: Clock;
   /** Says how far it is, to whoever watches. */

@@ -5,13 +5,15 @@ import type { EffectiveAction, RequestDraft } from '#kernel/request';
 import type { CommandResource, PathResource, Target } from '#kernel/resource';
 import type { Resolved } from './stage.ts';
 
-export function effectiveAction(state: Resolved, agent: Agent, policyVersion: string): EffectiveAction {
+/** @param workspacePlace counts for workspace tools alone: `src/a.ts` is another file in another workspace */
+export function effectiveAction(state: Resolved, agent: Agent, policyVersion: string, workspacePlace?: string): EffectiveAction {
   return {
     tool: state.tool.name,
     arguments: state.input,
     targets: state.targets.map(lastingTarget),
     agentId: agent.id,
     cluster: state.cluster ?? null,
+    ...(state.tool.group === 'workspace' && workspacePlace !== undefined ? { workspace: workspacePlace } : {}),
     policyVersion,
   };
 }
@@ -45,6 +47,6 @@ function lastingPath({ kind, access, path, real, agreed }: PathResource): JsonOb
 }
 
 /** The caller, as a request keeps it. */
-export function agentOfDraft({ id, host, model, label }: Agent): RequestDraft['agent'] {
-  return { id, host, ...(model === undefined ? {} : { model }), ...(label === undefined ? {} : { label }) };
+export function agentOfDraft({ id, host, modelTier, model, label }: Agent): RequestDraft['agent'] {
+  return { id, host, modelTier, ...(model === undefined ? {} : { model }), ...(label === undefined ? {} : { label }) };
 }

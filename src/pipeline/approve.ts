@@ -5,6 +5,7 @@ import { toFault } from '#kernel/errors';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
 import { expiryInWords } from '#kernel/request-end';
 import { agentOfDraft, effectiveAction } from './action.ts';
+import { ranByHand } from './already-run.ts';
 import { toolContext } from './context.ts';
 import { decideTargets, passStages } from './decide-call.ts';
 import type { CallDeps, IncomingCall, PolicySettings } from './deps.ts';
@@ -19,12 +20,15 @@ export interface ApproveContext {
 }
 
 export async function approve(state: Classified, context: ApproveContext): Promise<Step<Approved>> {
-  if (state.decision.effect === 'allow') return goOn(state);
   const { call, deps } = context;
+  if (call.byHand !== undefined) return approvedByHand(state, call.byHand.requestId, context);
+  if (state.decision.effect === 'allow') return goOn(state);
   // Asked under a level that only stands in for one that cannot be read, an approval would fit nothing later.
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable));
-  const action = effectiveAction(state, call.agent, deps.settings.version);
+  const action = effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace);
   const digest = digestOf(action);
+  const ran = await ranByHand(state, digest, context);
+  if (ran !== undefined) return refuse(ran);
   const opened = await deps.approvals.open(await draftOf(state, { action, digest }, context));
   if (!opened.ok) return refuse(notOpened(opened.why));
   // SECURITY: an answer to a report is no answer to a call, however the two came to share a record.
@@ -32,6 +36,17 @@ export async function approve(state: Classified, context: ApproveContext): Promi
   const decided = opened.record.status === 'pending' ? await waitForPerson(opened.record, context) : opened.record;
   if (decided.status !== 'approved') return refuse(undecided(decided, deps.clock.now()));
   return spend(state, decided, context);
+}
+
+/** The person has seen the request as it was asked: what would run now is that, or it does not run. No new question is opened. */
+async function approvedByHand(state: Classified, id: string, context: ApproveContext): Promise<Step<Approved>> {
+  const { call, deps } = context;
+  const record = await deps.requests.get(id);
+  if (record === undefined || record.reported !== undefined) return refuse(notOpened(`there is no call \`${id}\``));
+  if (record.status !== 'approved') return refuse(undecided(record, deps.clock.now()));
+  if (digestOf(effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace)) === record.digest)
+    return spend(state, record, context);
+  return refuse(record.action.policyVersion === deps.settings.version ? targetChanged(record) : otherPolicy(record));
 }
 
 async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | 'digest'>, context: ApproveContext): Promise<RequestDraft> {
@@ -87,21 +102,35 @@ async function spend(state: Classified, request: RequestRecord, { call, deps: be
   const again = await passStages(decideTargets(state, call.agent, deps, deadline.signal));
   if (!again.ok) return again;
   const current = again.state;
-  const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version));
+  const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version, deps.workspacePlace));
   if (digest !== request.digest) {
     if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request, before.settings, deps.settings));
-    return refuse({
-      status: 'denied',
-      code: 'target_changed',
-      message: 'what was approved is no longer what would run: the target changed meanwhile',
-      next: 'look at the target again, then call again: a person is asked anew',
-      requestId: request.id,
-    });
+    return refuse(targetChanged(request));
   }
   deadline.signal.throwIfAborted();
-  const claimed = await deps.approvals.claim(request.id, digest);
+  const claimed = await deps.approvals.claim(request.id, digest, call.byHand?.by);
   if (!claimed.ok) return refuse({ status: 'denied', code: claimed.code, message: claimed.message, requestId: request.id });
   return goOn({ ...current, requestId: request.id });
+}
+
+function targetChanged({ id }: RequestRecord): Refusal {
+  return {
+    status: 'denied',
+    code: 'target_changed',
+    message: 'what was approved is no longer what would run: the target changed meanwhile',
+    next: 'look at the target again, then call again: a person is asked anew',
+    requestId: id,
+  };
+}
+
+function otherPolicy({ id }: RequestRecord): Refusal {
+  return {
+    status: 'denied',
+    code: 'policy_changed',
+    message: `request ${id} was asked under another policy (security level, protected list, tiers, rules or version) than the one that counts here; nothing was done`,
+    next: 'the agent can use the approval where it asked; or it asks again',
+    requestId: id,
+  };
 }
 
 /** The configuration of a running call does not change under it; the level in the store, and with it the version, can. */

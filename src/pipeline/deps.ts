@@ -74,7 +74,7 @@ export interface CallApprovals {
    */
   waitForDecision(id: string, options: DecisionWait): Promise<RequestRecord | undefined>;
   /** Verifies the grant against the keys pinned now and spends it, durably. At most one caller ever gets `ok`. */
-  claim(id: string, digest: string): Promise<ClaimResult>;
+  claim(id: string, digest: string, byHandOf?: string): Promise<ClaimResult>;
 }
 
 export interface PipelineDeps {
@@ -84,6 +84,8 @@ export interface PipelineDeps {
   settings(): Promise<PolicySettings>;
   /** Absent where there is no workspace. */
   readonly workspace?: WorkspaceAccess;
+  /** Which directory on which machine it is, for people and for the digest; absent where there is none. */
+  readonly workspacePlace?: string;
   readonly judge?: WorkspaceJudge;
   readonly approvals: CallApprovals;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
@@ -118,6 +120,8 @@ export interface IncomingCall {
   readonly waitMs: number;
   /** Refuses whatever is not green: the workspace is not trusted. */
   readonly restrict?: 'green_only';
+  /** A person runs an approved request's call, by hand, in the agent's place: on the grant of that request or not at all. */
+  readonly byHand?: { readonly requestId: string; readonly by: string };
   /** Told when a person has to decide; must return at once. */
   ask?(request: RequestRecord, done: AbortSignal): void;
   onProgress?(message: string): void;

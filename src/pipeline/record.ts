@@ -136,6 +136,7 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: RecordDeps): J
     target: state?.targets === undefined ? undefined : redactJson(state.targets.map(lastingTarget), redactionOf(deps)),
     rules: trail.rules,
     request_id: state?.requestId,
+    started_by: call.byHand?.by,
     policy_version: trail.policyVersion,
     sandbox: deps.sandboxState(),
   };

@@ -17,14 +17,16 @@ import { limitOf } from './validate.ts';
 
 /** Runs one call to its outcome. Never rejects. */
 export async function runCall(incoming: IncomingCall, deps: PipelineDeps): Promise<Outcome> {
-  const call = deps.standing === undefined ? incoming : { ...incoming, agent: deps.standing.effective(incoming.agent) };
+  // What a person starts by hand neither suffers from the agent's standing nor changes it.
+  const standing = incoming.byHand === undefined ? deps.standing : undefined;
+  const call = standing === undefined ? incoming : { ...incoming, agent: standing.effective(incoming.agent) };
   const trail = startTrail();
   const tool = deps.tools.find((entry) => entry.name === call.tool);
   const deadline = startDeadline(limitOf(tool, call.input, deps.limits.callMs), call.signal);
   try {
     const outcome = redactOutcome(await outcomeOf(call, trail, deps, deadline), redactionOf(deps));
     const written = await recorded(call, trail, deps, outcome);
-    return presentOutcome(await noteStanding(call, deps, written), tool, call.agent);
+    return presentOutcome(standing === undefined ? written : await noteStanding(call, deps, written), tool, call.agent);
   } finally {
     deadline.end();
   }

@@ -7,9 +7,9 @@ import type { Resource, Target } from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 
-/** Why a call does not go on. `rules` only where the policy decided. */
+/** Why a call does not go on. `rules` only where the policy decided. `ok`: what it would do has been done already. */
 export interface Refusal {
-  readonly status: Exclude<OutcomeStatus, 'ok'>;
+  readonly status: OutcomeStatus;
   readonly code: string;
   readonly message: string;
   readonly next?: string;

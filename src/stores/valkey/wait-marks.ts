@@ -8,20 +8,31 @@ import type { StoreContext } from './store-context.ts';
 const time = z.number().int().nonnegative();
 const schema = z.object({ by: z.string(), until: time, seenAt: time });
 
+interface WaitNote {
+  readonly id: string;
+  readonly by: string;
+  readonly forMs: number;
+}
+
 /** Only the agent's user may write there; a process without it opens no requests, so it does not wait for any either. */
-export async function noteWait(context: StoreContext, { id, by, forMs }: { id: string; by: string; forMs: number }): Promise<void> {
+export async function noteWait(context: StoreContext, note: WaitNote): Promise<void> {
   const { connections, keys } = context;
-  if (!requestIdPattern.test(id) || !connections.has('agent')) return;
-  const before = await waitOf(context, id);
+  if (!requestIdPattern.test(note.id) || !connections.has('agent')) return;
+  const before = await waitOf(context, note.id);
+  const isMine = before?.by === note.by;
+  const ends = note.forMs <= 0;
   // A wait that ends leaves another one's mark alone.
-  if (forMs <= 0 && before?.by !== by) return;
-  const seenAt = context.now();
-  const mark: RequestWait = { by, until: forMs <= 0 ? Math.min(before?.until ?? seenAt, seenAt) : seenAt + forMs, seenAt };
-  await connections.as('agent', (client) => client.set(keys.wait(id), JSON.stringify(mark), 'EX', lives.request));
+  if (ends && !isMine) return;
+  const mark = markOf(note, before, context.now());
+  await connections.as('agent', (client) => client.set(keys.wait(note.id), JSON.stringify(mark), 'EX', lives.request));
   // Renewing tells nobody anything new.
-  if (forMs > 0 && before?.by === by) return;
+  if (isMine && !ends) return;
   await connections.as('agent', (client) => client.publish(keys.channel, context.self));
   context.ring();
+}
+
+function markOf({ by, forMs }: WaitNote, before: RequestWait | undefined, now: number): RequestWait {
+  return { by, until: forMs > 0 ? now + forMs : Math.min(before?.until ?? now, now), seenAt: now };
 }
 
 export async function waitOf({ connections, keys }: StoreContext, id: string): Promise<RequestWait | undefined> {

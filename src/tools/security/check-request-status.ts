@@ -1,7 +1,10 @@
 import * as z from 'zod';
+import type { JsonObject } from '#kernel/json';
 import type { RequestRecord } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
-import { defineTool } from '#kernel/tool';
+import { expiryInWords, isSettledReport } from '#kernel/request-end';
+import { runInWords, runOf } from '#kernel/request-run';
+import { clockTime, formatDuration, showPlainly } from '#kernel/text';
+import { defineTool, type ToolContext } from '#kernel/tool';
 import { invalidRequestId, isRequestId, requestIdArgument } from '../support/request-id.ts';
 import { viewOf } from '../support/request-view.ts';
 
@@ -9,7 +12,7 @@ export const checkRequestStatus = defineTool({
   name: 'check_request_status',
   title: 'Check request status',
   description:
-    'Whether a person has decided a pending request (id `req-` and 8 hex digits, from an earlier answer): pending, approved, denied, expired, cancelled, revoked or consumed. Once approved, repeat the same call with the same arguments within five minutes; it runs once.',
+    'Whether a person has decided a pending request (id `req-` and 8 hex digits, from an earlier answer): pending, approved, denied, expired, cancelled, revoked or consumed (used, with the outcome where it is known). Once approved, repeat the same call with the same arguments within five minutes; it runs once.',
   group: 'security',
   tier: 'green',
   impact: 'none',
@@ -27,23 +30,62 @@ export const checkRequestStatus = defineTool({
       return { ok: true, message, result: { request_id: id, status: 'not_found', message } };
     }
     const mine = record.agent.id === context.agent.id;
-    const message = `request ${record.id} is ${record.status}`;
-    return { ok: true, message, result: { message, ...viewOf(record, context.agent.id) }, next: nextStep(record, mine) };
+    const view = viewOf(record, context.agent.id);
+    if (!mine) {
+      const message = `request ${record.id} is ${record.status}`;
+      return {
+        ok: true,
+        message,
+        result: { message, ...view },
+        next: 'this is another agent’s request; its answer is worth nothing to you',
+      };
+    }
+    const stands = await standing(record, context);
+    return { ok: true, message: stands.message, result: { message: stands.message, ...view, ...stands.more }, next: stands.next };
   },
 });
+
+interface Standing {
+  readonly message: string;
+  readonly next: string;
+  readonly more?: JsonObject;
+}
 
 const nextSteps: Readonly<Record<RequestRecord['status'], string>> = {
   pending: 'wait for the person; check again later, do not repeat the call in a loop',
   approved: 'repeat the same call with the same arguments now; it runs once',
   denied: 'a person refused this; do not try again or another way, ask the user',
-  expired: 'nobody decided in time; ask the user before calling again',
+  expired: 'ask the user before calling again',
   cancelled: 'the call was given up; ask the user before calling again',
   revoked: 'a person took the approval back; do not try again, ask the user',
-  consumed: 'the approval has been used; the call has run, do not repeat it',
+  consumed: 'the approval is used up: do not repeat the call',
 };
 
-function nextStep(record: RequestRecord, mine: boolean): string {
-  if (!mine) return 'this is another agent’s request; its answer is worth nothing to you';
-  if (record.reported !== undefined && record.status === 'approved') return 'a person settled this report; it allows no tool call';
-  return nextSteps[record.status];
+async function standing(record: RequestRecord, context: ToolContext): Promise<Standing> {
+  const plain = { message: `request ${record.id} is ${record.status}`, next: nextSteps[record.status] };
+  const now = context.clock.now();
+  if (isSettledReport(record)) return { ...plain, next: 'a person settled this report; it allows no tool call' };
+  if (record.status === 'expired') return { ...plain, message: `${plain.message}: ${expiryInWords(record, now)}` };
+  if (record.status === 'approved') return { ...plain, message: `${plain.message}${approvalInWords(record, now)}` };
+  return record.status === 'consumed' ? spent(record, context, plain) : plain;
+}
+
+function approvalInWords({ decision, grant }: RequestRecord, now: number): string {
+  const by = decision === undefined ? '' : ` by ${showPlainly(decision.by, 100)}`;
+  if (grant === undefined) return by;
+  const { expiresAt } = grant.payload;
+  return `${by}, until ${clockTime(expiresAt, now)} (${formatDuration(expiresAt - now)} left); it has not been used`;
+}
+
+/** That a grant was spent is one thing, what came of it another: the process may have been killed in between. */
+async function spent(record: RequestRecord, { trail, clock }: ToolContext, plain: Standing): Promise<Standing> {
+  const run = runOf(await trail.ofRequest(record.id, record.consumedAt ?? record.createdAt));
+  const message = `${plain.message}: ${runInWords(run, record, clock.now())}`;
+  if (run.known !== 'outcome') {
+    const next = 'do not repeat the call: look at what it would have changed, and tell the user';
+    return { message, next, more: { outcome: 'unknown' } };
+  }
+  const { status = '', code = '', message: said = '', at = '', startedBy } = run;
+  const outcome = { status, code, message: said, at, ...(startedBy === undefined ? {} : { started_by: startedBy }) };
+  return { message, next: plain.next, more: { outcome } };
 }

@@ -40,7 +40,7 @@ function call(
       countPending: async () => 0,
       countApproved: async () => 0,
     },
-    trail: { read: async () => [], head: async () => undefined },
+    trail: { read: async () => [], ofRequest: async () => [], head: async () => undefined },
     security: { level: 'balanced', sandbox: async () => 'enforced', report: () => expect.fail('no report') },
     clock: { now: Date.now, sleep: async () => undefined },
     progress: () => undefined,

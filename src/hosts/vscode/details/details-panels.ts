@@ -1,8 +1,8 @@
 /** The pages of requests: one panel each, drawn anew when the request changes. They show; the dialog asks. */
 import { randomBytes } from 'node:crypto';
 import { type Disposable, ViewColumn, type WebviewPanel, window } from 'vscode';
-import { modelTierOf } from '#app/agents';
 import type { App } from '#app/app';
+import { agentOf } from '#app/run-approved';
 import { toFault } from '#kernel/errors';
 import type { RequestRecord, RequestStatus } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
@@ -100,15 +100,13 @@ async function orFailure<T>(work: Promise<T>): Promise<Loaded<T>> {
   }
 }
 
-/** As a new call would end: the record does not say which tier the agent had. Calls over MCP and the command line know no workspace trust. */
+/** As a new call would end. Calls over MCP and the command line know no workspace trust. */
 function explainAgain(app: App, { action, agent }: RequestRecord) {
-  const tierByModel = agent.model === undefined ? app.config.defaultModelTier : modelTierOf(agent.model);
-  const modelTier = agent.host === 'palette' ? 'advanced' : tierByModel;
   const here = agent.host !== 'mcp' && agent.host !== 'cli';
   return app.explain({
     tool: action.tool,
     input: action.arguments,
-    agent: { ...agent, modelTier },
+    agent: agentOf({ agent }, app.config.defaultModelTier),
     ...(here ? workspaceRestriction() : {}),
   });
 }

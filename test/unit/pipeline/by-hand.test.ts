@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { runApproved, whyNotHere } from '#app/run-approved';
+import { agent, createBench, demoProtection, settingsOf } from './support/bench.ts';
+
+const stop = { vmid: 100 };
+type Bench = Awaited<ReturnType<typeof createBench>>;
+
+const stops = (bench: Bench) => bench.cluster.effects.filter((effect) => effect.startsWith('changeGuest'));
+
+/** Asked by an agent that does not wait, and approved. */
+async function approvedStop(bench: Bench): Promise<string> {
+  const { request_id: id = '' } = await bench.call('stop_vm', { ...stop, reason: 'it is slow' });
+  await bench.approvals.approve(id, bench.alice.signer);
+  return id;
+}
+
+async function byHand(bench: Bench, id: string) {
+  const record = await bench.store.requests.get(id);
+  if (record === undefined) throw new Error('gone');
+  const run = { by: 'user:alice', signal: new AbortController().signal };
+  return runApproved(record, run, { deps: bench.deps, defaultTier: 'basic' });
+}
+
+describe('a call that a person runs by hand', () => {
+  it('runs once, as it was asked, with the person named as who started it', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    expect(await byHand(bench, id)).toMatchObject({ status: 'ok', request_id: id });
+    expect(stops(bench)).toEqual(['changeGuest stop 100 on pve']);
+    const records = (await bench.trail.all()).filter(({ name }) => name === 'tool.started' || name === 'tool.finished').slice(-2);
+    expect(records.map(({ name }) => name)).toEqual(['tool.started', 'tool.finished']);
+    for (const { attributes } of records) {
+      expect(attributes).toMatchObject({ started_by: 'user:alice', agent: { id: agent.id }, request_id: id });
+    }
+    expect(await bench.store.requests.get(id)).toMatchObject({
+      status: 'consumed',
+      consumedBy: expect.stringMatching(/, by hand of user:alice$/),
+    });
+    expect(await byHand(bench, id)).toMatchObject({ status: 'denied', code: 'grant_used' });
+    expect(stops(bench)).toHaveLength(1);
+  });
+
+  it('is told to the agent: by the status, and once by the same call, which then is a new one', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    await byHand(bench, id);
+    const status = await bench.call('check_request_status', { request_id: id });
+    expect(status.message).toMatch(/user:alice ran it by hand at \d\d:\d\d:\d\d, and the call ended with ok: /);
+    expect(status.result).toMatchObject({
+      status: 'consumed',
+      outcome: { status: 'ok', code: 'ok', started_by: 'user:alice' },
+    });
+    const again = await bench.call('stop_vm', stop);
+    expect(again).toMatchObject({ status: 'ok', code: 'already_run', request_id: id });
+    expect(again.message).toContain('user:alice ran it by hand');
+    expect(again.message).toContain('it was not run again');
+    expect(stops(bench)).toHaveLength(1);
+    const third = await bench.call('stop_vm', stop);
+    expect(third).toMatchObject({ status: 'pending' });
+    expect(third.request_id).not.toBe(id);
+    // The answer to the repeated call does not become the outcome of the run.
+    expect((await bench.call('check_request_status', { request_id: id })).result).toMatchObject({ outcome: { code: 'ok' } });
+  });
+
+  it('is told as failed where it failed', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    const deps = {
+      ...bench.deps,
+      tools: bench.deps.tools.map((tool) =>
+        tool.name === 'stop_vm' ? { ...tool, run: () => Promise.reject(new Error('the node is on fire')) } : tool,
+      ),
+    };
+    const record = await bench.store.requests.get(id);
+    const run = { by: 'user:alice', signal: new AbortController().signal };
+    await runApproved(record!, run, { deps, defaultTier: 'basic' });
+    const again = await bench.call('stop_vm', stop);
+    expect(again).toMatchObject({ status: 'error', code: 'already_run' });
+    expect(again.message).toContain('ended with error (');
+  });
+
+  it('does not run without an approval, nor what is no longer what was asked; nothing new is asked', async () => {
+    const bench = await createBench();
+    const { request_id: pending = '' } = await bench.call('stop_vm', stop);
+    expect(await byHand(bench, pending)).toMatchObject({ status: 'pending' });
+    await bench.approvals.approve(pending, bench.alice.signer);
+    bench.cluster.guests.find((guest) => guest.vmid === 100)!.node = 'Home';
+    expect(await byHand(bench, pending)).toMatchObject({ status: 'denied', code: 'target_changed' });
+    expect(await bench.approvals.countPending()).toBe(0);
+    expect(await bench.store.requests.get(pending)).toMatchObject({ status: 'approved' });
+    expect(stops(bench)).toEqual([]);
+  });
+
+  it('does not run under another policy, and the person is told before', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    const record = (await bench.store.requests.get(id))!;
+    expect(await whyNotHere(record, bench.deps)).toBeUndefined();
+    bench.state.settings = settingsOf({ protected: demoProtection, securityLevel: 'strict' });
+    expect(await whyNotHere(record, bench.deps)).toContain('another policy');
+    const outcome = await byHand(bench, id);
+    expect(outcome).toMatchObject({ status: 'denied', code: 'policy_changed' });
+    expect(outcome.message).toContain('asked under another policy');
+    expect(stops(bench)).toEqual([]);
+  });
+
+  it('does not run where its cluster or workspace is not', async () => {
+    const bench = await createBench();
+    const record = (await bench.store.requests.get(await approvedStop(bench)))!;
+    expect(await whyNotHere({ ...record, action: { ...record.action, cluster: 'other' } }, bench.deps)).toContain('the cluster other');
+    const command = { ...record, action: { ...record.action, tool: 'run_command', cluster: null, workspace: '/home/a/project on laptop' } };
+    expect(await whyNotHere(command, bench.deps)).toContain('/home/a/project on laptop');
+    expect(await whyNotHere(command, { ...bench.deps, workspacePlace: '/home/a/other on laptop' })).toContain('/home/a/project on laptop');
+    expect(await whyNotHere(command, { ...bench.deps, workspacePlace: '/home/a/project on laptop' })).toBeUndefined();
+  });
+});
+
+describe('a spent approval whose process was killed', () => {
+  it('before the call began is not said to have run', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    const record = (await bench.store.requests.get(id))!;
+    await bench.store.requests.spend(id, record.digest, 'a process that was killed');
+    const status = await bench.call('check_request_status', { request_id: id });
+    expect(status.message).toContain('nothing says that the call began: the outcome is unknown');
+    expect(status.result).toMatchObject({ outcome: 'unknown' });
+    expect(status.next).toContain('look at what it would have changed');
+    expect(JSON.stringify(status)).not.toContain('has run');
+  });
+
+  it('in the middle has an unknown outcome', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    const record = (await bench.store.requests.get(id))!;
+    await bench.store.requests.spend(id, record.digest, 'a process that was killed');
+    await bench.store.audit.append({ name: 'tool.started', attributes: { request_id: id, 'gen_ai.tool.call.id': 'x' } });
+    const status = await bench.call('check_request_status', { request_id: id });
+    expect(status.message).toContain('the call began, and no end of it is written down: the outcome is unknown');
+  });
+
+  it('after the call ended has its outcome, from the call that used it alone', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    const ran = await bench.call('stop_vm', stop);
+    const status = await bench.call('check_request_status', { request_id: id });
+    expect(status.message).toContain(`the approval was used at`);
+    expect(status.result).toMatchObject({ outcome: { status: 'ok', message: expect.stringContaining('it is stopped now') } });
+    expect(ran.message).toContain('it is stopped now');
+  });
+});
