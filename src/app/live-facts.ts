@@ -1,6 +1,6 @@
 /** What a cluster says now of what a request is about, for the person who decides. Nothing is guessed: what cannot be read is said. */
 import type { JsonObject, JsonValue } from '#kernel/json';
-import type { ClusterPort, GuestRef, GuestRow } from '#kernel/ports/cluster';
+import { type ClusterPort, type GuestRef, type GuestRow, offlineStatus } from '#kernel/ports/cluster';
 import type { EffectiveAction } from '#kernel/request';
 import type { LiveFact } from './app.ts';
 
@@ -158,10 +158,13 @@ function lately(tasks: readonly JsonObject[] | undefined, isAbout: (task: JsonOb
 }
 
 function runningOn(rows: readonly GuestRow[], node: string): string {
-  const running = rows.filter((row) => row.node === node && row.status === 'running');
-  if (running.length === 0) return 'nothing that runs';
+  const isOffline = rows.some((row) => row.node === node && row.status === offlineStatus);
+  const stateOf = (row: GuestRow) => (isOffline ? row.raw['last_known_status'] : row.status);
+  const running = rows.filter((row) => row.node === node && stateOf(row) === 'running');
+  const before = isOffline ? 'not known: the node is offline; last seen running: ' : '';
+  if (running.length === 0) return isOffline ? `${before}nothing` : 'nothing that runs';
   const names = running.slice(0, shownNames).map((row) => `${row.vmid}${row.name === undefined ? '' : ` ${row.name}`}`);
-  return `${names.join(', ')}${running.length > shownNames ? ` and ${running.length - shownNames} more` : ''}`;
+  return `${before}${names.join(', ')}${running.length > shownNames ? ` and ${running.length - shownNames} more` : ''}`;
 }
 
 function span(ms: number): string {

@@ -121,6 +121,13 @@ function endpointReads(api: ApiCalls, { endpoints, pins }: Connections) {
   } satisfies Partial<ProxmoxClient>;
 }
 
+/** What the API's own `type` stands for. */
+const resourceTypes: Readonly<Record<'vm' | 'storage' | 'node', readonly string[]>> = {
+  vm: ['qemu', 'lxc', 'openvz'],
+  storage: ['storage'],
+  node: ['node'],
+};
+
 function clusterReads(api: ApiCalls, { pins }: Connections) {
   return {
     async clusterStatus(signal) {
@@ -129,9 +136,13 @@ function clusterReads(api: ApiCalls, { pins }: Connections) {
       return status;
     },
     nodes: async (signal) => rows.readNodes(await api.get('/nodes', signal)),
-    guests: async (signal) => rows.readGuests(await api.get('/cluster/resources?type=vm', signal)),
-    resources: async (type, signal) =>
-      rows.readObjects(await api.get(type ? `/cluster/resources?type=${encodeURIComponent(type)}` : '/cluster/resources', signal)),
+    guests: async (signal) => rows.readGuests(await api.get('/cluster/resources', signal)),
+    async resources(type, signal) {
+      // Rows of the network are not among those of all types.
+      if (type === 'sdn') return rows.readObjects(await api.get('/cluster/resources?type=sdn', signal));
+      const all = rows.readResources(await api.get('/cluster/resources', signal));
+      return type === undefined ? all : all.filter((row) => resourceTypes[type].some((one) => one === row['type']));
+    },
     nodeStatus: async (node, signal) => rows.readObject(await api.get(`/nodes/${nodeSegment(node)}/status`, signal)),
     recentTasks: async (signal) => rows.readObjects(await api.get('/cluster/tasks', signal)),
     async backups(node, storage, signal) {

@@ -2,7 +2,14 @@
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
-import type { ClusterStatusRow, GuestRow, NodeRow, Permissions, TaskStatus } from '#kernel/ports/cluster';
+import {
+  type ClusterStatusRow,
+  type GuestRow,
+  type NodeRow,
+  offlineStatus,
+  type Permissions,
+  type TaskStatus,
+} from '#kernel/ports/cluster';
 import type { Upid } from './upid.ts';
 
 /** Perl has no booleans: 0, 1, "0" and "1" all occur. */
@@ -82,9 +89,28 @@ export function readNodes(data: unknown): readonly NodeRow[] {
   });
 }
 
+const placedTypes: readonly unknown[] = ['qemu', 'lxc', 'openvz', 'storage'];
+/** What a guest did when its node was last heard of. */
+const staleFigures = ['cpu', 'mem', 'memhost', 'uptime', 'netin', 'netout', 'diskread', 'diskwrite'];
+
+/**
+ * All rows of `GET /cluster/resources`, with what is known of guests and storages whose node is offline: no state, no load. That takes the
+ * nodes' rows of the same answer: an answer for one type does not tell.
+ */
+export function readResources(data: unknown): readonly JsonObject[] {
+  const resources = readObjects(data);
+  const offline = new Set(resources.filter((row) => row['type'] === 'node' && row['status'] !== 'online').map((row) => row['node']));
+  return resources.map((row) => {
+    if (!placedTypes.includes(row['type']) || !offline.has(row['node'])) return row;
+    const known = Object.entries(row).filter(([key]) => !staleFigures.includes(key));
+    const last = typeof row['status'] === 'string' && row['status'] !== 'unknown' ? { last_known_status: row['status'] } : {};
+    return { ...Object.fromEntries(known), status: offlineStatus, ...last };
+  });
+}
+
 /** Guests of other types (`openvz` of old releases) are left out; a partial row of an offline node counts, with status `unknown`. */
 export function readGuests(data: unknown): readonly GuestRow[] {
-  const guests = readObjects(data).filter((row) => row['type'] === 'qemu' || row['type'] === 'lxc');
+  const guests = readResources(data).filter((row) => row['type'] === 'qemu' || row['type'] === 'lxc');
   return guests.map((raw) => {
     const { vmid, node, type, status, name } = parse(guestSchema, raw);
     return { vmid, node, type, status: status ?? 'unknown', ...(name === undefined ? {} : { name }), raw };

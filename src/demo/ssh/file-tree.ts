@@ -91,7 +91,11 @@ function systemFiles(cluster: Cluster, node: NodeState): [string, string][] {
   return [
     ...zones,
     ['/sys/class/hwmon/hwmon0/name', 'coretemp\n'],
+    ['/sys/class/hwmon/hwmon0/temp1_label', 'Package id 0\n'],
     ['/sys/class/hwmon/hwmon0/temp1_input', `${node.thermalZones[1]?.millidegrees ?? 40_000}\n`],
+    ['/sys/class/hwmon/hwmon1/name', 'nvme\n'],
+    ['/sys/class/hwmon/hwmon1/temp1_label', 'Composite\n'],
+    ['/sys/class/hwmon/hwmon1/temp1_input', `${35_850 + node.nodeid * 1000}\n`],
     ['/sys/devices/system/cpu/online', `0-${node.cpus - 1}\n`],
     ['/proc/uptime', `${uptime}.12 ${uptime * node.cpus}.50\n`],
     ['/proc/loadavg', `${loads.join(' ')} 2/412 91824\n`],

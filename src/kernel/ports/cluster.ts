@@ -22,7 +22,13 @@ export interface NodeRow {
   readonly raw: JsonObject;
 }
 
-/** A `qemu` or `lxc` row of `GET /cluster/resources?type=vm`. Partial rows (node offline) have no name. */
+/**
+ * The status of a guest or storage whose node is offline. The API goes on telling the last one for minutes; it is kept in the row as
+ * `last_known_status`.
+ */
+export const offlineStatus = 'unknown, node offline';
+
+/** A `qemu` or `lxc` row of `GET /cluster/resources`. Partial rows (node offline for long) have no name. */
 export interface GuestRow {
   readonly vmid: number;
   readonly node: string;

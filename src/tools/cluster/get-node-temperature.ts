@@ -4,13 +4,18 @@ import type { ShellResult } from '#kernel/ports/shell';
 import { defineTool, type ToolResult } from '#kernel/tool';
 import { nodeOf } from '../support/targets.ts';
 
-/** `grep -H ''` prints `path:content` for each file, so that a zone that cannot be read does not shift the others. */
-const readZones = "grep -H '' /sys/class/thermal/thermal_zone*/type /sys/class/thermal/thermal_zone*/temp";
+/**
+ * `grep -H ''` prints `path:content` for each file, so that one that cannot be read does not shift the others. Thermal zones are what the
+ * kernel cools by; most sensors of CPUs, disks and boards are hwmon chips only (kernel: Documentation/hwmon/sysfs-interface.rst).
+ */
+const readTemperatures =
+  "grep -H '' /sys/class/thermal/thermal_zone*/type /sys/class/thermal/thermal_zone*/temp /sys/class/hwmon/hwmon*/name /sys/class/hwmon/hwmon*/temp*_label /sys/class/hwmon/hwmon*/temp*_input";
 
 export const getNodeTemperature = defineTool({
   name: 'get_node_temperature',
   title: 'Get node temperature',
-  description: 'Temperatures of one Proxmox VE node in degrees Celsius, every thermal zone with its type, read over ssh.',
+  description:
+    'Temperatures of one Proxmox VE node in degrees Celsius, every thermal zone with its type and every hwmon sensor with its chip and label, read over ssh.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',
@@ -21,7 +26,7 @@ export const getNodeTemperature = defineTool({
   headline: (_input, targets) => `Read the temperatures of node ${nodeOf(targets).node}`,
   run: async (_input, context) => {
     const { node } = nodeOf(context.targets);
-    return temperatures(node, await context.cluster().shell.exec(node, readZones, context.signal));
+    return temperatures(node, await context.cluster().shell.exec(node, readTemperatures, context.signal));
   },
 });
 
@@ -31,34 +36,65 @@ interface Zone {
   readonly celsius: number;
 }
 
+interface Sensor {
+  /** `hwmon0/temp1` */
+  readonly sensor: string;
+  readonly chip: string | null;
+  readonly label: string | null;
+  readonly celsius: number;
+}
+
 function temperatures(node: string, output: ShellResult): ToolResult {
-  const zones = parseZones(output.stdout);
-  if (zones.length === 0) {
+  const files = readFiles(output.stdout);
+  const zones = zonesOf(files);
+  const sensors = sensorsOf(files);
+  if (zones.length + sensors.length === 0) {
     return {
       ok: false,
       code: 'no_thermal_zones',
-      message: `node ${node} reports no thermal zones`,
-      result: { node, zones: [] },
-      next: 'virtual machines and some boards have none; try execute_ssh with `sensors`',
+      message: `node ${node} reports no temperatures: neither thermal zones nor hwmon sensors`,
+      result: { node, zones: [], sensors: [] },
+      next: 'virtual machines have none; on a machine of its own, an administrator may have to load the driver of its sensors (`sensors-detect`)',
     };
   }
-  const hottest = Math.max(...zones.map((zone) => zone.celsius));
+  const hottest = Math.max(...[...zones, ...sensors].map(({ celsius }) => celsius));
+  const counts = [counted(zones.length, 'thermal zone'), counted(sensors.length, 'sensor')].filter((part) => part !== undefined);
   return {
     ok: true,
-    message: `node ${node}: ${zones.length} thermal zone${zones.length === 1 ? '' : 's'}, hottest ${hottest} °C`,
-    result: { node, zones: zones.map((zone) => ({ ...zone })), hottest },
+    message: `node ${node}: ${counts.join(', ')}, hottest ${hottest} °C`,
+    result: { node, zones: zones.map((zone) => ({ ...zone })), sensors: sensors.map((sensor) => ({ ...sensor })), hottest },
   };
 }
 
-function parseZones(stdout: string): readonly Zone[] {
-  const types = new Map<string, string>();
-  const temps = new Map<string, number>();
-  for (const line of stdout.split('\n')) {
-    const match = /\/(thermal_zone\d+)\/(type|temp):(.*)$/.exec(line.trim());
-    if (!match) continue;
-    const [, zone = '', file, content = ''] = match;
-    if (file === 'type') types.set(zone, content.trim());
-    else if (/^-?\d{1,9}$/.test(content.trim())) temps.set(zone, Number(content.trim()) / 1000);
-  }
-  return [...temps].map(([zone, celsius]) => ({ zone, type: types.get(zone) ?? null, celsius: Math.round(celsius * 10) / 10 }));
+function counted(number: number, noun: string): string | undefined {
+  return number === 0 ? undefined : `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** Below `/sys/class/thermal` or `/sys/class/hwmon`: path → content. */
+function readFiles(stdout: string): ReadonlyMap<string, string> {
+  const lines = stdout.split('\n').map((line) => /^\/sys\/class\/(?:thermal|hwmon)\/([\w/]+):(.*)$/.exec(line.trim()));
+  return new Map(lines.flatMap((match) => (match === null ? [] : [[match[1] ?? '', (match[2] ?? '').trim()] as const])));
+}
+
+function zonesOf(files: ReadonlyMap<string, string>): readonly Zone[] {
+  return [...files].flatMap(([path, content]) => {
+    const zone = /^(thermal_zone\d+)\/temp$/.exec(path)?.[1];
+    const celsius = degrees(content);
+    return zone === undefined || celsius === undefined ? [] : [{ zone, type: files.get(`${zone}/type`) ?? null, celsius }];
+  });
+}
+
+function sensorsOf(files: ReadonlyMap<string, string>): readonly Sensor[] {
+  return [...files].flatMap(([path, content]) => {
+    const [, chip = '', place] = /^(hwmon\d+)\/(temp\d+)_input$/.exec(path) ?? [];
+    const celsius = degrees(content);
+    if (place === undefined || celsius === undefined) return [];
+    const sensor = `${chip}/${place}`;
+    return [{ sensor, chip: files.get(`${chip}/name`) ?? null, label: files.get(`${sensor}_label`) ?? null, celsius }];
+  });
+}
+
+/** Millidegrees; undefined for what is no number. */
+function degrees(content: string): number | undefined {
+  return /^-?\d{1,9}$/.test(content) ? Math.round(Number(content) / 100) / 10 : undefined;
 }

@@ -1,4 +1,5 @@
 /** `get_vms` and `get_containers`: the same rows, one kind each. */
+import { offlineStatus } from '#kernel/ports/cluster';
 import type { GuestType } from '#kernel/resource';
 import type { ToolContext, ToolResult } from '#kernel/tool';
 import { type PagingInput, pageOf } from './paging.ts';
@@ -14,8 +15,10 @@ export interface GuestListing {
 export async function listGuests(listing: GuestListing, input: PagingInput, context: ToolContext): Promise<ToolResult> {
   const { api } = context.cluster();
   const rows = (await api.guests(context.signal)).filter((guest) => guest.type === listing.type);
+  const count = (status: string) => rows.filter((guest) => guest.status === status).length;
+  const unknown = count(offlineStatus) === 0 ? '' : `, ${count(offlineStatus)} unknown (node offline)`;
   // Of a filtered list it would count what the list leaves out.
-  const running = (input.filter ?? '') === '' ? `, ${rows.filter((guest) => guest.status === 'running').length} running` : '';
+  const running = (input.filter ?? '') === '' ? `, ${count('running')} running${unknown}` : '';
   const page = pageOf(
     rows.map((guest) => guest.raw),
     input,

@@ -148,7 +148,34 @@ describe('get_node_temperature', () => {
           { zone: 'thermal_zone0', type: 'x86_pkg_temp', celsius: 45.5 },
           { zone: 'thermal_zone1', type: null, celsius: -5 },
         ],
+        sensors: [],
         hottest: 45.5,
+      },
+    });
+  });
+
+  it('gives hwmon sensors with chip and label, also where there is no zone', async () => {
+    const { run, cluster } = createToolBench();
+    const lines = [
+      'hwmon0/name:coretemp',
+      'hwmon0/temp1_label:Package id 0',
+      'hwmon0/temp1_input:52000',
+      'hwmon0/temp2_input:51500',
+      'hwmon2/temp1_input:39850',
+      'hwmon3/name:it87',
+      'hwmon3/temp1_input:',
+    ];
+    cluster.shellAnswer = () => shell({ exitCode: 2, stdout: lines.map((line) => `/sys/class/hwmon/${line}`).join('\n') });
+    expect(await run('get_node_temperature', { node: 'pve' }, [target.node('pve')])).toMatchObject({
+      ok: true,
+      message: 'node pve: 3 sensors, hottest 52 °C',
+      result: {
+        zones: [],
+        sensors: [
+          { sensor: 'hwmon0/temp1', chip: 'coretemp', label: 'Package id 0', celsius: 52 },
+          { sensor: 'hwmon0/temp2', chip: 'coretemp', label: null, celsius: 51.5 },
+          { sensor: 'hwmon2/temp1', chip: null, label: null, celsius: 39.9 },
+        ],
       },
     });
   });

@@ -1,5 +1,5 @@
 /** Live rows as items of a quick pick. */
-import type { GuestRow, NodeRow } from '#kernel/ports/cluster';
+import { type GuestRow, type NodeRow, offlineStatus } from '#kernel/ports/cluster';
 import type { GuestType } from '#kernel/resource';
 import { showPlainly } from '#kernel/text';
 
@@ -19,19 +19,23 @@ export interface GuestFilter {
 
 /** By number, of the wanted kind and state. Partial rows (their node is offline) have no name. */
 export function guestPicks(rows: readonly GuestRow[], filter: GuestFilter): Pick[] {
-  return rows
-    .filter((row) => filter.guestType === undefined || row.type === filter.guestType)
-    .filter((row) => filter.running === undefined || (row.status === 'running') === filter.running)
-    .sort((a, b) => a.vmid - b.vmid)
-    .map((row) => ({
-      label: plainLabel(row.name === undefined ? String(row.vmid) : `${row.vmid}  ${row.name}`),
-      description: plainLabel(`${row.status} on ${row.node}`),
-      icon: guestIcon(row),
-      fills: { vmid: row.vmid, node: row.node },
-    }));
+  return (
+    rows
+      .filter((row) => filter.guestType === undefined || row.type === filter.guestType)
+      // What is not known to run or to stand still cannot be started or stopped either.
+      .filter((row) => filter.running === undefined || (row.status !== offlineStatus && (row.status === 'running') === filter.running))
+      .sort((a, b) => a.vmid - b.vmid)
+      .map((row) => ({
+        label: plainLabel(row.name === undefined ? String(row.vmid) : `${row.vmid}  ${row.name}`),
+        description: plainLabel(`${row.status} on ${row.node}`),
+        icon: guestIcon(row),
+        fills: { vmid: row.vmid, node: row.node },
+      }))
+  );
 }
 
 function guestIcon(row: GuestRow): string {
+  if (row.status === offlineStatus) return 'question';
   if (row.type === 'lxc') return 'package';
   return row.status === 'running' ? 'vm-running' : 'vm-outline';
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { guestPicks, nodePicks, plainLabel } from '#hosts/vscode/commands/picks';
-import type { GuestRow } from '#kernel/ports/cluster';
+import { type GuestRow, offlineStatus } from '#kernel/ports/cluster';
 
 const guests: readonly GuestRow[] = [
   { vmid: 201, node: 'pve', type: 'lxc', status: 'running', name: 'proxy', raw: {} },
@@ -16,6 +16,12 @@ describe('guestPicks', () => {
     expect(vmids(guestPicks(guests, { guestType: 'qemu', running: true }))).toEqual([100]);
     expect(vmids(guestPicks(guests, { guestType: 'qemu', running: false }))).toEqual([102, 105]);
     expect(vmids(guestPicks(guests, { guestType: 'lxc' }))).toEqual([201]);
+  });
+
+  it('marks a guest whose node is offline, and offers it for no action', () => {
+    const away: GuestRow = { vmid: 103, node: 'agent1', type: 'qemu', status: offlineStatus, name: 'management', raw: {} };
+    expect(guestPicks([away], {})).toMatchObject([{ description: 'unknown, node offline on agent1', icon: 'question' }]);
+    for (const running of [true, false]) expect(guestPicks([away], { running })).toEqual([]);
   });
 
   it('says what each is', () => {
