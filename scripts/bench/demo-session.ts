@@ -76,7 +76,8 @@ interface Opening {
 
 async function openEditor(opening: Opening): Promise<{ address: string; exited: Promise<number | null> }> {
   const { options, folders, env, config } = opening;
-  const settings = { 'workbench.startupEditor': 'readme' };
+  // The cache is usually inside a clone: its repository is none of the demo's business, and the first thing seen would be a question about it.
+  const settings = { 'workbench.startupEditor': 'readme', 'git.openRepositoryInParentFolders': 'never' };
   const chatModel = { url: opening.modelUrl, name: MODEL_NAME };
   const extensions = [options.vsix, await packExtension(DRIVER)];
   const common = { profileDir: folders.profile, folder: folders.workspace, extensions, chatModel, env };

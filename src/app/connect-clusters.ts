@@ -9,8 +9,12 @@ import { createWaker } from '#connectors/wake-on-lan/create-waker';
 import { systemClock } from '#execution/system-clock';
 import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
+import type { Resource } from '#kernel/resource';
 import type { ConfiguredCluster } from '#pipeline/deps';
-import type { LiveLists } from './app.ts';
+import { takeInventory } from '#pipeline/inventory';
+import { deriveProtection, protectTarget } from '#policy/protected-resources';
+import { resolveTarget } from '#policy/resolve-target';
+import type { LiveLists, ProtectedNames } from './app.ts';
 import type { ClusterConfig, Config } from './config.ts';
 import { type KeptText, keepText } from './kept-text.ts';
 import { liveFacts } from './live-facts.ts';
@@ -47,12 +51,38 @@ export function connectClusters(options: ConnectOptions): ConnectedClusters {
       clusters: [...clients.keys()],
       nodes: (cluster, signal) => clientOf(clients, cluster).nodes(signal),
       guests: (cluster, signal) => clientOf(clients, cluster).guests(signal),
+      protectedNames: (cluster, signal) => protectedNames(cluster, connected, { list: options.config.protected, signal }),
       facts: (action, signal) => liveFacts(action, clients, { signal, now: Date.now() }),
     },
     knownSecrets: () => [...secrets],
     close: async () => {
       await Promise.allSettled(connected.map((entry) => entry.close()));
     },
+  };
+}
+
+/** By the same rules as a call's, so that a list and the call after it say the same. */
+async function protectedNames(
+  cluster: string,
+  connected: readonly { readonly name: string; readonly configured: ConfiguredCluster }[],
+  { list, signal }: { readonly list: Config['protected']; readonly signal: AbortSignal },
+): Promise<ProtectedNames> {
+  const configured = connected.find((entry) => entry.name === cluster)?.configured;
+  if (!configured) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``, { audience: 'user' });
+  const inventory = await takeInventory(cluster, configured, { needsAddresses: list.addresses.length > 0, signal });
+  const derived = deriveProtection(inventory, list);
+  const reasonOf = (resource: Resource): string[] => {
+    const { target } = resolveTarget(resource, inventory);
+    const decision = target && protectTarget(target, list, derived);
+    return decision?.effect === 'deny' ? [decision.reason] : [];
+  };
+  return {
+    guests: new Map(
+      inventory.guests.flatMap(({ vmid }) => reasonOf({ kind: 'guest', access: 'operate', vmid }).map((reason) => [vmid, reason] as const)),
+    ),
+    nodes: new Map(
+      inventory.nodes.flatMap(({ node }) => reasonOf({ kind: 'node', access: 'operate', node }).map((reason) => [node, reason] as const)),
+    ),
   };
 }
 

@@ -1,12 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { installBench } from '../../../scripts/bench/install.mjs';
 import { cacheFolder, ROOT } from '../../../scripts/lib/cache-folder.mjs';
 import { cleanEnv } from '../../../scripts/lib/clean-env.mjs';
+import { openBrowser } from '../harness/browser.ts';
+import { allNotifications, collectToasts } from '../harness/notifications.ts';
+import { screenshot } from '../harness/screenshot.ts';
 import { waitUntil } from '../harness/wait-until.ts';
+import { openBanksmanWalkthrough } from '../harness/walkthrough.ts';
 
 const STOP_MS = 20_000;
 
@@ -82,6 +87,28 @@ describe('npm start', () => {
     await waitUntil('everything to end', nothingRuns, STOP_MS);
     await expect(fetch(url)).rejects.toThrow('fetch failed');
     await waitUntil('the demo cluster to end and to take its files along', () => !existsSync(demoToken), STOP_MS);
+  });
+
+  it('shows a newcomer no foreign notification, and its walkthrough at the first try', async () => {
+    // The usual place of the cache is inside a clone: the editor's Git extension finds that repository above the demo's folder.
+    execFileSync('git', ['init', '--quiet', cache]);
+    npmStart();
+    const url = await readyUrl();
+    const { browser } = await installBench({ browser: true });
+    if (!browser) throw new Error('there is no browser');
+    const context = await openBrowser(path.join(cache, 'browser'), browser);
+    try {
+      const page = context.pages()[0] ?? (await context.newPage());
+      const toasts = collectToasts(page);
+      await page.goto(url);
+      await openBanksmanWalkthrough(page);
+      // Git looks for repositories, and says what it found, some seconds after everything else is there.
+      await page.waitForTimeout(15_000);
+      await screenshot(page, 's1-npm-start');
+      expect([...new Set([...(await toasts.stop()), ...(await allNotifications(page))])]).toEqual([]);
+    } finally {
+      await context.close();
+    }
   });
 
   it('stops everything when npm is killed and cannot say so', async () => {

@@ -12,6 +12,11 @@ export const hostNames: Record<AgentHost, string> = {
   monitor: 'Monitor',
 };
 
+/** `Chat`, `MCP “laptop”`: for a row, where a session's number says nothing. */
+export function shortAgentName(agent: RequestRecord['agent']): string {
+  return agent.label === undefined && agent.host === 'chat' ? hostNames.chat : agentName(agent);
+}
+
 /** `Chat 1a2b3c`, `MCP “laptop”`, `Palette alice`. */
 export function agentName(agent: RequestRecord['agent']): string {
   const host = hostNames[agent.host];

@@ -3,8 +3,8 @@ import type { RequestRecord, RequestStatus } from '#kernel/request';
 import { endInWords, isSettledReport } from '#kernel/request-end';
 import { showPlainly } from '#kernel/text';
 import type { Impact } from '#kernel/tiers';
-import { agentName } from './agent-name.ts';
-import { countdown } from './countdown.ts';
+import { agentName, shortAgentName } from './agent-name.ts';
+import { countdown, timeLeft } from './countdown.ts';
 import { requestTooltip } from './request-tooltip.ts';
 
 /** What menus can be offered on: a call or a report that waits, an approval that nobody used yet, and what is over. */
@@ -13,8 +13,9 @@ export type RowKind = 'approval' | 'report' | 'approved' | 'decided';
 export interface ApprovalRow {
   readonly id: string;
   readonly kind: RowKind;
+  /** Short enough that the description is seen beside it in a narrow view; the whole title is in the tooltip and the spoken label. */
   readonly label: string;
-  /** `42m left · Chat 1a2b3c`, `denied by alice · 14:02`: in a narrow view the end is cut off first. */
+  /** `4:12 · Chat`, `denied by alice · 14:02`: in a narrow view the end is cut off first. */
   readonly description: string;
   /** Markdown in which everything from outside is escaped. */
   readonly tooltip: string;
@@ -47,16 +48,19 @@ const statusIcons: Record<RequestStatus, Icon> = {
 
 /** @param now ms since the epoch */
 export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
-  const label = showPlainly(record.title, 120).replace(/\?$/, '');
+  const title = showPlainly(record.title, 120).replace(/\?$/, '');
   const agent = agentName(record.agent);
-  const common = { id: record.id, label, tooltip: requestTooltip(record, now) };
+  const common = {
+    id: record.id,
+    label: record.reported === undefined ? shortTitle(title) : `Blocked: ${showPlainly(record.reported.destination, 40)}`,
+    tooltip: requestTooltip(record, now),
+  };
   if (record.status === 'pending') {
-    const left = countdown(record.expiresAt, now);
     return {
       ...common,
       kind: record.reported === undefined ? 'approval' : 'report',
-      description: `${left} · ${agent}`,
-      spoken: `${label}, ${record.reported === undefined ? record.impact : 'a reported block'}, asked by ${agent}, ${left}`,
+      description: `${countdown(record.expiresAt, now)} · ${shortAgentName(record.agent)}`,
+      spoken: `${title}, ${record.reported === undefined ? record.impact : 'a reported block'}, asked by ${agent}, ${timeLeft(record.expiresAt, now)}`,
       ...(record.reported === undefined ? icons[record.impact] : reportIcon),
     };
   }
@@ -65,16 +69,27 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
     ...common,
     kind: record.status === 'approved' && record.reported === undefined ? 'approved' : 'decided',
     description: `${ended} · ${agent}`,
-    spoken: `${label}, ${ended}, asked by ${agent}`,
+    spoken: `${title}, ${ended}, asked by ${agent}`,
     ...(isSettledReport(record) ? statusIcons.consumed : statusIcons[record.status]),
   };
+}
+
+/** The side bar is 300 pixels wide by default: some forty characters, of which the countdown and the agent need fifteen. */
+const labelLength = 20;
+
+/** `Stop VM 100 (web)`: where the title is too long the place goes first, then the name beside a number, then its end. */
+function shortTitle(title: string): string {
+  const placeless = title.replace(/ on (?:node )?[\w.-]+$/, '');
+  const nameless = placeless.replace(/ \([^()]*\)$/, '');
+  const fits = [title, placeless, nameless].find((text) => text.length <= labelLength);
+  return fits ?? `${nameless.slice(0, labelLength - 1).trimEnd()}…`;
 }
 
 /** `denied by alice · 14:02`; an approval that still counts says how long. */
 function endOf(record: RequestRecord, now: number): string {
   const { status, grant } = record;
   if (status === 'approved' && !isSettledReport(record)) {
-    return `${endInWords(record)}, not used yet, ${countdown(grant?.payload.expiresAt ?? record.expiresAt, now)}`;
+    return `${endInWords(record)}, not used yet, ${timeLeft(grant?.payload.expiresAt ?? record.expiresAt, now)}`;
   }
   return `${endInWords(record)} · ${clockTime(endedAt(record), now)}`;
 }

@@ -2,7 +2,7 @@
 import type { RequestRecord } from '#kernel/request';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
 import { agentName } from './agent-name.ts';
-import { countdown } from './countdown.ts';
+import { timeLeft } from './countdown.ts';
 
 /** Everything from outside is escaped. */
 export function requestTooltip(record: RequestRecord, now: number): string {
@@ -13,7 +13,7 @@ export function requestTooltip(record: RequestRecord, now: number): string {
     ...(record.reported === undefined ? callFacts(record) : reportFacts(record.reported)),
     `| Why it asks | ${escapeMarkdown(record.reason)} |`,
     ...decisionFacts(record),
-    `| Request | ${cell(record.id)}, ${record.status === 'pending' ? countdown(record.expiresAt, now) : record.status} |`,
+    `| Request | ${cell(record.id)}, ${record.status === 'pending' ? timeLeft(record.expiresAt, now) : record.status} |`,
   ];
   const table = ['| | |', '|:--|:--|', ...facts].join('\n');
   return [`**${escapeMarkdown(record.title)}**`, risk, claim, table].filter((part) => part !== '').join('\n\n');

@@ -33,9 +33,8 @@ export function registerApprovalCommands(deps: ApprovalCommandDeps): Disposable[
       const id = requestIdFrom(argument) ?? (await onlyRequest(deps.session)) ?? (await pickRequest(deps.session, waiting));
       if (id !== undefined) await deps.review(id);
     }),
-    // Anything may run these two. Refusing is always safe: the agent can ask again.
+    // Anything may run this one, and accept its box. Refusing is always safe: the agent can ask again.
     onRequest('banksman.deny', waiting, (id) => deny(id, deps)),
-    onRequest('banksman.denyWithMessage', waiting, (id) => denyWithMessage(id, deps)),
     onRequest('banksman.revoke', ['approved'], (id) => revoke(id, deps)),
     onRequest('banksman.showDetails', requestStatuses, (id) => orTell(deps.showDetails(id))),
     onRequest('banksman.showDiff', waiting, (id) => deps.showDiff(id)),
@@ -67,18 +66,21 @@ async function pickRequest(session: AppSession, statuses: readonly RequestStatus
   }
 }
 
-async function denyWithMessage(id: string, deps: ApprovalCommandDeps): Promise<void> {
-  const message = await window.showInputBox({
-    title: 'Deny with Message',
-    prompt: 'What the agent is told, for example what to do instead. Enter denies, Esc leaves the request pending.',
-    ignoreFocusOut: true,
-  });
-  if (message !== undefined) await deny(id, deps, message.trim() === '' ? undefined : message.trim());
-}
-
-async function deny(id: string, deps: ApprovalCommandDeps, message?: string): Promise<void> {
+/** Asks for words for the agent first, so that a button pressed by mistake decides nothing. */
+async function deny(id: string, deps: ApprovalCommandDeps): Promise<void> {
   try {
-    const result = await deps.session.use(({ approvals }) => approvals.deny(id, deps.person, message));
+    const record = await deps.session.use(({ approvals }) => approvals.get(id));
+    if (record?.status !== 'pending')
+      return void window.showInformationMessage(`Request ${id} is ${record?.status ?? 'not known'}: nothing to deny.`);
+    const message = await window.showInputBox({
+      title: `Deny: ${showPlainly(record.title, 160).replace(/\?$/, '')}`,
+      prompt: 'Tell the agent why, or what to do instead. Enter denies; Esc denies nothing, the request stays pending.',
+      placeHolder: 'Optional',
+      ignoreFocusOut: true,
+    });
+    if (message === undefined) return;
+    const words = message.trim();
+    const result = await deps.session.use(({ approvals }) => approvals.deny(id, deps.person, ...(words === '' ? [] : [words])));
     if (result.ok) window.setStatusBarMessage(`Banksman: ${result.message}`, 6000);
     else void window.showInformationMessage(`Not denied: ${result.message}`);
   } catch (thrown) {

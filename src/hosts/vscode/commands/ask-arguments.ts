@@ -1,9 +1,10 @@
 /** Asks a person for a tool's arguments, by live lists where there are some. */
-import { type QuickPickItem, ThemeIcon, window } from 'vscode';
-import type { LiveLists } from '#app/app';
+import { ThemeIcon, window } from 'vscode';
+import type { LiveLists, ProtectedNames } from '#app/app';
 import type { ToolDescription } from '#kernel/tool';
 import { type ArgumentStep, argumentPlan } from './argument-plan.ts';
-import { guestPicks, nodePicks, type Pick } from './picks.ts';
+import { type Choice, choose } from './choose.ts';
+import { guestPicks, type LiveRows, nodePicks, type Pick } from './picks.ts';
 
 export type Arguments = Record<string, string | number>;
 
@@ -35,18 +36,32 @@ async function askStep(step: ArgumentStep, context: AskContext, filled: Argument
     case 'guest':
       return pickFrom(
         context,
-        context.live.guests(clusterOf(context, filled), context.signal).then((rows) => guestPicks(rows, step)),
+        liveRows(context, filled).then((live) => guestPicks(live, step)),
       );
     case 'node':
       return pickFrom(
         context,
-        context.live.nodes(clusterOf(context, filled), context.signal).then((rows) => nodePicks(rows, step.offlineFirst)),
+        liveRows(context, filled).then((live) => nodePicks(live, step.offlineFirst)),
       );
     case 'choice':
       return askChoice(step, context);
     case 'text':
       return askText(step, context);
   }
+}
+
+const nothingProtected: ProtectedNames = { guests: new Map(), nodes: new Map() };
+
+async function liveRows(context: AskContext, filled: Arguments): Promise<LiveRows> {
+  const { tool, live, signal } = context;
+  const cluster = clusterOf(context, filled);
+  const [guests, nodes, protectedNames] = await Promise.all([
+    live.guests(cluster, signal),
+    live.nodes(cluster, signal),
+    // Reading what is protected is nobody's harm, unless the configuration says so; then the call itself is refused.
+    tool.tier === 'green' ? nothingProtected : live.protectedNames(cluster, signal),
+  ]);
+  return { guests, nodes, protected: protectedNames };
 }
 
 function clusterOf({ live }: AskContext, filled: Arguments): string {
@@ -59,14 +74,13 @@ async function askCluster({ tool, live }: AskContext): Promise<Arguments | undef
   return name === undefined ? undefined : { cluster: name };
 }
 
-const nothing: QuickPickItem = { label: 'Nothing to choose from', description: 'nothing in the cluster is in a state for this' };
+const nothing: Choice = { label: 'Nothing to choose from', blocked: 'nothing in the cluster is in a state for this' };
 
 async function pickFrom({ tool }: AskContext, rows: Promise<readonly Pick[]>): Promise<Arguments | undefined> {
-  // A promise, so that the list is open (and says that it is busy) while the cluster is asked.
-  const items = rows.then((picks): (QuickPickItem & Partial<Pick>)[] =>
+  const items = rows.then((picks): (Choice & Partial<Pick>)[] =>
     picks.length === 0 ? [nothing] : picks.map((pick) => ({ ...pick, iconPath: new ThemeIcon(pick.icon) })),
   );
-  const chosen = await window.showQuickPick(items, { title: tool.title, placeHolder: 'Type to filter', matchOnDescription: true });
+  const chosen = await choose(items, { title: tool.title, placeHolder: 'Type to filter' });
   return chosen?.fills && { ...chosen.fills };
 }
 

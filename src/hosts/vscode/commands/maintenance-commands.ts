@@ -9,6 +9,8 @@ import { seenPoint } from '../trail-memory.ts';
 import type { ResultDocuments } from './result-documents.ts';
 import { doctorPage } from './result-page.ts';
 
+const walkthroughId = 'banksman.banksman#banksman.start';
+
 export interface MaintenanceDeps {
   readonly session: AppSession;
   readonly channel: LogOutputChannel;
@@ -17,11 +19,12 @@ export interface MaintenanceDeps {
 }
 
 export function registerMaintenanceCommands({ session, channel, documents, secrets }: MaintenanceDeps): Disposable[] {
+  void learnWalkthroughs();
   return [
     commands.registerCommand('banksman.showLog', () => channel.show(true)),
     commands.registerCommand('banksman.openSettings', openSettings),
     commands.registerCommand('banksman.openWalkthrough', () =>
-      commands.executeCommand('workbench.action.openWalkthrough', 'banksman.banksman#banksman.start', false),
+      commands.executeCommand('workbench.action.openWalkthrough', walkthroughId, false),
     ),
     commands.registerCommand('banksman.reload', () => session.reload()),
     commands.registerCommand('banksman.doctor', () =>
@@ -33,9 +36,26 @@ export function registerMaintenanceCommands({ session, channel, documents, secre
   ];
 }
 
-/** Settings of machine scope are those of the machine that runs the extension: with a remote, the user's own page does not show them. */
-async function openSettings(): Promise<void> {
-  const query = '@ext:banksman.banksman';
+/**
+ * The editor learns of walkthroughs when something first needs them, and then only of those in the latest change of the set of
+ * extensions: once another extension was installed or enabled, ours is missing until the window is reloaded, and the editor's own Welcome
+ * page opens in its place (VS Code 1.139: an extension point whose handler is set late is given the last delta alone). So they are needed
+ * at once: a step that does not exist is marked, which changes nothing.
+ */
+async function learnWalkthroughs(): Promise<void> {
+  try {
+    await commands.executeCommand('welcome.markStepIncomplete', `${walkthroughId}#none`);
+  } catch {
+    // No such step, which is why it can be marked; an editor without this command has another way of learning.
+  }
+}
+
+/**
+ * Settings of machine scope are those of the machine that runs the extension: with a remote, the user's own page does not show them.
+ * @param setting one of ours, by its last name; anything else shows them all
+ */
+async function openSettings(setting: unknown): Promise<void> {
+  const query = typeof setting === 'string' && /^[a-z]+$/i.test(setting) ? `@id:banksman.${setting}` : '@ext:banksman.banksman';
   if (env.remoteName === undefined) await commands.executeCommand('workbench.action.openSettings', query);
   else await commands.executeCommand('workbench.action.openRemoteSettings', { query });
 }

@@ -1,39 +1,32 @@
-/** Results as read-only documents: nothing to save, nothing on disk. */
-import { commands, type Disposable, EventEmitter, Uri, window, workspace } from 'vscode';
-import { createDisposableBag } from '../disposables.ts';
-
-const scheme = 'banksman';
-const keptPages = 20;
+/** Results as pages of their own: nothing to save, nothing on disk, and always seen from their top. */
+import { randomBytes } from 'node:crypto';
+import { type Disposable, ViewColumn, type WebviewPanel, window } from 'vscode';
+import type { Page } from './result-page.ts';
 
 export interface ResultDocuments extends Disposable {
-  /** Shows `markdown` as a page under `title`; a page of the same title is replaced. */
-  show(title: string, markdown: string): Promise<void>;
+  /** Shows `page` in a tab with this title; a page of the same title is replaced. */
+  show(title: string, page: Page): void;
 }
 
 export function createResultDocuments(): ResultDocuments {
-  const bag = createDisposableBag();
-  const pages = new Map<string, string>();
-  const changed = bag.add(new EventEmitter<Uri>());
-  bag.add(
-    workspace.registerTextDocumentContentProvider(scheme, {
-      onDidChange: changed.event,
-      provideTextDocumentContent: (uri) => pages.get(uri.path) ?? 'This result is no longer kept. Run the command again.',
-    }),
-  );
+  const open = new Map<string, WebviewPanel>();
+  const panelOf = (title: string): WebviewPanel => {
+    const known = open.get(title);
+    if (known) return known;
+    const options = { enableScripts: false, enableForms: false, enableFindWidget: true, localResourceRoots: [] };
+    const panel = window.createWebviewPanel('banksman.result', title, ViewColumn.Active, options);
+    open.set(title, panel);
+    panel.onDidDispose(() => open.delete(title));
+    return panel;
+  };
   return {
-    async show(title, markdown) {
-      const uri = Uri.from({ scheme, path: `/${title.replaceAll('/', '-')}.md` });
-      pages.delete(uri.path);
-      pages.set(uri.path, markdown);
-      for (const old of [...pages.keys()].slice(0, -keptPages)) pages.delete(old);
-      changed.fire(uri);
-      try {
-        await commands.executeCommand('markdown.showPreview', uri);
-      } catch {
-        // The built-in markdown extension can be switched off.
-        await window.showTextDocument(await workspace.openTextDocument(uri), { preview: true });
-      }
+    show(title, page) {
+      const panel = panelOf(title);
+      panel.webview.html = page(randomBytes(16).toString('hex'));
+      panel.reveal();
     },
-    dispose: () => bag.dispose(),
+    dispose() {
+      for (const panel of [...open.values()]) panel.dispose();
+    },
   };
 }

@@ -1,98 +1,138 @@
-/** A result as a page of markdown that a person reads; everything from outside is escaped. */
+/** Results as pages for people, without scripts; everything from outside is escaped. */
 import type { Finding } from '#app/app';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
-import { codeSpan, escapeMarkdown } from '../markdown.ts';
-import { formatField } from './format-field.ts';
+import { detailsStyle } from '../details/details-style.ts';
+import { Html, html, lines, nothing } from '../details/html.ts';
+import { fieldTitle, formatField, rowField, tableShape } from './result-fields.ts';
 
-const maxColumns = 9;
 const maxRows = 500;
-/** What people look for first; the rest follows in the rows' own order. */
-const firstColumns = [
-  'vmid',
-  'name',
-  'node',
-  'storage',
-  'volid',
-  'type',
-  'status',
-  'cpu',
-  'mem',
-  'maxmem',
-  'disk',
-  'maxdisk',
-  'uptime',
-  'tags',
-];
-/** Counters and copies of other columns; the model gets them all the same. */
-const hiddenColumns = new Set(['id', 'netin', 'netout', 'diskread', 'diskwrite', 'template', 'memhost', 'pid']);
+const maxText = 100_000;
 
-export function resultPage(title: string, outcome: Outcome): string {
-  const body = outcome.result === undefined ? '' : valueMarkdown(outcome.result);
-  return [`# ${escapeMarkdown(title)}`, escapeMarkdown(outcome.message), body].filter((part) => part !== '').join('\n\n');
+/** Makes the page's document once its own nonce is known. */
+export type Page = (nonce: string) => string;
+
+export function resultPage(title: string, outcome: Outcome): Page {
+  // For models, who page by themselves.
+  const message = outcome.message.replace(/ \(pass `cursor` for more\)/, '');
+  const body = outcome.result === undefined ? nothing : resultBody(outcome.result);
+  return page(title, html`<p class="lead">${sentence(message)}</p>${body}`);
+}
+
+export function doctorPage(findings: readonly Finding[]): Page {
+  const rows = findings.map(
+    ({ topic, state, message, remedy }) => html`<tr><td class="${state}">${marks[state]}</td><th scope="row">${topic}</th>
+<td>${message}${remedy === undefined ? nothing : html`<p class="remedy">What to do: ${remedy}</p>`}</td></tr>`,
+  );
+  const wrong = findings.filter(({ state }) => state !== 'ok').length;
+  const lead = wrong === 0 ? 'All is well.' : `${wrong} of ${findings.length} findings want your attention.`;
+  return page('Banksman Doctor', html`<p class="lead">${lead}</p><table class="rows">${rows}</table>`);
 }
 
 const marks: Record<Finding['state'], string> = { ok: '✔ ok', warning: '⚠ warning', failed: '✘ failed' };
 
-export function doctorPage(findings: readonly Finding[]): string {
-  const rows = findings.map(({ topic, state, message }) => `| ${marks[state]} | ${escapeMarkdown(topic)} | ${escapeMarkdown(message)} |`);
-  const remedies = findings.flatMap(({ topic, remedy }) =>
-    remedy === undefined ? [] : [`- **${escapeMarkdown(topic)}**: ${escapeMarkdown(remedy)}`],
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+}
+
+/** SECURITY: the policy of the document allows its one style sheet and nothing else: no script, no image, no request. */
+function page(title: string, body: Html): Page {
+  return (nonce) => {
+    const csp = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
+    return html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${new Html(csp)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style nonce="${nonce}">${new Html(detailsStyle + resultStyle)}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>`.markup;
+  };
+}
+
+function resultBody(value: JsonValue): Html {
+  const text = JSON.stringify(value, undefined, 2);
+  const whole = html`<details><summary>Everything the answer holds</summary><pre>${lines(text, maxText)}</pre></details>`;
+  if (Array.isArray(value)) return html`${list('', value as readonly JsonValue[])}${whole}`;
+  if (!isJsonObject(value)) return html`<p>${formatField('', value)}</p>`;
+  const entries = Object.entries(value);
+  const lists = entries.flatMap(([name, item]) => (isList(item) ? [list(name, item)] : []));
+  return html`${factTable(value)}${texts(value)}${lists}${whole}`;
+}
+
+function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value) && (value.length === 0 || value.some(isJsonObject));
+}
+
+/** Single values, and one level of the objects among them, that have a title; the number of rows is in the message. */
+function factTable(value: JsonObject): Html {
+  const flat = Object.entries(value).flatMap(([name, item]): [string, JsonValue | undefined][] =>
+    isJsonObject(item) && fieldTitle(name) === undefined
+      ? Object.entries(item).map(([inner, field]) => [`${name}.${inner}`, field])
+      : [[name, item]],
   );
-  const table = ['| | Topic | Finding |', '|:--|:--|:--|', ...rows].join('\n');
-  return ['# Banksman Doctor', table, ...(remedies.length === 0 ? [] : ['## What to do', remedies.join('\n')])].join('\n\n');
-}
-
-function valueMarkdown(value: JsonValue): string {
-  if (Array.isArray(value)) return listMarkdown(value as readonly JsonValue[]);
-  if (!isJsonObject(value)) return fieldText('', value);
-  const facts = flatFacts(value).map(([name, item]) => `| ${escapeMarkdown(name)} | ${fieldText(name, item)} |`);
-  const tables = Object.entries(value).filter((entry): entry is [string, readonly JsonValue[]] => isTable(entry[1]));
-  const sections = tables.map(([name, rows]) => `## ${escapeMarkdown(name)}\n\n${listMarkdown(rows)}`);
-  return [...(facts.length === 0 ? [] : [['| | |', '|:--|:--|', ...facts].join('\n')]), ...sections].join('\n\n');
-}
-
-/** `memory.used` beside `uptime`: one level of objects is laid out flat, tables come after. */
-function flatFacts(value: JsonObject): [string, JsonValue | undefined][] {
-  return Object.entries(value).flatMap(([name, item]): [string, JsonValue | undefined][] => {
-    if (isTable(item)) return [];
-    return isJsonObject(item) ? Object.entries(item).map(([inner, field]) => [`${name}.${inner}`, field]) : [[name, item]];
+  const rows = flat.flatMap(([name, item]) => {
+    const title = fieldTitle(name);
+    const text = formatField(name, item);
+    return title === undefined || text === '' || isList(item) || text.includes('\n')
+      ? []
+      : [html`<tr><th scope="row">${title}</th><td>${text}</td></tr>`];
   });
+  return rows.length === 0 ? nothing : html`<table>${rows}</table>`;
 }
 
-function isTable(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) && value.some(isJsonObject);
-}
-
-function listMarkdown(values: readonly JsonValue[]): string {
-  const rows = values.filter(isJsonObject);
-  if (values.length === 0) return 'Nothing there.';
-  const more = values.length > maxRows ? `\n\n${values.length - maxRows} more are not shown.` : '';
-  if (rows.length !== values.length)
-    return (
-      values
-        .slice(0, maxRows)
-        .map((value) => `- ${fieldText('', value)}`)
-        .join('\n') + more
-    );
-  const columns = columnsOf(rows);
-  const lines = rows.slice(0, maxRows).map((row) => `| ${columns.map((column) => fieldText(column, row[column])).join(' | ')} |`);
-  return [`| ${columns.map(escapeMarkdown).join(' | ')} |`, `|${columns.map(() => ':--|').join('')}`, ...lines].join('\n') + more;
-}
-
-/** Known ones first; columns in which every row says nothing (or 0) are left out. */
-function columnsOf(rows: readonly JsonObject[]): string[] {
-  const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const telling = all.filter(
-    (column) => !hiddenColumns.has(column) && rows.some((row) => row[column] !== 0 && formatField(column, row[column]) !== ''),
+/** What a program printed, as it printed it. */
+function texts(value: JsonObject): readonly Html[] {
+  return Object.entries(value).flatMap(([name, item]) =>
+    typeof item === 'string' && item.includes('\n')
+      ? [html`<h2>${fieldTitle(name) ?? name}</h2><pre>${lines(item.trimEnd(), maxText)}</pre>`]
+      : [],
   );
-  const first = firstColumns.filter((column) => telling.includes(column));
-  return [...first, ...telling.filter((column) => !first.includes(column))].slice(0, maxColumns);
 }
 
-function fieldText(name: string, value: JsonValue | undefined): string {
-  const text = formatField(name.slice(name.lastIndexOf('.') + 1), value);
-  if (typeof value !== 'object') return escapeMarkdown(text);
-  // GFM: a pipe ends a cell even in a code span, unless escaped.
-  return text === '' ? '' : codeSpan(text, 200).replaceAll('|', '\\|');
+function list(name: string, values: readonly JsonValue[]): Html {
+  const rows = values.filter(isJsonObject);
+  if (values.length === 0) return html`<p class="dim">Nothing there.</p>`;
+  const more = values.length > maxRows ? html`<p class="dim">${values.length - maxRows} more are not shown.</p>` : nothing;
+  if (rows.length < values.length)
+    return html`<ul>${values.slice(0, maxRows).map((value) => html`<li>${formatField('', value)}</li>`)}</ul>${more}`;
+  const { title, columns } = tableShape(name, rows);
+  const head = columns.map((column) => html`<th scope="col">${fieldTitle(column) ?? column}</th>`);
+  const body = rows.slice(0, maxRows).map((row) => html`<tr>${columns.map((column) => cell(row, column))}</tr>`);
+  return html`<h2>${title}</h2><table class="rows"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>${more}`;
 }
+
+/** The title stands beside the value where the page is too narrow for columns. */
+function cell(row: JsonObject, column: string): Html {
+  return html`<td data-title="${fieldTitle(column) ?? column}">${rowField(row, column)}</td>`;
+}
+
+const resultStyle = `
+.lead { font-size: 1.1em; }
+.rows { width: 100%; }
+.rows th, .rows td { overflow-wrap: break-word; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); padding: .35em 1em .35em 0; }
+.rows tbody tr:hover { background: var(--vscode-list-hoverBackground); }
+.rows thead th { font-weight: 600; }
+.failed { color: var(--vscode-errorForeground); white-space: nowrap; }
+.warning { color: var(--vscode-editorWarning-foreground); white-space: nowrap; }
+.ok { color: var(--vscode-testing-iconPassed, var(--vscode-foreground)); white-space: nowrap; }
+.remedy { margin: .3em 0 0; color: var(--vscode-descriptionForeground); }
+details { margin-top: 2em; color: var(--vscode-descriptionForeground); }
+summary { cursor: pointer; }
+@media (max-width: 520px) {
+  body { padding: 0 1em 2em; }
+  .rows thead { display: none; }
+  .rows tr { display: block; padding: .5em 0; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); }
+  .rows td, .rows th { display: block; border: 0; padding: .1em 0; }
+  .rows td[data-title]:empty { display: none; }
+  .rows td[data-title]::before { content: attr(data-title) ": "; color: var(--vscode-descriptionForeground); }
+}
+`;

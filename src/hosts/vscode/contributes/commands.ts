@@ -14,8 +14,7 @@ const category = 'Banksman' as const;
 const ownCommands: readonly CommandContribution[] = [
   { command: 'banksman.showApprovals', title: 'Show Pending Approvals', category, icon: '$(checklist)' },
   { command: 'banksman.review', title: 'Review', category, icon: '$(law)' },
-  { command: 'banksman.deny', title: 'Deny', category, icon: '$(close)' },
-  { command: 'banksman.denyWithMessage', title: 'Deny with Message…', category, icon: '$(comment)' },
+  { command: 'banksman.deny', title: 'Deny…', category, icon: '$(circle-slash)' },
   { command: 'banksman.revoke', title: 'Revoke Approval…', category, icon: '$(discard)' },
   { command: 'banksman.showDetails', title: 'Show Details', category, icon: '$(info)' },
   { command: 'banksman.showDiff', title: 'Compare with the File', category, icon: '$(diff)' },

@@ -32,7 +32,6 @@ export function menuContributions(tools: readonly ToolDescription[]) {
       { command: 'banksman.deny', when: waits, group: 'inline@3' },
       { command: 'banksman.review', when: waits, group: '1_answer@1' },
       { command: 'banksman.deny', when: waits, group: '1_answer@2' },
-      { command: 'banksman.denyWithMessage', when: waits, group: '1_answer@3' },
       { command: 'banksman.showDetails', when: waits, group: '2_look@1' },
       { command: 'banksman.revoke', when: approved, group: 'inline@1' },
       { command: 'banksman.showDetails', when: over, group: 'inline@2' },

@@ -11,7 +11,7 @@ export const walkthroughs = [
         id: 'cluster',
         title: 'Connect a cluster',
         description:
-          'Name its API endpoints, the API token’s id and the certificate’s fingerprint. These settings belong to this machine: no repository can change them.\n[Open Settings](command:banksman.openSettings)',
+          'Name its API endpoints, the API token’s id and the certificate’s fingerprint. These settings belong to this machine: no repository can change them.\n[Open the Setting](command:banksman.openSettings?%5B%22clusters%22%5D)',
         media: { markdown: 'media/walkthrough/cluster.md' },
         completionEvents: ['onSettingChanged:banksman.clusters'],
       },
@@ -27,7 +27,7 @@ export const walkthroughs = [
         id: 'protect',
         title: 'Protect what must not stop',
         description:
-          'Nodes, guests, services and addresses that no tool may change, and that nobody can approve away.\n[Open Settings](command:banksman.openSettings)',
+          'Nodes, guests, services and addresses that no tool may change, and that nobody can approve away.\n[Open the Setting](command:banksman.openSettings?%5B%22protected%22%5D)',
         media: { markdown: 'media/walkthrough/protect.md' },
         completionEvents: ['onSettingChanged:banksman.protected'],
       },
@@ -43,7 +43,7 @@ export const walkthroughs = [
         id: 'answer',
         title: 'Answer in one place',
         description:
-          'A call that can hurt waits for you: in a dialog that no program can press, and in this list.\n[Show Pending Approvals](command:banksman.showApprovals)',
+          'A call that can hurt waits for you: in a dialog that no command of the editor can press, and in this list.\n[Show Pending Approvals](command:banksman.showApprovals)',
         media: { markdown: 'media/walkthrough/answer.md' },
         completionEvents: ['onView:banksman.approvals', 'onCommand:banksman.showApprovals'],
       },
@@ -51,7 +51,7 @@ export const walkthroughs = [
         id: 'trail',
         title: 'Check the trail',
         description:
-          'Everything was written down before it happened, in a chain that shows every change.\n[Verify Audit Trail](command:banksman.verifyAudit)\n[Show Log](command:banksman.showLog)',
+          'What changes anything is written down before it happens, in a chain that shows a change made afterwards.\n[Verify Audit Trail](command:banksman.verifyAudit)\n[Show Log](command:banksman.showLog)',
         media: { markdown: 'media/walkthrough/trail.md' },
         completionEvents: ['onCommand:banksman.verifyAudit'],
       },

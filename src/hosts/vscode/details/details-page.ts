@@ -92,7 +92,7 @@ function banner({ record, card, now }: RequestFacts): Html {
 /** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */
 function actions(record: RequestRecord): Html {
   const links = [
-    ...(record.status === 'pending' ? [link('review', 'Review…', record.id), link('denyWithMessage', 'Deny…', record.id, 'quiet')] : []),
+    ...(record.status === 'pending' ? [link('review', 'Review…', record.id), link('deny', 'Deny…', record.id, 'quiet')] : []),
     ...(record.status === 'approved' && record.reported === undefined ? [link('revoke', 'Revoke…', record.id)] : []),
     ...(writes(record.action) ? [link('showDiff', 'Compare with the File', record.id, 'quiet')] : []),
   ];

@@ -13,7 +13,7 @@ import { workspaceRestriction } from '../tools/run-tool.ts';
 import { detailsPage, type Loaded, type RequestFacts } from './details-page.ts';
 
 /** SECURITY: what a link of the page may run; each takes an id and none decides anything. */
-const linkedCommands = ['banksman.review', 'banksman.denyWithMessage', 'banksman.revoke', 'banksman.showDiff'];
+const linkedCommands = ['banksman.review', 'banksman.deny', 'banksman.revoke', 'banksman.showDiff'];
 /** The time left is in the page. */
 const redrawMs = 30_000;
 const askMs = 15_000;

@@ -6,6 +6,7 @@ import { type AutoApproveAction, autoApproveActions } from '#kernel/security';
 import { durationInWords } from '#kernel/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
+import { type Choice, choose } from '../commands/choose.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { type ChangeDeps, changeSetting } from './change-setting.ts';
 import { actionWords, levelChange, levelWords, lifeInWords, type NewRule, ruleChange, ruleRemoval } from './setting-changes.ts';
@@ -32,14 +33,16 @@ export function registerSecurityCommands(deps: SecurityCommandDeps): Disposable[
 async function setLevel(app: App, deps: ChangeDeps): Promise<void> {
   const now = await app.security.level();
   const from = now.from === 'store' ? `set by ${now.by ?? 'somebody unknown'}` : 'from the configuration';
-  const items = securityLevels.map((level): QuickPickItem & { readonly level: SecurityLevel } => ({
-    label: level === now.level ? `$(check) ${level}` : level,
-    description: level === now.level ? plainLabel(from) : '',
-    detail: levelWords[level],
+  const items = securityLevels.map((level): Choice & { readonly level: SecurityLevel } => ({
+    label: level === now.level ? `$(check) ${level} (now)` : level,
+    description: levelWords[level].network,
+    detail: levelWords[level].calls,
     level,
   }));
   const placeHolder = now.warning === undefined ? 'A dialog asks before anything changes' : plainLabel(now.warning);
-  const chosen = await window.showQuickPick(items, { title: 'Security Level', placeHolder });
+  const title = plainLabel(`Security Level: ${now.level}, ${from}`);
+  const active = items.find((item) => item.level === now.level);
+  const chosen = await choose(items, { title, placeHolder, ...(active ? { active } : {}) });
   if (chosen && chosen.level !== now.level) await changeSetting(levelChange(app.security, now, chosen.level), deps);
 }
 

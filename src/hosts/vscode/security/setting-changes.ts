@@ -5,11 +5,17 @@ import { durationInWords, showPlainly } from '#kernel/text';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { SettingChange } from './change-setting.ts';
 
-export const levelWords: Record<SecurityLevel, string> = {
-  relaxed: 'Yellow calls run and are logged, red calls ask, unlisted network destinations are allowed and logged.',
-  balanced: 'Yellow calls run and are logged, red calls and unlisted network destinations ask.',
-  strict: 'Yellow calls ask too, unlisted destinations are refused; disruptive calls also want the target’s name and a code typed.',
+/** Two short halves: a list cuts a line off after some seventy characters. */
+export const levelWords: Record<SecurityLevel, { readonly calls: string; readonly network: string }> = {
+  relaxed: { calls: 'Yellow calls run and are logged, red calls ask.', network: 'unlisted destinations: allowed, logged' },
+  balanced: { calls: 'Yellow calls run and are logged, red calls ask.', network: 'unlisted destinations: ask' },
+  strict: { calls: 'Yellow and red calls ask, disruptive ones for a typed code too.', network: 'unlisted destinations: refused' },
 };
+
+function levelInWords(level: SecurityLevel): string {
+  const { calls, network } = levelWords[level];
+  return `${calls}\nNetwork, ${network}.`;
+}
 
 export const actionWords: Record<AutoApproveAction, string> = {
   allow: 'runs without asking, and is logged',
@@ -24,7 +30,7 @@ export function levelChange(security: Security, now: EffectiveLevel, level: Secu
     question: {
       key: 'security level',
       title: `Set the security level to ${level}?`,
-      detail: `${levelWords[level]}\n\nIt is ${now.level} now. It counts for everyone on the same store, until somebody sets another one.`,
+      detail: `${levelInWords(level)}\n\nIt is ${now.level} now. It counts for everyone on the same store, until somebody sets another one.`,
       stay: `Keep ${now.level}`,
       proceed: `Set to ${level}`,
     },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agentName } from '#hosts/vscode/approvals-view/agent-name';
 import { approvalRow } from '#hosts/vscode/approvals-view/approval-row';
-import { countdown } from '#hosts/vscode/approvals-view/countdown';
+import { countdown, timeLeft } from '#hosts/vscode/approvals-view/countdown';
 import type { RequestRecord } from '#kernel/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
@@ -17,15 +17,18 @@ const record = (changes: Partial<RequestRecord> = {}): RequestRecord => ({
 
 describe('countdown', () => {
   it.each([
-    [3_600_000, '60m left'],
-    [3_599_999, '59m left'],
-    [60_000, '1m left'],
-    [59_999, '59s left'],
-    [1000, '1s left'],
+    [3_600_000, '60m'],
+    [3_599_999, '59m'],
+    [600_000, '10m'],
+    [599_999, '9:59'],
+    [60_000, '1:00'],
+    [59_999, '0:59'],
+    [1000, '0:01'],
     [999, 'expired'],
     [-5, 'expired'],
   ])('%d ms: %s', (left, text) => {
     expect(countdown(now + left, now)).toBe(text);
+    expect(timeLeft(now + left, now)).toBe(text === 'expired' ? text : `${text} left`);
   });
 });
 
@@ -47,8 +50,8 @@ describe('approvalRow', () => {
     const row = approvalRow(record(), now + 60_000);
     expect(row).toMatchObject({
       id: 'req-0123abcd',
-      label: 'Stop VM 100 (web100) on pve',
-      description: '59m left · MCP “Laptop”',
+      label: 'Stop VM 100 (web100)',
+      description: '59m · MCP “Laptop”',
       icon: 'warning',
     });
     expect(row.spoken).toBe('Stop VM 100 (web100) on pve, disruptive, asked by MCP “Laptop”, 59m left');
@@ -56,9 +59,22 @@ describe('approvalRow', () => {
     expect(row.tooltip).toContain('It has been up for 3 days\\.');
   });
 
+  it.each([
+    ['Stop VM 7 on pve?', 'Stop VM 7 on pve'],
+    ['Stop VM 100 (web) on pve?', 'Stop VM 100 (web)'],
+    ['Stop VM 10001 (web10001) on pve?', 'Stop VM 10001'],
+    ['Start container 201 (proxy) on pve?', 'Start container 201'],
+    ['Run "uptime" on node pve-with-a-name?', 'Run "uptime"'],
+    ['Run "systemctl list-timers --all" on node pve?', 'Run "systemctl list…'],
+  ])('of %s leaves room for the countdown and the agent', (title, label) => {
+    const row = approvalRow(record({ title, agent: { id: 'chat:c6f07af71974e1a3', host: 'chat' } }), now + 3_348_000);
+    expect(row).toMatchObject({ label, description: '4:12 · Chat' });
+    expect(row.spoken).toContain(title.replace('?', ''));
+  });
+
   it('of a reported block is shown as such, with what only people see', () => {
     const row = approvalRow(record({ reported: { reason: 'credential_detected', destination: 'a|b.example', pattern: 'sk-.+' } }), now);
-    expect(row).toMatchObject({ kind: 'report', icon: 'report' });
+    expect(row).toMatchObject({ kind: 'report', icon: 'report', label: 'Blocked: a|b.example' });
     expect(row.spoken).toContain('a reported block');
     expect(row.tooltip).toContain('`a\\|b.example`');
     expect(row.tooltip).toContain('`sk-.+`');

@@ -28,7 +28,7 @@ it('draws one row anew when its countdown moves, as the element that the editor 
   const [changed, ...more] = shown.update(showing('req-00000001'), now + 61_000);
   expect(changed).toBe(element);
   expect(more).toEqual([]);
-  expect(shown.row('req-00000001')?.description).toMatch(/^58m left/);
+  expect(shown.row('req-00000001')?.description).toMatch(/^58m · /);
 });
 
 it('puts problems first', () => {

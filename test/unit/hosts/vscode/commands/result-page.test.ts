@@ -1,52 +1,91 @@
 import { describe, expect, it } from 'vitest';
-import { formatField } from '#hosts/vscode/commands/format-field';
+import { formatField, rowField } from '#hosts/vscode/commands/result-fields';
 import { doctorPage, resultPage } from '#hosts/vscode/commands/result-page';
-import type { JsonValue } from '#kernel/json';
+import type { JsonObject, JsonValue } from '#kernel/json';
 
-const page = (result: JsonValue) => resultPage('Get VMs', { status: 'ok', code: 'ok', message: '2 VMs', result });
-const lines = (result: JsonValue) => page(result).split('\n');
+const page = (result: JsonValue, message = '2 VMs') => resultPage('Get VMs', { status: 'ok', code: 'ok', message, result })('n0nce');
+/** What a person sees before unfolding anything. */
+const shown = (result: JsonValue, message?: string) => page(result, message).replace(/<details>.*<\/details>/s, '');
+const headers = (markup: string) => [...markup.matchAll(/<th scope="col">([^<]*)</g)].map((match) => match[1]);
+const cells = (markup: string) => [...markup.matchAll(/<td data-title="[^"]*">([^<]*)</g)].map((match) => match[1]);
+
+const web = { id: 'qemu/100', netin: 5, uptime: 7500, status: 'running', vmid: 100, node: 'pve', name: 'web', cpu: 0.089, template: 0 };
 
 describe('resultPage', () => {
-  it('is a table with what people look for first', () => {
-    const text = lines({
-      vms: [{ netin: 5, uptime: 7500, status: 'running', vmid: 100, name: 'web', maxmem: 2 ** 31, cpu: 0.089, lock: '' }],
-      total: 1,
-    });
-    expect(text).toContain('| vmid | name | status | cpu | maxmem | uptime |');
-    expect(text).toContain('| 100 | web | running | 8\\.9\u00a0\\% | 2\\.0\u00a0GiB | 2 h 5 min |');
-    expect(text).toContain('| total | 1 |');
+  it('is a table in words, with what people look for first, and no count beside it', () => {
+    const text = shown({ vms: [{ ...web, mem: 2 ** 30, maxmem: 2 ** 31 }], total: 1 });
+    expect(headers(text)).toEqual(['Name', 'ID', 'Node', 'Status', 'CPU', 'Memory', 'Uptime']);
+    expect(cells(text)).toEqual(['web', '100', 'pve', 'running', '8.9\u00a0%', '1.0\u00a0GiB of 2.0\u00a0GiB', '2\u00a0h 5\u00a0min']);
+    expect(text).toContain('<h2>Virtual machines</h2>');
+    for (const stray of ['total', 'vmid', 'netin', 'maxmem']) expect(text, stray).not.toMatch(new RegExp(`>${stray}<`));
   });
 
-  it('lays an object out flat', () => {
-    const text = lines({ node: 'pve', memory: { total: 2 ** 34, used: 2 ** 33 }, loadavg: [1, 2] });
-    expect(text).toContain('| memory\\.total | 16\\.0\u00a0GiB |');
-    expect(text).toContain('| loadavg | `[1,2]` |');
+  it('keeps the rest behind a fold', () => {
+    expect(page({ vms: [web], total: 1 })).toMatch(/<details>.*&quot;netin&quot;: 5.*<\/details>/s);
+  });
+
+  it('lays an object out flat, and leaves out what has no name for people', () => {
+    const text = shown({
+      node: 'pve',
+      memory: { total: 2 ** 34, used: 2 ** 33 },
+      loadavg: [1, 2],
+      cpuinfo: { model: 'Xeon', flags: 'fpu vme' },
+    });
+    expect(text).toContain('<th scope="row">Memory</th><td>8.0\u00a0GiB of 16.0\u00a0GiB</td>');
+    expect(text).toContain('<th scope="row">Load (1, 5, 15 min)</th><td>1, 2</td>');
+    expect(text).toContain('<th scope="row">Processor</th><td>Xeon</td>');
+    expect(text).not.toContain('fpu');
+  });
+
+  it('shows what a program printed as it printed it', () => {
+    expect(shown({ node: 'pve', stdout: 'a  b\nc\n', stderr: '', exit_code: 0 })).toMatch(/<h2>Output<\/h2><pre>a {2}b\nc<\/pre>/);
   });
 
   it('says when there is nothing, and when there is more', () => {
-    expect(page([])).toContain('Nothing there.');
+    expect(shown({ vms: [], total: 0 }, '0 VMs')).toContain('Nothing there.');
     expect(page(Array.from({ length: 501 }, (_, n) => ({ n: n + 1 })))).toContain('1 more are not shown.');
+    // How a model gets the rest is nothing to a person.
+    expect(page({ vms: [web] }, '1 of 6 VMs (pass `cursor` for more), 1 running')).toContain('1 of 6 VMs, 1 running.');
   });
 
-  it('shows a guest’s name as it is', () => {
-    const text = page({ vms: [{ vmid: 1, name: '![x](https://evil.example) | <script>' }] });
-    expect(text).toContain('\\!\\[x\\]\\(https\\:\\/\\/evil\\.example\\) \\| \\<script\\>');
+  it('shows a guest’s name as it is, runs nothing and asks for nothing', () => {
+    const text = page({ vms: [{ vmid: 1, name: '<script>x</script><img src=https://evil.example>' }] });
+    expect(text).toContain('&lt;script&gt;');
+    expect(text).not.toMatch(/<script|<img/);
+    expect(text).toContain("default-src 'none'; style-src 'nonce-n0nce'");
   });
 
   it.each([null, 'text', 7, [1, 'a'], {}])('takes any result: %j', (result) => {
-    expect(page(result)).toMatch(/^# Get VMs\n\n2 VMs/);
+    expect(page(result)).toContain('2 VMs.');
   });
 });
 
-it('doctorPage lists findings, and remedies apart', () => {
+it('doctorPage lists findings, each with its remedy', () => {
   const text = doctorPage([
     { topic: 'store', state: 'ok', message: 'fine' },
     { topic: 'ssh', state: 'failed', message: 'refused', remedy: 'run `ssh-keyscan`' },
-  ]);
-  expect(text).toContain('| ✔ ok | store | fine |');
-  expect(text).toContain('| ✘ failed | ssh | refused |');
-  expect(text).toContain('- **ssh**: run \\`ssh\\-keyscan\\`');
-  expect(doctorPage([{ topic: 'store', state: 'ok', message: 'fine' }])).not.toContain('What to do');
+  ])('n');
+  expect(text).toContain('1 of 2 findings want your attention.');
+  expect(text).toContain('What to do: run &#96;ssh-keyscan&#96;');
+  const well = doctorPage([{ topic: 'store', state: 'ok', message: 'fine' }])('n');
+  expect(well).toContain('All is well.');
+  expect(well).not.toContain('What to do');
+});
+
+describe('rowField', () => {
+  it.each<readonly [JsonObject, string, string]>([
+    [{ mem: 0, maxmem: 2 ** 30, status: 'stopped' }, 'mem', '1.0\u00a0GiB'],
+    [{ disk: 2 ** 40, maxdisk: 2 ** 42 }, 'disk', '1.0\u00a0TiB of 4.0\u00a0TiB'],
+    [{ cpu: 0, status: 'stopped' }, 'cpu', ''],
+    [{ cpu: 0, status: 'running' }, 'cpu', '0.0\u00a0%'],
+    [{ type: 'qemu' }, 'type', 'VM'],
+    [{ type: 'vzdump' }, 'type', 'Backup'],
+    [{ type: 'something-new' }, 'type', 'something-new'],
+    [{ storage: 'nas', node: 'pve' }, 'name', 'nas'],
+    [{ node: 'pve' }, 'name', 'pve'],
+  ])('%j, %s: %s', (row, name, text) => {
+    expect(rowField(row, name)).toBe(text);
+  });
 });
 
 describe('formatField', () => {
@@ -57,13 +96,18 @@ describe('formatField', () => {
     ['cpu', 1, '100.0\u00a0%'],
     ['cpu', 4, '4'],
     ['uptime', 0, ''],
-    ['uptime', 59, '0 min'],
-    ['uptime', 90_000, '1 d 1 h'],
-    ['starttime', 1_767_225_600, '2026-01-01 00:00'],
+    ['uptime', 59, '0\u00a0min'],
+    ['uptime', 90_000, '1\u00a0d 1\u00a0h'],
     ['vmid', 100, '100'],
     ['name', null, ''],
-    ['flag', true, 'true'],
+    ['flag', true, 'yes'],
+    ['tags', 'prod;web', 'prod, web'],
+    ['celsius', 48.5, '48.5\u00a0°C'],
   ] as const)('%s %j: %s', (name, value, text) => {
     expect(formatField(name, value)).toBe(text);
+  });
+
+  it('of a time is the reader’s own, with the year where it is another one', () => {
+    expect(formatField('starttime', 1_577_880_000)).toMatch(/^(Jan 1, 2020|Dec 31, 2019|Jan 2, 2020), \d\d:\d\d$/);
   });
 });

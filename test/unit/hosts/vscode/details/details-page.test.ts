@@ -39,14 +39,14 @@ describe('the page of a request', () => {
   it('links to commands with the id alone, and to nothing else', () => {
     const links = [...page().matchAll(/href="([^"]*)"/g)].map((match) => match[1]);
     const id = encodeURIComponent('["req-0123abcd"]');
-    expect(links).toEqual([`command:banksman.review?${id}`, `command:banksman.denyWithMessage?${id}`]);
+    expect(links).toEqual([`command:banksman.review?${id}`, `command:banksman.deny?${id}`]);
   });
 
   it.each([
     ['denied', {}, []],
     ['consumed', {}, []],
     ['approved', {}, ['revoke']],
-    ['pending', { action: { ...draftOf().action, tool: 'write_file' } }, ['review', 'denyWithMessage', 'showDiff']],
+    ['pending', { action: { ...draftOf().action, tool: 'write_file' } }, ['review', 'deny', 'showDiff']],
   ] as const)('offers what can still be done with a request that is %s', (status, changes, commands) => {
     const links = [...page({ status, ...changes }).matchAll(/command:banksman\.(\w+)\?/g)].map((match) => match[1]);
     expect(links).toEqual(commands);

@@ -1,0 +1,25 @@
+import type { Page } from 'playwright-core';
+import { openApprovals } from './approvals-view.ts';
+
+/** The title of our walkthrough on the page that the editor draws it on. */
+const TITLE = 'Let an agent work on your cluster, safely';
+
+/** Presses the link in our view as a newcomer does; resolves when our walkthrough, and not the editor's own Welcome page, is there. */
+export async function openBanksmanWalkthrough(page: Page): Promise<void> {
+  await openApprovals(page);
+  await page.locator('.part.sidebar a', { hasText: 'Open the walkthrough' }).click({ timeout: 60_000 });
+  await page.locator('h2.category-title', { hasText: TITLE }).waitFor({ timeout: 20_000 });
+}
+
+/** The steps' titles, in their order. */
+export function walkthroughSteps(page: Page): Promise<string[]> {
+  return page.locator('.getting-started-step .step-title').filter({ visible: true }).allInnerTexts();
+}
+
+/** Unfolds a step and presses its link. */
+export async function pressStepLink(page: Page, step: string, link: string): Promise<void> {
+  await openBanksmanWalkthrough(page);
+  const box = page.locator('.getting-started-step', { hasText: step });
+  if ((await box.getAttribute('aria-expanded')) !== 'true') await box.click();
+  await box.locator('.monaco-button', { hasText: link }).click({ timeout: 30_000 });
+}
