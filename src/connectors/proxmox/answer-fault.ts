@@ -35,7 +35,7 @@ export function answerFault(answer: ApiAnswer, cluster: string, tokenId: string)
 }
 
 function unauthorized(on: string, tokenId: string, text: string): Fault {
-  const next = `check \`tokenId\` and its secret: the token \`${tokenId}\` may be mistyped, expired, disabled or removed (\`pveum user token list\`)`;
+  const next = `check \`tokenId\` and its secret: the token \`${tokenId}\` may be mistyped, expired, disabled or removed (\`pveum user token list '${tokenId.split('!')[0]}'\`)`;
   return fault('pve_unauthorized', `${on} did not accept the API token \`${tokenId}\`: ${text}`, { next });
 }
 
@@ -77,12 +77,17 @@ function nodeUnreachable(on: string, status: number, text: string): Fault {
   });
 }
 
-const missing = /^Configuration file '.*' does not exist|^storage '.*' does not exist|^hostname lookup '.*' failed|^no such /;
+const missing = /^Configuration file '.*' does not exist|^hostname lookup '.*' failed|^no such /;
+const storageElsewhere = /^storage '[^']*' (?:does not exist|is disabled|is not available on node)/;
 
 function serverError(on: string, text: string): Fault {
   if (/no quorum/i.test(text)) {
     const next = 'the cluster takes no changes until most of its nodes are online again; see get_cluster_status';
     return fault('pve_no_quorum', `${on} has no quorum: ${text}`, { next, retryable: true });
+  }
+  if (storageElsewhere.test(text)) {
+    const next = 'look with get_storage which storages there are, and on which nodes';
+    return fault('pve_not_found', `${on}: ${text}`, { audience: 'user', next });
   }
   if (missing.test(text)) return notFound(on, text);
   return fault('pve_error', `${on} failed: ${text}`);

@@ -226,3 +226,35 @@ describe('what a refusal says helps, and takes nothing away', () => {
     });
   });
 });
+
+describe('what the other refusals of reads say works as it stands', () => {
+  it.each([['nosuch'], ['scratch'], ['off']])(
+    'a storage that is not there (%s): get_storage shows which are, and where',
+    async (storage) => {
+      const seed = seedOf({ acl: ['/ Node', '/storage Space', '/vms Backup'] });
+      const pool = { type: 'dir', content: ['backup'], totalBytes: 10, usedBytes: 1 };
+      world = await startWorld({
+        state: {
+          ...seed,
+          storages: [...seed.storages, { id: 'scratch', nodes: ['Home'], ...pool }, { id: 'off', disabled: true, ...pool }],
+        },
+      });
+      const app = await world.open();
+      expect(await call(app, 'get_backups', { node: 'pve', storage })).toMatchObject({
+        code: 'pve_not_found',
+        next: expect.stringContaining('get_storage'),
+      });
+      const listed = (await call(app, 'get_storage')).result as { storage: { storage: string; node: string }[] };
+      const there = listed.storage.filter((row) => row.node === 'pve');
+      expect(there.map((row) => row.storage)).not.toContain(storage);
+      for (const row of there)
+        expect(await call(app, 'get_backups', { node: 'pve', storage: row.storage })).toMatchObject({ status: 'ok' });
+    },
+  );
+
+  it('a token that is not taken: the command names its user', async () => {
+    const app = await open({ acl: ['/ Node'] });
+    (world as World).demo.faults.revokeToken(tokenId);
+    expect((await call(app, 'get_vms')).next).toContain(`\`pveum user token list '${user}'\``);
+  });
+});
