@@ -81,19 +81,45 @@ const nodeName = z
   .string()
   .regex(nodeNamePattern, 'must be a node’s own name (letters, digits, `_` or `-`); addresses go into `addresses`');
 
+/** Why it is protected, for people and models: part of the refusal. */
+const reason = z.string().min(1).max(300).optional();
+
+const vmid = z.number().int().min(100);
+
+/** Each entry is the thing itself, or an object that says why, too. */
 export const protectedSchema = z.strictObject({
-  nodes: z.array(nodeName).default([]),
-  guests: z.array(z.number().int().min(100)).default([]),
-  /** A bare name counts on protected and derived nodes; `{ name, node: "*" }` everywhere, `{ name, node }` there too. */
-  services: z
+  nodes: z
     .array(
       z.union(
-        [serviceName, z.strictObject({ name: serviceName, node: z.union([z.literal('*'), nodeName]) })],
-        'must be a unit name such as `docker`, or `{ "name": "docker", "node": "pve" }` (`"*"`: every node)',
+        [nodeName, z.strictObject({ name: nodeName, reason })],
+        'must be a node’s own name (letters, digits, `_` or `-`), or `{ "name": "agent1", "reason": "…" }`; addresses go into `addresses`',
       ),
     )
     .default([]),
-  addresses: z.array(address).default([]),
+  guests: z
+    .array(z.union([vmid, z.strictObject({ vmid, reason })], 'must be a VMID from 100 on, or `{ "vmid": 103, "reason": "…" }`'))
+    .default([]),
+  /** Without `node` an entry counts on protected and derived nodes; with `"node": "*"` everywhere, with a node's name there too. */
+  services: z
+    .array(
+      z.union(
+        [
+          serviceName,
+          z.strictObject({ name: serviceName, node: z.union([z.literal('*'), nodeName]), reason }),
+          z.strictObject({ name: serviceName, reason: reason.unwrap() }),
+        ],
+        'must be a unit name such as `docker`, or `{ "name": "docker", "node": "pve", "reason": "…" }` (`"*"`: every node)',
+      ),
+    )
+    .default([]),
+  addresses: z
+    .array(
+      z.union(
+        [address, z.strictObject({ address, reason })],
+        'must be one IPv4 or IPv6 address, without prefix length or port, or `{ "address": "192.168.1.61", "reason": "…" }`',
+      ),
+    )
+    .default([]),
   protectReads: z.boolean().default(false),
 });
 
@@ -183,7 +209,8 @@ function allowedKeys(path: readonly PropertyKey[]): readonly string[] {
   let schema: unknown = configSchema;
   for (const key of path) schema = step(schema, key);
   schema = unwrap(schema);
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const shapes: readonly unknown[] = schema instanceof z.ZodUnion ? schema.options : [schema];
+  return [...new Set(shapes.flatMap((shape) => (shape instanceof z.ZodObject ? Object.keys(shape.shape) : [])))];
 }
 
 function step(schema: unknown, key: PropertyKey): unknown {

@@ -13,6 +13,7 @@ import { approverFindings } from './approver-findings.ts';
 import type { ClusterConfig, Config } from './config.ts';
 import type { ConnectedClusters } from './connect-clusters.ts';
 import { expandPath } from './paths.ts';
+import { protectedListOf } from './policy-settings.ts';
 import { securityFindings } from './security-findings.ts';
 import { uselessTiers } from './useless-tiers.ts';
 
@@ -155,9 +156,12 @@ function loweredAgents(standing: Standing | undefined): readonly Finding[] {
 }
 
 function protection(config: Config): readonly Finding[] {
-  const { nodes, guests, services, addresses } = config.protected;
+  const { nodes, guests, services, addresses, reasons = {} } = protectedListOf(config.protected);
   const count = nodes.length + guests.length + services.length + addresses.length;
-  if (count > 0) return [{ topic: 'protected', state: 'ok', message: `${count} protected resources` }];
+  if (count > 0) {
+    const why = Object.entries(reasons).map(([rule, words]) => `${rule.replace(/^protected\./, '')} (${words})`);
+    return [{ topic: 'protected', state: 'ok', message: [`${count} protected resources`, ...why].join(', ') }];
+  }
   return [
     { topic: 'protected', state: 'warning', message: 'nothing is protected', remedy: 'list in `protected` what this layer itself runs on' },
   ];
@@ -165,7 +169,7 @@ function protection(config: Config): readonly Finding[] {
 
 /** A protected guest that no token can see protects its number, but not the node it runs on. */
 async function unseenProtected(parts: DoctorParts, signal: AbortSignal): Promise<readonly Finding[]> {
-  const { guests, nodes } = parts.config.protected;
+  const { guests, nodes } = protectedListOf(parts.config.protected);
   if (parts.clusters.clients.size === 0 || guests.length + nodes.length === 0) return [];
   const seen = await Promise.all([...parts.clusters.clients.values()].map((client) => seenBy(client, signal)));
   // A cluster that cannot be asked has a finding of its own.

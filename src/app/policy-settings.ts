@@ -1,12 +1,16 @@
 /** The deciding part of the configuration, and a version that changes whenever a decision could; rules that people set are added later. */
 import { createHash } from 'node:crypto';
 import { canonicalJson, type JsonObject } from '#kernel/json';
+import { showPlainly } from '#kernel/text';
 import type { PolicySettings } from '#pipeline/deps';
 import { decideSshCommand } from '#policy/commands/decide-ssh-command';
+import type { ProtectedList } from '#policy/protected-resources';
+import { redactText } from '#redaction/redact';
 import type { Config } from './config.ts';
 
 export function policySettings(config: Config, appVersion: string): PolicySettings {
-  const { protected: protectedList, securityLevel, tiers, commandRules } = config;
+  const { securityLevel, tiers, commandRules } = config;
+  const protectedList = protectedListOf(config.protected);
   const { requireSandbox } = config.workspace;
   const deciding = { protectedList, securityLevel, tiers, commandRules, requireSandbox, appVersion } as unknown as JsonObject;
   const version = createHash('sha256').update(canonicalJson(deciding)).digest('hex').slice(0, 16);
@@ -18,5 +22,29 @@ export function policySettings(config: Config, appVersion: string): PolicySettin
     requireSandbox,
     decideSsh: (text) => decideSshCommand(text, commandRules),
     version,
+  };
+}
+
+type Protected = Config['protected'];
+
+/** The list as the policy takes it. What people wrote as reasons is cleaned here, once: it reaches models, cards and terminals. */
+export function protectedListOf({ nodes, guests, services, addresses, protectReads }: Protected): ProtectedList {
+  const reasons: Record<string, string> = {};
+  const known = <T extends string | number>(list: string, entry: T, why: string | undefined): T => {
+    if (why !== undefined)
+      reasons[`protected.${list}:${entry}`] ??= redactText(showPlainly(why, 300), { knownSecrets: [], maxStringLength: 1_000 });
+    return entry;
+  };
+  return {
+    nodes: nodes.map((entry) => (typeof entry === 'string' ? entry : known('nodes', entry.name, entry.reason))),
+    guests: guests.map((entry) => (typeof entry === 'number' ? entry : known('guests', entry.vmid, entry.reason))),
+    services: services.map((entry) => {
+      if (typeof entry === 'string') return entry;
+      const name = known('services', entry.name, entry.reason);
+      return 'node' in entry ? { name, node: entry.node } : name;
+    }),
+    addresses: addresses.map((entry) => (typeof entry === 'string' ? entry : known('addresses', entry.address, entry.reason))),
+    protectReads,
+    ...(Object.keys(reasons).length === 0 ? {} : { reasons }),
   };
 }

@@ -15,6 +15,8 @@ export interface ProtectedList {
   readonly services: readonly (string | { readonly name: string; readonly node: string })[];
   readonly addresses: readonly string[];
   readonly protectReads: boolean;
+  /** What people wrote of an entry, plain, by its rule: `protected.guests:103`. */
+  readonly reasons?: Readonly<Record<string, string>>;
 }
 
 /** Other names of nodes, from configuration: node → hosts and aliases. */
@@ -35,6 +37,10 @@ export function protectionApplies(tier: ActionTier, list: ProtectedList): boolea
 
 /** Tests a resource as the caller named it, before anything is looked up. */
 export function protectLiteral(resource: Resource, list: ProtectedList, aliases: NodeAliases): Decision {
+  return withReasons(literalDecision(resource, list, aliases), list);
+}
+
+function literalDecision(resource: Resource, list: ProtectedList, aliases: NodeAliases): Decision {
   switch (resource.kind) {
     case 'guest':
       return firstDenied([
@@ -55,6 +61,10 @@ export function protectLiteral(resource: Resource, list: ProtectedList, aliases:
 
 /** Tests what the resource turned out to be. */
 export function protectTarget(target: Target, list: ProtectedList, derived: DerivedProtection): Decision {
+  return withReasons(targetDecision(target, list, derived), list);
+}
+
+function targetDecision(target: Target, list: ProtectedList, derived: DerivedProtection): Decision {
   switch (target.kind) {
     case 'guest':
       return guestTarget(target, list, derived);
@@ -191,6 +201,13 @@ function hostsProtectedGuest(node: string, derived: DerivedProtection): Decision
 
 function refuse(why: string, ...rules: string[]): Decision {
   return deny('protected_resource', `${why}; no approval lifts this, a person must do it by hand or change the protected list`, rules);
+}
+
+/** A node that hosts a protected guest is protected for that guest's reason. */
+function withReasons(decision: Decision, { reasons = {} }: ProtectedList): Decision {
+  const given = decision.rules.map((rule) => reasons[rule.replace(/^derived\.host-of:/, 'protected.guests:')]);
+  const words = [...new Set(given.filter((why) => why !== undefined))];
+  return words.length === 0 ? decision : { ...decision, reason: `${decision.reason}; the reason given: ${words.join('; ')}` };
 }
 
 function firstDenied(tests: readonly (() => Decision)[]): Decision {
