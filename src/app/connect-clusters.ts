@@ -12,13 +12,14 @@ import type { Log } from '#kernel/ports/log';
 import type { Resource } from '#kernel/resource';
 import type { ConfiguredCluster } from '#pipeline/deps';
 import { takeInventory } from '#pipeline/inventory';
-import { deriveProtection, protectTarget } from '#policy/protected-resources';
+import { deriveProtection, type ProtectedList, protectTarget } from '#policy/protected-resources';
 import { resolveTarget } from '#policy/resolve-target';
 import type { LiveLists, ProtectedNames } from './app.ts';
 import type { ClusterConfig, Config } from './config.ts';
 import { type KeptText, keepText } from './kept-text.ts';
 import { liveFacts } from './live-facts.ts';
 import { expandPath } from './paths.ts';
+import { protectedListOf } from './policy-settings.ts';
 import { readPrivateFile, replacePrivateFile } from './private-file.ts';
 
 export interface ConnectOptions {
@@ -51,7 +52,7 @@ export function connectClusters(options: ConnectOptions): ConnectedClusters {
       clusters: [...clients.keys()],
       nodes: (cluster, signal) => clientOf(clients, cluster).nodes(signal),
       guests: (cluster, signal) => clientOf(clients, cluster).guests(signal),
-      protectedNames: (cluster, signal) => protectedNames(cluster, connected, { list: options.config.protected, signal }),
+      protectedNames: (cluster, signal) => protectedNames(cluster, connected, { list: protectedListOf(options.config.protected), signal }),
       facts: (action, signal) => liveFacts(action, clients, { signal, now: Date.now() }),
     },
     knownSecrets: () => [...secrets],
@@ -65,7 +66,7 @@ export function connectClusters(options: ConnectOptions): ConnectedClusters {
 async function protectedNames(
   cluster: string,
   connected: readonly { readonly name: string; readonly configured: ConfiguredCluster }[],
-  { list, signal }: { readonly list: Config['protected']; readonly signal: AbortSignal },
+  { list, signal }: { readonly list: ProtectedList; readonly signal: AbortSignal },
 ): Promise<ProtectedNames> {
   const configured = connected.find((entry) => entry.name === cluster)?.configured;
   if (!configured) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``, { audience: 'user' });

@@ -25,6 +25,7 @@ import { groupReads, type ReadGroups } from './group-reads.ts';
 import { createLiveSettings, type LiveSettings } from './live-settings.ts';
 import { openStore } from './open-store.ts';
 import { byHand } from './run-approved.ts';
+import { createTrailMemory, type TrailMemory } from './store-findings.ts';
 import { uselessTiers } from './useless-tiers.ts';
 
 export interface AppOptions {
@@ -56,6 +57,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   // First: it opens nothing, and a setting that does not fit must not leave a store open.
   const clusters = connectClusters(options);
   const store = await openStore(options);
+  const memory = await rememberTrail(options, store);
   const workspace = await connectWorkspace(options, store);
   const sandbox = createSandboxMemory(workspace);
   const trustedKeys = pinnedKeys(options);
@@ -73,7 +75,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     level: () => live.known().securityLevel,
     describe: describeAction,
   });
-  const parts: Parts = { store, reads, tasks, clusters, workspace, sandbox, live, approvals: callApprovals(store, approvals) };
+  const parts: Parts = { store, memory, reads, tasks, clusters, workspace, sandbox, live, approvals: callApprovals(store, approvals) };
   const deps = pipelineDeps(options, parts);
   if (options.via === 'editor') await settleEditor(workspace, sandbox);
   sayReady(options, clusters.configured.size, live.known().securityLevel);
@@ -93,22 +95,25 @@ export async function createApp(options: AppOptions): Promise<App> {
     security: live.security,
     audit: auditTrail(store, reads.settle),
     live: clusters.live,
-    doctor: (signal) =>
-      doctor(
-        { ...options, store, clusters, trustedKeys, security: live.security, standing: deps.standing, sandbox: () => sandbox.refresh() },
-        signal,
-      ),
+    doctor: (signal) => doctor({ ...options, ...parts, trustedKeys, standing: deps.standing }, signal),
     close: () => closeAll(parts),
   };
 }
 
 /** In the order in which one still needs the next. */
-async function closeAll({ tasks, workspace, clusters, reads, store }: Parts): Promise<void> {
+async function closeAll({ tasks, workspace, clusters, reads, memory, store }: Parts): Promise<void> {
   await tasks.close();
   await workspace?.close();
   await clusters.close();
   await reads.settle();
+  await memory.keep();
   await store.close();
+}
+
+async function rememberTrail({ configFile }: AppOptions, store: Store): Promise<TrailMemory> {
+  const memory = createTrailMemory(configFile, store);
+  await memory.keep();
+  return memory;
 }
 
 /** What a person should know of the configuration before the first call, and that there can be one now. */
@@ -119,6 +124,7 @@ function sayReady({ config, log }: AppOptions, clusters: number, level: Security
 
 interface Parts {
   readonly store: Store;
+  readonly memory: TrailMemory;
   readonly reads: ReadGroups;
   readonly tasks: TaskFollower;
   readonly clusters: ConnectedClusters;

@@ -1,5 +1,6 @@
-/** `doctor`: what works here, what does not, and the remedy. Each probe is real; none changes anything. */
+/** `doctor`: what works here, what does not, and the remedy. Each probe is real; what one writes it takes away again. */
 import { stat } from 'node:fs/promises';
+import path from 'node:path';
 import type { EndpointCheck, ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { sandboxFinding } from '#execution/sandbox/sandbox-finding';
 import { type Standing, successesToRestore } from '#identity/standing';
@@ -15,25 +16,30 @@ import type { ConnectedClusters } from './connect-clusters.ts';
 import { expandPath } from './paths.ts';
 import { protectedListOf } from './policy-settings.ts';
 import { securityFindings } from './security-findings.ts';
+import { type TrailMemory, writeFinding } from './store-findings.ts';
 import { uselessTiers } from './useless-tiers.ts';
 
 export interface DoctorParts {
   readonly config: Config;
   readonly baseDir: string;
   readonly configFile: string;
+  /** The file that `config` was read from, where it is another. */
+  readonly namedConfigFile?: string;
+  readonly stateDir: string;
   readonly store: Store;
+  readonly memory: TrailMemory;
   readonly clusters: ConnectedClusters;
   trustedKeys(): Promise<readonly ApproverKey[]>;
   readonly standing: Standing | undefined;
-  readonly security: Pick<SecuritySettings, 'level' | 'rules'>;
-  sandbox(): Promise<SandboxStatus>;
+  readonly live: { readonly security: Pick<SecuritySettings, 'level' | 'rules'> };
+  readonly sandbox: { refresh(): Promise<SandboxStatus> };
 }
 
 export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<readonly Finding[]> {
   const findings = await Promise.all([
-    storeFindings(parts.store),
+    storeFindings(parts),
     approverFindings(parts),
-    securityFindings(parts.security),
+    securityFindings(parts.live.security),
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
     unseenProtected(parts, signal),
   ]);
@@ -44,7 +50,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     ...protection(parts.config),
     ...loweredAgents(parts.standing),
     ...uselessTiers(parts.config),
-    sandboxFinding(await parts.sandbox(), parts.config.workspace.requireSandbox),
+    sandboxFinding(await parts.sandbox.refresh(), parts.config.workspace.requireSandbox),
   ];
 }
 
@@ -52,13 +58,17 @@ function nodeFinding(): Finding {
   return { topic: 'runtime', state: 'ok', message: `Node ${process.versions.node} on ${process.platform}` };
 }
 
-async function storeFindings(store: Store): Promise<readonly Finding[]> {
+async function storeFindings({ config, stateDir, store, memory }: DoctorParts): Promise<readonly Finding[]> {
+  const lost = await memory.finding().catch(() => undefined);
+  await memory.keep();
   return [
     await probe('store', async () => `${store.location}: ${await store.requests.countPending()} pending requests`),
-    await probe('audit', async () => {
-      const head = await store.audit.head();
-      return head === undefined ? 'empty so far' : `${head.sequence} records, newest ${head.hash.slice(0, 12)}`;
-    }),
+    writeFinding(config.store.startsWith('sqlite:') ? path.dirname(store.location) : stateDir),
+    lost ??
+      (await probe('audit', async () => {
+        const head = await store.audit.head();
+        return head === undefined ? 'empty so far' : `${head.sequence} records, newest ${head.hash.slice(0, 12)}`;
+      })),
   ];
 }
 

@@ -9,6 +9,7 @@ import { oneTimeCodesFolder } from './one-time-codes.ts';
 import { storeFilesOf } from './open-store.ts';
 import { expandPath } from './paths.ts';
 import { personaBase } from './persona-control.ts';
+import { seenTrailsFolder } from './store-findings.ts';
 
 export interface OwnPlacesParts {
   readonly config: Config;
@@ -33,7 +34,7 @@ export function ownPlaces(parts: OwnPlacesParts, root: string): readonly string[
   const inState = [mcpTokensFolder, oneTimeCodesFolder, learnedCertificatesFolder, 'sandbox'].map((name) => path.join(stateDir, name));
   const places = [
     ...directory(stateDir, [...inState, personaBase(stateDir)], root),
-    ...directory(path.dirname(configFile), [configFile, keyFolderOf(configFile)], root),
+    ...directory(path.dirname(configFile), [configFile, keyFolderOf(configFile), seenTrailsFolder(configFile)], root),
     ...(namedConfigFile === undefined ? [] : [namedConfigFile]),
     ...storeFilesOf(parts),
     ...clusterFiles(parts),

@@ -1,6 +1,11 @@
 /** What `doctor` finds on a real (demo) cluster. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { startWorld, type World } from './support.ts';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { App } from '#app/app';
+import { generateApproverKey } from '#app/approver-keys';
+import { call, startWorld, type World } from './support.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -38,3 +43,134 @@ it('says which cluster does not answer, and keeps on looking at the rest', async
   });
   expect(findings.find((finding) => finding.topic === 'store')).toMatchObject({ state: 'ok' });
 });
+
+describe('approvers', () => {
+  const about = async (app: App, topic: string) => (await app.doctor(never)).filter((finding) => finding.topic === topic);
+
+  it('of one name, and one key under two names, are warned of', async () => {
+    const [one, two] = [generateApproverKey().publicKey, generateApproverKey().publicKey];
+    const app = await world.open({
+      approvers: [
+        { name: 'user:ann', key: one },
+        { name: 'user:ann', key: two },
+        { name: 'user:bob', key: two },
+      ],
+    });
+    const found = await about(app, 'approvers');
+    expect(found).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          state: 'warning',
+          message: expect.stringMatching(/two keys are pinned as `user:ann`/),
+          remedy: expect.any(String),
+        }),
+        expect.objectContaining({
+          state: 'warning',
+          message: expect.stringMatching(/one key is pinned under 2 names: `user:ann`, `user:bob`/),
+        }),
+      ]),
+    );
+    const plain = await about(await world.open(), 'approvers');
+    expect(plain.filter(({ state }) => state !== 'ok')).toEqual([]);
+  });
+
+  it.each([
+    ['the file, by all', 'config.json', 0o602, /config\.json may be written by every user/, /chmod o-w/],
+    ['the file, by a group', 'config.json', 0o620, /config\.json may be written by the group 12/, /chmod g-w/],
+    [
+      'a directory above, by all',
+      '.',
+      0o707,
+      /may be written by every user.*decide what the configuration is, which pins who may approve/,
+      /chmod o-w/,
+    ],
+  ])('in a configuration that others may write (%s) is a failure', async (_, ...[name, mode, message, remedy]) => {
+    const folder = path.dirname(world.stateDir);
+    const place = path.join(folder, name);
+    writeFileSync(path.join(folder, 'config.json'), '{}', { mode: 0o600 });
+    const app = await world.open();
+    expect(await about(app, 'configuration')).toEqual([]);
+    // Group 12 (man) is nobody's own.
+    chownSync(place, process.getuid?.() ?? 0, process.getuid?.() === 0 ? 12 : (process.getgid?.() ?? 0));
+    chmodSync(place, mode);
+    expect(await about(app, 'configuration')).toEqual([
+      { topic: 'configuration', state: 'failed', message: expect.stringMatching(message), remedy: expect.stringMatching(remedy) },
+    ]);
+  });
+
+  it.runIf(process.getuid?.() === 0)('in a configuration that belongs to somebody else is a failure', async () => {
+    const file = path.join(path.dirname(world.stateDir), 'config.json');
+    writeFileSync(file, '{}', { mode: 0o600 });
+    chownSync(file, 12_345, 12_345);
+    expect(await about(await world.open(), 'configuration')).toMatchObject([
+      { state: 'failed', message: expect.stringContaining('another user') },
+    ]);
+  });
+});
+
+describe('the trail', () => {
+  const audit = async (app: App) => (await app.doctor(never)).find((finding) => finding.topic === 'audit');
+
+  it.each([
+    ['deleted', 0],
+    ['deleted, and used again for longer', 6],
+  ])('of a store that was %s since is missed, until a person says that it was meant', async (_, later) => {
+    const before = await world.open();
+    for (let calls = 0; calls < 3; calls += 1) await call(before, 'reboot_node', { node: 'pve' });
+    expect(await audit(before)).toMatchObject({ state: 'ok' });
+    await before.close();
+    rmSync(world.stateDir, { recursive: true });
+    let app = await world.open();
+    for (let calls = 0; calls < later; calls += 1) await call(app, 'reboot_node', { node: 'pve' });
+    for (let looks = 0; looks < 2; looks += 1) {
+      expect(await audit(app)).toMatchObject({
+        state: 'failed',
+        message: expect.stringMatching(/had come to record 3, which is gone or another/),
+        remedy: expect.stringContaining('seen-trails'),
+      });
+      await app.close();
+      app = await world.open();
+    }
+    rmSync(path.join(path.dirname(world.stateDir), 'seen-trails'), { recursive: true });
+    expect(await audit(app)).toMatchObject({ state: 'ok' });
+  });
+
+  it('that goes on is not missed, nor one that lost its memory', async () => {
+    const app = await world.open();
+    await call(app, 'reboot_node', { node: 'pve' });
+    await app.close();
+    const again = await world.open();
+    await call(again, 'reboot_node', { node: 'pve' });
+    expect(await audit(again)).toMatchObject({ state: 'ok', message: expect.stringMatching(/^2 records/) });
+    const memory = path.join(path.dirname(world.stateDir), 'seen-trails', 'trails.json');
+    expect(statSync(memory).mode & 0o777).toBe(0o600);
+    writeFileSync(memory, 'no json');
+    expect(await audit(again)).toMatchObject({ state: 'ok' });
+  });
+});
+
+it.runIf(process.getuid?.() === 0)(
+  'a disk that is full is a failure, with the remedy, and what was tried leaves nothing behind',
+  async () => {
+    mkdirSync(world.stateDir, { mode: 0o700 });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'none', world.stateDir]);
+    try {
+      const app = await world.open();
+      const disk = async () => (await app.doctor(never)).find((finding) => finding.topic === 'disk');
+      expect(await disk()).toMatchObject({ state: 'ok' });
+      const ballast = path.join(world.stateDir, 'ballast');
+      expect(() => writeFileSync(ballast, Buffer.alloc(4 * 1024 * 1024))).toThrow('ENOSPC');
+      expect(await disk()).toMatchObject({
+        state: 'failed',
+        message: expect.stringMatching(/takes no record: the disk is full/),
+        remedy: expect.stringContaining('free some disk space'),
+      });
+      rmSync(ballast);
+      expect(await disk()).toMatchObject({ state: 'ok' });
+      expect(readdirSync(world.stateDir).filter((name) => name.startsWith('.doctor'))).toEqual([]);
+      await app.close();
+    } finally {
+      execFileSync('umount', ['-l', world.stateDir]);
+    }
+  },
+);

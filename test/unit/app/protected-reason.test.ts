@@ -65,7 +65,7 @@ describe('a protected entry with a reason', () => {
   it('shows no secret and nothing unseen', async () => {
     const { reason } = (await app.explain({ tool: 'execute_ssh', input: { node: '192.168.1.61', command: 'id' }, agent })).decision;
     expect(reason).toContain('the reason given: token ');
-    expect(reason).not.toMatch(/ghp_|\u202e|\u0007/);
+    for (const hidden of ['ghp_', '\u202e', '\u0007']) expect(reason).not.toContain(hidden);
   });
 
   it('is in what doctor says', async () => {
