@@ -11,12 +11,12 @@ import { Fault } from '#kernel/errors';
 import { foundWords } from '#kernel/found-words';
 import { issueWords } from '#kernel/issue-words';
 import { decideReadonlyCommand } from '#policy/commands/decide-readonly-command';
-import { decideSshCommand } from '#policy/commands/decide-ssh-command';
 import type { UserRule } from '#policy/commands/user-rule';
 import { decideWorkspaceCommand } from '#policy/commands/workspace/decide-workspace-command';
 import { loadShellParser } from '#policy/commands/workspace/shell-parser';
 import { decidePath } from '#policy/paths/decide-path';
 import type { WorkspaceView } from '#policy/paths/workspace-view';
+import { decideSshCommand } from '#policy/ssh/decide-ssh-command';
 import { tooWideForWorkspace } from './paths.ts';
 import { shellGrammar } from './shell-grammar.ts';
 

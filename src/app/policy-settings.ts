@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import { showPlainly } from '#kernel/text';
 import type { PolicySettings } from '#pipeline/deps';
-import { decideSshCommand } from '#policy/commands/decide-ssh-command';
 import type { ProtectedList } from '#policy/protected-resources';
+import { decideSshCommand } from '#policy/ssh/decide-ssh-command';
 import { redactText } from '#redaction/redact';
 import type { Config } from './config.ts';
 

@@ -5,10 +5,10 @@
  */
 import { shellGrammar } from '../../src/app/shell-grammar.ts';
 import { decideReadonlyCommand } from '../../src/policy/commands/decide-readonly-command.ts';
-import { decideSshCommand } from '../../src/policy/commands/decide-ssh-command.ts';
 import { decideWorkspaceCommand } from '../../src/policy/commands/workspace/decide-workspace-command.ts';
 import { loadShellParser } from '../../src/policy/commands/workspace/shell-parser.ts';
 import { decidePath } from '../../src/policy/paths/decide-path.ts';
+import { decideSshCommand } from '../../src/policy/ssh/decide-ssh-command.ts';
 import { createFixtureTree, readCorpus } from '../integration/policy/fixture-tree.ts';
 import { quantiles } from './measure.ts';
 

@@ -1,7 +1,7 @@
 /** The examples that a user's rules carry, tried when the rules are loaded. */
 import * as z from 'zod';
-import { lexStrictLine } from './strict/lex-strict-line.ts';
-import type { Dialect } from './strict/strict-line.ts';
+import type { Dialect } from '../ssh/line.ts';
+import { readStrictLine } from '../ssh/read-line.ts';
 import { fitsUserRule, type UserRule, userRuleSchema } from './user-rule.ts';
 
 const dialect: Dialect = { separators: [], nonAscii: true, limits: { length: 2_000, words: 64, commands: 1 } };
@@ -27,7 +27,7 @@ function exampleFaults(rule: UserRule): readonly string[] {
 }
 
 function fitsLine(rule: UserRule, line: string): boolean {
-  const lexed = lexStrictLine(line, dialect);
+  const lexed = readStrictLine(line, dialect);
   const words = lexed.ok ? lexed.pipelines[0]?.commands[0]?.words : undefined;
   return (
     words !== undefined &&

@@ -1,10 +1,10 @@
 /** What the two read-only surfaces share: every command of a line against the rules of its program. Default deny; strictest wins. */
 import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
+import type { Pipeline, SimpleCommand, Word } from '../ssh/line.ts';
 import { placed } from './command-decision.ts';
 import { type FileOperand, type Match, matchRule } from './match-rule.ts';
 import { isNeverLifted } from './never-lifted.ts';
 import type { ProgramRule } from './program-rule.ts';
-import type { Pipeline, SimpleCommand, Word } from './strict/strict-line.ts';
 import { fitsUserRule, type UserRule } from './user-rule.ts';
 
 export type RulesByProgram = ReadonlyMap<string, readonly ProgramRule[]>;

@@ -5,6 +5,9 @@ import { maxFileBytes } from '../paths/decide-path.ts';
 import { locatePath } from '../paths/locate-path.ts';
 import { isSecretPath } from '../paths/secret-files.ts';
 import type { WorkspaceView } from '../paths/workspace-view.ts';
+import type { Dialect, Pipeline, SimpleCommand, Word } from '../ssh/line.ts';
+import { canonicalLine } from '../ssh/line.ts';
+import { readStrictLine } from '../ssh/read-line.ts';
 import { type CommandDecision, placed } from './command-decision.ts';
 import { byProgram, type Judged, judgeLine } from './decide-line.ts';
 import { expandPattern } from './expand-pattern.ts';
@@ -12,9 +15,6 @@ import { hideSecrets } from './hide-secrets.ts';
 import type { FileOperand } from './match-rule.ts';
 import { workspaceFile } from './rules/readonly/path-kinds.ts';
 import { readonlyRules } from './rules/readonly/readonly-rules.ts';
-import { canonicalLine } from './strict/canonical-line.ts';
-import { lexStrictLine } from './strict/lex-strict-line.ts';
-import type { Dialect, Pipeline, SimpleCommand, Word } from './strict/strict-line.ts';
 import type { UserRule } from './user-rule.ts';
 
 const rulesByProgram = byProgram(readonlyRules);
@@ -34,7 +34,7 @@ const longestCanonical = 65_536;
  * replaced by the names that it matched, files with secrets left out of recursive searches. Synchronous; looks only through `view.facts`.
  */
 export function decideReadonlyCommand(text: string, view: WorkspaceView, userRules: readonly UserRule[] = []): CommandDecision {
-  const lexed = lexStrictLine(text, dialect);
+  const lexed = readStrictLine(text, dialect);
   if (!lexed.ok) return { decision: deny('COMMAND_BLOCKED', placed(lexed.refusal.offset, lexed.refusal.message), ['readonly.syntax']) };
   const own = userRules.filter((rule) => rule.surface === 'readonly_bash');
   const judged = judgeLine(lexed.pipelines, rulesByProgram, own).map((entry) => settle(entry, view));

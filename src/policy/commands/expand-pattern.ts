@@ -2,7 +2,7 @@
 
 import { locatePath } from '../paths/locate-path.ts';
 import type { WorkspaceView } from '../paths/workspace-view.ts';
-import type { GlobPart } from './strict/strict-line.ts';
+import type { GlobPart } from '../ssh/line.ts';
 
 const mostNames = 100;
 

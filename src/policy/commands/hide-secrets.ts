@@ -1,6 +1,6 @@
 /** `grep -r` finds its files itself; this keeps it out of those whose names stand for secrets. */
 import { secretDirectories, secretNames } from '../paths/secret-files.ts';
-import type { Word } from './strict/strict-line.ts';
+import type { Word } from '../ssh/line.ts';
 
 const exclusions: readonly string[] = [
   ...secretNames.map((name) => `--exclude=${anyCase(name)}`),

@@ -1,6 +1,7 @@
 /** Does one command fit one rule? Every word must be accounted for. */
+
+import type { Word } from '../ssh/line.ts';
 import type { FileUse, ProgramRule, Takes, ValueKind } from './program-rule.ts';
-import type { Word } from './strict/strict-line.ts';
 
 export interface FileOperand {
   readonly word: Word;

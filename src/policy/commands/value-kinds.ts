@@ -20,7 +20,4 @@ export const wholeNumber = kind('a whole number', /^\d{1,9}$/);
 /** `head -c 10k`, `tail -n +5` (GNU coreutils, block and byte suffixes). */
 export const amount = kind('a number of lines or bytes', /^[+-]?\d{1,9}(?:b|[kKMG]B?|[KMG]iB)?$/);
 export const colourChoice = oneOf('`auto`, `always` or `never`', 'auto', 'always', 'never');
-/** `YYYY-MM-DD`, `yesterday`, `2 hours ago`, `-1h`, `@1700000000` (systemd.time(7), GNU date input formats). */
-export const timeText = kind('a time such as `1 hour ago`', /^[@+-]?[A-Za-z0-9][A-Za-z0-9 :.,+/-]{0,60}$/);
-export const columns = kind('names of columns with commas', /^\+?[A-Za-z0-9_%:-]{1,30}(?:,[A-Za-z0-9_%:-]{1,30}){0,40}$/);
 export const sizeUnit = kind('a unit such as `M` or `GB`', /^\d{0,9}(?:[KMGTPEZYkm](?:i?B)?|B)?$/);

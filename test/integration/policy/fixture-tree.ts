@@ -72,10 +72,19 @@ export async function createFixtureTree(mark = ''): Promise<FixtureTree> {
 }
 
 export function readCorpus(): readonly PolicyCase[] {
-  return readFileSync(path.join(corpus, 'attacks.public.jsonl'), 'utf8')
+  return readJsonLines('attacks.public.jsonl') as readonly PolicyCase[];
+}
+
+/** What administrators of nodes type, and what must never run there. */
+export function readSshCorpus(): readonly { readonly id: string; readonly kind: 'benign' | 'harm'; readonly input: string }[] {
+  return readJsonLines('ssh.public.jsonl') as ReturnType<typeof readSshCorpus>;
+}
+
+function readJsonLines(file: string): readonly unknown[] {
+  return readFileSync(path.join(corpus, file), 'utf8')
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line) as PolicyCase);
+    .map((line): unknown => JSON.parse(line));
 }
 
 const escapes: Readonly<Record<string, string>> = { '\\\\': '\\', '\\n': '\n', '\\t': '\t', '\\r': '\r' };
@@ -92,7 +101,7 @@ export function readRedTeam(surface: CommandSurface): readonly PolicyCase[] {
       ? ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'tools', 'shell']
       : surface === 'readonly_bash'
         ? ['a', 'b', 'c', 'd', 'e', 'f']
-        : ['a', 'b', 'c', 'd', 'e'];
+        : ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
   return halves.flatMap((half) => readLines(surface, `redteam/${shortNames[surface]}-${half}.txt`));
 }
 

@@ -1,7 +1,7 @@
 /** The differential oracle: what the policy allows is run, and nothing may come of it. */
 import { rmSync } from 'node:fs';
 import { decideReadonlyCommand } from '../../../src/policy/commands/decide-readonly-command.ts';
-import { decideSshCommand } from '../../../src/policy/commands/decide-ssh-command.ts';
+import { decideSshCommand } from '../../../src/policy/ssh/decide-ssh-command.ts';
 import { createFixtureTree, readAdversarial, readCorpus } from './fixture-tree.ts';
 import { createLineGenerator, createRandom } from './line-generator.ts';
 import { canary, createWatch } from './sandbox-run.ts';

@@ -42,7 +42,7 @@ describe('policy check', () => {
     expect(status).toBe(0);
     expect(answers).toMatchObject([
       { id: '1', decision: 'allow', code: 'allowed', rules: ['ssh.uptime'] },
-      { id: '2', decision: 'deny', code: 'COMMAND_BLOCKED', reason: expect.stringContaining('character 7') },
+      { id: '2', decision: 'deny', code: 'COMMAND_BLOCKED', reason: expect.stringContaining('character 9') },
       { id: '3', decision: 'deny', code: 'SYMLINK_OUTSIDE_WORKSPACE' },
       { id: '4', decision: 'ask', code: 'network_blocked' },
       { id: '5', decision: 'ask', code: 'SECRET_FILE' },

@@ -2,12 +2,20 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decideReadonlyCommand } from '../../../src/policy/commands/decide-readonly-command.ts';
-import { decideSshCommand, sshRules } from '../../../src/policy/commands/decide-ssh-command.ts';
 import { readonlyRules } from '../../../src/policy/commands/rules/readonly/readonly-rules.ts';
-import { quoteWord } from '../../../src/policy/commands/strict/canonical-line.ts';
-import { lexStrictLine } from '../../../src/policy/commands/strict/lex-strict-line.ts';
-import type { Dialect } from '../../../src/policy/commands/strict/strict-line.ts';
-import { createFixtureTree, type FixtureTree, readAdversarial, readCorpus } from '../../integration/policy/fixture-tree.ts';
+import { decideSshCommand } from '../../../src/policy/ssh/decide-ssh-command.ts';
+import type { Dialect } from '../../../src/policy/ssh/line.ts';
+import { quoteWord } from '../../../src/policy/ssh/line.ts';
+import { sshPages } from '../../../src/policy/ssh/pages/index.ts';
+import { readStrictLine } from '../../../src/policy/ssh/read-line.ts';
+import {
+  createFixtureTree,
+  type FixtureTree,
+  readAdversarial,
+  readCorpus,
+  readRedTeam,
+  readSshCorpus,
+} from '../../integration/policy/fixture-tree.ts';
 import { createLineGenerator, createRandom } from '../../integration/policy/line-generator.ts';
 import { type ArgumentOracle, createArgumentOracle } from './argument-oracle.ts';
 
@@ -58,10 +66,10 @@ describe.each(surfaces)('%s', (surface) => {
     fc.assert(
       fc.property(lines(surface), (line) => {
         const { decision, canonical } = decide(surface, tree.place(line));
-        expect(canonical !== undefined).toBe(decision.effect === 'allow');
+        expect(canonical !== undefined).toBe(decision.effect !== 'deny');
         if (canonical === undefined) return;
         const again = decide(surface, canonical);
-        expect([again.decision.effect, again.canonical]).toEqual(['allow', canonical]);
+        expect([again.decision.effect, again.canonical]).toEqual([decision.effect, canonical]);
       }),
       { numRuns: 5_000 },
     );
@@ -73,10 +81,67 @@ describe.each(surfaces)('%s', (surface) => {
         const { decision } = decide(surface, line);
         expect(decision.rules.length).toBeGreaterThan(0);
         expect(`${decision.effect}: ${decision.reason}`).toMatch(
-          /^(?:allow: .|deny: refused at character \d+: |deny: the patterns match too many names)/,
+          /^(?:allow: .|ask: `|deny: refused at character \d+: |deny: the patterns match too many names)/,
         );
       }),
       { numRuns: 3_000 },
+    );
+  });
+});
+
+describe('an allowed ssh line', () => {
+  const allowed = [
+    ...[...readCorpus(), ...readAdversarial('ssh'), ...readRedTeam('ssh')].filter(
+      (entry) => entry.surface === 'ssh' && entry.must === 'allow',
+    ),
+    ...readSshCorpus().filter((entry) => entry.kind === 'benign'),
+  ].map((entry) => entry.input);
+  const dialect: Dialect = { separators: ['&&', '||', ';'], nonAscii: false, limits: { length: 2_000, words: 64, commands: 12 } };
+  const payloads = [
+    '; reboot;',
+    '`reboot`',
+    '$(reboot)',
+    '\nreboot\n',
+    '> /etc/x',
+    '>> x',
+    '< /etc/shadow',
+    '| sh |',
+    '& reboot &',
+    '|| reboot ||',
+  ].concat(['&& reboot &&', '<(reboot)', '$IFS', '2> /etc/x', '# ', '\\\n', '(reboot)', '{ reboot; }', "$'\\x41'", '~root', '!!']);
+  /** Where words begin, and the end: never within quotes. */
+  const places = (line: string): readonly number[] => {
+    const read = readStrictLine(line, dialect);
+    const words = read.ok ? read.pipelines.flatMap((pipeline) => pipeline.commands.flatMap((command) => command.words)) : [];
+    return [...words.map((word) => word.offset), line.length];
+  };
+
+  it('is not allowed with anything of the shell between its words', () => {
+    expect(allowed.length).toBeGreaterThan(2_000);
+    fc.assert(
+      fc.property(fc.constantFrom(...allowed), fc.constantFrom(...payloads), fc.nat(), (line, payload, at) => {
+        const spots = places(line);
+        const spot = spots[at % spots.length] ?? 0;
+        const changed = `${line.slice(0, spot)} ${payload} ${line.slice(spot)}`;
+        // `echo !!` and a word behind the patterns of others are texts.
+        fc.pre(payload !== '!!' || !/^(?:echo|printf)|(?:e?grep|jq|tr|awk|sed) /.test(line));
+        expect(decideSshCommand(changed).decision.effect, changed).not.toBe('allow');
+      }),
+      { numRuns: 6_000 },
+    );
+  });
+
+  it('has the words that were read in its canonical form', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...allowed), (line) => {
+        const { canonical = '' } = decideSshCommand(line);
+        const words = (text: string) => {
+          const read = readStrictLine(text, dialect);
+          return read.ok ? read.pipelines.map(({ commands }) => commands.map((command) => command.words.map((word) => word.text))) : text;
+        };
+        expect(words(canonical)).toEqual(words(line));
+      }),
+      { numRuns: 2_000 },
     );
   });
 });
@@ -92,7 +157,7 @@ describe('what shells make of it', () => {
     limits: { length: 4_096, words: 100, commands: 10 },
   };
   let oracle: ArgumentOracle;
-  const names = [...readonlyRules, ...sshRules].map((rule) => rule.program);
+  const names = [...readonlyRules.map((rule) => rule.program), ...sshPages.flatMap((page) => page.names)];
 
   beforeAll(() => {
     oracle = createArgumentOracle(names);
@@ -108,7 +173,7 @@ describe('what shells make of it', () => {
         const { canonical } = decide(surface, tree.place(line));
         // `||` and `&&` stop early here: each dumper succeeds.
         if (canonical === undefined || canonical.includes('||')) return;
-        const lexed = lexStrictLine(canonical, dialect);
+        const lexed = readStrictLine(canonical, dialect);
         if (!lexed.ok) throw new Error(`the canonical form does not lex: ${canonical}`);
         const commands = lexed.pipelines.flatMap((pipeline) => pipeline.commands);
         // The file is not there where the oracle runs, so the shell would start nothing.

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { shellGrammar } from '../../../../src/app/shell-grammar.ts';
 import type { PathFacts } from '../../../../src/kernel/ports/path-facts.ts';
 import { decideReadonlyCommand } from '../../../../src/policy/commands/decide-readonly-command.ts';
-import { decideSshCommand, sshRules } from '../../../../src/policy/commands/decide-ssh-command.ts';
 import { readonlyRules } from '../../../../src/policy/commands/rules/readonly/readonly-rules.ts';
 import { decideWorkspaceCommand } from '../../../../src/policy/commands/workspace/decide-workspace-command.ts';
 import { loadShellParser } from '../../../../src/policy/commands/workspace/shell-parser.ts';
@@ -29,7 +28,6 @@ interface Examples {
 
 type Allows = (line: string) => boolean;
 const surfaces: readonly (readonly [string, readonly Examples[], Allows])[] = [
-  ['ssh', sshRules, (line) => decideSshCommand(line).decision.effect === 'allow'],
   ['readonly_bash', readonlyRules, (line) => decideReadonlyCommand(line, view).decision.effect === 'allow'],
   ['workspace_command', toolRules, (line) => decideWorkspaceCommand(line, { parser, view }).decision.effect === 'allow'],
 ];

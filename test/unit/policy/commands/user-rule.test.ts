@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { shellGrammar } from '../../../../src/app/shell-grammar.ts';
 import { userRulesSchema } from '../../../../src/policy/commands/check-user-rules.ts';
 import { decideReadonlyCommand } from '../../../../src/policy/commands/decide-readonly-command.ts';
-import { decideSshCommand } from '../../../../src/policy/commands/decide-ssh-command.ts';
 import { type UserRule, userRuleSchema } from '../../../../src/policy/commands/user-rule.ts';
 import { decideWorkspaceCommand } from '../../../../src/policy/commands/workspace/decide-workspace-command.ts';
 import { loadShellParser } from '../../../../src/policy/commands/workspace/shell-parser.ts';
+import { decideSshCommand } from '../../../../src/policy/ssh/decide-ssh-command.ts';
 
 const parser = await loadShellParser(shellGrammar());
 const view = {
@@ -19,29 +19,29 @@ function rule(surface: UserRule['surface'], effect: UserRule['effect'], program:
 
 describe('ssh', () => {
   it('allows exactly what the rule names, quoted anew', () => {
-    const rules = [rule('ssh', 'allow', 'ethtool', { args: ['-S'], more: 'any' })];
-    expect(decideSshCommand('ethtool -S "eth0"', rules)).toMatchObject({
+    const rules = [rule('ssh', 'allow', 'frobtool', { args: ['-S'], more: 'any' })];
+    expect(decideSshCommand('frobtool -S "eth0"', rules)).toMatchObject({
       decision: { effect: 'allow', rules: ['user.mine'] },
-      canonical: 'ethtool -S eth0',
+      canonical: 'frobtool -S eth0',
     });
-    expect(decideSshCommand('ethtool eth0', rules).decision.effect).toBe('deny');
-    expect(decideSshCommand('ethtool -S eth0').decision.effect).toBe('deny');
+    expect(decideSshCommand('frobtool eth0', rules).decision.effect).toBe('deny');
+    expect(decideSshCommand('frobtool -S eth0').decision.effect).toBe('deny');
   });
 
   it('takes arguments behind those it names only where it says so', () => {
-    const rules = [rule('ssh', 'allow', 'ethtool', { args: ['eth0'] })];
-    expect(decideSshCommand('ethtool eth0', rules).decision.effect).toBe('allow');
-    expect(decideSshCommand('ethtool eth0 eth1', rules).decision.effect).toBe('deny');
+    const rules = [rule('ssh', 'allow', 'frobtool', { args: ['eth0'] })];
+    expect(decideSshCommand('frobtool eth0', rules).decision.effect).toBe('allow');
+    expect(decideSshCommand('frobtool eth0 eth1', rules).decision.effect).toBe('deny');
   });
 
-  it.each(['rm', 'bash', 'sudo', 'dd', 'reboot', 'awk', '/usr/bin/ethtool'])('never lifts the refusal of %s', (program) => {
+  it.each(['rm', 'bash', 'sudo', 'dd', 'reboot', 'awk', '/usr/bin/frobtool'])('never lifts the refusal of %s', (program) => {
     expect(decideSshCommand(`${program} x`, [rule('ssh', 'allow', program, { more: 'any' })]).decision.effect).toBe('deny');
   });
 
-  it.each(['ethtool /etc/pve/priv/x', 'ethtool ../x', 'ethtool $(id)', 'ethtool; reboot', 'ethtool > x', 'et"h"tool x'])(
+  it.each(['frobtool /etc/pve/priv/x', 'frobtool ../x', 'frobtool $(id)', 'frobtool; reboot', 'frobtool > x', 'et"h"tool x'])(
     'never lifts %s',
     (line) => {
-      expect(decideSshCommand(line, [rule('ssh', 'allow', 'ethtool', { more: 'any' })]).decision.effect).toBe('deny');
+      expect(decideSshCommand(line, [rule('ssh', 'allow', 'frobtool', { more: 'any' })]).decision.effect).toBe('deny');
     },
   );
 
@@ -103,7 +103,7 @@ describe('the examples of a rule', () => {
     id: 'mine',
     surface: 'ssh',
     effect: 'allow',
-    program: 'ethtool',
+    program: 'frobtool',
     args: ['-S'],
     more: 'any',
     justification: 'because',
@@ -112,18 +112,22 @@ describe('the examples of a rule', () => {
   it('must agree with it', () => {
     expect(
       userRulesSchema.safeParse([
-        { ...base, match: ['ethtool -S eth0', 'ethtool -S "eth 0"'], notMatch: ['ethtool eth0', 'ethtool -K x', '/sbin/ethtool -S x'] },
+        {
+          ...base,
+          match: ['frobtool -S eth0', 'frobtool -S "eth 0"'],
+          notMatch: ['frobtool eth0', 'frobtool -K x', '/sbin/frobtool -S x'],
+        },
       ]).success,
     ).toBe(true);
-    expect(messages([{ ...base, match: ['ethtool eth0'] }])).toEqual(['rule `mine`: its example `ethtool eth0` does not fall under it']);
-    expect(messages([{ ...base, match: ['ethtool -S x; reboot'] }])).toHaveLength(1);
-    expect(messages([{ ...base, match: ['ethtool -S'], notMatch: ['ethtool -S x'] }])).toEqual([
-      'rule `mine`: `ethtool -S x` falls under it, against its `notMatch`',
+    expect(messages([{ ...base, match: ['frobtool eth0'] }])).toEqual(['rule `mine`: its example `frobtool eth0` does not fall under it']);
+    expect(messages([{ ...base, match: ['frobtool -S x; reboot'] }])).toHaveLength(1);
+    expect(messages([{ ...base, match: ['frobtool -S'], notMatch: ['frobtool -S x'] }])).toEqual([
+      'rule `mine`: `frobtool -S x` falls under it, against its `notMatch`',
     ]);
   });
 
   it('belong to rules with names of their own', () => {
-    const twice = { ...base, match: ['ethtool -S'] };
+    const twice = { ...base, match: ['frobtool -S'] };
     expect(messages([twice, twice])).toEqual(['two rules are named `mine`']);
   });
 

@@ -4,13 +4,11 @@
  * and `--include={a,b}`.
  */
 
-import { Cursor, LexFault } from './cursor.ts';
-import { readAlternatives, readWord } from './read-word.ts';
-import type { Dialect, ErrorOutput, Lexed, Pipeline, Separator, SimpleCommand, Word } from './strict-line.ts';
-import { unfitCharacter } from './unfit-character.ts';
+import type { Dialect, ErrorOutput, Lexed, Pipeline, Separator, SimpleCommand, Word } from './line.ts';
+import { Cursor, LexFault, readAlternatives, readWord } from './read-word.ts';
 
 /** A line as pipelines of decoded commands, or the place where it leaves the subset. */
-export function lexStrictLine(text: string, dialect: Dialect): Lexed {
+export function readStrictLine(text: string, dialect: Dialect): Lexed {
   try {
     return { ok: true, pipelines: readLine(text, dialect) };
   } catch (thrown) {
@@ -112,4 +110,30 @@ function readRedirection(cursor: Cursor): ErrorOutput | undefined {
 
 function listed(separators: readonly Separator[]): string {
   return separators.map((separator) => `\`${separator}\``).join(', ');
+}
+
+/** Letters with their marks, digits; inside quotes also punctuation and symbols (checked by the word reader). */
+const visible = /[\p{L}\p{M}\p{N}\p{P}\p{S}]/u;
+const hidden = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u;
+
+/** The first character that is not visible text of one line, or undefined. */
+function unfitCharacter(text: string, nonAscii: boolean): { readonly offset: number; readonly message: string } | undefined {
+  // The common line is printable ASCII: one test.
+  if (/^[ -~]*$/.test(text)) return undefined;
+  let offset = 0;
+  for (const character of text) {
+    if (!isFit(character, nonAscii))
+      return { offset, message: `the character ${codePointName(character)}, which is not visible ASCII text` };
+    offset += character.length;
+  }
+  return undefined;
+}
+
+function isFit(character: string, nonAscii: boolean): boolean {
+  if (/^[ -~]$/.test(character)) return true;
+  return nonAscii && visible.test(character) && !hidden.test(character);
+}
+
+function codePointName(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

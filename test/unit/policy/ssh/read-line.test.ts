@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { canonicalLine } from '../../../../src/policy/commands/strict/canonical-line.ts';
-import { lexStrictLine } from '../../../../src/policy/commands/strict/lex-strict-line.ts';
-import type { Dialect } from '../../../../src/policy/commands/strict/strict-line.ts';
+import type { Dialect } from '../../../../src/policy/ssh/line.ts';
+import { canonicalLine } from '../../../../src/policy/ssh/line.ts';
+import { readStrictLine } from '../../../../src/policy/ssh/read-line.ts';
 
 const dialect: Dialect = { separators: ['&&', '||', ';'], nonAscii: true, limits: { length: 200, words: 8, commands: 3 } };
 
 function words(line: string): readonly (readonly string[])[] {
-  const lexed = lexStrictLine(line, dialect);
+  const lexed = readStrictLine(line, dialect);
   if (!lexed.ok) throw new Error(`${lexed.refusal.offset}: ${lexed.refusal.message}`);
   return lexed.pipelines.flatMap((pipeline) => pipeline.commands.map((command) => command.words.map((word) => word.text)));
 }
@@ -31,7 +31,7 @@ describe('words', () => {
   });
 
   it('keeps apart what is a pattern and what is text', () => {
-    const lexed = lexStrictLine(`a x/'*'/*.[a-z]?"y z"`, dialect);
+    const lexed = readStrictLine(`a x/'*'/*.[a-z]?"y z"`, dialect);
     expect(lexed.ok && lexed.pipelines[0]?.commands[0]?.words[1]).toMatchObject({
       glob: [{ literal: 'x/*/' }, { wild: '*' }, { literal: '.' }, { wild: '[a-z]' }, { wild: '?' }, { literal: 'y z' }],
     });
@@ -78,14 +78,14 @@ describe('refusals name the place', () => {
     ['a;b;c;d', 7, 'more than 3 commands'],
     [`a ${'b'.repeat(300)}`, 200, 'longer than 200'],
   ])('%j', (line, offset, construct) => {
-    const lexed = lexStrictLine(line, dialect);
+    const lexed = readStrictLine(line, dialect);
     expect(lexed.ok ? undefined : lexed.refusal).toMatchObject({ offset, message: expect.stringContaining(construct) });
   });
 
   it('takes only the separators of its dialect', () => {
-    expect(lexStrictLine('a; b', { ...dialect, separators: ['&&'] }).ok).toBe(false);
-    expect(lexStrictLine('a && b', { ...dialect, separators: ['&&'] }).ok).toBe(true);
-    expect(lexStrictLine('a ünï', { ...dialect, nonAscii: false })).toMatchObject({ ok: false, refusal: { offset: 2 } });
+    expect(readStrictLine('a; b', { ...dialect, separators: ['&&'] }).ok).toBe(false);
+    expect(readStrictLine('a && b', { ...dialect, separators: ['&&'] }).ok).toBe(true);
+    expect(readStrictLine('a ünï', { ...dialect, nonAscii: false })).toMatchObject({ ok: false, refusal: { offset: 2 } });
   });
 });
 
@@ -98,9 +98,9 @@ describe('where files are taken', () => {
     [`wc < "a b" 2>/dev/null`, `wc < 'a b' 2>/dev/null`],
     [`wc < ./'x'y`, 'wc < ./xy'],
   ])('%s is %s', (line, canonical) => {
-    const lexed = lexStrictLine(line, files);
+    const lexed = readStrictLine(line, files);
     expect(lexed.ok ? canonicalLine(lexed.pipelines) : lexed.refusal).toBe(canonical);
-    expect(lexStrictLine(line, dialect).ok).toBe(false);
+    expect(readStrictLine(line, dialect).ok).toBe(false);
   });
 
   it.each([
@@ -136,7 +136,7 @@ describe('where files are taken', () => {
     'a --include={b,$c}',
     'a --include={b,`c`}',
     'a --include={~,b}',
-  ])('refuses %s', (line) => expect(lexStrictLine(line, files).ok).toBe(false));
+  ])('refuses %s', (line) => expect(readStrictLine(line, files).ok).toBe(false));
 
   it.each([
     '--include=*.{ts,tsx}',
@@ -146,7 +146,7 @@ describe('where files are taken', () => {
     '--include="*."{c,h}',
     '--exclude={a-b,c.d}*',
   ])('makes of %s the words that bash makes', (word) => {
-    const lexed = lexStrictLine(`grep ${word} x`, files);
+    const lexed = readStrictLine(`grep ${word} x`, files);
     const run = ['--norc', '--noprofile', '-c', `set -f; printf '%s\\0' ${word}`];
     const made = execFileSync('bash', run, { encoding: 'utf8', cwd: '/' }).split('\0').slice(0, -1);
     expect(lexed.ok ? lexed.pipelines[0]?.commands[0]?.words.slice(1, -1).map(({ text }) => text) : lexed.refusal.message).toEqual(made);

@@ -1,5 +1,5 @@
 /**
- * A command line of the strict subset, taken apart: what the two read-only surfaces understand of the shell language, and no more.
+ * A command line of the strict subset, taken apart: what `execute_ssh` (and `readonly_bash`) understand of the shell language, and no more.
  * INVARIANT: every word is fully decoded. What cannot be decoded from the text alone is not in the subset.
  */
 
@@ -52,4 +52,30 @@ export interface Dialect {
   readonly files?: boolean;
   /** UTF-16 code units of a line, words of a command, commands of a line. */
   readonly limits: { readonly length: number; readonly words: number; readonly commands: number };
+}
+
+/** The same pipelines as POSIX shell text: single blanks, every word that needs it in single quotes. */
+export function canonicalLine(pipelines: readonly Pipeline[]): string {
+  return pipelines
+    .map(({ commands, after }) => {
+      const text = commands.map(canonicalCommand).join(' | ');
+      if (after === undefined) return text;
+      return after === ';' ? `; ${text}` : ` ${after} ${text}`;
+    })
+    .join('');
+}
+
+function canonicalCommand({ words, errors, input }: SimpleCommand): string {
+  const from = input === undefined ? [] : ['<', canonicalWord(input)];
+  return [...words.map(canonicalWord), ...from, ...(errors === undefined ? [] : [errors])].join(' ');
+}
+
+function canonicalWord(word: Word): string {
+  if (word.glob === undefined) return quoteWord(word.text);
+  return word.glob.map((part: GlobPart) => ('wild' in part ? part.wild : quoteWord(part.literal))).join('');
+}
+
+/** POSIX §2.2.2. Words of harmless characters stay as they are, so that people can read the line. */
+export function quoteWord(text: string): string {
+  return /^[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
