@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '#kernel/json';
 import { type ClusterPort, type GuestRef, type GuestRow, offlineStatus } from '#kernel/ports/cluster';
 import type { EffectiveAction } from '#kernel/request';
+import { lacking, type Need } from '#tools/support/visible';
 import type { LiveFact } from './app.ts';
 
 const shownNames = 8;
@@ -45,7 +46,7 @@ async function guestFacts(guest: GuestRef, asking: Asking): Promise<readonly Liv
     api.guestStatus(guest, signal).catch(() => undefined),
     api.guestConfig(guest, signal).catch(() => undefined),
     api.snapshots(guest, signal).catch(() => undefined),
-    backupTimes(guest, asking).catch(() => undefined),
+    lastBackup(guest, asking),
     api.recentTasks(signal).catch(() => undefined),
   ]);
   return [
@@ -54,7 +55,7 @@ async function guestFacts(guest: GuestRef, asking: Asking): Promise<readonly Liv
     haFact(status),
     ...(config === undefined ? [] : configFacts(config)),
     { label: 'Snapshots', value: snapshots === undefined ? 'cannot be read with this token' : snapshotsInWords(snapshots) },
-    { label: 'Last backup', value: backupInWords(backups, asking.now) },
+    { label: 'Last backup', value: backups },
     ...lately(tasks, (task) => task['id'] === String(guest.vmid), asking.now),
     ...(await besides(guest, asking)),
   ];
@@ -143,9 +144,21 @@ function snapshotsInWords(snapshots: readonly JsonObject[]): string {
   return `${real.length}, newest ${textOf(newest['name']) ?? '?'}`;
 }
 
-function backupInWords(times: readonly number[] | undefined, now: number): string {
+/** Backups that a token may not see are left out of the API's answer without a word: "none found" only where it would see them. */
+async function lastBackup(guest: GuestRef, asking: Asking): Promise<string> {
+  const [times, permissions] = await Promise.all([
+    backupTimes(guest, asking).catch(() => undefined),
+    asking.api.permissions(asking.signal).catch(() => undefined),
+  ]);
   if (times === undefined) return 'cannot be read with this token';
-  return times.length === 0 ? 'none found' : `${span(now - Math.max(...times))} ago (${times.length} in all)`;
+  if (times.length > 0) return `${span(asking.now - Math.max(...times))} ago (${times.length} in all)`;
+  if (permissions === undefined) return 'none visible to this token, whose rights cannot be read';
+  const needs: readonly Need[] = [
+    { privilege: 'VM.Backup', path: `/vms/${guest.vmid}` },
+    { privilege: 'Datastore.AllocateSpace', path: '/storage', below: true },
+  ];
+  const [lack] = needs.flatMap((need) => lacking(permissions, need));
+  return lack === undefined ? 'none found' : `none visible to this token: it lacks \`${lack.privilege} on ${lack.path}\``;
 }
 
 /** Who did something with it last: the nearest there is to who uses it. */

@@ -258,3 +258,20 @@ describe('what the other refusals of reads say works as it stands', () => {
     expect((await call(app, 'get_vms')).next).toContain(`\`pveum user token list '${user}'\``);
   });
 });
+
+describe('a person who decides is told of the last backup only what the token can see', () => {
+  it.each([
+    ['no right on the guest', ['/storage Space', '/vms Audit'], /^none visible to this token: it lacks `VM.Backup on \/vms\/105`$/],
+    [
+      'no right on a storage',
+      ['/storage Look', '/vms Backup'],
+      /^none visible to this token: it lacks `Datastore.AllocateSpace on \/storage`$/,
+    ],
+    ['both', ['/storage Space', '/vms Backup'], /^none found$/],
+  ])('%s', async (_what, acl, value) => {
+    const app = await open({ acl: ['/ Node', ...acl] });
+    const target = { kind: 'guest', cluster: 'demo', node: 'agent1', vmid: 105, guestType: 'qemu' };
+    const facts = await app.live.facts({ targets: [target] }, new AbortController().signal);
+    expect(facts.find((fact) => fact.label === 'Last backup')?.value).toMatch(value);
+  });
+});
