@@ -1,9 +1,9 @@
 /** What a person is told about the answer they gave. */
 import type { AnswerCode, AnswerResult } from '#kernel/answer';
 import type { TransitionResult } from '#kernel/ports/request-store';
-import type { RequestRecord } from '#kernel/request';
+import { type RequestRecord, waitState } from '#kernel/request';
 import { expiryInWords } from '#kernel/request-end';
-import { formatDuration, showPlainly } from '#kernel/text';
+import { clockTime, formatDuration, showPlainly } from '#kernel/text';
 
 export function notFound(id: string): AnswerResult {
   return refuse('not_found', `there is no request \`${showPlainly(id, 40)}\`; look at the list again`);
@@ -74,8 +74,14 @@ export function done(code: AnswerCode, record: RequestRecord): AnswerResult {
 function doneWords(code: AnswerCode, record: RequestRecord): string {
   const title = showPlainly(record.title, 160);
   if (record.reported !== undefined) return `${code}: ${title} (${record.id}); it was a report, so nothing runs either way`;
-  if (code === 'approved') return `approved once: ${title} (${record.id})`;
+  if (code === 'approved') return `approved once: ${title} (${record.id})${goodUntil(record)}`;
   return `${code}: ${title} (${record.id}); it will not run`;
+}
+
+/** Of a call that waits there is nothing to say: it runs now. */
+function goodUntil({ wait, decision, grant }: RequestRecord): string {
+  if (decision === undefined || grant === undefined || waitState(wait, decision.at).waits) return '';
+  return `; no call waits for it: the agent may run it until ${clockTime(grant.payload.expiresAt, decision.at)}, when it asks again`;
 }
 
 function refuse(code: AnswerCode, message: string, record?: RequestRecord): AnswerResult {

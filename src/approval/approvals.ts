@@ -84,8 +84,9 @@ export function createApprovals(deps: ApprovalsDeps): ApprovalsCore {
 
 async function approve(id: string, signer: Signer, shownDigest: string | undefined, deps: ApprovalsDeps): Promise<AnswerResult> {
   const { requests, clock } = deps;
-  const record = await requests.get(id);
+  const record = await withWait(id, requests);
   if (!record) return notFound(id);
+  const { wait } = record;
   const trusted = await deps.trustedKeys();
   const refusal = refusalOf(record, signer, trusted, deps);
   if (refusal) return refusal;
@@ -95,7 +96,9 @@ async function approve(id: string, signer: Signer, shownDigest: string | undefin
   const verdict = verifyGrant(grant, { digest: record.digest, requestId: id, now: clock.now(), trustedKeys: trusted });
   if (!verdict.ok) return keyNotTrusted(record);
   const result = await requests.approve(id, grant, { by: signer.approver, via: deps.via, at: clock.now() });
-  return result.ok ? done('approved', result.record) : refusedByStore(result, id, signer.approver, clock.now());
+  if (!result.ok) return refusedByStore(result, id, signer.approver, clock.now());
+  const answered = done('approved', wait === undefined ? result.record : { ...result.record, wait });
+  return { ...answered, record: result.record };
 }
 
 /** Whether anybody waits matters while an answer is possible. What cannot be read of it is as if nobody did. */

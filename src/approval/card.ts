@@ -1,10 +1,11 @@
 /** What a person reads before they decide. Built from the stored record alone; plain text for a native dialog. */
 import { randomInt } from 'node:crypto';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import type { EffectiveAction, RequestRecord } from '#kernel/request';
+import { type EffectiveAction, type RequestRecord, waitState } from '#kernel/request';
+import { endInWords, expiryInWords } from '#kernel/request-end';
 import { describeTarget, type Target } from '#kernel/resource';
 import type { ReviewCard } from '#kernel/review-card';
-import { durationInWords, showPlainly } from '#kernel/text';
+import { clockTime, durationInWords, showPlainly } from '#kernel/text';
 import { type Impact, impacts, type SecurityLevel } from '#kernel/tiers';
 import { digestOf } from './digest.ts';
 
@@ -47,7 +48,13 @@ export function reviewCard(record: RequestRecord, options: CardOptions): ReviewC
   const titleFits = options.describe ? described?.title === record.title : namesEveryTarget(record);
   const tampered = !isIntact(record) || !titleFits;
   const title = tampered ? titleFromAction(record.action) : record.title;
-  const card = { id: record.id, title: `${showPlainly(title, 160)}?`, detail: detailOf(record, options.now, tampered), tampered };
+  const card = {
+    id: record.id,
+    title: `${showPlainly(title, 160)}?`,
+    detail: detailOf(record, options.now, tampered),
+    tampered,
+    waits: waitState(record.wait, options.now).waits,
+  };
   const impact = worse(record.impact, described?.impact ?? 'none');
   return mustBeTyped(impact, options.level) ? { ...card, typeToConfirm: `${nameToType(record.action)} ${randomCode()}` } : card;
 }
@@ -65,32 +72,46 @@ export function isIntact(record: Pick<RequestRecord, 'action' | 'digest' | 'agen
 function detailOf(record: RequestRecord, now: number, tampered: boolean): string {
   return [
     ...(tampered ? ['WARNING: this request was changed after it was made. It cannot be approved.', ''] : []),
-    ...actionLines(record),
+    ...stakeLines(record),
     ...reportLines(record),
-    ...factLines(record.risk),
+    '',
+    ...actionLines(record),
     '',
     ...askerLines(record),
+    ...waitLines(record, now),
     stateLine(record, now),
   ].join('\n');
+}
+
+/** What happens if it runs: that is what a person decides about. */
+function stakeLines(record: RequestRecord): readonly string[] {
+  const shown = record.risk.slice(0, maxFacts);
+  return [
+    `It ${impactInWords[record.impact]}.`,
+    ...shown.map((fact) => `- ${showPlainly(fact)}`),
+    ...moreLine(record.risk.length - shown.length, 'facts'),
+    // That a red tool asks says nothing about this call.
+    ...(record.code === 'confirmation_required' ? [] : [`Why it asks: ${showPlainly(record.reason)}`]),
+  ];
 }
 
 function actionLines(record: RequestRecord): readonly string[] {
   const { action } = record;
   const targets = action.targets.map((target) => showPlainly(describe(target)));
   const shown = targets.slice(0, maxFacts);
+  const where = action.cluster === null ? '' : `, cluster ${showPlainly(action.cluster, 100)}`;
   return [
-    `What: ${showPlainly(action.tool, 100)} (${record.tier}; ${impactInWords[record.impact]})`,
-    ...shown.map((target) => `Target: ${target}`),
+    ...shown.map((target) => `Target: ${target}${where}`),
     ...moreLine(targets.length - shown.length, 'targets'),
-    ...(action.cluster === null ? [] : [`Cluster: ${showPlainly(action.cluster, 100)}`]),
-    argumentsLine(action.arguments),
+    ...(action.workspace === undefined ? [] : [`Workspace: ${showPlainly(action.workspace)}`]),
+    argumentsLine(action.tool, action.arguments),
   ];
 }
 
-function argumentsLine(values: JsonObject): string {
+function argumentsLine(tool: string, values: JsonObject): string {
   const text = showPlainly(canonicalJsonOrNothing(values), maxArguments);
   const whole = text.length <= maxArguments;
-  return whole ? `Arguments: ${text}` : `Arguments (NOT SHOWN IN FULL: read the rest before you approve): ${text}`;
+  return `Call${whole ? '' : ' (NOT SHOWN IN FULL: read the rest before you approve)'}: ${showPlainly(tool, 100)} ${text}`;
 }
 
 /** The pattern is for people, and this is where they read it. It is outside the digest: what a store's writer made of it proves nothing. */
@@ -103,12 +124,6 @@ function reportLines({ reported }: RequestRecord): readonly string[] {
   ];
 }
 
-function factLines(facts: readonly string[]): readonly string[] {
-  if (facts.length === 0) return [];
-  const shown = facts.slice(0, maxFacts);
-  return ['', 'What it affects:', ...shown.map((fact) => `- ${showPlainly(fact)}`), ...moreLine(facts.length - shown.length, 'facts')];
-}
-
 function moreLine(count: number, what: string): readonly string[] {
   return count > 0 ? [`(and ${count} more ${what}, not shown)`] : [];
 }
@@ -118,15 +133,24 @@ function askerLines(record: RequestRecord): readonly string[] {
   const model = agent.model === undefined ? '' : `, model ${showPlainly(agent.model, 80)}`;
   const label = agent.label === undefined ? '' : `, calls itself "${showPlainly(agent.label, 80)}"`;
   return [
-    `Asked by: ${showPlainly(agent.id, 100)} through ${agent.host}${model}${label}`,
-    ...(record.claim === undefined ? [] : [`The agent claims (nobody checked this): "${showPlainly(record.claim, 500)}"`]),
-    `Why it needs a person: ${showPlainly(record.reason)}`,
+    `Asked by ${showPlainly(agent.id, 100)} through ${agent.host}${model}${label}`,
+    ...(record.claim === undefined ? [] : [`It claims (nobody checked this): "${showPlainly(record.claim, 500)}"`]),
   ];
 }
 
+/** An answer is heard by a call that waits; without one, an approval alone starts nothing. */
+function waitLines(record: RequestRecord, now: number): readonly string[] {
+  if (record.status !== 'pending' || record.reported !== undefined) return [];
+  const state = waitState(record.wait, now);
+  if (state.waits) return [`The call waits for your answer until ${clockTime(state.until, now)}.`];
+  const since = state.since === undefined ? '' : ` since ${clockTime(state.since, now)}`;
+  return [`No call waits for the answer${since}: approved once, the agent may run it within five minutes, when it asks again.`];
+}
+
 function stateLine(record: RequestRecord, now: number): string {
-  if (record.status !== 'pending') return `Request ${record.id}: ${record.status}`;
-  return `Request ${record.id}, expires in ${durationInWords(record.expiresAt - now)}`;
+  if (record.status === 'expired') return `Request ${record.id} has expired: ${expiryInWords(record, now)}`;
+  if (record.status !== 'pending') return `Request ${record.id}: ${endInWords(record)}`;
+  return `Request ${record.id} can be answered for ${durationInWords(record.expiresAt - now)}.`;
 }
 
 function describe(target: JsonObject): string {

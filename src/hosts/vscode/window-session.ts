@@ -1,10 +1,12 @@
 /** Everything of one window, wired by hand. */
 import { userInfo } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ExtensionContext, type LogOutputChannel, workspace } from 'vscode';
 import { describeTools } from '#app/catalog';
 import { defaultConfigFile, defaultStateDir } from '#app/paths';
 import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
+import type { RequestRecord } from '#kernel/request';
 import { AppSession } from './app-session.ts';
 import { readSigner } from './approval-key.ts';
 import { createApprovalsViews } from './approvals-view/approvals-view.ts';
@@ -23,6 +25,7 @@ import type { Dialogs } from './gate/dialogs.ts';
 import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
 import { createModalQueue, type ModalQueue } from './gate/modal-queue.ts';
 import { reviewRequest } from './gate/review.ts';
+import { runByHand } from './gate/run-by-hand.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
 import { logRequests } from './log-requests.ts';
 import { registerCopyClientConfiguration } from './mcp/copy-client-configuration.ts';
@@ -83,10 +86,11 @@ function surfaces(core: Core): Disposable[] {
   const person = `user:${core.osUser}`;
   const cannotRead = (what: string) => (error: unknown) => log.warn(`${what} cannot be read: ${toFault(error).message}`);
   const details = createDetailsPanels(session, cannotRead('a request'));
-  const gate = windowGate(core, person, details);
-  const review = (id: string) => gate.review(id);
-  const runner = { session, gate, log };
   const documents = createResultDocuments();
+  const review = (id: string): Promise<unknown> => gate.review(id);
+  const byHand = (record: RequestRecord) => void runByHand(record, { session, tools, person, documents, review });
+  const gate = windowGate(core, { person, details, runByHand: byHand });
+  const runner = { session, gate, log };
   const feed = new PendingFeed(session, cannotRead('the number of pending approvals'));
   const levels = new LevelFeed(session, cannotRead('the security level'));
   const diff = createWriteDiff(session);
@@ -119,14 +123,32 @@ function surfaces(core: Core): Disposable[] {
   ];
 }
 
-function windowGate({ context, places, session, dialogs, queue }: Core, person: string, details: DetailsPanels): WindowGate {
+interface GateParts {
+  readonly person: string;
+  readonly details: DetailsPanels;
+  runByHand(record: RequestRecord): void;
+}
+
+function windowGate({ context, places, session, dialogs, queue }: Core, { person, details, runByHand: run }: GateParts): WindowGate {
+  const { configFile } = places;
   const signer = () => readSigner(context.secrets, person);
   return createWindowGate({
     queue,
     dialogs,
     review: (id) =>
-      session.use(({ approvals }) =>
-        reviewRequest(id, { approvals, dialogs, signer, now, person, configFile: places.configFile, showDetails: details.show }),
+      session.use(({ approvals, whyNotHere }) =>
+        reviewRequest(id, {
+          approvals,
+          dialogs,
+          signer,
+          now,
+          person,
+          configFile,
+          showDetails: details.show,
+          whyNotHere,
+          runByHand: run,
+          pause,
+        }),
       ),
   });
 }

@@ -36,6 +36,16 @@ export async function waitModal(page: Page, title: string, timeoutMs = 90_000): 
   };
 }
 
+/** Approves; where the key of this window is new, the question about it follows and is answered with yes. */
+export async function approveInModal(page: Page, modal: Modal, button = 'Approve once'): Promise<void> {
+  await modal.click(button);
+  const isNew = await modalBox(page, 'Trust the approval key')
+    .waitFor({ timeout: 3_000 })
+    .then(() => true)
+    .catch(() => false);
+  if (isNew) await (await waitModal(page, 'Trust the approval key')).click('Trust This Key');
+}
+
 /** Presses Deny and leaves out the words that a person may add. */
 export async function denyInModal(page: Page, modal: Modal): Promise<void> {
   await modal.click('Deny');

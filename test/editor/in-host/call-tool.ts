@@ -20,13 +20,14 @@ export async function callTool({ api }: InHost, tool: string, input: object): Pr
   return JSON.parse(text.slice(text.indexOf('\n') + 1)) as Outcome;
 }
 
-/** Answers every question like a person who takes a moment, and keeps what was asked. */
+/** Answers every question about a call like a person who takes a moment, and keeps what was asked; a new key is trusted. */
 export function answerSlowly({ seam }: InHost, button: string | undefined): Question[] {
   const asked: Question[] = [];
   seam.answerWith(async (question) => {
-    asked.push(question);
+    const isKey = question.buttons.includes('Trust This Key');
+    if (!isKey) asked.push(question);
     await sleep(PERSON_MS);
-    return button;
+    return isKey ? 'Trust This Key' : button;
   });
   return asked;
 }

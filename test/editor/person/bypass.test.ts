@@ -43,7 +43,7 @@ describe("the editor's own ways to allow everything", () => {
     const { page, model, demo } = bench;
     await sendPrompt(page, 'stop vm 100 on pve');
     const modal = await waitModal(page, 'Stop VM 100');
-    // The card was skipped, or this would prove nothing.
+    // The editor has nothing of its own left to show.
     expect(await hasCard(page)).toBe(false);
     await screenshot(page, `b-${name}`);
     await page.waitForTimeout(WATCH_MS);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { attack, HOSTILE_EXTENSION } from '../harness/attack.ts';
 import { channelLines } from '../harness/channel-log.ts';
-import { sendPrompt, waitCard } from '../harness/chat.ts';
+import { sendPrompt } from '../harness/chat.ts';
 import { guestStates } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { hasModal, waitModal } from '../harness/modal.ts';
@@ -38,11 +38,10 @@ async function pendingRequest(title: string): Promise<string> {
 }
 
 describe('another extension in the same host', () => {
-  it("can press the editor's own card, and gets no further than the dialog", async () => {
+  it("can run the command behind the editor's own cards, and gets no further than the dialog", async () => {
     await sendPrompt(bench.page, 'stop vm 100 on pve');
-    await waitCard(bench.page);
-    await attack(bench.folder, 'acceptCard');
     const modal = await waitModal(bench.page, 'Stop VM 100');
+    await attack(bench.folder, 'acceptCard');
     await bench.page.waitForTimeout(1500);
     expect(await modal.isOpen()).toBe(true);
     expect(toolResults(bench.model)).toEqual([]);
@@ -77,7 +76,6 @@ describe('with what the installed module exports', () => {
     await closeModals();
     const results = toolResults(bench.model).length;
     await sendPrompt(bench.page, 'stop container 201 on pve');
-    await (await waitCard(bench.page)).press('Allow Once');
     const report = await attack(bench.folder, 'callExports', await pendingRequest('201'));
     await expectNothingApproved();
     expect(report).toContainEqual('exports activate,deactivate');

@@ -9,7 +9,7 @@ import { callTool } from '../../integration/mcp/clients.ts';
 import { approvalRows, openApprovals, pressRowAction, waitRow, waitRowGone } from '../harness/approvals-view.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { denyInModal, waitModal } from '../harness/modal.ts';
+import { approveInModal, denyInModal, waitModal } from '../harness/modal.ts';
 import { screenshot } from '../harness/screenshot.ts';
 
 const program = path.join(ROOT, 'dist', 'cli.cjs');
@@ -76,7 +76,7 @@ describe('an MCP client outside the editor', () => {
     expect(modal.detail).toContain('codex 9.9.9');
     expect(modal.detail).toContain('maintenance');
     await screenshot(bench.page, 'm2-modal');
-    await modal.click('Approve once');
+    await approveInModal(bench.page, modal);
     const { outcome, isError } = await waiting;
     expect({ isError, status: outcome.status }, outcome.message).toEqual({ isError: false, status: 'ok' });
     expect(await guestStatus(bench.demo.config, 100)).toBe('stopped');

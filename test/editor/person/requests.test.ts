@@ -10,12 +10,12 @@ import {
   waitRow,
   waitRowGone,
 } from '../harness/approvals-view.ts';
-import { sendPrompt, waitCard } from '../harness/chat.ts';
+import { sendPrompt } from '../harness/chat.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { waitModal } from '../harness/modal.ts';
+import { approveInModal, waitModal } from '../harness/modal.ts';
 import { pickRow, typeInto } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { seedRequests } from '../harness/seed-requests.ts';
@@ -35,11 +35,10 @@ afterEach(async ({ task }) => {
 
 afterAll(() => bench?.close());
 
-/** Asks for a red call in the chat and lets the editor's card pass. */
+/** Asks for a red call in the chat. */
 async function ask(prompt: string): Promise<number> {
   const next = toolResults(bench.model).length + 1;
   await sendPrompt(bench.page, prompt);
-  await (await waitCard(bench.page)).press('Allow Once');
   return next;
 }
 
@@ -58,7 +57,7 @@ describe('a request', () => {
     await screenshot(bench.page, 'f1-details');
     expect(await guestStatus(bench.demo.config, 100)).toBe('running');
     await details.getByRole('button', { name: 'Review…' }).click();
-    await (await waitModal(bench.page, 'Stop VM 100')).click('Approve once');
+    await approveInModal(bench.page, await waitModal(bench.page, 'Stop VM 100'));
     expect(await waitForToolResult(bench.model, count)).toContain('"status":"ok"');
     await details.getByText('approved and used').waitFor({ timeout: 30_000 });
     expect(await guestStatus(bench.demo.config, 100)).toBe('stopped');
@@ -81,7 +80,7 @@ describe('a request', () => {
     expect(asked.status).toBe('pending');
     await waitRow(bench.page, '201');
     await pressRowAction(bench.page, '201', 'Review');
-    await (await waitModal(bench.page, '201')).click('Approve once');
+    await approveInModal(bench.page, await waitModal(bench.page, '201'));
     await openHistory(bench.page);
     await waitRow(bench.page, 'not used yet');
     await screenshot(bench.page, 'f3-history');

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { approvalBadge, approvalRows, openApprovals, pressRowAction, waitRow, waitRowGone } from '../harness/approvals-view.ts';
-import { sendPrompt, waitCard } from '../harness/chat.ts';
+import { sendPrompt } from '../harness/chat.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { denyInModal, hasModal, waitModal } from '../harness/modal.ts';
+import { approveInModal, hasModal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
@@ -26,12 +26,11 @@ afterEach(async ({ task }) => {
 
 afterAll(() => bench?.close());
 
-/** Asks for a red call in the first window and lets the editor's card pass. */
+/** Asks for a red call in the first window. */
 async function askInFirst(prompt: string): Promise<number> {
   const next = toolResults(bench.model).length + 1;
   await bench.page.bringToFront();
   await sendPrompt(bench.page, prompt);
-  await (await waitCard(bench.page)).press('Allow Once');
   return next;
 }
 
@@ -50,7 +49,7 @@ describe('the list of pending approvals', () => {
     await pressRowAction(bench.page, 'Stop VM 100', 'Review');
     const modal = await waitModal(bench.page, 'Stop VM 100');
     expect(await guestStatus(bench.demo.config, 100)).toBe('running');
-    await modal.click('Approve once');
+    await approveInModal(bench.page, modal);
     expect(await waitForToolResult(bench.model, count)).toContain('"status":"ok"');
     expect(await guestStatus(bench.demo.config, 100)).toBe('stopped');
     await waitRowGone(bench.page, 'Stop VM 100');
@@ -68,7 +67,7 @@ describe('the list of pending approvals', () => {
     await pressRowAction(second, '201', 'Review');
     const modal = await waitModal(second, '201');
     await screenshot(second, 'd2-second-window');
-    await modal.click('Approve once');
+    await approveInModal(second, modal);
     expect(await waitForToolResult(bench.model, count)).toContain('"status":"ok"');
     expect(await guestStatus(bench.demo.config, 201)).toBe('stopped');
   });
@@ -92,11 +91,11 @@ describe('the list of pending approvals', () => {
       await pressRowAction(page, 'Start VM 100', 'Review');
       await waitModal(page, 'Start VM 100');
     }
-    await (await waitModal(second, 'Start VM 100')).click('Approve once');
+    await approveInModal(second, await waitModal(second, 'Start VM 100'));
     await waitRowGone(second, 'Start VM 100');
     await bench.page.bringToFront();
-    await denyInModal(bench.page, await waitModal(bench.page, 'Start VM 100'));
-    await waitForNotification(bench.page, new RegExp(`${asked.request_id}.*already`, 'is'));
+    await (await waitModal(bench.page, 'Start VM 100')).click('Deny');
+    await waitForNotification(bench.page, /Start VM 100.*is over already: approved by .*Your answer changed nothing/is);
     expect((await callFromCommandLine(bench, 'start_vm', { vmid: 100 })).status).toBe('ok');
     expect(await guestStatus(bench.demo.config, 100)).toBe('running');
     expect((await callFromCommandLine(bench, 'start_vm', { vmid: 100 })).request_id).not.toBe(asked.request_id);

@@ -7,7 +7,7 @@ import { channelLines } from '../harness/channel-log.ts';
 import { hasCard, sendPrompt, waitCard } from '../harness/chat.ts';
 import { waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { hasModal, waitModal } from '../harness/modal.ts';
+import { approveInModal, hasModal, waitModal } from '../harness/modal.ts';
 import { pickRow, pickRows, runCommand, typeInto, waitPickRow } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults } from '../harness/tool-results.ts';
@@ -138,7 +138,7 @@ describe('at the default tier that a person raised', () => {
       90_000,
     );
     // Where the machine has no sandbox, every command asks.
-    if (end === 'asks') await (await waitModal(bench.page, '')).click('Approve once');
+    if (end === 'asks') await approveInModal(bench.page, await waitModal(bench.page, ''));
     const result = await waitUntil('the result', () => toolResults(bench.model)[before], 90_000);
     expect(result).toContain('"status":"ok"');
     expect(readFileSync(file('out/made.txt'), 'utf8')).toBe('made\n');
@@ -168,7 +168,7 @@ describe('what a person sets in the editor', () => {
     await screenshot(bench.page, 's2-diff');
     expect(readFileSync(file('src/app.ts'), 'utf8')).toContain('kept');
     await runCommand(bench.page, 'Banksman: Review');
-    await (await waitModal(bench.page, 'src/app.ts')).click('Approve once');
+    await approveInModal(bench.page, await waitModal(bench.page, 'src/app.ts'));
     expect(await waitUntil('the result', () => toolResults(bench.model)[before], 90_000)).toContain('"status":"ok"');
     expect(readFileSync(file('src/app.ts'), 'utf8')).toBe('export const needle = 2;\n');
   });

@@ -36,7 +36,13 @@ describe('approving', () => {
     const { approvals, store, alice, names } = await bench();
     const { id, digest } = await opened(store);
     const answer = await approvals.approve(id, alice.signer);
-    expect(answer).toMatchObject({ ok: true, code: 'approved', message: `approved once: Stop VM 100 (web100) on pve (${id})` });
+    expect(answer).toMatchObject({
+      ok: true,
+      code: 'approved',
+      message: expect.stringMatching(
+        /^approved once: Stop VM 100 \(web100\) on pve \(req-[0-9a-f]{8}\); no call waits for it: the agent may run it until /,
+      ),
+    });
     expect(answer.record).toMatchObject({
       status: 'approved',
       decision: { by: 'user:alice', via: 'editor' },

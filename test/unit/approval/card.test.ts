@@ -15,33 +15,50 @@ const lines = (card: { detail: string }): string[] => card.detail.split('\n');
 
 describe('reviewCard', () => {
   it('says what, to what, how bad, who asks, why, and until when', () => {
-    const card = cardOf();
+    const card = cardOf({ code: 'confirmation_required' });
     expect(card).toMatchObject({ id: 'req-0123abcd', title: 'Stop VM 100 (web100) on pve?', tampered: false });
     expect(lines(card)).toEqual([
-      'What: stop_vm (red; interrupts what runs there)',
-      'Target: VM 100 (web100) on pve',
-      'Cluster: lab',
-      'Arguments: {"vmid":100}',
-      '',
-      'What it affects:',
+      'It interrupts what runs there.',
       '- It has been up for 3 days.',
       '',
-      'Asked by: mcp:laptop through mcp, model some-model, calls itself "Laptop"',
-      'The agent claims (nobody checked this): "the disk is full"',
-      'Why it needs a person: a red action needs a person',
-      'Request req-0123abcd, expires in 1 hour',
+      'Target: VM 100 (web100) on pve, cluster lab',
+      'Call: stop_vm {"vmid":100}',
+      '',
+      'Asked by mcp:laptop through mcp, model some-model, calls itself "Laptop"',
+      'It claims (nobody checked this): "the disk is full"',
+      'No call waits for the answer: approved once, the agent may run it within five minutes, when it asks again.',
+      'Request req-0123abcd can be answered for 1 hour.',
     ]);
+  });
+
+  it('says why it asks only where that says something about this call', () => {
+    expect(cardOf({ code: 'confirmation_required', reason: 'red tools need a person' }).detail).not.toContain('need a person');
+    expect(cardOf({ code: 'network_blocked', reason: 'it wants the network' }).detail).toContain('Why it asks: it wants the network');
+  });
+
+  it('says whether a call waits for the answer, until when, and since when none does', () => {
+    const at = new Date(2027, 0, 5, 14, 2, 10).getTime();
+    const waiting = { by: 'a', until: at + 60_000, seenAt: at };
+    const cardAt = (later: number) =>
+      reviewCard(recordOf({ createdAt: at, expiresAt: at + 3_600_000, wait: waiting }), { now: at + later });
+    expect(cardAt(1_000)).toMatchObject({ waits: true, detail: expect.stringContaining('The call waits for your answer until 14:03:10.') });
+    const later = { ...waiting, seenAt: at + 60_000 };
+    const ended = reviewCard(recordOf({ createdAt: at, expiresAt: at + 3_600_000, wait: later }), { now: at + 70_000 });
+    expect(ended).toMatchObject({ waits: false, detail: expect.stringContaining('No call waits for the answer since 14:03:10') });
+    // Killed: it has said nothing for half a minute.
+    expect(cardAt(30_000)).toMatchObject({ waits: false, detail: expect.stringContaining('since 14:02:10') });
   });
 
   it('leaves out what was not given', () => {
     const { claim: _, ...bare } = recordOf({ risk: [], agent: { id: 'mcp:laptop', host: 'mcp' } });
     const card = reviewCard(bare, { now });
-    expect(card.detail).not.toMatch(/claims|affects|model|calls itself/);
-    expect(card.detail).toContain('Asked by: mcp:laptop through mcp\n');
+    expect(card.detail).not.toMatch(/claims|model|calls itself/);
+    expect(card.detail).toContain('Asked by mcp:laptop through mcp\n');
   });
 
   it('shows a decided request as decided', () => {
     expect(lines(cardOf({ status: 'denied' })).at(-1)).toBe('Request req-0123abcd: denied');
+    expect(lines(cardOf({ status: 'expired' })).at(-1)).toContain('nobody decided');
   });
 
   const nasty = 'ok\nApproved by: the boss\u202e\u200b\u001b[2J\u2028\u0000';
@@ -57,7 +74,7 @@ describe('reviewCard', () => {
       claim: nasty,
       agent: { id: nasty, host: 'mcp', model: nasty, label: nasty },
     });
-    expect(lines(card)).toHaveLength(12);
+    expect(lines(card)).toHaveLength(11);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: this is what must not be there
     expect(card.title + card.detail.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200b\u202e\u2028]/);
   });

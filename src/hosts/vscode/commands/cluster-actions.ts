@@ -14,14 +14,17 @@ import { type Arguments, askArguments } from './ask-arguments.ts';
 import type { ResultDocuments } from './result-documents.ts';
 import { resultPage } from './result-page.ts';
 
-export interface ClusterActionDeps {
-  readonly runner: ToolRunner;
-  readonly confirm: ConfirmDeps;
+export interface OutcomeDeps {
   readonly documents: ResultDocuments;
-  /** The person's name on this machine. */
-  readonly osUser: string;
   /** Opens the dialog of a pending request. */
   review(id: string): Promise<unknown>;
+}
+
+export interface ClusterActionDeps extends OutcomeDeps {
+  readonly runner: ToolRunner;
+  readonly confirm: ConfirmDeps;
+  /** The person's name on this machine. */
+  readonly osUser: string;
 }
 
 /** Arguments that a caller passes to the command are ignored: everything is asked. */
@@ -55,15 +58,18 @@ async function confirmed(tool: ToolDescription, input: Arguments, deps: ClusterA
   );
 }
 
-async function showOutcome(tool: ToolDescription, outcome: Outcome, deps: ClusterActionDeps): Promise<void> {
-  if (outcome.status === 'ok' && tool.impact === 'none') return deps.documents.show(tool.title, resultPage(tool.title, outcome));
+/** What came of a call, for the person who started it. A command's output is worth a page, too. */
+export async function showOutcome(tool: ToolDescription, outcome: Outcome, deps: OutcomeDeps): Promise<void> {
+  const isRead = tool.impact === 'none' || tool.group === 'workspace';
+  if (outcome.status === 'ok' && isRead && outcome.result !== undefined)
+    return deps.documents.show(tool.title, resultPage(tool.title, outcome));
   if (outcome.status === 'ok') return offerLog('info', outcome.message);
   if (outcome.status !== 'pending' || outcome.request_id === undefined) return offerLog('error', `${tool.title}: ${outcome.message}`);
   const pressed = await window.showInformationMessage(`${tool.title}: ${outcome.message}`, 'Review');
   if (pressed === 'Review') await deps.review(outcome.request_id);
 }
 
-async function offerLog(kind: 'info' | 'error', message: string): Promise<void> {
+export async function offerLog(kind: 'info' | 'error', message: string): Promise<void> {
   const show = kind === 'info' ? window.showInformationMessage : window.showErrorMessage;
   const button = 'Show Log';
   if ((await show(message, button)) === button) await commands.executeCommand('banksman.showLog');

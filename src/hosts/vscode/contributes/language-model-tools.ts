@@ -33,10 +33,10 @@ export function languageModelToolContributions(tools: readonly ToolDescription[]
 }
 
 /**
- * No “always allow” for what can change anything. A courtesy: the gate does not rely on it.
- * Forbidden tools are left out: the editor would show its generic card for a call that is refused anyway.
+ * No “always allow” where the editor's card is the only prompt. A courtesy: the gate does not rely on it. Red tools are left out, since our
+ * dialog asks about each call of theirs and the editor would show its generic card before it; forbidden ones, since they are refused anyway.
  */
 export function autoApprovalDefaults(tools: readonly ToolDescription[]): Record<string, boolean> {
-  const mutating = tools.filter((tool) => tool.tier === 'yellow' || tool.tier === 'red');
-  return Object.fromEntries(mutating.map((tool) => [`${extensionId}/${languageModelName(tool.name)}`, false]));
+  const carded = tools.filter((tool) => tool.tier === 'yellow');
+  return Object.fromEntries(carded.map((tool) => [`${extensionId}/${languageModelName(tool.name)}`, false]));
 }

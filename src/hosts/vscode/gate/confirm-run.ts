@@ -1,7 +1,9 @@
 /** A person's own act, confirmed in a modal: a program can run commands and press quick picks, but no modal (docs/adr/0006-modal-gate.md). */
 import type { Dialogs } from './dialogs.ts';
 import type { ModalQueue } from './modal-queue.ts';
-import { minimumOpenMs } from './review.ts';
+
+/** An answer sooner than this after opening was meant for whatever had the focus before. */
+export const minimumOpenMs = 700;
 
 export const runButton = 'Run';
 const cancelButton = 'Do Not Run';
@@ -26,15 +28,16 @@ export interface Confirmation {
 
 /** Whether a person pressed the button that goes on. */
 export function confirmRun(question: Confirmation, deps: ConfirmDeps): Promise<boolean> {
+  return deps.queue.run(`run:${question.key}`, () => confirmNow(question, deps));
+}
+
+/** For who has the turn in the queue already. */
+export async function confirmNow(question: Confirmation, deps: Pick<ConfirmDeps, 'dialogs' | 'now'>): Promise<boolean> {
   const { key, title, detail, proceed = runButton, stay = cancelButton } = question;
-  return deps.queue.run(`run:${key}`, async () => {
-    for (;;) {
-      const openedAt = deps.now();
-      const answer = await deps.dialogs
-        .ask({ id: key, severity: 'warning', title, detail, buttons: [stay, proceed] })
-        .catch(() => undefined);
-      if (answer !== proceed) return false;
-      if (deps.now() - openedAt >= minimumOpenMs) return true;
-    }
-  });
+  for (;;) {
+    const openedAt = deps.now();
+    const answer = await deps.dialogs.ask({ id: key, severity: 'warning', title, detail, buttons: [stay, proceed] }).catch(() => undefined);
+    if (answer !== proceed) return false;
+    if (deps.now() - openedAt >= minimumOpenMs) return true;
+  }
 }

@@ -2,24 +2,23 @@
 import type { AnswerResult, Approvals, ReviewCard, Signer } from '#app/app';
 import { toFault } from '#kernel/errors';
 import type { RequestRecord } from '#kernel/request';
-import { expiryInWords } from '#kernel/request-end';
-import { showPlainly } from '#kernel/text';
+import { endInWords, expiryInWords } from '#kernel/request-end';
+import { clockTime, showPlainly } from '#kernel/text';
 import { boundSigner } from './bound-signer.ts';
+import { confirmNow, minimumOpenMs } from './confirm-run.ts';
 import type { Dialogs, Question } from './dialogs.ts';
-import { pinNote } from './pin-note.ts';
+import { trustKey } from './pin-key.ts';
 import { typedMatch } from './typed-match.ts';
 
 export const approveButton = 'Approve once';
+export const approveAndRunButton = 'Approve and Run';
 export const denyButton = 'Deny';
 export const detailsButton = 'Show Details';
 /** Approving a reported block grants no call (docs/design.md#requests-and-grants): the button must not look as if it did. */
 export const settleButton = 'Settle Report';
 
-/** An answer sooner than this after opening was meant for whatever had the focus before. */
-export const minimumOpenMs = 700;
-
 export interface ReviewDeps {
-  readonly approvals: Pick<Approvals, 'get' | 'card' | 'approve' | 'deny' | 'isTrusted' | 'trust'>;
+  readonly approvals: Pick<Approvals, 'get' | 'card' | 'approve' | 'deny' | 'isTrusted' | 'trust' | 'onChange'>;
   readonly dialogs: Dialogs;
   /** This window's key, read anew each time: another window may have replaced it. */
   signer(): Promise<Signer>;
@@ -27,10 +26,15 @@ export interface ReviewDeps {
   now(): number;
   /** Who sits here: `user:alice`. */
   readonly person: string;
-  /** Where a first approval pins the key, for people. */
+  /** Where keys are pinned, for people. */
   readonly configFile: string;
   /** Opens the page with everything there is to know about the request. */
   showDetails(id: string): Promise<void>;
+  /** Why this window cannot run the request's call itself; undefined: it can. */
+  whyNotHere(record: RequestRecord): Promise<string | undefined>;
+  /** Runs the call of a request that was just approved, and shows the person what came of it. Returns at once. */
+  runByHand(record: RequestRecord): void;
+  pause(ms: number): Promise<void>;
 }
 
 export type ReviewEnd = 'approved' | 'denied' | 'left_pending' | 'not_pending' | 'tampered' | 'failed';
@@ -52,40 +56,104 @@ interface Shown {
   readonly record: RequestRecord;
   readonly card: ReviewCard;
   readonly signer: Signer;
-  readonly trusted: boolean;
+  /** What this window's person can do by hand; undefined where a call waits. */
+  readonly byHand?: { readonly whyNot?: string };
 }
 
 async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
-  for (let tooFast = false; ; tooFast = true) {
+  for (let note = ''; ; ) {
     const record = await deps.approvals.get(id);
     if (record?.status !== 'pending') return tellNotPending(id, record, deps);
     const card = deps.approvals.card(record);
     if (card.tampered) return refuseTampered(card, deps);
-    const signer = await deps.signer();
-    const shown = { record, card, signer, trusted: await deps.approvals.isTrusted(signer.publicKey) };
+    const shown: Shown = { record, card, signer: await deps.signer(), ...(await byHandOf(record, card, deps)) };
     const openedAt = deps.now();
-    const answer = await askSafely(questionOf(shown, tooFast, deps), deps);
-    if (answer === undefined || deps.now() - openedAt >= minimumOpenMs) return carryOut(answer, shown, deps);
+    const answer = await askWatched(questionOf(shown, note), record, deps);
+    if (answer !== undefined && deps.now() - openedAt < minimumOpenMs) note = tooFastNote;
+    else if (await isLate(answer, shown, deps)) note = lateNote;
+    else return carryOut(answer, shown, deps);
   }
 }
 
-function questionOf({ record, card, signer, trusted }: Shown, tooFast: boolean, deps: ReviewDeps): Question {
-  const lines = [tooFast ? tooFastNote : '', card.detail, trusted ? '' : pinNote('Approving', signer, deps.configFile)];
-  const detail = lines.filter((line) => line !== '').join('\n\n');
-  return { id: card.id, severity: 'warning', title: card.title, detail, buttons: [denyButton, detailsButton, approveLabel(record)] };
+/** Not for a report, which runs nothing, nor where a call waits and runs it itself. */
+async function byHandOf(record: RequestRecord, card: ReviewCard, deps: ReviewDeps): Promise<Pick<Shown, 'byHand'>> {
+  if (card.waits || record.reported !== undefined) return {};
+  try {
+    const whyNot = await deps.whyNotHere(record);
+    return { byHand: whyNot === undefined ? {} : { whyNot } };
+  } catch (thrown) {
+    return { byHand: { whyNot: toFault(thrown).message } };
+  }
+}
+
+function questionOf({ record, card, byHand }: Shown, note: string): Question {
+  const run = byHand === undefined || byHand.whyNot !== undefined ? [] : [approveAndRunButton];
+  const detail = [note, card.detail, byHandWords(byHand)].filter((line) => line !== '').join('\n\n');
+  return {
+    id: card.id,
+    severity: 'warning',
+    title: card.title,
+    detail,
+    buttons: [denyButton, detailsButton, ...run, approveLabel(record)],
+  };
+}
+
+function byHandWords(byHand: Shown['byHand']): string {
+  if (byHand === undefined) return '';
+  if (byHand.whyNot !== undefined) return `This window cannot run it for the agent: ${showPlainly(byHand.whyNot)}.`;
+  return `${approveAndRunButton}: it runs now, once, as it was asked; the agent is told when it asks.`;
 }
 
 function approveLabel(record: RequestRecord): string {
   return record.reported === undefined ? approveButton : settleButton;
 }
 
+/** The call stopped waiting while the person read: what they meant by the button is no longer what it would do. */
+async function isLate(answer: string | undefined, { record, card }: Shown, deps: ReviewDeps): Promise<boolean> {
+  if (answer !== approveButton || !card.waits) return false;
+  const now = await deps.approvals.get(record.id);
+  return now?.status === 'pending' && !deps.approvals.card(now).waits;
+}
+
+const lateNote = 'The call stopped waiting while you read this, so nothing was approved yet. Please answer again.';
+
 /** Only the buttons mean anything; whatever else comes back leaves the request pending. */
 async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
   if (answer === denyButton) return denyRequest(shown.card, deps);
   if (answer === approveLabel(shown.record)) return confirmAndApprove(shown, deps);
+  if (answer === approveAndRunButton && shown.byHand !== undefined && shown.byHand.whyNot === undefined) return approveAndRun(shown, deps);
   // A dialog covers the window: the page is read first, and the dialog comes back from there.
   if (answer === detailsButton) await deps.showDetails(shown.record.id);
   return 'left_pending';
+}
+
+/** The run has its own time; the next question does not wait for it. */
+async function approveAndRun(shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
+  const end = await confirmAndApprove(shown, deps);
+  if (end === 'approved') deps.runByHand(shown.record);
+  return end;
+}
+
+/**
+ * No program can close a modal, so one whose request is decided elsewhere stays: a notification beside it says so at once, and the answer to it
+ * is answered in words.
+ */
+async function askWatched(question: Question, record: RequestRecord, deps: ReviewDeps): Promise<string | undefined> {
+  let isOpen = true;
+  const look = async () => {
+    const now = await deps.approvals.get(record.id).catch(() => undefined);
+    if (!isOpen || now === undefined || now.status === 'pending') return;
+    isOpen = false;
+    const title = showPlainly(record.title).replace(/\?$/, '');
+    deps.dialogs.tell('info', `“${title}” is over: ${endInWords(now)}. Its dialog changes nothing any more; close it.`);
+  };
+  const stop = deps.approvals.onChange(() => void look());
+  try {
+    return await askSafely(question, deps);
+  } finally {
+    isOpen = false;
+    stop();
+  }
 }
 
 /** A rejected dialog is a window that was reloaded or closed: nobody answered. */
@@ -102,10 +170,29 @@ const tooFastNote = 'Your last answer came within 0.7 seconds of this dialog ope
 async function confirmAndApprove(shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
   const { record, card, signer } = shown;
   if (card.typeToConfirm !== undefined && !(await typedRight(card, card.typeToConfirm, deps))) return 'left_pending';
-  if (!shown.trusted) await deps.approvals.trust(signer.approver, signer.publicKey);
+  if (!(await trustKey(signer, { ...deps, confirm: (question) => confirmNow(question, deps) }))) {
+    deps.dialogs.tell('info', `Not approved, it stays pending: ${card.title} The key of this window is not trusted.`);
+    return 'left_pending';
+  }
   const result = await deps.approvals.approve(record.id, boundSigner(signer, record));
+  if (result.ok && card.waits) void tellIfUnused(record, deps);
   return tellAnswer(result, card, deps) ? 'approved' : 'failed';
 }
+
+/** A waiting call takes its approval at once. One that was killed does not, and the person would believe that it ran. */
+async function tellIfUnused({ id, title }: RequestRecord, deps: ReviewDeps): Promise<void> {
+  await deps.pause(unusedMs);
+  const record = await deps.approvals.get(id).catch(() => undefined);
+  if (record?.status !== 'approved' || record.grant === undefined) return;
+  const until = clockTime(record.grant.payload.expiresAt, Date.now());
+  const what = showPlainly(title).replace(/\?$/, '');
+  deps.dialogs.tell(
+    'warning',
+    `“${what}” is approved, but the call that waited has not used it. The agent may run it until ${until}, when it asks again.`,
+  );
+}
+
+const unusedMs = 5_000;
 
 /** @param expected the target's name and a fresh code, shown in this prompt and nowhere else */
 async function typedRight(card: ReviewCard, expected: string, deps: ReviewDeps): Promise<boolean> {
@@ -124,6 +211,8 @@ async function typedRight(card: ReviewCard, expected: string, deps: ReviewDeps):
 
 /** Pressed is denied; the words are the person's to add or not. */
 async function denyRequest(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {
+  const record = await deps.approvals.get(card.id);
+  if (record?.status !== 'pending') return tellNotPending(card.id, record, deps);
   const prompt = 'It is denied either way. Tell the agent why, or what to do instead?';
   const words = await deps.dialogs.note({ title: card.title, prompt }).catch(() => undefined);
   const message = words?.trim() ?? '';
@@ -146,12 +235,8 @@ function tellNotPending(id: string, record: RequestRecord | undefined, deps: Rev
       'info',
       `Too late: “${showPlainly(record.title)}” has expired: ${expiryInWords(record, Date.now())}. The agent can ask again.`,
     );
-  else deps.dialogs.tell('info', `“${showPlainly(record.title)}” is ${record.status} already${by(record)}.`);
+  else deps.dialogs.tell('info', `“${showPlainly(record.title)}” is over already: ${endInWords(record)}. Your answer changed nothing.`);
   return 'not_pending';
-}
-
-function by(record: RequestRecord): string {
-  return record.decision ? `, by ${showPlainly(record.decision.by, 100)}` : '';
 }
 
 function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps): boolean {

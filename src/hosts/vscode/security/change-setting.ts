@@ -4,7 +4,7 @@ import { toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { settingSigner } from '../gate/bound-signer.ts';
 import { type Confirmation, type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
-import { pinNote } from '../gate/pin-note.ts';
+import { trustKey } from '../gate/pin-key.ts';
 
 export interface SettingChange {
   readonly question: Confirmation;
@@ -26,11 +26,8 @@ export async function changeSetting(change: SettingChange, deps: ChangeDeps): Pr
   const { dialogs } = deps.confirm;
   try {
     const signer = await deps.signer();
-    const trusted = await deps.approvals.isTrusted(signer.publicKey);
-    const { question } = change;
-    const detail = trusted ? question.detail : `${question.detail}\n\n${pinNote('Going on', signer, deps.configFile)}`;
-    if (!(await confirmRun({ ...question, detail }, deps.confirm))) return false;
-    if (!trusted) await deps.approvals.trust(signer.approver, signer.publicKey);
+    if (!(await confirmRun(change.question, deps.confirm))) return false;
+    if (!(await trustKey(signer, { ...deps, confirm: (question) => confirmRun(question, deps.confirm) }))) return false;
     const result = await change.carryOut(settingSigner(signer, change.signed));
     dialogs.tell(result.ok ? 'status' : 'error', `Banksman: ${result.message}`);
     return result.ok;

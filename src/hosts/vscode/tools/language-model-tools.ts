@@ -32,14 +32,16 @@ function languageModelTool(tool: ToolDescription, runner: ToolRunner): LanguageM
 }
 
 /**
- * Says what is about to happen. A courtesy, not the gate: four kinds of bypass skip it (docs/adr/0006-modal-gate.md), so nothing here decides anything.
- * Forbidden tools show no card: there is nothing to agree to.
+ * Says what is about to happen. The card is a courtesy, not the gate: four kinds of bypass skip it (docs/adr/0006-modal-gate.md), so nothing
+ * here decides anything. A call that our own dialog will ask about gets none, nor does a forbidden one: a card before a dialog only teaches
+ * people to press Allow.
  */
 async function prepare(tool: ToolDescription, input: unknown, runner: ToolRunner): Promise<PreparedToolInvocation> {
   const said = await runner.session.use((app) => Promise.resolve(app.announce(tool.name, input))).catch(() => undefined);
   const title = showPlainly(said?.title ?? tool.title, 200);
   const invocationMessage = new MarkdownString(escapeMarkdown(title));
-  if (tool.tier === 'green' || tool.tier === 'black' || !said) return { invocationMessage };
+  if (tool.tier !== 'yellow' || !said) return { invocationMessage };
+  // The editor shows a card for these whatever we say: it cannot know that this call will ask.
   const next = said.asks
     ? 'Allowing it here only passes it on: Banksman then asks you in a dialog of its own, with the facts.'
     : 'Banksman checks it against your policy and writes it down before it runs.';

@@ -33,11 +33,12 @@ describe('languageModelTools', () => {
     expect(tool.modelDescription.length).toBeGreaterThan(20);
   });
 
-  it('are not eligible for “always allow” when they change anything', () => {
+  it('are not eligible for “always allow” where the editor’s card is the only prompt; red tools have our dialog alone', () => {
     const defaults = contributes.configurationDefaults['chat.tools.eligibleForAutoApproval'];
-    const mutating = tools.filter((tool) => ['yellow', 'red'].includes(tool.tier)).map((tool) => `banksman.banksman/banksman_${tool.name}`);
-    expect(defaults).toEqual(Object.fromEntries(mutating.map((key) => [key, false])));
-    expect(mutating).toContain('banksman.banksman/banksman_stop_vm');
+    const carded = tools.filter(({ tier }) => tier === 'yellow').map((tool) => `banksman.banksman/banksman_${tool.name}`);
+    expect(defaults).toEqual(Object.fromEntries(carded.map((key) => [key, false])));
+    expect(carded).toContain('banksman.banksman/banksman_run_command');
+    expect(carded).not.toContain('banksman.banksman/banksman_stop_vm');
   });
 });
 

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { type ApprovalsCore, createApprovals } from '#approval/approvals';
 import { verifyGrant } from '#approval/grant';
-import { approveButton, denyButton, detailsButton, type ReviewDeps, reviewRequest, settleButton } from '#hosts/vscode/gate/review';
+import { trustButton } from '#hosts/vscode/gate/pin-key';
+import {
+  approveAndRunButton,
+  approveButton,
+  denyButton,
+  detailsButton,
+  type ReviewDeps,
+  reviewRequest,
+  settleButton,
+} from '#hosts/vscode/gate/review';
 import type { ApproverKey } from '#kernel/answer';
 import type { Store } from '#kernel/ports/store';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
@@ -27,6 +36,8 @@ interface Scene {
   readonly person: ScriptedPerson;
   /** Ids whose page was opened. */
   readonly details: string[];
+  /** Ids whose call was run by hand. */
+  readonly ran: string[];
   review(id?: string): ReturnType<typeof reviewRequest>;
   now(): Promise<RequestRecord | undefined>;
 }
@@ -35,6 +46,8 @@ interface SceneOptions extends PersonScript {
   readonly draft?: RequestDraft;
   readonly level?: SecurityLevel;
   readonly keyIsPinned?: boolean;
+  /** A call waits for the answer, for this long. */
+  readonly waitsMs?: number;
   readonly deps?: (deps: ReviewDeps) => Partial<ReviewDeps>;
 }
 
@@ -54,7 +67,9 @@ async function scene(options: SceneOptions): Promise<Scene> {
   });
   const person = scriptedPerson(options);
   const details: string[] = [];
+  const ran: string[] = [];
   const record = await opened(store, options.draft ?? draftOf());
+  if (options.waitsMs !== undefined) await store.requests.noteWait(record.id, 'a call', options.waitsMs);
   const deps: ReviewDeps = {
     approvals,
     dialogs: person.dialogs,
@@ -63,10 +78,13 @@ async function scene(options: SceneOptions): Promise<Scene> {
     person: 'user:alice',
     configFile: '/home/alice/.config/banksman/config.json',
     showDetails: async (id) => void details.push(id),
+    whyNotHere: async () => undefined,
+    runByHand: ({ id }) => void ran.push(id),
+    pause: async () => undefined,
   };
   const complete = { ...deps, ...options.deps?.(deps) };
   return {
-    ...{ store, clock, approvals, approver, pinned, record, person, details },
+    ...{ store, clock, approvals, approver, pinned, record, person, details, ran },
     review: (id = record.id) => reviewRequest(id, complete),
     now: () => store.requests.get(record.id),
   };
@@ -83,7 +101,7 @@ describe('the dialog', () => {
       id: record.id,
       severity: 'warning',
       title: 'Stop VM 100 (web100) on pve?',
-      buttons: ['Deny', 'Show Details', 'Approve once'],
+      buttons: ['Deny', 'Show Details', 'Approve and Run', 'Approve once'],
     });
     expect(person.questions[0]?.detail).toContain('Target: VM 100 (web100) on pve');
     expect(person.questions[0]?.detail).not.toContain('key');
@@ -102,7 +120,7 @@ describe('the dialog', () => {
     if (how === 'approved') await on.approvals.approve(on.record.id, on.approver.signer);
     expect(await on.review()).toBe('not_pending');
     expect(on.person.questions).toEqual([]);
-    expect(on.person.told[0]?.message).toContain(how === 'expired' ? 'Too late' : `is ${how} already`);
+    expect(on.person.told[0]?.message).toContain(how === 'expired' ? 'Too late' : `is over already: ${how} by`);
   });
 });
 
@@ -216,30 +234,151 @@ describe('an answer', () => {
     });
     expect(await on.review()).toBe('failed');
     expect(await on.now()).toMatchObject({ status: 'denied', decision: { by: 'user:bob' } });
-    expect(on.person.told).toEqual([{ kind: 'info', message: expect.stringContaining('was already denied by user:bob') }]);
+    expect(on.person.told.at(-1)).toEqual({ kind: 'info', message: expect.stringContaining('was already denied by user:bob') });
+  });
+
+  it('to a dialog that stayed open after somebody else answered is told at once and asks for no words', async () => {
+    const on: Scene = await scene({
+      note: () => expect.fail('nothing is denied, so nobody is asked why'),
+      reactions: [
+        {
+          press: async () => {
+            await on.approvals.deny(on.record.id, 'user:bob');
+            await expect.poll(() => on.person.told.length).toBe(1);
+            return denyButton;
+          },
+        },
+      ],
+    });
+    expect(await on.review()).toBe('not_pending');
+    expect(await on.now()).toMatchObject({ decision: { by: 'user:bob' } });
+    expect(on.person.told.map(({ message }) => message)).toEqual([
+      expect.stringContaining('is over: denied by bob. Its dialog changes nothing any more'),
+      expect.stringContaining('is over already: denied by bob. Your answer changed nothing.'),
+    ]);
+  });
+});
+
+describe('where a call waits', () => {
+  it('the dialog says until when, and approving is all there is to do', async () => {
+    const on = await scene({ reactions: [{}], waitsMs: 120_000 });
+    await on.review();
+    expect(on.person.questions[0]?.buttons).toEqual([denyButton, detailsButton, approveButton]);
+    expect(on.person.questions[0]?.detail).toMatch(/The call waits for your answer until \d\d:\d\d:\d\d\./);
+  });
+
+  it('and stops while the person reads, the approval is not given in silence: the dialog comes again and offers to run it', async () => {
+    const on: Scene = await scene({
+      waitsMs: 120_000,
+      reactions: [
+        {
+          press: () => {
+            on.clock.advance(120_001);
+            return approveButton;
+          },
+        },
+        { press: approveAndRunButton },
+      ],
+    });
+    expect(await on.review()).toBe('approved');
+    const [first, second] = on.person.questions;
+    expect(first?.detail).toContain('The call waits');
+    expect(second?.detail).toMatch(/The call stopped waiting while you read this[\s\S]*No call waits for the answer since/);
+    expect(second?.buttons).toEqual([denyButton, detailsButton, approveAndRunButton, approveButton]);
+    expect(on.ran).toEqual([on.record.id]);
+  });
+
+  it('but was killed, an approval that it does not use is told', async () => {
+    const on = await scene({ waitsMs: 120_000, reactions: [approves] });
+    expect(await on.review()).toBe('approved');
+    await expect
+      .poll(() => on.person.told.at(-1)?.message)
+      .toMatch(/is approved, but the call that waited has not used it\. The agent may run it until/);
+    expect(on.ran).toEqual([]);
+  });
+});
+
+describe('where no call waits', () => {
+  it('Approve once says that the agent may run it, and until when', async () => {
+    const on = await scene({ reactions: [approves] });
+    expect(await on.review()).toBe('approved');
+    expect(on.person.told).toEqual([
+      {
+        kind: 'status',
+        message: expect.stringMatching(/no call waits for it: the agent may run it until \d\d:\d\d:\d\d, when it asks again/),
+      },
+    ]);
+    expect(on.ran).toEqual([]);
+  });
+
+  it('Approve and Run approves and runs', async () => {
+    const on = await scene({ reactions: [{ press: approveAndRunButton }] });
+    expect(await on.review()).toBe('approved');
+    expect((await on.now())?.status).toBe('approved');
+    expect(on.ran).toEqual([on.record.id]);
+  });
+
+  it('Approve and Run runs nothing where the approval failed', async () => {
+    const on: Scene = await scene({
+      reactions: [
+        {
+          press: async () => {
+            await on.approvals.deny(on.record.id, 'user:bob');
+            return approveAndRunButton;
+          },
+        },
+      ],
+    });
+    expect(await on.review()).toBe('failed');
+    expect(on.ran).toEqual([]);
+  });
+
+  it('a window that cannot run it says why and does not offer it', async () => {
+    const on = await scene({
+      reactions: [{ press: approveAndRunButton }],
+      deps: () => ({ whyNotHere: async () => 'it belongs to the workspace /home/a on laptop, which is not open here' }),
+    });
+    expect(await on.review()).toBe('left_pending');
+    expect(on.person.questions[0]?.buttons).not.toContain(approveAndRunButton);
+    expect(on.person.questions[0]?.detail).toContain(
+      'This window cannot run it for the agent: it belongs to the workspace /home/a on laptop',
+    );
+    expect(on.ran).toEqual([]);
   });
 });
 
 describe('the key', () => {
-  it('that is new is named in the one dialog, and pinned before the approval', async () => {
-    const on = await scene({ reactions: [approves], keyIsPinned: false });
+  const trusts = { press: trustButton };
+
+  it('that is new is a question of its own, after the decision, with its fingerprint', async () => {
+    const on = await scene({ reactions: [approves, trusts], keyIsPinned: false });
     expect(await on.review()).toBe('approved');
-    expect(on.person.questions).toHaveLength(1);
-    expect(on.person.questions[0]?.detail).toContain(on.approver.pinned.key);
-    expect(on.person.questions[0]?.detail).toContain('/home/alice/.config/banksman/config.json');
+    const [about, key] = on.person.questions;
+    expect(about?.detail).not.toContain(on.approver.pinned.key);
+    expect(key).toMatchObject({ title: 'Trust the approval key of this window for user:alice?', buttons: ['Do Not Trust', trustButton] });
+    for (const part of [on.approver.pinned.key, 'Fingerprint: ', '/home/alice/.config/banksman/config.json'])
+      expect(key?.detail).toContain(part);
     expect(on.pinned).toEqual([on.approver.pinned]);
     expect((await on.now())?.status).toBe('approved');
   });
 
-  it.each([{}, { press: denyButton }, { press: approveButton, after: 10 }])('is not pinned by %j', async (reaction) => {
-    const on = await scene({ reactions: [reaction, {}], keyIsPinned: false });
+  it.each([
+    [{}],
+    [{ press: denyButton }],
+    [{ press: approveButton, after: 10 }, {}],
+    [approves, {}],
+    [approves, { press: 'Do Not Trust' }],
+    [approves, { press: trustButton, after: 10 }, {}],
+  ])('is not pinned by %j %j %j', async (...reactions) => {
+    const on = await scene({ reactions, keyIsPinned: false });
     await on.review();
     expect(on.pinned).toEqual([]);
+    expect((await on.now())?.status).not.toBe('approved');
   });
 
   it('that cannot be pinned approves nothing', async () => {
     const on = await scene({
-      reactions: [approves],
+      reactions: [approves, trusts],
       keyIsPinned: false,
       deps: ({ approvals }) => ({ approvals: { ...approvals, trust: () => Promise.reject(new Error('read-only file system')) } }),
     });

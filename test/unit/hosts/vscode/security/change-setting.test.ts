@@ -63,10 +63,19 @@ describe('a change of the level', () => {
     expect(done).toEqual([]);
   });
 
-  it('pins a new key first, and the modal says so', async () => {
-    const { done, person, approver } = await relax({ reactions: [{ press: 'Set to relaxed' }], trusted: false });
+  it('asks about a new key by itself, and pins it first', async () => {
+    const { done, person, approver } = await relax({
+      reactions: [{ press: 'Set to relaxed' }, { press: 'Trust This Key' }],
+      trusted: false,
+    });
     expect(done).toEqual(['pinned', 'level relaxed']);
-    expect(person.questions[0]?.detail).toContain(approver.signer.publicKey);
+    expect(person.questions[0]?.detail).not.toContain(approver.signer.publicKey);
+    expect(person.questions[1]?.detail).toContain(approver.signer.publicKey);
+  });
+
+  it('is not made where the key is not trusted', async () => {
+    const { changed, done } = await relax({ reactions: [{ press: 'Set to relaxed' }, {}], trusted: false });
+    expect([changed, done]).toEqual([false, []]);
   });
 
   it.each([
