@@ -142,9 +142,10 @@ function askerLines(record: RequestRecord): readonly string[] {
 function waitLines(record: RequestRecord, now: number): readonly string[] {
   if (record.status !== 'pending' || record.reported !== undefined) return [];
   const state = waitState(record.wait, now);
-  if (state.waits) return [`The call waits for your answer until ${clockTime(state.until, now)}.`];
-  const since = state.since === undefined ? '' : ` since ${clockTime(state.since, now)}`;
-  return [`No call waits for the answer${since}: approved once, the agent may run it within five minutes, when it asks again.`];
+  if (state.waits) return ['', `The call waits for your answer until ${clockTime(state.until, now)}.`];
+  const nobody =
+    state.since === undefined ? 'No call waits for the answer.' : `No call has waited for the answer since ${clockTime(state.since, now)}.`;
+  return ['', `${nobody} Approved once, the agent may run it within five minutes, when it asks again.`];
 }
 
 function stateLine(record: RequestRecord, now: number): string {

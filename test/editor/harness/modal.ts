@@ -13,6 +13,8 @@ export interface Modal {
   readonly buttons: readonly string[];
   /** Clicks as a person does: not before the dialog could have been read. Resolves when it has closed. */
   click(button: string): Promise<void>;
+  /** As `click`, for a button after which the same question comes again. */
+  press(button: string): Promise<void>;
   /** Esc, which answers nothing. */
   escape(): Promise<void>;
   isOpen(): Promise<boolean>;
@@ -27,7 +29,11 @@ export async function waitModal(page: Page, title: string, timeoutMs = 90_000): 
     title: (await box.locator('.dialog-message-text').innerText()).trim(),
     detail: await detailText(box),
     buttons: await buttonTexts(box),
-    click: (button) => clickAsPerson(box, button, seenAt),
+    click: async (button) => {
+      await pressAsPerson(box, button, seenAt);
+      await box.waitFor({ state: 'detached', timeout: 30_000 });
+    },
+    press: (button) => pressAsPerson(box, button, seenAt),
     escape: async () => {
       await page.keyboard.press('Escape');
       await box.waitFor({ state: 'detached', timeout: 30_000 });
@@ -73,8 +79,7 @@ async function buttonTexts(box: Locator): Promise<string[]> {
   return texts.map((text) => text.trim()).toReversed();
 }
 
-async function clickAsPerson(box: Locator, button: string, seenAt: number): Promise<void> {
+async function pressAsPerson(box: Locator, button: string, seenAt: number): Promise<void> {
   await sleep(Math.max(0, seenAt + PERSON_MS - Date.now()));
   await box.locator('.monaco-button', { hasText: button }).click();
-  await box.waitFor({ state: 'detached', timeout: 30_000 });
 }

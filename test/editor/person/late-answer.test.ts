@@ -7,6 +7,7 @@ import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, hasModal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
+import { typeInto } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
 
@@ -36,9 +37,12 @@ describe('an answer after the call stopped waiting', () => {
     expect(first.buttons).not.toContain('Approve and Run');
     await screenshot(bench.page, 'l1-waits');
     expect(await waitForToolResult(bench.model, count)).toContain('"status":"pending"');
-    await first.click('Approve once');
+    await first.press('Approve once');
+    await bench.page.locator('.dialog-message-detail', { hasText: 'stopped waiting' }).waitFor({ timeout: 30_000 });
     const second = await waitModal(bench.page, 'Stop VM 100');
-    expect(second.detail).toMatch(/The call stopped waiting while you read this[\s\S]*No call waits for the answer since \d\d:\d\d:\d\d/);
+    expect(second.detail).toMatch(
+      /The call stopped waiting while you read this[\s\S]*No call has waited for the answer since \d\d:\d\d:\d\d/,
+    );
     expect(second.buttons[0]).toBe('Deny');
     expect(second.buttons).toContain('Approve and Run');
     await screenshot(bench.page, 'l2-nobody-waits');
@@ -68,6 +72,8 @@ describe('a dialog whose request is decided elsewhere', () => {
     await openApprovals(second);
     await waitRow(second, '200');
     await pressRowAction(second, '200', 'Deny');
+    await typeInto(second, 'not today', 'Deny: Stop container 200');
+    await second.keyboard.press('Enter');
     expect(await waitForToolResult(bench.model, count)).toContain('"status":"denied"');
     await second.close();
     await bench.page.bringToFront();

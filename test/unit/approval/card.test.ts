@@ -26,7 +26,8 @@ describe('reviewCard', () => {
       '',
       'Asked by mcp:laptop through mcp, model some-model, calls itself "Laptop"',
       'It claims (nobody checked this): "the disk is full"',
-      'No call waits for the answer: approved once, the agent may run it within five minutes, when it asks again.',
+      '',
+      'No call waits for the answer. Approved once, the agent may run it within five minutes, when it asks again.',
       'Request req-0123abcd can be answered for 1 hour.',
     ]);
   });
@@ -44,7 +45,7 @@ describe('reviewCard', () => {
     expect(cardAt(1_000)).toMatchObject({ waits: true, detail: expect.stringContaining('The call waits for your answer until 14:03:10.') });
     const later = { ...waiting, seenAt: at + 60_000 };
     const ended = reviewCard(recordOf({ createdAt: at, expiresAt: at + 3_600_000, wait: later }), { now: at + 70_000 });
-    expect(ended).toMatchObject({ waits: false, detail: expect.stringContaining('No call waits for the answer since 14:03:10') });
+    expect(ended).toMatchObject({ waits: false, detail: expect.stringContaining('No call has waited for the answer since 14:03:10') });
     // Killed: it has said nothing for half a minute.
     expect(cardAt(30_000)).toMatchObject({ waits: false, detail: expect.stringContaining('since 14:02:10') });
   });
@@ -74,7 +75,7 @@ describe('reviewCard', () => {
       claim: nasty,
       agent: { id: nasty, host: 'mcp', model: nasty, label: nasty },
     });
-    expect(lines(card)).toHaveLength(11);
+    expect(lines(card)).toHaveLength(12);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: this is what must not be there
     expect(card.title + card.detail.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200b\u202e\u2028]/);
   });

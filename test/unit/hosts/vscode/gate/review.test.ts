@@ -283,7 +283,7 @@ describe('where a call waits', () => {
     expect(await on.review()).toBe('approved');
     const [first, second] = on.person.questions;
     expect(first?.detail).toContain('The call waits');
-    expect(second?.detail).toMatch(/The call stopped waiting while you read this[\s\S]*No call waits for the answer since/);
+    expect(second?.detail).toMatch(/The call stopped waiting while you read this[\s\S]*No call has waited for the answer since/);
     expect(second?.buttons).toEqual([denyButton, detailsButton, approveAndRunButton, approveButton]);
     expect(on.ran).toEqual([on.record.id]);
   });
