@@ -68,7 +68,7 @@ const tables: Readonly<Record<string, TableShape>> = {
   containers: { title: 'Containers', columns: guestColumns },
   nodes: { title: 'Nodes', columns: ['node', 'online', 'ip'] },
   storage: { title: 'Storage', columns: ['storage', 'node', 'status', 'disk', 'plugintype', 'content'] },
-  resources: { title: 'Resources', columns: ['name', 'type', 'node', 'status', 'cpu', 'mem', 'disk'] },
+  resources: { title: 'Resources', columns: ['name', 'vmid', 'type', 'node', 'status', 'cpu', 'mem', 'disk'] },
   backups: { title: 'Backups', columns: ['vmid', 'notes', 'ctime', 'size', 'volid'] },
   tasks: { title: 'Tasks', columns: ['type', 'id', 'node', 'status', 'starttime', 'user'] },
   zones: { title: 'Sensors', columns: ['type', 'celsius', 'zone'] },
@@ -108,7 +108,14 @@ export function rowField(row: JsonObject, name: string): string {
   if (name === 'mem' || name === 'disk') return used(value, row[`max${name}`]);
   if (name === 'cpu' && row['status'] === 'stopped') return '';
   if (name === 'type' && typeof value === 'string') return kinds[value] ?? value;
+  if (name === 'status') return statusOf(row);
   return formatField(name, name === 'name' ? nameOf(row) : value);
+}
+
+/** A template is never anything but stopped. */
+function statusOf({ status, template, lock }: JsonObject): string {
+  const state = template === 1 ? 'template' : formatField('status', status);
+  return typeof lock === 'string' && lock !== '' ? `${state}, locked (${lock})` : state;
 }
 
 /** A storage or a node has no name of its own in the list of everything. */
