@@ -61,7 +61,11 @@ async function openSettings(setting: unknown): Promise<void> {
 }
 
 async function verifyAudit(app: App, channel: LogOutputChannel, secrets: SecretStore): Promise<void> {
-  const { ok, message } = await app.audit.verify(await seenPoint(secrets, app));
+  const seen = await seenPoint(secrets, app);
+  // The first thing a newcomer presses: an empty trail is a fault only where this editor has seen another one.
+  if (seen === undefined && (await app.audit.tail(1)).length === 0)
+    return void window.showInformationMessage('Audit trail: nothing has been recorded yet, as far as this editor has seen.');
+  const { ok, message } = await app.audit.verify(seen);
   channel[ok ? 'info' : 'error'](`audit: ${message}`);
   if (ok) void window.showInformationMessage(`Audit trail: ${message}`);
   // Too important for a notification that fades.

@@ -26,7 +26,7 @@ export function doctorPage(findings: readonly Finding[]): Page {
   );
   const wrong = findings.filter(({ state }) => state !== 'ok').length;
   const lead = wrong === 0 ? 'All is well.' : `${wrong} of ${findings.length} findings want your attention.`;
-  return page('Banksman Doctor', html`<p class="lead">${lead}</p><table class="rows">${rows}</table>`);
+  return page('Banksman Doctor', html`<p class="lead">${lead}</p><table class="rows findings">${rows}</table>`);
 }
 
 const marks: Record<Finding['state'], string> = { ok: '✔ ok', warning: '⚠ warning', failed: '✘ failed' };
@@ -112,13 +112,18 @@ function list(name: string, values: readonly JsonValue[]): Html {
 
 /** The title stands beside the value where the page is too narrow for columns. */
 function cell(row: JsonObject, column: string): Html {
-  return html`<td data-title="${fieldTitle(column) ?? column}">${rowField(row, column)}</td>`;
+  const text = rowField(row, column);
+  // Only what is longer than any word may be broken anywhere: else `running` is broken before a long name is.
+  const long = /\S{17}/.test(text) ? html` class="long"` : nothing;
+  return html`<td data-title="${fieldTitle(column) ?? column}"${long}>${text}</td>`;
 }
 
 const resultStyle = `
 .lead { font-size: 1.1em; }
 .rows { width: 100%; }
 .rows th, .rows td { overflow-wrap: break-word; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); padding: .35em 1em .35em 0; }
+.rows .long, .findings th, .findings td { overflow-wrap: anywhere; }
+.findings th { white-space: normal; width: 30%; }
 .rows tbody tr:hover { background: var(--vscode-list-hoverBackground); }
 .rows thead th { font-weight: 600; }
 .failed { color: var(--vscode-errorForeground); white-space: nowrap; }
@@ -131,7 +136,7 @@ summary { cursor: pointer; }
   body { padding: 0 1em 2em; }
   .rows thead { display: none; }
   .rows tr { display: block; padding: .5em 0; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); }
-  .rows td, .rows th { display: block; border: 0; padding: .1em 0; }
+  .rows td, .rows th { display: block; width: auto; border: 0; padding: .1em 0; overflow-wrap: anywhere; }
   .rows td[data-title]:empty { display: none; }
   .rows td[data-title]::before { content: attr(data-title) ": "; color: var(--vscode-descriptionForeground); }
 }

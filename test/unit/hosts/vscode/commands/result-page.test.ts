@@ -20,6 +20,12 @@ describe('resultPage', () => {
     for (const stray of ['total', 'vmid', 'netin', 'maxmem']) expect(text, stray).not.toMatch(new RegExp(`>${stray}<`));
   });
 
+  it('breaks only what is longer than a word', () => {
+    const text = shown({ backups: [{ vmid: 100, notes: 'web', volid: 'nas:backup/vzdump-qemu-100-2026_11_20.vma.zst' }] });
+    expect(text).toContain('<td data-title="Volume" class="long">nas:');
+    expect(text).toContain('<td data-title="Notes">web<');
+  });
+
   it('keeps the rest behind a fold', () => {
     expect(page({ vms: [web], total: 1 })).toMatch(/<details>.*&quot;netin&quot;: 5.*<\/details>/s);
   });
