@@ -55,7 +55,7 @@ function byPage({ words: [name, ...rest] }: SimpleCommand, piped: boolean): Judg
   if (page === undefined) return refused(name.offset, unknownProgram(name), 'default-deny', words);
   const rule = `ssh.${page.names[0]}`;
   const why = `\`${name.text}\`: ${page.why}`;
-  if (!piped && asksForHelp(rest)) return { files: [], decision: allow('allowed', why, [rule]) };
+  if (!piped && asksForHelp(page, rest)) return { files: [], decision: allow('allowed', why, [rule]) };
   const match = matchPage(page, name, rest, piped);
   if (!match.ok) return refused(match.offset, match.message, rule, words);
   const decision =
@@ -63,9 +63,10 @@ function byPage({ words: [name, ...rest] }: SimpleCommand, piped: boolean): Judg
   return { files: match.files, decision };
 }
 
-/** Alone, these print and end in every program of the pages. */
-function asksForHelp(rest: readonly Word[]): boolean {
-  return rest.length === 1 && (rest[0]?.text === '--version' || rest[0]?.text === '--help');
+/** Alone, these print and end in every program of the pages. A program of which the page names no word may take no notice of them. */
+function asksForHelp({ options, operands, verbs }: Page, rest: readonly Word[]): boolean {
+  const takesWords = options !== undefined || operands !== undefined || verbs !== undefined;
+  return takesWords && rest.length === 1 && ['--version', '--help'].includes(rest[0]?.text ?? '');
 }
 
 function unknownProgram(name: Word): string {

@@ -67,7 +67,7 @@ export const userName = kind('the name of a user', /^[a-z_][a-z0-9_.-]{0,31}$/);
 export const separator = kind('one character', /^.$/u);
 
 export const interfaceName = kind('the name of an interface', /^[A-Za-z0-9][A-Za-z0-9_.@:-]{0,20}$/);
-export const address = kind('an address or network', /^(?:default|any|[0-9a-fA-F.:]{2,45}(?:\/\d{1,3})?)$/);
+export const address = kind('an address or network', /^(?:default|any|(?=[^/]*[.:])[0-9a-fA-F.:]{2,45}(?:\/\d{1,3})?)$/);
 export const hostName = kind('the name or address of a host', /^[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,250})$/);
 
 export const vmid = kind('the number of a guest', /^[1-9]\d{2,8}$/);

@@ -102,7 +102,6 @@ function readWhole(reading: Reading, word: Word): boolean {
   const spelling = equals < 0 ? word.text : word.text.slice(0, equals);
   const takes = options.get(spelling);
   if (takes === undefined) return false;
-  noPattern(word);
   readValue(reading, { option: word, spelling, takes, attached: equals < 0 ? undefined : { ...word, text: word.text.slice(equals + 1) } });
   return true;
 }
@@ -115,7 +114,6 @@ function readNumber(reading: Reading, word: Word, options: ReadonlyMap<string, T
 
 /** `-abc` letter by letter; what follows a letter that takes a value is its value. */
 function readLetters(reading: Reading, word: Word): void {
-  noPattern(word);
   const options = optionsNow(reading);
   for (let at = 1; at < word.text.length; at += 1) {
     const spelling = `-${word.text.charAt(at)}`;
@@ -266,11 +264,6 @@ function verbsOf(page: Page): ReadonlyMap<string, Form> {
   );
   named.set(page, made);
   return made;
-}
-
-/** An option that depends on which files exist is no option that was checked. */
-function noPattern(word: Word): void {
-  if (word.glob !== undefined) throw new Misfit(word, `a pattern in the option \`${shown(word)}\`; quote it`);
 }
 
 function unknownOption({ name }: Reading, word: Word, spelling: string): Misfit {

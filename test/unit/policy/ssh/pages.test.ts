@@ -41,6 +41,12 @@ describe('a person is asked', () => {
     expect(decideSshCommand(line)).toMatchObject({ decision: { effect: 'ask', code: 'confirmation_required' }, canonical });
   });
 
+  it('also where the words would be taken no notice of', () => {
+    expect(effect('pvereport --help')).toBe('deny');
+    expect(effect('qm --help')).toBe('allow');
+    expect(effect('df | grep --version')).toBe('deny');
+  });
+
   it('but not of a line that is refused anyway', () => {
     expect(effect('ping -c 3 10.0.0.2; reboot')).toBe('deny');
   });

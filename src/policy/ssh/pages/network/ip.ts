@@ -24,7 +24,7 @@ const portTest = '[sd]port [=!<>]{1,2} :?\\w{1,15}';
 const filterWord: Kind = kind(
   'a filter such as `state established` or `sport = :22`',
   new RegExp(
-    `^(?:state|exclude|connected|synchronized|bucket|big|all|established|syn-sent|syn-recv|fin-wait-[12]|time-wait|closed?|close-wait|last-ack|listen(?:ing)?|closing|dst|src|sport|dport|dev|=|!=|[<>]=?|eq|ne|gt|lt|or|and|not|\\(|\\)|(?=.)(?:\\[?[0-9a-fA-F:.]{2,45}\\]?(?:/\\d{1,3})?)?(?::(?:\\d{1,5}|[a-z]{2,15}))?|\\( *${portTest}(?: (?:or|and) ${portTest}){0,4} *\\)|${portTest})$`,
+    `^(?:state|exclude|connected|synchronized|bucket|big|all|established|syn-sent|syn-recv|fin-wait-[12]|time-wait|closed?|close-wait|last-ack|listen(?:ing)?|closing|dst|src|sport|dport|dev|=|!=|[<>]=?|eq|ne|gt|lt|or|and|not|\\(|\\)|(?=.)(?:(?=[^/]*[.:])\\[?[0-9a-fA-F:.]{2,45}\\]?(?:/\\d{1,3})?)?(?::(?:\\d{1,5}|[a-z]{2,15}))?|\\( *${portTest}(?: (?:or|and) ${portTest}){0,4} *\\)|${portTest})$`,
   ),
 );
 

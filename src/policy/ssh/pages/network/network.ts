@@ -61,7 +61,7 @@ export const network: readonly Page[] = [
     style: 'words',
     options: {
       '-L -S --list --list-rules': { optional: chain, apart: true },
-      '-n --numeric -v --verbose -x --exact -w --line-numbers -nv -vn -nL -vL -nvL -vnL -Lnv -Lvn -Ln -Lv -nvx -Lnvx -vnx --Lc --Ln': flag,
+      '-n --numeric -v --verbose -x --exact -w --line-numbers -nv -vn -nL -vL -nvL -vnL -Lnv -Lvn -Ln -Lv -nvx -Lnvx -vnx': flag,
       '-t --table': table,
     },
     operands: [atMostOne(chain)],
@@ -81,7 +81,7 @@ export const network: readonly Page[] = [
   {
     names: ['nft'],
     why: 'prints rules of the firewall; other verbs change them, `-f`, `-i`, `-I` and `-D` read',
-    options: { '-annsjyNtSupT --handle --numeric --stateless --json --terse': flag },
+    options: { '-ansjytSupT --handle --numeric --stateless --json --terse': flag },
     verbs: {
       'list ruleset, list tables, list chains, list sets, list maps, list flowtables, list counters, list hooks': {
         operands: [atMostOne(family)],
@@ -189,14 +189,14 @@ export const network: readonly Page[] = [
     notMatch: 'ping 10.0.0.1  ping -f 10.0.0.1  ping -c 100000 x  ping -c 1  ping -b -c 1 10.0.0.255  ping -c 1 -p ff x',
   },
   {
-    names: ['dig', 'host', 'nslookup', 'traceroute', 'tracepath', 'mtr'],
+    names: ['dig', 'host', 'nslookup', 'traceroute', 'tracepath'],
     why: 'asks the network; a person is asked',
     style: 'words',
     options: { '-4 -6 -n -x -r -w -b -v +short +trace +noall +answer': flag, '-c': upTo(10), '-t': word, '-m': upTo(30) },
     operands: [some(kind('a host, a server or a type', /^(?:@)?[A-Za-z0-9_](?:[A-Za-z0-9_.:-]{0,120})$/), 3)],
     check: asksNetwork,
     match: 'dig +short pve2  host pve2  traceroute -n 10.0.0.2  nslookup pve2',
-    notMatch: 'dig -f /etc/shadow  dig -k /x y  host  mtr --report-file /x y  nslookup',
+    notMatch: 'dig -f /etc/shadow  dig -k /x y  host  nslookup',
   },
   {
     names: ['showmount', 'rpcinfo'],

@@ -47,7 +47,7 @@ export const node: readonly Page[] = [
     names: ['lxc-info', 'lxc-ls'],
     why: 'prints containers; other programs of LXC change or enter them, `-P` reads another place',
     options: {
-      '-isSpcHf1L --info --state --pid --ips --stats --no-humanize --fancy --line --running --active --stopped --frozen': flag,
+      '-isSpHf1L --info --state --pid --ips --stats --no-humanize --fancy --line --running --active --stopped --frozen': flag,
       '-n --name': vmid,
       '-F --fancy-format': kind('columns', /^[A-Z0-9_,]{1,80}$/),
     },
@@ -159,6 +159,33 @@ export const node: readonly Page[] = [
     verbs: { 'status, compile, localnet': {} },
     match: 'pve-firewall status  pve-firewall compile  pve-firewall localnet',
     notMatch: 'pve-firewall stop  pve-firewall restart  pve-firewall start  pve-firewall simulate',
+  },
+  {
+    names: ['pveproxy', 'pvedaemon', 'pvestatd', 'spiceproxy', 'pvescheduler', 'pve-ha-crm', 'pve-ha-lrm'],
+    why: 'prints whether a daemon runs; other verbs start and stop it',
+    verbs: { status: {} },
+    match: 'pveproxy status  pvestatd status',
+    notMatch: 'pveproxy stop  pveproxy restart  pvedaemon start  pve-ha-crm stop  pveproxy',
+  },
+  {
+    names: ['pveam'],
+    why: 'lists templates; other verbs download and remove them',
+    style: 'words',
+    verbs: {
+      list: { operands: [storageName] },
+      available: { options: eitherDash({ '--section': oneOf('a section', 'mail system turnkeylinux') }) },
+    },
+    match: 'pveam list local  pveam available --section system',
+    notMatch: 'pveam update  pveam download local x  pveam remove local:vztmpl/x  pveam list',
+  },
+  {
+    names: ['kvm', 'qemu-system-x86_64'],
+    why: 'prints its version; anything else would start a machine',
+    style: 'words',
+    options: { '-version --version': flag },
+    check: needs('-version --version', 'which would start a machine'),
+    match: 'kvm -version  qemu-system-x86_64 --version',
+    notMatch: 'kvm  kvm -version x  kvm -hda /dev/sda  kvm -cpu help',
   },
   {
     names: ['pvesubscription'],

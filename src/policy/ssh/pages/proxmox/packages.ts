@@ -1,5 +1,5 @@
 /** Packages and certificates. */
-import { anyNumber, kind, oneOf } from '../../kinds.ts';
+import { anyNumber, kind, needs, oneOf } from '../../kinds.ts';
 import { type Call, flag, type Page } from '../../page.ts';
 import { readableFile } from '../../places.ts';
 
@@ -68,6 +68,17 @@ export const packages: readonly Page[] = [
     match: 'apt-cache policy pve-manager  apt-cache policy  apt-cache madison pve-qemu-kvm  apt-mark showhold',
     notMatch:
       'apt-mark hold x  apt-cache policy -c /etc/shadow  apt-cache -o x=y policy  apt-config dump  apt-cache gencaches  apt-mark auto x  apt-get update',
+  },
+  {
+    names: ['apt-get'],
+    why: 'plays an upgrade through with `-s` and changes nothing; without it packages change',
+    style: 'words',
+    options: { '-s --simulate --just-print --dry-run --no-act -q -qq -V': flag },
+    verbs: { 'upgrade, dist-upgrade, autoremove, check': {}, install: { operands: [anyNumber(packageName, 8)] } },
+    check: needs('-s --simulate --just-print --dry-run --no-act', 'which would change packages; add `-s`'),
+    match: 'apt-get -s upgrade  apt-get dist-upgrade --simulate  apt-get -s install pve-manager',
+    notMatch:
+      'apt-get upgrade -y  apt-get update  apt-get -s -o APT::x=y upgrade  apt-get install x  apt-get -s source x  apt-get -s update',
   },
   {
     names: ['needrestart'],

@@ -121,12 +121,19 @@ export const disks: readonly Page[] = [
       'mdadm --stop /dev/md0  mdadm --manage /dev/md0 --fail /dev/sda1  mdadm --assemble --scan  mdadm -S /dev/md0  mdadm --detail /dev/md0 -o  mdadm --monitor --scan',
   },
   {
-    names: ['multipath', 'multipathd'],
-    why: 'prints paths to disks; `-F`, `-f`, `-r` and other commands change them',
+    names: ['multipath'],
+    why: 'prints paths to disks; without `-l` it sets them up, `-F`, `-f`, `-r` change them',
     options: { '-l': flag, '-v': oneOf('a level', '0 1 2 3') },
-    verbs: { '': {}, 'show paths, show maps, show topology, show status, show daemon': {} },
-    match: 'multipath -ll  multipath -l  multipathd show paths',
-    notMatch: 'multipath -F  multipath -f x  multipath -r  multipathd reconfigure  multipath -C x  multipath -a /dev/sda',
+    check: needs('-l', 'which would set up paths'),
+    match: 'multipath -ll  multipath -l  multipath -v3 -ll',
+    notMatch: 'multipath  multipath -v 2  multipath -F  multipath -f x  multipath -r  multipath -C x  multipath -a /dev/sda',
+  },
+  {
+    names: ['multipathd'],
+    why: 'asks the daemon for paths; alone it would start, other commands change them',
+    verbs: { 'show paths, show maps, show topology, show status, show daemon': {} },
+    match: 'multipathd show paths  multipathd show topology',
+    notMatch: 'multipathd  multipathd -d  multipathd reconfigure  multipathd -k  multipathd show paths format x',
   },
   {
     names: ['dmsetup'],
@@ -178,7 +185,7 @@ export const disks: readonly Page[] = [
     options: { '-b -h -H -k -m -g --raw --human-readable -T --tabular': flag },
     style: 'words',
     verbs: {
-      'filesystem usage, filesystem df, filesystem show, fi usage, fi df, fi show, device stats, device usage, scrub status, balance status, subvolume list, subvolume show, qgroup show, filesystem du':
+      'filesystem usage, filesystem df, filesystem show, fi usage, fi df, fi show, device stats, device usage, scrub status, balance status, subvolume list, subvolume show, qgroup show':
         {
           options: { '-s --summarize -a -d -c --check -t': flag },
           operands: [anyNumber(plainPath, 2)],

@@ -52,6 +52,14 @@ export const host: readonly Page[] = [
     notMatch: 'date -s 2020-01-01  date 010101002020  date --set=x  date -f /etc/shadow  date -r /etc/shadow',
   },
   {
+    names: ['hwclock'],
+    why: 'prints the clock of the board; other options set it',
+    options: { '-rv --show --get --verbose --utc': flag },
+    check: needs('-r --show --get', 'which would be less clear; add `--show`'),
+    match: 'hwclock --show  hwclock -r',
+    notMatch: 'hwclock -w  hwclock --systohc  hwclock --set --date x  hwclock -s  hwclock -f /etc/x -r',
+  },
+  {
     names: ['timedatectl'],
     why: 'prints clock and synchronisation; `set-…` changes them',
     options: { '--no-pager --all --value': flag, '-p --property': word },
@@ -133,10 +141,10 @@ export const host: readonly Page[] = [
   {
     names: ['echo', 'printf', 'true'],
     why: 'prints the words that are given, to separate the output of others',
-    options: {},
+    options: { '-n -e -E -en -ne': flag },
     style: 'words',
     operands: [anyNumber(text, 20)],
-    match: `echo '== disks' && lsblk  echo  printf '%s\\n' ok  true`,
+    match: `echo -e 'x'  echo -n x  echo '== disks' && lsblk  echo  printf '%s\\n' ok  true`,
     notMatch: 'echo x > /etc/motd  echo $HOME  echo `id`  echo x | sh  printf -v x y',
   },
 ];

@@ -1,5 +1,5 @@
 /** systemd, the journal and mail. Long options must be exact: getopt would take abbreviations (`--cursor-f=` writes a file). */
-import { anyNumber, atMostOne, kind, listOf, number, oneOf, perhaps, some, text, time } from '../../kinds.ts';
+import { anyNumber, atMostOne, kind, listOf, needs, number, oneOf, perhaps, some, text, time } from '../../kinds.ts';
 import { flag, type Page } from '../../page.ts';
 
 const unit = kind('the name of a unit', /^[A-Za-z0-9_*?[\]][A-Za-z0-9:_.@\\*?[\]-]{0,255}$/);
@@ -75,17 +75,24 @@ export const services: readonly Page[] = [
       'systemd-analyze set-log-level debug  systemd-analyze -H x blame  systemd-analyze cat-config x  systemd-analyze --root=/x blame',
   },
   {
-    names: ['systemd-cgtop', 'systemd-cgls'],
-    why: 'prints control groups once',
+    names: ['systemd-cgls'],
+    why: 'prints control groups',
+    options: { '-alkcx --all --full --no-pager': flag, '-u --unit': unit },
+    match: 'systemd-cgls --no-pager  systemd-cgls -u pveproxy.service',
+    notMatch: 'systemd-cgls -M x  systemd-cgls /etc',
+  },
+  {
+    names: ['systemd-cgtop'],
+    why: 'prints control groups by load, once or twice',
     options: {
-      '-bmcptrlaP --batch --raw --all --full --no-pager': flag,
+      '-bmcptrkPi --batch --raw': flag,
       '-n --iterations': oneOf('one or two', '1 2'),
       '--depth': number,
-      '-u --unit': unit,
+      '-d --delay': oneOf('seconds', '1 2 3'),
     },
-    check: ({ has }) => (has('-n', '--iterations') || !has('-b', '--batch') ? undefined : 'with `-b` and without `-n 1`, which never ends'),
-    match: 'systemd-cgls --no-pager  systemd-cgtop -b -n 1  systemd-cgtop -bmn1',
-    notMatch: 'systemd-cgtop -b  systemd-cgtop -d 1 -b  systemd-cgls -M x',
+    check: needs('-n --iterations', 'which never ends; add `-n 1`'),
+    match: 'systemd-cgtop -b -n 1  systemd-cgtop -bmn1  systemd-cgtop -n1 -m --depth=2',
+    notMatch: 'systemd-cgtop  systemd-cgtop -b  systemd-cgtop -d 1 -b  systemd-cgtop -n 100',
   },
   {
     names: ['systemd-detect-virt'],

@@ -118,6 +118,23 @@ export const files: readonly Page[] = [
     notMatch: 'sha256sum /etc/shadow  md5sum --check /etc/x  md5sum -c /etc/hosts  md5sum',
   },
   {
+    names: ['which', 'whereis'],
+    why: 'prints where a program is',
+    options: { '-ab': flag },
+    operands: [some(kind('the name of a program', /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,60}$/), 8)],
+    match: 'which zpool  which -a qm pct  whereis zfs',
+    notMatch: 'which /root/x  whereis -B /root -f x  which',
+  },
+  {
+    names: ['test'],
+    why: 'tells whether a file is there',
+    style: 'words',
+    options: { '-f -d -e -s -L -h -b -c -r -x !': flag },
+    operands: [some({ ...listablePath, accepts: (path) => listablePath.accepts(path) && !/[*?[]/.test(path) }, 1)],
+    match: 'test -f /var/run/reboot-required && echo yes  test -e /etc/pve/ceph.conf',
+    notMatch: 'test -f /root/.ssh/id_rsa  test -e ../x  test x = y  test',
+  },
+  {
     names: ['find'],
     why: 'finds files by name and attributes; `-exec`, `-ok`, `-delete`, `-fprint`, `-fls` act, `-L`, `-H`, `-follow` follow links',
     style: 'words',
