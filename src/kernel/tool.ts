@@ -68,6 +68,13 @@ export interface ToolContext {
   leftMs(): number;
 }
 
+/** What surely stands in the way of a call. Codes as of outcomes; `next` as far as there is something to do. */
+export interface Obstacle {
+  readonly code: string;
+  readonly message: string;
+  readonly next?: string;
+}
+
 /** What `touches` may know of the caller. */
 export interface Caller {
   holds(permission: Permission): boolean;
@@ -95,6 +102,11 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   touches(input: z.output<Input>, caller?: Caller): readonly Resource[];
   /** The question a person is asked, from the resolved targets: `Stop VM 100 (web) on pve`. */
   headline(input: z.output<Input>, targets: readonly Target[]): string;
+  /**
+   * What surely stands in the way, from live data: the call is refused with it before a person is asked. undefined where there is nothing, or
+   * nothing that could be read. May reject: then the call goes on.
+   */
+  precheck?(input: z.output<Input>, context: Pick<ToolContext, 'targets' | 'signal' | 'cluster'>): Promise<Obstacle | undefined>;
   /** Blast radius from live data, one sentence a fact. Only for tools that may ask. */
   preview?(input: z.output<Input>, context: ToolContext): Promise<readonly string[]>;
   run(input: z.output<Input>, context: ToolContext): Promise<ToolResult>;

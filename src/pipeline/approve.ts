@@ -7,7 +7,7 @@ import { expiryInWords } from '#kernel/request-end';
 import { agentOfDraft, effectiveAction } from './action.ts';
 import { ranByHand } from './already-run.ts';
 import { toolContext } from './context.ts';
-import { decideTargets, passStages } from './decide-call.ts';
+import { decideTargets, findObstacle, passStages } from './decide-call.ts';
 import type { CallDeps, IncomingCall, PolicySettings } from './deps.ts';
 import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
 
@@ -29,6 +29,8 @@ export async function approve(state: Classified, context: ApproveContext): Promi
   const digest = digestOf(action);
   const ran = await ranByHand(state, digest, context);
   if (ran !== undefined) return refuse(ran);
+  const obstacle = await findObstacle(state, deps, context.deadline.signal);
+  if (obstacle !== undefined) return refuse(obstacle);
   const opened = await deps.approvals.open(await draftOf(state, { action, digest }, context));
   if (!opened.ok) return refuse(notOpened(opened.why));
   // SECURITY: an answer to a report is no answer to a call, however the two came to share a record.
@@ -102,6 +104,8 @@ async function spend(state: Classified, request: RequestRecord, { call, deps: be
   const again = await passStages(decideTargets(state, call.agent, deps, deadline.signal));
   if (!again.ok) return again;
   const current = again.state;
+  const obstacle = await findObstacle(current, deps, deadline.signal);
+  if (obstacle !== undefined) return refuse({ ...obstacle, requestId: request.id });
   const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version, deps.workspacePlace));
   if (digest !== request.digest) {
     if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request, before.settings, deps.settings));

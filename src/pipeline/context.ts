@@ -6,7 +6,7 @@ import { type KnownEffect, notSent } from '#kernel/known-effect';
 import type { SecurityView } from '#kernel/ports/security-view';
 import type { RequestRecord } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
-import type { ToolContext } from '#kernel/tool';
+import type { Tool, ToolContext } from '#kernel/tool';
 import { redactText } from '#redaction/redact';
 import type { CallDeps, IncomingCall } from './deps.ts';
 import { redactionOf } from './record.ts';
@@ -28,11 +28,7 @@ export function toolContext(
     agent: call.agent,
     signal: deadline.signal,
     targets: state.targets,
-    cluster: () => {
-      const configured = state.cluster === undefined ? undefined : deps.clusters.get(state.cluster);
-      if (configured === undefined) throw new Fault('no_cluster', `\`${state.tool.name}\` has no cluster`, { audience: 'bug' });
-      return configured.access;
-    },
+    cluster: clusterOf(state.tool, state.cluster, deps),
     workspace: () => {
       if (deps.workspace === undefined)
         throw new Fault('no_workspace', 'there is no workspace', { next: 'open a folder, or set `workspace.root`' });
@@ -50,6 +46,15 @@ export function toolContext(
     leftMs: () => deadline.leftMs(),
   };
   return { context, effect: () => effect };
+}
+
+/** The cluster of a call, for its handler. */
+export function clusterOf(tool: Tool, cluster: string | undefined, deps: CallDeps): ToolContext['cluster'] {
+  return () => {
+    const configured = deps.clusters.get(cluster ?? '');
+    if (configured === undefined) throw new Fault('no_cluster', `\`${tool.name}\` has no cluster`, { audience: 'bug' });
+    return configured.access;
+  };
 }
 
 function securityView(state: Resolved, call: IncomingCall, deps: CallDeps): SecurityView {

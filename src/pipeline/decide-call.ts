@@ -5,19 +5,22 @@
 import type { Agent } from '#kernel/agent';
 import { allow, type Decision, deny } from '#kernel/decision';
 import type { JsonObject } from '#kernel/json';
+import { notSent } from '#kernel/known-effect';
 import type { Tool } from '#kernel/tool';
 import { classify as classifyTier, effectiveTier } from '#policy/classify';
 import { effectiveAction } from './action.ts';
 import { authorize, restricted } from './authorize.ts';
 import { classify } from './classify.ts';
+import { clusterOf } from './context.ts';
 import type { CallDeps, IncomingCall } from './deps.ts';
+import { withEffectWords } from './execute.ts';
 import { notProtected, protect } from './protect.ts';
 import { withoutConcealed } from './record.ts';
 import { type Classified, goOn, type Refusal, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
 import { findTool, validate } from './validate.ts';
 
 /** In their order. */
-export const stageNames = ['identify', 'validate', 'authorize', 'protect', 'classify'] as const;
+export const stageNames = ['identify', 'validate', 'authorize', 'protect', 'classify', 'feasible'] as const;
 
 /** One stage's answer. `refusal`: a call that runs ends here; only an explanation goes on. */
 export interface StageAnswer {
@@ -90,6 +93,26 @@ export async function* decideTargets(
   return state;
 }
 
+/** How long the look before a person is asked may take, in ms. */
+const lookMs = 5_000;
+
+/**
+ * What the tool knows to stand in the way for sure, asked before a person is and before a grant is spent. What cannot be read keeps nobody
+ * from asking.
+ */
+export async function findObstacle(state: Classified, deps: CallDeps, caller: AbortSignal): Promise<Refusal | undefined> {
+  const { tool, input, targets, cluster } = state;
+  if (tool.precheck === undefined || state.decision.effect === 'deny') return undefined;
+  const signal = AbortSignal.any([caller, AbortSignal.timeout(lookMs)]);
+  try {
+    const obstacle = await tool.precheck(input, { targets, signal, cluster: clusterOf(tool, cluster, deps) });
+    return obstacle && { status: 'error', ...obstacle, message: withEffectWords(obstacle.message, notSent) };
+  } catch {
+    caller.throwIfAborted();
+    return undefined;
+  }
+}
+
 /** Goes through the stages up to the first refusal. */
 export async function passStages(
   answers: AsyncGenerator<StageAnswer, Classified | undefined>,
@@ -135,6 +158,6 @@ async function protectStage(state: Validated, deps: CallDeps, signal: AbortSigna
     : refuseBy(classifyTier(state.tool.name, tier, deps.settings.securityLevel));
 }
 
-function refused(stage: StageAnswer['stage'], refusal: Refusal): StageAnswer {
+export function refused(stage: StageAnswer['stage'], refusal: Refusal): StageAnswer {
   return { stage, decision: deny(refusal.code, refusal.message, refusal.rules ?? []), refusal };
 }

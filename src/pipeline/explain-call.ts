@@ -5,10 +5,10 @@ import type { JsonObject } from '#kernel/json';
 import type { OutcomeStatus } from '#kernel/outcome';
 import { redactObject, redactText } from '#redaction/redact';
 import { withSettings } from './call-deps.ts';
-import { type DecidedCall, decideCall, type StageAnswer, stageNames } from './decide-call.ts';
+import { type DecidedCall, decideCall, findObstacle, refused, type StageAnswer, stageNames } from './decide-call.ts';
 import type { CallDeps, PipelineDeps } from './deps.ts';
 import { redactionOf } from './record.ts';
-import { refuseByFault } from './stage.ts';
+import { type Classified, refuseByFault } from './stage.ts';
 
 export interface ExplainedStage {
   readonly stage: string;
@@ -60,7 +60,13 @@ async function explainStages(
   { stages, signal }: { readonly stages: ExplainedStage[]; readonly signal: AbortSignal },
 ): Promise<void> {
   try {
-    for await (const answer of decideCall(call, deps, signal)) stages.push(explained(answer));
+    let state: StageAnswer['state'];
+    for await (const answer of decideCall(call, deps, signal)) {
+      stages.push(explained(answer));
+      state = answer.stage === 'classify' ? answer.state : undefined;
+    }
+    const obstacle = state === undefined ? undefined : await findObstacle(state as Classified, deps, signal);
+    if (obstacle !== undefined) stages.push(explained(refused('feasible', obstacle)));
   } catch (thrown) {
     // What could not be found out is an answer, too: of the stage that comes after the last one that answered.
     const { refusal } = refuseByFault(toFault(thrown));

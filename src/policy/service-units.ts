@@ -1,8 +1,9 @@
 /**
  * Units that `restart_service` must not touch because restarting them is another, stricter action: `systemctl restart reboot.target`
- * reboots the node (it carries no RefuseManualStart), and restarting a guest's scope or container unit stops that guest. Pure.
+ * reboots the node (it carries no RefuseManualStart), and restarting a guest's scope or container unit stops that guest. And those that
+ * it restarts only when a person agrees, since more hangs on them. Pure.
  */
-import { allow, type Decision, deny } from '#kernel/decision';
+import { allow, ask, type Decision, deny } from '#kernel/decision';
 
 /** Everything else (scope, slice, target, mount, swap, device …) stops or isolates more than one service. */
 const restartableUnit = /\.(?:service|socket|timer|path)$/;
@@ -38,6 +39,77 @@ const guestUnits: ReadonlySet<string> = new Set([
   'libvirt-guests',
 ]);
 
+interface RiskyUnits {
+  readonly kind: string;
+  /** Stems of unit names; `*` at the end stands for any rest. */
+  readonly units: readonly string[];
+  /** What could be lost, for the person who is asked. */
+  readonly loses: string;
+}
+
+/** Units on which more hangs than themselves: a person is asked at every security level, and no rule settles it in advance. */
+const riskyUnits: readonly RiskyUnits[] = [
+  {
+    kind: 'network',
+    units: [
+      'frr',
+      'ifup*',
+      'networking',
+      'networkmanager',
+      'network-manager',
+      'nftables',
+      'openvpn*',
+      'openvswitch*',
+      'ovs*',
+      'systemd-networkd*',
+      'wg-quick',
+      'wpa_supplicant',
+    ],
+    loses: 'the node and its guests may lose the network, and then nobody reaches the node from here to put it right',
+  },
+  {
+    kind: 'cluster',
+    units: ['corosync*', 'pve-cluster', 'pve-ha-crm', 'pve-ha-lrm'],
+    loses: 'the node may drop out of the cluster: without quorum nothing can be changed, and a node with HA guests is reset',
+  },
+  {
+    kind: 'storage',
+    units: [
+      'blk-availability',
+      'dm-event',
+      'drbd*',
+      'glusterd',
+      'iscsi*',
+      'linstor*',
+      'lvm*',
+      'mdadm*',
+      'mdmonitor*',
+      'multipath*',
+      'nfs*',
+      'open-iscsi',
+      'rpc-*',
+      'rpcbind',
+      'rtslib-fb-targetctl',
+      'zfs*',
+    ],
+    loses: 'guests whose disks lie behind it may hang or lose what they are writing',
+  },
+  {
+    kind: 'ceph',
+    units: ['ceph*', 'radosgw'],
+    loses: 'the guests of all nodes may stop at their next disk access until Ceph has recovered',
+  },
+  {
+    kind: 'access',
+    units: ['dbus', 'dbus-broker', 'dropbear', 'ssh', 'sshd', 'systemd-logind'],
+    loses: 'this way to the node is gone if it does not come up again',
+  },
+];
+
+function riskOf(stem: string): RiskyUnits | undefined {
+  return riskyUnits.find(({ units }) => units.some((unit) => (unit.endsWith('*') ? stem.startsWith(unit.slice(0, -1)) : stem === unit)));
+}
+
 /** `unit` is the full unit name, suffix included. */
 export function decideServiceUnit(unit: string): Decision {
   const name = unit.toLowerCase();
@@ -59,5 +131,7 @@ export function decideServiceUnit(unit: string): Decision {
       `service.guests:${stem}`,
     ]);
   }
+  const risk = riskOf(stem);
+  if (risk !== undefined) return ask('risky_unit', `restarting \`${unit}\`: ${risk.loses}`, [`service.${risk.kind}:${stem}`]);
   return allow('service_unit', `\`${unit}\` is one service`, ['service.unit-kind']);
 }

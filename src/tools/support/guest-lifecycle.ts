@@ -8,6 +8,7 @@ import { describeTarget, type GuestTarget, type GuestType } from '#kernel/resour
 import type { Impact } from '#kernel/tiers';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
 import { followTask, type LostTask, type TaskEnd } from './follow-task.ts';
+import { guestObstacle } from './guest-obstacle.ts';
 import { guestRisk } from './guest-risk.ts';
 import { type GuestState, haAdvice, readState, settledState, stateWords, statusAfter } from './guest-state.ts';
 import { guestOf } from './targets.ts';
@@ -48,6 +49,7 @@ export function defineGuestLifecycle(lifecycle: GuestLifecycle): Tool {
       { kind: 'guest', access: 'operate', vmid, guestType: lifecycle.guestType, ...(node === undefined ? {} : { node }) },
     ],
     headline: (_input, targets) => `${lifecycle.verb} ${describeTarget(guestOf(targets))}`,
+    precheck: async (_input, context) => guestObstacle(context.cluster().api, guestOf(context.targets), lifecycle.action, context.signal),
     preview: async (_input, context) => guestRisk(context.cluster().api, guestOf(context.targets), lifecycle.action, context.signal),
     run: (_input, context) => runLifecycle(lifecycle, context),
   });

@@ -15,8 +15,6 @@ export interface GuestState {
   readonly qmpStatus?: string;
   /** The HA manager's state of it (`started`, `error`, `fence`, …); absent where it manages it not. */
   readonly haState?: string;
-  readonly lock?: string;
-  readonly template?: true;
   /** Why it could not be read. */
   readonly why?: string;
 }
@@ -72,15 +70,13 @@ export async function readState(api: ClusterPort, guest: GuestTarget, signal: Ab
 }
 
 function stateOf(node: string, row: JsonObject): GuestState {
-  const { status, qmpstatus, ha, lock, template } = row;
+  const { status, qmpstatus, ha } = row;
   const managed = isJsonObject(ha) && Number(ha['managed']) === 1;
   return {
     node,
     ...(typeof status === 'string' ? { status } : {}),
     ...(typeof qmpstatus === 'string' ? { qmpStatus: qmpstatus } : {}),
     ...(managed ? { haState: typeof ha['state'] === 'string' ? ha['state'] : 'unknown' } : {}),
-    ...(typeof lock === 'string' ? { lock } : {}),
-    ...(Number(template) === 1 ? { template: true } : {}),
   };
 }
 

@@ -4,7 +4,7 @@ import { editText } from '#kernel/text-edits';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { changeFacts } from '../support/change-facts.ts';
 import { refuseCopiedMarks } from '../support/copied-marks.ts';
-import { fileTarget } from '../support/file-target.ts';
+import { fileTarget, writing } from '../support/file-target.ts';
 import { pathArgument } from '../support/path-argument.ts';
 import { wholeText } from '../support/whole-text.ts';
 
@@ -50,7 +50,12 @@ export const editFile = defineTool({
     await refuseCopiedMarks(edits.map(({ new_text: text }) => text).join('\n'), () => wholeText(context));
     context.signal.throwIfAborted();
     const options = ifUnchanged === undefined ? {} : { ifUnchanged };
-    const { path: real, bytes, replacements, hash } = await context.workspace().files.edit(path, edits, options, scope);
+    const {
+      path: real,
+      bytes,
+      replacements,
+      hash,
+    } = await writing(context, () => context.workspace().files.edit(path, edits, options, scope));
     const message = `edited ${real}: ${replacements} ${replacements === 1 ? 'replacement' : 'replacements'}, ${bytes} bytes`;
     return { ok: true, message, result: { path: real, bytes, replacements, hash } };
   },

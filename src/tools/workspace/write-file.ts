@@ -1,10 +1,9 @@
 import * as z from 'zod';
-import { Fault, toFault } from '#kernel/errors';
-import { notSent } from '#kernel/known-effect';
+import { toFault } from '#kernel/errors';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { changeFacts } from '../support/change-facts.ts';
 import { refuseCopiedMarks } from '../support/copied-marks.ts';
-import { fileTarget } from '../support/file-target.ts';
+import { fileTarget, writing } from '../support/file-target.ts';
 import { pathArgument } from '../support/path-argument.ts';
 import { wholeText } from '../support/whole-text.ts';
 
@@ -31,20 +30,11 @@ export const writeFile = defineTool({
     await refuseCopiedMarks(content, () => wholeText(context));
     // The write itself is not cut short: it is one step, and the old file or the new one is there afterwards.
     context.signal.throwIfAborted();
-    context.noteEffect({
-      state: 'sent',
-      what: 'the file is as it was, or wholly the new one',
-      next: 'read the file before writing it again',
-    });
-    const { path: real, bytes, created } = await context.workspace().files.write(path, content, { createDirs }, scope).catch(unwritten);
+    const write = () => context.workspace().files.write(path, content, { createDirs }, scope);
+    const { path: real, bytes, created } = await writing(context, write);
     return { ok: true, message: `${created ? 'created' : 'replaced'} ${real} (${bytes} bytes)`, result: { path: real, bytes, created } };
   },
 });
-
-/** A write that fails leaves what was there. */
-function unwritten(thrown: unknown): never {
-  throw thrown instanceof Fault ? thrown.with({ effect: notSent }) : thrown;
-}
 
 /** undefined where there is no text to compare with; then why. */
 async function currentText(context: ToolContext): Promise<{ readonly text: string } | { readonly why: string }> {

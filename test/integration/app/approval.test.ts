@@ -52,6 +52,7 @@ describe('a red call', () => {
       result: { status: 'approved' },
     });
     expect(await call(agentSide, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'ok', request_id: id });
+    Object.assign(world.demo.cluster.state.guests.get(100) ?? {}, { running: true });
     const again = await call(agentSide, 'stop_vm', { vmid: 100 });
     expect(again.status).toBe('pending');
     expect(again.request_id).not.toBe(id);

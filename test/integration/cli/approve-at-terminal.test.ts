@@ -30,25 +30,25 @@ describe('approving', () => {
   it('from the first approver to the one run', async () => {
     const created = await person.createApprover('alice');
     expect(created).toMatchObject({ status: 0, screen: expect.stringMatching(/FIRST approver[\s\S]*pinned in .*config\.json/) });
-    const before = await tasksOf('qmstop', 100);
-    const { status, outcome } = await bench.call('stop_vm', { vmid: 100 });
+    const before = await tasksOf('qmreboot', 100);
+    const { status, outcome } = await bench.call('restart_vm', { vmid: 100 });
     expect({ status, outcome }).toMatchObject({ status: 3, outcome: { status: 'pending', request_id: expect.any(String) } });
     const id = outcome.request_id ?? '';
 
     const shown = await person.at(['approvals', 'show', id]);
     expect(shown).toMatchObject({
       status: 0,
-      screen: expect.stringMatching(/Stop VM 100 \(web\) on pve\?[\s\S]*one-time code: ott-\w{8} /),
+      screen: expect.stringMatching(/Restart VM 100 \(web\) on pve\?[\s\S]*one-time code: ott-\w{8} /),
     });
     const approved = await person.approve(id);
-    expect(approved).toMatchObject({ status: 0, screen: expect.stringContaining(`approved once: Stop VM 100 (web) on pve (${id})`) });
+    expect(approved).toMatchObject({ status: 0, screen: expect.stringContaining(`approved once: Restart VM 100 (web) on pve (${id})`) });
     for (const { screen } of [created, approved]) expect(screen).not.toContain(passphrase.slice(0, 5));
 
     // The approval is for these arguments and no others, and for one run.
-    expect(await bench.call('stop_vm', { vmid: 101 })).toMatchObject({ status: 3 });
-    expect(await bench.call('stop_vm', { vmid: 100 })).toMatchObject({ status: 0, outcome: { status: 'ok', request_id: id } });
-    expect(await bench.call('stop_vm', { vmid: 100 })).toMatchObject({ status: 3, outcome: { status: 'pending' } });
-    expect(await tasksOf('qmstop', 100)).toBe(before + 1);
+    expect(await bench.call('start_vm', { vmid: 101 })).toMatchObject({ status: 3 });
+    expect(await bench.call('restart_vm', { vmid: 100 })).toMatchObject({ status: 0, outcome: { status: 'ok', request_id: id } });
+    expect(await bench.call('restart_vm', { vmid: 100 })).toMatchObject({ status: 3, outcome: { status: 'pending' } });
+    expect(await tasksOf('qmreboot', 100)).toBe(before + 1);
 
     const trail = (await bench.run(['audit', 'tail', '--json'])).stdout
       .trim()
@@ -80,7 +80,7 @@ describe('approving', () => {
     );
     expect(approved.status).toBe(0);
     expect(approved.screen).toContain(`"code":"approved","message":"approved once`);
-    expect((await bench.call('stop_container', { vmid: 200 })).outcome.status).toBe('ok');
+    expect((await bench.call('restart_container', { vmid: 200 })).outcome.status).toBe('ok');
   });
 
   it('uses a code once, and only the latest one', async () => {
@@ -97,7 +97,7 @@ describe('approving', () => {
       status: 2,
       screen: expect.stringContaining('there is no one-time code'),
     });
-    expect((await bench.call('stop_container', { vmid: 201 })).outcome).toMatchObject({ status: 'pending', request_id: id });
+    expect((await bench.call('restart_container', { vmid: 201 })).outcome).toMatchObject({ status: 'pending', request_id: id });
   });
 
   it('spends no code where nobody could sign with it', async () => {
@@ -116,7 +116,7 @@ describe('approving', () => {
 
   it('names the command that goes on, with the same configuration, state and store', async () => {
     const state = join(bench.folder, "it's another state");
-    const { outcome } = await bench.call('stop_container', { vmid: 201 }, ['--state', state]);
+    const { outcome } = await bench.call('restart_container', { vmid: 201 }, ['--state', state]);
     const id = outcome.request_id ?? '';
     const places = ['--config', bench.configFile, '--state', state];
     const { screen } = await person.at(['approvals', 'show', id, ...places]);
@@ -127,7 +127,10 @@ describe('approving', () => {
       ['passphrase of approver', `${passphrase}\r`],
     ]);
     expect(approved).toMatchObject({ status: 0, screen: expect.stringContaining(`approved once: `) });
-    expect((await bench.call('stop_container', { vmid: 201 }, ['--state', state])).outcome).toMatchObject({ status: 'ok', request_id: id });
+    expect((await bench.call('restart_container', { vmid: 201 }, ['--state', state])).outcome).toMatchObject({
+      status: 'ok',
+      request_id: id,
+    });
   });
 
   it('gives up a code after five wrong ones', async () => {
@@ -143,14 +146,14 @@ describe('approving', () => {
     const id = await pending(201);
     expect((await person.approve(id)).status).toBe(0);
     expect(await person.at(['approvals', 'revoke', id, '--message', 'wrong one'])).toMatchObject({ status: 0 });
-    const again = (await bench.call('stop_container', { vmid: 201 })).outcome;
+    const again = (await bench.call('restart_container', { vmid: 201 })).outcome;
     expect(again.status).not.toBe('ok');
     expect(again.request_id).not.toBe(id);
     expect(await person.at(['approvals', 'revoke', id])).toMatchObject({ status: 2 });
   });
 
   it('denies with a message that reaches the model', async () => {
-    const { outcome } = await bench.call('restart_vm', { vmid: 101 });
+    const { outcome } = await bench.call('start_vm', { vmid: 101 });
     const id = outcome.request_id ?? '';
     expect(await person.at(['approvals', 'deny', id, '--message', 'backup is running until nine'])).toMatchObject({ status: 0 });
     const check = await bench.call('check_request_status', { request_id: id });
@@ -184,7 +187,7 @@ interface Entry {
 }
 
 async function pending(vmid: number): Promise<string> {
-  const { outcome } = await bench.call('stop_container', { vmid });
+  const { outcome } = await bench.call('restart_container', { vmid });
   expect(outcome.status).toBe('pending');
   return outcome.request_id ?? '';
 }

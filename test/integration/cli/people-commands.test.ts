@@ -43,9 +43,9 @@ describe('bad input is named', () => {
 
 describe('requests', () => {
   it('are listed, pending ones where nothing is said, and shown without a code where there is no terminal', async () => {
-    const id = await pending('restart_vm', { vmid: 101, reason: 'x\u001b[2J\u202e' });
+    const id = await pending('start_vm', { vmid: 101, reason: 'x\u001b[2J\u202e' });
     const rows = JSON.parse((await bench.run(['approvals', 'list', '--json'])).stdout) as Record<string, unknown>[];
-    expect(rows).toEqual([expect.objectContaining({ request_id: id, status: 'pending', tool: 'restart_vm', arguments: { vmid: 101 } })]);
+    expect(rows).toEqual([expect.objectContaining({ request_id: id, status: 'pending', tool: 'start_vm', arguments: { vmid: 101 } })]);
     const { stdout } = await bench.run(['approvals', 'list']);
     expect(stdout).toContain(id);
     const shown = await bench.run(['approvals', 'show', id]);
@@ -159,7 +159,7 @@ describe('level and rules', () => {
 describe('approvers', () => {
   it('need one another once there is one', async () => {
     expect(await person.createApprover('bob', 'alice')).toMatchObject({ status: 0, screen: expect.stringMatching(/vouch/) });
-    const approve = ['approvals', 'approve', await pending('stop_vm', { vmid: 101 }), '--code', 'ott-00000000'];
+    const approve = ['approvals', 'approve', await pending('start_vm', { vmid: 101 }), '--code', 'ott-00000000'];
     expect(await person.at([...approve, '--as', 'alice'])).toMatchObject({ status: 2 });
     // Two have a key here: whose is to be said, before a code is looked at.
     expect(await person.at(approve)).toMatchObject({ status: 1, screen: expect.stringContaining('--as alice|bob') });
@@ -194,12 +194,12 @@ describe('approvers', () => {
 
     // What she approves runs where she is pinned.
     const call = ['--config', file];
-    const id = (await bench.call('stop_vm', { vmid: 101 }, call)).outcome.request_id ?? '';
+    const id = (await bench.call('start_vm', { vmid: 101 }, call)).outcome.request_id ?? '';
     const words = ['approvals', 'approve', id, '--code', await person.codeOf(id), '--as', 'dora'];
     expect(await person.at(words)).toMatchObject({ status: 2, screen: expect.stringContaining('no pinned approver named `dora`') });
     const dora = [['passphrase of approver dora', `${passphrase}\r`]] as const;
     expect(await person.at([...words, ...named], dora)).toMatchObject({ status: 0 });
-    expect((await bench.call('stop_vm', { vmid: 101 }, call)).outcome).toMatchObject({ request_id: id, status: 'ok' });
+    expect((await bench.call('start_vm', { vmid: 101 }, call)).outcome).toMatchObject({ request_id: id, status: 'ok' });
 
     expect(await person.at(['approvers', 'revoke', 'alice', ...named, '--as', 'alice'])).toMatchObject({
       status: 1,

@@ -93,7 +93,6 @@ describe('lifecycle tools ask a person, on the command line without waiting', ()
     ['start_vm', 101],
     ['stop_vm', 100],
     ['restart_vm', 100],
-    ['start_container', 200],
     ['stop_container', 200],
     ['restart_container', 201],
   ])('%s %i is pending, with a request id and exit status 3', async (tool, vmid) => {

@@ -70,7 +70,7 @@ describe.each(ways)('%s', (way, connect) => {
 
   it('a client that goes away in the middle of a call leaves nothing running', async () => {
     const client = await connect(token);
-    const gone = callTool(client, 'stop_vm', { vmid: 101 }).catch(() => 'gone');
+    const gone = callTool(client, 'start_vm', { vmid: 101 }).catch(() => 'gone');
     const id = await requestOf(`mcp:${name}`);
     const ended = auditOf(`mcp:${name}`, 'cancelled');
     await client.close();

@@ -196,7 +196,7 @@ describe('long calls', () => {
     keep(client);
     const cancel = new AbortController();
     const known = await pendingIds();
-    const call = client.callTool({ name: 'restart_container', arguments: { vmid: 201 } }, undefined, { signal: cancel.signal });
+    const call = client.callTool({ name: 'restart_container', arguments: { vmid: 200 } }, undefined, { signal: cancel.signal });
     await nextRequest(known);
     cancel.abort('enough');
     await expect(call).rejects.toThrow('enough');
@@ -219,7 +219,7 @@ describe('the process', () => {
     const clientInfo = { name: 'raw', version: '0' };
     send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } });
     send({ method: 'notifications/initialized' });
-    send({ id: 2, method: 'tools/call', params: { name: 'restart_vm', arguments: { vmid: 101 } } });
+    send({ id: 2, method: 'tools/call', params: { name: 'start_vm', arguments: { vmid: 101 } } });
     await nextRequest(known);
     child.stdin.end();
     const [status] = (await once(child, 'exit')) as [number | null];

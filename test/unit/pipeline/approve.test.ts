@@ -51,6 +51,7 @@ describe('a red call', () => {
       request_id: id,
       result: { status: 'stopped', task: { exitstatus: 'OK' } },
     });
+    for (const guest of bench.cluster.guests) guest.status = 'running';
     const again = await bench.call('stop_vm', stop);
     expect(again).toMatchObject({ status: 'pending' });
     expect(again.request_id).not.toBe(id);
@@ -301,9 +302,19 @@ describe('a target that changes while a person thinks', () => {
     expect(stops(bench)).toEqual([]);
   });
 
-  it('by starting or stopping is still what was approved', async () => {
-    const { outcome } = await whileAsked((bench) => {
-      web(bench).status = 'stopped';
+  it('into what was asked for leaves nothing to do, and the approval unspent', async () => {
+    const { bench, outcome } = await whileAsked((at) => {
+      web(at).status = 'stopped';
+    });
+    expect(outcome).toMatchObject({ status: 'error', code: 'guest_already_stopped', effect: { state: 'not_sent' } });
+    expect(await bench.trail.names()).not.toContain('approval.consumed');
+    web(bench).status = 'running';
+    expect(await bench.call('stop_vm', stop)).toMatchObject({ status: 'ok' });
+  });
+
+  it('in what does not identify it is still what was approved', async () => {
+    const { outcome } = await whileAsked((at) => {
+      web(at).config = { tags: 'new' };
     });
     expect(outcome).toMatchObject({ status: 'ok' });
   });

@@ -20,12 +20,40 @@ describe('a unit name', () => {
 });
 
 describe('restarting one unit', () => {
-  it.each(['nginx', 'docker', 'docker.socket', 'pvedaemon', 'ssh', 'pve-firewall', 'fstrim.timer', 'getty@tty1', 'cups.path'])(
-    '`%s` is restarting one service',
-    (name) => {
-      expect(decideServiceUnit(unitName(name)).effect).toBe('allow');
-    },
-  );
+  it.each([
+    'nginx',
+    'docker',
+    'docker.socket',
+    'pvedaemon',
+    'pve-firewall',
+    'fstrim.timer',
+    'getty@tty1',
+    'cups.path',
+    'ceres',
+    'networks',
+  ])('`%s` is restarting one service', (name) => {
+    expect(decideServiceUnit(unitName(name)).effect).toBe('allow');
+  });
+
+  it.each([
+    [
+      'network',
+      ['networking', 'ifupdown2', 'ifup@eth0', 'systemd-networkd', 'openvswitch-switch', 'frr', 'wg-quick@wg0', 'NetworkManager'],
+    ],
+    ['cluster', ['corosync', 'Corosync.service', 'corosync-qdevice', 'pve-cluster', 'pve-ha-lrm', 'pve-ha-crm']],
+    [
+      'storage',
+      ['zfs-zed', 'zfs-import-cache', 'lvm2-monitor', 'iscsid', 'iscsid.socket', 'open-iscsi', 'multipathd', 'nfs-server', 'rpcbind'],
+    ],
+    ['ceph', ['ceph-osd@3', 'ceph-mon@pve', 'ceph', 'ceph-mgr@pve.service']],
+    ['access', ['ssh', 'sshd', 'ssh.socket', 'dbus']],
+  ] as const)('of the %s asks a person, and says what could be lost', (kind, names) => {
+    for (const name of names) {
+      const decision = decideServiceUnit(unitName(name));
+      expect(decision, name).toMatchObject({ effect: 'ask', code: 'risky_unit', rules: [expect.stringMatching(`^service\\.${kind}:`)] });
+      expect(decision.reason, name).toMatch(/ (?:may|is gone) /);
+    }
+  });
 
   it.each([
     'reboot.target',

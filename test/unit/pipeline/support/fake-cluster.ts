@@ -77,6 +77,7 @@ export function createFakeCluster(name = 'lab'): FakeCluster {
         'Sys.Audit': true,
         'VM.Audit': true,
         'VM.Backup': true,
+        'VM.PowerMgmt': true,
       },
     },
     beforeChange: () => undefined,

@@ -1,0 +1,246 @@
+/** Actions on guests that do not do what was asked: the answer says what is seen, and nobody is asked for what cannot work. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { App } from '#app/app';
+import type { HaResource } from '#demo/pve/high-availability';
+import type { Outcome } from '#kernel/outcome';
+import { agent, call, guestStatus, startWorld, type World } from './support.ts';
+
+let world: World;
+let app: App;
+beforeEach(async () => {
+  world = await startWorld();
+  app = await world.open();
+});
+afterEach(async () => {
+  await world.close();
+});
+
+/** A red call that a person approves at once. */
+function approved(onApp: App, tool: string, input: unknown, onProgress?: (message: string) => void): Promise<Outcome> {
+  return onApp.call({
+    tool,
+    input,
+    agent,
+    signal: new AbortController().signal,
+    waitMs: 60_000,
+    gate: { ask: (request) => void onApp.approvals.approve(request.id, world.person) },
+    ...(onProgress === undefined ? {} : { onProgress }),
+  });
+}
+
+function guest(vmid: number) {
+  const found = world.demo.cluster.state.guests.get(vmid);
+  if (found === undefined) throw new Error(`no guest ${vmid}`);
+  return found;
+}
+
+/** Puts a guest under high availability, in the manager's state as it is. */
+function manage(vmid: number, crmState: HaResource['crmState'] | 'error', state: HaResource['state'] = 'started'): void {
+  const { kind } = guest(vmid);
+  const sid = `${kind === 'qemu' ? 'vm' : 'ct'}:${vmid}`;
+  const resource = { sid, kind, vmid, state, options: new Map(), crmState, round: 0 };
+  world.demo.cluster.ha.resources.set(sid, resource as HaResource);
+}
+
+/** The list that the advice names, with the filter that it names. */
+function lookLiterally(next: string | undefined): Promise<Outcome> {
+  const [, tool, filter] = /(get_vms|get_containers|get_recent_tasks) and `filter` `([^`]+)`/.exec(next ?? '') ?? [];
+  expect(filter, next).toBeDefined();
+  return call(app, tool ?? '', { filter });
+}
+
+describe('a guest under high availability', () => {
+  it('is followed until it is what was asked for', async () => {
+    manage(100, 'started');
+    const stopped = await approved(app, 'stop_vm', { vmid: 100 });
+    expect(stopped).toMatchObject({ status: 'ok', result: { status: 'stopped', task: { upid: expect.stringContaining(':hastop:') } } });
+    expect(guestStatus(world, 100)).toBe('stopped');
+    const started = await approved(app, 'start_vm', { vmid: 100 });
+    expect(started).toMatchObject({ status: 'ok', message: expect.stringContaining('it is running (HA state `started`) now') });
+    expect(guestStatus(world, 100)).toBe('running');
+  });
+
+  it.each([
+    ['stop_vm', 100, 'running', 'stopped'],
+    ['start_vm', 101, 'stopped', 'running'],
+  ])('%s: a request that the manager only noted is no success', async (tool, vmid, status, wanted) => {
+    const hasty = await world.open({ limits: { callMs: 5_000 } });
+    manage(vmid, vmid === 100 ? 'started' : 'stopped');
+    world.demo.faults.haStalls();
+    const outcome = await approved(hasty, tool, { vmid });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'state_not_reached',
+      message: expect.stringMatching(/^the HA manager was asked to .*exit status OK\), but it is not seen /),
+      result: { requested: tool.split('_')[0], wanted, status, ha_state: expect.any(String) },
+      effect: { state: 'task', last_seen: 'ended', exit_status: 'OK' },
+    });
+    expect(outcome.message).not.toMatch(/stopped now|started \(|is running now/);
+    expect(await lookLiterally(outcome.next)).toMatchObject({ status: 'ok', result: { total: 1 } });
+  });
+
+  it('that falls into an error is not waited for', async () => {
+    manage(100, 'started');
+    world.demo.faults.haStalls();
+    const fail = (message: string) => {
+      if (message.includes('waiting for the HA manager')) manage(100, 'error');
+    };
+    const outcome = await approved(app, 'stop_vm', { vmid: 100 }, fail);
+    expect(outcome).toMatchObject({
+      code: 'state_not_reached',
+      message: expect.stringContaining('HA state `error`'),
+      next: expect.stringContaining('`ha-manager set vm:100 --state disabled`'),
+    });
+  });
+
+  it('that is in an error already is not asked about', async () => {
+    manage(100, 'error');
+    const outcome = await call(app, 'stop_vm', { vmid: 100 });
+    expect(outcome).toMatchObject({ status: 'error', code: 'ha_error', effect: { state: 'not_sent' } });
+    expect(outcome.next).toContain('`ha-manager set vm:100 --state disabled`');
+  });
+
+  it('that runs although the manager wants it stopped can be asked for', async () => {
+    manage(100, 'request_stop', 'stopped');
+    expect(await call(app, 'start_vm', { vmid: 100 })).toMatchObject({ status: 'pending' });
+  });
+});
+
+describe('a guest that does not answer', () => {
+  it('is given a time below our own, and PVE’s verdict comes', async () => {
+    const hasty = await world.open({ limits: { callMs: 6_000 } });
+    world.demo.faults.guestIgnoresShutdown(100);
+    const outcome = await approved(hasty, 'restart_vm', { vmid: 100 });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'guest_ignored_shutdown',
+      message: expect.stringMatching(
+        /VM quit\/powerdown failed - got timeout; the guest did not shut down within 4 s and was left as it was; it is running/,
+      ),
+      effect: { state: 'task', last_seen: 'ended' },
+      next: expect.stringContaining('stop_vm and then start_vm'),
+    });
+    expect(guestStatus(world, 100)).toBe('running');
+  }, 20_000);
+
+  it('and answers later is restarted', async () => {
+    expect(await approved(app, 'restart_vm', { vmid: 100 })).toMatchObject({ status: 'ok', result: { status: 'running' } });
+  });
+});
+
+it('a task whose word is OK and whose guest is not in that state is no success', async () => {
+  const hasty = await world.open({ limits: { callMs: 4_000 } });
+  const restart = (message: string) => {
+    // Somebody starts it again at once.
+    if (message.includes('waiting for the task')) Object.defineProperty(guest(100), 'running', { get: () => true, set() {} });
+  };
+  const outcome = await approved(hasty, 'stop_vm', { vmid: 100 }, restart);
+  expect(outcome).toMatchObject({ status: 'error', code: 'state_not_reached', result: { wanted: 'stopped', status: 'running' } });
+  expect(await lookLiterally(outcome.next)).toMatchObject({ result: { total: 1, vms: [{ vmid: 100 }] } });
+});
+
+describe('nobody is asked for what cannot work', () => {
+  const refusals: readonly (readonly [what: string, tool: string, vmid: number, code: string, make: () => unknown])[] = [
+    ['a template', 'start_vm', 900, 'guest_is_template', () => undefined],
+    ['a template', 'stop_vm', 900, 'guest_is_template', () => undefined],
+    ['a locked guest', 'start_vm', 104, 'guest_locked', () => undefined],
+    ['a locked guest', 'stop_vm', 100, 'guest_locked', () => guest(100).config.set('lock', 'backup')],
+    ['a locked guest', 'restart_container', 201, 'guest_locked', () => guest(201).config.set('lock', 'snapshot')],
+    ['one that runs already', 'start_vm', 100, 'guest_already_running', () => undefined],
+    ['one that runs already', 'start_container', 201, 'guest_already_running', () => undefined],
+    ['one that is stopped already', 'stop_vm', 101, 'guest_already_stopped', () => undefined],
+    ['one that is stopped', 'restart_vm', 101, 'guest_not_running', () => undefined],
+    ['no quorum', 'start_vm', 101, 'pve_no_quorum', () => world.demo.faults.loseQuorum()],
+    ['no quorum', 'restart_vm', 100, 'pve_no_quorum', () => world.demo.faults.loseQuorum()],
+  ];
+
+  it.each(refusals)('%s: %s %i is %s', async (...row) => {
+    const [, tool, vmid, code, make] = row;
+    await make();
+    const outcome = await call(app, tool, { vmid });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code,
+      effect: { state: 'not_sent' },
+      message: expect.stringMatching(/; nothing was done$/),
+    });
+    expect(outcome.next?.length).toBeGreaterThan(10);
+    expect(await app.approvals.countPending()).toBe(0);
+    expect(await app.explain({ tool, input: { vmid }, agent })).toMatchObject({ status: 'error', decision: { code } });
+  });
+
+  it('no right to operate this guest: with the command that gives it', async () => {
+    const [{ tokenId }] = world.demo.config.clusters;
+    const { access } = world.demo.cluster;
+    const holds = access.privileges.bind(access);
+    access.privileges = (user, path) => {
+      const privileges = new Map(holds(user, path));
+      privileges.delete('VM.PowerMgmt');
+      return privileges;
+    };
+    const outcome = await call(app, 'stop_vm', { vmid: 100 });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'pve_forbidden',
+      message: expect.stringContaining('`VM.PowerMgmt` on `/vms/100`'),
+    });
+    expect(outcome.next).toContain('pveum acl modify /vms/100');
+    expect(outcome.next).toContain(tokenId);
+    expect(await app.approvals.countPending()).toBe(0);
+  });
+
+  it('a node that is off: as far as nothing is protected by an address, which would be refused for that', async () => {
+    const open = await world.open({ protected: { nodes: [], guests: [], services: [], addresses: [] } });
+    await world.demo.faults.nodeDown('pve');
+    const outcome = await call(open, 'restart_vm', { vmid: 100 });
+    expect(outcome).toMatchObject({ status: 'error', code: 'node_offline', next: expect.stringContaining('wake_node') });
+    expect(await call(app, 'restart_vm', { vmid: 100 })).toMatchObject({ status: 'error', code: 'pve_node_unreachable' });
+  });
+
+  it('the advice for a locked guest works literally', async () => {
+    const outcome = await call(app, 'start_vm', { vmid: 104 });
+    expect(await lookLiterally(outcome.next)).toMatchObject({ status: 'ok', result: { tasks: [{ id: '104' }] } });
+    expect(outcome.next).toContain('`qm unlock 104` on pve');
+  });
+
+  it('where the look itself fails, the person is asked as ever', async () => {
+    world.demo.faults.api({
+      method: 'GET',
+      path: '/status/current$|^/access/permissions',
+      effect: { kind: 'status', status: 500, reason: 'no' },
+    });
+    expect(await call(app, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'pending' });
+  });
+
+  it('a stop needs no quorum', async () => {
+    world.demo.faults.loseQuorum();
+    expect(await call(app, 'stop_container', { vmid: 200 })).toMatchObject({ status: 'pending' });
+  });
+
+  it('one that was suspended to disk can be started: that wakes it', async () => {
+    guest(101).config.set('lock', 'suspended');
+    expect(await call(app, 'start_vm', { vmid: 101 })).toMatchObject({ status: 'pending' });
+  });
+});
+
+describe('units on which more hangs', () => {
+  it.each(['corosync', 'networking', 'ssh', 'zfs-zed'])(
+    '%s asks a person at any level, and says why',
+    async (service) => {
+      const relaxed = await world.open({ securityLevel: 'relaxed' });
+      const asked = await call(relaxed, 'restart_service', { node: 'pve', service });
+      expect(asked).toMatchObject({ status: 'pending' });
+      const request = await relaxed.approvals.get(asked.request_id ?? '');
+      expect(request).toMatchObject({ code: 'risky_unit', reason: expect.stringMatching(/may |is gone/) });
+      expect(await call(relaxed, 'restart_service', { node: 'pve', service: 'nginx' })).toMatchObject({ status: 'ok' });
+    },
+    15_000,
+  );
+
+  it('the advice after a failed restart works literally', async () => {
+    const outcome = await call(app, 'restart_service', { node: 'pve', service: 'failing' });
+    expect(outcome).toMatchObject({ code: 'service_restart_failed', result: { exit_code: 1 } });
+    const [, node, command] = /execute_ssh with `node` `([^`]+)` and `command` `([^`]+)`/.exec(outcome.next ?? '') ?? [];
+    expect(await call(app, 'execute_ssh', { node, command })).toMatchObject({ status: 'ok' });
+  });
+});
