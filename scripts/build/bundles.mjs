@@ -19,7 +19,7 @@ export const bundles = [
     external: ['vscode'],
     program: false,
     // The shell grammar is about 350 kB of it, the rules for commands with their examples 300 kB, the built-in search 230 kB, the Valkey store 162 kB, the secret detector 75 kB.
-    budget: 2_550_000,
+    budget: 2_700_000,
     forbidden: [/^src\/demo\//, /^src\/hosts\/(?!vscode\/)/, /node_modules\/playwright-core\//, /node_modules\/@modelcontextprotocol\//],
   },
   {
