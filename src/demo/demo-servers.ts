@@ -23,8 +23,8 @@ export function issueCertificates(cluster: Cluster): Certificates {
   // Certificates are for real clients, so they live by the machine's clock.
   const authority = createAuthority(`Proxmox Virtual Environment ${cluster.state.name}`, Date.now());
   const names = [...cluster.state.nodes.keys()];
-  const addresses = [...names.map((_, index) => `127.0.0.${index + 1}`), ...[...cluster.state.nodes.values()].map((node) => node.ip)];
-  const issue = (node: string) => authority.issue(node, ['localhost', node], addresses);
+  const addresses = (node: string) => ['127.0.0.1', `127.0.0.${names.indexOf(node) + 1}`, cluster.state.nodes.get(node)?.ip ?? ''];
+  const issue = (node: string) => authority.issue(node, ['localhost', node], [...new Set(addresses(node))]);
   const byNode = new Map(names.map((name) => [name, issue(name)]));
   cluster.certificates.authority = authority.certificatePem;
   for (const [name, certificate] of byNode) cluster.certificates.nodes.set(name, certificate);

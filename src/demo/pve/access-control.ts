@@ -62,6 +62,19 @@ export class AccessControl {
     return expire > 0 && expire * 1000 < now ? undefined : token.id;
   }
 
+  users(): readonly string[] {
+    return Object.keys(this.seed.users);
+  }
+
+  entries(): readonly AclEntry[] {
+    return this.seed.entries;
+  }
+
+  /** Privileges of a role; undefined: there is none of that name. */
+  role(id: string): readonly string[] | undefined {
+    return this.seed.roles[id];
+  }
+
   verifyPassword(user: string, password: string): boolean {
     const known = this.seed.users[user];
     return known !== undefined && sameSecret(known, password);
@@ -137,7 +150,9 @@ export class AccessControl {
 
   /** Roles on the path, and those on its pools. */
   private ownPrivileges(subject: string, path: string): Privileges {
-    const roles = [path, ...this.pools.poolsOf(path).map((pool) => `/pool/${pool}`)].flatMap((one) => this.rolesOn(subject, one));
+    // A pool's role counts on its members and goes no further down.
+    const ofPools = this.pools.poolsOf(path).flatMap((pool) => this.rolesOn(subject, `/pool/${pool}`));
+    const roles = [...this.rolesOn(subject, path), ...ofPools.map((entry) => ({ ...entry, propagate: false }))];
     const result = new Map<string, 0 | 1>();
     for (const entry of roles) {
       const propagate = entry.propagate === false ? 0 : 1;

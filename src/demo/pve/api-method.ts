@@ -47,6 +47,10 @@ export const pathParameters: Readonly<Record<string, ParameterSpec>> = {
   upid: { type: 'string' },
   userid: { type: 'string', maxLength: 64 },
   storage: { type: 'string', format: 'pve-storage-id' },
+  roleid: { type: 'string' },
+  poolid: { type: 'string' },
+  id: { type: 'string', pattern: '[1-9][0-9]{2,8}-\\d{1,9}' },
+  volume: { type: 'string' },
   sid: { type: 'string', format: 'pve-ha-resource-or-vm-id' },
 };
 

@@ -8,6 +8,7 @@ import type {
   NodeState,
   PoolState,
   ServiceState,
+  SnapshotState,
   StorageState,
   ThermalZone,
   VolumeState,
@@ -34,6 +35,8 @@ export interface NodeSeed {
   readonly services?: readonly ServiceSeed[];
   readonly thermalZones?: readonly ThermalZone[];
   readonly config?: Readonly<Record<string, string>>;
+  /** False: the node keeps no journal. */
+  readonly journal?: boolean;
 }
 
 export interface GuestSeed {
@@ -46,6 +49,9 @@ export interface GuestSeed {
   readonly agentAnswers?: boolean;
   readonly obeysShutdown?: boolean;
   readonly startLog?: readonly string[];
+  readonly snapshots?: readonly SnapshotState[];
+  /** ms since the epoch; default: long ago. */
+  readonly createdAt?: number;
 }
 
 export interface StorageSeed {
@@ -57,6 +63,8 @@ export interface StorageSeed {
   readonly usedBytes: number;
   readonly nodes?: readonly string[];
   readonly disabled?: boolean;
+  /** The section of `storage.cfg`, for what is only shown. */
+  readonly options?: Readonly<Record<string, string>>;
 }
 
 export interface VolumeSeed {
@@ -71,6 +79,9 @@ export interface VolumeSeed {
   readonly subtype?: GuestKind;
   readonly notes?: string;
   readonly protected?: boolean;
+  /** Of an image: bytes on disk, and the volume it was cloned from. */
+  readonly used?: number;
+  readonly parent?: string | null;
 }
 
 /** A finished task of before the demo started. */
@@ -101,6 +112,8 @@ export interface ClusterSeed {
   readonly storages: readonly StorageSeed[];
   readonly volumes: readonly VolumeSeed[];
   readonly pools?: readonly PoolSeed[];
+  /** `datacenter.cfg`. */
+  readonly options?: Readonly<Record<string, unknown>>;
   readonly tasks: readonly TaskSeed[];
   readonly access: AclSeed;
 }
@@ -116,6 +129,7 @@ export function buildState(seed: ClusterSeed, now: number): ClusterState {
     guests: new Map(seed.guests.map((guest, index) => [guest.vmid, buildGuest(guest, index, now)])),
     storages: new Map(seed.storages.map((storage) => [storage.id, buildStorage(storage)])),
     volumes: seed.volumes.map(buildVolume),
+    options: new Map(Object.entries(seed.options ?? {})),
     pools: new Map((seed.pools ?? []).map((pool) => [pool.id, buildPool(pool)])),
     quorate: true,
   };
@@ -123,11 +137,12 @@ export function buildState(seed: ClusterSeed, now: number): ClusterState {
 
 function buildNode(seed: NodeSeed, now: number): NodeState {
   const bootedAt = now - seed.uptimeSeconds * 1000;
-  const { services = [], thermalZones = [], config = {}, uptimeSeconds: _, ...facts } = seed;
+  const { services = [], thermalZones = [], config = {}, journal = true, uptimeSeconds: _, ...facts } = seed;
   return {
     ...facts,
     services: new Map(services.map((service) => [service.name, buildService(service, bootedAt)])),
     thermalZones,
+    journal,
     config: new Map(Object.entries(config)),
     bootedAt,
     up: true,
@@ -155,13 +170,15 @@ function buildGuest(seed: GuestSeed, index: number, now: number): GuestState {
     kind: seed.kind,
     node: seed.node,
     config: new Map(Object.entries(seed.config)),
-    snapshots: [],
+    snapshots: [...(seed.snapshots ?? [])],
     maxdisk: seed.maxdisk ?? 0,
     agentAnswers: seed.agentAnswers ?? false,
     obeysShutdown: seed.obeysShutdown ?? true,
     startLog: seed.startLog ?? [],
     running: seed.running ?? false,
+    paused: false,
     startedAt: now - runningForMs,
+    createdAt: seed.createdAt ?? 0,
     pid: 1400 + index * 17,
   };
 }
@@ -171,7 +188,7 @@ function buildPool({ id, comment, guests, storages = [] }: PoolSeed): PoolState 
 }
 
 function buildStorage(seed: StorageSeed): StorageState {
-  return { ...seed, shared: seed.shared ?? false, nodes: seed.nodes, disabled: seed.disabled ?? false };
+  return { ...seed, shared: seed.shared ?? false, nodes: seed.nodes, disabled: seed.disabled ?? false, options: seed.options ?? {} };
 }
 
 function buildVolume(seed: VolumeSeed): VolumeState {
@@ -183,5 +200,7 @@ function buildVolume(seed: VolumeSeed): VolumeState {
     subtype: seed.subtype,
     notes: seed.notes,
     protected: seed.protected ?? false,
+    used: seed.used,
+    parent: seed.parent,
   };
 }

@@ -66,12 +66,18 @@ function splitPath(path: string): string[] {
 }
 
 function matchSegments(segments: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
+  // A volume's name has slashes of its own.
+  if (segments.at(-1) === '{volume}' && parts.length >= segments.length)
+    return matchSegments(
+      [...segments.slice(0, -1), '{}'],
+      [...parts.slice(0, segments.length - 1), parts.slice(segments.length - 1).join('/')],
+    );
   if (segments.length !== parts.length) return undefined;
   const variables: Record<string, string> = {};
   for (const [index, segment] of segments.entries()) {
     const part = parts[index] ?? '';
     // A variable is `\S+` in PVE's router, so a name with a blank in it is no route at all.
-    if (segment.startsWith('{') && !/\s/.test(part)) variables[segment.slice(1, -1)] = part;
+    if (segment.startsWith('{') && !/\s/.test(part)) variables[segment.slice(1, -1) || 'volume'] = part;
     else if (segment !== part) return undefined;
   }
   return variables;

@@ -69,7 +69,9 @@ export function maxMemory(guest: GuestState): number {
   return Number(guest.config.get('memory') ?? 512) * 1_048_576;
 }
 
-export function cpusOf(guest: GuestState): number {
+/** @param host processors of its node: a container without `cores` has them all */
+export function cpusOf(guest: GuestState, host: number | undefined): number {
+  if (guest.kind === 'lxc' && !guest.config.has('cores') && host !== undefined) return host;
   return Number(guest.config.get('sockets') ?? 1) * Number(guest.config.get('cores') ?? 1);
 }
 
@@ -80,7 +82,7 @@ export function qemuStatus(cluster: Cluster, guest: GuestState): Record<string, 
     vmid: guest.vmid,
     name: guestName(guest),
     status: guest.running ? 'running' : 'stopped',
-    cpus: cpusOf(guest),
+    cpus: cpusOf(guest, undefined),
     maxmem: maxMemory(guest),
     maxdisk: guest.maxdisk,
     ...{ disk: 0, cpu, mem, memhost: mem, netin, netout, uptime },
@@ -98,7 +100,7 @@ export function lxcStatus(cluster: Cluster, guest: GuestState): Record<string, u
     type: 'lxc',
     name: guestName(guest),
     status: guest.running ? 'running' : 'stopped',
-    cpus: cpusOf(guest),
+    cpus: cpusOf(guest, cluster.state.nodes.get(guest.node)?.cpus),
     maxmem: maxMemory(guest),
     maxdisk: guest.maxdisk,
     maxswap: Number(guest.config.get('swap') ?? 0) * 1_048_576,

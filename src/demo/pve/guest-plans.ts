@@ -64,6 +64,7 @@ function checkLock(guest: GuestState): void {
 
 function setRunning(guest: GuestState, task: TaskContext): void {
   guest.running = true;
+  guest.paused = false;
   guest.startedAt = task.now();
   guest.pid += 211;
 }
@@ -93,7 +94,7 @@ export interface StopOptions {
 
 export function stopPlan(target: GuestTarget, options: StopOptions): TaskPlan {
   return function* (task) {
-    if (options.overrule) overruleShutdowns(target, task);
+    if (options.overrule && overruleShutdowns(target, task) && target.kind === 'lxc') yield* waitForContainer(target, task);
     return yield* locked(target, task, function* () {
       const guest = target.kind === 'qemu' ? requireOnNode(target) : load(target);
       if (!guest.running) return;
@@ -115,12 +116,21 @@ export function notOnNode({ node, vmid }: Pick<GuestTarget, 'node' | 'vmid'>): s
   return `unable to find configuration file for VM ${vmid} on node '${node}'`;
 }
 
-function overruleShutdowns(target: GuestTarget, task: TaskContext): void {
+/** The worker is gone at once, its `lxc-stop` a little later, and with it the lock. */
+function* waitForContainer({ cluster }: GuestTarget, task: TaskContext): TaskSteps {
+  task.log('trying to acquire lock...');
+  yield cluster.taskDurationMs;
+  task.log(' OK');
+}
+
+/** @returns whether there was any */
+function overruleShutdowns(target: GuestTarget, task: TaskContext): boolean {
   const type = target.kind === 'qemu' ? 'qmshutdown' : 'vzshutdown';
   const { tasks } = target.cluster;
   const running = tasks.list().filter((one) => one.type === type && one.id === String(target.vmid) && one.exitstatus === undefined);
   for (const one of running) tasks.interrupt(one.upid);
   if (running.length > 0) task.log(`overruled ${type} tasks: ${running.map((one) => one.upid).join(', ')}`);
+  return running.length > 0;
 }
 
 export interface ShutdownOptions {
@@ -150,7 +160,7 @@ function* powerDown(target: GuestTarget, guest: GuestState, options: ShutdownOpt
   }
   yield options.timeoutSeconds * 1000;
   if (!options.force) throw new TaskError(refusedShutdown(guest, options, task));
-  if (guest.kind === 'qemu') task.log('VM still running - terminating now with SIGTERM');
+  if (guest.kind === 'qemu') task.log('VM quit/powerdown failed - terminating now with SIGTERM');
   guest.running = false;
 }
 
@@ -196,6 +206,68 @@ function startAgainLater(target: GuestTarget): void {
     yield Math.ceil(cluster.taskDurationMs / 4);
     cluster.tasks.start({ node, type: 'qmstart', id: String(vmid), user: 'root@pam' }, startPlan(target));
   });
+}
+
+/** Stops a VM's processors. A container would have to be checkpointed, which the lab's and the demo's nodes cannot. */
+export function suspendPlan(target: GuestTarget): TaskPlan {
+  return (task) =>
+    locked(target, task, function* () {
+      const guest = load(target);
+      checkLock(guest);
+      yield Math.ceil(target.cluster.taskDurationMs / 4);
+      if (guest.kind === 'qemu') guest.paused = true;
+      else throw new TaskError(checkpointFailed(guest, task));
+    });
+}
+
+function checkpointFailed({ vmid }: GuestState, task: TaskContext): string {
+  task.log(
+    `lxc-checkpoint: ${vmid}: ../src/lxc/criu.c: criu_version_ok: 767 No such file or directory - execing criu failed, is it installed?`,
+  );
+  task.log(`lxc-checkpoint: ${vmid}: ../src/lxc/tools/lxc_checkpoint.c: checkpoint: 182 Checkpointing ${vmid} failed`);
+  return `command 'lxc-checkpoint -n ${vmid} -s -D /var/lib/vz/dump' failed: exit code 1`;
+}
+
+/** Saves memory to a volume and stops; the lock `suspended` and the volume stay in the configuration. */
+export function hibernatePlan(target: GuestTarget): TaskPlan {
+  return (task) =>
+    locked(target, task, function* () {
+      const guest = load(target);
+      checkLock(guest);
+      const file = `vm-${guest.vmid}-state-suspend-${new Date(task.now()).toISOString().slice(0, 10)}.raw`;
+      task.log(`Formatting '/var/lib/vz/images/${guest.vmid}/${file}', fmt=raw size=658505728 preallocation=off`);
+      yield target.cluster.taskDurationMs;
+      task.log('State saved, quitting');
+      for (const [name, value] of [
+        ['lock', 'suspended'],
+        ['vmstate', `local:${guest.vmid}/${file}`],
+      ] as const)
+        guest.config.set(name, value);
+      guest.running = false;
+    });
+}
+
+export function resumePlan(target: GuestTarget): TaskPlan {
+  return (task) =>
+    locked(target, task, function* () {
+      const guest = load(target);
+      const state = guest.config.get('vmstate');
+      if (lockOf(guest) === 'suspended') yield* wake(target, guest, task);
+      else {
+        checkLock(guest);
+        yield Math.ceil(target.cluster.taskDurationMs / 4);
+      }
+      if (state !== undefined) task.log('Resumed VM, removing state');
+      guest.paused = false;
+    });
+}
+
+function* wake(target: GuestTarget, guest: GuestState, task: TaskContext): TaskSteps {
+  task.log('Resuming suspended VM');
+  task.log(`activating and using '${guest.config.get('vmstate')}' as vmstate`);
+  yield target.cluster.taskDurationMs;
+  for (const name of ['lock', 'vmstate', 'runningmachine', 'runningcpu']) guest.config.delete(name);
+  setRunning(guest, task);
 }
 
 export function resetPlan(target: GuestTarget): TaskPlan {

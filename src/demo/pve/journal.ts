@@ -13,6 +13,7 @@ export function journalTime(ms: number): string {
 
 /** Lines in the order of time. @param unit a service name with or without `.service`; undefined: all */
 export function journalLines(cluster: Cluster, node: NodeState, unit: string | undefined): string[] {
+  if (!node.journal) return [];
   const wanted = unit?.replace(/\.service$/, '');
   const entries = [...node.services.values()]
     .filter((service) => wanted === undefined || service.name === wanted)

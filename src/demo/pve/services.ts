@@ -13,14 +13,21 @@ export function findService(node: NodeState, name: string): ServiceState | undef
   return node.services.get(name.replace(/\.service$/, ''));
 }
 
-/** Restarts a unit; the result sticks. @param now ms since the epoch @returns undefined when it runs */
-export function restartService(node: NodeState, name: string, now: number): RestartFailure | undefined {
+export type ServiceCommand = 'start' | 'stop' | 'restart' | 'reload';
+
+/** What systemctl does to a unit; the result sticks. @param now ms since the epoch @returns undefined when it went well */
+export function controlService(
+  node: NodeState,
+  name: string,
+  { command, now }: { readonly command: ServiceCommand; readonly now: number },
+): RestartFailure | undefined {
   const service = findService(node, name);
   const unit = `${name.replace(/\.service$/, '')}.service`;
-  if (service === undefined) return { exitCode: 5, text: `Failed to restart ${unit}: Unit ${unit} not found.` };
+  if (service === undefined || service.unitState === 'not-found')
+    return { exitCode: 5, text: `Failed to ${command} ${unit}: Unit ${unit} not found.` };
   service.since = now;
-  if (service.startError === undefined) {
-    service.active = 'active';
+  if (command === 'stop' || service.startError === undefined) {
+    service.active = command === 'stop' ? 'inactive' : 'active';
     return undefined;
   }
   service.active = 'failed';

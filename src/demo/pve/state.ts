@@ -9,7 +9,8 @@ export interface ServiceState {
   readonly description: string;
   /** Whether the API's service list knows it (a PVE unit); others are seen over ssh only. */
   readonly listed: boolean;
-  readonly unitState: 'enabled' | 'disabled' | 'static';
+  /** `not-found`: not installed. */
+  readonly unitState: 'enabled' | 'disabled' | 'static' | 'not-found';
   active: 'active' | 'inactive' | 'failed';
   /** Why each start fails; undefined: it starts. */
   startError: string | undefined;
@@ -34,6 +35,7 @@ export interface NodeState {
   readonly diskUsedBytes: number;
   readonly services: Map<string, ServiceState>;
   readonly thermalZones: readonly ThermalZone[];
+  readonly journal: boolean;
   /** `/etc/pve/nodes/{node}/config`: `wakeonlan`, `description`. */
   readonly config: Map<string, string>;
   bootedAt: number;
@@ -70,8 +72,12 @@ export interface GuestState {
   readonly startLog: readonly string[];
   node: string;
   running: boolean;
+  /** Of a VM that runs: its processors stand still. */
+  paused: boolean;
   /** Milliseconds since the epoch. */
   startedAt: number;
+  /** Milliseconds since the epoch: a node that went down before has never told anything of the guest. */
+  readonly createdAt: number;
   pid: number;
 }
 
@@ -86,6 +92,7 @@ export interface StorageState {
   /** Nodes that have it; undefined: all. */
   readonly nodes: readonly string[] | undefined;
   readonly disabled: boolean;
+  readonly options: Readonly<Record<string, string>>;
 }
 
 export interface VolumeState {
@@ -101,6 +108,8 @@ export interface VolumeState {
   readonly subtype: GuestKind | undefined;
   readonly notes: string | undefined;
   readonly protected: boolean;
+  readonly used: number | undefined;
+  readonly parent: string | null | undefined;
 }
 
 /** Guests and storages under one name; rights on `/pool/{id}` count for its members. */
@@ -119,6 +128,7 @@ export interface ClusterState {
   readonly storages: Map<string, StorageState>;
   readonly volumes: VolumeState[];
   readonly pools: Map<string, PoolState>;
+  readonly options: Map<string, unknown>;
   /** Whether a majority of the nodes see each other; without it the configuration is read-only and the others look offline. */
   quorate: boolean;
 }

@@ -5,7 +5,7 @@
  */
 import type { DemoClock } from '../manual-clock.ts';
 import type { TaskSeed } from './cluster-seed.ts';
-import { encodeUpid, type Upid } from './upid.ts';
+import { decodeUpid, encodeUpid, type Upid } from './upid.ts';
 
 /** How a task fails; the message becomes `TASK ERROR: …` and the exit status. */
 export class TaskError extends Error {}
@@ -127,6 +127,16 @@ export class TaskEngine {
     record.log.push(...(seed.log ?? []), lastLine(seed.status));
   }
 
+  /** Takes over a task under its own UPID. @param status of a finished one; undefined: it runs until it is stopped */
+  adopt(upid: string, status: string | undefined, log: readonly string[]): void {
+    const facts = decodeUpid(upid);
+    if (facts === undefined) return;
+    const endtime = status === undefined ? undefined : facts.starttime + 1;
+    const record: TaskRecord = { ...facts, upid, log: [...log], exitstatus: status, endtime };
+    this.records.set(upid, record);
+    if (status === undefined) this.enlist(record, forEver());
+  }
+
   /** A task that another one starts begins in that one's time, which may lie behind the clock. */
   private stepTime(): number {
     return this.advancing ? this.cursor : Math.max(this.cursor, this.clock.now());
@@ -180,6 +190,10 @@ export class TaskEngine {
     // A killed worker writes no last line; PVE then reads the log's last line and finds no status in it.
     if (status !== 'unexpected status') live.record.log.push(lastLine(status));
   }
+}
+
+function* forEver(): TaskSteps {
+  yield Number.POSITIVE_INFINITY;
 }
 
 function lastLine(status: string): string {

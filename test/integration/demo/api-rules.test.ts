@@ -2,8 +2,8 @@
 import { connect, type PeerCertificate } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManualClock, type DemoCluster, demoTokens, type ManualClock, startDemoCluster } from '#demo/index';
+import { labPassword, labState, labTokens } from '../../../scripts/replay/lab-fixture.ts';
 import { call, data, type WireAnswer } from './api-client.ts';
-import { labPassword, labState, labTokens } from './lab-state.ts';
 
 let demo: DemoCluster;
 let clock: ManualClock;
@@ -410,6 +410,6 @@ describe('certificates', () => {
     expect(certificate.fingerprint256).toBe(demo.fingerprint);
     expect(certificate.subject.CN).toBe('Home');
     expect(certificate.issuer.CN).toBe('Proxmox Virtual Environment demo');
-    expect(certificate.subjectaltname).toContain('IP Address:127.0.0.2');
+    expect(certificate.subjectaltname).toContain('IP Address:192.168.1.50');
   });
 });

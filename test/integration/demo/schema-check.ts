@@ -39,7 +39,7 @@ function valueMisfits(schema: ReturnSchema, value: unknown, path: string): strin
   const found: string[] = [];
   if (schema.enum !== undefined && !schema.enum.includes(value as string))
     found.push(`${path}: ${JSON.stringify(value)} is none of ${schema.enum.join(', ')}`);
-  if (schema.pattern !== undefined && !new RegExp(`^(?:${schema.pattern})$`).test(String(value)))
+  if (schema.pattern !== undefined && !new RegExp(`^(?:${schema.pattern.replaceAll('(?^:', '(?:')})$`).test(String(value)))
     found.push(`${path}: ${JSON.stringify(value)} does not match ${schema.pattern}`);
   if (schema.minimum !== undefined && Number(value) < schema.minimum) found.push(`${path}: ${value} is below ${schema.minimum}`);
   if (schema.maximum !== undefined && Number(value) > schema.maximum) found.push(`${path}: ${value} is above ${schema.maximum}`);

@@ -73,7 +73,7 @@ describe('shutting down', () => {
     pass(4000);
     expect(end(forced)).toMatchObject({
       exit: 'OK',
-      log: [expect.stringContaining('guest-ping'), 'VM still running - terminating now with SIGTERM', 'TASK OK'],
+      log: [expect.stringContaining('guest-ping'), 'VM quit/powerdown failed - terminating now with SIGTERM', 'TASK OK'],
     });
     expect(running(101)).toBe(false);
   });
@@ -132,7 +132,12 @@ it('a stop overrules shutdowns that wait, when asked to', () => {
   const stop = run(201, 'vzstop', stopPlan(target(201), { overrule: true }));
   pass(1000);
   expect(end(shutdown).exit).toBe('received interrupt');
-  expect(end(stop)).toEqual({ exit: 'OK', log: [`overruled vzshutdown tasks: ${shutdown}`, 'TASK OK'] });
+  pass(1000);
+  // The container's own `lxc-stop` holds the lock a little longer than the worker lives.
+  expect(end(stop)).toEqual({
+    exit: 'OK',
+    log: [`overruled vzshutdown tasks: ${shutdown}`, 'trying to acquire lock...', ' OK', 'TASK OK'],
+  });
   expect(running(201)).toBe(false);
 });
 

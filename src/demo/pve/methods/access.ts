@@ -1,4 +1,6 @@
 /** `/version` and `/access`. */
+
+import type { TokenSeed } from '../access-control.ts';
 import { ApiError, badParameters, failed, forbidden } from '../api-error.ts';
 import type { ApiCall, ApiMethod } from '../api-method.ts';
 import type { Cluster } from '../cluster.ts';
@@ -45,7 +47,57 @@ export const accessMethods: readonly ApiMethod[] = [
     proxied: false,
     run: userOf,
   },
+  { verb: 'GET', path: '/access/acl', permission: 'all', proxied: false, unordered: true, run: accessList },
+  { verb: 'GET', path: '/access/roles/{roleid}', permission: 'all', proxied: false, run: role },
+  {
+    verb: 'GET',
+    path: '/access/users',
+    permission: 'all',
+    proxied: false,
+    unordered: true,
+    parameters: { enabled: { type: 'boolean', optional: true }, full: { type: 'boolean', optional: true } },
+    run: users,
+  },
 ];
+
+/** Entries of paths where the caller may hand out rights; who may audit `/access` sees all. */
+function accessList({ cluster, user }: ApiCall): unknown {
+  const { access } = cluster;
+  const audits = access.holds(user, '/access', 'Sys.Audit');
+  return access
+    .entries()
+    .filter(({ path }) => audits || access.holds(user, path, 'Permissions.Modify'))
+    .map(({ path, subject, role: roleid, propagate = true }) => ({
+      ...{ path, roleid, ugid: subject, type: subjectType(subject), propagate: propagate ? 1 : 0 },
+    }));
+}
+
+function subjectType(subject: string): string {
+  if (splitTokenId(subject).tokenid === undefined) return 'user';
+  return 'token';
+}
+
+function role({ cluster, parameters }: ApiCall): unknown {
+  const id = parameters.text('roleid') ?? '';
+  const privileges = cluster.access.role(id);
+  if (privileges === undefined) throw failed(`role '${id}' does not exist`);
+  return Object.fromEntries(privileges.map((name) => [name, 1]));
+}
+
+/** Only oneself, without rights over users; a token is nobody here. */
+function users({ cluster, user, parameters }: ApiCall): unknown {
+  const { access } = cluster;
+  const all = ['User.Modify', 'Sys.Audit'].some((name) => access.holds(user, '/access/groups', name));
+  const more = (id: string) => (parameters.flag('full') ? { groups: '', tokens: access.tokensOf(id).map(tokenRow) } : {});
+  return access
+    .users()
+    .filter((id) => all || id === user)
+    .map((id) => ({ userid: id, enable: 1, expire: 0, 'realm-type': id.slice(id.indexOf('@') + 1), ...more(id) }));
+}
+
+function tokenRow({ id, privsep, expire = 0 }: TokenSeed): object {
+  return { tokenid: splitTokenId(id).tokenid, privsep: privsep ? 1 : 0, expire };
+}
 
 function login({ cluster, parameters }: ApiCall): unknown {
   const given = parameters.text('username') ?? '';

@@ -8,6 +8,26 @@ const audit: Permission = { path: '/vms/{vmid}', privileges: ['VM.GuestAgent.Aud
 const unrestricted: Permission = { path: '/vms/{vmid}', privileges: ['VM.GuestAgent.Unrestricted'] };
 const base = '/nodes/{node}/qemu/{vmid}/agent';
 
+const auditPrivileges = ['VM.GuestAgent.Audit', 'VM.GuestAgent.Unrestricted'];
+
+/** Commands that the demo's guests have no answer to: what matters is who may ask and what an absent agent says. */
+const questions: readonly {
+  readonly verb: 'GET' | 'POST';
+  readonly name: string;
+  readonly privileges?: readonly string[];
+}[] = [
+  { verb: 'GET', name: 'get-fsinfo' },
+  { verb: 'GET', name: 'get-host-name' },
+  { verb: 'GET', name: 'get-time' },
+  {
+    verb: 'POST',
+    name: 'fsfreeze-status',
+    privileges: ['VM.GuestAgent.Audit', 'VM.GuestAgent.FileSystemMgmt', 'VM.GuestAgent.Unrestricted'],
+  },
+  { verb: 'POST', name: 'fstrim', privileges: ['VM.GuestAgent.FileSystemMgmt', 'VM.GuestAgent.Unrestricted'] },
+  { verb: 'POST', name: 'shutdown', privileges: ['VM.PowerMgmt', 'VM.GuestAgent.Unrestricted'] },
+];
+
 export const agentMethods: readonly ApiMethod[] = [
   { verb: 'POST', path: `${base}/ping`, permission: audit, proxied: true, run: ask(() => ({})) },
   {
@@ -17,6 +37,12 @@ export const agentMethods: readonly ApiMethod[] = [
     proxied: true,
     run: ask(() => ({ version: '10.0.2', supported_commands: [{ name: 'guest-ping', enabled: true, 'success-response': true }] })),
   },
+  ...questions.map(
+    ({ verb, name, privileges = auditPrivileges }): ApiMethod => ({
+      ...{ verb, path: `${base}/${name}`, proxied: true, run: ask(() => null) },
+      permission: { path: '/vms/{vmid}', privileges, any: true },
+    }),
+  ),
   { verb: 'GET', path: `${base}/get-osinfo`, permission: audit, proxied: true, run: ask(osInfo) },
   { verb: 'GET', path: `${base}/network-get-interfaces`, permission: audit, proxied: true, run: ask(interfaces) },
   {

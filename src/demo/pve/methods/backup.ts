@@ -132,6 +132,7 @@ function keep(call: ApiCall, guest: GuestState, storage: string, task: TaskConte
     subtype: guest.kind,
     notes: guestName(guest),
     protected: call.parameters.flag('protected'),
+    ...{ used: undefined, parent: undefined },
   });
   task.log(`INFO: Finished Backup of VM ${guest.vmid}`);
 }

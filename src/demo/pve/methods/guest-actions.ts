@@ -52,16 +52,16 @@ export const guestActionMethods: readonly ApiMethod[] = [
   ...(['qemu', 'lxc'] as const).map(snapshotMethod),
 ];
 
-function targetOf(call: ApiCall, kind: GuestKind): GuestTarget {
+export function targetOf(call: ApiCall, kind: GuestKind): GuestTarget {
   return { cluster: call.cluster, kind, node: call.node, vmid: call.parameters.integer('vmid') ?? 0 };
 }
 
-function begin(target: GuestTarget, call: ApiCall, type: string, plan: TaskPlan): string {
+export function begin(target: GuestTarget, call: ApiCall, type: string, plan: TaskPlan): string {
   return target.cluster.tasks.start({ node: target.node, type, id: String(target.vmid), user: call.user }, plan);
 }
 
 /** Not even a token of root may: the check is on the plain user. */
-function rootOnly(call: ApiCall, ...names: readonly string[]): void {
+export function rootOnly(call: ApiCall, ...names: readonly string[]): void {
   for (const name of names) {
     const value = call.parameters.text(name);
     if (value !== undefined && value !== '0' && value !== 'false' && call.user !== 'root@pam')
@@ -93,7 +93,7 @@ function timeoutOf(call: ApiCall): number {
   return call.parameters.integer('timeout') ?? defaultTimeoutSeconds;
 }
 
-function isRunning({ cluster, kind, node, vmid }: GuestTarget): boolean {
+export function isRunning({ cluster, kind, node, vmid }: GuestTarget): boolean {
   return guestOn(cluster.state, kind, node, vmid)?.running ?? false;
 }
 
@@ -126,19 +126,28 @@ function shutdownQemu(call: ApiCall): string {
   rootOnly(call, 'skiplock', 'keepActive');
   const target = targetOf(call, 'qemu');
   const timeoutSeconds = timeoutOf(call);
-  const plan = shutdownPlan(target, { timeoutSeconds, force: call.parameters.flag('forceStop') });
+  const force = call.parameters.flag('forceStop');
+  if (!force) refusePaused(target);
+  const plan = shutdownPlan(target, { timeoutSeconds, force });
   return askManager(call, target, 'stop', timeoutSeconds) ?? begin(target, call, 'qmshutdown', plan);
 }
 
 /** @throws {ApiError} 500 at once for a VM that is not there or not running */
-function requireRunningVm(target: GuestTarget): void {
+export function requireRunningVm(target: GuestTarget): void {
   if (guestOn(target.cluster.state, 'qemu', target.node, target.vmid) === undefined) throw failed(notOnNode(target));
   if (!isRunning(target)) throw failed(`VM ${target.vmid} not running`);
+}
+
+/** A VM whose processors stand still cannot hear the request. @throws {ApiError} 500 */
+function refusePaused({ cluster, node, vmid }: GuestTarget): void {
+  const guest = guestOn(cluster.state, 'qemu', node, vmid);
+  if (guest?.running === true && guest.paused) throw failed('VM is paused - cannot shutdown');
 }
 
 function rebootQemu(call: ApiCall): string {
   const target = targetOf(call, 'qemu');
   requireRunningVm(target);
+  refusePaused(target);
   return begin(target, call, 'qmreboot', rebootPlan(target, timeoutOf(call)));
 }
 

@@ -54,9 +54,7 @@ function list(call: ApiCall, kind: GuestKind): unknown {
   const visible = guests.filter((guest) => cluster.access.holds(user, `/vms/${guest.vmid}`, 'VM.Audit'));
   if (kind === 'lxc') return visible.map((guest) => lxcStatus(cluster, guest));
   const full = call.parameters.flag('full');
-  return visible.map((guest) =>
-    full ? { ...qemuStatus(cluster, guest), qmpstatus: guest.running ? 'running' : 'stopped' } : qemuStatus(cluster, guest),
-  );
+  return visible.map((guest) => (full ? { ...qemuStatus(cluster, guest), qmpstatus: qmpStatus(guest) } : qemuStatus(cluster, guest)));
 }
 
 function current(call: ApiCall, kind: GuestKind): unknown {
@@ -65,11 +63,17 @@ function current(call: ApiCall, kind: GuestKind): unknown {
   if (kind === 'lxc') return { ...lxcStatus(call.cluster, guest), ha };
   return {
     ...qemuStatus(call.cluster, guest),
-    qmpstatus: guest.running ? 'running' : 'stopped',
+    qmpstatus: qmpStatus(guest),
     ha,
     ...(guest.config.has('vga') ? { clipboard: null } : {}),
     ...(hasAgent(guest) ? { agent: 1 } : {}),
   };
+}
+
+/** What the monitor says; `status` stays `running` for a VM that is paused. */
+function qmpStatus(guest: GuestState): string {
+  if (!guest.running) return 'stopped';
+  return guest.paused ? 'paused' : 'running';
 }
 
 function digestOf(guest: GuestState): string {

@@ -58,17 +58,6 @@ export const nodeMethods: readonly ApiMethod[] = [
     },
     run: syslog,
   },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/rrddata',
-    permission: auditNode,
-    proxied: false,
-    parameters: {
-      timeframe: { type: 'string', enum: ['hour', 'day', 'week', 'month', 'year', 'decade'] },
-      cf: { type: 'string', optional: true, enum: ['AVERAGE', 'MAX'] },
-    },
-    run: graph,
-  },
 ];
 
 /** The node that answers; it exists because a request cannot be routed to another. */
@@ -181,29 +170,5 @@ function syslog(call: ApiCall): unknown {
   const start = call.parameters.integer('start') ?? 0;
   const limit = call.parameters.integer('limit') ?? 50;
   const page = lines.slice(start, start + (limit === 0 ? 50 : limit)).map((t, index) => ({ n: start + index + 1, t }));
-  return lines.length === 0 ? { page: [{ n: 1, t: 'no content' }], total: 1 } : { page, total: lines.length };
-}
-
-const graphSteps: Readonly<Record<string, number>> = { hour: 60, day: 1800, week: 10_800, month: 43_200, year: 604_800, decade: 604_800 };
-
-function graph({ cluster, parameters }: ApiCall): unknown {
-  const node = cluster.state.nodes.get(parameters.text('node') ?? '');
-  if (node === undefined) return [];
-  const step = graphSteps[parameters.text('timeframe') ?? 'hour'] ?? 60;
-  const last = Math.floor(cluster.clock.now() / 1000 / step) * step;
-  return Array.from({ length: 70 }, (_, index) => {
-    const time = last - (69 - index) * step;
-    const cpu = 0.04 + 0.2 * cluster.random.stable('rrd', node.name, time);
-    return {
-      time,
-      cpu,
-      maxcpu: node.cpus,
-      loadavg: cpu * node.cpus,
-      iowait: 0,
-      memtotal: node.memoryBytes,
-      memused: node.memoryBytes * 0.32,
-      roottotal: node.diskBytes,
-      rootused: node.diskUsedBytes,
-    };
-  });
+  return lines.length === 0 ? { page: [{ n: 1, t: '-- No entries --' }], total: 1 } : { page, total: lines.length };
 }

@@ -14,6 +14,17 @@ import {
   type StorageState,
 } from '../state.ts';
 
+/** What is in a guest's row only where it has it. */
+function extras({ ha, state }: Cluster, guest: GuestState): object {
+  const facts = {
+    lock: lockOf(guest),
+    tags: guest.config.get('tags'),
+    pool: poolOfGuest(state, guest.vmid),
+    hastate: haStateOf(ha, guest),
+  };
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+}
+
 export const resourceMethods: readonly ApiMethod[] = [
   {
     verb: 'GET',
@@ -57,18 +68,11 @@ function isStale(cluster: Cluster, node: NodeState | undefined): boolean {
 
 function guestRow({ cluster, user }: ApiCall, guest: GuestState): object[] {
   if (!cluster.access.holds(user, `/vms/${guest.vmid}`, 'VM.Audit')) return [];
-  const lock = lockOf(guest);
-  const tags = guest.config.get('tags');
-  const pool = poolOfGuest(cluster.state, guest.vmid);
-  const hastate = haStateOf(cluster.ha, guest);
-  const config = {
-    ...(lock === undefined ? {} : { lock }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(pool === undefined ? {} : { pool }),
-    ...(hastate === undefined ? {} : { hastate }),
-  };
+  const config = extras(cluster, guest);
   const identity = { id: `${guest.kind}/${guest.vmid}`, vmid: guest.vmid, node: guest.node, type: guest.kind };
-  if (isStale(cluster, cluster.state.nodes.get(guest.node))) return [{ ...identity, status: 'unknown', ...config }];
+  const node = cluster.state.nodes.get(guest.node);
+  const neverSeen = node?.downSince !== undefined && guest.createdAt >= node.downSince;
+  if (neverSeen || isStale(cluster, node)) return [{ ...identity, status: 'unknown', ...config }];
   const figures = guestFigures(cluster, guest);
   return [
     {
@@ -76,7 +80,7 @@ function guestRow({ cluster, user }: ApiCall, guest: GuestState): object[] {
       name: guestName(guest),
       status: guest.running ? 'running' : 'stopped',
       template: isTemplate(guest) ? 1 : 0,
-      maxcpu: cpusOf(guest),
+      maxcpu: cpusOf(guest, cluster.state.nodes.get(guest.node)?.cpus),
       maxmem: maxMemory(guest),
       maxdisk: guest.maxdisk,
       ...figures,

@@ -1,6 +1,6 @@
 /** `/nodes/{node}/services`: PVE's own units. The same records answer `systemctl` over ssh. */
 import type { ApiCall, ApiMethod } from '../api-method.ts';
-import { restartService } from '../services.ts';
+import { controlService, type ServiceCommand } from '../services.ts';
 import type { ServiceState } from '../state.ts';
 import { TaskError } from '../task-engine.ts';
 import { answeringNode } from './nodes.ts';
@@ -46,14 +46,16 @@ export const serviceMethods: readonly ApiMethod[] = [
     parameters: { service },
     run: state,
   },
-  {
-    verb: 'POST',
-    path: '/nodes/{node}/services/{service}/restart',
-    permission: { path: '/nodes/{node}', privileges: ['Sys.Modify'] },
-    proxied: true,
-    parameters: { service },
-    run: restart,
-  },
+  ...(['start', 'stop', 'restart', 'reload'] as const).map(
+    (command): ApiMethod => ({
+      verb: 'POST',
+      path: `/nodes/{node}/services/{service}/${command}`,
+      permission: { path: '/nodes/{node}', privileges: ['Sys.Modify'] },
+      proxied: true,
+      parameters: { service },
+      run: (call) => control(call, command),
+    }),
+  ),
 ];
 
 function list(call: ApiCall): unknown {
@@ -75,13 +77,15 @@ function state(call: ApiCall): unknown {
   return row(known);
 }
 
-function restart(call: ApiCall): string {
+function control(call: ApiCall, command: ServiceCommand): string {
   const { cluster, user } = call;
   const node = answeringNode(call);
   const name = call.parameters.text('service') ?? '';
-  return cluster.tasks.start({ node: node.name, type: 'srvrestart', id: name, user }, function* (task) {
+  return cluster.tasks.start({ node: node.name, type: `srv${command}`, id: name, user }, function* (task) {
     yield Math.ceil(cluster.taskDurationMs / 2);
-    const failure = restartService(node, name, task.now());
-    if (failure !== undefined) throw new TaskError(`command 'systemctl restart ${name}' failed: exit code ${failure.exitCode}`);
+    const failure = controlService(node, name, { command, now: task.now() });
+    if (failure === undefined) return;
+    for (const line of failure.text.split('\n')) task.log(line);
+    throw new TaskError(`command 'systemctl ${command} ${name}' failed: exit code ${failure.exitCode}`);
   });
 }

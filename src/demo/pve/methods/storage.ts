@@ -68,9 +68,25 @@ function list({ cluster, node, user, parameters }: ApiCall): unknown {
     .filter((storage) => !parameters.flag('enabled') || !storage.disabled)
     .filter((storage) => target === undefined || target === node || (storage.shared && isOn(storage, node) && isOn(storage, target)))
     .map((storage) => {
+      const formats = parameters.flag('format') && isEnabled(storage, node) ? formatsOf(storage.type) : {};
       const fraction = isEnabled(storage, node) ? { used_fraction: storage.usedBytes / storage.totalBytes } : {};
-      return { storage: storage.id, ...figures(storage, node), ...fraction };
+      return { storage: storage.id, ...figures(storage, node), ...fraction, ...formats };
     });
+}
+
+const fileFormats = ['raw', 'qcow2', 'vmdk', 'subvol'];
+
+/** Image formats of a storage type, and the one taken by default: both in the old form and the new. */
+function formatsOf(type: string): object {
+  const byType: Readonly<Record<string, readonly string[]>> = {
+    btrfs: ['raw', 'subvol'],
+    lvmthin: ['raw'],
+    lvm: ['raw'],
+    rbd: ['raw'],
+    zfspool: ['raw', 'subvol'],
+  };
+  const supported = byType[type] ?? fileFormats;
+  return { format: [Object.fromEntries(supported.map((one) => [one, 1])), 'raw'], formats: { supported, default: 'raw' } };
 }
 
 function mayRead(cluster: Cluster, user: string, storage: string): boolean {
@@ -78,7 +94,7 @@ function mayRead(cluster: Cluster, user: string, storage: string): boolean {
 }
 
 /** @throws {ApiError} 500 in PVE's three ways: no such storage, disabled, not on this node */
-function requireStorage({ cluster, node, parameters }: ApiCall): StorageState {
+export function requireStorage({ cluster, node, parameters }: ApiCall): StorageState {
   const id = parameters.text('storage') ?? '';
   const storage = cluster.state.storages.get(id);
   if (storage === undefined) throw failed(`storage '${id}' does not exist`);
@@ -123,6 +139,8 @@ function row(volume: VolumeState): object {
     ...(subtype === undefined ? {} : { subtype }),
     ...(notes === undefined ? {} : { notes }),
     ...(volume.protected ? { protected: 1 } : {}),
+    ...(volume.used === undefined ? {} : { used: volume.used }),
+    ...(volume.parent === undefined ? {} : { parent: volume.parent }),
   };
 }
 

@@ -57,7 +57,7 @@ function guestTool(kind: GuestKind): NodeCommand {
     const guest = guests.find((one) => String(one.vmid) === id);
     if (action === 'list') {
       const rows = guests.map((one) =>
-        `${String(one.vmid).padStart(10)} ${guestName(one).padEnd(20)} ${(one.running ? 'running' : 'stopped').padEnd(10)} ${String(maxMemory(one) / 1_048_576).padEnd(10)} ${cpusOf(one)} ${lockOf(one) ?? ''}`.trimEnd(),
+        `${String(one.vmid).padStart(10)} ${guestName(one).padEnd(20)} ${(one.running ? 'running' : 'stopped').padEnd(10)} ${String(maxMemory(one) / 1_048_576).padEnd(10)} ${cpusOf(one, undefined)} ${lockOf(one) ?? ''}`.trimEnd(),
       );
       return printed(['      VMID NAME                 STATUS     MEM(MB)    CPUS LOCK', ...rows].join('\n'));
     }

@@ -1,6 +1,6 @@
 /** systemctl and journalctl. A restart sticks, and the API's service list shows it. */
 import { journalLines, journalTime } from '../../pve/journal.ts';
-import { findService, restartService } from '../../pve/services.ts';
+import { controlService, findService } from '../../pve/services.ts';
 import type { ServiceState } from '../../pve/state.ts';
 import { type CommandInput, type CommandOutput, complained, hasOption, type NodeCommand, printed, readOptions } from '../node-command.ts';
 
@@ -39,7 +39,8 @@ function question({ word, wanted, otherwise }: Question): Verb {
 }
 
 function restart({ cluster, node }: CommandInput, units: readonly string[]): CommandOutput {
-  const failures = units.map((unit) => restartService(node, unit, cluster.clock.now())).filter((failure) => failure !== undefined);
+  const command = { command: 'restart', now: cluster.clock.now() } as const;
+  const failures = units.map((unit) => controlService(node, unit, command)).filter((failure) => failure !== undefined);
   return { stdout: '', stderr: failures.map((failure) => `${failure.text}\n`).join(''), exitCode: failures[0]?.exitCode ?? 0 };
 }
 

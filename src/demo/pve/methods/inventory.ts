@@ -1,0 +1,271 @@
+/** What is configured and only shown: storages, pools, networks, datacenter options, packages, replication, the cluster's log. */
+import { createHash } from 'node:crypto';
+import { failed, forbidden } from '../api-error.ts';
+import type { ApiCall, ApiMethod, Permission } from '../api-method.ts';
+import { splitList } from '../parameter.ts';
+import { lockOf, type PoolState, type StorageState } from '../state.ts';
+import { requireGuest } from './guests.ts';
+
+const audit = { path: '/', privileges: ['Sys.Audit'] } as const;
+const auditOrStore: Permission = { path: '/', privileges: ['Sys.Audit', 'Datastore.Audit'], any: true };
+const storageTypes = [
+  'btrfs',
+  'cephfs',
+  'cifs',
+  'dir',
+  'esxi',
+  'iscsi',
+  'iscsidirect',
+  'lvm',
+  'lvmthin',
+  'nfs',
+  'pbs',
+  'rbd',
+  'zfs',
+  'zfspool',
+];
+const networkTypes = ['bridge', 'bond', 'eth', 'alias', 'vlan', 'fabric', 'OVSBridge', 'OVSBond', 'OVSPort', 'OVSIntPort', 'vnet'];
+const memberType = { type: 'string', optional: true, enum: ['qemu', 'lxc', 'storage'] } as const;
+
+/** Every ceph method without ceph installed. */
+const cephPaths = [
+  '/cluster/ceph/status',
+  '/cluster/ceph/flags',
+  '/nodes/{node}/ceph/status',
+  '/nodes/{node}/ceph/osd',
+  '/nodes/{node}/ceph/pool',
+];
+
+export const inventoryMethods: readonly ApiMethod[] = [
+  {
+    verb: 'GET',
+    path: '/storage',
+    permission: 'all',
+    proxied: false,
+    unordered: true,
+    parameters: { type: { type: 'string', optional: true, enum: storageTypes } },
+    run: storages,
+  },
+  {
+    verb: 'GET',
+    path: '/storage/{storage}',
+    permission: { path: '/storage/{storage}', privileges: ['Datastore.Allocate'] },
+    proxied: false,
+    run: storage,
+  },
+  {
+    verb: 'GET',
+    path: '/pools',
+    permission: 'all',
+    proxied: false,
+    parameters: { poolid: { type: 'string', optional: true }, type: { ...memberType, requires: 'poolid' } },
+    run: pools,
+  },
+  {
+    verb: 'GET',
+    path: '/nodes/{node}/network',
+    permission: 'all',
+    proxied: true,
+    parameters: { type: { type: 'string', optional: true, enum: [...networkTypes, 'any_bridge', 'any_local_bridge', 'include_sdn'] } },
+    run: networks,
+  },
+  { verb: 'GET', path: '/cluster/options', permission: audit, proxied: false, run: options },
+  {
+    verb: 'GET',
+    path: '/cluster/log',
+    permission: 'all',
+    proxied: false,
+    parameters: { max: { type: 'integer', optional: true, minimum: 1 } },
+    run: () => [],
+  },
+  { verb: 'GET', path: '/cluster/replication', permission: 'all', proxied: false, run: () => [] },
+  {
+    verb: 'POST',
+    path: '/cluster/replication',
+    permission: 'all',
+    proxied: false,
+    parameters: {
+      id: { type: 'string', pattern: '[1-9][0-9]{2,8}-\\d{1,9}' },
+      target: { type: 'string', format: 'pve-node' },
+      type: { type: 'string', enum: ['local'] },
+      comment: { type: 'string', optional: true, maxLength: 4096 },
+      disable: { type: 'boolean', optional: true },
+      rate: { type: 'number', optional: true, minimum: 1 },
+      remove_job: { type: 'string', optional: true, enum: ['local', 'full'] },
+      schedule: { type: 'string', optional: true, maxLength: 128 },
+      source: { type: 'string', optional: true, format: 'pve-node' },
+    },
+    run: addReplication,
+  },
+  { verb: 'GET', path: '/cluster/replication/{id}', permission: 'all', proxied: false, run: missingJob },
+  {
+    verb: 'GET',
+    path: '/nodes/{node}/replication',
+    permission: 'all',
+    proxied: true,
+    parameters: { guest: { type: 'integer', optional: true, format: 'pve-vmid', minimum: 100, maximum: 999_999_999 } },
+    run: () => [],
+  },
+  { verb: 'GET', path: '/nodes/{node}/replication/{id}/status', permission: 'all', proxied: true, run: missingJob },
+  {
+    verb: 'GET',
+    path: '/nodes/{node}/apt/update',
+    permission: { path: '/nodes/{node}', privileges: ['Sys.Modify'] },
+    proxied: true,
+    run: () => [packageRow('dpkg', '1.21.22')],
+  },
+  {
+    verb: 'GET',
+    path: '/nodes/{node}/apt/versions',
+    permission: { path: '/nodes/{node}', privileges: ['Sys.Audit'] },
+    proxied: true,
+    run: () => [
+      { ...packageRow('corosync', '3.1.9-pve1'), CurrentState: 'Installed' },
+      { ...packageRow('ceph-fuse', undefined), CurrentState: 'NotInstalled' },
+    ],
+  },
+  {
+    verb: 'GET',
+    path: '/nodes/{node}/lxc/{vmid}/interfaces',
+    permission: { path: '/vms/{vmid}', privileges: ['VM.Audit'] },
+    proxied: true,
+    run: interfaces,
+  },
+  ...cephPaths.map(
+    (path): ApiMethod => ({
+      ...{ verb: 'GET', path, proxied: path.startsWith('/nodes') },
+      permission: path.endsWith('/flags') ? audit : auditOrStore,
+      run: () => {
+        throw failed('binary not installed: /usr/bin/ceph-mon');
+      },
+    }),
+  ),
+];
+
+function digestOf(value: unknown): string {
+  return createHash('sha1').update(JSON.stringify(value)).digest('hex');
+}
+
+function storages({ cluster, user, parameters }: ApiCall): unknown {
+  const only = parameters.text('type');
+  const digest = digestOf([...cluster.state.storages.values()]);
+  return [...cluster.state.storages.values()]
+    .filter(({ type }) => only === undefined || type === only)
+    .filter(({ id }) => ['Datastore.Audit', 'Datastore.AllocateSpace'].some((name) => cluster.access.holds(user, `/storage/${id}`, name)))
+    .map((one) => storageSection(one, digest));
+}
+
+function storageSection({ id, type, content, shared, nodes, disabled, options: rest }: StorageState, digest: string): object {
+  return {
+    ...rest,
+    ...{ storage: id, type, content: content.join(','), digest },
+    ...(shared ? { shared: 1 } : {}),
+    ...(disabled ? { disable: 1 } : {}),
+    ...(nodes === undefined ? {} : { nodes: nodes.join(',') }),
+  };
+}
+
+function storage({ cluster, parameters }: ApiCall): unknown {
+  const id = parameters.text('storage') ?? '';
+  const known = cluster.state.storages.get(id);
+  if (known === undefined) throw failed(`storage '${id}' does not exist`);
+  return storageSection(known, digestOf([...cluster.state.storages.values()]));
+}
+
+function pools({ cluster, user, parameters }: ApiCall): unknown {
+  const only = parameters.text('poolid');
+  if (only !== undefined && !cluster.state.pools.has(only)) throw failed(`pool '${only}' does not exist`);
+  const known = [...cluster.state.pools.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+  return known
+    .filter(({ id }) => (only === undefined || id === only) && cluster.access.holds(user, `/pool/${id}`, 'Pool.Audit'))
+    .map((pool) => poolRow(pool, cluster, only !== undefined));
+}
+
+function poolRow({ id, comment, guests, storages: stores }: PoolState, { state }: ApiCall['cluster'], members: boolean): object {
+  const row = { poolid: id, ...(comment === undefined ? {} : { comment }) };
+  if (!members) return row;
+  const ofGuests = [...guests].flatMap((vmid) => {
+    const guest = state.guests.get(vmid);
+    return guest === undefined ? [] : [{ id: `${guest.kind}/${vmid}`, vmid, node: guest.node, type: guest.kind }];
+  });
+  return { ...row, members: [...ofGuests, ...[...stores].map((one) => ({ id: `storage/${one}`, storage: one, type: 'storage' }))] };
+}
+
+/** A node of the demo has one bridge; who may not use it does not see it. */
+function networks({ cluster, node, user, parameters }: ApiCall): unknown {
+  const wanted = parameters.text('type') ?? 'any_bridge';
+  const path = '/sdn/zones/localnetwork/vmbr0';
+  const sees = ['SDN.Audit', 'SDN.Use'].some((name) => cluster.access.holds(user, path, name));
+  if (!sees || !['bridge', 'any_bridge', 'any_local_bridge', 'include_sdn'].includes(wanted)) return [];
+  const address = cluster.state.nodes.get(node)?.ip ?? '';
+  return [
+    {
+      ...{ iface: 'vmbr0', type: 'bridge', method: 'static', method6: 'manual', families: ['inet'], priority: 3, autostart: 1 },
+      ...{ address, netmask: '24', cidr: `${address}/24`, bridge_ports: '', bridge_stp: 'off', bridge_fd: 0 },
+    },
+  ];
+}
+
+/** Every tag in use may be given, besides those that are registered. */
+function options({ cluster }: ApiCall): unknown {
+  const { state } = cluster;
+  const registered = (state.options.get('registered-tags') ?? []) as readonly string[];
+  const used = [...state.guests.values()].flatMap((guest) => splitList(String(guest.config.get('tags') ?? '')));
+  const allowed = [...new Set(used)].filter((tag) => !registered.includes(tag)).sort();
+  return { description: '', ...Object.fromEntries(state.options), 'allowed-tags': allowed };
+}
+
+function jobGuest({ parameters }: ApiCall): number {
+  return Number((parameters.text('id') ?? '').split('-', 1)[0]);
+}
+
+function addReplication(call: ApiCall): null {
+  const { cluster, user } = call;
+  const vmid = jobGuest(call);
+  if (!cluster.access.holds(user, `/vms/${vmid}`, 'VM.Replicate')) throw forbidden(`/vms/${vmid}, VM.Replicate`);
+  const guest = cluster.state.guests.get(vmid);
+  if (guest === undefined) throw failed(`guest '${vmid}' does not exist`);
+  const disks = [...guest.config].flatMap(([name, value]) =>
+    /^(?:scsi|virtio|ide|sata|rootfs|mp)\d*$/.test(name) ? [String(value).split(',', 1)[0]] : [],
+  );
+  // Only ZFS can replicate, which the demo's storages are not.
+  if (disks[0] !== undefined) throw failed(`missing replicate feature on volume '${disks[0]}'`);
+  if (lockOf(guest) !== undefined) throw failed(`VM is locked (${lockOf(guest)})`);
+  throw failed('no replicatable volumes found');
+}
+
+function missingJob({ parameters }: ApiCall): never {
+  throw failed(`no such replication job '${parameters.text('id')}'`);
+}
+
+/** A container that does not run has none, not even a list. */
+function interfaces(call: ApiCall): unknown {
+  const guest = requireGuest(call, 'lxc');
+  if (!guest.running) return null;
+  const [, inet = ''] = /(?:^|,)ip=([\d./]+)/.exec(String(guest.config.get('net0') ?? '')) ?? [];
+  const lo = interfaceRow('lo', '00:00:00:00:00:00', '127.0.0.1/8');
+  return inet === '' ? [lo] : [lo, interfaceRow('eth0', 'bc:24:11:00:02:01', inet)];
+}
+
+/** The old form and the new one side by side. */
+function interfaceRow(name: string, hwaddr: string, inet: string): object {
+  const [address = '', prefix = '24'] = inet.split('/');
+  const addresses = [{ 'ip-address': address, 'ip-address-type': 'inet', prefix: Number(prefix) }];
+  return { name, hwaddr, inet, 'hardware-address': hwaddr, 'ip-addresses': addresses };
+}
+
+function packageRow(name: string, old: string | undefined): object {
+  return {
+    ...{
+      Package: name,
+      Title: name,
+      Description: name,
+      Version: '9.1.5',
+      Arch: 'amd64',
+      Section: 'admin',
+      Priority: 'optional',
+      Origin: 'Debian',
+    },
+    ...(old === undefined ? {} : { OldVersion: old }),
+  };
+}
