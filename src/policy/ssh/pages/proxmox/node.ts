@@ -26,6 +26,7 @@ export const node: readonly Page[] = [
     verbs: {
       list: { options: ofGuest },
       'status, config, pending, listsnapshot': { options: ofGuest, operands: [vmid] },
+      'cloudinit pending': { operands: [vmid] },
       agent: { operands: [vmid, agentReads] },
       'guest cmd': { operands: [vmid, agentReads] },
     },
@@ -219,12 +220,12 @@ export const node: readonly Page[] = [
   },
   {
     names: ['qemu-img'],
-    why: 'prints what an image of a disk is; other verbs write',
+    why: 'prints what an image of a disk is, without the files that it names; other verbs write',
     style: 'words',
     options: {},
     verbs: {
-      'info, check': {
-        options: { '-U --force-share --backing-chain': flag, '--output': oneOf('a form', 'json human') },
+      info: {
+        options: { '-U --force-share': flag, '--output': oneOf('a form', 'json human') },
         operands: [
           kind('an image below a storage', /^\/(?:var\/lib\/vz|mnt\/pve\/[A-Za-z0-9_-]{1,60})\/images\/\d{1,9}\/[A-Za-z0-9_.-]{1,120}$/),
         ],
@@ -233,6 +234,7 @@ export const node: readonly Page[] = [
     check: needs('-U --force-share', 'which would lock the image; add `-U`'),
     match:
       'qemu-img info -U /var/lib/vz/images/100/vm-100-disk-0.qcow2  qemu-img info --force-share --output=json /mnt/pve/nas/images/100/x.raw',
-    notMatch: 'qemu-img info /etc/shadow  qemu-img convert a b  qemu-img resize -U x +1G  qemu-img check -r all -U /var/lib/vz/images/1/x',
+    notMatch:
+      'qemu-img info /etc/shadow  qemu-img convert a b  qemu-img resize -U x +1G  qemu-img check -U /var/lib/vz/images/1/x  qemu-img info -U --backing-chain /var/lib/vz/images/1/x',
   },
 ];

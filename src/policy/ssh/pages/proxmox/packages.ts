@@ -1,6 +1,6 @@
 /** Packages and certificates. */
 import { anyNumber, kind, needs, oneOf } from '../../kinds.ts';
-import { type Call, flag, type Page } from '../../page.ts';
+import { flag, type Page } from '../../page.ts';
 import { readableFile } from '../../places.ts';
 
 const packageName = kind(
@@ -9,11 +9,6 @@ const packageName = kind(
 );
 const format = kind('a format', /^[^\n]{1,200}$/);
 const anyPath = kind('a path, or a pattern for names', /^(?!.*\/\.{1,2}(?:\/|$))[A-Za-z0-9/*][A-Za-z0-9_.*/+-]{0,200}$/);
-
-function certificateOnly({ has, operands }: Call): string | undefined {
-  if (!has('-noout')) return 'without `-noout`';
-  return operands.length > 0 ? 'with an operand' : undefined;
-}
 
 export const packages: readonly Page[] = [
   {
@@ -103,7 +98,7 @@ export const packages: readonly Page[] = [
     verbs: {
       x509: {
         options: {
-          '-noout -text -enddate -startdate -dates -subject -issuer -fingerprint -serial -sha256 -hash': flag,
+          '-noout -text -enddate -startdate -dates -subject -issuer -fingerprint -serial -sha256 -hash -modulus': flag,
           '-in': {
             ...readableFile,
             name: 'a readable certificate',
@@ -112,7 +107,6 @@ export const packages: readonly Page[] = [
           '-checkend': kind('seconds', /^\d{1,9}$/),
           '-inform': oneOf('a form', 'PEM DER'),
         },
-        check: certificateOnly,
       },
       version: { options: { '-a': flag } },
     },

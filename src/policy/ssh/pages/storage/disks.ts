@@ -9,6 +9,7 @@ const logs = oneOf(
   'error selftest selective background scttemp scttempsts scterc devstat ssd nvmelog defects directory xerror xselftest sasphy sataphy envrep genstats tapedevstat farm',
 );
 const one: readonly Slot[] = [device];
+const raidWords = 'show|all|list|LIST|display|DISPLAY|status|STATUS|ctrl|controller|config|detail|pd|ld|array';
 
 const nvmeReads = `smart-log, error-log, id-ctrl, id-ns, list-ns, list-ctrl, fw-log, show-regs, get-feature, endurance-log, self-test-log,
   ns-descs, nvm-id-ctrl, primary-ctrl-caps, effects-log, supported-log-pages, list-secondary, intel smart-log-add, wdc vs-smart-add-log,
@@ -213,7 +214,7 @@ export const disks: readonly Page[] = [
       anyNumber(
         kind(
           'a controller, or a word that shows it',
-          /^(?:\/c(?:\d{1,2}|all)(?:\/(?:v|e|s|p|d)(?:\d{1,3}|all)){0,3}|show|all|list|LIST|display|DISPLAY|status|STATUS|ctrl|controller|config|detail|slot=\d{1,2}|pd|ld|array|\d|J)$/,
+          new RegExp(`^(?:/c(?:\\d{1,2}|all)(?:/[vespd](?:\\d{1,3}|all)){0,3}|${raidWords}|slot=\\d{1,2}|\\d|J)$`),
         ),
         8,
       ),

@@ -9,7 +9,7 @@ const vendor = kind('ids such as 10de:2204', /^[0-9a-fA-F*]{0,4}:[0-9a-fA-F*]{0,
 
 /** SECURITY: `-H` with a name and `-I lan` reach other machines; so no interface is chosen. */
 const ipmiVerbs = `sdr, sdr list, sdr elist, sdr info, sensor, sensor list, sel, sel info, sel list, sel elist, fru, fru print, mc info,
-  bmc info, chassis status, chassis power status, power status, chassis restart_cause, dcmi power reading, channel info, pef status`;
+  bmc info, chassis status, chassis power status, power status, chassis restart_cause, dcmi power reading, channel info, pef status, pef info, pef list`;
 
 export const hardware: readonly Page[] = [
   {

@@ -29,17 +29,14 @@ function noBinaries({ has }: Call): string | undefined {
 
 const age = kind('a number such as `-7`', /^[+-]?\d{1,6}(?:\.\d{1,3})?$/);
 
-/** Names of everything are for a person to agree to; a walk over the kernel's trees does not end. */
-function rootsOfFind({ operands, has }: Call): Objection | undefined {
+/** Names of everything, homes and keys among them, are for a person to agree to. */
+function rootsOfFind({ operands }: Call): Objection | undefined {
   const isOpen = (root: string) => listableTree.accepts(root) || (kernelTree.test(root) && listablePath.accepts(root));
-  if (operands.every(isOpen)) return undefined;
-  return has('-maxdepth') || has('-xdev', '-mount')
-    ? { ask: 'it lists names in places that hold keys and homes' }
-    : 'in this place without `-xdev` or `-maxdepth 2`; name a directory such as /var/lib/vz';
+  return operands.every(isOpen) ? undefined : { ask: 'it lists names in places that hold homes, keys or the trees of the kernel' };
 }
-/** `find` follows no links, so parts of /sys end. */
-const kernelTree =
-  /^\/(?:sys\/(?:class|block|bus|kernel\/iommu_groups|devices\/system|module\/[a-z0-9_]+)(?:\/|$)|dev\/(?:disk|mapper|pve|zvol)(?:\/|$))/;
+
+/** `find` follows no links, so these parts end. */
+const kernelTree = /^\/(?:sys\/(?:class|block|bus|kernel\/iommu_groups|devices\/system|module\/\w+)|dev\/(?:disk|mapper|pve|zvol))(?:\/|$)/;
 
 const place: Kind = { ...listablePath, accepts: (path) => listablePath.accepts(path) && !/[*?[]/.test(path) };
 
@@ -158,7 +155,7 @@ export const files: readonly Page[] = [
     check: rootsOfFind,
     match: `find /var/log -type f -size +100M -ls  find /var/lib/vz -name '*.vma.zst' -mtime +30  find /sys/kernel/iommu_groups/ -type l  find / -xdev -type f -size +1G
       find /var/lib/vz/dump -maxdepth 1 -type f -printf '%s %p\\n'  find /mnt/pve/nas -iname '*.iso'`,
-    notMatch: `find / -name '*.key' -exec cat {} +  find /var/log -fprintf /tmp/x %p  find / -ok rm {} \\;  find /var/log -delete  find -L /var/log  find /root -name id_rsa
-      find / -name x  find /etc/pve/priv  find /var/log -fls x  find /var/log -files0-from x  find  find /sys  find -H /var/log  find /var/log -execdir id +`,
+    notMatch: `find / -name '*.key' -exec cat {} +  find /var/log -fprintf /tmp/x %p  find / -ok rm {} \\;  find /var/log -delete  find -L /var/log
+      find / -name x -exec id +  find /etc/pve/priv  find /var/log -fls x  find /var/log -files0-from x  find  find -H /var/log  find /var/log -execdir id +`,
   },
 ];

@@ -28,7 +28,7 @@ const editsLines = kind(
 );
 
 const key = '[A-Za-z_]\\w{0,40}';
-const jqIndex = '(?:-?\\d{1,6}|"[\\w .:/-]{1,40}")';
+const jqIndex = '(?:-?\\d{1,6}(?::-?\\d{0,6})?|:-?\\d{1,6}|"[\\w .:/-]{1,40}")';
 /** `.a.b[0]`, `."key with spaces"`, `.`: one value. */
 const jqPath = `\\.(?:${key}|"[\\w .:/-]{1,40}"|\\[${jqIndex}\\])?(?:\\.${key}|\\.?\\[${jqIndex}\\]|\\?){0,8}`;
 /** `.data[].name`: many values. SECURITY: only where it stands alone, since two of them in one expression multiply. */
@@ -98,7 +98,7 @@ export const languages: readonly Page[] = [
     operands: [atMostOne(picksValues)],
     filter: true,
     match: String.raw`pvesh get /version --output-format json | jq .  pvesh get /version --output-format json | jq -r .version
-      lsblk -J | jq  lsblk -J | jq -r '.blockdevices[].name'
+      lsblk -J | jq  lsblk -J | jq '.blockdevices[0:10]'  lsblk -J | jq -r '.blockdevices[].name'
       pvesh get /nodes --output-format json | jq -r '.[] | select(.status == "online") | .node'
       pvesh get /nodes --output-format json | jq -r '.[] | "\(.node) \(.status)"'
       pvesh get /nodes --output-format json | jq -c '.[] | {node, load: .cpu}'
