@@ -1,33 +1,73 @@
 /**
- * Writes the derived parts of package.json (tools, settings, commands, views) from the catalog and from `src/hosts/vscode/contributes`.
- * `--check` writes nothing and exits 1 when package.json is stale.
+ * Writes the derived parts of package.json (tools, settings, commands, views) from the catalog and from `src/hosts/vscode/contributes`, and
+ * their texts to package.nls.json. `--check` writes nothing and exits 1 when one of them is stale.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describeTools } from '#app/catalog';
 import { manifestParts } from '#hosts/vscode/contributes/manifest';
+import { entriesOf, externalize } from '#hosts/vscode/contributes/nls';
+import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 
-const file = new URL('../package.json', import.meta.url);
-const before = readFileSync(file, 'utf8');
-const after = withParts(before, manifestParts(describeTools()));
+const widest = 320;
+/** npm writes these itself, one entry a line. */
+const npmOwn: ReadonlySet<string> = new Set(['scripts', 'devDependencies', 'imports', 'bin', 'engines', 'repository', 'allowScripts']);
 
-if (before === after) {
-  process.stdout.write('package.json is up to date with the catalog.\n');
-} else if (process.argv.includes('--check')) {
-  process.stderr.write('package.json is stale: run `node scripts/generate-manifest.ts` and commit the result.\n');
-  process.exitCode = 1;
-} else {
-  writeFileSync(file, after);
-  process.stdout.write('package.json: derived parts written.\n');
+const { manifest, texts } = externalize(JSON.parse(JSON.stringify(manifestParts(describeTools()))) as JsonValue);
+settle('package.json', (before) => withParts(before, manifest as JsonObject));
+settle('package.nls.json', () => `${JSON.stringify(texts, null, 2)}\n`);
+
+function settle(name: string, derive: (before: string) => string): void {
+  const file = new URL(`../${name}`, import.meta.url);
+  const before = readIfThere(file);
+  const after = derive(before);
+  if (before === after) {
+    process.stdout.write(`${name} is up to date with the catalog.\n`);
+  } else if (process.argv.includes('--check')) {
+    process.stderr.write(`${name} is stale: run \`node scripts/generate-manifest.ts\` and commit the result.\n`);
+    process.exitCode = 1;
+  } else {
+    writeFileSync(file, after);
+    process.stdout.write(`${name}: derived parts written.\n`);
+  }
+}
+
+function readIfThere(file: URL): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Keys keep their places; new ones go before `scripts`, where a reader expects what the extension is. */
-function withParts(text: string, parts: Record<string, unknown>): string {
-  const manifest = JSON.parse(text) as Record<string, unknown>;
-  const added = Object.entries(parts).filter(([key]) => !(key in manifest));
-  const entries = Object.entries(manifest).flatMap(([key, value]) => {
-    const own: [string, unknown] = [key, key in parts ? parts[key] : value];
+function withParts(text: string, parts: JsonObject): string {
+  const whole = JSON.parse(text) as JsonObject;
+  const added = entriesOf(parts).filter(([key]) => !(key in whole));
+  const entries = entriesOf(whole).flatMap(([key, value]) => {
+    const own: readonly [string, JsonValue] = [key, parts[key] ?? value];
     return key === 'scripts' ? [...added, own] : [own];
   });
-  const complete = 'scripts' in manifest ? entries : [...entries, ...added];
-  return `${JSON.stringify(Object.fromEntries(complete), null, 2)}\n`;
+  const complete = 'scripts' in whole ? entries : [...entries, ...added];
+  return `${print(Object.fromEntries(complete), '')}\n`;
+}
+
+/** As `JSON.stringify`, but what fits on one line is on one. */
+function print(value: JsonValue, indent: string, key = ''): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const flat = printFlat(value);
+  if (indent !== '' && !npmOwn.has(key) && indent.length + flat.length <= widest) return flat;
+  const inner = `${indent}  `;
+  const lines = isJsonObject(value)
+    ? entriesOf(value).map(([name, entry]) => `${inner}${JSON.stringify(name)}: ${print(entry, inner, name)}`)
+    : value.map((entry: JsonValue) => inner + print(entry, inner));
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  return `${open}\n${lines.join(',\n')}\n${indent}${close}`;
+}
+
+function printFlat(value: JsonValue): string {
+  if (isJsonObject(value)) {
+    const entries = entriesOf(value).map(([name, entry]) => `${JSON.stringify(name)}: ${printFlat(entry)}`);
+    return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
+  }
+  return Array.isArray(value) ? `[${value.map((entry: JsonValue) => printFlat(entry)).join(', ')}]` : JSON.stringify(value);
 }

@@ -14,6 +14,7 @@ const allowed: readonly RegExp[] = [
 
 const required = [
   'extension/package.json',
+  'extension/package.nls.json',
   'extension/dist/extension.cjs',
   'extension/dist/store-worker.cjs',
   'extension/dist/cli.cjs',

@@ -20,6 +20,7 @@ const files = {
     activationEvents: ['onStartupFinished'],
     bin: { fixture: './dist/cli.cjs' },
   }),
+  'package.nls.json': '{}',
   'README.md': '# Fixture\n\nA fixture.\n',
   'CHANGELOG.md': '# Changelog\n',
   LICENSE: 'Apache-2.0\n',
@@ -67,6 +68,7 @@ describe('the .vsix', () => {
       'extension/dist/store-worker.cjs',
       'extension/media/icon.svg',
       'extension/package.json',
+      'extension/package.nls.json',
       'extension/readme.md',
     ]);
     expect(packageFaults(entries)).toEqual([]);

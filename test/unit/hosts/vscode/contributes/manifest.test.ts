@@ -3,16 +3,39 @@ import { describe, expect, it } from 'vitest';
 import { describeTools } from '#app/catalog';
 import { configSchema } from '#app/config';
 import { manifestParts } from '#hosts/vscode/contributes/manifest';
+import { externalize, internalize } from '#hosts/vscode/contributes/nls';
 import { toolSchema } from '#hosts/vscode/contributes/tool-schema';
+import type { JsonObject } from '#kernel/json';
 
 const manifest = JSON.parse(readFileSync(new URL('../../../../../package.json', import.meta.url), 'utf8')) as Record<string, unknown>;
+const texts = JSON.parse(readFileSync(new URL('../../../../../package.nls.json', import.meta.url), 'utf8')) as Record<string, string>;
 const tools = describeTools();
 const parts = manifestParts(tools);
 const { contributes } = parts;
 
 it('package.json holds exactly what is derived', () => {
-  expect(manifest).toMatchObject(JSON.parse(JSON.stringify(parts)));
-  expect(manifest.contributes).toEqual(JSON.parse(JSON.stringify(contributes)));
+  const read = internalize(manifest as JsonObject, texts);
+  expect(read).toMatchObject(JSON.parse(JSON.stringify(parts)));
+  expect(read).toHaveProperty('contributes', JSON.parse(JSON.stringify(contributes)));
+});
+
+describe('texts in a file of their own', () => {
+  it('come back as they were, each once, and every key is used', () => {
+    const whole = JSON.parse(JSON.stringify(parts)) as JsonObject;
+    const moved = externalize(whole);
+    expect(internalize(moved.manifest, moved.texts)).toEqual(whole);
+    const used = [...JSON.stringify(moved.manifest).matchAll(/"%([^"%]+)%"/g)].map(([, key]) => key);
+    expect(new Set(used)).toEqual(new Set(Object.keys(moved.texts)));
+    expect(new Set(Object.values(moved.texts)).size).toBe(Object.keys(moved.texts).length);
+  });
+
+  it('keep the manifest small enough to be read as structure', () => {
+    expect(readFileSync(new URL('../../../../../package.json', import.meta.url)).length).toBeLessThanOrEqual(60_000);
+  });
+
+  it('are missed where a key has none', () => {
+    expect(() => internalize({ title: '%nowhere%' }, {})).toThrow('nowhere');
+  });
 });
 
 it('uses stable API alone', () => {
