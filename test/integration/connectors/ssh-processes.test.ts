@@ -34,6 +34,24 @@ describe.skipIf(sshdMissing)('a command on a real OpenSSH server', () => {
     expect(stdout.trim().split('\n')).toEqual(above.map((name) => expect.stringMatching(`^\\(${name}(-session)?\\)$`) as string));
   });
 
+  it('that is ended by its time gives back what it had printed, and says that it was run', async () => {
+    const shell = start(openShell(server, { ...trusted(server), timeoutMs: 4_000 }));
+    const command = program('slow', 'echo first line; echo and a complaint >&2; exec sleep 600');
+    await expect(shell.exec('pve', command, never)).rejects.toMatchObject({
+      code: 'ssh_timeout',
+      effect: { state: 'sent' },
+      result: { node: 'pve', stdout: 'first line\n', stderr: 'and a complaint\n', exit_code: null },
+    });
+  });
+
+  it('whose caller gives up gives back the same', async () => {
+    const shell = start(openShell(server, trusted(server)));
+    const caller = new AbortController();
+    const call = shell.exec('pve', program('slower', 'echo first line; exec sleep 5'), caller.signal);
+    setTimeout(() => caller.abort(), 1_500);
+    await expect(call).rejects.toMatchObject({ code: 'cancelled', effect: { state: 'sent' }, result: { stdout: 'first line\n' } });
+  });
+
   it.each([
     ['a program alone', (script: string) => program('stubborn', script)],
     ['a line of shell', (script: string) => script.replaceAll('\n', ' ')],
