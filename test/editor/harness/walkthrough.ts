@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { openApprovals } from './approvals-view.ts';
+import { waitUntil } from './wait-until.ts';
 
 /** The title of our walkthrough on the page that the editor draws it on. */
 const TITLE = 'Let an agent work on your cluster, safely';
@@ -20,6 +21,12 @@ export function walkthroughSteps(page: Page): Promise<string[]> {
 export async function pressStepLink(page: Page, step: string, link: string): Promise<void> {
   await openBanksmanWalkthrough(page);
   const box = page.locator('.getting-started-step', { hasText: step });
-  if ((await box.getAttribute('aria-expanded')) !== 'true') await box.click();
-  await box.locator('.monaco-button', { hasText: link }).click({ timeout: 30_000 });
+  const button = box.locator('.monaco-button', { hasText: link });
+  // Opening the walkthrough again folds the steps anew, a moment after it is there; a press on an unfolded step folds nothing.
+  await waitUntil(`the link ${link}`, async () => {
+    if (!(await button.isVisible())) await box.click({ timeout: 5000 });
+    await page.waitForTimeout(500);
+    return button.isVisible();
+  });
+  await button.click({ timeout: 30_000 });
 }
