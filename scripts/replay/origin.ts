@@ -1,5 +1,5 @@
 /** The request behind a task whose own recording is not at hand: a UPID says what was asked of whom, and by whom. */
-import { decodeUpid, type Upid } from '#demo/pve/upid';
+import { decodeUpid, encodeUpid, type Upid } from '#demo/pve/upid';
 import { labRequests } from './lab-fixture.ts';
 import { fieldsOf, type Recording, rowsOf } from './recordings.ts';
 
@@ -21,6 +21,8 @@ const paths: Readonly<Record<string, (id: string) => string>> = {
   ),
   qmpause: (id) => `qemu/${id}/status/suspend`,
   qmsuspend: (id) => `qemu/${id}/status/suspend`,
+  qmigrate: (id) => `qemu/${id}/migrate`,
+  hamigrate: (id) => `qemu/${id}/migrate`,
   hastart: (id) => `qemu/${id}/status/start`,
   hastop: (id) => `qemu/${id}/status/stop`,
 };
@@ -35,7 +37,7 @@ export function requestOfTask(recording: Recording, siblings: readonly Recording
   const { of: _, ...rest } = recording;
   const form = known === undefined ? formFrom(name, upid?.type) : known.form;
   const request = { method: 'POST', path, auth: tokenOf(upid, recording), ...(form === undefined ? {} : { form }) };
-  return { ...rest, name, request, response: { status: 200, body: { data: '' } } };
+  return { ...rest, name, request, response: { status: 200, body: { data: upid === undefined ? '' : encodeUpid(upid) } } };
 }
 
 function upidOf(recordings: readonly Recording[]): Upid | undefined {

@@ -115,7 +115,7 @@ interface Facts {
 /** Undefined: the outcome does not tell. */
 function runningBefore({ text, kind, action, status, ok }: Facts): boolean | undefined {
   if (status === 'running' || status === 'stopped') return status === 'running';
-  if (/already running|guest agent is not running|powerdown failed|overruled/i.test(text)) return true;
+  if (/already running|can't lock file|guest agent is not running|powerdown failed|overruled/i.test(text)) return true;
   if (/not running/.test(text)) return false;
   if (action === 'status/start') return false;
   const needsRunning = kind === 'lxc' ? ['stop', 'shutdown', 'reboot', 'suspend'] : ['reboot', 'reset', 'suspend', 'resume'];
