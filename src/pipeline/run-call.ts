@@ -1,5 +1,6 @@
 /** The path of a call (docs/design.md#the-path-of-a-call): the stages in their order, and nothing else. */
 import { type Deadline, startDeadline } from '#execution/deadline';
+import type { Agent } from '#kernel/agent';
 import { toFault } from '#kernel/errors';
 import { effectData, notSent } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
@@ -26,7 +27,9 @@ export async function runCall(incoming: IncomingCall, deps: PipelineDeps): Promi
   try {
     const outcome = redactOutcome(await outcomeOf(call, trail, deps, deadline), redactionOf(deps));
     const written = await recorded(call, trail, deps, outcome);
-    return presentOutcome(standing === undefined ? written : await noteStanding(call, deps, written), tool, call.agent);
+    // A person reads what came of a call that they ran by hand, whoever asked for it.
+    const reader: Agent = call.byHand === undefined ? call.agent : { ...call.agent, host: 'palette' };
+    return presentOutcome(standing === undefined ? written : await noteStanding(call, deps, written), tool, reader);
   } finally {
     deadline.end();
   }

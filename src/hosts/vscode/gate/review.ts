@@ -129,7 +129,7 @@ async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDe
 
 /** The run has its own time; the next question does not wait for it. */
 async function approveAndRun(shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
-  const end = await confirmAndApprove(shown, deps);
+  const end = await confirmAndApprove(shown, deps, `Approved, and running now: ${shown.card.title.replace(/\?$/, '')}`);
   if (end === 'approved') deps.runByHand(shown.record);
   return end;
 }
@@ -167,7 +167,8 @@ async function askSafely(question: Question, deps: ReviewDeps): Promise<string |
 
 const tooFastNote = 'Your last answer came within 0.7 seconds of this dialog opening, so it did not count. Please read and answer again.';
 
-async function confirmAndApprove(shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
+/** @param done what the person is told once it is approved; default: what the answer says */
+async function confirmAndApprove(shown: Shown, deps: ReviewDeps, done?: string): Promise<ReviewEnd> {
   const { record, card, signer } = shown;
   if (card.typeToConfirm !== undefined && !(await typedRight(card, card.typeToConfirm, deps))) return 'left_pending';
   if (!(await trustKey(signer, { ...deps, confirm: (question) => confirmNow(question, deps) }))) {
@@ -176,7 +177,7 @@ async function confirmAndApprove(shown: Shown, deps: ReviewDeps): Promise<Review
   }
   const result = await deps.approvals.approve(record.id, boundSigner(signer, record));
   if (result.ok && card.waits) void tellIfUnused(record, deps);
-  return tellAnswer(result, card, deps) ? 'approved' : 'failed';
+  return tellAnswer(result.ok && done !== undefined ? { ...result, message: done } : result, card, deps) ? 'approved' : 'failed';
 }
 
 /** A waiting call takes its approval at once. One that was killed does not, and the person would believe that it ran. */

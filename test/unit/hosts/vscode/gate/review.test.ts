@@ -316,6 +316,7 @@ describe('where no call waits', () => {
     expect(await on.review()).toBe('approved');
     expect((await on.now())?.status).toBe('approved');
     expect(on.ran).toEqual([on.record.id]);
+    expect(on.person.told).toEqual([{ kind: 'status', message: 'Approved, and running now: Stop VM 100 (web100) on pve' }]);
   });
 
   it('Approve and Run runs nothing where the approval failed', async () => {
