@@ -51,7 +51,7 @@ describe('requests', () => {
     const shown = await bench.run(['approvals', 'show', id]);
     expect(shown).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining('Restart'),
+      stdout: expect.stringContaining('Start VM 101'),
       stderr: expect.stringContaining('on a terminal only'),
     });
     for (const hidden of ['ott-', '\u001b', '\u202e']) expect(`${stdout}${shown.stdout}${shown.stderr}`).not.toContain(hidden);
