@@ -59,7 +59,7 @@ describe('requests', () => {
     expect(json).toMatchObject({ request_id: id, card: { tampered: false } });
     expect((await bench.run(['approvals', 'list', '--status', 'denied,consumed', '--json'])).stdout).toBe('[]\n');
     const found = async (search: string) => bench.run(['approvals', 'list', '--search', search]);
-    expect((await found('RESTART vm')).stdout).toContain(id);
+    expect((await found('START vm')).stdout).toContain(id);
     expect(await found('no such thing')).toMatchObject({ status: 0, stdout: '', stderr: expect.stringContaining('`no such thing` in it') });
   });
 
