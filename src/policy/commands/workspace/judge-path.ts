@@ -1,6 +1,7 @@
 /** A path in a developer's command: inside the workspace, no secret read, nothing planted, nothing outside touched. */
 import type { Decision } from '#kernel/decision';
 import type { PathFact, Segments } from '#kernel/ports/path-facts';
+import { controlRowOf } from '../../effects/control-places.ts';
 import { isControlPath } from '../../paths/control-files.ts';
 import { type Located, locatePath } from '../../paths/locate-path.ts';
 import { isSecretPath } from '../../paths/secret-files.ts';
@@ -106,7 +107,8 @@ function judgeName(written: Segments, fact: PathFact, { action, path }: Named): 
   if (action === 'list') return [];
   const real = 'path' in fact ? fact.path : written;
   const either = (test: (segments: Segments) => boolean) => test(written) || test(real);
-  if (action !== 'read' && either(isControlPath))
+  // What a program is given may be what it reads (`actionlint`): of the forge's files `write_file` asks, not the word on a line.
+  if (action !== 'read' && either((segments) => isControlPath(segments) && controlRowOf(segments)?.id !== 'ci'))
     return [askFor('CONTROL_FILE', path.offset, `\`${path.text}\` makes other programs run something later`)];
   if ((action === 'read' || fact.kind === 'file') && fact.kind !== 'directory' && either(isSecretPath)) {
     return [askFor('SECRET_FILE', path.offset, `\`${path.text}\`: the name stands for a secret`)];

@@ -1,0 +1,97 @@
+/** What a run changed in the workspace, as the judge, the journal and the reports speak of it. */
+
+export type EntryType = 'file' | 'directory' | 'link' | 'fifo' | 'socket' | 'device';
+
+/** `attributes`: mode or times, the content stayed. `replace`: something of another type, or another directory, is there now. */
+export type ChangeKind = 'create' | 'modify' | 'attributes' | 'delete' | 'replace';
+
+/** One entry that would be different. Of a directory that is wholly new, or wholly gone, each entry is one. */
+export interface Change {
+  /** Below the workspace, `/`-separated. */
+  readonly path: string;
+  readonly kind: ChangeKind;
+  /** Of what is there afterwards; of `delete`, of what was there. */
+  readonly type: EntryType;
+  /** Permission bits with set-id bits; of what is there afterwards. */
+  readonly mode: number;
+  /** Of the content; of a deleted directory 0, for what is in it counts by itself. */
+  readonly bytes: number;
+  /** Of a new or changed link: where it leads, every link on the way followed. Absolute; undefined where nobody can tell (a circle). */
+  readonly leadsTo?: string | undefined;
+  /** Names in the outermost new directory that holds the entry, itself included. */
+  readonly newWith?: readonly string[];
+  /** Text of a small plain file, before (empty: there was none) and after; undefined where it is no text or too long. */
+  readonly texts?: () => { readonly before: string; readonly after: string } | undefined;
+}
+
+export interface Verdict {
+  /** `hold`: a person decides. `refuse`: it is left out, and nobody is asked. */
+  readonly action: 'apply' | 'hold' | 'refuse';
+  /** Id of the row of the table that decided. */
+  readonly rule: string;
+  /** For people and models, without the path. */
+  readonly why: string;
+}
+
+/** What the judge knows beside the change. */
+export interface JudgeGround {
+  /** Absolute, links resolved. */
+  readonly workspaceRoot: string;
+  /** Places below it that the configuration of its repositories names as hooks or as more configuration; left out: none. */
+  readonly obeyed?: readonly string[];
+}
+
+export type EffectJudge = (change: Change, ground: JudgeGround) => Verdict;
+
+/** A change that did not happen. `conflict`: somebody else changed the same place meanwhile. */
+export interface LeftOut {
+  readonly path: string;
+  readonly kind: ChangeKind;
+  readonly reason: 'held' | 'refused' | 'conflict';
+  readonly rule: string;
+  readonly why: string;
+}
+
+/** Paths below the workspace; of a wholly new or deleted directory the directory alone, with a `/` at its end. */
+export interface ChangeList {
+  readonly created: readonly string[];
+  readonly changed: readonly string[];
+  readonly deleted: readonly string[];
+}
+
+/** What came of a run. */
+export interface RunEffects extends ChangeList {
+  /** For `undo`; undefined where nothing was applied. */
+  readonly runId?: string;
+  /** For the person who decides about what is held; undefined where nothing is. */
+  readonly heldId?: string;
+  readonly leftOut: readonly LeftOut[];
+  /** Of a read-only run: what would have changed is in the lists, and none of it did. */
+  readonly dropped: boolean;
+  /** Why nothing at all was applied (a limit, a conflict in a repository). */
+  readonly nothingApplied?: string;
+}
+
+export interface RunRecord extends ChangeList {
+  readonly id: string;
+  /** The command. */
+  readonly title: string;
+  /** Whose run it was. */
+  readonly agentId: string;
+  /** ms since the epoch. */
+  readonly at: number;
+  readonly state: 'applied' | 'held' | 'undone';
+  /** Bytes that the journal keeps for it. */
+  readonly keptBytes: number;
+}
+
+/** What was done to a workspace, and taking it back. */
+export interface RunHistory {
+  /** Newest first. */
+  list(): Promise<readonly RunRecord[]>;
+  /**
+   * @param options `force`: also where somebody changed the same places later; what is there is set aside
+   * @throws {Fault} `no_such_run`, `not_undoable`, `undo_in_the_way`
+   */
+  undo(id: string, options: { readonly force: boolean }): Promise<ChangeList>;
+}

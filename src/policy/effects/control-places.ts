@@ -1,0 +1,280 @@
+/**
+ * Files that make another program run or obey something later, outside every sandbox: one table for all agents, editors and tools. A change of
+ * one is a person's decision. A row's places hold at any depth; `/**` is the directory with all that is in it, `*` any part of one name.
+ */
+import type { Segments } from '#kernel/ports/path-facts';
+import { foldName } from '../paths/secret-files.ts';
+
+export interface ControlRow {
+  readonly id: string;
+  /** Who obeys it. */
+  readonly who: string;
+  readonly places: readonly string[];
+  /** Where the program's own documents say so. */
+  readonly source: string;
+  readonly match: readonly string[];
+  readonly notMatch: readonly string[];
+}
+
+export const controlRows: readonly ControlRow[] = [
+  {
+    id: 'agents.copilot',
+    who: 'GitHub Copilot runs or obeys it',
+    places: ['.github/copilot/**', '.github/hooks/**', '.github/agents/**', '.github/copilot-instructions.md', '.github/instructions/**'],
+    source: 'https://docs.github.com/en/copilot/how-tos/configure-custom-instructions',
+    match: ['.github/copilot/settings.json', '.github/hooks/x.json', 'sub/.github/agents/a.md', '.github/copilot-instructions.md'],
+    notMatch: ['.github/ISSUE_TEMPLATE/bug.md', 'copilot/settings.json'],
+  },
+  {
+    id: 'agents.claude',
+    who: 'Claude Code runs or obeys it',
+    places: ['.claude/**', '.claude.json', '.mcp.json', 'CLAUDE.local.md'],
+    source: 'https://docs.anthropic.com/en/docs/claude-code/settings',
+    match: ['.claude/settings.json', 'packages/a/.claude/hooks/x.sh', '.mcp.json'],
+    notMatch: ['src/claude/settings.json', 'mcp.json'],
+  },
+  {
+    id: 'agents.others',
+    who: 'an agent runs or obeys it',
+    places: [
+      ...['.codex/**', '.gemini/**', '.qwen/**', '.continue/**', '.kiro/**', '.opencode/**', '.roo/**', '.clinerules/**', '.cline/**'],
+      ...['.kilocode/**', '.factory/**', '.amp/**', '.agents/**', '.augment/**', '.aider.conf.yml', '.goosehints', '.junie/**', '.trae/**'],
+      ...['opencode.json', 'opencode.jsonc', '.roomodes', '.kilocodemodes', '.windsurfrules', '.cursorrules', '.rules'],
+    ],
+    source:
+      'https://opencode.ai/docs/config, https://docs.cline.bot/features/cline-rules, https://qwenlm.github.io/qwen-code-docs, https://docs.factory.ai',
+    match: [
+      '.qwen/settings.json',
+      'opencode.json',
+      '.clinerules/x.md',
+      '.clinerules',
+      '.kilocode/mcp.json',
+      '.factory/hooks',
+      '.amp/settings.json',
+      '.agents/x',
+    ],
+    notMatch: ['src/agents/x.ts', 'config/opencode.ts', 'rules'],
+  },
+  {
+    id: 'editors',
+    who: 'an editor runs or obeys it',
+    places: [
+      ...['.vscode/**', '.vscode-*/**', '.vscodium/**', '.vscodium-*/**', '.cursor/**', '.cursor-*/**', '.windsurf/**', '.windsurf-*/**'],
+      ...['.idea/**', '.fleet/**', '.zed/**', '.devcontainer/**', '.devcontainer.json', '*.code-workspace', '.emacs.d/**', '.vim/**'],
+      ...['.vimrc', '.exrc', '.nvimrc', '.nvim.lua', '.emacs', '.dir-locals.el'],
+    ],
+    source: 'https://code.visualstudio.com/docs/editor/workspace-trust, https://containers.dev/implementors/spec',
+    match: [
+      '.vscode/tasks.json',
+      'a/.idea/runConfigurations/x.xml',
+      'x.code-workspace',
+      '.devcontainer/devcontainer.json',
+      '.vscode-server/data/Machine/settings.json',
+    ],
+    notMatch: ['src/vscode/tasks.json', 'code-workspace.md', '.editorconfig'],
+  },
+  {
+    id: 'git.hooks',
+    who: 'git runs hooks',
+    places: [
+      '.husky/**',
+      'lefthook.yml',
+      'lefthook.yaml',
+      '.lefthook.yml',
+      'lefthook.toml',
+      'lefthook-local.yml',
+      '.pre-commit-config.yaml',
+      '.overcommit.yml',
+    ],
+    source: 'https://git-scm.com/docs/githooks, https://lefthook.dev/configuration, https://pre-commit.com',
+    match: ['.husky/pre-commit', 'lefthook.yml', '.pre-commit-config.yaml'],
+    notMatch: ['lefthook.txt', 'husky/x'],
+  },
+  {
+    id: 'git.files',
+    who: 'git obeys it',
+    places: ['.gitmodules', '.gitconfig'],
+    source: 'https://git-scm.com/docs/gitmodules',
+    match: ['.gitmodules'],
+    notMatch: ['.gitignore', '.gitattributes'],
+  },
+  {
+    id: 'ci',
+    who: 'the forge runs it with its own rights',
+    places: [
+      '.github/workflows/**',
+      '.github/actions/**',
+      '.gitlab-ci.yml',
+      '.circleci/**',
+      '.forgejo/workflows/**',
+      '.gitea/workflows/**',
+      'azure-pipelines.yml',
+      'Jenkinsfile',
+    ],
+    source: 'https://docs.github.com/en/actions/reference/workflow-syntax-for-github-actions',
+    match: ['.github/workflows/ci.yml', '.gitlab-ci.yml', '.circleci/config.yml'],
+    notMatch: ['.github/dependabot.yml', 'workflows/ci.yml'],
+  },
+  {
+    id: 'environments',
+    who: 'a shell runs or obeys it when it comes into the directory',
+    places: [
+      '.envrc',
+      '.direnv/**',
+      '.tool-versions',
+      '.mise.toml',
+      'mise.toml',
+      '.mise.local.toml',
+      'mise.local.toml',
+      '.mise/**',
+      '.config/mise/**',
+      '.autoenv',
+      '.autoenv.zsh',
+    ],
+    source: 'https://direnv.net, https://mise.jdx.dev/configuration.html',
+    match: ['.envrc', 'sub/mise.toml', '.mise.toml', '.tool-versions'],
+    notMatch: ['.env.example', 'premise.toml'],
+  },
+  {
+    id: 'packages',
+    who: 'a package manager runs or obeys it',
+    places: [
+      '.npmrc',
+      '.yarnrc',
+      '.yarnrc.yml',
+      '.yarn/**',
+      '.pnpmfile.cjs',
+      '.pnpmfile.mjs',
+      '.pnp.cjs',
+      '.pnp.loader.mjs',
+      '.cargo/**',
+      'bunfig.toml',
+      'pip.conf',
+      '.pypirc',
+    ],
+    source: 'https://docs.npmjs.com/cli/configuring-npm/npmrc, https://doc.rust-lang.org/cargo/reference/config.html',
+    match: ['.npmrc', 'crates/a/.cargo/config.toml', '.pnpmfile.cjs'],
+    notMatch: ['package.json', 'Cargo.toml'],
+  },
+  {
+    id: 'interpreters',
+    who: 'every start of the interpreter runs it',
+    places: ['sitecustomize.py', 'usercustomize.py', '*.pth', '.pdbrc', '.irbrc', '.pryrc', '.rprofile'],
+    source: 'https://docs.python.org/3/library/site.html',
+    match: ['lib/site-packages/x.pth', 'sitecustomize.py'],
+    notMatch: ['path.py', 'models/weights.pt'],
+  },
+  {
+    id: 'shells',
+    who: 'a shell or a program runs it when it starts',
+    places: [
+      ...[
+        '.bashrc',
+        '.bash_profile',
+        '.bash_login',
+        '.bash_logout',
+        '.bash_aliases',
+        '.profile',
+        '.zshrc',
+        '.zprofile',
+        '.zshenv',
+        '.zlogin',
+      ],
+      ...[
+        '.zlogout',
+        '.login',
+        '.cshrc',
+        '.tcshrc',
+        '.pam_environment',
+        '.xinitrc',
+        '.xprofile',
+        '.xsession',
+        '.xsessionrc',
+        '.oh-my-zsh/**',
+      ],
+      ...[
+        '.ripgreprc',
+        '.lesskey',
+        '.inputrc',
+        '.tmux.conf',
+        '.screenrc',
+        '.gdbinit',
+        '.lldbinit',
+        '.psqlrc',
+        '.sqliterc',
+        '.curlrc',
+        '.wgetrc',
+      ],
+      ...['.mailcap', '.netrc'],
+    ],
+    source: 'https://www.gnu.org/software/bash/manual/bash.html#Bash-Startup-Files',
+    match: ['.bashrc', 'home/.profile', '.gdbinit', '.oh-my-zsh/custom/x.zsh'],
+    notMatch: ['bashrc.md', 'profile'],
+  },
+  {
+    id: 'homes',
+    who: 'it configures programs or holds their keys, where a home lies in the workspace',
+    places: [
+      ...['.ssh/**', '.gnupg/**', '.aws/**', '.kube/**', '.docker/**', '.config/**', '.local/bin/**', '.local/state/banksman/**'],
+      ...['.local/share/applications/**', '.local/share/code-server/**', '.local/share/systemd/**', 'Library/LaunchAgents/**'],
+      ...['Library/Application Support/**', 'AppData/Roaming/**'],
+    ],
+    source: 'https://specifications.freedesktop.org/basedir-spec/latest',
+    match: ['.ssh/authorized_keys', 'me/.config/systemd/user/x.service', '.local/bin/git'],
+    notMatch: ['src/config/x.ts', '.local/share/notes.txt'],
+  },
+  {
+    id: 'repositories',
+    who: 'it is a repository of its own, or the inside of one',
+    places: ['.hg/**', '.svn/**', '.jj/**', 'git~1/**'],
+    source: 'https://www.mercurial-scm.org/help/topics/config',
+    match: ['.hg/hgrc', '.svn/entries'],
+    notMatch: ['hg/hgrc'],
+  },
+];
+
+interface Pattern {
+  readonly row: ControlRow;
+  /** Folded names, each literal or with `*`. */
+  readonly parts: readonly string[];
+  readonly withInside: boolean;
+}
+
+const byFirstName = new Map<string, Pattern[]>();
+/** Begin with a name that has a `*`. */
+const loose: Pattern[] = [];
+
+for (const row of controlRows) for (const place of row.places) addPattern(row, place);
+
+function addPattern(row: ControlRow, place: string): void {
+  const withInside = place.endsWith('/**');
+  const parts = (withInside ? place.slice(0, -3) : place).toLowerCase().split('/');
+  const [first = ''] = parts;
+  const pattern = { row, parts, withInside };
+  if (first.includes('*')) loose.push(pattern);
+  else byFirstName.set(first, [...(byFirstName.get(first) ?? []), pattern]);
+}
+
+/** The row that names the place; undefined: nobody obeys what is there. */
+export function controlRowOf(segments: Segments): ControlRow | undefined {
+  const folded = segments.map(foldName);
+  for (const [start, name] of folded.entries()) {
+    const candidates = [...(byFirstName.get(name) ?? []), ...loose];
+    const found = candidates.find((pattern) => isAt(pattern, folded, start));
+    if (found !== undefined) return found.row;
+  }
+  return undefined;
+}
+
+function isAt({ parts, withInside }: Pattern, folded: Segments, start: number): boolean {
+  const length = folded.length - start;
+  if (withInside ? length < parts.length : length !== parts.length) return false;
+  return parts.every((part, index) => isNamed(folded[start + index] ?? '', part));
+}
+
+/** At most one `*`. */
+function isNamed(name: string, part: string): boolean {
+  const star = part.indexOf('*');
+  if (star < 0) return name === part;
+  return name.length >= part.length && name.startsWith(part.slice(0, star)) && name.endsWith(part.slice(star + 1));
+}
