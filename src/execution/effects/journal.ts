@@ -1,0 +1,181 @@
+/**
+ * The journal: a directory for each run, on the workspace's file system, so that what is taken out and what is put in only moves. A plan is on
+ * the disk before its first step; how far it came shows in what lies where, so that no step needs a note of its own.
+ *
+ *     <id>/owner      who works on it: process id and start time
+ *     <id>/upper …    what the command wrote; gone once it is sorted
+ *     <id>/held       a plan that a person decides about
+ *     <id>/plan       a plan that is being carried out; from here on a crash is rolled back …
+ *     <id>/applied    … until here
+ *     <id>/undoing    a crash from here on is carried on with
+ *     <id>/undone
+ *     <id>/stage/3    content that step 3 puts into the workspace, before it did and after it was undone
+ *     <id>/kept/3     what was there before step 3
+ */
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChangeKind, ChangeList } from '#kernel/effects';
+import { Fault } from '#kernel/errors';
+import type { Disk } from './disk.ts';
+import type { Stamp } from './stamp.ts';
+
+export interface Step {
+  /** Names the step's places below `stage` and `kept`. */
+  readonly number: number;
+  /** `put`: create or replace. `take`: delete. `set`: mode and times. */
+  readonly act: 'put' | 'take' | 'set';
+  readonly path: string;
+  readonly kind: ChangeKind;
+  /** What must be there; undefined: nothing. */
+  readonly before?: Stamp;
+  /** Its change time when it was looked at, ns. */
+  readonly changedAt?: string;
+  /** What is there afterwards; undefined: nothing. */
+  readonly after?: Stamp;
+}
+
+/** A directory whose entries change: its times, and its mode where it had to be opened for that, are put back with them. */
+export interface Parent {
+  readonly path: string;
+  readonly mode: number;
+  /** ns */
+  readonly modified: string;
+}
+
+export interface Plan {
+  readonly id: string;
+  readonly title: string;
+  readonly agentId: string;
+  readonly workspaceRoot: string;
+  /** ms since the epoch. */
+  readonly at: number;
+  readonly steps: readonly Step[];
+  readonly parents: readonly Parent[];
+  readonly lists: ChangeList;
+  readonly keptBytes: number;
+}
+
+export interface Applied {
+  /** Steps that met somebody else's change. */
+  readonly skipped: readonly number[];
+  /** As they were left. */
+  readonly parents: readonly Parent[];
+}
+
+export const marks = ['held', 'plan', 'applied', 'undoing', 'undone'] as const;
+export type Mark = (typeof marks)[number];
+
+export function hasMark(directory: string, mark: Mark): boolean {
+  return existsSync(`${directory}/${mark}`);
+}
+
+/** @throws {Fault} `no_such_run` */
+export function readPlan(directory: string, mark: 'held' | 'plan' = 'plan'): Plan {
+  try {
+    return JSON.parse(readFileSync(`${directory}/${mark}`, 'utf8')) as Plan;
+  } catch (thrown) {
+    throw new Fault('no_such_run', 'the journal has no such run', {
+      audience: 'user',
+      next: 'list them: `banksman runs list`',
+      cause: thrown,
+    });
+  }
+}
+
+export function readApplied(directory: string): Applied {
+  return JSON.parse(readFileSync(`${directory}/applied`, 'utf8')) as Applied;
+}
+
+/** Of an undo under way, settled before its first step. */
+export interface Undoing {
+  /** They get their times back. */
+  readonly parents: readonly Parent[];
+  /** Steps whose places somebody has changed since. */
+  readonly foreign: readonly number[];
+}
+
+export function readUndoing(directory: string): Undoing {
+  return JSON.parse(readFileSync(`${directory}/undoing`, 'utf8')) as Undoing;
+}
+
+export function runIds(journal: string): readonly string[] {
+  return readdirSync(journal)
+    .filter((name) => /^[a-z0-9]+-[a-f0-9]{8}(?:-held)?$/.test(name))
+    .sort();
+}
+
+/** Says that this process works on it: another one leaves it alone as long as we live. */
+export function claim(directory: string, disk: Disk): void {
+  disk.writeSafely(`${directory}/owner`, self());
+}
+
+export function isOwnedByAnother(directory: string): boolean {
+  const owner = readText(`${directory}/owner`);
+  return owner !== undefined && owner !== self() && isAlive(owner);
+}
+
+function self(): string {
+  return `${process.pid} ${startOf(process.pid) ?? ''}`;
+}
+
+function isAlive(owner: string): boolean {
+  const pid = Number(owner.split(' ')[0]);
+  return Number.isSafeInteger(pid) && pid > 0 && `${pid} ${startOf(pid) ?? ''}` === owner;
+}
+
+/** `proc(5)`: the 20th field behind the name, which ends in the last parenthesis. Tells a process from a later one of the same number. */
+function startOf(pid: number): string | undefined {
+  const stat = readText(`/proc/${pid}/stat`);
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+const lockMs = 120_000;
+
+/** One at a time changes the workspace, over all processes. What a dead one left locked is taken over. @throws {Fault} `effects_busy` */
+export async function locked<T>(journal: string, disk: Disk, work: () => Promise<T>): Promise<T> {
+  const file = `${journal}/lock`;
+  for (const until = performance.now() + lockMs; !tryLock(file); await delay(5)) {
+    const owner = readText(file);
+    // Written right after it is made: an empty one is a moment old, or its process died in between.
+    if (owner !== undefined && owner !== '' && !isAlive(owner)) takeOver(file, owner, disk);
+    if (performance.now() > until) throw new Fault('effects_busy', 'another process still changes the workspace', { retryable: true });
+  }
+  try {
+    return await work();
+  } finally {
+    disk.unlink(file);
+  }
+}
+
+function tryLock(file: string): boolean {
+  try {
+    const descriptor = openSync(file, 'wx', 0o600);
+    writeSync(descriptor, self());
+    closeSync(descriptor);
+    return true;
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw thrown;
+  }
+}
+
+/** Of two that find it at once only one can give it another name. */
+function takeOver(file: string, owner: string, disk: Disk): void {
+  const aside = `${file}.${process.pid}`;
+  try {
+    disk.rename(file, aside);
+    // Somebody may have been faster and hold the lock by right.
+    if (readText(aside) !== owner) disk.link(aside, file);
+    disk.unlink(aside);
+  } catch {
+    // The other one was faster.
+  }
+}

@@ -1,0 +1,120 @@
+/** What tells one state of an entry from another, kept in the journal to see whether somebody changed it since. */
+import { createHash } from 'node:crypto';
+import { type BigIntStats, type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { EntryType } from '#kernel/effects';
+
+export interface Stamp {
+  readonly type: EntryType;
+  readonly mode: number;
+  readonly inode: string;
+  readonly size: number;
+  /** ns since the epoch. */
+  readonly modified: string;
+  /** Of a directory: a digest of all that is in it, where it was taken or put as a whole. */
+  readonly tree?: string;
+}
+
+export function typeOf(stats: BigIntStats | Dirent): EntryType {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'directory';
+  if (stats.isSymbolicLink()) return 'link';
+  if (stats.isFIFO()) return 'fifo';
+  return stats.isSocket() ? 'socket' : 'device';
+}
+
+export function modeOf(stats: BigIntStats): number {
+  return Number(stats.mode & 0o7777n);
+}
+
+/** undefined: nothing is there, or a part of the way is no directory. @throws where it cannot be looked at */
+export function look(entry: string): BigIntStats | undefined {
+  try {
+    return lstatSync(entry, { bigint: true, throwIfNoEntry: false });
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
+    throw thrown;
+  }
+}
+
+export function stampOf(stats: BigIntStats): Stamp {
+  return {
+    type: typeOf(stats),
+    mode: modeOf(stats),
+    inode: String(stats.ino),
+    size: Number(stats.size),
+    modified: String(stats.mtimeNs),
+  };
+}
+
+/** Whether it is the entry of the stamp, unchanged. Of a directory its own size and times say nothing: its tree does. */
+export function isSame(stats: BigIntStats | undefined, stamp: Stamp): boolean {
+  if (stats === undefined || String(stats.ino) !== stamp.inode || typeOf(stats) !== stamp.type) return false;
+  if (stamp.type === 'directory') return modeOf(stats) === stamp.mode;
+  return modeOf(stats) === stamp.mode && Number(stats.size) === stamp.size && String(stats.mtimeNs) === stamp.modified;
+}
+
+export interface TreeEntry {
+  /** Below the walk's root, `/`-separated. */
+  readonly path: string;
+  readonly stats: BigIntStats;
+}
+
+export interface Tree {
+  readonly entries: readonly TreeEntry[];
+  readonly digest: string;
+  /** Of the plain files. */
+  readonly bytes: number;
+  /** The newest change time in it, ns. */
+  readonly newest: bigint;
+}
+
+const sliceMs = 8;
+
+/** Everything below a directory, outer entries first, in slices that leave the event loop free. What cannot be read is not in it. */
+export async function* walk(root: string): AsyncGenerator<TreeEntry> {
+  const open = [''];
+  let sliceStart = performance.now();
+  for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
+    for (const entry of list(root, directory)) {
+      if (entry.stats.isDirectory()) open.push(entry.path);
+      yield entry;
+    }
+    if (performance.now() - sliceStart < sliceMs) continue;
+    await nextTurn();
+    sliceStart = performance.now();
+  }
+}
+
+function list(root: string, directory: string): readonly TreeEntry[] {
+  return namesIn(directory === '' ? root : `${root}/${directory}`).flatMap((name) => {
+    const path = directory === '' ? name : `${directory}/${name}`;
+    const stats = look(`${root}/${path}`);
+    return stats === undefined ? [] : [{ path, stats }];
+  });
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+export async function readTree(root: string): Promise<Tree> {
+  const entries: TreeEntry[] = [];
+  for await (const entry of walk(root)) entries.push(entry);
+  entries.sort((one, other) => (one.path < other.path ? -1 : 1));
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let newest = look(root)?.ctimeNs ?? 0n;
+  for (const { path, stats } of entries) {
+    const { type, mode, inode, size, modified } = stampOf(stats);
+    // Times and size of a directory follow from what is put into it and taken out.
+    hash.update(`${path}\0${type}\0${mode}\0${inode}\0${type === 'directory' ? '' : `${size}\0${modified}`}\n`);
+    if (type === 'file') bytes += size;
+    if (stats.ctimeNs > newest) newest = stats.ctimeNs;
+  }
+  return { entries, digest: hash.digest('hex'), bytes, newest };
+}

@@ -1,0 +1,100 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../execution/support/temporary.ts';
+import { openBench, snapshot } from './support/effects-bench.ts';
+import { otherUser, runApart } from './support/run-as.ts';
+
+const fixture = `mkdir -p a/b d m ro "we ird,: name"; echo one > f; echo two > a/g; echo three > a/b/h; echo x > d/x; echo y > d/y; echo z > m/z
+ln -s ../f a/link; echo same > hard; ln hard hard2; touch -d "2001-02-03 04:05:06.123456789" a/b/h d; echo q > "we ird,: name/q"; chmod 640 d/x; echo k > ro/k; chmod 555 ro; printf 'x' > run.sh; chmod 755 run.sh`;
+
+function makeWorkspace(root: string): string {
+  const workspace = path.join(root, 'ws');
+  mkdirSync(workspace);
+  execFileSync('bash', ['-c', fixture], { cwd: workspace });
+  return workspace;
+}
+
+const commands: readonly (readonly [string, string])[] = [
+  ['creates, changes, deletes', 'echo more >> f; echo new > n; rm a/g; mkdir nd nd/sub; echo q > nd/sub/q; chmod +x a/b/h'],
+  ['nothing', 'cat f > /dev/null; ls -R > /dev/null'],
+  ['renames', 'mv a/g moved; mv m mm; mv d/x d/z'],
+  ['replaces a directory', 'rm -rf d; mkdir d; echo w > d/w'],
+  ['another type', 'rm -rf d; echo file > d; rm f; mkdir f; echo in > f/in; rm a/link; echo l > a/link'],
+  ['links', 'ln -sfn f a/link; ln -s nowhere dangling; ln a/g second; ln a/b/h nl'],
+  ['times and modes', 'touch -d 1999-01-01 a/g; chmod 600 run.sh; chmod 700 a; touch -h -d 2002-02-02 a/link'],
+  ['odd names', 'echo 1 > "we ird,: name/new"; rm "we ird,: name/q"; mkdir ./-n; echo x > "./-n/*"; echo y > $\'tab\\tnl\\n\''],
+  ['a closed directory', 'chmod 755 ro; echo z > ro/z; rm ro/k; chmod 555 ro'],
+  ['a closed directory that goes', 'chmod 755 ro; rm -r ro'],
+  ['a closed new directory', 'mkdir -p c/d; echo x > c/d/x; chmod 444 c/d/x; chmod 555 c/d c'],
+  ['unreadable', 'mkdir u; echo x > u/x; chmod 000 u/x u; chmod 000 f'],
+  ['deletes all', 'chmod 755 ro; rm -rf -- * '],
+  [
+    'a deep tree',
+    'mkdir -p t/1/2/3/4; for i in 1 2 3; do for j in 1 2 3; do echo $i$j > t/$i-$j; echo x > t/1/2/$i$j; done; done; ln t/1-1 t/1/same',
+  ],
+  ['git', 'git init -q . && git -c user.name=a -c user.email=b add -A && git -c user.name=a -c user.email=b commit -qm x && git gc -q'],
+];
+
+describe.each([
+  ['root', undefined],
+  ['another user', otherUser],
+])('as %s', (_who, user) => {
+  it.each(commands)('applies what plain bash leaves, and undo is the identity: %s', async (_name, command) => {
+    const root = temporaryDirectory('effects-');
+    const workspace = makeWorkspace(root);
+    const other = path.join(temporaryDirectory('plain-'), 'ws');
+    execFileSync('cp', ['-a', workspace, other]);
+    if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
+    const before = snapshot(workspace, { inodes: true });
+    execFileSync('bash', ['-c', command], { cwd: other, stdio: 'ignore' });
+    const done = runApart({ root, commands: [command] }, user)?.done[0];
+    expect(done).toMatchObject({ stderr: '', leftOut: [] });
+    expect(done?.nothingApplied).toBeUndefined();
+    const [ours, plain] = [workspace, other].map((place) => snapshot(place, { times: false }));
+    // Each commit has its own time, and so its own names.
+    expect(command.startsWith('git') ? {} : ours).toEqual(command.startsWith('git') ? {} : plain);
+    expect(marksIn(workspace)).toBe('');
+    expect(done?.runId === undefined).toBe(command.endsWith('/dev/null'));
+    if (done?.runId === undefined) return;
+    runApart({ root, commands: [], undo: done.runId }, user);
+    expect(snapshot(workspace, { inodes: true })).toEqual(before);
+    expect(await openBench({ root }).effects.list()).toMatchObject([{ id: done.runId, state: 'undone' }]);
+  });
+});
+
+/** Extended attributes of the overlay's that came along. */
+function marksIn(workspace: string): string {
+  const script = `import os,sys
+for top,dirs,files in os.walk(sys.argv[1]):
+  for name in [top]+[os.path.join(top,f) for f in files]:
+    for mark in os.listxattr(name,follow_symlinks=False): print(name,mark)`;
+  return execFileSync('python3', ['-c', script, workspace], { encoding: 'utf8' });
+}
+
+describe('renames of directories by rename(2)', () => {
+  it('work as root', async () => {
+    const root = temporaryDirectory('effects-');
+    const workspace = makeWorkspace(root);
+    const { run, effects } = openBench({ root });
+    const before = snapshot(workspace, { inodes: true });
+    const done = await run(
+      "python3 -c \"import os; os.rename('a','aa'); os.rename('d','aa/d'); os.remove('aa/g'); open('aa/b/h','a').write('x')\"",
+    );
+    expect(done).toMatchObject({ stderr: '', created: ['aa/'], deleted: ['a/', 'd/'] });
+    expect(Object.keys(snapshot(path.join(workspace, 'aa'))).sort()).toEqual(['.', 'b', 'b/h', 'd', 'd/x', 'd/y', 'link']);
+    expect(marksIn(workspace)).toBe('');
+    await effects.undo(done.runId ?? '', { force: false });
+    expect(snapshot(workspace, { inodes: true })).toEqual(before);
+  });
+
+  it('fail as another user, as the note of the way says', async () => {
+    const root = temporaryDirectory('effects-');
+    makeWorkspace(root);
+    execFileSync('chown', ['-R', `${otherUser}:${otherUser}`, root]);
+    const outcome = runApart({ root, commands: ["python3 -c \"import os; os.rename('a','aa')\""] }, otherUser);
+    expect(outcome?.done[0]?.stderr).toContain('Invalid cross-device link');
+    expect(outcome?.done[0]).toMatchObject({ created: [], changed: [], deleted: [] });
+  });
+});

@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../execution/support/temporary.ts';
+import { openBench, snapshot } from './support/effects-bench.ts';
+import { runApart } from './support/run-as.ts';
+
+const fixture =
+  'mkdir -p a/b d gone/sub; echo one > f; echo two > a/g; echo x > d/x; echo z > gone/sub/z; ln -s f l; chmod 555 gone; touch -d "2001-02-03 04:05:06.123456789" f a d gone/sub';
+const command =
+  'echo more >> f; echo new > n; rm a/g; mkdir -p t/u; echo t > t/u/t; chmod 755 gone; rm -rf gone; rm -rf d; echo d > d; ln -sfn n l; chmod 700 a/b; touch -d 1999-01-01 a/b';
+
+function makeWorkspace(): { readonly root: string; readonly workspace: string } {
+  const root = temporaryDirectory('crash-');
+  const workspace = path.join(root, 'ws');
+  mkdirSync(workspace);
+  execFileSync('bash', ['-c', fixture], { cwd: workspace });
+  return { root, workspace };
+}
+
+/** `before` the run or `after` it, with every time and link; a half is neither. */
+function stateOf(workspace: string, before: unknown, after: unknown): string {
+  const now = JSON.stringify(snapshot(workspace));
+  if (now === JSON.stringify(before)) return 'before';
+  return JSON.stringify(snapshot(workspace, { times: false })) === JSON.stringify(after) ? 'after' : `half: ${now}`;
+}
+
+describe('a kill at each step of the disk', () => {
+  it('of applying leaves the workspace as before or as after', { timeout: 240_000 }, async () => {
+    const whole = makeWorkspace();
+    const steps = runApart({ root: whole.root, commands: [command] })?.steps ?? 0;
+    const after = snapshot(whole.workspace, { times: false });
+    expect(steps).toBeGreaterThan(25);
+    const ends: string[] = [];
+    for (let killAt = 1; killAt <= steps; killAt += 1) {
+      const { root, workspace } = makeWorkspace();
+      const before = snapshot(workspace);
+      expect(runApart({ root, commands: [command], killAt })).toBeUndefined();
+      const { effects, journal } = openBench({ root });
+      const [record] = await effects.list();
+      const end = stateOf(workspace, before, after);
+      ends.push(end);
+      expect(end, `killed at ${killAt}`).toBe(record === undefined ? 'before' : 'after');
+      expect(readdirSync(journal), `killed at ${killAt}`).toEqual(record === undefined ? [] : [record.id]);
+      if (record !== undefined) await effects.undo(record.id, { force: false });
+      expect(snapshot(workspace), `undone after ${killAt}`).toEqual(before);
+    }
+    expect(new Set(ends)).toEqual(new Set(['before', 'after']));
+  });
+
+  it('of undoing is finished by the next start, or never began', { timeout: 240_000 }, async () => {
+    const whole = makeWorkspace();
+    const apply = runApart({ root: whole.root, commands: [command] })?.steps ?? 0;
+    const undone = makeWorkspace();
+    const steps = runApart({ root: undone.root, commands: [command], undo: 'last' })?.steps ?? 0;
+    const ends: string[] = [];
+    for (let killAt = apply + 1; killAt <= steps; killAt += 1) {
+      const { root, workspace } = makeWorkspace();
+      const before = snapshot(workspace);
+      expect(runApart({ root, commands: [command], undo: 'last', killAt })).toBeUndefined();
+      const { effects } = openBench({ root });
+      const [record] = await effects.list();
+      ends.push(record?.state ?? 'none');
+      if (record?.state === 'applied') await effects.undo(record.id, { force: false });
+      expect(snapshot(workspace), `killed at ${killAt}`).toEqual(before);
+    }
+    expect(new Set(ends)).toEqual(new Set(['applied', 'undone']));
+  });
+
+  it('in the middle of a rollback is rolled back by the next start', { timeout: 240_000 }, async () => {
+    const { steps = 0 } = runApart({ root: makeWorkspace().root, commands: [command] }) ?? {};
+    // Late in applying, and then early in the rollback: twice is enough to meet each of its steps over the loop.
+    for (let second = 1; second <= steps; second += 2) {
+      const { root, workspace } = makeWorkspace();
+      const before = snapshot(workspace);
+      runApart({ root, commands: [command], killAt: steps - 12 });
+      runApart({ root, commands: ['true'], killAt: second });
+      await openBench({ root }).effects.list();
+      expect(snapshot(workspace), `killed again at ${second}`).toEqual(before);
+    }
+  });
+});
+
+describe('after a crash', () => {
+  it('what somebody else did meanwhile stays', async () => {
+    const { root, workspace } = makeWorkspace();
+    const { steps = 0 } = runApart({ root: makeWorkspace().root, commands: ['echo 1 >> f; echo 2 > n; echo 3 >> a/g'] }) ?? {};
+    runApart({ root, commands: ['echo 1 >> f; echo 2 > n; echo 3 >> a/g'], killAt: steps - 12 });
+    writeFileSync(path.join(workspace, 'f'), 'a person');
+    const { effects } = openBench({ root });
+    await effects.list();
+    expect(execFileSync('cat', ['f'], { cwd: workspace, encoding: 'utf8' })).toBe('a person');
+  });
+
+  it('a run whose process lives is left alone', async () => {
+    const root = temporaryDirectory('crash-');
+    const one = openBench({ root });
+    const run = await one.effects.open([]);
+    const script = `const [bench] = await Promise.all([import('./test/integration/effects/support/effects-bench.ts')]); await bench.openBench({root: ${JSON.stringify(root)}}).effects.list()`;
+    execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: path.join(import.meta.dirname, '../../..') });
+    expect(readdirSync(one.journal)).toEqual([run.id]);
+    await run.discard();
+    expect(readdirSync(one.journal)).toEqual([]);
+  });
+});

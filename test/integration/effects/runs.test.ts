@@ -1,0 +1,282 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { EffectJudge } from '#kernel/effects';
+import { temporaryDirectory } from '../execution/support/temporary.ts';
+import { type BenchRequest, openBench, snapshot } from './support/effects-bench.ts';
+import { otherUser, runApart } from './support/run-as.ts';
+
+function bench(files: Readonly<Record<string, string>>, more: Partial<BenchRequest> = {}) {
+  const made = openBench({ root: temporaryDirectory('runs-'), ...more });
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(made.workspace, name)), { recursive: true });
+    writeFileSync(path.join(made.workspace, name), text);
+  }
+  const at = (name: string) => path.join(made.workspace, name);
+  return { ...made, at, read: (name: string) => readFileSync(at(name), 'utf8') };
+}
+
+describe('changes from outside while a command runs', () => {
+  it.each<[string, string, (at: (name: string) => string) => void]>([
+    ['a file that it changes', 'echo ours > f', (at) => writeFileSync(at('f'), 'theirs')],
+    ['a file that it deletes', 'rm f', (at) => writeFileSync(at('f'), 'theirs')],
+    [
+      'a file of the same length and times',
+      'echo ours > f',
+      (at) =>
+        execFileSync('bash', ['-c', 'touch -r f /tmp/ref$$; printf theirs > f; touch -r /tmp/ref$$ f; rm /tmp/ref$$'], {
+          cwd: path.dirname(at('f')),
+        }),
+    ],
+    [
+      'a file that is replaced',
+      'echo ours > f',
+      (at) => {
+        writeFileSync(at('g'), 'theirs');
+        renameSync(at('g'), at('f'));
+      },
+    ],
+    [
+      'a file that it creates',
+      'rm f; echo ours > new',
+      (at) => {
+        writeFileSync(at('new'), '');
+        writeFileSync(at('f'), 'theirs');
+      },
+    ],
+    [
+      'a directory that it replaces',
+      'rm -r d; echo ours > d',
+      (at) => {
+        writeFileSync(at('d/in'), 'new');
+        writeFileSync(at('f'), 'theirs');
+      },
+    ],
+    [
+      'modes',
+      'chmod 600 f',
+      (at) => {
+        writeFileSync(at('f'), 'theirs');
+        chmodSync(at('f'), 0o640);
+      },
+    ],
+  ])('%s: theirs stays, and it is said', async (_name, command, change) => {
+    const { run, at, read, workspace } = bench({ f: 'before', 'd/x': 'x' });
+    const done = await run(`${command}; echo free > other`, { meanwhile: () => change(at) });
+    expect(read('f')).toBe('theirs');
+    expect(done.leftOut).not.toEqual([]);
+    expect(done.leftOut.every(({ reason }) => reason === 'conflict')).toBe(true);
+    expect(done.created).toContain('other');
+    expect(readdirSync(workspace).sort()).toEqual(['d', 'f', 'other', ...(command.includes('new') ? ['new'] : [])].sort());
+  });
+
+  it('in the repository: nothing of the run is applied', async () => {
+    const { run, at, workspace } = bench({ f: 'x' });
+    execFileSync('git', ['init', '-q'], { cwd: workspace });
+    const before = snapshot(workspace);
+    const index = at('.git/index');
+    const done = await run('git add f; echo y > g', { meanwhile: () => writeFileSync(index, 'theirs') });
+    expect(done).toMatchObject({ created: [], changed: [], nothingApplied: expect.stringContaining('repository') });
+    rmSync(index);
+    expect({ ...snapshot(workspace), '.git': 0 }).toEqual({ ...before, '.git': 0 });
+  });
+
+  it('two runs at once: each sees its own view, and the later one meets a conflict', async () => {
+    const { run, read } = bench({ f: 'before', g: 'before' });
+    const seconds: Awaited<ReturnType<typeof run>>[] = [];
+    const first = await run('echo first > f; echo 1 > one; cat f', {
+      meanwhile: async () => void seconds.push(await run('echo second > f; echo 2 > two; [[ ! -e one ]]')),
+    });
+    expect(seconds[0]).toMatchObject({ exitCode: 0, changed: ['f'], created: ['two'] });
+    expect(first).toMatchObject({ changed: [], created: ['one'], leftOut: [{ path: 'f', reason: 'conflict' }] });
+    expect(read('f')).toBe('second\n');
+  });
+});
+
+describe('undo', () => {
+  it('goes back run by run, and is refused where later changes are in the way', async () => {
+    const { run, effects, read, at, workspace } = bench({ f: '0' });
+    const states = [snapshot(workspace, { inodes: true })];
+    const ids: string[] = [];
+    for (const command of ['echo 1 > f; mkdir t; echo 1 > t/x', 'echo 2 >> f; echo 2 > t/y', 'rm -r t f']) {
+      ids.push((await run(command)).runId ?? '');
+      states.push(snapshot(workspace, { inodes: true }));
+    }
+    await expect(effects.undo(ids[0] ?? '', { force: false })).rejects.toMatchObject({
+      code: 'undo_in_the_way',
+      message: 'changed since the run: `f`, `t`',
+    });
+    expect(snapshot(workspace, { inodes: true })).toEqual(states[3]);
+    for (const index of [2, 1, 0]) {
+      await effects.undo(ids[index] ?? '', { force: false });
+      expect(snapshot(workspace, { inodes: true }), `undo ${index}`).toEqual(states[index]);
+    }
+    await expect(effects.undo(ids[0] ?? '', { force: false })).rejects.toMatchObject({ code: 'not_undoable' });
+    await expect(effects.undo('0-00000000', { force: false })).rejects.toMatchObject({ code: 'no_such_run' });
+    await expect(effects.undo('../ws', { force: false })).rejects.toMatchObject({ code: 'no_such_run' });
+    expect(existsSync(at('t'))).toBe(false);
+    expect(read('f')).toBe('0');
+  });
+
+  it('forced: what is in the way is set aside, never lost', async () => {
+    const { run, effects, read, at, journal } = bench({ f: '0', g: '0' });
+    const { runId = '' } = await run('echo 1 > f; mkdir t; echo 1 > t/x; rm g');
+    for (const name of ['f', 'g', 't/mine']) writeFileSync(at(name), `a person's ${name}`);
+    await expect(effects.undo(runId, { force: false })).rejects.toMatchObject({ code: 'undo_in_the_way' });
+    await effects.undo(runId, { force: true });
+    expect([read('f'), read('g'), existsSync(at('t'))]).toEqual(['0', '0', false]);
+    const aside = execFileSync('grep', ['-rl', "a person's", journal], { encoding: 'utf8' }).trim().split('\n');
+    expect(aside).toHaveLength(3);
+  });
+
+  it('2,400 changes, quickly', async () => {
+    const { run, effects, workspace } = bench({});
+    execFileSync('bash', ['-c', 'for d in {1..20}; do mkdir d$d; for i in {1..120}; do echo $i > d$d/$i; done; done'], { cwd: workspace });
+    const before = snapshot(workspace);
+    const { runId = '' } = await run('for d in {1..20}; do for i in {1..60}; do echo x >> d$d/$i; done; rm d$d/{61..120}; done');
+    const startedAt = performance.now();
+    await effects.undo(runId, { force: false });
+    const took = performance.now() - startedAt;
+    expect(snapshot(workspace)).toEqual(before);
+    // The goal is 0.5 s alone on a machine; others test beside it.
+    expect(took).toBeLessThan(5_000);
+  });
+});
+
+describe('limits', () => {
+  it('more directories than allowed: nothing is kept, and no next look has to go through them', async () => {
+    const { run, workspace, journal } = bench({ f: 'x' }, { limits: { entries: 1_000 } });
+    const done = await run('mkdir -p d/{1..40}/{1..30}; chmod 000 d/*');
+    expect(done).toMatchObject({ created: [], nothingApplied: expect.stringContaining('more than 1000 files and directories') });
+    expect(readdirSync(workspace)).toEqual(['f']);
+    expect(readdirSync(journal)).toEqual([]);
+  });
+
+  it('more bytes than allowed: nothing is kept, and the disk has its room back', async () => {
+    const { run, workspace } = bench({ f: 'x' }, { limits: { bytes: 2 ** 30 } });
+    const free = () => statfsSync(workspace).bavail * statfsSync(workspace).bsize;
+    const before = free();
+    const done = await run('for i in 1 2; do fallocate -l 1G big$i; done');
+    expect(done).toMatchObject({ created: [], nothingApplied: expect.stringContaining('more than 1024 MB') });
+    expect(readdirSync(workspace)).toEqual(['f']);
+    expect(before - free()).toBeLessThan(2 ** 30);
+  });
+
+  it('the journal keeps to its size: the oldest go first, and a run that alone is larger is held', async () => {
+    const { run, effects, workspace } = bench(
+      { a: 'a'.repeat(600), b: 'b'.repeat(600), c: 'c'.repeat(1_100) },
+      { limits: { journalBytes: 1_000 } },
+    );
+    const first = await run('rm a; echo x > new');
+    const second = await run('rm b');
+    expect((await effects.list()).map(({ id }) => id)).toEqual([second.runId]);
+    await expect(effects.undo(first.runId ?? '', { force: false })).rejects.toMatchObject({ code: 'no_such_run' });
+    const third = await run('rm c; echo y > newer');
+    expect(third).toMatchObject({ created: ['newer'], deleted: [], leftOut: [{ path: 'c', reason: 'held', rule: 'loss' }] });
+    expect(readdirSync(workspace).sort()).toEqual(['c', 'new', 'newer']);
+  });
+
+  it('old runs go', async () => {
+    const { run, effects } = bench({ a: 'a', b: 'b' }, { limits: { journalMs: 300 } });
+    await run('rm a');
+    await new Promise((resolve) => setTimeout(resolve, 350));
+    const { runId } = await run('rm b');
+    expect((await effects.list()).map(({ id }) => id)).toEqual([runId]);
+  });
+});
+
+describe('a read-only run', () => {
+  it('says what would have changed, and drops it', async () => {
+    const { run, workspace, journal, effects } = bench({ f: 'x', 'd/y': 'y' });
+    const before = snapshot(workspace, { inodes: true });
+    const done = await run('echo z > f; rm -r d; echo n > n', { apply: false });
+    expect(done).toMatchObject({ dropped: true, created: ['n'], changed: ['f'], deleted: ['d/'] });
+    expect(done.runId).toBeUndefined();
+    expect(snapshot(workspace, { inodes: true })).toEqual(before);
+    expect(readdirSync(journal)).toEqual([]);
+    expect(await effects.list()).toEqual([]);
+  });
+});
+
+const holdVscode: EffectJudge = ({ path: at }) =>
+  at.split('/').includes('.vscode')
+    ? { action: 'hold', rule: 'editor', why: 'the editor obeys it' }
+    : { action: 'apply', rule: 'rest', why: '' };
+
+describe('what the judge holds', () => {
+  it('waits in the journal while the rest is applied, and is applied, undone or dropped later', async () => {
+    const { run, effects, read, at, workspace, journal } = bench({ 'a/.vscode/old': 'old' }, { judge: holdVscode });
+    const before = snapshot(workspace);
+    const done = await run('mkdir -p t/u/.vscode .vscode; echo s > t/u/.vscode/s; echo s > .vscode/s; echo x > t/u/x; rm -r a');
+    expect(done).toMatchObject({ created: ['t/'], deleted: [] });
+    expect(done.leftOut.map(({ path: name, reason, rule }) => [name, reason, rule])).toEqual([
+      ['.vscode/', 'held', 'editor'],
+      ['a/', 'held', 'editor'],
+      ['t/u/.vscode/', 'held', 'editor'],
+    ]);
+    expect([existsSync(at('.vscode')), existsSync(at('a')), existsSync(at('t/u/x')), existsSync(at('t/u/.vscode'))]).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect((await effects.list()).map(({ state }) => state).sort()).toEqual(['applied', 'held']);
+    const released = await effects.release(done.heldId ?? '');
+    expect(released).toMatchObject({ created: ['.vscode/', 't/u/.vscode/'], deleted: ['a/'], leftOut: [] });
+    expect([read('.vscode/s'), existsSync(at('a'))]).toEqual(['s\n', false]);
+    await effects.undo(released.runId ?? '', { force: false });
+    await effects.undo(done.runId ?? '', { force: false });
+    expect(snapshot(workspace)).toEqual(before);
+    const again = await run('mkdir .vscode');
+    await effects.drop(again.heldId ?? '');
+    expect(readdirSync(journal).some((name) => name.endsWith('-held') && name.startsWith((again.heldId ?? '').slice(0, 8)))).toBe(false);
+  });
+});
+
+describe('secrets that the command must not see', () => {
+  const files = { '.env': 'CANARY', 'sub/.env': 'CANARY', 'sub/x': 'x' };
+  const hide = ['.env', 'sub/.env'];
+
+  it.each([
+    ['root', undefined],
+    ['another user', otherUser],
+  ])('as %s: cannot be read, and can be deleted, replaced and given a mode like any file', (_who, user) => {
+    const root = temporaryDirectory('secrets-');
+    const { workspace } = openBench({ root });
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(path.dirname(path.join(workspace, name)), { recursive: true });
+      writeFileSync(path.join(workspace, name), text);
+    }
+    if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
+    const run = (command: string) => runApart({ root, commands: [command], hide }, user)?.done[0];
+    const at = (name: string) => path.join(workspace, name);
+    expect(run('grep -r CANARY . >&2; chmod 644 .env; cat .env >&2; true')?.stderr).not.toContain('CANARY');
+    expect(readFileSync(at('.env'), 'utf8')).toBe('CANARY');
+    expect(statSync(at('.env')).mode & 0o777).toBe(0o644);
+    expect(run('mv .env elsewhere; echo x > free')).toMatchObject({
+      created: ['free'],
+      deleted: [],
+      leftOut: [{ path: '.env' }, { path: 'elsewhere' }],
+    });
+    expect(run('chmod 600 sub/.env; echo added >> sub/.env')).toMatchObject({
+      changed: [],
+      leftOut: [{ path: 'sub/.env', rule: 'hidden_secret' }],
+    });
+    expect([readFileSync(at('.env'), 'utf8'), readFileSync(at('sub/.env'), 'utf8')]).toEqual(['CANARY', 'CANARY']);
+    expect(run('rm .env; rm -f sub/.env; echo new > sub/.env')).toMatchObject({ stderr: '', deleted: ['.env'], changed: ['sub/.env'] });
+    expect(readFileSync(at('sub/.env'), 'utf8')).toBe('new\n');
+    expect(run('rm -r sub')).toMatchObject({ stderr: '', deleted: ['sub/'] });
+  });
+});
