@@ -13,9 +13,12 @@ import type { Store } from '#kernel/ports/store';
 import type { ApprovalSource } from '#kernel/security';
 import type { WorkspaceAccess } from '#kernel/tool';
 import type { WorkspaceJudge } from '#pipeline/deps';
+import type { CommandDecision } from '#policy/commands/command-decision';
 import { decideReadonlyCommand } from '#policy/commands/decide-readonly-command';
 import { decideWorkspaceCommand } from '#policy/commands/workspace/decide-workspace-command';
 import { loadShellParser, type ShellParser } from '#policy/commands/workspace/shell-parser';
+import { decideByEffects } from '#policy/effects/decide-by-effects';
+import { judgeChange } from '#policy/effects/judge-change';
 import { isControlPath } from '#policy/paths/control-files';
 import { isSecretPath } from '#policy/paths/secret-files';
 import type { WorkspaceView } from '#policy/paths/workspace-view';
@@ -110,6 +113,7 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
     hiddenPaths: workspace.own,
     requireSandbox: config.workspace.requireSandbox,
     rules: { isControl: isControlPath, isSecret: isSecretPath },
+    judge: judgeChange,
     log,
   });
   return {
@@ -139,9 +143,11 @@ function createJudge({ workspace, runner, config, root }: JudgeParts): Workspace
   let parser: Promise<ShellParser> | undefined;
   return {
     decideCommand: async (surface, text) => {
-      if (surface === 'readonly_bash') return decideReadonlyCommand(text, view, userRules);
+      const judged = (await runner.status()).view?.judged === true;
+      const finish = (decided: CommandDecision) => (judged ? decideByEffects(text, decided, userRules) : decided);
+      if (surface === 'readonly_bash') return finish(decideReadonlyCommand(text, view, userRules));
       parser ??= loadShellParser(shellGrammar());
-      return decideWorkspaceCommand(text, { parser: await parser, view, userRules });
+      return finish(decideWorkspaceCommand(text, { parser: await parser, view, userRules }));
     },
     decidePath: (name, use, agentId) => workspace.judgePath(name, use, agentId),
     sandbox: () => runner.status(),

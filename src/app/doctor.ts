@@ -43,6 +43,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
     unseenProtected(parts, signal),
   ]);
+  const sandbox = await parts.sandbox.refresh();
   return [
     nodeFinding(),
     ...findings.flat(),
@@ -50,7 +51,23 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     ...protection(parts.config),
     ...loweredAgents(parts.standing),
     ...uselessTiers(parts.config),
-    sandboxFinding(await parts.sandbox.refresh(), parts.config.workspace.requireSandbox),
+    ...viewFindings(sandbox),
+    sandboxFinding(sandbox, parts.config.workspace.requireSandbox),
+  ];
+}
+
+/** How commands run: over a view whose changes are judged and can be undone, or directly. */
+function viewFindings({ view }: SandboxStatus): readonly Finding[] {
+  if (view === undefined) return [];
+  if (!view.judged)
+    return [{ topic: 'effects', state: 'warning', message: `commands run on the workspace itself: ${view.reason}`, remedy: view.better }];
+  const note = view.note === undefined ? '' : `; ${view.note}`;
+  return [
+    {
+      topic: 'effects',
+      state: 'ok',
+      message: `commands run over a view of the workspace; what they change is judged and can be undone${note}`,
+    },
   ];
 }
 

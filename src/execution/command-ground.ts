@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { EffectJudge } from '#kernel/effects';
 import type { Log } from '#kernel/ports/log';
 import { isInside } from './sandbox/is-inside.ts';
 import type { ProcessLimits } from './sandbox/limited-command.ts';
@@ -17,6 +18,8 @@ export interface CommandLimits extends Omit<ProcessLimits, 'cpuSeconds'>, TreeLi
   readonly memoryDiskBytes: number;
   /** For the looks at the workspace before and after a run. */
   readonly scanMs: number;
+  /** For the look before a run over a view, which must see all. */
+  readonly wholeScanMs: number;
 }
 
 export const defaultLimits: CommandLimits = {
@@ -30,6 +33,7 @@ export const defaultLimits: CommandLimits = {
   floodBytes: 64 * 2 ** 20,
   memoryDiskBytes: 2 ** 30,
   scanMs: 1_500,
+  wholeScanMs: 20_000,
 };
 
 export interface CommandRunnerOptions {
@@ -42,6 +46,8 @@ export interface CommandRunnerOptions {
   readonly requireSandbox: boolean;
   /** The policy's lists of names. */
   readonly rules: NameRules;
+  /** The policy's judge of what a command changed; left out: commands run on the workspace itself, guarded. */
+  readonly judge?: EffectJudge;
   readonly log: Log;
   /** Left out: `defaultLimits`. */
   readonly limits?: Partial<CommandLimits>;

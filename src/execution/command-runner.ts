@@ -2,7 +2,10 @@
 import { Fault } from '#kernel/errors';
 import type { CommandRequest, CommandResult, CommandRunner, SandboxStatus } from '#kernel/ports/command-runner';
 import { type CommandRunnerOptions, type Ground, settleGround, unfitWorkspace } from './command-ground.ts';
+import { createEffects, type Effects } from './effects/effects.ts';
+import { findWay } from './effects/find-place.ts';
 import type { ChildResult } from './run-child.ts';
+import { runOverView } from './run-over-view.ts';
 import { runPlain } from './run-plain.ts';
 import { programRunner } from './run-program.ts';
 import { createDirectoryMemory } from './sandbox/directory-memory.ts';
@@ -18,11 +21,11 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
   const ground = settleGround(options);
   const memory: ScanMemory = createDirectoryMemory({ root: ground.workspaceRoot });
   const git = followGitSettings(ground.workspaceRoot, ground.environment, programRunner);
-  let probed: Promise<ProbedSandbox> | undefined;
+  let probed: Promise<Probed> | undefined;
   const probe = (fresh = false) => {
     if (fresh) probed = undefined;
     // Not under a caller's signal: the answer is everybody's.
-    probed ??= probeGround(ground).then((sandbox) => {
+    probed ??= probeAll(ground).then((sandbox) => {
       ground.log.info(`sandbox ${sandbox.status.state}: ${sandbox.status.reason}`);
       return sandbox;
     });
@@ -30,6 +33,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
   };
   return {
     status: async (again) => (await probe(again?.fresh)).status,
+    history: async () => (await probe()).effects,
     run: async (request, signal, onOutput) => {
       try {
         signal.throwIfAborted();
@@ -40,6 +44,26 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
       }
     },
   };
+}
+
+interface Probed extends ProbedSandbox {
+  /** Present where commands run over a view. */
+  readonly effects?: Effects;
+}
+
+async function probeAll(ground: Ground): Promise<Probed> {
+  const sandbox = await probeGround(ground);
+  const { judge, workspaceRoot, stateDir, log, limits } = ground;
+  if (judge === undefined || sandbox.status.state !== 'enforced') return sandbox;
+  const way = await findWay({ workspaceRoot, stateDir, programs: programRunner }, new AbortController().signal);
+  if (way.kind === 'none') {
+    const view = { judged: false, reason: way.reason, better: way.better } as const;
+    return { ...sandbox, status: { ...sandbox.status, view } };
+  }
+  const bytes = { bytes: limits.diskBytes };
+  const effects = createEffects({ workspaceRoot, journal: way.journal, programs: programRunner, judge, log, limits: bytes });
+  const view = { judged: true, ...(way.note === undefined ? {} : { note: way.note }) } as const;
+  return { ...sandbox, status: { ...sandbox.status, view }, effects };
 }
 
 async function probeGround(ground: Ground): Promise<ProbedSandbox> {
@@ -55,7 +79,7 @@ async function probeGround(ground: Ground): Promise<ProbedSandbox> {
 
 interface Run {
   readonly request: CommandRequest;
-  readonly sandbox: ProbedSandbox;
+  readonly sandbox: Probed;
   readonly ground: Ground;
   readonly memory: ScanMemory;
   readonly git: (signal: AbortSignal) => Promise<GitSettings>;
@@ -66,6 +90,8 @@ async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult>
   const { request, sandbox, ground, memory } = run;
   requireLeave(sandbox.status, request, ground);
   sandbox.parts?.cages?.expect();
+  if (sandbox.effects !== undefined && sandbox.parts !== undefined)
+    return runJudged(run, { ...sandbox, parts: sandbox.parts, effects: sandbox.effects }, signal);
   const look = (thorough: boolean) =>
     scanWorkspace({ root: ground.workspaceRoot, rules: ground.rules, limitMs: ground.limits.scanMs, thorough, memory }, signal);
   const before = await look(false);
@@ -84,6 +110,14 @@ async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult>
     planted: findPlanted(before, after, startedAt),
     scanIncomplete: !before.complete || !after.complete,
   };
+}
+
+async function runJudged(run: Run, { parts, effects, status }: Required<Probed>, signal: AbortSignal): Promise<CommandResult> {
+  const { ground, memory } = run;
+  const limitMs = ground.limits.wholeScanMs;
+  const scan = await scanWorkspace({ root: ground.workspaceRoot, rules: ground.rules, limitMs, thorough: false, memory }, signal);
+  const ended = await runOverView({ ...run, scan, parts, git: await run.git(signal) }, effects, signal);
+  return { ...outcome(ended.result), sandbox: status.state, planted: [], scanIncomplete: false, effects: ended.effects };
 }
 
 /** @throws {Fault} `sandbox_required` */

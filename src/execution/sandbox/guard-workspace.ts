@@ -36,7 +36,14 @@ export interface EmptyMount {
   readonly at: string;
 }
 
-export type Mount = BindMount | EmptyMount;
+/** Something of our own, by its path: in another mount namespace an open descriptor cannot be mounted. */
+export interface OwnMount {
+  readonly how: '--ro-bind';
+  readonly source: string;
+  readonly at: string;
+}
+
+export type Mount = BindMount | EmptyMount | OwnMount;
 
 export interface Guard {
   readonly mounts: readonly Mount[];
@@ -104,6 +111,21 @@ function covers({ root, scan, masks, hidden }: GuardRequest): readonly Mount[] {
     const directory = fstatSync(descriptor).isDirectory();
     closeSync(descriptor);
     return [{ how: '--ro-bind-fd' as const, descriptor: directory ? masks.directory : masks.file, at: path.join(root, ...segments) }];
+  });
+}
+
+/**
+ * What must not be seen, over a view that nobody else can change meanwhile. All else is either hidden in the view or judged afterwards.
+ */
+export function coverOwn({ root, hidden, masks }: Pick<GuardRequest, 'root' | 'hidden' | 'masks'>): readonly Mount[] {
+  return unique(placesIn(root, hidden)).flatMap((segments) => {
+    const descriptor = openBelow(root, segments);
+    if (descriptor === undefined) return [];
+    const directory = fstatSync(descriptor).isDirectory();
+    closeSync(descriptor);
+    return [
+      { how: '--ro-bind' as const, source: directory ? masks.places.directory : masks.places.file, at: path.join(root, ...segments) },
+    ];
   });
 }
 

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault, toFault } from '#kernel/errors';
 import type { OnProgramOutput } from '#kernel/ports/program-runner';
+import type { ProgramLine } from '../effects/view.ts';
 import { type ChildResult, runChild } from '../run-child.ts';
 import { type TreeLimit, type TreeLimits, watchTree } from '../watch-tree.ts';
 import { launcherEnvironment } from './clean-environment.ts';
@@ -21,6 +22,8 @@ export interface LaunchOptions {
   /** What holds root to `tasks`; left out: nothing but RLIMIT_NPROC, which binds other users. */
   readonly cages?: ProcessCages | undefined;
   readonly onOutput?: OnProgramOutput;
+  /** Starts the sandbox in a view of the workspace; it keeps its process id and descriptors. */
+  readonly over?: ((line: ProgramLine) => ProgramLine) | undefined;
 }
 
 /** How long the kernel may take to end a process namespace whose first process is dead, in ms. */
@@ -50,7 +53,7 @@ interface CagedOptions extends LaunchOptions {
 }
 
 async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: AbortSignal): Promise<ChildResult<TreeLimit>> {
-  const { treeLimits, onOutput, cage, cages, tasks: _, ...limits } = options;
+  const { treeLimits, onOutput, cage, cages, tasks: _, program, over = (line: ProgramLine) => line, ...limits } = options;
   const start = Promise.withResolvers<Uint8Array>();
   let refusal: unknown;
   const report = readReport(({ pid }) => {
@@ -61,13 +64,17 @@ async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: Ab
   });
   // Standard input is a pipe at its end: the command opens the sandbox's own `/dev/null`.
   const { args, extra } = sandboxArguments(plan, { onStatus: report.add, start: start.promise });
-  const result = await runChild<TreeLimit>({ ...limits, args, extra, input: '', cwd: '/', env: launcherEnvironment }, signal, {
-    onOutput,
-    onStart: (_pid, stop) => {
-      cages?.expect();
-      return watchTree(() => report.init()?.pid, { workspaceRoot: plan.workspaceRoot, limits: treeLimits }, stop);
+  const result = await runChild<TreeLimit>(
+    { ...limits, ...over({ program, args }), extra, input: '', cwd: '/', env: launcherEnvironment },
+    signal,
+    {
+      onOutput,
+      onStart: (_pid, stop) => {
+        cages?.expect();
+        return watchTree(() => report.init()?.pid, { workspaceRoot: plan.workspaceRoot, limits: treeLimits }, stop);
+      },
     },
-  }).catch((thrown: unknown) => {
+  ).catch((thrown: unknown) => {
     throw notLaunched(toFault(thrown).message, thrown);
   });
   const first = report.init();

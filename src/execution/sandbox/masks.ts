@@ -6,6 +6,8 @@ export interface Masks {
   /** Descriptors (O_PATH), valid until `release`. */
   readonly file: number;
   readonly directory: number;
+  /** The same two, by their paths. */
+  readonly places: { readonly file: string; readonly directory: string };
   release(): void;
 }
 
@@ -28,6 +30,7 @@ export function openMasks(stateDir: string): Masks {
   return {
     file: fileDescriptor,
     directory: directoryDescriptor,
+    places: { file, directory },
     release: () => {
       for (const descriptor of descriptors.splice(0)) closeSync(descriptor);
     },

@@ -1,11 +1,12 @@
 import { realpathSync } from 'node:fs';
 import type { CommandRequest } from '#kernel/ports/command-runner';
 import type { Ground } from '../command-ground.ts';
+import type { ProgramLine } from '../effects/view.ts';
 import type { ChildResult } from '../run-child.ts';
 import type { TreeLimit } from '../watch-tree.ts';
 import { sandboxEnvironment } from './clean-environment.ts';
 import { resetModes } from './device-nodes.ts';
-import { guardWorkspace } from './guard-workspace.ts';
+import { coverOwn, guardWorkspace } from './guard-workspace.ts';
 import { findHome, type GitSettings } from './home.ts';
 import { launch } from './launch.ts';
 import { limitedCommand } from './limited-command.ts';
@@ -23,18 +24,23 @@ export interface ContainedRun {
   readonly parts: SandboxParts;
   readonly git: GitSettings;
   readonly onOutput: (chunk: string) => void;
+  /** Left out: the workspace itself is mounted, and guarded. */
+  readonly over?: (line: ProgramLine) => ProgramLine;
 }
 
 /** One command in the sandbox. @throws {Fault} `sandbox_failed` */
 export async function runContained(run: ContainedRun, signal: AbortSignal): Promise<ChildResult<TreeLimit>> {
   const { request, ground, scan } = run;
   const { limits } = ground;
-  const readonly = request.surface === 'readonly_bash';
+  // A view may be written: what was written to it is dropped.
+  const readonly = request.surface === 'readonly_bash' && run.over === undefined;
   resetModes(run.parts.devices);
   const masks = openMasks(ground.stateDir);
   const hidden = [ground.stateDir, ...ground.hiddenPaths].map(realOrSame);
   try {
-    const guard = guardWorkspace({ root: ground.workspaceRoot, scan, masks, hidden, readonly });
+    const place = { root: ground.workspaceRoot, masks, hidden };
+    const guard =
+      run.over === undefined ? guardWorkspace({ ...place, scan, readonly }) : { mounts: coverOwn(place), release: () => undefined };
     try {
       const options = { program: run.parts.bubblewrap.program, timeoutMs: request.timeoutMs, keepBytes: limits.outputBytes };
       const more = {
@@ -43,6 +49,7 @@ export async function runContained(run: ContainedRun, signal: AbortSignal): Prom
         tasks: limits.tasks,
         cages: run.parts.cages,
         onOutput: run.onOutput,
+        over: run.over,
       };
       return await launch(planOf(run, readonly, guard.mounts), { ...options, ...more }, signal);
     } finally {

@@ -64,6 +64,7 @@ export function sandboxArguments(plan: SandboxPlan, { onStatus, start }: Sandbox
     ...plan.mounts.flatMap((mount) => {
       // Who owns it may still open it for itself: what is put there stays in memory, a little, until the end.
       if (mount.how === '--tmpfs') return ['--perms', '0555', '--size', '65536', mount.how, mount.at];
+      if (mount.how === '--ro-bind') return [mount.how, mount.source, mount.at];
       return [mount.how, descriptor({ kind: 'inherit', descriptor: mount.descriptor }), mount.at];
     }),
     // What bubblewrap made to hang the rest on; without a size, and writable until now.

@@ -1,11 +1,19 @@
 /** Running a decided command in the workspace, contained by the operating system. */
 
+import type { RunEffects, RunHistory } from '../effects.ts';
+
 /** What a real probe found: `enforced` only where every attempt to get out failed. */
 export interface SandboxStatus {
   readonly state: 'enforced' | 'degraded' | 'unavailable';
   /** Why, and the remedy, in one sentence. */
   readonly reason: string;
+  /** Whether commands run over a copy-on-write view, so that what they changed is judged afterwards; left out: nobody looked. */
+  readonly view?: ViewStatus;
 }
+
+export type ViewStatus =
+  /** `note`: what differs from a plain run. */
+  { readonly judged: true; readonly note?: string } | { readonly judged: false; readonly reason: string; readonly better: string };
 
 export interface CommandRequest {
   /** The text that was decided: canonical for `readonly_bash`. */
@@ -39,6 +47,8 @@ export interface CommandResult {
   readonly planted: readonly string[];
   /** The search for what was planted ended early: the workspace is too large to look at all of it in time. */
   readonly scanIncomplete: boolean;
+  /** Of a run over a view: what it changed, and what was left out. */
+  readonly effects?: RunEffects;
 }
 
 export interface CommandRunner {
@@ -46,4 +56,6 @@ export interface CommandRunner {
   status(options?: { readonly fresh?: boolean }): Promise<SandboxStatus>;
   /** Ends the whole process tree on abort and on time-out. @throws {Fault} `sandbox_failed`, `sandbox_required`, `cancelled` */
   run(request: CommandRequest, signal: AbortSignal, onOutput: (chunk: string) => void): Promise<CommandResult>;
+  /** undefined where commands do not run over a view. */
+  history?(): Promise<RunHistory | undefined>;
 }

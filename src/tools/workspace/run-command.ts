@@ -1,9 +1,11 @@
 import * as z from 'zod';
+import type { RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { CommandRequest, CommandResult } from '#kernel/ports/command-runner';
 import type { CommandResource } from '#kernel/resource';
+import { showPlainly } from '#kernel/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
 
 /** What the command's own limit leaves for starting, ending and reporting it, in ms. */
@@ -51,11 +53,12 @@ export const runCommand = defineTool({
       .catch(notStarted);
     const result = resultOf(request.command, ended);
     const end = endOf(ended, timeoutMs);
-    if (end === undefined) return { ok: true, message: `\`${request.command}\` ended with exit code 0`, result };
+    const said = ended.effects === undefined ? '' : effectsWords(ended.effects);
+    if (end === undefined) return { ok: true, message: `\`${request.command}\` ended with exit code 0${said}`, result };
     return {
       ok: false,
       code: end.code,
-      message: `\`${request.command}\` ${end.message}`,
+      message: `\`${request.command}\` ${end.message}${said}`,
       result,
       ...(end.next === undefined ? {} : { next: end.next }),
     };
@@ -121,5 +124,39 @@ function resultOf(command: string, ended: CommandResult): JsonObject {
     sandbox,
     ...(planted.length === 0 ? {} : { left_behind: planted }),
     ...(scanIncomplete ? { left_behind_incomplete: true } : {}),
+    ...(ended.effects === undefined ? {} : { changes: changesOf(ended.effects) }),
   };
+}
+
+const mostNamed = 40;
+
+function changesOf({ runId, dropped, leftOut, nothingApplied, ...lists }: RunEffects): JsonObject {
+  const list = (name: string, paths: readonly string[]): JsonObject => ({
+    ...(paths.length === 0 ? {} : { [name]: paths.slice(0, mostNamed).map((path) => showPlainly(path)) }),
+    ...(paths.length > mostNamed ? { [`${name}_left_out`]: paths.length - mostNamed } : {}),
+  });
+  const out = leftOut.map(({ path, reason, why }) => `${showPlainly(path)} (${reason}: ${showPlainly(why)})`);
+  return {
+    ...(runId === undefined ? {} : { run_id: runId }),
+    ...list('created', lists.created),
+    ...list('changed', lists.changed),
+    ...list('deleted', lists.deleted),
+    ...list('not_applied', out),
+    ...(dropped ? { dropped } : {}),
+    ...(nothingApplied === undefined ? {} : { nothing_applied: nothingApplied }),
+  };
+}
+
+function effectsWords({ created, changed, deleted, leftOut, dropped, nothingApplied }: RunEffects): string {
+  const parts = [
+    ['created', created.length],
+    ['changed', changed.length],
+    ['deleted', deleted.length],
+  ].flatMap(([word, count]) => (count === 0 ? [] : [`${count} ${word}`]));
+  if (nothingApplied !== undefined) return `; ${nothingApplied}`;
+  const done = parts.length === 0 ? '' : `; ${dropped ? 'it may only look, so dropped: ' : ''}${parts.join(', ')}`;
+  const [first] = leftOut;
+  if (first === undefined) return done;
+  const more = leftOut.length === 1 ? '' : ` and ${leftOut.length - 1} more, see \`not_applied\``;
+  return `${done}; not applied: \`${showPlainly(first.path)}\` (${showPlainly(first.why)})${more}`;
 }

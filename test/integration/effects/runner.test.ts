@@ -1,0 +1,200 @@
+/** Commands as `run_command` runs them: bubblewrap over a view, the real judge. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { CommandLimits } from '#execution/command-ground';
+import { createCommandRunner } from '#execution/command-runner';
+import type { CommandRequest } from '#kernel/ports/command-runner';
+import { judgeChange } from '#policy/effects/judge-change';
+import { isControlPath } from '#policy/paths/control-files';
+import { isSecretPath } from '#policy/paths/secret-files';
+import { canSandbox } from '../execution/support/bubblewrap.ts';
+import { temporaryDirectory } from '../execution/support/temporary.ts';
+import { snapshot } from './support/effects-bench.ts';
+
+function bench(
+  files: Readonly<Record<string, string>> = {},
+  more: { readonly limits?: Partial<CommandLimits>; readonly hidden?: readonly string[] } = {},
+) {
+  const root = temporaryDirectory('judged-');
+  const workspace = path.join(root, 'ws');
+  mkdirSync(workspace);
+  const at = (name: string) => path.join(workspace, name);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(at(name)), { recursive: true });
+    writeFileSync(at(name), text);
+  }
+  const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  const runner = createCommandRunner({
+    workspaceRoot: workspace,
+    stateDir: path.join(root, 'state'),
+    hiddenPaths: (more.hidden ?? []).map(at),
+    requireSandbox: true,
+    rules: { isControl: isControlPath, isSecret: isSecretPath },
+    judge: judgeChange,
+    log: quiet,
+    limits: more.limits ?? {},
+  });
+  const run = (command: string, request: Partial<CommandRequest> = {}) =>
+    runner.run(
+      { command, surface: 'workspace_command', timeoutMs: 30_000, network: false, agentId: 'cli:test', ...request },
+      new AbortController().signal,
+      () => undefined,
+    );
+  return { root, workspace, at, runner, run };
+}
+
+const git = (workspace: string, ...args: readonly string[]) =>
+  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: workspace, encoding: 'utf8' });
+
+describe.skipIf(!canSandbox)('a command over a view', () => {
+  it('says in its status that effects are judged', async () => {
+    expect(await bench().runner.status()).toMatchObject({ state: 'enforced', view: { judged: true } });
+  });
+
+  it('applies ordinary work, says what changed, and can be undone', async () => {
+    const { run, runner, workspace, at } = bench({ 'a.txt': 'a', 'b.txt': 'b' });
+    const before = snapshot(workspace, { inodes: true });
+    const { effects, ...ended } = await run('echo more >> a.txt; rm b.txt; mkdir d; echo new > d/new; echo said');
+    expect(ended).toMatchObject({ exitCode: 0, stdout: 'said\n', sandbox: 'enforced' });
+    expect(effects).toMatchObject({ created: ['d/'], changed: ['a.txt'], deleted: ['b.txt'], leftOut: [] });
+    expect(readFileSync(at('a.txt'), 'utf8')).toBe('amore\n');
+    const history = await runner.history?.();
+    expect(await history?.list()).toMatchObject([{ id: effects?.runId, agentId: 'cli:test', state: 'applied' }]);
+    await history?.undo(effects?.runId ?? '', { force: false });
+    expect(snapshot(workspace, { inodes: true })).toEqual(before);
+  });
+
+  it('brings back what no commit holds', async () => {
+    const { run, runner, workspace } = bench({ 'tracked.txt': '1', 'ignored.txt': 'precious', '.gitignore': 'ignored.txt\n' });
+    git(workspace, 'init', '-q');
+    git(workspace, 'add', '-A');
+    git(workspace, 'commit', '-qm', 'one');
+    writeFileSync(path.join(workspace, 'tracked.txt'), 'not committed');
+    const before = snapshot(workspace);
+    const command = 'git reset -q --hard && git clean -qfdx && git reflog expire --expire=now --all && git gc -q --prune=now';
+    const { effects, exitCode } = await run(command);
+    expect(exitCode).toBe(0);
+    expect(existsSync(path.join(workspace, 'ignored.txt'))).toBe(false);
+    await (await runner.history?.())?.undo(effects?.runId ?? '', { force: false });
+    expect(snapshot(workspace)).toEqual(before);
+  });
+
+  it.each([
+    ['a hook', 'echo x > .git/hooks/pre-commit'],
+    ['a line that a rebase would run', 'mkdir -p .git/rebase-merge; echo "exec touch /tmp/x" > .git/rebase-merge/git-rebase-todo'],
+    ['configuration of git', 'git config core.fsmonitor ./x'],
+    ['an agent’s settings', 'mkdir -p .github/copilot; echo "{}" > .github/copilot/settings.json'],
+    ['settings deep in a new tree', 'mkdir -p new/deep/.vscode; echo "{}" > new/deep/.vscode/tasks.json'],
+    ['a link out', 'ln -s /etc/passwd link'],
+    ['a link out by way of another one', 'mkdir a; ln -s . a/x; ln -s a/x/../../../etc link'],
+    ['a repository', 'git init -q sub'],
+    ['a pipe', 'mkfifo pipe'],
+  ])('holds %s', async (_name, command) => {
+    const { run, workspace, at } = bench({ 'a.txt': 'a' });
+    git(workspace, 'init', '-q');
+    const { effects } = await run(`${command}; echo free > free`);
+    expect(effects?.leftOut.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['held']));
+    expect(effects?.leftOut.every(({ why }) => why.length > 10)).toBe(true);
+    expect(readFileSync(at('free'), 'utf8')).toBe('free\n');
+    for (const place of [
+      '.git/hooks/pre-commit',
+      '.git/rebase-merge/git-rebase-todo',
+      '.github/copilot/settings.json',
+      'link',
+      'sub/.git',
+      'pipe',
+      'new/deep/.vscode',
+    ])
+      expect(existsSync(at(place)), place).toBe(false);
+    expect(readFileSync(at('.git/config'), 'utf8')).not.toContain('fsmonitor');
+  });
+
+  it('holds hooks at a place that the repository names', async () => {
+    const { run, at, workspace } = bench({ 'scripts/hooks/pre-push': 'old' });
+    git(workspace, 'init', '-q');
+    git(workspace, 'config', 'core.hooksPath', 'scripts/hooks');
+    const { effects } = await run('echo new > scripts/hooks/pre-push; echo x > scripts/hooks/pre-commit; echo x > scripts/x');
+    expect(effects).toMatchObject({ created: ['scripts/x'], changed: [], leftOut: [{ rule: 'git.named' }, { rule: 'git.named' }] });
+    expect(readFileSync(at('scripts/hooks/pre-push'), 'utf8')).toBe('old');
+  });
+
+  it('does not show what git does not track of secrets, and shows what it does', async () => {
+    const { run, workspace } = bench({ '.env': 'CANARY', 'old/id_rsa': 'CANARY', 'config/server.pem': 'tracked' });
+    git(workspace, 'init', '-q');
+    git(workspace, 'add', 'config');
+    git(workspace, 'commit', '-qm', 'one');
+    const { stdout, stderr, effects } = await run('cat .env old/id_rsa; cp .env x; git stash list; git diff; cat config/server.pem');
+    expect(`${stdout}${stderr}`).not.toContain('CANARY');
+    expect(stdout).toBe('tracked');
+    // `git diff` writes down what it saw of the times of files.
+    expect(effects).toMatchObject({ created: [], changed: ['.git/index'], deleted: [] });
+    const cleaned = await run('git clean -fdxq');
+    expect(cleaned).toMatchObject({ exitCode: 0, stderr: '', effects: { deleted: ['.env', 'old/'] } });
+  });
+
+  it('a look does not change anything', async () => {
+    const { run, workspace, runner } = bench({ 'a.txt': 'a' });
+    const before = snapshot(workspace, { inodes: true });
+    const { effects } = await run('echo x > a.txt; touch new; cat a.txt', { surface: 'readonly_bash' });
+    expect(effects).toMatchObject({ dropped: true, created: ['new'], changed: ['a.txt'] });
+    expect(snapshot(workspace, { inodes: true })).toEqual(before);
+    expect(await (await runner.history?.())?.list()).toEqual([]);
+  });
+
+  it('cannot see, move or replace our own places', async () => {
+    const { run, at, workspace } = bench(
+      { 'deep/er/token.txt': 'CANARY', 'deep/x': 'x' },
+      { hidden: ['deep/er/token.txt', '.config/own.json'] },
+    );
+    const rename = `python3 -c "import os; os.rename('deep', 'd2')"`;
+    const { stdout, stderr } = await run(
+      `cat deep/er/token.txt; ${rename}; grep -r CANARY .; mkdir .config; echo x > .config/own.json; rm -rf deep`,
+    );
+    expect(`${stdout}${stderr}`).not.toContain('CANARY');
+    expect(readdirSync(workspace)).toEqual(['deep']);
+    expect(readFileSync(at('deep/er/token.txt'), 'utf8')).toBe('CANARY');
+  });
+
+  it('what fills the disk is stopped, said, and gone', async () => {
+    const { run, workspace } = bench({ 'a.txt': 'a' }, { limits: { diskBytes: 200 * 2 ** 20 } });
+    const { effects, exitCode } = await run(
+      'python3 -c "import os; [os.posix_fallocate(os.open(str(i), os.O_CREAT | os.O_RDWR), 0, 2**29) for i in range(40)]"',
+    );
+    expect(exitCode).not.toBe(0);
+    expect(effects?.nothingApplied).toMatch(/disk|MB/);
+    expect(readdirSync(workspace)).toEqual(['a.txt']);
+  });
+
+  it('a workspace that cannot be looked through in time runs nothing', async () => {
+    const { run, at } = bench({}, { limits: { wholeScanMs: 0 } });
+    mkdirSync(at('a/b'), { recursive: true });
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await expect(run('touch x')).rejects.toMatchObject({ code: 'workspace_not_seen' });
+    expect(existsSync(at('x'))).toBe(false);
+  });
+
+  it('a command that runs out of time keeps what it did until then', async () => {
+    const { run, at } = bench();
+    const { timedOut, effects } = await run('echo x > done; sleep 60', { timeoutMs: 1_500 });
+    expect({ timedOut, created: effects?.created }).toEqual({ timedOut: true, created: ['done'] });
+    expect(existsSync(at('done'))).toBe(true);
+  });
+
+  it('a cancelled one leaves nothing', async () => {
+    const { runner, at, root } = bench();
+    const stop = new AbortController();
+    const request = {
+      command: 'echo x > done; echo ready; sleep 60',
+      surface: 'workspace_command',
+      timeoutMs: 30_000,
+      network: false,
+      agentId: 'cli:test',
+    } as const;
+    await expect(runner.run(request, stop.signal, () => stop.abort())).rejects.toMatchObject({ code: 'cancelled' });
+    expect(existsSync(at('done'))).toBe(false);
+    const [journal = ''] = readdirSync(path.join(root, 'state/runs'));
+    expect(readdirSync(path.join(root, 'state/runs', journal))).toEqual([]);
+  });
+});
