@@ -7,6 +7,7 @@ import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, hasModal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
+import { typeInto } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
 import { waitUntil } from '../harness/wait-until.ts';
@@ -42,9 +43,8 @@ describe('the list of pending approvals', () => {
     await waitRow(bench.page, 'Stop VM 100');
     expect(await waitUntil('the badge', () => approvalBadge(bench.page))).toBe('1');
     const [row] = await approvalRows(bench.page);
-    expect(row?.description).toMatch(/\bChat [0-9a-f]+\b/);
-    expect(row?.description).toMatch(/\b\d+m left\b/);
-    expect(row?.spoken).toContain('Stop VM 100');
+    expect(row?.description).toMatch(/^\d+m · Chat$/);
+    expect(row?.spoken).toMatch(/^Stop VM 100 .*, asked by Chat [0-9a-f]+, \d+m left$/);
     await screenshot(bench.page, 'd1-tree');
     await pressRowAction(bench.page, 'Stop VM 100', 'Review');
     const modal = await waitModal(bench.page, 'Stop VM 100');
@@ -110,6 +110,8 @@ describe('the list of pending approvals', () => {
     await waitRow(bench.page, '200', 60_000);
     expect(await guestStatus(bench.demo.config, 200)).toBe('running');
     await pressRowAction(bench.page, '200', 'Deny');
+    await typeInto(bench.page, 'not now', 'Deny: Stop container 200');
+    await bench.page.keyboard.press('Enter');
     await waitRowGone(bench.page, '200');
     expect(await guestStatus(bench.demo.config, 200)).toBe('running');
   });
