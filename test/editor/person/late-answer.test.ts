@@ -84,6 +84,7 @@ describe('a dialog whose request is decided elsewhere', () => {
     expect(await guestStatus(bench.demo.config, 200)).toBe('running');
     await ask('stop container 201 on pve');
     await (await waitModal(bench.page, '201')).escape();
+    await openApprovals(bench.page);
     await openHistory(bench.page);
     await waitRow(bench.page, 'denied by');
     await screenshot(bench.page, 'l5-history');

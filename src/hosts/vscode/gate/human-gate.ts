@@ -47,7 +47,8 @@ export function createWindowGate({ queue, dialogs, review }: WindowGateDeps): Wi
     const end = await queue.run(request.id, () => show(request.id, done));
     if (end !== 'left_pending' || done.aborted) return;
     const title = showPlainly(request.title).replace(/\?$/, '');
-    const again = await dialogs.offer(`${title}: the call still waits for your answer.`, 'Review').catch(() => false);
+    // The notification stays on the screen longer than the call waits: it says nothing that time makes untrue.
+    const again = await dialogs.offer(`You left it unanswered: ${title}.`, 'Review').catch(() => false);
     if (again) await gate.review(request.id);
   };
   return gate;

@@ -85,7 +85,7 @@ describe('the window’s gate', () => {
     await shown(1);
     open[0]?.close('left_pending');
     expect(await shown(2)).toEqual(['req-00000001', 'req-00000001']);
-    expect(person.offers).toEqual(['Stop VM 100 (web100) on pve: the call still waits for your answer.']);
+    expect(person.offers).toEqual(['You left it unanswered: Stop VM 100 (web100) on pve.']);
   });
 
   it('after Esc says nothing when the call has ended', async () => {
