@@ -7,6 +7,7 @@ import { bundleFaults } from './scripts/build/bundle-faults.mjs';
 import { bundles } from './scripts/build/bundles.mjs';
 import { classNameFaults, keepClassNames } from './scripts/build/class-names.mjs';
 import { grammarText } from './scripts/build/grammar.mjs';
+import { noExamples } from './scripts/build/no-examples.mjs';
 import { noNatives } from './scripts/build/no-natives.mjs';
 import { thirdPartyNotices } from './scripts/build/third-party-notices.mjs';
 
@@ -30,7 +31,7 @@ function buildBundle(bundle) {
     format: 'cjs',
     target: bundle.target,
     external: bundle.external,
-    plugins: [noNatives, keepClassNames],
+    plugins: [noNatives, keepClassNames, noExamples],
     banner: { js: banner },
     define: {
       'import.meta.url': 'bundleUrl',

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { bundleFaults } from '../../../scripts/build/bundle-faults.mjs';
 import { bundles } from '../../../scripts/build/bundles.mjs';
 import { classNameFaults, keepClassNames } from '../../../scripts/build/class-names.mjs';
+import { noExamples } from '../../../scripts/build/no-examples.mjs';
 import { noNatives } from '../../../scripts/build/no-natives.mjs';
 import { thirdPartyNotices } from '../../../scripts/build/third-party-notices.mjs';
 
@@ -189,4 +190,23 @@ test('the notices hold each bundled package once, with its licence', async () =>
   expect(text).toContain('@s/b 2.0.0 (ISC)\n\nno licence file in the package');
   expect(text.match(/^@s\/b /gm)).toHaveLength(1);
   expect(text).not.toContain('unused');
+});
+
+describe('examples of rules', () => {
+  test('are left out, and nothing else is', async () => {
+    const rule =
+      "{ id: 'a', match: ['ls -l', `df`], notMatch: String.raw`rm \\x`, options: ['match'], nested: { match: text, notMatch: [1] } }";
+    const root = project({
+      'src/policy/rules.ts': `const text: string = 'kept'; export const rule = ${rule}; export const found = 'x'.match(/notMatch:/);`,
+      'src/tools/other.ts': "export const other = { notMatch: ['stays'], match: ['too'] };",
+      'main.ts':
+        "import { rule } from './src/policy/rules.ts'; import { other } from './src/tools/other.ts'; console.log(JSON.stringify([rule, other]));",
+    });
+    const outfile = path.join(root, 'out.cjs');
+    await build({ absWorkingDir: root, entryPoints: ['main.ts'], outfile, bundle: true, platform: 'node', plugins: [noExamples] });
+    expect(JSON.parse(execFileSync(process.execPath, [outfile], { encoding: 'utf8' }))).toEqual([
+      { id: 'a', options: ['match'], nested: { match: 'kept', notMatch: [1] } },
+      { notMatch: ['stays'], match: ['too'] },
+    ]);
+  });
 });
