@@ -327,7 +327,7 @@ describe('a forger who dropped the triggers', () => {
     [
       'swaps two records',
       'UPDATE audit SET sequence = -3 WHERE sequence = 3; UPDATE audit SET sequence = 3 WHERE sequence = 4; UPDATE audit SET sequence = 4 WHERE sequence = -3',
-      4,
+      3,
     ],
     ['moves the head back', 'UPDATE audit_head SET sequence = 3', 3],
   ];
