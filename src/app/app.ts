@@ -5,6 +5,7 @@ import type { Agent } from '#kernel/agent';
 import type { AnswerResult, Signer } from '#kernel/answer';
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
+import type { RunHistory } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
 import type { Outcome, OutcomeStatus } from '#kernel/outcome';
 import type { GuestRow, NodeRow } from '#kernel/ports/cluster';
@@ -205,6 +206,8 @@ export interface App {
   readonly security: SecuritySettings;
   readonly audit: AuditTrail;
   readonly live: LiveLists;
+  /** What commands changed in the workspace, and taking it back; undefined where nothing is kept. `undo` is for people, and written down. */
+  runs(): Promise<RunHistory | undefined>;
   doctor(signal: AbortSignal): Promise<readonly Finding[]>;
   close(): Promise<void>;
 }

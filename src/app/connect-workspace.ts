@@ -5,7 +5,9 @@ import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { createCommandRunner } from '#execution/command-runner';
 import { programRunner } from '#execution/run-program';
 import { deny } from '#kernel/decision';
+import type { RunHistory } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
+import type { AuditLog } from '#kernel/ports/audit-log';
 import type { CommandRunner, SandboxStatus } from '#kernel/ports/command-runner';
 import type { Log } from '#kernel/ports/log';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
@@ -170,3 +172,22 @@ export function createSandboxMemory(workspace: ConnectedWorkspace | undefined) {
 
 const notTried: SandboxStatus = { state: 'unavailable', reason: 'it has not been tried yet' };
 const withoutWorkspace: SandboxStatus = { state: 'unavailable', reason: 'there is no workspace, so no command runs' };
+
+/** What commands changed; taking it back goes to the trail. undefined where nothing is kept. */
+export async function recordedHistory(
+  workspace: ConnectedWorkspace | undefined,
+  audit: Pick<AuditLog, 'append'>,
+): Promise<RunHistory | undefined> {
+  const history = await workspace?.access?.runner.history?.();
+  if (history === undefined) return undefined;
+  return {
+    list: history.list,
+    undo: async (id, options) => {
+      const undone = await history.undo(id, options);
+      const { created, changed, deleted } = undone;
+      const counts = { created: created.length, changed: changed.length, deleted: deleted.length };
+      await audit.append({ name: 'run.undone', attributes: { run: id, forced: options.force, ...counts } });
+      return undone;
+    },
+  };
+}

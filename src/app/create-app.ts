@@ -18,7 +18,7 @@ import { catalog, describeTools } from './catalog.ts';
 import type { Config } from './config.ts';
 import { addApprover, createApproverReader } from './config-file.ts';
 import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
-import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory } from './connect-workspace.ts';
+import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory, recordedHistory } from './connect-workspace.ts';
 import { doctor } from './doctor.ts';
 import { createTaskFollower, type TaskFollower } from './follow-tasks.ts';
 import { groupReads, type ReadGroups } from './group-reads.ts';
@@ -95,6 +95,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     security: live.security,
     audit: auditTrail(store, reads.settle),
     live: clusters.live,
+    runs: () => recordedHistory(workspace, reads.audit),
     doctor: (signal) => doctor({ ...options, ...parts, trustedKeys, standing: deps.standing }, signal),
     close: () => closeAll(parts),
   };

@@ -16,6 +16,8 @@ export const auditEventNames = [
   'approval.consumed',
   'approver.trusted',
   'policy.changed',
+  // What a command had changed in the workspace was taken back.
+  'run.undone',
   // An agent's effective model tier, by its errors or successes.
   'standing.changed',
   // What was dropped because it was old: `base` is the last record that is gone.

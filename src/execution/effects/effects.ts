@@ -280,7 +280,7 @@ function laterChanges(paths: readonly string[]): Fault {
   const more = paths.length > mostNamed ? ` and ${paths.length - mostNamed} more` : '';
   return new Fault('undo_in_the_way', `changed since the run: ${named.join(', ')}${more}`, {
     audience: 'user',
-    next: 'undo the later runs first, or let a person force it: what is there now is set aside in the journal',
+    next: 'undo the later runs first, or set aside what is there now: `banksman runs undo ID --set-aside`',
   });
 }
 

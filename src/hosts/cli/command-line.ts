@@ -36,6 +36,7 @@ export interface CommandOptions {
   readonly since?: string;
   readonly sign?: boolean;
   readonly all?: boolean;
+  readonly 'set-aside'?: boolean;
   readonly sse?: boolean;
   readonly json?: boolean;
   readonly verbose?: boolean;
@@ -71,6 +72,7 @@ const options = {
   since: { type: 'string' },
   sign: { type: 'boolean' },
   all: { type: 'boolean' },
+  'set-aside': { type: 'boolean' },
   sse: { type: 'boolean' },
   json: { type: 'boolean' },
   verbose: { type: 'boolean' },

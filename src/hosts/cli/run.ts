@@ -12,6 +12,7 @@ import { runDoctor } from './commands/doctor.ts';
 import { runLevel } from './commands/level.ts';
 import { runMcp } from './commands/mcp.ts';
 import { runPolicy } from './commands/policy.ts';
+import { runRuns } from './commands/runs.ts';
 import { runSandbox } from './commands/sandbox.ts';
 import { runServe } from './commands/serve.ts';
 import { runTokens } from './commands/tokens.ts';
@@ -32,6 +33,7 @@ const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['auto-approve', runAutoApprove],
   ['audit', runAudit],
   ['doctor', runDoctor],
+  ['runs', runRuns],
   ['sandbox', runSandbox],
   ['demo', runDemo],
   ['mcp', runMcp],

@@ -93,6 +93,15 @@ compares with an export likewise, also where the store is shared. \`export\` wri
 holds an approver's signature of that. \`verify FILE\` checks an export anywhere. Exit status of verify: 0 whole, 1 broken.`,
     },
   ],
+  [
+    'runs',
+    {
+      lines: ['runs list [--json]', 'runs show ID [--json]', 'runs undo ID [--set-aside] [--json]'],
+      notes: `What agents' commands changed in the workspace of the current directory, newest first. \`undo\` brings back what was there before the run,
+and is refused where something changed the same places since; with \`--set-aside\` what is there now is set aside in the journal.
+A run that waits (\`held\`) changed nothing yet.`,
+    },
+  ],
   ['sandbox', { lines: ['sandbox stats [--json]', 'sandbox clean [--all] [--json]'] }],
   ['doctor', { lines: ['doctor [--json]'] }],
   ['demo', { lines: ['demo [--port N]'] }],

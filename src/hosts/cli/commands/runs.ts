@@ -1,0 +1,85 @@
+/** `banksman runs list|show|undo`: what commands changed in the workspace, and taking it back. */
+import type { ChangeList, RunHistory, RunRecord } from '#kernel/effects';
+import { Fault } from '#kernel/errors';
+import { showPlainly } from '#kernel/text';
+import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { printError, printJson, printText } from '../output.ts';
+import { withApp } from '../session.ts';
+
+const verbs: Readonly<Record<string, (history: RunHistory, words: readonly string[], options: CommandOptions) => Promise<number>>> = {
+  list,
+  show,
+  undo,
+};
+
+export async function runRuns([verb = '', ...words]: readonly string[], options: CommandOptions): Promise<number> {
+  const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  if (run === undefined) throw badUsage(`\`runs\` takes \`list\`, \`show\` or \`undo\`, not \`${verb || 'nothing'}\``);
+  if (options['set-aside'] === true && verb !== 'undo') throw badUsage('`--set-aside` goes with `runs undo`');
+  return withApp(options, async (app) => {
+    const history = await app.runs();
+    if (history === undefined)
+      throw new Fault('no_journal', 'commands do not run over a view here, so nothing is kept', { next: 'see why: `banksman doctor`' });
+    return run(history, words, options);
+  });
+}
+
+async function list(history: RunHistory, words: readonly string[], { json }: CommandOptions): Promise<number> {
+  operands(words, []);
+  const records = await history.list();
+  if (json) printJson(records.map(recordJson));
+  else
+    for (const record of records)
+      printText(`${record.id}  ${record.state.padEnd(7)}  ${timeOf(record)}  ${counts(record)}  ${showPlainly(record.title, 80)}`);
+  if (records.length === 0 && !json) printError('there are no runs');
+  return 0;
+}
+
+async function show(history: RunHistory, words: readonly string[], { json }: CommandOptions): Promise<number> {
+  const [id = ''] = operands(words, ['ID']);
+  const record = (await history.list()).find((candidate) => candidate.id === id);
+  if (record === undefined)
+    throw new Fault('no_such_run', 'the journal has no such run', { audience: 'user', next: 'list them: `banksman runs list`' });
+  if (json) {
+    printJson(recordJson(record));
+    return 0;
+  }
+  printText(`${record.state}  ${timeOf(record)}  by ${showPlainly(record.agentId)}`);
+  printText(showPlainly(record.title));
+  printChanges(record);
+  return 0;
+}
+
+async function undo(history: RunHistory, words: readonly string[], { 'set-aside': force = false, json }: CommandOptions): Promise<number> {
+  const [id = ''] = operands(words, ['ID']);
+  const undone = await history.undo(id, { force });
+  if (json) printJson({ undone: id, ...listsOf(undone) });
+  else printText(`undone: ${counts(undone)}`);
+  return 0;
+}
+
+function printChanges({ created, changed, deleted }: ChangeList): void {
+  for (const [word, paths] of [
+    ['created', created],
+    ['changed', changed],
+    ['deleted', deleted],
+  ] as const)
+    for (const path of paths) printText(`${word}  ${showPlainly(path)}`);
+}
+
+function counts({ created, changed, deleted }: ChangeList): string {
+  return `${created.length} created, ${changed.length} changed, ${deleted.length} deleted`;
+}
+
+function timeOf({ at }: RunRecord): string {
+  return new Date(at).toISOString();
+}
+
+function listsOf({ created, changed, deleted }: ChangeList) {
+  return { created: [...created], changed: [...changed], deleted: [...deleted] };
+}
+
+function recordJson(record: RunRecord) {
+  const { id, state, title, agentId, keptBytes } = record;
+  return { id, state, command: title, agent: agentId, time: timeOf(record), kept_bytes: keptBytes, ...listsOf(record) };
+}

@@ -1,0 +1,69 @@
+/** `banksman runs`: what a command changed, and taking it back, each a process of its own. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { canSandbox } from '../execution/support/bubblewrap.ts';
+import { cli } from './support.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const folder = mkdtempSync(join(tmpdir(), 'banksman-runs-'));
+const workspace = join(folder, 'ws');
+mkdirSync(workspace);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function banksman(...words: readonly string[]) {
+  const env = { ...process.env, XDG_STATE_HOME: join(folder, 'state'), XDG_CONFIG_HOME: join(folder, 'config') };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: workspace, env, encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+function runCommand(command: string) {
+  const { stdout, stderr } = banksman(
+    'call',
+    'run_command',
+    '--input',
+    JSON.stringify({ command }),
+    '--model',
+    'claude-opus-4-5',
+    '--json',
+  );
+  expect(stderr).not.toContain('internal error');
+  return JSON.parse(stdout) as { status: string; message: string; result?: { changes?: { run_id?: string } } };
+}
+
+describe.skipIf(!canSandbox)('banksman runs', () => {
+  it('lists, shows and undoes, and says what is in the way', () => {
+    writeFileSync(join(workspace, 'a.txt'), 'before');
+    expect(banksman('runs', 'list')).toMatchObject({ status: 0, stdout: '', stderr: expect.stringContaining('there are no runs') });
+    const ran = runCommand('echo after > a.txt; echo new > b.txt; mkdir .vscode');
+    expect(ran).toMatchObject({ status: 'ok', message: expect.stringContaining('1 created, 1 changed; not applied: `.vscode/`') });
+    const id = ran.result?.changes?.run_id ?? '';
+    expect(banksman('runs', 'list').stdout).toMatch(new RegExp(`^${id}  applied  .*1 created, 1 changed, 0 deleted  echo after`, 'm'));
+    expect(banksman('runs', 'show', id).stdout).toContain('created  b.txt\nchanged  a.txt\n');
+    writeFileSync(join(workspace, 'b.txt'), 'mine');
+    expect(banksman('runs', 'undo', id)).toMatchObject({ status: 1, stderr: expect.stringContaining('changed since the run: `b.txt`') });
+    expect(readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('after\n');
+    expect(banksman('runs', 'undo', id, '--set-aside')).toMatchObject({ status: 0, stdout: 'undone: 1 created, 1 changed, 0 deleted\n' });
+    expect(readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('before');
+    expect(JSON.parse(banksman('runs', 'show', id, '--json').stdout)).toMatchObject({
+      id,
+      state: 'undone',
+      agent: expect.stringContaining('cli'),
+    });
+    expect(banksman('audit', 'tail', '--json').stdout).toContain('run.undone');
+  });
+
+  it.each([
+    [['runs'], /takes `list`, `show` or `undo`/],
+    [['runs', 'undo', '../../x'], /no such run/],
+    [['runs', 'undo', '0-00000000'], /no such run/],
+    [['runs', 'list', '--set-aside'], /--set-aside/],
+  ] as const)('%j is refused with words', (words, message) => {
+    const { status, stdout, stderr } = banksman(...words);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+});
