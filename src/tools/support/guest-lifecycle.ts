@@ -10,7 +10,7 @@ import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kerne
 import { followTask, type LostTask, type TaskEnd } from './follow-task.ts';
 import { guestObstacle } from './guest-obstacle.ts';
 import { guestRisk } from './guest-risk.ts';
-import { type GuestState, haAdvice, readState, settledState, stateWords, statusAfter } from './guest-state.ts';
+import { type GuestState, haAdvice, isAsWanted, readState, settledState, stateWords, statusAfter } from './guest-state.ts';
 import { guestOf } from './targets.ts';
 
 export interface GuestLifecycle {
@@ -81,7 +81,7 @@ async function runLifecycle(lifecycle: GuestLifecycle, context: ToolContext): Pr
 
 /** The word of a task of the guest's own counts where nothing else can be seen; the HA manager's only says that it was asked. */
 function isReached({ lifecycle, now }: EndedAction, byHa: boolean): boolean {
-  return now.status === statusAfter[lifecycle.action] || (now.status === undefined && !byHa);
+  return isAsWanted(now, lifecycle.action, byHa) || (now.status === undefined && !byHa);
 }
 
 function reachedResult({ lifecycle, guest, end, now, result }: EndedAction): ToolResult {
@@ -161,10 +161,11 @@ function notReachedResult({ lifecycle, guest, end, now, result }: EndedAction, b
   const list = guest.guestType === 'qemu' ? 'get_vms' : 'get_containers';
   const look = `look again in a minute with ${list} and \`filter\` \`${guest.vmid}\`; do not repeat the call before`;
   const advice = haAdvice(guest, now.haState);
+  const seen = now.status === wanted ? 'the manager has not carried that out' : `it is not seen ${wanted}`;
   return {
     ok: false,
     code: 'state_not_reached',
-    message: `${asked} (task exit status ${end.exitStatus}), but it is not seen ${wanted}: ${stateWords(now)}`,
+    message: `${asked} (task exit status ${end.exitStatus}), but ${seen}: ${stateWords(now)}`,
     result: { ...result, requested: lifecycle.action, wanted },
     next: advice === undefined ? look : `${advice}; ${look}`,
   };

@@ -2,7 +2,7 @@
 import type { ClusterPort, GuestAction } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget } from '#kernel/resource';
 import type { Obstacle } from '#kernel/tool';
-import { type GuestState, haAdvice, readState, statusAfter } from './guest-state.ts';
+import { type GuestState, haAdvice, haStateAfter, readState, statusAfter } from './guest-state.ts';
 import { holds } from './visible.ts';
 
 /** What could be read; an undefined fact stands in nobody's way. */
@@ -122,7 +122,7 @@ function wrongState(facts: Facts): Obstacle | undefined {
 /** Where the HA manager wants something else than what is, the request still changes what it does next. */
 function alreadyThere({ guest, action, state: { status, haState } }: Facts): Obstacle | undefined {
   if (status !== statusAfter[action]) return undefined;
-  const agrees = haState === undefined || haState === 'ignored' || haState === (action === 'start' ? 'started' : 'stopped');
+  const agrees = haState === undefined || haState === 'ignored' || haState === haStateAfter(action);
   if (!agrees) return undefined;
   const list = guest.guestType === 'qemu' ? 'get_vms' : 'get_containers';
   return {

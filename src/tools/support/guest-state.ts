@@ -43,21 +43,41 @@ export async function settledState(guest: GuestTarget, action: GuestAction, byHa
     const state = await readState(api, place, context.signal);
     context.signal.throwIfAborted();
     place = { ...guest, node: state.node };
-    if (state.status === statusAfter[action] || isHopeless(state, byHa)) return state;
+    if (isAsWanted(state, action, byHa) || isHopeless(state, byHa)) return state;
     if (context.clock.now() >= until || context.leftMs() < spareMs + haPollMs) return state;
     if (byHa) context.progress(`waiting for the HA manager to ${action} it: ${stateWords(state)}`);
     await context.clock.sleep(byHa ? haPollMs : settlePollMs, context.signal);
   }
 }
 
+/**
+ * A request to the HA manager is carried out when the manager's own state says so, too: a guest that was down already, or still runs on a
+ * node that is being fenced, may be something else a moment later.
+ */
+export function isAsWanted({ status, haState }: GuestState, action: GuestAction, byHa: boolean): boolean {
+  return status === statusAfter[action] && (!byHa || haState === undefined || haState === haStateAfter(action));
+}
+
+/** Of a resource that the HA manager has done with. */
+export function haStateAfter(action: GuestAction): 'started' | 'stopped' {
+  return action === 'stop' ? 'stopped' : 'started';
+}
+
 function isHopeless({ status, haState }: GuestState, byHa: boolean): boolean {
   return byHa ? stuckStates.has(haState ?? '') : status === undefined;
 }
 
-/** Never rejects. Where the guest's node does not answer, the cluster's rows say where it is and how it was lately. */
+/**
+ * Never rejects. Where the guest's node does not answer, the cluster's rows say where it is and how it was lately. A resource that the HA
+ * manager has no state of (it ignores it, or has not looked yet) has its configured one in those rows.
+ */
 export async function readState(api: ClusterPort, guest: GuestTarget, signal: AbortSignal): Promise<GuestState> {
   try {
-    return stateOf(guest.node, await api.guestStatus(guest, signal));
+    const state = stateOf(guest.node, await api.guestStatus(guest, signal));
+    if (state.haState !== 'unknown') return state;
+    const row = (await api.guests(signal).catch(() => [])).find((entry) => entry.vmid === guest.vmid);
+    const configured = row?.raw['hastate'];
+    return configured === 'ignored' ? { ...state, haState: configured } : state;
   } catch (thrown) {
     const why = toFault(thrown).message;
     const row = (await api.guests(signal).catch(() => [])).find((entry) => entry.vmid === guest.vmid);

@@ -35,7 +35,11 @@ function guest(vmid: number) {
 }
 
 /** Puts a guest under high availability, in the manager's state as it is. */
-function manage(vmid: number, crmState: HaResource['crmState'] | 'error', state: HaResource['state'] = 'started'): void {
+function manage(
+  vmid: number,
+  crmState: HaResource['crmState'] | 'error' | 'fence' | 'recovery',
+  state: HaResource['state'] = 'started',
+): void {
   const { kind } = guest(vmid);
   const sid = `${kind === 'qemu' ? 'vm' : 'ct'}:${vmid}`;
   const resource = { sid, kind, vmid, state, options: new Map(), crmState, round: 0 };
@@ -77,6 +81,36 @@ describe('a guest under high availability', () => {
     });
     expect(outcome.message).not.toMatch(/stopped now|started \(|is running now/);
     expect(await lookLiterally(outcome.next)).toMatchObject({ status: 'ok', result: { total: 1 } });
+  });
+
+  it.each([
+    ['stop_vm', 101, 'stopped', 'fence'],
+    ['stop_vm', 101, 'stopped', 'started'],
+    ['start_vm', 100, 'running', 'recovery'],
+  ] as const)('%s %i: what was %s before is no proof while the manager’s state is %s', async (tool, vmid, status, haState) => {
+    const hasty = await world.open({ limits: { callMs: 5_000 } });
+    manage(vmid, haState);
+    world.demo.faults.haStalls();
+    expect(await approved(hasty, tool, { vmid })).toMatchObject({
+      code: 'state_not_reached',
+      message: expect.stringMatching(new RegExp(`but the manager has not carried that out: it is ${status} \\(HA state .${haState}.\\)`)),
+    });
+  });
+
+  it('that was down already is waited for until the manager agrees', async () => {
+    manage(101, 'started');
+    expect(await approved(app, 'stop_vm', { vmid: 101 })).toMatchObject({
+      status: 'ok',
+      result: { status: 'stopped', ha_state: 'stopped' },
+    });
+  });
+
+  it.each([
+    ['start_vm', 100, 'guest_already_running'],
+    ['stop_vm', 101, 'guest_already_stopped'],
+  ])('%s %i: one that the manager ignores is like any other', async (tool, vmid, code) => {
+    manage(vmid, undefined, 'ignored');
+    expect(await call(app, tool, { vmid })).toMatchObject({ status: 'error', code, effect: { state: 'not_sent' } });
   });
 
   it('that falls into an error is not waited for', async () => {
