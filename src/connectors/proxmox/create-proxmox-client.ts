@@ -104,13 +104,16 @@ function originOf(url: string): string {
   return parsed.origin;
 }
 
-function endpointReads(api: ApiCalls, { endpoints, pins }: Connections) {
+function endpointReads(api: ApiCalls, { endpoints, pins, learner }: Connections) {
   function stateOf({ origin }: Endpoint): EndpointState {
     const node = pins?.nodeAt(origin);
     return { origin, ...(node === undefined ? {} : { node }), certificate: pins?.known(origin) ?? 'ca' };
   }
   return {
-    endpoints: () => endpoints.map(stateOf),
+    async endpoints() {
+      await learner?.settle();
+      return endpoints.map(stateOf);
+    },
     async checkEndpoints(signal: AbortSignal) {
       const faults = await Promise.all(endpoints.map((endpoint) => api.check(endpoint, signal)));
       return endpoints.map((endpoint, index) => {

@@ -82,8 +82,8 @@ export type Permissions = Readonly<Record<string, Readonly<Record<string, boolea
 /** The client of one configured cluster. Every method honours `signal` down to the socket and rejects with a `Fault`. */
 export interface ClusterPort {
   readonly name: string;
-  /** The configured endpoints, in their order. Asks nobody. */
-  endpoints(): readonly EndpointState[];
+  /** The configured endpoints, in their order. Waits until what the first answer of this process began to learn of them is known. */
+  endpoints(): Promise<readonly EndpointState[]>;
   clusterStatus(signal: AbortSignal): Promise<readonly ClusterStatusRow[]>;
   nodes(signal: AbortSignal): Promise<readonly NodeRow[]>;
   guests(signal: AbortSignal): Promise<readonly GuestRow[]>;

@@ -23,7 +23,7 @@ export const getClusterStatus = defineTool({
     const cluster = rows.find((row) => row.type === 'cluster');
     const nodes = rows.filter((row) => row.type === 'node');
     const online = nodes.filter((row) => row.online).length;
-    const endpoints = api.endpoints();
+    const endpoints = await api.endpoints();
     const health = healthOf(cluster, nodes.length, online);
     const result: JsonObject = {
       cluster: cluster?.name ?? api.name,

@@ -48,6 +48,17 @@ it('a process that starts while the pinned node is down reads, and stops a guest
   expect(guestStatus(world, 100)).toBe('stopped');
 });
 
+it('a process says of the certificates what it knows once its first answer is there, and what an earlier one learned', async () => {
+  for (let processes = 1; processes <= 2; processes += 1) {
+    const app = await onePin();
+    expect(await call(app, 'get_cluster_status')).toMatchObject({
+      message: 'cluster demo is healthy: 3 of 3 nodes online, quorate',
+      result: { endpoints: [{ certificate: 'pinned' }, { certificate: 'unseen' }, { certificate: 'unseen' }] },
+    });
+    await app.close();
+  }
+});
+
 it('what was learned lies in the state directory, for this user only', async () => {
   await learnInAnEarlierProcess();
   expect(statSync(folder()).mode & 0o777).toBe(0o700);

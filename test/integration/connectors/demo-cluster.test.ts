@@ -92,7 +92,7 @@ describe('faults', () => {
   it('the first endpoint down leaves the others', async () => {
     const pve = client();
     await pve.version(never);
-    await vi.waitFor(() => expect(pve.endpoints()[1]?.certificate).toBe('unseen'));
+    await vi.waitFor(async () => expect((await pve.endpoints())[1]?.certificate).toBe('unseen'));
     await demo.faults.nodeDown('Home');
     await expect(pve.clusterStatus(never)).resolves.toContainEqual(expect.objectContaining({ name: 'Home', online: false }));
   });

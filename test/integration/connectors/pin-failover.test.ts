@@ -58,14 +58,16 @@ function memory(): KeptPins & { text: string | undefined } {
 
 /** The demo's endpoints are not at the nodes' own addresses: which is which shows on the first contact. */
 async function learned(pve: ProxmoxClient): Promise<void> {
-  expect(pve.endpoints().map((endpoint) => endpoint.certificate)[0]).toBe('pinned');
-  await vi.waitFor(() => expect(pve.endpoints().map((endpoint) => endpoint.certificate)).toEqual(['pinned', 'unseen', 'unseen']));
+  expect((await pve.endpoints()).map((endpoint) => endpoint.certificate)[0]).toBe('pinned');
+  await vi.waitFor(async () =>
+    expect((await pve.endpoints()).map((endpoint) => endpoint.certificate)).toEqual(['pinned', 'unseen', 'unseen']),
+  );
 }
 
 describe('the pinned node goes down', () => {
   it('and reads and a start go on over another', async () => {
     const pve = client();
-    expect(pve.endpoints().map((endpoint) => endpoint.certificate)).toEqual(['unknown', 'unknown', 'unknown']);
+    expect((await pve.endpoints()).map((endpoint) => endpoint.certificate)).toEqual(['unknown', 'unknown', 'unknown']);
     await pve.clusterStatus(never);
     await learned(pve);
     await demo.faults.nodeDown('Home');
@@ -74,14 +76,14 @@ describe('the pinned node goes down', () => {
     await vi.waitFor(async () => expect(await pve.taskStatus(stop, never)).toMatchObject({ running: false, exitStatus: 'OK' }));
     const upid = await pve.changeGuest({ node: 'pve', vmid: 100, guestType: 'qemu' }, 'start', never);
     await vi.waitFor(async () => expect(await pve.taskStatus(upid, never)).toMatchObject({ running: false, exitStatus: 'OK' }));
-    expect(pve.endpoints()[1]).toEqual({ origin: of('pve'), node: 'pve', certificate: 'learned' });
+    expect((await pve.endpoints())[1]).toEqual({ origin: of('pve'), node: 'pve', certificate: 'learned' });
   });
 
   it('and who sits at another endpoint with a certificate that no node vouched for is sent nothing', async () => {
     const stranger = start(await startTlsCounter(authority.issue('pve', ['pve'], ['127.0.0.1']), '127.0.0.1'));
     const pve = client({ endpoints: [of('Home'), stranger.url, of('agent1')] });
     await pve.clusterStatus(never);
-    await vi.waitFor(() => expect(pve.endpoints()[2]?.certificate).toBe('unseen'));
+    await vi.waitFor(async () => expect((await pve.endpoints())[2]?.certificate).toBe('unseen'));
     await demo.faults.nodeDown('Home');
     await expect(pve.nodes(never)).rejects.toMatchObject({ code: 'pve_tls_fingerprint', message: expect.stringContaining(stranger.url) });
     await expect(pve.changeGuest({ node: 'pve', vmid: 100, guestType: 'qemu' }, 'stop', never)).rejects.toMatchObject({

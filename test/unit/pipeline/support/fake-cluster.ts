@@ -95,7 +95,7 @@ function apiOf(name: string, self: () => FakeCluster): ClusterPort {
   };
   return {
     name,
-    endpoints: () => self().endpoints,
+    endpoints: async () => self().endpoints,
     clusterStatus: (signal) => read('clusterStatus', signal, () => statusRows(self())),
     nodes: (signal) =>
       read('nodes', signal, () => self().nodes.map(({ node, status }): NodeRow => ({ node, status, raw: { node, status } }))),
