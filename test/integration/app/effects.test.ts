@@ -78,6 +78,21 @@ describe('a task that was started', () => {
     expect(finished?.attributes).toMatchObject({ code: 'task_end_unknown', effect: outcome.effect ?? {} });
   });
 
+  it('is not said to have ended by a cluster that its dead node cannot tell', async () => {
+    Object.assign(world.demo.cluster, { taskDurationMs: 1_000 });
+    const hasty = await world.open({ limits: { callMs: 12_000 } });
+    let isDown = false;
+    const onProgress = (message: string) => {
+      if (isDown || !message.includes('waiting for the task')) return;
+      isDown = true;
+      void world.demo.faults.nodeDown('pve');
+    };
+    const outcome = await approved(hasty, 'restart_vm', { vmid: 100 }, { onProgress });
+    expect(outcome).toMatchObject({ status: 'error', code: 'task_end_unknown', effect: { state: 'task', last_seen: 'running' } });
+    expect(outcome.message).toMatch(upidPattern);
+    expect(outcome.message).not.toContain('exit status OK');
+  }, 30_000);
+
   it.each([
     [500, 'got no worker'],
     [401, 'Authentication failed!'],

@@ -3,6 +3,7 @@ import { shuffled } from '../../random.ts';
 import { badParameters } from '../api-error.ts';
 import type { ApiCall, ApiMethod } from '../api-method.ts';
 import { type Cluster, seesOnline } from '../cluster.ts';
+import type { NodeState } from '../state.ts';
 import type { TaskRecord } from '../task-engine.ts';
 import { splitTokenId } from '../upid.ts';
 
@@ -48,13 +49,22 @@ const freshMs = 10_000;
 function recentTasks({ cluster, user }: ApiCall): unknown {
   const all = cluster.access.holds(user, '/', 'Sys.Audit');
   const shown: TaskRecord[] = [];
-  for (const node of cluster.state.nodes.keys()) {
-    const tasks = cluster.tasks.list().filter((task) => task.node === node);
+  for (const node of cluster.state.nodes.values()) {
+    const tasks = cluster.tasks
+      .list()
+      .filter((task) => task.node === node.name)
+      .map((task) => asLastHeard(task, node));
     const running = tasks.filter((task) => task.exitstatus === undefined);
     const finished = tasks.filter((task) => task.exitstatus !== undefined).slice(0, Math.max(0, finishedShown - running.length));
     shown.push(...running, ...finished);
   }
   return shown.map((task) => row(cluster, task)).filter((task) => all || task.user === user);
+}
+
+/** Each node tells the others of its tasks: one that is gone cannot say that a task of it has ended. */
+function asLastHeard(task: TaskRecord, { downSince }: NodeState): TaskRecord {
+  const endedUnheard = downSince !== undefined && task.endtime !== undefined && task.endtime * 1000 + 999 >= downSince;
+  return endedUnheard ? { ...task, exitstatus: undefined, endtime: undefined } : task;
 }
 
 function row(cluster: Cluster, task: TaskRecord) {
