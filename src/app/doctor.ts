@@ -1,6 +1,7 @@
 /** `doctor`: what works here, what does not, and the remedy. Each probe is real; what one writes it takes away again. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { verifyTrail } from '#audit/verify-trail';
 import type { EndpointCheck, ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { sandboxFinding } from '#execution/sandbox/sandbox-finding';
 import { type Standing, successesToRestore } from '#identity/standing';
@@ -81,12 +82,22 @@ async function storeFindings({ config, stateDir, store, memory }: DoctorParts): 
   return [
     await probe('store', async () => `${store.location}: ${await store.requests.countPending()} pending requests`),
     writeFinding(config.store.startsWith('sqlite:') ? path.dirname(store.location) : stateDir),
-    lost ??
-      (await probe('audit', async () => {
-        const head = await store.audit.head();
-        return head === undefined ? 'empty so far' : `${head.sequence} records, newest ${head.hash.slice(0, 12)}`;
-      })),
+    lost ?? (await probe('audit', async () => trailState(store.audit))),
   ];
+}
+
+/** Up to so many records `doctor` reads all of the trail: well under a second. */
+const verifiedHere = 10_000;
+
+async function trailState(audit: Store['audit']): Promise<string> {
+  const head = await audit.head();
+  if (head === undefined) return 'empty so far';
+  const words = `${head.sequence} records, newest ${head.hash.slice(0, 12)}`;
+  if (head.sequence > verifiedHere) return `${words}; whether all fit together is not looked at here: \`banksman audit verify\``;
+  const verdict = await verifyTrail(audit);
+  if (verdict.ok) return words;
+  const next = 'find out who changed the store, or what damaged it; `banksman audit verify` names every record that does not fit';
+  throw new Fault('audit_broken', verdict.message, { next });
 }
 
 async function clusterFindings(cluster: ClusterConfig, parts: DoctorParts, signal: AbortSignal): Promise<readonly Finding[]> {

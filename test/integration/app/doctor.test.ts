@@ -1,6 +1,6 @@
 /** What `doctor` finds on a real (demo) cluster. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { App } from '#app/app';
@@ -133,6 +133,22 @@ describe('the trail', () => {
     }
     rmSync(path.join(path.dirname(world.stateDir), 'seen-trails'), { recursive: true });
     expect(await audit(app)).toMatchObject({ state: 'ok' });
+  });
+
+  it('with a record that does not fit is no "ok"', async () => {
+    const app = await world.open();
+    for (let calls = 0; calls < 3; calls += 1) await call(app, 'reboot_node', { node: 'pve' });
+    await app.close();
+    const file = path.join(world.stateDir, 'banksman.db');
+    const bytes = readFileSync(file);
+    const at = bytes.lastIndexOf('reboot_node');
+    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+    writeFileSync(file, bytes);
+    expect(await audit(await world.open())).toMatchObject({
+      state: 'failed',
+      message: expect.stringMatching(/^audit_broken: record \d was altered/),
+      remedy: expect.stringContaining('banksman audit verify'),
+    });
   });
 
   it('that goes on is not missed, nor one that lost its memory', async () => {

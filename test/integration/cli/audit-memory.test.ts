@@ -1,5 +1,5 @@
 /** What a person, or a job that runs each night, keeps of the trail: `audit verify` holds the store against it. */
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { samplePasswords, startValkey } from '../stores/valkey-server.ts';
@@ -66,6 +66,17 @@ it('looks through a store that is too damaged to open, names what cannot be read
   expect(readFileSync(file).equals(bytes)).toBe(true);
   const tail = await bench.run(['audit', 'tail', ...words]);
   expect(tail).toMatchObject({ status: 1, stderr: expect.stringMatching(/table `audit`: Tree.*left as it is.*audit verify/) });
+});
+
+it('says so where nothing of a cut store can be read, and does not advise itself', async () => {
+  const words = ['--state', join(bench.folder, 'cut')];
+  await bench.call('reboot_node', { node: 'pve' }, words);
+  const file = join(bench.folder, 'cut', 'banksman.db');
+  truncateSync(file, 4096);
+  const { status, stderr } = await bench.run(['audit', 'verify', ...words]);
+  expect(status).toBe(1);
+  expect(stderr).toContain('none of its records can be read; keep a copy of the file');
+  expect(stderr).not.toContain('`banksman audit verify`');
 });
 
 it.each([

@@ -6,11 +6,15 @@ import { defaultConfigFile } from '#app/paths';
 import { seenInExport, verifyExport } from '#app/verify-export';
 import type { ApproverKey } from '#kernel/answer';
 import type { ChainPoint } from '#kernel/audit-event';
-import { toFault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { configOf, stateDirOf, withApp } from '../session.ts';
+
+/** The store's own advice names this command: here it has been taken. */
+const restoreWords =
+  'keep a copy of the file, then restore a backup or move it away (a new one is made at the next start, with an empty trail)';
 
 /** A store that is too damaged to open is looked through all the same, without writing to it. */
 export async function verifyStore(options: CommandOptions): Promise<number> {
@@ -21,12 +25,15 @@ export async function verifyStore(options: CommandOptions): Promise<number> {
     const fault = toFault(thrown);
     if (fault.code !== 'store_corrupt') throw thrown;
     const { config } = await configOf(options);
-    const verdict = await verifyDamaged({ config, stateDir: stateDirOf(options) });
+    const verdict = await verifyDamaged({ config, stateDir: stateDirOf(options) }).catch((unreadable: unknown) => {
+      const { code, message } = toFault(unreadable);
+      throw new Fault(code, `${message}; none of its records can be read`, { next: restoreWords, cause: unreadable });
+    });
     if (verdict === undefined) throw thrown;
-    if (options.json) printJson({ ...verdict, next: fault.next });
+    if (options.json) printJson({ ...verdict, next: restoreWords });
     else {
       printVerdict(verdict);
-      if (fault.next !== undefined) printText(`next: ${fault.next}`);
+      printText(`next: ${restoreWords}`);
     }
     return 1;
   }
