@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument, serviceArgument } from '#kernel/arguments';
 import { toFault } from '#kernel/errors';
+import { notSent } from '#kernel/known-effect';
 import type { ShellResult } from '#kernel/ports/shell';
 import { describeTarget } from '#kernel/resource';
 import { defineTool, type ToolContext, type ToolResult } from '#kernel/tool';
@@ -35,6 +36,7 @@ export const restartService = defineTool({
     // The name has been checked to be a plain unit name: nothing in it means anything to a shell.
     const restart = await shell.exec(node, `systemctl restart -- ${service}`, context.signal);
     if (restart.exitCode !== 0) {
+      if (restart.exitCode === noSuchUnit) return notFound({ node, service }, restart);
       const ended = restart.exitCode === undefined ? `signal ${restart.signal ?? 'unknown'}` : `exit code ${restart.exitCode}`;
       return {
         ok: false,
@@ -48,6 +50,20 @@ export const restartService = defineTool({
     return stateAfter({ node, service }, context);
   },
 });
+
+/** Exit status of `systemctl restart` for a unit that is not loaded (systemctl(1), LSB's "not installed"). */
+const noSuchUnit = 5;
+
+function notFound({ node, service }: { readonly node: string; readonly service: string }, { stderr }: ShellResult): ToolResult {
+  return {
+    ok: false,
+    code: 'service_not_found',
+    effect: notSent,
+    message: `${service} on ${node} was not restarted: ${lastLine(stderr)}`,
+    result: { node, service, exit_code: noSuchUnit, stderr },
+    next: `see what there is: ${onNode(node, 'systemctl list-unit-files --type=service --no-pager')}`,
+  };
+}
 
 /** INVARIANT: by exit codes. What a login shell's profile prints stands on the same streams, before the command's own words. */
 async function stateAfter(
@@ -96,5 +112,5 @@ function onNode(node: string, command: string): string {
 }
 
 function lastLine(stderr: string): string {
-  return stderr.trim().split('\n').at(-1) || 'no message';
+  return stderr.trim().split('\n').at(-1)?.replace(/\.$/, '') || 'no message';
 }

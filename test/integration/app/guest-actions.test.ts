@@ -277,4 +277,17 @@ describe('units on which more hangs', () => {
     const [, node, command] = /execute_ssh with `node` `([^`]+)` and `command` `([^`]+)`/.exec(outcome.next ?? '') ?? [];
     expect(await call(app, 'execute_ssh', { node, command })).toMatchObject({ status: 'ok' });
   });
+
+  it('a unit that is not there has no journal: the advice is a list, and it works literally', async () => {
+    const outcome = await call(app, 'restart_service', { node: 'pve', service: 'nosuch' });
+    expect(outcome).toMatchObject({
+      code: 'service_not_found',
+      effect: { state: 'not_sent' },
+      message: expect.stringMatching(/was not restarted: Failed to restart nosuch.service: Unit nosuch.service not found$/),
+    });
+    const [, command] = /`command` `([^`]+)`/.exec(outcome.next ?? '') ?? [];
+    expect(await app.explain({ tool: 'execute_ssh', input: { node: 'pve', command }, agent })).toMatchObject({
+      decision: { effect: 'allow' },
+    });
+  });
 });

@@ -38,14 +38,40 @@ describe('restarting one unit', () => {
   it.each([
     [
       'network',
-      ['networking', 'ifupdown2', 'ifup@eth0', 'systemd-networkd', 'openvswitch-switch', 'frr', 'wg-quick@wg0', 'NetworkManager'],
+      [
+        'networking',
+        'ifupdown2',
+        'ifup@eth0',
+        'systemd-networkd',
+        'openvswitch-switch',
+        'frr',
+        'wg-quick@wg0',
+        'NetworkManager',
+        'tailscaled',
+        'zerotier-one',
+        'strongswan-starter',
+        'ipsec',
+      ],
     ],
     ['cluster', ['corosync', 'Corosync.service', 'corosync-qdevice', 'pve-cluster', 'pve-ha-lrm', 'pve-ha-crm']],
     [
       'storage',
-      ['zfs-zed', 'zfs-import-cache', 'lvm2-monitor', 'iscsid', 'iscsid.socket', 'open-iscsi', 'multipathd', 'nfs-server', 'rpcbind'],
+      [
+        'zfs-zed',
+        'zfs-import-cache',
+        'lvm2-monitor',
+        'iscsid',
+        'iscsid.socket',
+        'open-iscsi',
+        'multipathd',
+        'nfs-server',
+        'rpcbind',
+        'nvmet',
+        'target',
+      ],
     ],
     ['ceph', ['ceph-osd@3', 'ceph-mon@pve', 'ceph', 'ceph-mgr@pve.service']],
+    ['containers', ['lxcfs']],
     ['access', ['ssh', 'sshd', 'ssh.socket', 'dbus']],
   ] as const)('of the %s asks a person, and says what could be lost', (kind, names) => {
     for (const name of names) {

@@ -288,11 +288,11 @@ describe('restart_service', () => {
   });
 
   it('says why it could not be restarted', async () => {
-    const { result, cluster } = start({ restart: { exitCode: 5, stderr: 'first\nUnit nginx.service not found.\n' } });
+    const { result, cluster } = start({ restart: { exitCode: 1, stderr: 'first\nJob for nginx.service failed.\n' } });
     expect(await result).toMatchObject({
       ok: false,
       code: 'service_restart_failed',
-      message: 'nginx.service on pve could not be restarted (exit code 5): Unit nginx.service not found.',
+      message: 'nginx.service on pve could not be restarted (exit code 1): Job for nginx.service failed',
     });
     expect(cluster.effects).toHaveLength(1);
   });
