@@ -111,7 +111,9 @@ describe('our own cases', () => {
       .flatMap(readRedTeam)
       .filter((entry) => entry.must === 'block' && entry.code === undefined);
     const silent = refused.filter((entry) => {
-      const { reason, rules } = decide(entry);
+      const { effect, reason, rules } = decide(entry);
+      // A question names the program; what it asks of stands in the card.
+      if (effect === 'ask' && entry.surface === 'ssh') return rules.length === 0;
       return rules.length === 0 || !/at character \d+: \S/.test(reason);
     });
     expect(silent.map((entry) => entry.input.slice(0, 100))).toEqual([]);

@@ -1,4 +1,4 @@
-/** The five tools for Ollama: its client takes them as they are, and sends what the command line prints. */
+/** The workspace tools for Ollama: its client takes them as they are, and sends what the command line prints. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,27 +8,28 @@ import { describeTool, describeTools } from '#app/catalog';
 import { type OllamaTool, ollamaTool } from '#app/ollama-tool';
 import { required } from './support.ts';
 
-const five = describeTools()
+const six = describeTools()
   .filter((tool) => tool.group === 'workspace')
   .map(ollamaTool);
 
-const properties = (name: string) => five.find((tool) => tool.function.name === name)?.function.parameters;
+const properties = (name: string) => six.find((tool) => tool.function.name === name)?.function.parameters;
 
 describe('the workspace tools for Ollama', () => {
-  it('are exactly five, typed as its client wants them', () => {
+  it('are exactly six, typed as its client wants them', () => {
     expectTypeOf<OllamaTool>().toExtend<Tool>();
-    expect(five.map((tool) => tool.function.name).toSorted()).toEqual([
+    expect(six.map((tool) => tool.function.name).toSorted()).toEqual([
+      'edit_file',
       'list_directory',
       'read_file',
       'run_command',
       'search_files',
       'write_file',
     ]);
-    for (const tool of five) {
+    for (const tool of six) {
       expect(Object.keys(tool)).toEqual(['type', 'function']);
       expect(tool.function.parameters).toMatchObject({ type: 'object', additionalProperties: false });
       for (const [key, part] of Object.entries(tool.function.parameters.properties)) {
-        expect(part.type, key).toMatch(/^(?:string|integer|boolean)$/);
+        expect(part.type, key).toMatch(/^(?:string|integer|boolean|array)$/);
         expect(part.description.length, key).toBeGreaterThan(10);
       }
     }
@@ -37,6 +38,7 @@ describe('the workspace tools for Ollama', () => {
   it.each([
     ['read_file', ['path', 'start_line', 'end_line'], ['path'], {}],
     ['write_file', ['path', 'content', 'create_dirs'], ['path', 'content'], { create_dirs: true }],
+    ['edit_file', ['path', 'edits', 'if_unchanged'], ['path', 'edits'], {}],
     ['list_directory', ['path', 'recursive', 'pattern'], ['path'], { recursive: false }],
     ['run_command', ['command', 'timeout_ms'], ['command'], { timeout_ms: 30_000 }],
     ['search_files', ['pattern', 'path', 'file_pattern', 'max_results'], ['pattern'], { path: '.', max_results: 50 }],
@@ -65,7 +67,7 @@ describe('the workspace tools for Ollama', () => {
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const client = new Ollama({ host: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-    await client.chat({ model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: five });
-    expect(bodies).toMatchObject([{ tools: JSON.parse(JSON.stringify(five)) }]);
+    await client.chat({ model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: six });
+    expect(bodies).toMatchObject([{ tools: JSON.parse(JSON.stringify(six)) }]);
   });
 });
