@@ -95,15 +95,18 @@ describe('at the shipped default tier', () => {
     expect(result).toContain(expected);
   });
 
-  it.each([
-    ['write the file', /model_tier_too_low/],
-    ['run the script', /COMMAND_BLOCKED/],
-  ])('the model cannot %s, and nobody is asked', async (prompt, why) => {
-    const result = await ask(prompt);
+  it('the model cannot write the file, and nobody is asked', async () => {
+    const result = await ask('write the file');
     expect(result).toContain('"status":"denied"');
-    expect(result).toMatch(why);
+    expect(result).toContain('model_tier_too_low');
     expect(await hasModal(bench.page, '')).toBe(false);
     expect(readFileSync(file('src/app.ts'), 'utf8')).toBe('export const needle = 1;\n');
+  });
+
+  it('what the model’s script changes is dropped where it can be looked at, else the script is refused; nobody is asked', async () => {
+    const result = await ask('run the script');
+    expect(result).toMatch(/it may only look, so dropped|COMMAND_BLOCKED/);
+    expect(await hasModal(bench.page, '')).toBe(false);
     expect(existsSync(file('out'))).toBe(false);
   });
 });
@@ -152,7 +155,7 @@ describe('what a person sets in the editor', () => {
     const modal = await waitModal(bench.page, 'Set the security level to strict');
     expect(modal.buttons[0]).toBe('Keep balanced');
     await screenshot(bench.page, 's1-level');
-    await modal.click('Set to strict');
+    await approveInModal(bench.page, modal, 'Set to strict');
     await bench.page.locator('.statusbar-item', { hasText: 'Banksman: strict' }).waitFor({ timeout: 30_000 });
   });
 
@@ -185,7 +188,7 @@ describe('what a person sets in the editor', () => {
     const modal = await waitModal(bench.page, 'Add the rule “tool:write_file:src/other*”: allow');
     expect(modal.buttons[0]).toBe('Do Not Add');
     await screenshot(bench.page, 's3-rule');
-    await modal.click('Add Rule');
+    await approveInModal(bench.page, modal, 'Add Rule');
     await runCommand(bench.page, 'Banksman: Auto-Approve Rules');
     await waitPickRow(bench.page, 'tool:write_file:src/other*');
     await screenshot(bench.page, 's4-rules');
