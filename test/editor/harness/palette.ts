@@ -1,14 +1,25 @@
 import type { Page } from 'playwright-core';
+import { waitUntil } from './wait-until.ts';
 
 const WIDGET = '.quick-input-widget:visible';
 const ROWS = `${WIDGET} .quick-input-list .monaco-list-row`;
 
-/** Runs a command by the palette, as a person does. */
+/** Runs a command by the palette, as a person does: who sees it closed, because a view took the focus just then, opens it again. */
 export async function runCommand(page: Page, title: string): Promise<void> {
-  await page.keyboard.press('F1');
-  await page.locator(WIDGET).waitFor({ timeout: 60_000 });
-  await page.keyboard.type(title);
-  await page.locator(ROWS, { hasText: title }).first().click({ timeout: 60_000 });
+  await waitUntil(
+    `the command “${title}” in the palette`,
+    async () => {
+      await page.keyboard.press('F1');
+      await page.locator(WIDGET).waitFor({ timeout: 60_000 });
+      await page.keyboard.type(title);
+      const pressed = page.locator(ROWS, { hasText: title }).first().click({ timeout: 10_000 });
+      return pressed.then(
+        () => true,
+        () => false,
+      );
+    },
+    60_000,
+  );
 }
 
 /** Chooses the row of the open quick pick that shows `text`. */
