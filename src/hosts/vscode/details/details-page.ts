@@ -136,7 +136,8 @@ function whyRows({ agent, reason, code, claim }: RequestRecord): readonly Row[] 
   return [
     ['Agent', html`${agentName(agent)} <span class="dim">${agent.id}</span>`],
     ...(agent.model === undefined ? [] : [['Model', agent.model] as const]),
-    ['Why a person is asked', html`${reason} <span class="dim">${code}</span>`],
+    // That a red tool asks is no reason: what is at stake stands under what it affects, as on the card.
+    ...(code === 'confirmation_required' ? [] : [['Why a person is asked', html`${reason} <span class="dim">${code}</span>`] as const]),
     ...(claim === undefined ? [] : [['The agent says', html`<q>${claim}</q>`] as const]),
   ];
 }

@@ -36,6 +36,11 @@ describe('the page of a request', () => {
     expect(shown).not.toMatch(/<script|<img|<iframe|<form|\son\w+=/i);
   });
 
+  it('gives a reason for asking only where it is one', () => {
+    expect(textOf(page({ code: 'confirmation_required', reason: 'it needs approval' }))).not.toContain('it needs approval');
+    expect(textOf(page({ code: 'CONTROL_FILE', reason: 'an editor obeys it' }))).toContain('Why a person is asked');
+  });
+
   it('links to commands with the id alone, and to nothing else', () => {
     const links = [...page().matchAll(/href="([^"]*)"/g)].map((match) => match[1]);
     const id = encodeURIComponent('["req-0123abcd"]');
