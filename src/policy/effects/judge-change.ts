@@ -135,10 +135,10 @@ export const effectRules: readonly EffectRule[] = [
     match: [
       { path: 'x', type: 'link', leadsTo: '/etc/passwd' },
       { path: 'x', type: 'link' },
-      { path: 'x', type: 'link', leadsTo: '/work/other' },
+      { path: 'x', type: 'link', leadsTo: '/srv/other' },
     ],
     notMatch: [
-      { path: 'x', type: 'link', leadsTo: '/work/ws/src' },
+      { path: 'x', type: 'link', leadsTo: '/srv/ws/src' },
       { path: '.venv/bin/python', type: 'link', leadsTo: '/usr/bin/python3.11' },
       { path: 'x', type: 'link', kind: 'delete' },
     ],

@@ -4,7 +4,7 @@ import { controlRowOf, controlRows } from '#policy/effects/control-places';
 import { type Example, effectRules, judgeChange, placeOf } from '#policy/effects/judge-change';
 import { isControlPath } from '#policy/paths/control-files';
 
-const ground = { workspaceRoot: '/work/ws', obeyed: ['scripts/hooks'] };
+const ground = { workspaceRoot: '/srv/ws', obeyed: ['scripts/hooks'] };
 
 function changeOf({ before = '', after, ...example }: Example): Change {
   return {
