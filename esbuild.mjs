@@ -6,7 +6,6 @@ import { build } from 'esbuild';
 import { bundleFaults } from './scripts/build/bundle-faults.mjs';
 import { bundles } from './scripts/build/bundles.mjs';
 import { classNameFaults, keepClassNames } from './scripts/build/class-names.mjs';
-import { grammarText } from './scripts/build/grammar.mjs';
 import { noExamples } from './scripts/build/no-examples.mjs';
 import { noNatives } from './scripts/build/no-natives.mjs';
 import { thirdPartyNotices } from './scripts/build/third-party-notices.mjs';
@@ -14,7 +13,6 @@ import { thirdPartyNotices } from './scripts/build/third-party-notices.mjs';
 const root = path.dirname(fileURLToPath(import.meta.url));
 const dist = path.join(root, 'dist');
 const dev = process.argv.includes('--dev');
-const grammar = grammarText(root);
 const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 
 /** CommonJS has no `import.meta`; the sources use it to find what lies beside them (the store's worker). */
@@ -38,7 +36,6 @@ function buildBundle(bundle) {
       'import.meta.dirname': '__dirname',
       'import.meta.filename': '__filename',
       BANKSMAN_VERSION: JSON.stringify(version),
-      BANKSMAN_GRAMMAR: JSON.stringify(grammar),
     },
     minify: !dev,
     // `external`: maps lie beside the bundles for whoever debugs a stack, and are not shipped.

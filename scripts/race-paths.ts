@@ -2,14 +2,18 @@
  * `node scripts/race-paths.ts [OPENS]`: 100,000 opens (or OPENS) of paths whose links another process swaps all the time, reads and writes in
  * turn. Exit 1 if anything from outside the workspace was read, or anything outside was written. The test suite does a short one.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { pathRules } from '#app/path-policy';
+import { pathRules } from '#app/open-workspace';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
-import { usualPinning } from '#connectors/workspace-files/pin-root';
+import { usualPinning } from '#connectors/workspace-files/directory-pin';
+import { createEffects } from '#execution/effects/effects';
+import { programRunner } from '#execution/run-child';
+import { judgeChange } from '#policy/effects/judge-change';
 
 const opens = Number(process.argv[2] ?? 100_000);
 const base = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'banksman-race-')));
@@ -27,12 +31,22 @@ const swapping = spawn(
 );
 await once(swapping.stdout, 'data');
 
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const journal = createEffects({
+  workspaceRoot: root,
+  journal: path.join(base, 'journal'),
+  programs: programRunner,
+  judge: judgeChange,
+  log: quiet,
+});
 const files = createWorkspaceFiles({
   rules: pathRules([root]),
   workspaceRoot: root,
   personas: { room: async () => undefined },
   pinning: usualPinning,
   mostBytes: 1e6,
+  journal: () => journal,
+  notes: path.join(base, 'writing'),
 });
 const scope = { agentId: 'race' };
 const never = new AbortController().signal;

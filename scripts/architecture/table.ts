@@ -31,7 +31,7 @@ export const importTable: readonly FolderRule[] = [
   { folder: 'kernel', folders: [], packages: ['zod'], builtins: [] },
   { folder: 'identity', folders: ['kernel'], packages: [], builtins: ['crypto', 'os'] },
   // Pure: no file, clock, network or process; `.oxlintrc.json` closes the doors that need no import.
-  { folder: 'policy', folders: ['kernel'], packages: ['web-tree-sitter', 'zod'], builtins: [] },
+  { folder: 'policy', folders: ['kernel'], packages: ['zod'], builtins: [] },
   { folder: 'redaction', folders: ['kernel'], packages: ['@secretlint'], builtins: [] },
   { folder: 'audit', folders: ['kernel'], packages: [], builtins: ['crypto'] },
   { folder: 'approval', folders: ['kernel'], packages: [], builtins: ['crypto'] },
@@ -59,6 +59,7 @@ export const importTable: readonly FolderRule[] = [
     builtins: [...harmless, ...system, 'crypto', 'worker_threads'],
   },
   { folder: 'demo', folders: ['kernel'], packages: ['ssh2'], builtins: [...harmless, ...system, ...sockets, ...servers, 'crypto'] },
+  { folder: 'hosts/service', folders: ['kernel', 'app'], packages: ['zod'], builtins: [...harmless, ...system, 'net', 'child_process'] },
   { folder: 'hosts/vscode', folders: ['kernel', 'app'], packages: ['vscode', 'zod'], builtins: [...harmless, ...system, 'crypto'] },
   {
     folder: 'hosts/mcp',
@@ -66,6 +67,7 @@ export const importTable: readonly FolderRule[] = [
     packages: ['@modelcontextprotocol', 'zod'],
     builtins: [...harmless, ...system, ...servers, 'crypto'],
   },
+  { folder: 'hosts/page', folders: ['kernel', 'app'], packages: [], builtins: [...harmless, 'fs', ...servers, 'crypto'] },
   {
     folder: 'hosts/cli',
     folders: ['kernel', 'app'],
@@ -104,12 +106,29 @@ export const fileExceptions: readonly FileException[] = [
     folders: ['hosts/mcp'],
     why: '`banksman serve` is the MCP host over HTTP; loaded when asked for',
   },
+  {
+    file: 'hosts/cli/commands/service.ts',
+    folders: ['hosts/service'],
+    why: '`banksman service` installs and runs the service; loaded when asked for',
+  },
+  {
+    file: 'hosts/cli/commands/page.ts',
+    folders: ['hosts/page'],
+    why: '`banksman page` serves the page for who has no service; loaded when asked for',
+  },
+  {
+    file: 'hosts/service/run-service.ts',
+    folders: ['hosts/page'],
+    why: 'the service serves the page; loaded where its configuration names one',
+  },
 ];
 
 /** Files below `src/` that may only be imported by `await import(…)`: what they bring is loaded when it is asked for. */
 export const lazyFiles: readonly string[] = [
   'app/demo.ts',
+  'hosts/service/index.ts',
   'hosts/mcp/serve-stdio.ts',
-  'hosts/mcp/serve-app-over-http.ts',
+  'hosts/mcp/http/serve-http.ts',
+  'hosts/page/start-page.ts',
   'stores/valkey/open-valkey-store.ts',
 ];

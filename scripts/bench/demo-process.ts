@@ -6,29 +6,37 @@ import { spawnLeashed } from './leashed.ts';
 /** The configuration that `banksman demo` prints: the same keys as the settings `banksman.*`. */
 export type DemoConfig = Readonly<Record<string, unknown>>;
 
-export interface DemoProcess {
-  readonly config: DemoConfig;
+interface Running {
   readonly exited: Promise<number | null>;
   output(): string;
   stop(): Promise<void>;
 }
 
+export type DemoProcess = Running & { readonly config: DemoConfig };
+
 const READY_MS = 30_000;
 
 /** Starts the built command line's demo cluster on a free port. `env` says where it keeps its state. */
 export async function startDemoProcess(env: Readonly<Record<string, string>>): Promise<DemoProcess> {
+  const { line, ...demo } = await startCli('demo', env);
+  return { ...demo, config: JSON.parse(line) as DemoConfig };
+}
+
+/** Starts the approval page that the configuration of `env` names. */
+export async function startPageProcess(env: Readonly<Record<string, string>>): Promise<Running & { readonly url: string }> {
+  const { line, ...page } = await startCli('page', env);
+  return { ...page, url: (JSON.parse(line) as { readonly url: string }).url };
+}
+
+/** A command that prints one line of JSON and then runs until stopped. */
+async function startCli(command: string, env: Readonly<Record<string, string>>): Promise<Running & { readonly line: string }> {
   const cli = path.join(ROOT, 'dist', 'cli.cjs');
-  const demo = spawnLeashed(process.execPath, [cli, 'demo'], { env: cleanEnv(env), cwd: ROOT });
+  const started = spawnLeashed(process.execPath, [cli, command], { env: cleanEnv(env), cwd: ROOT });
   try {
-    const line = await demo.waitForLine(/^\{.*\}$/, READY_MS);
-    return {
-      config: JSON.parse(line) as DemoConfig,
-      exited: demo.exited,
-      output: () => demo.output(),
-      stop: async () => void (await demo.stop()),
-    };
+    const line = await started.waitForLine(/^\{.*\}$/, READY_MS);
+    return { line, exited: started.exited, output: () => started.output(), stop: async () => void (await started.stop()) };
   } catch (error) {
-    await demo.stop();
+    await started.stop();
     throw error;
   }
 }

@@ -1,16 +1,16 @@
 // The second half of `npm start`, on Node 24: the demo cluster, the scripted model and an editor with the
 // extension, each in a profile of its own, until stdin ends or a signal comes.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { startScriptedModel } from '#demo/scripted-model';
 import { cacheFolder, ROOT } from '../lib/cache-folder.mjs';
 import { say } from '../lib/run-command.mjs';
-import { type DemoConfig, demoSettings, startDemoProcess } from './demo-process.ts';
+import { type DemoConfig, demoSettings, startDemoProcess, startPageProcess } from './demo-process.ts';
 import { startDesktopEditor } from './desktop-editor.ts';
 import { type EditorPaths, startEditor } from './editor.ts';
 import { packExtension } from './pack-extension.ts';
 import { prepareSampleWorkspace } from './sample-workspace.ts';
+import { startScriptedModel } from './scripted-model.ts';
 
 interface SessionOptions {
   /** Exactly one of the two: the desktop's `code` command, or the editor that runs in a browser. */
@@ -52,12 +52,17 @@ async function run(options: SessionOptions): Promise<number> {
   cleanups.push(() => model.close());
   const demo = await startDemoProcess(env);
   cleanups.push(() => demo.stop());
-  writeCliConfig(folders, demo.config);
+  const pagePort = (await portOfLastTime(folders.state)) || (await freePort());
+  writeCliConfig(folders, { ...demo.config, page: { origin: `http://localhost:${pagePort}`, demo: true } });
+  const page = await startPageProcess(env);
+  writeFileSync(portFile(folders.state), String(pagePort));
+  cleanups.push(() => page.stop());
   const opened = await openEditor({ options, folders, env, config: demo.config, modelUrl: model.url });
-  sayHow(folders);
+  sayHow(folders, page.url);
   say(`Ready: ${opened.address}`);
   const ended = await Promise.race([
     stopped.then(() => undefined),
+    page.exited.then((code) => `the approval page ended with code ${code}:\n${page.output()}`),
     demo.exited.then((code) => `the demo cluster ended with code ${code}:\n${demo.output()}`),
     opened.exited.then((code) => (options.desktop ? undefined : `the editor ended with code ${code}`)),
   ]);
@@ -87,10 +92,10 @@ async function openEditor(opening: Opening): Promise<{ address: string; exited: 
     return { address: 'code', exited: editor.exited };
   }
   if (!options.server) throw new Error('no editor was chosen');
-  const port = options.port || (await portOfLastTime(folders));
+  const port = options.port || (await portOfLastTime(folders.profile));
   const editor = await startEditor({ ...common, paths: options.server, port, settings, machineSettings: demoSettings(config) });
   cleanups.push(() => editor.stop());
-  writeFileSync(portFile(folders), String(editor.port));
+  writeFileSync(portFile(folders.profile), String(editor.port));
   return { address: editor.url, exited: editor.exited };
 }
 
@@ -108,38 +113,55 @@ function createFolders(kind: string): Folders {
   return folders;
 }
 
-/** So that the command line meets the editor; what people added there (approvers) stays. */
+/**
+ * So that the command line meets the editor. The cluster is another one at each start: what was agreed to about the last one would keep its address, so who
+ * approves is agreed to anew at the first approval.
+ */
 function writeCliConfig(folders: Folders, config: DemoConfig): void {
   const file = path.join(folders.config, 'banksman', 'config.json');
   mkdirSync(path.dirname(file), { recursive: true });
-  const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as DemoConfig) : {};
-  const kept = before.approvers === undefined ? {} : { approvers: before.approvers };
-  writeFileSync(file, `${JSON.stringify({ ...config, ...kept }, undefined, 2)}\n`, { mode: 0o600 });
+  rmSync(path.join(path.dirname(file), 'agreed.json'), { force: true });
+  writeFileSync(file, `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
 }
 
-function portFile(folders: Folders): string {
-  return path.join(folders.profile, 'port');
+function portFile(folder: string): string {
+  return path.join(folder, 'port');
 }
 
-/** The browser keeps the editor's secrets and layout by address: the same port finds them again. */
-async function portOfLastTime(folders: Folders): Promise<number> {
-  const file = portFile(folders);
+/** The browser keeps the editor's secrets and layout, and the page's own key, by address: the same port finds them again. */
+async function portOfLastTime(folder: string): Promise<number> {
+  const file = portFile(folder);
   const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
   if (!Number.isInteger(port) || port < 1024 || port > 65_535) return 0;
   return (await isFree(port)) ? port : 0;
 }
 
-function isFree(port: number): Promise<boolean> {
+async function isFree(port: number): Promise<boolean> {
+  return (await boundPort(port)) === port;
+}
+
+async function freePort(): Promise<number> {
+  return (await boundPort(0)) ?? 0;
+}
+
+/** What a server that asks for `port` gets now; undefined: nothing. */
+function boundPort(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const probe = net.createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+    probe.once('error', () => resolve(undefined));
+    probe.listen(port, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : undefined));
+    });
   });
 }
 
-function sayHow(folders: Folders): void {
+function sayHow(folders: Folders, pageUrl: string): void {
+  const banksman = `XDG_CONFIG_HOME=${folders.config} XDG_STATE_HOME=${folders.state} node ${path.join(ROOT, 'dist', 'cli.cjs')}`;
+  say(`Command line on the same cluster: ${banksman} tools`);
+  say(`Approve with a passkey: ${pageUrl} (a port that any user here could take: for this demo only)`);
   say(
-    `Command line on the same cluster: XDG_CONFIG_HOME=${folders.config} XDG_STATE_HOME=${folders.state} node ${path.join(ROOT, 'dist', 'cli.cjs')} tools`,
+    `  first make your passkey, with the link that this prints, in your own browser on this machine: ${banksman} approvers enroll me --display same-account`,
   );
   say('In the chat, try: "cluster status", "list vms", "stop vm 100". Ctrl-C stops everything.');
 }

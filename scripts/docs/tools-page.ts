@@ -31,7 +31,7 @@ export function toolsPage(tools: readonly ToolDescription[]): string {
 }
 
 function section(tool: ToolDescription): string {
-  const facts = `**${tool.title}.** Tier ${tool.tier}, impact ${tool.impact}, needs \`${tool.permission}\`, at most ${tool.timeoutMs / 1000} s.`;
+  const facts = `**${tool.title}.** Tier ${tool.tier}, impact ${tool.impact}, needs \`${tool.permission}\`.`;
   return [`### ${tool.name}`, facts, tool.description, argumentsTable(tool)].join('\n\n');
 }
 

@@ -2,8 +2,7 @@
 
 import { administratorPrivileges } from '#demo/initial-state';
 import type { AclSeed } from '#demo/pve/access-control';
-import type { ClusterSeed, GuestSeed, PoolSeed, StorageSeed, VolumeSeed } from '#demo/pve/cluster-seed';
-import type { ConfigValue, SnapshotState } from '#demo/pve/state';
+import type { ClusterSeed, ConfigValue, GuestSeed, PoolSeed, SnapshotState, StorageSeed, VolumeSeed } from '#demo/pve/state';
 import { labFacts, labServices, labState, labUuid } from './lab-fixture.ts';
 import type { RecordedFile, RecordedGuest } from './recordings.ts';
 

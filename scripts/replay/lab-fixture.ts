@@ -1,7 +1,7 @@
 /** The lab of the recordings that bring no fixture: three nodes, the guests as they were at the start, its users and tokens. */
 import type { ClusterSeed } from '#demo/index';
-import type { ServiceSeed } from '#demo/pve/cluster-seed';
-import { listedServices } from '#demo/pve/methods/services';
+import { listedServices } from '#demo/pve/methods/nodes';
+import type { ServiceSeed } from '#demo/pve/state';
 
 const mib = 1_048_576;
 export const labFacts = {

@@ -2,12 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { createAuthority } from '#demo/certificate';
-import { issueCertificates } from '#demo/demo-servers';
-import { createManualClock, type ManualClock } from '#demo/manual-clock';
+import { issueCertificates } from '#demo/demo-cluster';
 import { type ApiEndpoint, startApiEndpoint } from '#demo/pve/api-endpoint';
-import { ApiFaults } from '#demo/pve/api-faults';
-import { type Cluster, createCluster, setNodeUp } from '#demo/pve/cluster';
-import type { ServiceSeed } from '#demo/pve/cluster-seed';
+import { type Cluster, createCluster } from '#demo/pve/cluster';
+import { ApiFaults } from '#demo/pve/faults';
+import { setNodeUp } from '#demo/pve/ha-manager';
+import type { ServiceSeed } from '#demo/pve/state';
+import { createManualClock, type ManualClock } from '#demo/pve/task-engine';
 import { createRandom } from '#demo/random';
 import { compareAnswers, type WireAnswer } from './compare.ts';
 import { type Fixture, readFixture } from './fixture.ts';

@@ -3,9 +3,9 @@
  * asked about, an HA resource, a service's state, a guest that runs) is read from the recording's own outcome: a request that was told
  * `already running` was made while the guest ran. The emulator is then asked with nothing but that state.
  */
-import type { GuestSeed, ServiceSeed, TaskSeed, VolumeSeed } from '#demo/pve/cluster-seed';
-import type { HaRequest } from '#demo/pve/high-availability';
-import type { GuestKind } from '#demo/pve/state';
+
+import type { CrmState, HaRequest } from '#demo/pve/high-availability';
+import type { GuestKind, GuestSeed, ServiceSeed, TaskSeed, VolumeSeed } from '#demo/pve/state';
 import { decodeUpid } from '#demo/pve/upid';
 import { type Fixture, guestSeed } from './fixture.ts';
 import { dataOf, type Fields, fieldsOf, type Recording, rowsOf } from './recordings.ts';
@@ -16,7 +16,7 @@ export const stageStart = Date.UTC(2026, 10, 22, 20, 8, 0);
 export interface HaSetting {
   readonly sid: string;
   readonly state: HaRequest | undefined;
-  readonly crmState: 'started' | 'request_stop' | 'stopped' | undefined;
+  readonly crmState: CrmState | undefined;
   readonly options: Readonly<Record<string, string | number>>;
 }
 
@@ -226,10 +226,15 @@ function knownTasks(request: Recording, all: readonly Recording[]): Situation['k
   const own = `/nodes/${upid.split(':')[1] ?? ''}/`;
   const unknown = JSON.stringify(request.response.body).includes('no such task');
   if (unknown && !same.some((one) => one.request.path.includes(own))) return [];
-  const logs = same.filter((one) => one.request.path.includes('/log')).map(rowsOf);
-  const longest = logs.toSorted((one, other) => other.length - one.length)[0] ?? [];
-  const log = longest.map((row) => cell(row, 't')).filter((line) => line !== 'no content');
+  const log = logOf(same.filter((one) => one.request.path.includes('/log')));
   return [{ upid, status: hasEnded(request, same, log) ? 'OK' : undefined, log }];
+}
+
+/** The lines that any of them shows, each in its place; what none shows is blank. */
+function logOf(answers: readonly Recording[]): readonly string[] {
+  const shown = answers.flatMap(rowsOf).filter((row) => row['t'] !== 'no content');
+  const lines = new Map(shown.map((row) => [Number(row['n']), cell(row, 't')]));
+  return Array.from({ length: Math.max(0, ...lines.keys()) }, (_, index) => lines.get(index + 1) ?? '');
 }
 
 /** By its log's last line, by its own status, or by any other that was read. */

@@ -1,13 +1,20 @@
 /** `banksman approvers`: whose keys count on this machine. Needs the store for the record of it, and no cluster. */
-import { generateApproverKey, isSameKey, keyIdOf } from '#approval/keys';
+import { personOf } from '#approval/grant';
+import { generateApproverKey, isSameKey, keyIdOf, signerFrom } from '#approval/keys';
+import { isPageOrigin, passkeyFingerprint } from '#approval/passkey';
 import { type SealedKey, sealKey } from '#approval/sealed-key';
 import type { ApproverKey, Signer } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
+import type { Enrolment } from '#kernel/passkey';
 import type { Store } from '#kernel/ports/store';
+import { agreedPins, readAgreement } from './agreement.ts';
 import { approverName, keyFolderOf, listKeyFiles, removeKeyFile, unlockKey, writeKeyFile } from './approver-key-file.ts';
+import { recordAgreement } from './config-agreement.ts';
 import { addApprover, readApprovers, removeApprover } from './config-file.ts';
+import { openEnrolment } from './enrolments.ts';
 import { openStore, type StoreOptions } from './open-store.ts';
+import { isForService } from './private-file.ts';
 
 export interface ApproverOptions extends StoreOptions {
   /** Where keys are pinned, and beside which they lie: the machine's configuration file, or the one that was named. */
@@ -16,10 +23,8 @@ export interface ApproverOptions extends StoreOptions {
   readonly machineFile?: string;
 }
 
-export interface ApproverEntry {
-  readonly name: string;
-  readonly key: string;
-  /** Short name of the key, as in a grant. */
+export interface ApproverEntry extends ApproverKey {
+  /** Short name of the key, as in a grant; of a passkey its fingerprint. */
   readonly keyId: string;
   /** `machine`: in the machine's file; `configuration`: only in the one that was named; null: nowhere, so it counts for nothing. */
   readonly pinned: 'machine' | 'configuration' | null;
@@ -36,10 +41,28 @@ export interface NewApprover {
   readonly voucher?: Signer;
 }
 
+export interface NewPasskey extends Enrolment {
+  /** Of the page that it is made on. */
+  readonly origin: string;
+  readonly voucher?: Signer;
+  readonly signal: AbortSignal;
+  /** The address to open, good until then (ms since the epoch). */
+  onLink(address: string, expiresAt: number): void;
+  /** Whether the page shows this fingerprint, too. */
+  confirm(fingerprint: string): Promise<boolean>;
+}
+
 export interface ApproverControl {
   list(): Promise<readonly ApproverEntry[]>;
   /** @returns the new entry; its `pinned` is null where others are pinned and nobody vouched. @throws {Fault} `bad_approver_name`, `approver_exists`, `needs_approver` */
   create(draft: NewApprover): Promise<ApproverEntry>;
+  /**
+   * Waits for the page. @returns as `create`; undefined: nobody opened the link in time.
+   * @throws {Fault} `bad_approver_name`, `approver_exists`, `needs_approver`, `not_confirmed`
+   */
+  enroll(draft: NewPasskey): Promise<ApproverEntry | undefined>;
+  /** Whether nobody has to vouch: root, for a service that runs as another user. */
+  readonly isRoots: boolean;
   /** Unpins the key, and removes it from this machine where it lies here. @throws {Fault} `needs_approver` */
   revoke(entry: ApproverEntry, voucher: Signer | undefined): Promise<void>;
 }
@@ -51,6 +74,8 @@ export async function withApproverControl<T>(options: ApproverOptions, work: (co
     return await work({
       list: () => listApprovers(options),
       create: (draft) => create(draft, options, store),
+      enroll: (draft) => enroll(draft, options, store),
+      isRoots: isForService(options.stateDir),
       revoke: (entry, voucher) => revoke({ entry, voucher }, options, store),
     });
   } finally {
@@ -69,7 +94,7 @@ export async function localApprovers(files: readonly string[]): Promise<readonly
 }
 
 async function keysPinnedIn(file: string): Promise<readonly SealedKey[]> {
-  const pinned = await readApprovers(file);
+  const pinned = await countingPins(file);
   const { keys } = await listKeyFiles(keyFolderOf(file));
   return keys.filter((key) => isPinned(key.publicKey, pinned));
 }
@@ -84,7 +109,7 @@ async function listApprovers({ configFile, machineFile = configFile, config }: A
   const filed: ApproverEntry[] = [];
   for (const file of files) {
     const pinned = file === machineFile ? 'machine' : 'configuration';
-    for (const key of await readApprovers(file))
+    for (const key of await countingPins(file))
       if (!isPinned(key.key, filed)) filed.push({ ...entryOf(key, pinned, isLocal(key.key)), pinnedIn: file });
   }
   const named = config.approvers.filter(({ key }) => !isPinned(key, filed));
@@ -96,34 +121,93 @@ async function listApprovers({ configFile, machineFile = configFile, config }: A
   ];
 }
 
-async function create({ name, passphrase, voucher }: NewApprover, options: ApproverOptions, store: Store): Promise<ApproverEntry> {
+/** The name is free, and who vouches may. @returns whether the new key is to be pinned, and not only made */
+async function mayPin({ name, voucher }: Pick<NewApprover, 'name' | 'voucher'>, options: ApproverOptions): Promise<boolean> {
   approverName(name);
-  const { configFile, machineFile = configFile } = options;
   const known = await listApprovers(options);
   if (known.some((entry) => entry.name === name))
     throw new Fault('approver_exists', `there is an approver named \`${name}\` already`, { audience: 'user', next: 'choose another name' });
-  // Text that was named on the command line pins, too, for this one call; a file of its own starts with nobody.
-  const pinned = known.filter((entry) => entry.pinned !== null && (entry.pinnedIn ?? configFile) === configFile);
   if (voucher !== undefined) await mustBePinned(voucher, options);
+  const { configFile } = options;
+  // Text that was named on the command line pins, too, for this one call; a file of its own starts with nobody.
+  const isFirst = !known.some((entry) => entry.pinned !== null && (entry.pinnedIn ?? configFile) === configFile);
+  return voucher !== undefined || isFirst || isForService(options.stateDir);
+}
+
+async function create({ name, passphrase, voucher }: NewApprover, options: ApproverOptions, store: Store): Promise<ApproverEntry> {
+  const { configFile } = options;
+  const isToPin = await mayPin({ name, ...(voucher === undefined ? {} : { voucher }) }, options);
   const pair = generateApproverKey();
   const folder = keyFolderOf(configFile);
   await writeKeyFile(folder, await sealKey({ name, pair, createdAt: new Date().toISOString() }, passphrase));
-  if (voucher === undefined && pinned.length > 0) return entryOf({ name, key: pair.publicKey }, null, true);
+  const key: ApproverKey = { name, key: pair.publicKey, kind: 'terminal' };
+  if (!isToPin) return entryOf(key, null, true);
   try {
-    await pin({ name, key: pair.publicKey }, voucher, options, store);
+    await pin(key, voucher ?? signerFrom(pair.privateKey, `user:${name}`), options, store);
   } catch (thrown) {
     await removeKeyFile(folder, name);
     throw thrown;
   }
+  return pinnedEntry(key, options, true);
+}
+
+function pinnedEntry(key: ApproverKey, { configFile, machineFile = configFile }: ApproverOptions, isLocal: boolean): ApproverEntry {
   const place = configFile === machineFile ? 'machine' : 'configuration';
-  return { ...entryOf({ name, key: pair.publicKey }, place, true), pinnedIn: configFile };
+  return { ...entryOf(key, place, isLocal), pinnedIn: configFile };
+}
+
+/** The page's answer pins nothing: a link that leaked makes another fingerprint than the one that its owner sees. */
+async function enroll(draft: NewPasskey, options: ApproverOptions, store: Store): Promise<ApproverEntry | undefined> {
+  const { name, person, display, origin, voucher, signal } = draft;
+  const isToPin = await mayPin(draft, options);
+  if (!isPageOrigin(origin))
+    throw new Fault('bad_origin', `\`${origin}\` is no place for passkeys`, {
+      audience: 'user',
+      next: 'use the page’s https name, or `http://localhost` with its port',
+    });
+  const known = (await listApprovers(options)).flatMap(({ passkey }) => (passkey?.origin === origin ? [passkey.id] : []));
+  const enrolment = await openEnrolment(options.stateDir, { name, person, display, origin, known });
+  try {
+    draft.onLink(`${origin}/enrol#${enrolment.link}`, enrolment.expiresAt);
+    const key = await enrolment.answer(signal);
+    if (key === undefined) return undefined;
+    if (!(await draft.confirm(passkeyFingerprint(key))))
+      throw new Fault('not_confirmed', 'nothing is pinned: the two sides do not show the same', {
+        audience: 'user',
+        next: 'somebody else may have the link: keep it to yourself, and start again',
+      });
+    if (!isToPin) return entryOf(key, null, false);
+    await pin(key, voucher, options, store);
+    return pinnedEntry(key, options, false);
+  } finally {
+    await enrolment.close();
+  }
 }
 
 /** Written down before it happens: a key that counts without a record of it would be worse than the reverse. */
-async function pin(key: ApproverKey, voucher: Signer | undefined, { configFile }: ApproverOptions, store: Store): Promise<void> {
-  const by: JsonObject = voucher === undefined ? { first: true } : { by: voucher.approver };
-  await store.audit.append({ name: 'approver.trusted', attributes: { approver: key.name, key: key.key, via: 'cli', ...by } });
-  await addApprover(configFile, key);
+/** @param signer absent: a passkey that is the first, or root's own doing */
+async function pin(key: ApproverKey, signer: Signer | undefined, options: ApproverOptions, store: Store): Promise<void> {
+  const alone: JsonObject = isForService(options.stateDir) ? { by: 'root' } : { first: true };
+  const by = signer === undefined || isSameKey(key.key, signer.publicKey) ? alone : { by: signer.approver };
+  const { display, origin } = key.passkey ?? {};
+  const passkey: JsonObject = display === undefined || origin === undefined ? {} : { person: personOf(key), display, origin };
+  await store.audit.append({ name: 'approver.trusted', attributes: { approver: key.name, key: key.key, via: 'cli', ...by, ...passkey } });
+  await addApprover(options.configFile, key);
+  if (signer !== undefined) await agreeToPins([key], signer, options, store);
+}
+
+/** A named file is its owner's affair; what counts on this machine has to be agreed to. Pins that waited go on waiting. */
+async function agreeToPins(
+  added: readonly ApproverKey[],
+  signer: Signer,
+  { configFile, machineFile = configFile }: ApproverOptions,
+  store: Store,
+): Promise<void> {
+  const agreement = readAgreement(configFile);
+  if (configFile !== machineFile || (added.length === 0 && agreement === undefined)) return;
+  const pins = await readApprovers(configFile);
+  const approvers = pins.filter((entry) => isPinned(entry.key, added) || agreedPins([entry], agreement).length > 0);
+  await recordAgreement(configFile, { approvers }, signer, store.audit);
 }
 
 async function revoke(
@@ -144,11 +228,13 @@ async function revoke(
       },
     );
   if (entry.pinned !== null) {
-    await mustBePinned(voucher, options);
-    const by = voucher?.approver ?? '';
+    const signer = await mustBePinned(voucher, options);
+    const by = signer?.approver ?? 'root';
     const attributes = { change: 'approver_revoked', approver: entry.name, key: entry.key, by, via: 'cli' };
     await store.audit.append({ name: 'policy.changed', attributes });
     await removeApprover(options.configFile, entry.key);
+    // Else whoever puts the pin back has an approver whom somebody agreed to once.
+    if (signer !== undefined) await agreeToPins([], signer, options, store);
   }
   if (entry.local) await removeLocal(entry.key, options);
 }
@@ -159,15 +245,22 @@ async function removeLocal(key: string, { configFile }: ApproverOptions): Promis
   for (const { name, publicKey } of keys) if (isSameKey(publicKey, key)) await removeKeyFile(folder, name);
 }
 
-async function mustBePinned(voucher: Signer | undefined, { configFile }: ApproverOptions): Promise<void> {
-  if (voucher !== undefined && isPinned(voucher.publicKey, await readApprovers(configFile))) return;
+/** undefined: root, for a service, needs nobody. */
+async function mustBePinned(voucher: Signer | undefined, { configFile, stateDir }: ApproverOptions): Promise<Signer | undefined> {
+  if (voucher === undefined && isForService(stateDir)) return undefined;
+  if (voucher !== undefined && isPinned(voucher.publicKey, await countingPins(configFile))) return voucher;
   throw new Fault('needs_approver', `only an approver who is pinned in ${configFile} may do this`, { audience: 'user' });
+}
+
+/** SECURITY: a pin that a program wrote into the file counts once somebody agreed to it. Beside a named file there is no agreement: all count. */
+async function countingPins(file: string): Promise<readonly ApproverKey[]> {
+  return agreedPins(await readApprovers(file), readAgreement(file));
 }
 
 function isPinned(key: string, pinned: readonly Pick<ApproverKey, 'key'>[]): boolean {
   return pinned.some((entry) => isSameKey(entry.key, key));
 }
 
-function entryOf({ name, key }: ApproverKey, pinned: ApproverEntry['pinned'], local: boolean): ApproverEntry {
-  return { name, key, keyId: keyIdOf(key) ?? '', pinned, local };
+function entryOf(key: ApproverKey, pinned: ApproverEntry['pinned'], local: boolean): ApproverEntry {
+  return { ...key, keyId: key.passkey === undefined ? (keyIdOf(key.key) ?? '') : passkeyFingerprint(key), pinned, local };
 }

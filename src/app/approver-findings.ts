@@ -1,12 +1,12 @@
 /** What `doctor` says about approvers: who they are, whose key lies here, and what is wrong with it. */
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import path from 'node:path';
 import { isSameKey } from '#approval/keys';
 import type { ApproverKey } from '#kernel/answer';
+import type { Finding } from '#kernel/app';
 import { toFault } from '#kernel/errors';
-import type { Finding } from './app.ts';
 import { keyFolderOf, listKeyFiles } from './approver-key-file.ts';
+import { osUser } from './paths.ts';
 
 const topic = 'approvers';
 
@@ -61,13 +61,14 @@ function warning(message: string, remedy: string): Finding {
 /** Two under one name cannot be told apart in any record; one key under two names is one person, however many names approve. */
 function twins(pinned: readonly ApproverKey[]): readonly Finding[] {
   const keys = pinned.filter(({ key }, index) => pinned.findIndex((other) => isSameKey(other.key, key)) === index);
-  const names = new Set(keys.map(({ name }) => name));
-  const sameName = [...names].filter((name) => keys.filter((entry) => entry.name === name).length > 1);
+  // `ann` and `user:ann` are one person.
+  const bare = (name: string) => name.replace(/^user:/, '');
+  const sameName = [...Map.groupBy(keys, ({ name }) => bare(name)).values()].filter(({ length }) => length > 1);
   const sameKey = keys.map(({ key }) => [...new Set(pinned.filter((entry) => isSameKey(entry.key, key)).map(({ name }) => name))]);
   return [
-    ...sameName.map((name) =>
+    ...sameName.map((entries) =>
       warning(
-        `two keys are pinned as \`${name}\`: what either approves is recorded under that name`,
+        `${entries.length} keys are pinned as ${[...new Set(entries.map(({ name }) => `\`${name}\``))].join(', ')}: what either approves is recorded under that name`,
         'see `banksman approvers list`, and take out the one that is not theirs, or give each a name of its own',
       ),
     ),
@@ -112,7 +113,7 @@ function placesOf(file: string): readonly string[] {
 function openTo(place: string): { readonly why: string; readonly remedy: string } | undefined {
   const { uid, gid, mode } = statSync(place);
   if (uid !== 0 && uid !== process.getuid?.())
-    return { why: `belongs to another user (${uid})`, remedy: `chown it: \`chown ${userInfo().username} ${place}\`` };
+    return { why: `belongs to another user (${uid})`, remedy: `chown it: \`chown ${osUser().username} ${place}\`` };
   // In a sticky directory nobody removes or renames what is another's.
   if ((mode & 0o1000) !== 0 && statSync(place).isDirectory()) return undefined;
   if ((mode & 0o002) !== 0) return { why: 'may be written by every user of this machine', remedy: `\`chmod o-w ${place}\`` };
@@ -124,7 +125,7 @@ function openTo(place: string): { readonly why: string; readonly remedy: string 
 function isOwnGroup(gid: number): boolean {
   if (gid === 0) return true;
   try {
-    const { username } = userInfo();
+    const { username } = osUser();
     const members = fieldsOf('/etc/group')
       .filter((fields) => Number(fields[2]) === gid)
       .flatMap((fields) => (fields[3] ?? '').split(','));

@@ -3,10 +3,13 @@ import * as z from 'zod';
 import type { Tool, ToolDescription } from '#kernel/tool';
 import { clusterTools } from '#tools/cluster/index';
 import { securityTools } from '#tools/security/index';
-import { workspaceTools } from '#tools/workspace/index';
+import { internalTools, workspaceTools } from '#tools/workspace/index';
 
 /** In the order that people read them in. Handlers are reached through the pipeline only; hosts get `describeTools`. */
 export const catalog: readonly Tool[] = [...clusterTools, ...workspaceTools, ...securityTools];
+
+/** With those that no caller can name. */
+export const allTools: readonly Tool[] = [...catalog, ...internalTools];
 
 /** Name, description, tier and schema of every tool: what a surface may know. */
 export function describeTools(): readonly ToolDescription[] {
@@ -20,7 +23,37 @@ export function describeTool(name: string): ToolDescription | null {
 }
 
 function describe(tool: Tool): ToolDescription {
-  const { name, title, description, group, tier, impact, permission, timeoutMs } = tool;
+  const { name, title, description, group, tier, impact, permission } = tool;
   const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(tool.input, { io: 'input' });
-  return { name, title, description, group, tier, impact, permission, timeoutMs, inputSchema };
+  return { name, title, description, group, tier, impact, permission, inputSchema };
+}
+
+/** The part of JSON Schema that Ollama's clients type. */
+export interface OllamaParameters {
+  readonly type: 'object';
+  required?: string[];
+  properties: Record<string, { type: string; description: string; items?: object; enum?: unknown[]; default?: unknown }>;
+  readonly additionalProperties: false;
+}
+
+export interface OllamaTool {
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly description: string; readonly parameters: OllamaParameters };
+}
+
+export function ollamaTool({ name, description, inputSchema }: ToolDescription): OllamaTool {
+  // Sound: the catalog's test holds every input to a strict object whose properties have one type and a description each.
+  return { type: 'function', function: { name, description, parameters: inputSchema as unknown as OllamaParameters } };
+}
+
+/** A tool's behaviour in the words of MCP (`ToolAnnotations`, specification 2025-11-25 and later). */
+export interface ToolAnnotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly openWorldHint: boolean;
+}
+
+/** Derived from the tier and the impact, so that they cannot contradict them. Hints for clients' dialogs; nothing here depends on them. */
+export function toolAnnotations({ tier, impact }: Pick<ToolDescription, 'tier' | 'impact'>): ToolAnnotations {
+  return { readOnlyHint: tier === 'green', destructiveHint: impact === 'disruptive' || impact === 'irreversible', openWorldHint: false };
 }

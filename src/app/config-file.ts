@@ -1,7 +1,7 @@
 /** Reading and changing the machine's configuration file. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ApproverKey } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
@@ -17,6 +17,9 @@ export async function loadConfigFile(file: string, optional: boolean): Promise<C
   return parseConfig((await readObject(file, optional)) ?? {}, file);
 }
 
+/** Who may approve, under which rules and where: what of the configuration counts as it is now. */
+export type Approving = Pick<Config, 'approvers' | 'approvals' | 'page'>;
+
 /** The keys pinned in `file` now; none where there is no such file. @throws {Fault} `bad_config` */
 export async function readApprovers(file: string): Promise<readonly ApproverKey[]> {
   return (await loadConfigFile(file, true)).approvers;
@@ -26,21 +29,21 @@ export async function readApprovers(file: string): Promise<readonly ApproverKey[
  * As `readApprovers`, for who asks at every call. The file is read each time, so a key taken out of it stops counting at once; only what its
  * text means is kept for as long as the text is the same. At once and not in turns: it is a small file, and each turn costs ten such reads.
  */
-export function createApproverReader(file: string): () => readonly ApproverKey[] {
-  let known: { readonly text: string | undefined; readonly approvers: readonly ApproverKey[] } | undefined;
+export function createApproverReader(file: string): () => Approving {
+  let known: { readonly text: string | undefined; readonly approving: Approving } | undefined;
   return () => {
     const text = readTextNow(file, true);
-    if (known === undefined || known.text !== text) known = { text, approvers: approversIn(text, file) };
-    return known.approvers;
+    if (known === undefined || known.text !== text) known = { text, approving: parseConfig(objectIn(text, file) ?? {}, file) };
+    return known.approving;
   };
 }
 
-/** Adds a key to `approvers` in `file`, leaving everything else as it is. Atomic; the file is 0600. @throws {Fault} `bad_config` */
+/** Adds a key to `approvers` in `file`, leaving everything else as it is. Atomic; a new file is 0600. @throws {Fault} `bad_config` */
 export async function addApprover(file: string, key: ApproverKey): Promise<void> {
   const present = (await readObject(file, true)) ?? {};
   const approvers = parseConfig(present, file).approvers;
   if (approvers.some((entry) => entry.key === key.key)) return;
-  const next = { ...present, approvers: [...approvers, { name: key.name, key: key.key }] };
+  const next = { ...present, approvers: [...approvers, key] };
   parseConfig(next, file);
   await writeWhole(file, `${JSON.stringify(next, null, 2)}\n`);
 }
@@ -53,10 +56,6 @@ export async function removeApprover(file: string, key: string): Promise<boolean
   if (rest.length === approvers.length) return false;
   await writeWhole(file, `${JSON.stringify({ ...present, approvers: rest }, null, 2)}\n`);
   return true;
-}
-
-function approversIn(text: string | undefined, file: string): readonly ApproverKey[] {
-  return parseConfig(objectIn(text, file) ?? {}, file).approvers;
 }
 
 async function readObject(file: string, optional: boolean): Promise<JsonObject | undefined> {
@@ -119,14 +118,21 @@ function withoutExcerpt(message: string): string {
   return message.replace(/, (?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON$/s, '');
 }
 
-/** Written beside and renamed over, so that a full disk or a crash leaves the old file. */
-async function writeWhole(file: string, text: string): Promise<void> {
+/**
+ * Written beside and renamed over, so that a full disk or a crash leaves the old file. Who could read that one (a service's user) still can;
+ * nobody but its owner writes it.
+ * @param like the file whose readers and owner it gets
+ */
+export async function writeWhole(file: string, text: string, like = file): Promise<void> {
   makeFolder(dirname(file));
   const temporary = join(dirname(file), `.config-${randomBytes(6).toString('hex')}.tmp`);
   try {
+    const old = await stat(like).catch(() => undefined);
     const handle = await open(temporary, 'wx', 0o600);
     try {
       await handle.writeFile(text);
+      if (old !== undefined) await handle.chmod(0o600 | (old.mode & 0o044));
+      if (old !== undefined && process.getuid?.() === 0) await handle.chown(old.uid, old.gid);
       await handle.sync();
     } finally {
       await handle.close();

@@ -1,12 +1,16 @@
 /** The configuration: one schema, parsed once at the edge. The editor's settings `banksman.*` are its top-level keys. */
 import * as z from 'zod';
+import { anyKeyPattern } from '#approval/keys';
+import { isPageOrigin, passkeyPattern } from '#approval/passkey';
+import type { ApprovalRules } from '#approval/rules';
 import { canonicalAddress } from '#kernel/address';
+import { keyKinds } from '#kernel/answer';
 import { nodeNamePattern } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
-import { valueAt } from '#kernel/found-words';
-import { issueWords } from '#kernel/issue-words';
-import { actionTiers, modelTiers, securityLevels } from '#kernel/tiers';
-import { userRulesSchema } from '#policy/commands/check-user-rules';
+import { issueWords, valueAt } from '#kernel/issue-words';
+import { displays } from '#kernel/security';
+import { actionTiers, impacts, modelTiers, securityLevels } from '#kernel/tiers';
+import { userRulesSchema } from '#policy/user-rules';
 import { redactJson } from '#redaction/redact';
 import { catalog } from './catalog.ts';
 
@@ -140,10 +144,89 @@ const approvalWaitSchema = z.strictObject({
   cli: z.number().int().min(0).max(3_600_000).default(0),
 });
 
-const approverSchema = z.strictObject({
-  name: z.string().min(1).max(200),
-  key: z.string().regex(/^ed25519:[A-Za-z0-9_-]{43}$/, 'must be `ed25519:` and 43 base64url characters'),
+const personName = z.string().trim().min(1).max(200);
+
+/** Passkeys are made with `banksman approvers enroll`, which writes them here. */
+const passkeySchema = z.strictObject({
+  id: z.string().regex(/^[A-Za-z0-9_-]{1,1400}$/, 'must be a credential’s id in base64url'),
+  origin: z.string().refine(isPageOrigin, 'must be `https://name`, `http://localhost` or either with a port, and nothing more'),
+  display: z.enum(displays),
+  enrolledAt: z.iso.datetime(),
+  device: z.string().max(500).exactOptional(),
 });
+
+const approverSchema = z
+  .strictObject({
+    name: personName,
+    key: z.string().regex(anyKeyPattern, 'must be `ed25519:` and 43 base64url characters, or a passkey’s `es256:` or `eddsa:` key'),
+    person: personName.exactOptional(),
+    kind: z.enum(keyKinds).exactOptional(),
+    passkey: passkeySchema.exactOptional(),
+  })
+  .refine(({ key, passkey }) => passkeyPattern.test(key) === (passkey !== undefined), {
+    path: ['passkey'],
+    error: 'must stand beside an `es256:` or `eddsa:` key, and beside no other',
+  });
+
+const perImpact = <Value extends z.ZodType>(value: Value) => ({
+  none: value,
+  reversible: value,
+  disruptive: value,
+  irreversible: value,
+});
+
+/** Who may approve what, by the impact of the call: absent is one person, any approver. */
+const approvalsSchema = z.strictObject({
+  /** How many people have to agree. */
+  ...perImpact(z.number().int().min(1).max(5).exactOptional()),
+  /** Whose approvals count; an empty list: nobody's. */
+  who: z.strictObject(perImpact(z.array(personName).exactOptional())).prefault({}),
+  /** Counts only on a display outside the agents' account; irreversible calls always where a passkey is pinned. */
+  outside: z.array(z.enum(impacts)).default([]),
+  /** False: nobody approves what an agent of their own OS user asked. */
+  ownUser: z.boolean().default(true),
+});
+
+/** What the journal of runs keeps for undo: beyond either limit the oldest go first. */
+const undoSchema = z.strictObject({
+  bytes: z
+    .number()
+    .int()
+    .min(2 ** 20)
+    .max(2 ** 42)
+    .default(5 * 2 ** 30),
+  days: z.number().int().min(1).max(365).default(14),
+});
+
+const workspaceSchema = z
+  .strictObject({ root: z.string().default('.'), requireSandbox: z.boolean().default(false), undo: undoSchema.prefault({}) })
+  .prefault({});
+
+/** Compared as a whole with what a browser sends, so as a browser writes it. */
+const pageOrigin = (scheme: 'http:' | 'https:') =>
+  z
+    .string()
+    .refine(
+      (text) => text.startsWith(scheme) && isPageOrigin(text),
+      'must be `http://localhost:PORT`, or `https://NAME` beside `certFile` and `keyFile`: no address, no path, no port that is the usual one',
+    );
+
+/** The page on which people approve with a passkey. No address: a browser knows no passkeys of one. */
+const pageSchema = z
+  .union(
+    [
+      z.strictObject({ origin: pageOrigin('http:'), demo: z.literal(true).exactOptional() }),
+      z.strictObject({
+        origin: pageOrigin('https:'),
+        host: address.default('0.0.0.0'),
+        certFile: z.string().min(1),
+        keyFile: z.string().min(1),
+      }),
+    ],
+    'must be `{ "origin": "http://localhost:779" }`, or `{ "origin": "https://NAME", "certFile": "…", "keyFile": "…" }` with a host name in lower case, no address and no path',
+  )
+  .optional();
+export type PageConfig = NonNullable<z.output<typeof pageSchema>>;
 
 export const configSchema = z.strictObject({
   clusters: z.array(clusterSchema).default([]),
@@ -153,30 +236,47 @@ export const configSchema = z.strictObject({
   tiers: z.record(z.string(), z.enum(actionTiers)).default({}),
   commandRules: userRulesSchema.default([]),
   approvers: z.array(approverSchema).default([]),
+  approvals: approvalsSchema.prefault({}),
   store: z
     .string()
     .regex(/^(?:sqlite:|valkeys?:\/\/)/, 'must start with `sqlite:`, `valkey://` or `valkeys://`')
     .default('sqlite:'),
-  workspace: z.strictObject({ root: z.string().default('.'), requireSandbox: z.boolean().default(false) }).prefault({}),
+  workspace: workspaceSchema,
   limits: limitsSchema.prefault({}),
   approvalWait: approvalWaitSchema.prefault({}),
+  page: pageSchema,
 });
 export type Config = z.output<typeof configSchema>;
-export type ApproverKey = z.output<typeof approverSchema>;
+
+export function approvalRules({ approvals: { who, outside, ownUser, ...needed } }: Pick<Config, 'approvals'>): ApprovalRules {
+  return { needed, who, outside, ownUser };
+}
+
+/** The line of a file on which the value of this path stands, counted from 1. */
+type LineOf = (path: readonly PropertyKey[]) => number | undefined;
 
 /**
  * Parses a configuration from outside.
  * @throws {Fault} `bad_config` that names the field, what was found and what is allowed.
  */
-export function parseConfig(raw: unknown, origin: string): Config {
+export function parseConfig(raw: unknown, origin: string, lineOf: LineOf = () => undefined): Config {
   const parsed = configSchema.safeParse(raw, { error: issueWords });
-  if (!parsed.success) throw badConfig(parsed.error, raw, origin);
+  if (!parsed.success) throw badConfig(parsed.error, { raw, origin, lineOf });
   const names = parsed.data.clusters.map((cluster) => cluster.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new Fault('bad_config', `${origin}: \`clusters\`: two are named \`${twice}\`; give each its own name`);
+  requireEnoughPeople(parsed.data, origin);
   const stranger = Object.keys(parsed.data.tiers).find((name) => !toolNames.has(name));
   if (stranger !== undefined) throw noSuchTool(stranger, origin);
   return parsed.data;
+}
+
+/** SECURITY: said at once, and not when the first call waits for a person that there is not. */
+function requireEnoughPeople({ approvals }: Config, origin: string): void {
+  const short = impacts.find((impact) => (approvals.who[impact]?.length ?? Number.POSITIVE_INFINITY) < (approvals[impact] ?? 0));
+  if (short === undefined) return;
+  const message = `${origin}: \`approvals\`: ${approvals[short]} people have to approve what is ${short}, but \`who\` names fewer`;
+  throw new Fault('bad_config', message, { next: 'name more, or want fewer' });
 }
 
 const toolNames: ReadonlySet<string> = new Set(catalog.map((tool) => tool.name));
@@ -192,12 +292,16 @@ function noSuchTool(name: string, origin: string): Fault {
   );
 }
 
-function badConfig(error: z.ZodError, raw: unknown, origin: string): Fault {
+function badConfig(error: z.ZodError, { raw, origin, lineOf }: { raw: unknown; origin: string; lineOf: LineOf }): Fault {
   const lines = error.issues.slice(0, 5).map((issue) => {
     const field = issue.path.join('.') || '(top level)';
     // The value beside an unknown key is not shown: it may be a secret that somebody put in the wrong place.
-    if (issue.code === 'unrecognized_keys') return `\`${field}\`: ${issue.message}; allowed here: ${allowedKeys(issue.path).join(', ')}`;
-    return `\`${field}\`: ${issue.message}; found ${shortly(valueAt(raw, issue.path), issue.path.at(-1))}`;
+    const stranger = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+    const line = lineOf([...issue.path, ...stranger]);
+    const where = line === undefined ? '' : `line ${line}: `;
+    if (issue.code === 'unrecognized_keys')
+      return `${where}\`${field}\`: ${issue.message}; allowed here: ${allowedKeys(issue.path).join(', ')}`;
+    return `${where}\`${field}\`: ${issue.message}; found ${shortly(valueAt(raw, issue.path), issue.path.at(-1))}`;
   });
   return new Fault('bad_config', `${origin}: ${lines.join(' | ')}`, {
     audience: 'operator',

@@ -6,7 +6,8 @@ import { createProxmoxClient, type KeptPins, type ProxmoxClient } from '#connect
 import type { TlsTrust } from '#connectors/proxmox/verified-connector';
 import { createNodeShell } from '#connectors/ssh/create-node-shell';
 import { createWaker } from '#connectors/wake-on-lan/create-waker';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
+import type { LiveLists, ProtectedNames } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import type { Resource } from '#kernel/resource';
@@ -14,13 +15,11 @@ import type { ConfiguredCluster } from '#pipeline/deps';
 import { takeInventory } from '#pipeline/inventory';
 import { deriveProtection, type ProtectedList, protectTarget } from '#policy/protected-resources';
 import { resolveTarget } from '#policy/resolve-target';
-import type { LiveLists, ProtectedNames } from './app.ts';
 import type { ClusterConfig, Config } from './config.ts';
-import { type KeptText, keepText } from './kept-text.ts';
 import { liveFacts } from './live-facts.ts';
 import { expandPath } from './paths.ts';
 import { protectedListOf } from './policy-settings.ts';
-import { readPrivateFile, replacePrivateFile } from './private-file.ts';
+import { type KeptText, keepText, readPrivateFile, replacePrivateFile } from './private-file.ts';
 
 export interface ConnectOptions {
   readonly config: Config;

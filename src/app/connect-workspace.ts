@@ -1,9 +1,10 @@
 /** The workspace as the pipeline uses it: what tools may reach, and the policies that judge it. */
+
+import { mkdirSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { createCommandRunner } from '#execution/command-runner';
-import { programRunner } from '#execution/run-program';
+import { programRunner } from '#execution/run-child';
 import { deny } from '#kernel/decision';
 import type { RunHistory } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
@@ -15,20 +16,20 @@ import type { Store } from '#kernel/ports/store';
 import type { ApprovalSource } from '#kernel/security';
 import type { WorkspaceAccess } from '#kernel/tool';
 import type { WorkspaceJudge } from '#pipeline/deps';
-import type { CommandDecision } from '#policy/commands/command-decision';
-import { decideReadonlyCommand } from '#policy/commands/decide-readonly-command';
-import { decideWorkspaceCommand } from '#policy/commands/workspace/decide-workspace-command';
-import { loadShellParser, type ShellParser } from '#policy/commands/workspace/shell-parser';
-import { decideByEffects } from '#policy/effects/decide-by-effects';
+import { isControlPath } from '#policy/effects/control-places';
+import { decideCommand } from '#policy/effects/decide-command';
 import { judgeChange } from '#policy/effects/judge-change';
-import { isControlPath } from '#policy/paths/control-files';
 import { isSecretPath } from '#policy/paths/secret-files';
-import type { WorkspaceView } from '#policy/paths/workspace-view';
+import { keyFolderOf } from './approver-key-file.ts';
 import type { Config } from './config.ts';
-import { openLedger } from './open-store.ts';
+import { learnedCertificatesFolder } from './connect-clusters.ts';
+import { mcpTokensFolder } from './mcp-tokens.ts';
+import { oneTimeCodesFolder } from './one-time-codes.ts';
+import { openLedger, storeFilesOf } from './open-store.ts';
 import { type OpenWorkspace, openWorkspace } from './open-workspace.ts';
-import { makeConfigDirectory, type OwnPlacesParts, ownPlaces } from './own-places.ts';
-import { shellGrammar } from './shell-grammar.ts';
+import { expandPath } from './paths.ts';
+import { personaBase } from './persona-control.ts';
+import { seenTrailsFolder } from './store-findings.ts';
 
 export interface WorkspaceParts extends OwnPlacesParts {
   readonly log: Log;
@@ -91,7 +92,12 @@ function refusingWorkspace(code: string, why: string): ConnectedWorkspace {
   const decision = deny(code, why, ['workspace:none']);
   const sandbox: SandboxStatus = { state: 'unavailable', reason: why };
   return {
-    judge: { decideCommand: async () => ({ decision }), decidePath: async () => ({ decision }), sandbox: async () => sandbox },
+    judge: {
+      decideCommand: async () => decision,
+      decidePath: async () => ({ decision }),
+      sandbox: async () => sandbox,
+      held: async () => undefined,
+    },
     startCleaning: () => undefined,
     close: async () => undefined,
   };
@@ -107,13 +113,15 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
     programs: programRunner,
     ripgrep: editorRoot === undefined ? {} : { editorRoot },
     log,
+    journal: () => runner.journal?.() ?? 'nothing is kept here',
   });
   makeConfigDirectory(configFile, workspace.root);
-  const runner = createCommandRunner({
+  const runner: CommandRunner = createCommandRunner({
     workspaceRoot: workspace.root,
     stateDir,
     hiddenPaths: workspace.own,
     requireSandbox: config.workspace.requireSandbox,
+    undo: { journalBytes: config.workspace.undo.bytes, journalMs: config.workspace.undo.days * 24 * 3_600_000 },
     rules: { isControl: isControlPath, isSecret: isSecretPath },
     judge: judgeChange,
     log,
@@ -121,38 +129,18 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
   return {
     place: `${workspace.root} on ${hostname()}`,
     access: { files: workspace.files, search: workspace.search, runner },
-    judge: createJudge({ workspace, runner, config, root }),
+    judge: createJudge(workspace, runner, config),
     startCleaning: () => workspace.startCleaning(),
     close: () => workspace.close(),
   };
 }
 
-interface JudgeParts {
-  readonly workspace: OpenWorkspace;
-  readonly runner: CommandRunner;
-  readonly config: Config;
-  /** As it was given; `workspace.root` has its links resolved. */
-  readonly root: string;
-}
-
-function createJudge({ workspace, runner, config, root }: JudgeParts): WorkspaceJudge {
-  const view: WorkspaceView = {
-    ground: { roots: [...new Set([workspace.root, root])], platform: process.platform === 'win32' ? 'win32' : 'posix' },
-    facts: createPathFacts(workspace.root),
-  };
-  const userRules = config.commandRules;
-  // Some 100 ms, once, and only where a command of a developer's shell is judged.
-  let parser: Promise<ShellParser> | undefined;
+function createJudge(workspace: OpenWorkspace, runner: CommandRunner, { commandRules }: Config): WorkspaceJudge {
   return {
-    decideCommand: async (surface, text) => {
-      const judged = (await runner.status()).view?.judged === true;
-      const finish = (decided: CommandDecision) => (judged ? decideByEffects(text, decided, userRules) : decided);
-      if (surface === 'readonly_bash') return finish(decideReadonlyCommand(text, view, userRules));
-      parser ??= loadShellParser(shellGrammar());
-      return finish(decideWorkspaceCommand(text, { parser: await parser, view, userRules }));
-    },
+    decideCommand: async (command) => decideCommand(command, { userRules: commandRules, view: (await runner.status()).view }),
     decidePath: (name, use, agentId) => workspace.judgePath(name, use, agentId),
     sandbox: () => runner.status(),
+    held: async (id) => (await runner.history?.())?.held(id),
   };
 }
 
@@ -173,15 +161,18 @@ export function createSandboxMemory(workspace: ConnectedWorkspace | undefined) {
 const notTried: SandboxStatus = { state: 'unavailable', reason: 'it has not been tried yet' };
 const withoutWorkspace: SandboxStatus = { state: 'unavailable', reason: 'there is no workspace, so no command runs' };
 
-/** What commands changed; taking it back goes to the trail. undefined where nothing is kept. */
-export async function recordedHistory(
-  workspace: ConnectedWorkspace | undefined,
-  audit: Pick<AuditLog, 'append'>,
-): Promise<RunHistory | undefined> {
-  const history = await workspace?.access?.runner.history?.();
+/** Whoever takes a run back, it goes to the trail. */
+export function recordedAccess<Access extends WorkspaceAccess | undefined>(access: Access, audit: Pick<AuditLog, 'append'>): Access {
+  if (access === undefined) return access;
+  const { runner } = access;
+  const history = async () => recorded(await runner.history?.(), audit);
+  return { ...access, runner: { ...runner, history } };
+}
+
+function recorded(history: RunHistory | undefined, audit: Pick<AuditLog, 'append'>): RunHistory | undefined {
   if (history === undefined) return undefined;
   return {
-    list: history.list,
+    ...history,
     undo: async (id, options) => {
       const undone = await history.undo(id, options);
       const { created, changed, deleted } = undone;
@@ -190,4 +181,78 @@ export async function recordedHistory(
       return undone;
     },
   };
+}
+
+/** What is this layer's own: no tool reads or writes it, wherever it lies (docs/design.md#the-promises). */
+interface OwnPlacesParts {
+  readonly config: Config;
+  /** Relative paths in the configuration count from here. */
+  readonly baseDir: string;
+  readonly stateDir: string;
+  /** Where this machine's approvers are pinned. */
+  readonly configFile: string;
+  /** The file that `config` was read from, where it is another. */
+  readonly namedConfigFile?: string;
+}
+
+/**
+ * Those in the workspace: the state directory, the directory of the machine's configuration, and every file that the configuration names.
+ * Of a directory that is or holds the workspace only what is known to lie in it.
+ * SECURITY: who could write these could pin a key and answer for a person; who could read them, use the cluster without being asked.
+ * @param root the workspace, links resolved
+ * @returns absolute paths below `root`, links resolved, none within another
+ */
+function ownPlaces(parts: OwnPlacesParts, root: string): readonly string[] {
+  const { stateDir, configFile, namedConfigFile } = parts;
+  const inState = [mcpTokensFolder, oneTimeCodesFolder, learnedCertificatesFolder, 'sandbox'].map((name) => path.join(stateDir, name));
+  const places = [
+    ...directory(stateDir, [...inState, personaBase(stateDir)], root),
+    ...directory(path.dirname(configFile), [configFile, keyFolderOf(configFile), seenTrailsFolder(configFile)], root),
+    ...(namedConfigFile === undefined ? [] : [namedConfigFile]),
+    ...storeFilesOf(parts),
+    ...clusterFiles(parts),
+  ];
+  const real = [...new Set(places.map(realPlace))].filter((place) => isBelow(place, root));
+  return real.filter((place) => !real.some((outer) => isBelow(place, outer)));
+}
+
+/** SECURITY: only what is there can be hidden from commands; else one could be the first to write the configuration. */
+function makeConfigDirectory(configFile: string, root: string): void {
+  const place = realPlace(path.dirname(configFile));
+  if (!isBelow(place, root)) return;
+  try {
+    mkdirSync(place, { recursive: true, mode: 0o700 });
+  } catch {
+    // Then no command of the same user can make it either.
+  }
+}
+
+function directory(whole: string, known: readonly string[], root: string): readonly string[] {
+  const real = realPlace(whole);
+  return real === root || isBelow(root, real) ? known : [whole];
+}
+
+function clusterFiles({ config, baseDir }: OwnPlacesParts): readonly string[] {
+  const named = config.clusters.flatMap(({ tokenFile, tls, ssh }) => [
+    tokenFile,
+    tls !== undefined && 'caFile' in tls ? tls.caFile : undefined,
+    ...(ssh === undefined ? [] : [ssh.knownHosts, ...ssh.identityFiles]),
+  ]);
+  return named.flatMap((file) => (file === undefined ? [] : [expandPath(file, baseDir)]));
+}
+
+/** Also of what is not there yet: it must not be put there. */
+function realPlace(place: string): string {
+  const absolute = path.resolve(place);
+  const parent = path.dirname(absolute);
+  try {
+    return realpathSync(absolute);
+  } catch {
+    return parent === absolute ? absolute : path.join(realPlace(parent), path.basename(absolute));
+  }
+}
+
+function isBelow(place: string, root: string): boolean {
+  const way = path.relative(root, place);
+  return way !== '' && way.split(path.sep)[0] !== '..' && !path.isAbsolute(way);
 }

@@ -1,32 +1,48 @@
 /** Composition: one App from one configuration, wired by hand. */
-import { createApprovals } from '#approval/approvals';
-import { systemClock } from '#execution/system-clock';
+import { hostname } from 'node:os';
+import type { AnswerDeps } from '#approval/accept-grant';
+import { type CallApprovals, createApprovals } from '#approval/approvals';
+import { createAnswerDesk } from '#approval/passkey-desk';
+import { type ApprovalRules, stricterRules } from '#approval/rules';
+import type { SpendResult } from '#approval/spend-grant';
+import { systemClock } from '#execution/deadline';
 import { createStanding } from '#identity/standing';
 import type { ApproverKey } from '#kernel/answer';
+import type { App, Approvals, HostConfig } from '#kernel/app';
+import type { AuditDraft } from '#kernel/audit-event';
+import type { PasskeyDesk } from '#kernel/passkey';
+import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
+import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
 import type { RequestDecision } from '#kernel/request';
+import type { Resource, Target } from '#kernel/resource';
 import type { SecurityLevel } from '#kernel/tiers';
-import type { PipelineDeps } from '#pipeline/deps';
+import type { Tool } from '#kernel/tool';
+import type { SharedSettings } from '#kernel/wire';
+import type { PipelineDeps, PolicySettings } from '#pipeline/deps';
 import { explainCall } from '#pipeline/explain-call';
 import { runCall } from '#pipeline/run-call';
-import { announce } from './announce.ts';
-import type { App, CallRequest } from './app.ts';
-import { auditTrail } from './audit-trail.ts';
-import { callApprovals, describeAction } from './call-approvals.ts';
-import { catalog, describeTools } from './catalog.ts';
-import type { Config } from './config.ts';
-import { addApprover, createApproverReader } from './config-file.ts';
+import { effectiveTier } from '#policy/classify';
+import { alarms, createTrailWatch } from './alarms.ts';
+import { auditTrail } from './audit-export.ts';
+import { allTools, catalog, describeTools } from './catalog.ts';
+import { approvalRules, type Config } from './config.ts';
+import { type AppAgreement, createConfigAgreement, type Origin } from './config-agreement.ts';
+import { createApproverReader } from './config-file.ts';
 import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
-import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory, recordedHistory } from './connect-workspace.ts';
+import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory, recordedAccess } from './connect-workspace.ts';
 import { doctor } from './doctor.ts';
+import { createEnrolDesk } from './enrolments.ts';
 import { createTaskFollower, type TaskFollower } from './follow-tasks.ts';
 import { groupReads, type ReadGroups } from './group-reads.ts';
+import { createHeldAnswers, type HeldAnswers } from './held.ts';
+import { limitPending } from './limit-pending.ts';
 import { createLiveSettings, type LiveSettings } from './live-settings.ts';
 import { openStore } from './open-store.ts';
-import { byHand } from './run-approved.ts';
+import { uselessTiers } from './policy-settings.ts';
+import { byHand, describeAction, runApproved } from './run-approved.ts';
 import { createTrailMemory, type TrailMemory } from './store-findings.ts';
-import { uselessTiers } from './useless-tiers.ts';
 
 export interface AppOptions {
   readonly config: Config;
@@ -39,6 +55,10 @@ export interface AppOptions {
   /** The file that `config` was read from, where it is another. */
   readonly namedConfigFile?: string;
   readonly log: Log;
+  /** Whose values `config` holds, where programs of the user's account can write them: what loosens them counts only once a person agreed. Absent: all count. */
+  readonly origin?: Origin;
+  /** The store was named for this one call. */
+  readonly ownStore?: boolean;
   /** The surface that people answer through. */
   readonly via: RequestDecision['via'];
   readonly version: string;
@@ -50,59 +70,129 @@ export interface AppOptions {
   readonly editorRoot?: string;
   /** A cluster's API token from a secret store; asked before `tokenFile`. */
   clusterToken?(cluster: string): Promise<string | undefined>;
+  /** In a user's process where there is a service: what the service holds. */
+  readonly service?: SharedParts;
+}
+
+/** What the service holds for the tools that run in the user's own process. */
+export interface SharedParts {
+  readonly store: Store;
+  readonly live: LiveSettings;
+  readonly approvals: Approvals & CallApprovals;
+}
+
+/** What a user's own process may ask of the service about its workspace tools; whose it is, the service's host has checked. */
+export interface WorkspaceRecords extends Pick<RequestStore, 'open' | 'noteWait' | 'waitOf'>, Pick<AuditLog, 'ofRequest'> {
+  settings(): Promise<SharedSettings>;
+  spend(id: string, digest: string, by: string): Promise<SpendResult>;
+  append(drafts: readonly AuditDraft[]): Promise<void>;
+}
+
+/** The App of a process that holds the store. */
+export interface LocalApp extends App {
+  readonly records: WorkspaceRecords;
+  /** For the page at this origin. INVARIANT: no socket of a user's carries it. @throws {Fault} `bad_origin` */
+  passkeyDesk(origin: string): PasskeyDesk;
 }
 
 /** @throws {Fault} when the store cannot be opened or the configuration does not fit together */
-export async function createApp(options: AppOptions): Promise<App> {
+export async function createApp(given: AppOptions): Promise<LocalApp> {
+  const agreement = createConfigAgreement(given);
+  const options = { ...given, config: agreement.config };
   // First: it opens nothing, and a setting that does not fit must not leave a store open.
   const clusters = connectClusters(options);
-  const store = await openStore(options);
+  const store = await openPlace(options);
   const memory = await rememberTrail(options, store);
   const workspace = await connectWorkspace(options, store);
   const sandbox = createSandboxMemory(workspace);
-  const trustedKeys = pinnedKeys(options);
-  const live = createLiveSettings({ ...options, store: store.security, clock: systemClock, trustedKeys });
+  const { trustedKeys, rules } = createApproving(options, agreement);
+  const live = options.service?.live ?? createLiveSettings({ ...options, store: store.security, clock: systemClock, trustedKeys });
   await live.now();
+  const trail = createTrailWatch(store.audit);
   const reads = groupReads(store.audit, options.log);
   const tasks = createTaskFollower({ audit: reads.audit, log: options.log });
-  const approvals = createApprovals({
-    requests: store.requests,
-    audit: reads.audit,
-    clock: systemClock,
-    trustedKeys,
-    pinKey: (key) => addApprover(options.configFile, key),
-    via: options.via,
-    level: () => live.known().securityLevel,
-    describe: describeAction,
+  const answers = { requests: store.requests, clock: systemClock, trustedKeys, rules, describe: describeAction };
+  const approvals = options.service?.approvals ?? ownApprovals(options, { store, reads, live, answers, agreement });
+  const parts: Parts = { store, memory, reads, tasks, clusters, workspace, sandbox, live, approvals };
+  const history = async () => recordedAccess(workspace?.access, reads.audit)?.runner.history?.();
+  const held: HeldAnswers = createHeldAnswers({
+    ...{ history, requests: store.requests, clock: systemClock, log: options.log },
+    run: (record, run) => runApproved(record, run, { deps, defaultTier: options.config.defaultModelTier }),
   });
-  const parts: Parts = { store, memory, reads, tasks, clusters, workspace, sandbox, live, approvals: callApprovals(store, approvals) };
-  const deps = pipelineDeps(options, parts);
-  if (options.via === 'editor') await settleEditor(workspace, sandbox);
+  const deps = pipelineDeps(options, parts, held);
+  await settleEditor(options, parts, held);
   sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
-    config: options.config,
+    config: hostConfig({ ...options.config, page: machinePage(options) }),
     tools: describeTools(),
     get securityLevel() {
       return live.known().securityLevel;
     },
-    sandboxState: () => sandbox.current(),
-    storeLocation: store.location,
-    call: (request) => runCall(incoming(request), deps),
-    ...byHand(deps, options.config.defaultModelTier),
+    ...{ sandboxState: () => sandbox.current(), storeLocation: store.location },
+    call: (request) => runCall(request, deps),
+    ...byHand(deps, options.config.defaultModelTier, held),
     announce: (tool, input) => announce(tool, input, { tools: catalog, settings: live.known() }),
     explain: (call) => explainCall(call, deps, AbortSignal.timeout(options.config.limits.callMs)),
     approvals,
-    security: live.security,
-    audit: auditTrail(store, reads.settle),
-    live: clusters.live,
-    runs: () => recordedHistory(workspace, reads.audit),
-    doctor: (signal) => doctor({ ...options, ...parts, trustedKeys, standing: deps.standing }, signal),
-    close: () => closeAll(parts),
+    passkeyDesk: (origin) => ({ ...createAnswerDesk(origin, { ...answers, via: 'page' }), ...createEnrolDesk(options.stateDir, origin) }),
+    ...{ security: live.security, audit: auditTrail(store, reads.settle), live: clusters.live },
+    ...{ runs: history, records: workspaceRecords(parts, options) },
+    doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
+    ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
+    alarms: () => alarms({ ...options, trustedKeys, agreement, trail }),
+    close: () => closeAll(parts, held),
+  };
+}
+
+type Answers = Omit<AnswerDeps, 'via' | 'requests'> & Pick<Store, 'requests'>;
+
+function ownApprovals(
+  { via }: AppOptions,
+  {
+    store,
+    reads,
+    live,
+    answers,
+    agreement,
+  }: Pick<Parts, 'store' | 'reads' | 'live'> & { readonly answers: Answers; readonly agreement: AppAgreement },
+): Parts['approvals'] {
+  return createApprovals({
+    ...{ ...answers, clock: systemClock, audit: reads.audit, via },
+    ...{ mayPin: agreement.mayPin, pinKey: (key, signer) => agreement.pin(key, signer, store.audit) },
+    level: () => live.known().securityLevel,
+  });
+}
+
+/** So many requests of one OS user may wait, where a service knows whose they are. */
+const pendingPerUser = 50;
+
+async function openPlace(options: AppOptions): Promise<Store> {
+  if (options.service !== undefined) return options.service.store;
+  const store = await openStore(options);
+  return { ...store, requests: limitPending(store.requests, pendingPerUser) };
+}
+
+function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: AppOptions): WorkspaceRecords {
+  const { open, noteWait, waitOf } = store.requests;
+  return {
+    ...{ open, noteWait, waitOf },
+    spend: (id, digest, by) => approvals.spend(id, digest, by),
+    append: (drafts) => reads.audit.appendAll(drafts),
+    ofRequest: (id, since) => reads.audit.ofRequest(id, since),
+    settings: async () => {
+      const { securityLevel: level, unavailable, rules } = await live.now();
+      const counting = await rules();
+      return {
+        ...{ level, tiers: config.tiers, rules: counting.map(({ pattern, action }) => ({ pattern: pattern.text, action })) },
+        ...(unavailable === undefined ? {} : { unavailable }),
+      };
+    },
   };
 }
 
 /** In the order in which one still needs the next. */
-async function closeAll({ tasks, workspace, clusters, reads, memory, store }: Parts): Promise<void> {
+async function closeAll({ tasks, workspace, clusters, reads, memory, store }: Parts, held: HeldAnswers): Promise<void> {
+  await held.close();
   await tasks.close();
   await workspace?.close();
   await clusters.close();
@@ -132,15 +222,17 @@ interface Parts {
   readonly workspace: ConnectedWorkspace | undefined;
   readonly sandbox: ReturnType<typeof createSandboxMemory>;
   readonly live: LiveSettings;
-  readonly approvals: PipelineDeps['approvals'];
+  readonly approvals: Approvals & CallApprovals;
 }
 
-function pipelineDeps(options: AppOptions, { store, reads, tasks, clusters, workspace, sandbox, live, approvals }: Parts): PipelineDeps {
+function pipelineDeps(options: AppOptions, parts: Parts, held: HeldAnswers): PipelineDeps {
+  const { store, reads, tasks, clusters, workspace, sandbox, live, approvals } = parts;
   return {
-    tools: catalog,
+    tools: allTools,
     clusters: clusters.configured,
     settings: live.now,
     approvals,
+    spender: `${hostname()} pid ${process.pid}`,
     requests: store.requests,
     audit: reads.audit,
     noteRead: reads.note,
@@ -150,35 +242,85 @@ function pipelineDeps(options: AppOptions, { store, reads, tasks, clusters, work
     log: options.log,
     limits: options.config.limits,
     knownSecrets: clusters.knownSecrets,
-    ...(workspace?.access === undefined ? {} : { workspace: workspace.access }),
+    ...(workspace?.access === undefined ? {} : { workspace: recordedAccess(workspace.access, reads.audit) }),
     ...(workspace?.place === undefined ? {} : { workspacePlace: workspace.place }),
-    ...(workspace === undefined ? {} : { judge: rememberingJudge(workspace, sandbox) }),
+    ...(workspace === undefined ? {} : { judge: rememberingJudge(workspace, sandbox, held) }),
     sandboxState: () => sandbox.word(),
   };
 }
 
-/** What a call finds out about the sandbox is what its record says. */
-function rememberingJudge({ judge }: ConnectedWorkspace, sandbox: Parts['sandbox']): NonNullable<PipelineDeps['judge']> {
-  return { ...judge, sandbox: () => sandbox.refresh() };
-}
-
-/** A window shows the sandbox's state from the start, and stays long enough to clean up after agents. */
-async function settleEditor(workspace: ConnectedWorkspace | undefined, sandbox: Parts['sandbox']): Promise<void> {
-  workspace?.startCleaning();
-  await sandbox.refresh();
-}
-
-function incoming(request: CallRequest) {
-  const { gate, onProgress, ...call } = request;
+/** What a call finds out about the sandbox is what its record says; what it holds has an answer to come. */
+function rememberingJudge({ judge }: ConnectedWorkspace, sandbox: Parts['sandbox'], held: HeldAnswers): NonNullable<PipelineDeps['judge']> {
   return {
-    ...call,
-    ...(gate === undefined ? {} : { ask: gate.ask.bind(gate) }),
-    ...(onProgress === undefined ? {} : { onProgress: onProgress.bind(request) }),
+    ...judge,
+    sandbox: () => sandbox.refresh(),
+    held: (id) => {
+      held.follow();
+      return judge.held(id);
+    },
   };
 }
 
-/** Read anew each time: a key taken out of the file stops counting at once. */
-function pinnedKeys({ config, configFile }: AppOptions): () => Promise<readonly ApproverKey[]> {
+/** A window shows the sandbox's state from the start, and stays long enough to clean up after agents and to apply what people approve. */
+async function settleEditor({ via }: AppOptions, { workspace, sandbox }: Parts, held: HeldAnswers): Promise<void> {
+  if (via !== 'editor') return;
+  workspace?.startCleaning();
+  held.follow();
+  await sandbox.refresh();
+}
+
+export function hostConfig({ approvalWait, defaultModelTier, workspace, page }: Config): HostConfig {
+  return { approvalWait, defaultModelTier, workspaceRoot: workspace.root, ...(page === undefined ? {} : { page: page.origin }) };
+}
+
+/** SECURITY: for an editor the machine's own file says where the page is. Settings are anybody's: a link to another page would be easily made. */
+function machinePage({ config, configFile, via }: AppOptions): Config['page'] {
+  return via === 'editor' ? createApproverReader(configFile)().page : config.page;
+}
+
+/** Read anew each time: a key taken out of the file stops counting at once. Of rules the stricter counts, wherever it stands. */
+function createApproving(
+  { config, configFile }: AppOptions,
+  { counting, rules }: Pick<AppAgreement, 'counting' | 'rules'>,
+): {
+  readonly trustedKeys: () => Promise<readonly ApproverKey[]>;
+  readonly rules: () => ApprovalRules;
+} {
   const inFile = createApproverReader(configFile);
-  return async () => [...config.approvers, ...inFile()];
+  return {
+    trustedKeys: async () => [...config.approvers, ...counting(inFile().approvers)],
+    rules: () => stricterRules(approvalRules(config), rules(approvalRules(inFile()))),
+  };
+}
+
+/** What a host may say before a call runs, from the literal arguments alone: a courtesy, never a decision. */
+export function announce(
+  name: string,
+  input: unknown,
+  deps: { readonly tools: readonly Tool[]; readonly settings: Pick<PolicySettings, 'tiers' | 'securityLevel'> },
+): { readonly title: string; readonly asks: boolean } | undefined {
+  const tool = deps.tools.find((entry) => entry.name === name);
+  const parsed = tool?.input.safeParse(input ?? {});
+  if (tool === undefined || !parsed?.success) return undefined;
+  const tier = effectiveTier(tool.name, tool.tier, deps.settings.tiers);
+  const asks = tier === 'red' || (tier === 'yellow' && deps.settings.securityLevel === 'strict');
+  const targets = tool.touches(parsed.data).map(literalTarget);
+  return { title: tool.headline(parsed.data, targets), asks };
+}
+
+/** The resource as named, in the shape of a target; a node that is not known yet is left out of its name. */
+function literalTarget(resource: Resource): Target {
+  switch (resource.kind) {
+    case 'guest':
+      return { ...resource, cluster: '', node: resource.node ?? '', guestType: resource.guestType ?? 'qemu', addresses: [] };
+    case 'node':
+      return { ...resource, cluster: '', online: false, addresses: [] };
+    case 'service':
+      return { ...resource, cluster: '' };
+    case 'command':
+    case 'path':
+    case 'destination':
+    case 'held':
+      return resource;
+  }
 }

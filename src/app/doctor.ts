@@ -1,26 +1,29 @@
 /** `doctor`: what works here, what does not, and the remedy. Each probe is real; what one writes it takes away again. */
+
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { verifyTrail } from '#audit/verify-trail';
 import type { EndpointCheck, ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
-import { sandboxFinding } from '#execution/sandbox/sandbox-finding';
 import { type Standing, successesToRestore } from '#identity/standing';
 import type { ApproverKey } from '#kernel/answer';
+import type { Finding, SecuritySettings } from '#kernel/app';
+import type { RunHistory, RunRecord } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
 import type { CertificateKnown } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Store } from '#kernel/ports/store';
-import type { Finding, SecuritySettings } from './app.ts';
+import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
 import { approverFindings } from './approver-findings.ts';
 import type { ClusterConfig, Config } from './config.ts';
+import type { Origin } from './config-agreement.ts';
 import type { ConnectedClusters } from './connect-clusters.ts';
 import { expandPath } from './paths.ts';
-import { protectedListOf } from './policy-settings.ts';
-import { securityFindings } from './security-findings.ts';
-import { type TrailMemory, writeFinding } from './store-findings.ts';
-import { uselessTiers } from './useless-tiers.ts';
+import { protectedListOf, uselessTiers } from './policy-settings.ts';
+import { securityFindings, type TrailMemory, writeFinding } from './store-findings.ts';
 
 export interface DoctorParts {
+  /** Set where a service holds the rest, and says what there is to find of it. */
+  readonly service?: unknown;
   readonly config: Config;
   readonly baseDir: string;
   readonly configFile: string;
@@ -31,30 +34,62 @@ export interface DoctorParts {
   readonly memory: TrailMemory;
   readonly clusters: ConnectedClusters;
   trustedKeys(): Promise<readonly ApproverKey[]>;
+  /** Absent where nobody but an administrator, or who named it, can write the configuration. */
+  readonly origin?: Origin;
+  readonly agreement: AlarmParts['agreement'];
+  readonly trail: TrailWatch;
   readonly standing: Standing | undefined;
   readonly live: { readonly security: Pick<SecuritySettings, 'level' | 'rules'> };
   readonly sandbox: { refresh(): Promise<SandboxStatus> };
+  history(): Promise<RunHistory | undefined>;
 }
 
 export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<readonly Finding[]> {
+  if (parts.service !== undefined) return ofThisProcess(parts);
   const findings = await Promise.all([
     storeFindings(parts),
     approverFindings(parts),
+    agreementFindings(parts),
     securityFindings(parts.live.security),
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
     unseenProtected(parts, signal),
   ]);
-  const sandbox = await parts.sandbox.refresh();
+  const [node, ...here] = await ofThisProcess(parts);
   return [
-    nodeFinding(),
+    ...(node === undefined ? [] : [node]),
     ...findings.flat(),
     ...noCluster(parts.config),
     ...protection(parts.config),
     ...loweredAgents(parts.standing),
     ...uselessTiers(parts.config),
+    ...here,
+  ];
+}
+
+/** Of the tools that run with the user, whoever keeps the records. */
+async function ofThisProcess(parts: DoctorParts): Promise<readonly Finding[]> {
+  const sandbox = await parts.sandbox.refresh();
+  return [
+    nodeFinding(),
+    ...embeddedFinding(parts),
     ...viewFindings(sandbox),
+    ...(await journalFindings(parts)),
     sandboxFinding(sandbox, parts.config.workspace.requireSandbox),
   ];
+}
+
+/** @param required `workspace.requireSandbox`: without an enforced sandbox no command runs at all */
+export function sandboxFinding(status: SandboxStatus, required: boolean): Finding {
+  const message = `${status.state}: ${status.reason}`;
+  if (status.state === 'enforced') return { topic: 'sandbox', state: 'ok', message };
+  return {
+    topic: 'sandbox',
+    state: required ? 'failed' : 'warning',
+    message,
+    remedy: required
+      ? 'no command runs until the sandbox is enforced (`workspace.requireSandbox`)'
+      : 'each run_command asks a person; set `workspace.requireSandbox` to refuse instead',
+  };
 }
 
 /** How commands run: over a view whose changes are judged and can be undone, or directly. */
@@ -72,6 +107,42 @@ function viewFindings({ view }: SandboxStatus): readonly Finding[] {
   ];
 }
 
+/** What is kept to take back what commands changed. */
+async function journalFindings({ history }: DoctorParts): Promise<readonly Finding[]> {
+  try {
+    const runs = await history();
+    if (runs === undefined) return [];
+    const [records, unfinished] = await Promise.all([runs.list(), runs.unfinished()]);
+    const count = (wanted: RunRecord['state']) => records.filter(({ state }) => state === wanted).length;
+    const kept = records.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
+    const { journalBytes, journalMs } = runs.limits;
+    const most = `at most ${megabytes(journalBytes)} and ${Math.round(journalMs / 86_400_000)} days (\`workspace.undo\`)`;
+    const message = `${count('applied')} runs can be undone, ${count('held')} wait for a person; ${megabytes(kept)} kept, ${most}`;
+    if (unfinished.length === 0) return [{ topic: 'undo', state: 'ok', message }];
+    const remedy = 'wait for it; where no process works on it any more, the next start takes it back';
+    return [{ topic: 'undo', state: 'warning', message: `${message}; half done: ${unfinished.join(', ')}`, remedy }];
+  } catch (thrown) {
+    const { message, next } = toFault(thrown);
+    const remedy = next ?? 'look at the disk and at who may write to the state directory';
+    return [{ topic: 'undo', state: 'failed', message: `the journal of runs cannot be read: ${message}`, remedy }];
+  }
+}
+
+function megabytes(bytes: number): string {
+  return bytes < 2 ** 20 ? `${bytes} bytes` : `${Math.round(bytes / 2 ** 20)} MB`;
+}
+
+/** What stays open where no service holds pins, token and store. */
+function embeddedFinding({ origin }: DoctorParts): readonly Finding[] {
+  if (origin === undefined) return [];
+  const message = 'pins, store and cluster token lie in your account: a program of yours that reads the token needs nobody’s approval';
+  const remedy =
+    process.platform === 'linux'
+      ? '`banksman service install` (root) gives them a user of their own; else keep the token file from your agents'
+      : 'run agents as another user, or keep the token file from them (the service that closes this is for Linux)';
+  return [{ topic: 'embedded', state: 'warning', message, remedy }];
+}
+
 function nodeFinding(): Finding {
   return { topic: 'runtime', state: 'ok', message: `Node ${process.versions.node} on ${process.platform}` };
 }
@@ -80,10 +151,30 @@ async function storeFindings({ config, stateDir, store, memory }: DoctorParts): 
   const lost = await memory.finding().catch(() => undefined);
   await memory.keep();
   return [
-    await probe('store', async () => `${store.location}: ${await store.requests.countPending()} pending requests`),
+    ...(await pendingFindings(store)),
     writeFinding(config.store.startsWith('sqlite:') ? path.dirname(store.location) : stateDir),
     lost ?? (await probe('audit', async () => trailState(store.audit))),
   ];
+}
+
+/** As many as one page of a list holds; what waits beyond that is not looked at. */
+const pendingLookedAt = 500;
+
+/** A request that cannot be read is in no list: only the count has it. */
+async function pendingFindings(store: Store): Promise<readonly Finding[]> {
+  let missing = 0;
+  const finding = await probe('store', async () => {
+    const { records, cursor } = await store.requests.list({ statuses: ['pending'], limit: pendingLookedAt });
+    const count = await store.requests.countPending();
+    missing = cursor === undefined ? Math.max(0, count - records.length) : 0;
+    return missing === 0
+      ? `${store.location}: ${count} pending requests`
+      : `${store.location}: ${missing} of ${count} pending requests cannot be read: they are damaged, or were not written by Banksman`;
+  });
+  if (missing === 0) return [finding];
+  const remedy =
+    'find out who can write to the store, or what damaged it; such a request can be neither approved nor denied, and leaves when its time is over. `banksman audit tail` shows the requests that were made';
+  return [{ ...finding, state: 'warning', remedy }];
 }
 
 /** Up to so many records `doctor` reads all of the trail: well under a second. */
@@ -106,7 +197,8 @@ async function clusterFindings(cluster: ClusterConfig, parts: DoctorParts, signa
   const topic = `cluster ${cluster.name}`;
   // First: each endpoint that is seen here is known to the calls that follow.
   const endpoints = await client.checkEndpoints(signal);
-  const api = await probe(topic, async () => apiState(client, signal));
+  const pin = await client.checkPin();
+  const api = await probe(topic, async () => apiState(client, cluster.tokenId, signal));
   const shell = parts.clusters.configured.get(cluster.name)?.access.shell;
   const nodes = Object.keys(cluster.ssh?.nodes ?? {});
   const ssh =
@@ -115,11 +207,17 @@ async function clusterFindings(cluster: ClusterConfig, parts: DoctorParts, signa
       : await Promise.all(
           nodes.map((node) => probe(`${topic} ssh ${node}`, async () => (await shell.exec(node, 'hostname', signal)).stdout.trim())),
         );
-  return [api, ...endpointFindings(topic, endpoints), ...(await tokenFileFindings(cluster, parts.baseDir)), ...ssh];
+  const outdated: readonly Finding[] = pin === undefined ? [] : [{ topic: `${topic} pin`, state: 'warning', ...pin }];
+  return [api, ...endpointFindings(topic, endpoints), ...outdated, ...(await tokenFileFindings(cluster, parts.baseDir)), ...ssh];
 }
 
-async function apiState(client: ProxmoxClient, signal: AbortSignal): Promise<string> {
+async function apiState(client: ProxmoxClient, tokenId: string, signal: AbortSignal): Promise<string> {
   const { version } = await client.version(signal);
+  const permissions = await client.permissions(signal).catch(() => undefined);
+  if (permissions !== undefined && Object.keys(permissions).length === 0) {
+    const next = await client.grantHint('Sys.Audit,VM.Audit,Datastore.Audit', '/', signal);
+    throw new Fault('token_sees_nothing', `the API token \`${tokenId}\` holds no privilege on any path, so every list is empty`, { next });
+  }
   try {
     const rows = await client.clusterStatus(signal);
     const nodes = rows.filter((row) => row.type === 'node');

@@ -1,9 +1,10 @@
 /** What a cluster says now of what a request is about, for the person who decides. Nothing is guessed: what cannot be read is said. */
+
+import type { LiveFact } from '#kernel/app';
 import type { JsonObject, JsonValue } from '#kernel/json';
 import { type ClusterPort, type GuestRef, type GuestRow, offlineStatus } from '#kernel/ports/cluster';
 import type { EffectiveAction } from '#kernel/request';
 import { lacking, type Need } from '#tools/support/visible';
-import type { LiveFact } from './app.ts';
 
 const shownNames = 8;
 const askedStorages = 6;

@@ -1,6 +1,7 @@
 /** What decides at this moment: the configuration, and what people have set in the store. */
 import { createSecuritySettings, type StandingRule } from '#approval/security-settings';
 import type { ApproverKey } from '#kernel/answer';
+import type { AutoApproveRule, EffectiveLevel, SecuritySettings } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
@@ -9,7 +10,6 @@ import type { AutoApproveAction } from '#kernel/security';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { PolicySettings } from '#pipeline/deps';
 import { isTooWide, type LiveRule, parseRulePattern } from '#policy/auto-approve';
-import type { AutoApproveRule, EffectiveLevel, SecuritySettings } from './app.ts';
 import { catalog } from './catalog.ts';
 import type { Config } from './config.ts';
 import { policySettings } from './policy-settings.ts';
@@ -83,7 +83,9 @@ function checkPattern(pattern: string, action: AutoApproveAction) {
 }
 
 /** A pattern that this version does not understand matches nothing; `rules` shows it with its warning. */
-function liveRules(rules: readonly StandingRule[]): readonly LiveRule[] {
+export function liveRules(
+  rules: readonly { readonly pattern: string; readonly counts?: AutoApproveAction | undefined }[],
+): readonly LiveRule[] {
   return rules.flatMap(({ pattern, counts }) => {
     const parsed = parseRulePattern(pattern, yellowTools);
     return parsed.ok && counts !== undefined ? [{ pattern: parsed.pattern, action: counts }] : [];

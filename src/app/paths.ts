@@ -1,16 +1,26 @@
 /** Where state and configuration live (XDG Base Directory Specification); editor and command line meet there. */
-import { realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
-import { isAbsolute, join, parse, resolve } from 'node:path';
+import { dirname, isAbsolute, join, parse, resolve, win32 } from 'node:path';
 
 /** `$XDG_STATE_HOME/banksman`, else `~/.local/state/banksman` (Windows: `%LOCALAPPDATA%\banksman`). */
 export function defaultStateDir(): string {
+  if (isServiceRoot()) return serviceStateDir;
   return join(xdg('XDG_STATE_HOME', 'LOCALAPPDATA', '.local/state'), 'banksman');
 }
 
 /** `$XDG_CONFIG_HOME/banksman/config.json`, else `~/.config/banksman/config.json` (Windows: `%APPDATA%`). */
 export function defaultConfigFile(): string {
+  if (isServiceRoot()) return serviceConfigFile;
   return join(xdg('XDG_CONFIG_HOME', 'APPDATA', '.config'), 'banksman', 'config.json');
+}
+
+export const serviceConfigFile = '/etc/banksman/config.json';
+export const serviceStateDir = '/var/lib/banksman';
+
+/** Where the service is installed, root's commands are about the service: it is root who sets its level, its rules and its approvers. */
+function isServiceRoot(): boolean {
+  return process.getuid?.() === 0 && existsSync(serviceConfigFile);
 }
 
 /** A path from a configuration: `~` is the home directory, relative ones count from `base`. */
@@ -27,14 +37,43 @@ function xdg(variable: string, windowsVariable: string, fallback: string): strin
   return windows ?? join(home(), fallback);
 }
 
+/** Where systems keep home directories. */
+const homesOfAll = ['/home', '/Users', '/var/home', '/export/home'];
+
 /**
- * Why a directory (links resolved) is no workspace, though it is there; undefined where it may be one. In the file system's root and in the
- * home directory lie the machine's own files and every program's keys and settings: a rule for a project's files would be wrong there.
+ * Why a directory (links resolved) is no workspace, though it is there; undefined where it may be one. In the file system's root, in a
+ * drive's, and in and above home directories lie the machine's own files and every program's keys and settings: a rule for a project's
+ * files would be wrong there.
+ * @param accounts the machine's list of users, in the form of passwd(5)
  */
-export function tooWideForWorkspace(real: string): string | undefined {
+export function tooWideForWorkspace(real: string, accounts = '/etc/passwd'): string | undefined {
+  const isDrive = /^[a-z]:/i.test(real);
+  if (isDrive && real === win32.parse(real).root) return `\`${real}\` is the root of a drive, which is no workspace`;
   if (real === parse(real).root) return `\`${real}\` is the root of the file system, which is no workspace`;
-  const isHome = [home(), userInfo().homedir].some((directory) => real === realPathOr(directory));
-  return isHome ? `\`${real}\` is the home directory, where keys and settings of all programs lie: it is no workspace` : undefined;
+  const is = (directory: string) => real === realPathOr(directory);
+  if (['/root', '/var/root'].some(is)) return `\`${real}\` is root's home directory, which is no workspace`;
+  if ([home(), osUser().homedir].some(is))
+    return `\`${real}\` is the home directory, where keys and settings of all programs lie: it is no workspace`;
+  if (homesOfAll.some(is) || /^[a-z]:\\users$/i.test(real))
+    return `\`${real}\` holds the home directories of all users: it is no workspace`;
+  return isHomeOf(real, accounts) ? `\`${real}\` is somebody's home directory, which is no workspace` : undefined;
+}
+
+/** Of a person (ids from 1000 on; a service's home, such as `/var/www`, can be a project), also of one whom another machine lists. */
+function isHomeOf(real: string, accounts: string): boolean {
+  if (/^(?:[a-z]:\\users\\(?!public$)|\/users\/(?!shared$))[^\\/]+$/i.test(real)) return true;
+  try {
+    const homes = readFileSync(accounts, 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+      .flatMap(([, , uid, , , directory]) => (directory !== undefined && Number(uid) >= 1000 ? [directory] : []));
+    if (homes.some((directory) => isAbsolute(directory) && realPathOr(directory) === real)) return true;
+  } catch {
+    // No such list: Windows, or macOS, where it holds services only.
+  }
+  if (!homesOfAll.includes(dirname(real))) return false;
+  const owner = statSync(real, { throwIfNoEntry: false })?.uid ?? 0;
+  return owner >= 1000 && owner !== process.getuid?.();
 }
 
 function realPathOr(directory: string): string {
@@ -48,5 +87,14 @@ function realPathOr(directory: string): string {
 /** SECURITY: with an empty HOME these paths would count from the current directory, which may be a workspace that agents write to. */
 function home(): string {
   const named = homedir();
-  return isAbsolute(named) ? named : userInfo().homedir;
+  return isAbsolute(named) ? named : osUser().homedir;
+}
+
+/** Who runs this; a user id that the machine has no entry for (containers have such) is a user all the same. */
+export function osUser(): { readonly username: string; readonly homedir: string } {
+  try {
+    return userInfo();
+  } catch {
+    return { username: `uid-${process.getuid?.() ?? 'unknown'}`, homedir: '/' };
+  }
 }

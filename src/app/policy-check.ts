@@ -1,24 +1,21 @@
 /**
- * `policy check`: the command and path policies on their own, judged as level `balanced`, with no agent, model tier, sandbox state or
- * auto-approve rules (docs/design.md#state-and-configuration).
+ * `policy check`: the command and path policies on their own, judged as level `balanced`, in an enforced sandbox, over a view unless it
+ * is told otherwise, with no agent, model tier or auto-approve rules (docs/design.md#state-and-configuration).
  */
+
 import { realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
 import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { type Decision, deny } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
-import { foundWords } from '#kernel/found-words';
-import { issueWords } from '#kernel/issue-words';
-import { decideReadonlyCommand } from '#policy/commands/decide-readonly-command';
-import type { UserRule } from '#policy/commands/user-rule';
-import { decideWorkspaceCommand } from '#policy/commands/workspace/decide-workspace-command';
-import { loadShellParser } from '#policy/commands/workspace/shell-parser';
-import { decidePath } from '#policy/paths/decide-path';
-import type { WorkspaceView } from '#policy/paths/workspace-view';
+import { foundWords, issueWords } from '#kernel/issue-words';
+import type { ViewStatus } from '#kernel/ports/command-runner';
+import { decideCommand } from '#policy/effects/decide-command';
+import { decidePath, type WorkspaceView } from '#policy/paths/decide-path';
 import { decideSshCommand } from '#policy/ssh/decide-ssh-command';
+import type { UserRule } from '#policy/user-rules';
 import { tooWideForWorkspace } from './paths.ts';
-import { shellGrammar } from './shell-grammar.ts';
 
 /** One line of input; other keys are ignored. */
 const policyCaseSchema = z.object({
@@ -30,6 +27,12 @@ const policyCaseSchema = z.object({
 });
 type PolicyCase = z.output<typeof policyCaseSchema>;
 
+interface CheckGround {
+  readonly userRules?: readonly UserRule[] | undefined;
+  /** undefined: the sandbox does not hold, so there is none. */
+  readonly view: ViewStatus | undefined;
+}
+
 export interface PolicyCheck {
   /**
    * Decides one parsed JSON value.
@@ -39,15 +42,15 @@ export interface PolicyCheck {
 }
 
 /**
- * Loads what the surfaces need; `root` is the workspace.
+ * `root` is the workspace.
+ * @param ground the person's own rules; and the view that commands run over there
  * @throws {Fault} `bad_root` when `root` is no directory
  */
-export async function createPolicyCheck(root: string, userRules: readonly UserRule[] = []): Promise<PolicyCheck> {
+export function createPolicyCheck(root: string, { userRules = [], view: runsOver }: CheckGround): PolicyCheck {
   const given = path.resolve(root);
   const real = realRoot(given);
   const view = viewOf(given, real);
   const wide = tooWideForWorkspace(real);
-  const parser = await loadShellParser(shellGrammar());
   return {
     decide: (raw) => {
       const parsed = policyCaseSchema.safeParse(raw, { error: issueWords });
@@ -62,9 +65,8 @@ export async function createPolicyCheck(root: string, userRules: readonly UserRu
     if (wide !== undefined) return deny('workspace_too_wide', `${wide}; name a folder below it with \`--root\``, ['workspace:none']);
     switch (surface) {
       case 'readonly_bash':
-        return decideReadonlyCommand(input, workspace, userRules).decision;
       case 'workspace_command':
-        return decideWorkspaceCommand(input, { parser, view: workspace, userRules }).decision;
+        return decideCommand({ kind: 'command', access: 'operate', surface, text: input }, { userRules, view: runsOver });
       case 'path':
         return decidePath(input, op, { ...workspace, ground: { ...workspace.ground, platform: platform === 'win32' ? 'win32' : 'posix' } });
     }

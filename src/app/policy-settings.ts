@@ -1,11 +1,14 @@
 /** The deciding part of the configuration, and a version that changes whenever a decision could; rules that people set are added later. */
 import { createHash } from 'node:crypto';
+import type { Finding } from '#kernel/app';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import { showPlainly } from '#kernel/text';
+import { stricterTier } from '#kernel/tiers';
 import type { PolicySettings } from '#pipeline/deps';
 import type { ProtectedList } from '#policy/protected-resources';
 import { decideSshCommand } from '#policy/ssh/decide-ssh-command';
 import { redactText } from '#redaction/redact';
+import { catalog } from './catalog.ts';
 import type { Config } from './config.ts';
 
 export function policySettings(config: Config, appVersion: string): PolicySettings {
@@ -47,4 +50,20 @@ export function protectedListOf({ nodes, guests, services, addresses, protectRea
     protectReads,
     ...(Object.keys(reasons).length === 0 ? {} : { reasons }),
   };
+}
+
+/** `tiers` can only make a tool stricter; an entry that does nothing is probably a mistake. */
+export function uselessTiers(config: Config): readonly (Finding & { readonly remedy: string })[] {
+  return Object.entries(config.tiers).flatMap(([name, tier]) => {
+    const own = catalog.find((entry) => entry.name === name)?.tier;
+    if (own === undefined || own === tier || stricterTier(own, tier) !== own) return [];
+    return [
+      {
+        topic: 'tiers',
+        state: 'warning' as const,
+        message: `\`tiers.${name}\` has no effect: \`${name}\` is ${own} already, and configuration only makes a tool stricter`,
+        remedy: 'correct or remove the entry',
+      },
+    ];
+  });
 }

@@ -1,8 +1,8 @@
 /** Files that only this user may read and write: whole or not at all. */
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { chmod, link, open, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants, statSync } from 'node:fs';
+import { chmod, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Fault } from '#kernel/errors';
 import { makeFolder } from '#stores/make-folder';
 
@@ -44,7 +44,7 @@ export async function readPrivateFile(file: string): Promise<string | undefined>
     try {
       const { uid, mode } = await handle.stat();
       // Windows has neither; its profile folder is the user's own.
-      const foreign = process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0);
+      const foreign = process.geteuid !== undefined && (uid !== process.geteuid() || (mode & 0o022) !== 0);
       if (foreign) throw new Fault('not_private', `${file} belongs to another user or may be written by others`);
       return await handle.readFile('utf8');
     } finally {
@@ -54,6 +54,36 @@ export async function readPrivateFile(file: string): Promise<string | undefined>
     if (hasErrorCode(thrown, 'ENOENT')) return undefined;
     throw hasErrorCode(thrown, 'ELOOP') ? new Fault('not_private', `${file} is a link`) : thrown;
   }
+}
+
+/**
+ * Does `work` as the user to whom `folder` (or the nearest directory above it) belongs, where root calls: root then neither leaves files that the
+ * service cannot read, nor follows a link that the service's user made with root's rights. For one thing at a time: it is the process that changes.
+ */
+export async function asOwnerOf<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const owner = ownerOf(folder);
+  if (owner === undefined || process.seteuid === undefined || process.setegid === undefined) return work();
+  process.setegid(owner.gid);
+  process.seteuid(owner.uid);
+  try {
+    return await work();
+  } finally {
+    process.seteuid(0);
+    process.setegid(0);
+  }
+}
+
+/** Whether root works here for a service that runs as another user. */
+export function isForService(stateDir: string): boolean {
+  return ownerOf(stateDir) !== undefined;
+}
+
+/** undefined: nobody but who calls. */
+function ownerOf(folder: string): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.geteuid?.() !== 0) return undefined;
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) return dirname(folder) === folder ? undefined : ownerOf(dirname(folder));
+  return found.uid === 0 ? undefined : { uid: found.uid, gid: found.gid };
 }
 
 async function writeSynced(file: string, text: string): Promise<void> {
@@ -69,4 +99,40 @@ async function writeSynced(file: string, text: string): Promise<void> {
 /** Whether an error of the operating system has this code (`ENOENT`). */
 export function hasErrorCode(thrown: unknown, code: string): boolean {
   return thrown instanceof Error && 'code' in thrown && thrown.code === code;
+}
+
+/** A small file that is needed over and over: looked at each time, read again only when it may have changed. */
+export interface KeptText {
+  /** The text as the file is now. Rejects as `readFile` does; what was read before is no answer then. */
+  read(): Promise<string>;
+}
+
+/** A file that was changed this shortly before it was read may change again without its times showing it: they are as coarse as that. In ms. */
+const settledMs = 1_000;
+
+/** @param path absolute */
+export function keepText(path: string, now: () => number = Date.now): KeptText {
+  let kept: { readonly version: string; readonly text: string } | undefined;
+  let looking: Promise<string> | undefined;
+
+  async function look(): Promise<string> {
+    const { mtimeMs, ctimeMs, size, ino, dev } = await stat(path);
+    const version = [mtimeMs, ctimeMs, size, ino, dev].join(' ');
+    if (kept?.version === version) return kept.text;
+    const readAt = now();
+    const text = await readFile(path, 'utf8');
+    // The version is from before the reading: where the file changed in between, the next look sees that.
+    kept = Math.abs(readAt - ctimeMs) > settledMs ? { version, text } : undefined;
+    return text;
+  }
+
+  return {
+    read() {
+      // Those who ask together are answered together.
+      looking ??= look().finally(() => {
+        looking = undefined;
+      });
+      return looking;
+    },
+  };
 }

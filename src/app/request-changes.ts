@@ -1,6 +1,7 @@
 /** Which requests have changed since the last look. Nothing is polled: look when the store rings, and when `nextExpiry` has passed. */
-import type { RequestRecord, RequestStatus } from '#kernel/request';
-import type { Approvals } from './app.ts';
+
+import type { Approvals } from '#kernel/app';
+import { lapsesAt, type RequestRecord, type RequestStatus } from '#kernel/request';
 
 export interface RequestChange {
   readonly record: RequestRecord;
@@ -36,7 +37,7 @@ export function createRequestChanges(approvals: Pick<Approvals, 'list' | 'get'>)
       return changes;
     },
     nextExpiry: () => {
-      const times = [...seen.values()].filter(isOpen).map((record) => record.grant?.payload.expiresAt ?? record.expiresAt);
+      const times = [...seen.values()].filter(isOpen).map(lapsesAt);
       return Math.min(longestMs, Math.max(1_000, Math.min(...times, Number.POSITIVE_INFINITY) - Date.now()));
     },
   };

@@ -1,13 +1,19 @@
-/** A call as it was asked, run once by a person's hand on their approval, because the agent no longer waits. */
+/** A call as it was asked, run once by a person’s hand because the agent no longer waits. */
+import type { Stakes } from '#approval/card';
 import { modelTierOf } from '#identity/model-tier';
 import type { Agent } from '#kernel/agent';
+import type { App, ByHandRun } from '#kernel/app';
 import { reasonArgument } from '#kernel/arguments';
+import { applyHeldTool } from '#kernel/effects';
 import type { Outcome } from '#kernel/outcome';
-import type { RequestRecord } from '#kernel/request';
+import type { EffectiveAction, RequestRecord } from '#kernel/request';
+import type { Target } from '#kernel/resource';
 import type { ModelTier } from '#kernel/tiers';
+import { impactOf } from '#kernel/tool';
 import type { PipelineDeps } from '#pipeline/deps';
 import { runCall } from '#pipeline/run-call';
-import type { App, ByHandRun } from './app.ts';
+import { allTools } from './catalog.ts';
+import type { HeldAnswers } from './held.ts';
 
 /** A request of an older version does not say which tier the agent had: it is classified as a new call's would be. */
 export function agentOf({ agent }: Pick<RequestRecord, 'agent'>, defaultTier: ModelTier): Agent {
@@ -32,7 +38,7 @@ export async function runApproved(
       waitMs: 0,
       byHand: { requestId: record.id, by },
       ...(restrict === undefined ? {} : { restrict }),
-      ...(onProgress === undefined ? {} : { onProgress: onProgress.bind(run) }),
+      ...(onProgress === undefined ? {} : { onProgress }),
     },
     deps,
   );
@@ -64,13 +70,35 @@ function whyElsewhere({ action, reported }: RequestRecord, deps: PipelineDeps): 
 }
 
 /** The two, as an App has them. */
-export function byHand(deps: PipelineDeps, defaultTier: ModelTier): Pick<App, 'runApproved' | 'whyNotHere'> {
+export function byHand(
+  deps: PipelineDeps,
+  defaultTier: ModelTier,
+  held: Pick<HeldAnswers, 'apply'>,
+): Pick<App, 'runApproved' | 'whyNotHere'> {
   return {
     runApproved: async (id, run) => {
       const record = await deps.requests.get(id).catch(() => undefined);
+      if (record?.action.tool === applyHeldTool) return held.apply(record, run);
       if (record !== undefined) return runApproved(record, run, { deps, defaultTier });
       return { status: 'error', code: 'not_found', message: `there is no request ${id} that can be read; nothing was done` };
     },
     whyNotHere: (record) => whyNotHere(record, deps),
   };
+}
+
+/**
+ * The title, tier and impact that the catalog gives an action. A stored title that differs was not written by the pipeline.
+ * undefined for a tool this version does not know, or an action its schema refuses.
+ */
+export function describeAction(action: EffectiveAction): ({ readonly title: string } & Stakes) | undefined {
+  const tool = allTools.find((entry) => entry.name === action.tool);
+  const input = tool?.input.safeParse(action.arguments);
+  if (tool === undefined || !input?.success) return undefined;
+  try {
+    const targets = action.targets as unknown as readonly Target[];
+    return { title: tool.headline(input.data, targets), tier: tool.tier, impact: impactOf(tool, targets) };
+  } catch {
+    // Targets of another shape than the tool's own: not an action that the pipeline made.
+    return undefined;
+  }
 }

@@ -1,8 +1,8 @@
 /** The embedded store behind a worker thread: the same interface, nothing of it on the caller's thread. */
+
 import { Fault } from '#kernel/errors';
 import type { LocalStore } from '#kernel/ports/store';
-import { type StoreLink, startStoreLink, type WorkerStoreOptions } from './store-link.ts';
-import type { StoreCallName, StoreCalls } from './store-rpc.ts';
+import { type StoreCallName, type StoreCalls, type StoreLink, startStoreLink, type WorkerStoreOptions } from './store-link.ts';
 
 export type { WorkerStoreOptions } from './store-link.ts';
 
@@ -77,7 +77,9 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       list: (query) => call('requests.list', query),
       countPending: () => call('requests.countPending'),
       countApproved: () => call('requests.countApproved'),
-      approve: (id, grant, decision) => call('requests.approve', id, grant, decision),
+      identity: () => call('requests.identity'),
+      advanceCounter: (id, counter) => call('requests.advanceCounter', id, counter),
+      approve: (id, grant, answer) => call('requests.approve', id, grant, answer),
       deny: (id, decision) => call('requests.deny', id, decision),
       cancel: (id, by) => call('requests.cancel', id, by),
       revoke: (id, decision) => call('requests.revoke', id, decision),

@@ -1,8 +1,10 @@
 /** One running store worker: its calls under way, its end. */
 import { Worker } from 'node:worker_threads';
-import { Fault } from '#kernel/errors';
-import { faultFrom } from '#kernel/fault-data';
-import type { StoreCallMessage, StoreCallName, StoreWorkerData, StoreWorkerMessage } from './store-rpc.ts';
+import { Fault, type FaultData, faultFrom } from '#kernel/errors';
+import type { AuditLog } from '#kernel/ports/audit-log';
+import type { PersonaLedger } from '#kernel/ports/persona-ledger';
+import type { RequestStore } from '#kernel/ports/request-store';
+import type { SecurityStore } from '#kernel/ports/security-store';
 
 export interface WorkerStoreOptions extends StoreWorkerData {
   /** The worker's file: `dist/store-worker.cjs`, or another of plain JavaScript. */
@@ -131,4 +133,33 @@ function crashFault(cause: unknown): Fault {
     retryable: true,
     next: 'try again; look at the request or the audit trail first where it matters',
   });
+}
+
+/** What the store's worker and its client say to each other over the message port. */
+type RequestCalls = { [Name in Exclude<keyof RequestStore, 'onChange'> as `requests.${Name}`]: RequestStore[Name] };
+type AuditCalls = { [Name in keyof AuditLog as `audit.${Name}`]: AuditLog[Name] };
+type SecurityCalls = { [Name in Exclude<keyof SecurityStore, 'onChange'> as `security.${Name}`]: SecurityStore[Name] };
+type PersonaCalls = { [Name in keyof PersonaLedger as `personas.${Name}`]: PersonaLedger[Name] };
+
+/** Every method that crosses, by name. */
+export type StoreCalls = RequestCalls & AuditCalls & SecurityCalls & PersonaCalls & { close(): Promise<void> };
+export type StoreCallName = keyof StoreCalls;
+
+export interface StoreCallMessage {
+  readonly id: number;
+  readonly name: StoreCallName;
+  readonly values: readonly unknown[];
+}
+
+export type StoreWorkerMessage =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly fault: FaultData }
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'refusal'; readonly id: number; readonly fault: FaultData };
+
+/** What the worker is started with. */
+export interface StoreWorkerData {
+  readonly file: string;
+  readonly busyDeadlineMs?: number;
 }

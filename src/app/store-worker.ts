@@ -1,11 +1,10 @@
 /** Worker entry (`dist/store-worker.cjs`): the embedded store on a thread of its own, so that no fsync and no lock wait blocks the editor. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { seal } from '#audit/seal';
-import { toFault } from '#kernel/errors';
-import { faultData } from '#kernel/fault-data';
+import { faultData, toFault } from '#kernel/errors';
 import type { LocalStore } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
-import type { StoreCallMessage, StoreCalls, StoreWorkerData, StoreWorkerMessage } from './store-rpc.ts';
+import type { StoreCallMessage, StoreCalls, StoreWorkerData, StoreWorkerMessage } from './store-link.ts';
 
 function callsOf({ requests, audit, security, personas, close }: LocalStore): StoreCalls {
   return {
@@ -14,6 +13,8 @@ function callsOf({ requests, audit, security, personas, close }: LocalStore): St
     'requests.list': requests.list,
     'requests.countPending': requests.countPending,
     'requests.countApproved': requests.countApproved,
+    'requests.identity': requests.identity,
+    'requests.advanceCounter': requests.advanceCounter,
     'requests.approve': requests.approve,
     'requests.deny': requests.deny,
     'requests.cancel': requests.cancel,

@@ -1,7 +1,8 @@
 /** What a person is told about the answer they gave. */
-import type { AnswerCode, AnswerResult } from '#kernel/answer';
+import type { AnswerCode, AnswerResult, ApprovalProgress } from '#kernel/answer';
+import { applyHeldTool } from '#kernel/effects';
 import type { TransitionResult } from '#kernel/ports/request-store';
-import { type RequestRecord, waitState } from '#kernel/request';
+import { grantsEnd, type RequestRecord, waitState } from '#kernel/request';
 import { expiryInWords } from '#kernel/request-end';
 import { clockTime, formatDuration, showPlainly } from '#kernel/text';
 
@@ -71,6 +72,13 @@ export function done(code: AnswerCode, record: RequestRecord): AnswerResult {
   return { ok: true, code, message: doneWords(code, record), record };
 }
 
+/** One of several who have to agree. */
+export function donePartly(record: RequestRecord, { needed, people }: ApprovalProgress): AnswerResult {
+  const what = `approved by ${people.length} of ${needed} people (${people.map((person) => showPlainly(person, 60)).join(', ')})`;
+  const message = `${what}: ${showPlainly(record.title, 160)} (${record.id}); it runs once the others have agreed, too`;
+  return { ok: true, code: 'approved_partly', message, record };
+}
+
 function doneWords(code: AnswerCode, record: RequestRecord): string {
   const title = showPlainly(record.title, 160);
   if (record.reported !== undefined) return `${code}: ${title} (${record.id}); it was a report, so nothing runs either way`;
@@ -79,11 +87,12 @@ function doneWords(code: AnswerCode, record: RequestRecord): string {
 }
 
 /** Of a call that waits there is nothing to say: it runs now. */
-function goodUntil({ wait, decision, grant }: RequestRecord): string {
-  if (decision === undefined || grant === undefined || waitState(wait, decision.at).waits) return '';
-  return `; no call waits for it: the agent may run it until ${clockTime(grant.payload.expiresAt, decision.at)}, when it asks again`;
+function goodUntil({ wait, decision, grants = [], action }: RequestRecord): string {
+  if (action.tool === applyHeldTool) return '';
+  if (decision === undefined || grants.length === 0 || waitState(wait, decision.at).waits) return '';
+  return `; no call waits for it: the agent may run it until ${clockTime(grantsEnd(grants), decision.at)}, when it asks again`;
 }
 
-function refuse(code: AnswerCode, message: string, record?: RequestRecord): AnswerResult {
+export function refuse(code: AnswerCode, message: string, record?: RequestRecord): AnswerResult {
   return { ok: false, code, message, ...(record ? { record } : {}) };
 }

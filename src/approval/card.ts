@@ -1,39 +1,47 @@
 /** What a person reads before they decide. Built from the stored record alone; plain text for a native dialog. */
 import { randomInt } from 'node:crypto';
+import type { ApprovalProgress, CardSection, ReviewCard } from '#kernel/answer';
+import { applyHeldTool } from '#kernel/effects';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import { type EffectiveAction, type RequestRecord, waitState } from '#kernel/request';
 import { endInWords, expiryInWords } from '#kernel/request-end';
 import { describeTarget, type Target } from '#kernel/resource';
-import type { ReviewCard } from '#kernel/review-card';
+import type { ApprovalSource } from '#kernel/security';
+import { changeLines, changesIn, heldLinesOnCard } from '#kernel/shown-change';
 import { clockTime, durationInWords, showPlainly } from '#kernel/text';
-import { type Impact, impacts, type SecurityLevel } from '#kernel/tiers';
+import { type ActionTier, type Impact, impactInWords, impacts, type SecurityLevel } from '#kernel/tiers';
 import { digestOf } from './digest.ts';
 
+export interface Stakes {
+  readonly tier: ActionTier;
+  readonly impact: Impact;
+}
+
 /** What the catalog says of an action, recomputed from the action; undefined for a tool it does not know. */
-export type DescribeAction = (action: EffectiveAction) => { readonly title: string; readonly impact: Impact } | undefined;
+export type DescribeAction = (action: EffectiveAction) => ({ readonly title: string } & Stakes) | undefined;
 
 export interface CardOptions {
   /** ms since the epoch. */
   readonly now: number;
   /** `strict`: disruptive actions have to be typed, too. Default `balanced`. */
   readonly level?: SecurityLevel;
+  /** Where it is shown: that names the way back, and who applies. */
+  readonly via: ApprovalSource;
   /** Absent: the title is only checked for naming every target. */
   readonly describe?: DescribeAction | undefined;
+  /** Absent: one person's approval is enough. */
+  readonly progress?: ApprovalProgress;
 }
 
-const impactInWords: Record<Impact, string> = {
-  none: 'changes nothing',
-  reversible: 'can be undone',
-  disruptive: 'interrupts what runs there',
-  irreversible: 'cannot be undone',
-};
+const onePerson: ApprovalProgress = { needed: 1, people: [], outside: false };
 
 const nameFields: ReadonlyMap<unknown, string> = new Map([
   ['guest', 'vmid'],
   ['node', 'node'],
   ['service', 'service'],
 ]);
-const maxArguments = 1200;
+/** More would push who asks, and whether anybody waits, out of the dialog. */
+const maxArguments = 600;
 const maxFacts = 10;
 /** Without 0/O, 1/I/L: read off a dialog and typed. */
 const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
@@ -47,11 +55,16 @@ export function reviewCard(record: RequestRecord, options: CardOptions): ReviewC
   const described = options.describe?.(record.action);
   const titleFits = options.describe ? described?.title === record.title : namesEveryTarget(record);
   const tampered = !isIntact(record) || !titleFits;
+  const { needed, people, outside } = options.progress ?? onePerson;
   const title = tampered ? titleFromAction(record.action) : record.title;
+  const sections = sectionsOf(record, options, tampered);
   const card = {
     id: record.id,
+    record,
     title: `${showPlainly(title, 160)}?`,
-    detail: detailOf(record, options.now, tampered),
+    detail: sections.flatMap(withGap).join('\n'),
+    sections,
+    progress: { needed, people, outside },
     tampered,
     waits: waitState(record.wait, options.now).waits,
   };
@@ -69,43 +82,79 @@ export function isIntact(record: Pick<RequestRecord, 'action' | 'digest' | 'agen
   }
 }
 
-function detailOf(record: RequestRecord, now: number, tampered: boolean): string {
+function sectionsOf(record: RequestRecord, { now, via, progress = onePerson }: CardOptions, tampered: boolean): readonly CardSection[] {
+  const sections: readonly CardSection[] = [
+    { kind: 'warning', lines: tampered ? ['WARNING: this request was changed after it was made. It cannot be approved.'] : [] },
+    { kind: 'effect', lines: stakeLines(record, via) },
+    { kind: 'report', lines: reportLines(record) },
+    { kind: 'changes', lines: heldLines(record.action) },
+    { kind: 'call', lines: actionLines(record) },
+    { kind: 'asker', lines: askerLines(record) },
+    { kind: 'rules', lines: ruleLines(record, progress) },
+    { kind: 'state', lines: [...waitLines(record, now, via), stateLine(record, now)] },
+  ];
+  return sections.filter(({ lines }) => lines.length > 0);
+}
+
+/** A report belongs to the effect, and one line about the state to who asks. */
+function withGap({ kind, lines }: CardSection, index: number): readonly string[] {
+  const joins = index === 0 || kind === 'report' || (kind === 'state' && lines.length === 1);
+  return joins ? lines : ['', ...lines];
+}
+
+function ruleLines(record: RequestRecord, { needed, people, outside }: ApprovalProgress): readonly string[] {
+  if (record.reported !== undefined) return [];
+  const names = people.length === 0 ? '' : `: ${people.map((person) => showPlainly(person, 60)).join(', ')}`;
   return [
-    ...(tampered ? ['WARNING: this request was changed after it was made. It cannot be approved.', ''] : []),
-    ...stakeLines(record),
-    ...reportLines(record),
-    '',
-    ...actionLines(record),
-    '',
-    ...askerLines(record),
-    ...waitLines(record, now),
-    stateLine(record, now),
-  ].join('\n');
+    ...(needed > 1 ? [`${needed} people have to approve it; so far ${people.length} of ${needed}${names}.`] : []),
+    ...(outside
+      ? [
+          'It counts only when approved on a display outside the agents’ account (a phone, or another user’s browser): one inside it can be made to show another card.',
+        ]
+      : []),
+    ...(record.grants ?? []).map(
+      ({ payload }) =>
+        `Approved by ${showPlainly(payload.approver, 100)} ${payload.display === 'outside' ? 'outside the account' : 'in the account'}.`,
+    ),
+  ];
 }
 
 /** What happens if it runs: that is what a person decides about. */
-function stakeLines(record: RequestRecord): readonly string[] {
+function stakeLines(record: RequestRecord, via: ApprovalSource): readonly string[] {
   const shown = record.risk.slice(0, maxFacts);
   return [
-    `It ${impactInWords[record.impact]}.`,
-    ...shown.map((fact) => `- ${showPlainly(fact)}`),
+    `It ${impactInWords[record.impact]}${wayBack(record, via)}.`,
+    ...shown.map((fact) => `Note: ${showPlainly(fact)}`),
     ...moreLine(record.risk.length - shown.length, 'facts'),
     // That a red tool asks says nothing about this call.
     ...(record.code === 'confirmation_required' ? [] : [`Why it asks: ${showPlainly(record.reason)}`]),
   ];
 }
 
+function wayBack({ action, impact }: RequestRecord, via: ApprovalSource): string {
+  if (action.tool !== applyHeldTool || impact !== 'reversible') return '';
+  return via === 'editor' ? ': “Banksman: Undo This Run…”' : ': banksman runs undo';
+}
+
 function actionLines(record: RequestRecord): readonly string[] {
   const { action } = record;
-  const targets = action.targets.map((target) => showPlainly(describe(target)));
+  const ofHeld = isPlainlyHeld(action);
+  const targets = ofHeld ? [] : action.targets.map((target) => showPlainly(describe(target)));
   const shown = targets.slice(0, maxFacts);
   const where = action.cluster === null ? '' : `, cluster ${showPlainly(action.cluster, 100)}`;
   return [
     ...shown.map((target) => `Target: ${target}${where}`),
     ...moreLine(targets.length - shown.length, 'targets'),
     ...(action.workspace === undefined ? [] : [`Workspace: ${showPlainly(action.workspace)}`]),
-    argumentsLine(action.tool, action.arguments),
+    ...(ofHeld ? [] : [argumentsLine(action.tool, action.arguments)]),
   ];
+}
+
+/** The changes stand above, and the rest is a name that says nothing to a person. SECURITY: anything beside that name is shown. */
+function isPlainlyHeld({ tool, cluster, targets, arguments: values }: EffectiveAction): boolean {
+  const [target, ...others] = targets;
+  if (tool !== applyHeldTool || target?.kind !== 'held' || others.length > 0 || cluster !== null) return false;
+  return changesIn(targets).length > 0 && Object.keys(values).join() === 'held' && values['held'] === target.id;
 }
 
 function argumentsLine(tool: string, values: JsonObject): string {
@@ -124,6 +173,19 @@ function reportLines({ reported }: RequestRecord): readonly string[] {
   ];
 }
 
+/** What is held, with its differences: each in the digest, so that it is what is applied. Every line escaped; other actions: none. */
+function heldLines({ targets }: Pick<EffectiveAction, 'targets'>): readonly string[] {
+  const lines = changesIn(targets).flatMap(changeLines);
+  if (lines.length === 0) return [];
+  const rest = targets.reduce((sum, { more }) => sum + (typeof more === 'number' ? more : 0), 0);
+  const hidden = lines.length - heldLinesOnCard;
+  const shown =
+    hidden > 0
+      ? [...lines.slice(0, heldLinesOnCard), `(and ${hidden} more lines, NOT SHOWN HERE: read the rest before you approve)`]
+      : lines;
+  return [...shown, ...moreLine(rest, 'changes')];
+}
+
 function moreLine(count: number, what: string): readonly string[] {
   return count > 0 ? [`(and ${count} more ${what}, not shown)`] : [];
 }
@@ -138,14 +200,19 @@ function askerLines(record: RequestRecord): readonly string[] {
   ];
 }
 
+/** At a terminal. A window knows whether it can apply them, and says so below the card. */
+const appliedWords =
+  'Approved here, it is applied at once where this workspace is on this machine; else by a process that has it open there, within five minutes or not at all.';
+
 /** An answer is heard by a call that waits; without one, an approval alone starts nothing. */
-function waitLines(record: RequestRecord, now: number): readonly string[] {
+function waitLines(record: RequestRecord, now: number, via: ApprovalSource): readonly string[] {
   if (record.status !== 'pending' || record.reported !== undefined) return [];
   const state = waitState(record.wait, now);
-  if (state.waits) return ['', `The call waits for your answer until ${clockTime(state.until, now)}.`];
+  if (state.waits) return [`The call waits for your answer until ${clockTime(state.until, now)}.`];
+  if (record.action.tool === applyHeldTool) return via === 'editor' ? [] : [appliedWords];
   const nobody =
     state.since === undefined ? 'No call waits for the answer.' : `No call has waited for the answer since ${clockTime(state.since, now)}.`;
-  return ['', `${nobody} Approved once, the agent may run it within five minutes, when it asks again.`];
+  return [`${nobody} Approved once, the agent may run it within five minutes, when it asks again.`];
 }
 
 function stateLine(record: RequestRecord, now: number): string {
@@ -155,7 +222,7 @@ function stateLine(record: RequestRecord, now: number): string {
 }
 
 function describe(target: JsonObject): string {
-  const known: readonly unknown[] = ['guest', 'node', 'service', 'command', 'path', 'destination'];
+  const known: readonly unknown[] = ['guest', 'node', 'service', 'command', 'path', 'destination', 'held'];
   return known.includes(target.kind) ? describeTarget(target as unknown as Target) : canonicalJsonOrNothing(target);
 }
 
@@ -187,7 +254,7 @@ function targetName(target: JsonObject | undefined): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
-function worse(a: Impact, b: Impact): Impact {
+export function worse(a: Impact, b: Impact): Impact {
   return impacts.indexOf(a) >= impacts.indexOf(b) ? a : b;
 }
 

@@ -1,75 +1,107 @@
-/** A person's answer as something that can be checked: signed, bound to one digest, short-lived. */
-import { randomBytes, verify } from 'node:crypto';
-import type { ApproverKey, Signer } from '#kernel/answer';
-import { canonicalJson, type JsonObject } from '#kernel/json';
-import { type GrantPayload, grantLifeMs, type SignedGrant } from '#kernel/request';
-import { importPublicKey, keyIdOf } from './keys.ts';
+/** A person's answer as something that can be checked: signed, bound to one digest in one store, short-lived. */
+import { randomBytes } from 'node:crypto';
+import type { ApproverKey } from '#kernel/answer';
+import { type Grant, type GrantPayload, grantLifeMs, type RequestRecord, requestLifeMs } from '#kernel/request';
+import type { Display } from '#kernel/security';
+import { pinnedKey, type SignatureFlaw, signatureFlaw } from './keys.ts';
+import { assertionFlaw, challengeOf } from './passkey.ts';
 
 /** How far two machines' clocks may differ before a fresh grant looks as if it came from the future. */
 const clockSkewMs = 60_000;
 
-/** A payload for a new grant: five minutes, with a nonce of its own. */
-export function grantPayload(request: { readonly id: string; readonly digest: string }, approver: string, now: number): GrantPayload {
+export interface GrantDraft {
+  readonly request: Pick<RequestRecord, 'id' | 'digest' | 'expiresAt'>;
+  readonly decision: GrantPayload['decision'];
+  /** `user:alice-phone`. */
+  readonly approver: string;
+  readonly pin: ApproverKey;
+  readonly store: string;
+  readonly now: number;
+  /** Others have to agree, too: then it waits for them as long as the request does. */
+  readonly waits: boolean;
+}
+
+/** A payload for a new grant, with a nonce of its own. */
+export function grantPayload({ request, decision, approver, pin, store, now, waits }: GrantDraft): GrantPayload {
   return {
-    version: 1,
+    version: 2,
+    purpose: 'answer_request',
     requestId: request.id,
+    decision,
     digest: request.digest,
     approver,
+    person: personOf(pin),
+    display: displayOf(pin),
+    store,
     issuedAt: now,
-    expiresAt: now + grantLifeMs,
-    nonce: randomBytes(16).toString('base64url'),
+    expiresAt: waits ? Math.max(request.expiresAt, now + 1) : now + grantLifeMs,
+    nonce: randomBytes(32).toString('base64url'),
   };
 }
 
-/** Signs a payload with a person's key. Check the result with `verifyGrant`: a signer from outside may sign nonsense. */
-export async function signGrant(payload: GrantPayload, signer: Signer): Promise<SignedGrant> {
-  const signature = await signer.sign(messageOf(payload));
-  return { payload, keyId: keyIdOf(signer.publicKey) ?? '', signature: Buffer.from(signature).toString('base64url') };
+/** Who is counted. Spelled alike, so that `Alice` and `alice` are not two people. */
+export function personOf({ person, name }: Pick<ApproverKey, 'name' | 'person'>): string {
+  return (person ?? name.replace(/^user:/, '')).normalize('NFKC').trim().toLowerCase();
+}
+
+/** A window's and a terminal's key are used inside the account, whoever has them. */
+export function displayOf({ passkey }: Pick<ApproverKey, 'passkey'>): Display {
+  return passkey?.display ?? 'same-account';
 }
 
 /** What a grant has to fit, recomputed by whoever is about to act on it. */
 export interface GrantExpectation {
+  readonly decision: GrantPayload['decision'];
   readonly digest: string;
   readonly requestId: string;
+  readonly store: string;
   /** ms since the epoch. */
   readonly now: number;
   /** The pinned keys as they are now. Empty: nothing verifies. */
-  readonly trustedKeys: readonly ApproverKey[];
+  readonly pins: readonly ApproverKey[];
 }
 
-export type GrantFlaw = 'bad_signature' | 'untrusted_key' | 'expired' | 'digest_mismatch';
-export type GrantVerdict = { readonly ok: true } | { readonly ok: false; readonly why: GrantFlaw };
+export type GrantFlaw = SignatureFlaw | 'expired' | 'digest_mismatch' | 'other_store';
+/** `pin`: the key that made it. */
+export type GrantVerdict = { readonly ok: true; readonly pin: ApproverKey } | { readonly ok: false; readonly why: GrantFlaw };
 
 /**
  * Signature first, then what it says: an unsigned claim is not worth an answer of its own.
- * `digest_mismatch` means it was given to another action, or to the same action in another request.
+ * `digest_mismatch` means it was given to another action, or to the same action in another request, or was another answer.
  */
-export function verifyGrant(grant: SignedGrant, expected: GrantExpectation): GrantVerdict {
-  const pinned = expected.trustedKeys.find((trusted) => keyIdOf(trusted.key) === grant.keyId);
-  const key = pinned && importPublicKey(pinned.key);
-  if (!key) return { ok: false, why: 'untrusted_key' };
-  if (!isSigned(grant, key)) return { ok: false, why: 'bad_signature' };
+export function verifyGrant(grant: Grant, expected: GrantExpectation): GrantVerdict {
+  const refuse = (why: GrantFlaw) => ({ ok: false, why }) as const;
+  const pin = pinOf(grant, expected.pins);
+  if (pin === undefined) return refuse('untrusted_key');
+  if (!isSignedBy(grant, pin)) return refuse('bad_signature');
   const { payload } = grant;
-  if (payload.requestId !== expected.requestId || payload.digest !== expected.digest) return { ok: false, why: 'digest_mismatch' };
-  if (!isTimely(payload, expected.now)) return { ok: false, why: 'expired' };
-  return { ok: true };
+  // SECURITY: who is counted and which display it was is what the pin says now, not what was signed under another pin.
+  if (payload.person !== personOf(pin) || payload.display !== displayOf(pin)) return refuse('untrusted_key');
+  if (payload.requestId !== expected.requestId || payload.digest !== expected.digest || payload.decision !== expected.decision)
+    return refuse('digest_mismatch');
+  if (payload.store !== expected.store) return refuse('other_store');
+  return isTimely(payload, expected.now) ? { ok: true, pin } : refuse('expired');
 }
 
-function isSigned(grant: SignedGrant, key: NonNullable<ReturnType<typeof importPublicKey>>): boolean {
+function pinOf({ proof }: Grant, pins: readonly ApproverKey[]): ApproverKey | undefined {
+  if (proof.kind === 'ed25519') return pinnedKey(proof.keyId, pins);
+  return pins.find(({ passkey }) => passkey?.id === proof.credentialId);
+}
+
+function isSignedBy({ payload, proof }: Grant, pin: ApproverKey): boolean {
+  if (payload.version !== 2 || payload.purpose !== 'answer_request') return false;
+  if (proof.kind === 'ed25519') return signatureFlaw({ payload, ...proof }, [pin]) === undefined;
+  const { credentialId, kind: _, ...response } = proof;
   try {
-    return grant.payload.version === 1 && verify(null, messageOf(grant.payload), key, Buffer.from(grant.signature, 'base64url'));
+    return assertionFlaw({ id: credentialId, response }, pin, challengeOf(payload)) === undefined;
   } catch {
     // A payload without a canonical form was never signed.
     return false;
   }
 }
 
-/** INVARIANT: no grant lives longer than `grantLifeMs`, whatever times it was signed with. */
+/** INVARIANT: no grant lives longer than a request, whatever times it was signed with; how long several are good together says `grantsEnd`. */
 function isTimely(payload: GrantPayload, now: number): boolean {
   const life = payload.expiresAt - payload.issuedAt;
-  return now < payload.expiresAt && life > 0 && life <= grantLifeMs && payload.issuedAt <= now + clockSkewMs;
-}
-
-function messageOf(payload: GrantPayload): Uint8Array {
-  return Buffer.from(canonicalJson(payload as unknown as JsonObject));
+  return now < payload.expiresAt && life > 0 && life <= requestLifeMs && payload.issuedAt <= now + clockSkewMs;
 }

@@ -1,11 +1,15 @@
 /** Approvers' Ed25519 keys (RFC 8032), as short strings that fit a configuration file. */
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import type { Signer } from '#kernel/answer';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
+import type { ApproverKey, Signer } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
+import { canonicalJson, type JsonObject } from '#kernel/json';
+import type { Signed } from '#kernel/security';
 
 const publicPrefix = 'ed25519:';
 const privatePrefix = 'ed25519-private:';
 const publicPattern = /^ed25519:[A-Za-z0-9_-]{43}$/;
+/** Passkeys' included. */
+export const anyKeyPattern = /^(?:(?:ed25519|eddsa):[A-Za-z0-9_-]{43}|es256:[A-Za-z0-9_-]{86})$/;
 
 export interface ApproverKeyPair {
   /** `ed25519:` + base64url of the 32 raw bytes; to be pinned. */
@@ -26,11 +30,7 @@ export function generateApproverKey(): ApproverKeyPair {
  */
 export function signerFrom(privateKey: string, approver: string): Signer {
   const key = importPrivate(privateKey);
-  return {
-    approver,
-    publicKey: publicText(createPublicKey(key)),
-    sign: async (message) => new Uint8Array(sign(null, message, key)),
-  };
+  return { approver, publicKey: publicText(createPublicKey(key)), sign: async (message) => new Uint8Array(sign(null, message, key)) };
 }
 
 /** The key itself; undefined where the text is not an Ed25519 public key of ours. */
@@ -51,11 +51,12 @@ export function keyIdOf(publicKey: string): string | undefined {
 
 /** Whether two texts are the same key (the last character has spare bits, so equal keys may be spelled differently). */
 export function isSameKey(a: string, b: string): boolean {
-  return publicPattern.test(a) && publicPattern.test(b) && rawBytes(a).equals(rawBytes(b));
+  const [[kind], [other]] = [a.split(':'), b.split(':')];
+  return kind === other && anyKeyPattern.test(a) && anyKeyPattern.test(b) && rawBytes(a).equals(rawBytes(b));
 }
 
 function rawBytes(publicKey: string): Buffer {
-  return Buffer.from(publicKey.slice(publicPrefix.length), 'base64url');
+  return Buffer.from(publicKey.slice(publicKey.indexOf(':') + 1), 'base64url');
 }
 
 function publicText(key: KeyObject): string {
@@ -72,4 +73,37 @@ function importPrivate(text: string): KeyObject {
     // SECURITY: the cause may quote key material, so it is dropped.
   }
   throw new Fault('bad_key', 'the approver key is damaged', { next });
+}
+
+/** Signs a payload with a person's key. Check the result with `signatureFlaw`: a signer from outside may sign nonsense. */
+export async function signPayload<Payload extends object>(payload: Payload, signer: Signer): Promise<Signed<Payload>> {
+  const signature = await signer.sign(messageOf(payload));
+  return { payload, keyId: keyIdOf(signer.publicKey) ?? '', signature: Buffer.from(signature).toString('base64url') };
+}
+
+export type SignatureFlaw = 'untrusted_key' | 'bad_signature';
+
+/** The pinned `ed25519:` key with this name. SECURITY: a passkey's is none, whatever it is spelled like: it signs challenges and nothing else. */
+export function pinnedKey(keyId: string, pins: readonly ApproverKey[]): ApproverKey | undefined {
+  return pins.find((pin) => pin.passkey === undefined && keyIdOf(pin.key) === keyId);
+}
+
+/**
+ * What is wrong with the signature; undefined: nothing. `pins` are the pinned keys as they are now; empty: nothing verifies.
+ * SECURITY: a grant's payload has other fields (`requestId`, `digest`) than a setting's, so neither signature is ever good for the other.
+ */
+export function signatureFlaw({ payload, keyId, signature }: Signed<object>, pins: readonly ApproverKey[]): SignatureFlaw | undefined {
+  const pinned = pinnedKey(keyId, pins);
+  const key = pinned && importPublicKey(pinned.key);
+  if (!key) return 'untrusted_key';
+  try {
+    return verify(null, messageOf(payload), key, Buffer.from(signature, 'base64url')) ? undefined : 'bad_signature';
+  } catch {
+    // A payload without a canonical form was never signed.
+    return 'bad_signature';
+  }
+}
+
+function messageOf(payload: object): Uint8Array {
+  return Buffer.from(canonicalJson(payload as JsonObject));
 }

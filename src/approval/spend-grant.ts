@@ -1,32 +1,36 @@
 /** Turns a person's answer into exactly one run. */
-import type { ApproverKey } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
-import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
-import { isSelfApproval, type RequestRecord, type SignedGrant } from '#kernel/request';
+import type { Grant, RequestRecord } from '#kernel/request';
+import { type AnswerDeps, standingNow } from './accept-grant.ts';
 import { isIntact } from './card.ts';
-import { type GrantFlaw, verifyGrant } from './grant.ts';
+import type { GrantFlaw } from './grant.ts';
+import { outsideWords, type RuleFlaw, type Standing } from './rules.ts';
 
-export type SpendFlaw = GrantFlaw | 'not_approved' | 'already_used';
+export type SpendFlaw = GrantFlaw | RuleFlaw | 'not_approved' | 'not_enough' | 'grant_used';
 export type SpendResult =
   | { readonly ok: true; readonly record: RequestRecord }
   | { readonly ok: false; readonly why: SpendFlaw; readonly message: string; readonly record?: RequestRecord };
 
-export interface SpendDeps {
-  readonly requests: Pick<RequestStore, 'get' | 'spend'>;
-  readonly clock: Pick<Clock, 'now'>;
-  /** The pinned keys as they are at this moment. */
-  readonly trustedKeys: () => Promise<readonly ApproverKey[]>;
+export interface SpendDeps extends Pick<AnswerDeps, 'clock' | 'trustedKeys' | 'rules' | 'describe'> {
+  readonly requests: Pick<RequestStore, 'get' | 'spend' | 'identity'>;
 }
 
 const words: Record<SpendFlaw, string> = {
   not_approved: 'nobody approved this call; wait for a person, then call check_request_status',
-  already_used: 'the approval was worth one call and has been used; ask again',
+  not_enough:
+    'fewer people than are needed still stand behind this approval (one of their keys was revoked, or the rules changed); ask again',
+  grant_used: 'the approval was worth one call and has been used; ask again',
   expired: 'the approval ran out before it was used; ask again',
   digest_mismatch: 'a person approved something else than what would run now; ask again with these arguments',
   bad_signature: 'the approval in the store was not signed by an approver, so it is worth nothing; tell the person who runs this machine',
   untrusted_key:
     'the approval was signed with a key that is not trusted here; a person has to trust that key, or revoke the approval and approve anew',
+  other_store:
+    'the approval was given in another store than this one: the state directory was copied, swapped or linked; tell the person who runs this machine, then ask again',
+  self_approval: 'the one who asked approved it, which does not count; somebody else has to',
+  needs_outside: `${outsideWords}; ask again`,
+  not_allowed: 'who approved this may not approve such a call here; ask again, and another person has to answer',
 };
 
 /**
@@ -37,41 +41,48 @@ export function createSpender(deps: SpendDeps): (id: string, digest: string, by:
   const spent = new Map<string, number>();
   return async (id, digest, by) => {
     const record = await deps.requests.get(id);
-    const flaw = record ? await flawOf(record, digest, deps) : 'not_approved';
-    if (flaw !== undefined || !record?.grant) return refuse(flaw ?? 'not_approved', record);
-    if (!remember(spent, record.grant, deps.clock.now())) return refuse('already_used', record);
+    if (!record) return refuse('not_approved', record);
+    const standing = await standingNow(record, deps);
+    const flaw = flawOf(record, digest, { standing, now: deps.clock.now() });
+    if (flaw !== undefined) return refuse(flaw, record);
+    if (!remember(spent, standing, deps.clock.now())) return refuse('grant_used', record);
     // SECURITY: verified above and spent below are two steps; the store compares status and digest again inside its transaction.
-    const result = await spendOnce(id, digest, by, record.grant.payload.nonce);
+    const result = await spendOnce(id, { digest, by }, standing.counted);
     return result.ok ? result : refuse(flawOfStore(result), result.record);
   };
 
-  async function spendOnce(id: string, digest: string, by: string, nonce: string): Promise<TransitionResult> {
+  async function spendOnce(
+    id: string,
+    { digest, by }: { digest: string; by: string },
+    grants: readonly Grant[],
+  ): Promise<TransitionResult> {
     try {
       return await deps.requests.spend(id, digest, by);
     } catch (thrown) {
       // A busy store never began the transaction. After any other fault nobody knows, and asking again is cheaper than a second run.
-      if (thrown instanceof Fault && thrown.code === 'store_busy') spent.delete(nonce);
+      if (thrown instanceof Fault && thrown.code === 'store_busy') for (const { payload } of grants) spent.delete(payload.nonce);
       throw thrown;
     }
   }
 }
 
 /** What is wrong with using this record for this digest; undefined: nothing. */
-async function flawOf(record: RequestRecord, digest: string, deps: SpendDeps): Promise<SpendFlaw | undefined> {
+function flawOf(
+  record: RequestRecord,
+  digest: string,
+  { standing, now }: { readonly standing: Standing; readonly now: number },
+): SpendFlaw | undefined {
   const state = flawOfStatus(record);
   if (state) return state;
   // SECURITY: a person who settled a report agreed to no call, whatever a draft of the same id and digest says.
   if (record.reported !== undefined) return 'not_approved';
-  const { grant } = record;
-  if (!grant || isSelfApproval(record.agent, grant.payload.approver)) return 'not_approved';
   if (record.digest !== digest || !isIntact(record)) return 'digest_mismatch';
-  const expected = { digest, requestId: record.id, now: deps.clock.now(), trustedKeys: await deps.trustedKeys() };
-  const verdict = verifyGrant(grant, expected);
-  return verdict.ok ? undefined : verdict.why;
+  if (!standing.isEnough) return standing.flaw ?? (standing.people.length > 0 ? 'not_enough' : 'not_approved');
+  return now < standing.end ? undefined : 'expired';
 }
 
 function flawOfStatus(record: RequestRecord): SpendFlaw | undefined {
-  if (record.status === 'consumed') return 'already_used';
+  if (record.status === 'consumed') return 'grant_used';
   if (record.status === 'expired') return 'expired';
   return record.status === 'approved' ? undefined : 'not_approved';
 }
@@ -79,15 +90,14 @@ function flawOfStatus(record: RequestRecord): SpendFlaw | undefined {
 function flawOfStore(result: Extract<TransitionResult, { ok: false }>): SpendFlaw {
   if (result.why === 'expired') return 'expired';
   if (result.why === 'mismatch') return 'digest_mismatch';
-  return result.record?.status === 'consumed' ? 'already_used' : 'not_approved';
+  return result.record?.status === 'consumed' ? 'grant_used' : 'not_approved';
 }
 
-/** False where this process has tried this nonce before. */
-function remember(spent: Map<string, number>, grant: SignedGrant, now: number): boolean {
-  for (const [nonce, expiresAt] of spent) if (expiresAt <= now) spent.delete(nonce);
-  const { nonce, expiresAt } = grant.payload;
-  if (spent.has(nonce)) return false;
-  spent.set(nonce, expiresAt);
+/** False where this process has tried one of these nonces before. */
+function remember(spent: Map<string, number>, { counted, end }: Standing, now: number): boolean {
+  for (const [nonce, until] of spent) if (until <= now) spent.delete(nonce);
+  if (counted.some(({ payload }) => spent.has(payload.nonce))) return false;
+  for (const { payload } of counted) spent.set(payload.nonce, Math.max(end, payload.expiresAt));
   return true;
 }
 

@@ -1,17 +1,9 @@
 /** Holds a stored trail against what somebody kept of it elsewhere. */
-import type { ChainPoint } from '#kernel/audit-event';
+import type { SeenTrail } from '#kernel/app';
+import type { ChainPoint, ChainVerdict } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
-import type { ChainVerdict } from './verify-chain.ts';
 import { isChained, verifyShared, verifyTrail } from './verify-trail.ts';
-
-/** What was seen of a trail at an earlier time. */
-export interface SeenTrail {
-  /** Of a trail that is one chain. */
-  readonly points: readonly ChainPoint[];
-  /** Of a trail with a chain per writer: the newest record of each. */
-  readonly chains: readonly ChainAnchor[];
-}
 
 /**
  * As `verifyTrail`, and the trail must go on from what was seen: a rewritten one, one that was cut off with its anchor, and an older copy fit

@@ -1,20 +1,7 @@
 /** Finds the records of a trail that do not fit, and reads on behind them. */
-import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
-import { createBeginning } from './beginning.ts';
-import type { Flaw } from './flaw.ts';
+import type { AuditRecord, ChainPoint, ChainVerdict, Flaw } from '#kernel/audit-event';
+import { isJsonObject } from '#kernel/json';
 import { genesisHash, hashOf } from './seal.ts';
-
-export interface ChainVerdict {
-  readonly ok: boolean;
-  /** Records that were read and fit. */
-  readonly records: number;
-  /** Sequence number of the first record that does not fit (or is missing). */
-  readonly broken?: number;
-  /** For people: lower case, what was found and what was expected. */
-  readonly message: string;
-  /** Every record that does not fit, the first ones where there are many. Absent where all fit. */
-  readonly flaws?: readonly Flaw[];
-}
 
 /** So many flaws are named; the rest is counted. */
 const mostNamed = 20;
@@ -41,32 +28,45 @@ export async function verifyChain(
 ): Promise<ChainVerdict> {
   const anchors = new Map((expected.anchors ?? []).map((anchor) => [anchor.sequence, anchor.hash]));
   const beginning = createBeginning();
-  const flaws: Flaw[] = [];
+  const flaws = createFlaws();
   let last: ChainPoint | undefined = expected.start;
   let count = 0;
-  let unfit = 0;
   for await (const record of records) {
     const flaw = flawOf(record, last ?? beginning.before(record), anchors);
     if (flaw === undefined) count += 1;
-    else {
-      unfit += 1;
-      if (flaws.length < mostNamed) flaws.push(flaw);
-    }
+    else flaws.add(flaw);
     beginning.see(record);
     anchors.delete(record.sequence);
     last = flaw === undefined ? record : pointAfter(record, last);
   }
-  const [first] = flaws;
-  if (first !== undefined) return { ok: false, records: count, ...first, message: inWords(flaws, unfit, count), flaws };
+  const unfit = flaws.verdict(count);
+  if (unfit !== undefined) return unfit;
   const flaw = beginning.flaw(anchors);
   return flaw ? { ok: false, records: count, ...flaw } : conclude(count, last, [...anchors.keys()]);
+}
+
+/** The flaws of a trail that is read on behind each of them. */
+export function createFlaws() {
+  const named: Flaw[] = [];
+  let all = 0;
+  return {
+    add(flaw: Flaw): void {
+      all += 1;
+      if (named.length < mostNamed) named.push(flaw);
+    },
+    /** @param fit how many records do @returns undefined where there is no flaw */
+    verdict(fit: number): ChainVerdict | undefined {
+      const [first] = named;
+      return first && { ok: false, records: fit, ...first, message: inWords(named, all, fit), flaws: named };
+    },
+  };
 }
 
 /** Whatever hash the next record continues fits: that this one is damaged has been said. */
 const anyHash = '*';
 
 /** What the record after a flawed one is held against, so that one damage is named once. */
-function pointAfter(record: AuditRecord, last: ChainPoint | undefined): ChainPoint {
+export function pointAfter(record: AuditRecord, last: ChainPoint | undefined): ChainPoint {
   const sequence = Number.isSafeInteger(record.sequence) ? record.sequence : (last?.sequence ?? 0) + 1;
   // INVARIANT: a record that is whole in itself vouches for its hash, so that one put in another's place leaves its successor unfit.
   return { sequence, hash: safeHashOf(record) === record.hash ? record.hash : anyHash };
@@ -133,4 +133,54 @@ function conclude(records: number, last: ChainPoint | undefined, unseen: readonl
   }
   if (last === undefined) return { ok: false, records: 0, message: 'the trail is empty: nothing was recorded, or all of it was removed' };
   return { ok: true, records, message: `${records} records, unbroken up to ${last.hash.slice(0, 16)}` };
+}
+
+// A trail whose first records were dropped because they were old.
+
+interface Beginning {
+  /** What the first record continues; undefined: it is record 1, or none that could be. */
+  before(first: AuditRecord): ChainPoint | undefined;
+  see(record: AuditRecord): void;
+  /** Asked after the last record. @param anchors those that were not met */
+  flaw(anchors: ReadonlyMap<number, string>): Flaw | undefined;
+}
+
+/** INVARIANT: a trail that does not begin with record 1 holds a record (`audit.checkpoint`) that names the last one before it. */
+function createBeginning(): Beginning {
+  let base: ChainPoint | undefined;
+  let isExplained = false;
+  return {
+    before: ({ sequence, previous }) => {
+      base = Number.isSafeInteger(sequence) && sequence > 1 ? { sequence: sequence - 1, hash: previous } : undefined;
+      return base;
+    },
+    see: (record) => {
+      isExplained ||= base !== undefined && explains(record, base);
+    },
+    flaw: (anchors) => {
+      if (base === undefined) return undefined;
+      const anchored = anchors.get(base.sequence);
+      if (anchored !== undefined && anchored !== base.hash) return rewritten(base);
+      return isExplained ? undefined : beheaded(base);
+    },
+  };
+}
+
+function explains({ name, attributes }: AuditRecord, base: ChainPoint): boolean {
+  if (name !== 'audit.checkpoint' || !isJsonObject(attributes.base)) return false;
+  return attributes.base.sequence === base.sequence && attributes.base.hash === base.hash;
+}
+
+function rewritten({ sequence }: ChainPoint): Flaw {
+  return {
+    broken: sequence + 1,
+    message: `record ${sequence + 1} does not continue the record that was anchored: the trail was rewritten`,
+  };
+}
+
+function beheaded({ sequence }: ChainPoint): Flaw {
+  return {
+    broken: sequence + 1,
+    message: `the trail begins with record ${sequence + 1}, and none of its records says that what came before was dropped: it was removed`,
+  };
 }

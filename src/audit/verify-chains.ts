@@ -1,7 +1,7 @@
-/** Finds the first record that does not fit in a trail of several chains, one per writer. */
-import type { AuditRecord } from '#kernel/audit-event';
+/** Finds the records that do not fit in a trail of several chains, one per writer, and reads on behind them. */
+import type { AuditRecord, ChainPoint, ChainVerdict, Flaw } from '#kernel/audit-event';
 import type { ChainAnchor, ChainReading } from '#kernel/ports/chained-audit-log';
-import { type ChainVerdict, flawOf } from './verify-chain.ts';
+import { createFlaws, flawOf, pointAfter } from './verify-chain.ts';
 
 /**
  * Reads all chains in one pass. A chain may begin after its first record only where what came before was old enough to be trimmed.
@@ -9,23 +9,43 @@ import { type ChainVerdict, flawOf } from './verify-chain.ts';
  * LIMIT: a whole chain whose writer is gone, or the end of one, can be taken away unseen; only a point kept outside the store tells.
  */
 export async function verifyChains({ records, keptSince, anchors }: ChainReading): Promise<ChainVerdict> {
-  const last = new Map<string, AuditRecord>();
+  const last = new Map<string, ChainPoint>();
   const known = Map.groupBy(anchors, ({ chain }) => chain);
+  const flaws = createFlaws();
   let count = 0;
+  let read = 0;
   for await (const record of records) {
-    const chain = record.chain;
-    if (chain === undefined)
-      return broken(count, record.sequence, `after ${count} records stands one that is none, or that no writer sealed`);
-    const before = last.get(chain);
-    const early = before === undefined ? earlyStart(record, keptSince) : undefined;
-    const previous = before ?? { sequence: record.sequence - 1, hash: record.previous };
-    const start = record.sequence === 1 ? before : previous;
-    const flaw = early ?? flawOf(record, start, pointsAt(record, known.get(chain)))?.message;
-    if (flaw !== undefined) return broken(count, record.sequence, `chain \`${chain}\`: ${flaw}`);
-    last.set(chain, record);
-    count += 1;
+    const { chain } = record;
+    const flaw =
+      chain === undefined ? noRecord(record, read) : flawInChain({ ...record, chain }, { last: last.get(chain), keptSince, known });
+    read += 1;
+    if (flaw === undefined) count += 1;
+    else flaws.add(flaw);
+    if (chain !== undefined) last.set(chain, flaw === undefined ? record : pointAfter(record, last.get(chain)));
   }
-  return conclude(count, last, { keptSince, anchors });
+  for (const flaw of cutOff(last, { keptSince, anchors })) flaws.add(flaw);
+  const unfit = flaws.verdict(count);
+  if (unfit !== undefined) return unfit;
+  if (count === 0) return { ok: false, records: 0, message: 'the trail is empty: nothing was recorded, or all of it was removed' };
+  return { ok: true, records: count, message: `${count} records in ${last.size} ${last.size === 1 ? 'chain' : 'chains'}, unbroken` };
+}
+
+function noRecord({ sequence }: AuditRecord, read: number): Flaw {
+  return { broken: sequence, message: `after ${read} records stands one that is none, or that no writer sealed` };
+}
+
+interface ChainSoFar {
+  readonly last: ChainPoint | undefined;
+  readonly keptSince: number;
+  readonly known: ReadonlyMap<string, readonly ChainAnchor[]>;
+}
+
+function flawInChain(record: AuditRecord & { readonly chain: string }, { last, keptSince, known }: ChainSoFar): Flaw | undefined {
+  const early = last === undefined ? earlyStart(record, keptSince) : undefined;
+  const previous = last ?? { sequence: record.sequence - 1, hash: record.previous };
+  const start = record.sequence === 1 ? last : previous;
+  const message = early ?? flawOf(record, start, pointsAt(record, known.get(record.chain)))?.message;
+  return message === undefined ? undefined : { broken: record.sequence, message: `chain \`${record.chain}\`: ${message}` };
 }
 
 /** What the anchors say of this record. Two that disagree fit no record. */
@@ -41,20 +61,12 @@ function earlyStart(record: AuditRecord, keptSince: number): string | undefined 
   return `it begins with record ${record.sequence}, and what came before was too young to be trimmed: it was removed`;
 }
 
-function conclude(count: number, last: ReadonlyMap<string, AuditRecord>, reading: Omit<ChainReading, 'records'>): ChainVerdict {
-  for (const anchor of reading.anchors) {
+/** Chains that end before a record that is known to have been written. */
+function cutOff(last: ReadonlyMap<string, ChainPoint>, { anchors, keptSince }: Omit<ChainReading, 'records'>): readonly Flaw[] {
+  return anchors.flatMap((anchor) => {
     const end = last.get(anchor.chain)?.sequence ?? 0;
-    if (end >= anchor.sequence || Date.parse(anchor.time) < reading.keptSince) continue;
-    return broken(
-      count,
-      end + 1,
-      `chain \`${anchor.chain}\` ends at record ${end}, but record ${anchor.sequence} had been written: its end was cut off`,
-    );
-  }
-  if (count === 0) return { ok: false, records: 0, message: 'the trail is empty: nothing was recorded, or all of it was removed' };
-  return { ok: true, records: count, message: `${count} records in ${last.size} ${last.size === 1 ? 'chain' : 'chains'}, unbroken` };
-}
-
-function broken(records: number, sequence: number, message: string): ChainVerdict {
-  return { ok: false, records, broken: sequence, message };
+    if (end >= anchor.sequence || Date.parse(anchor.time) < keptSince) return [];
+    const message = `chain \`${anchor.chain}\` ends at record ${end}, but record ${anchor.sequence} had been written: its end was cut off`;
+    return [{ broken: end + 1, message }];
+  });
 }

@@ -1,8 +1,8 @@
 /** Verifies a stored trail from its first record to its head. */
-import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
+import type { AuditRecord, ChainPoint, ChainVerdict } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
-import { type ChainVerdict, verifyChain } from './verify-chain.ts';
+import { verifyChain } from './verify-chain.ts';
 import { verifyChains } from './verify-chains.ts';
 
 const pageSize = 1000;
@@ -53,9 +53,9 @@ export function isChained(audit: Pick<AuditLog, 'read' | 'head'>): audit is Chai
   return 'readChains' in audit;
 }
 
-/** All records in order, one page in memory at a time. */
-export async function* recordsOf(audit: Pick<AuditLog, 'read'>): AsyncGenerator<AuditRecord> {
-  let after = 0;
+/** All records after a sequence, in order, one page in memory at a time. */
+export async function* recordsOf(audit: Pick<AuditLog, 'read'>, from = 0): AsyncGenerator<AuditRecord> {
+  let after = from;
   for (;;) {
     const page = await audit.read(after, pageSize);
     yield* page;

@@ -3,8 +3,75 @@
  * names and addresses, issued by a per-cluster CA (RFC 5280; `pvecm updatecerts`). `node:crypto` can sign but not assemble X.509.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
-import { bitString, boolean, integer, octetString, oid, sequence, set, tagged, time, utf8 } from './der.ts';
 
+const tags = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  oid: 0x06,
+  utf8: 0x0c,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  set: 0x31,
+} as const;
+
+/** A tag, the definite length and the parts one after the other. */
+export function tagged(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(parts);
+  return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body]);
+}
+
+function lengthOf(length: number): Buffer {
+  if (length < 0x80) return Buffer.from([length]);
+  const hex = length.toString(16);
+  const bytes = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex');
+  return Buffer.concat([Buffer.from([0x80 | bytes.length]), bytes]);
+}
+
+type Constructed = (...parts: readonly Uint8Array[]) => Buffer;
+
+export const sequence: Constructed = (...parts) => tagged(tags.sequence, ...parts);
+export const octetString: Constructed = (...parts) => tagged(tags.octetString, ...parts);
+
+/** A non-negative integer, given as big-endian bytes. */
+export function integer(bytes: Uint8Array): Buffer {
+  const first = bytes[0] ?? 0;
+  return first >= 0x80 ? tagged(tags.integer, Buffer.from([0]), bytes) : tagged(tags.integer, bytes);
+}
+
+/** @param unusedBits how many of the last byte's low bits do not count */
+export function bitString(bytes: Uint8Array, unusedBits = 0): Buffer {
+  return tagged(tags.bitString, Buffer.from([unusedBits]), bytes);
+}
+
+export function utf8(text: string): Buffer {
+  return tagged(tags.utf8, Buffer.from(text, 'utf8'));
+}
+
+/** An object identifier in dotted form, such as `2.5.4.3`. */
+export function oid(dotted: string): Buffer {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
+  const bytes = [first * 40 + second, ...rest.flatMap(base128)];
+  return tagged(tags.oid, Buffer.from(bytes));
+}
+
+function base128(value: number): number[] {
+  const bytes = [value & 0x7f];
+  for (let left = value >>> 7; left > 0; left >>>= 7) bytes.unshift((left & 0x7f) | 0x80);
+  return bytes;
+}
+
+/** GeneralizedTime in whole seconds, UTC. */
+export function time(date: Date): Buffer {
+  const digits = date
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replace(/[-:T]/g, '');
+  return tagged(tags.generalizedTime, Buffer.from(digits, 'ascii'));
+}
+
+const isTrue = tagged(tags.boolean, Buffer.from([0xff]));
 const dayMs = 86_400_000;
 const ecdsaWithSha256 = sequence(oid('1.2.840.10045.4.3.2'));
 const context = { version: 0xa0, extensions: 0xa3, dnsName: 0x82, address: 0x87, keyIdentifier: 0x80 } as const;
@@ -88,11 +155,11 @@ function serialNumber(): Buffer {
 }
 
 function distinguishedName(commonName: string): Buffer {
-  return sequence(set(sequence(oid('2.5.4.3'), utf8(commonName))));
+  return sequence(tagged(tags.set, sequence(oid('2.5.4.3'), utf8(commonName))));
 }
 
 function extension(id: string, critical: boolean, value: Buffer): Buffer {
-  return critical ? sequence(oid(id), boolean(true), octetString(value)) : sequence(oid(id), octetString(value));
+  return critical ? sequence(oid(id), isTrue, octetString(value)) : sequence(oid(id), octetString(value));
 }
 
 function keyIdentifier(key: KeyObject): Buffer {
@@ -103,7 +170,7 @@ function keyIdentifier(key: KeyObject): Buffer {
 
 function authorityExtensions(key: KeyObject): Buffer[] {
   return [
-    extension('2.5.29.19', true, sequence(boolean(true))),
+    extension('2.5.29.19', true, sequence(isTrue)),
     extension('2.5.29.15', true, bitString(Buffer.from([0x06]), 1)), // keyCertSign, cRLSign
     extension('2.5.29.14', false, octetString(keyIdentifier(key))),
   ];

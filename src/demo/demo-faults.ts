@@ -1,10 +1,11 @@
 /** The fault switches, over what they act on. */
 import type { Certificate } from './certificate.ts';
-import type { DemoFaults } from './demo-types.ts';
 import type { ApiEndpoint } from './pve/api-endpoint.ts';
-import type { ApiFaults } from './pve/api-faults.ts';
-import { type Cluster, setNodeUp, setProxyUp } from './pve/cluster.ts';
+import { type Cluster, setProxyUp } from './pve/cluster.ts';
+import type { ApiFault, ApiFaults, FaultHandle } from './pve/faults.ts';
+import { setNodeUp } from './pve/ha-manager.ts';
 import type { NodeState } from './pve/state.ts';
+import type { TaskMatch } from './pve/task-engine.ts';
 import type { SshNode } from './ssh/node-server.ts';
 
 export interface FaultTargets {
@@ -17,19 +18,26 @@ export interface FaultTargets {
   readonly originalCertificate: (node: string) => Certificate;
 }
 
-export function createFaults(targets: FaultTargets): DemoFaults {
+/** Things that go wrong on purpose, for tests. `clear` undoes all of them. */
+export type DemoFaults = ReturnType<typeof createFaults>;
+
+export function createFaults(targets: FaultTargets) {
   const { cluster, api } = targets;
   const node = (name: string): NodeState => required(cluster.state.nodes, name);
   const undo: (() => void)[] = [];
   return {
-    api: (fault) => api.add(fault),
-    nodeDown: (name, reason = 'Connection refused') => {
+    /** Spoils answers of the HTTP layer. */
+    api: (fault: ApiFault): FaultHandle => api.add(fault),
+    /** The node's API and ssh refuse connections; the others answer 595 for it, with this reason. */
+    nodeDown: (name: string, reason: NodeState['unreachable'] = 'Connection refused') => {
       node(name).unreachable = reason;
       return switchNode(targets, node(name), false);
     },
-    nodeUp: (name) => switchNode(targets, node(name), true),
-    proxyDown: (name) => switchProxy(targets, node(name), false),
-    proxyUp: (name) => switchProxy(targets, node(name), true),
+    nodeUp: (name: string) => switchNode(targets, node(name), true),
+    /** Only the node's `pveproxy` ends: its guests and tasks live on, the others see it online and answer 595 for it. */
+    proxyDown: (name: string) => switchProxy(targets, node(name), false),
+    proxyUp: (name: string) => switchProxy(targets, node(name), true),
+    /** Every node sees itself only; what writes to the configuration fails. */
     loseQuorum: () => {
       cluster.state.quorate = false;
     },
@@ -38,25 +46,28 @@ export function createFaults(targets: FaultTargets): DemoFaults {
     },
     ...tokenFaults(cluster, undo),
     ...guestFaults(cluster, undo),
-    swapCertificate(name) {
+    /** Another certificate, so that a pin no longer fits. Absent node: all. */
+    swapCertificate(name?: string) {
       for (const endpoint of name === undefined ? targets.endpoints.values() : [required(targets.endpoints, name)]) {
         undo.push(() => endpoint.useCertificate(targets.originalCertificate(endpoint.node)));
         endpoint.useCertificate(targets.newCertificate(endpoint.node));
       }
     },
-    renewCertificate(name) {
-      const next = targets.newCertificate(name);
-      undo.push(() => {
-        required(targets.endpoints, name).useCertificate(targets.originalCertificate(name));
-        cluster.certificates.nodes.set(name, targets.originalCertificate(name));
-      });
-      required(targets.endpoints, name).useCertificate(next);
-      cluster.certificates.nodes.set(name, next);
+    /** A new certificate that the cluster knows of, as after `pvecm updatecerts`: the other nodes vouch for it. */
+    renewCertificate(name: string) {
+      const use = (certificate: Certificate) => {
+        required(targets.endpoints, name).useCertificate(certificate);
+        cluster.certificates.nodes.set(name, certificate);
+      };
+      undo.push(() => use(targets.originalCertificate(name)));
+      use(targets.newCertificate(name));
     },
-    taskNeverEnds: (match) => cluster.taskFaults.add(match, { kind: 'never-ends' }),
-    taskFails: (match, text) => cluster.taskFaults.add(match, { kind: 'fails', text }),
-    taskWarns: (match, ...lines) => cluster.taskFaults.add(match, { kind: 'warns', lines }),
-    removeWakeAddress(name) {
+    /** Of tasks that start from now on. */
+    taskNeverEnds: (match: TaskMatch) => cluster.taskFaults.add(match, { kind: 'never-ends' }),
+    taskFails: (match: TaskMatch, text: string) => cluster.taskFaults.add(match, { kind: 'fails', text }),
+    /** The task does its work and ends with `WARNINGS: n`. */
+    taskWarns: (match: TaskMatch, ...lines: readonly string[]) => cluster.taskFaults.add(match, { kind: 'warns', lines }),
+    removeWakeAddress(name: string) {
       const { config } = node(name);
       const address = config.get('wakeonlan');
       if (address !== undefined) undo.push(() => config.set('wakeonlan', address));
@@ -84,22 +95,23 @@ async function clearAll(targets: FaultTargets, undo: (() => void)[]): Promise<vo
   }
 }
 
-function tokenFaults({ access, clock }: Cluster, undo: (() => void)[]): Pick<DemoFaults, 'revokeToken' | 'expireToken'> {
+function tokenFaults({ access, clock }: Cluster, undo: (() => void)[]) {
   return {
-    revokeToken(id) {
+    revokeToken(id: string) {
       undo.push(() => access.restoreToken(id));
       access.revokeToken(id);
     },
-    expireToken(id) {
+    expireToken(id: string) {
       undo.push(() => access.restoreToken(id));
       access.expireToken(id, Math.floor(clock.now() / 1000) - 1);
     },
   };
 }
 
-function guestFaults(cluster: Cluster, undo: (() => void)[]): Pick<DemoFaults, 'guestIgnoresShutdown' | 'haStalls'> {
+function guestFaults(cluster: Cluster, undo: (() => void)[]) {
   return {
-    guestIgnoresShutdown(vmid) {
+    /** A clean shutdown or reboot gets no answer from the guest. */
+    guestIgnoresShutdown(vmid: number) {
       const guest = cluster.state.guests.get(vmid);
       if (guest === undefined) throw new Error(`the demo has no guest ${vmid}`);
       const { obeysShutdown } = guest;
@@ -108,6 +120,7 @@ function guestFaults(cluster: Cluster, undo: (() => void)[]): Pick<DemoFaults, '
       });
       guest.obeysShutdown = false;
     },
+    /** The HA manager takes requests and does nothing about them. */
     haStalls() {
       cluster.tasks.advance();
       cluster.ha.stalled = true;
@@ -115,18 +128,18 @@ function guestFaults(cluster: Cluster, undo: (() => void)[]): Pick<DemoFaults, '
   };
 }
 
-function sshFaults(targets: FaultTargets): DemoFaults['ssh'] {
+function sshFaults(targets: FaultTargets) {
   const ssh = (name: string): SshNode => required(targets.sshNodes, name);
   return {
-    changeHostKey: (name) => ssh(name).useHostKey('other'),
-    refuseAuth: (name) => {
+    changeHostKey: (name: string) => ssh(name).useHostKey('other'),
+    refuseAuth: (name: string) => {
       ssh(name).faults.refuseAuth = true;
     },
-    refuseConnections: (name) => ssh(name).close(),
-    refuseChannels: (name) => {
+    refuseConnections: (name: string) => ssh(name).close(),
+    refuseChannels: (name: string) => {
       ssh(name).faults.refuseChannels = true;
     },
-    hang: (name) => {
+    hang: (name: string) => {
       ssh(name).faults.hang = true;
     },
   };

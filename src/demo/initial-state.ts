@@ -1,76 +1,29 @@
 /** The cluster that `banksman demo` starts with: three nodes, guests of every kind that matters, some history. */
 
-import type { ClusterSeed, GuestSeed, NodeSeed, ServiceSeed, TaskSeed, VolumeSeed } from './pve/cluster-seed.ts';
-import { listedServices } from './pve/methods/services.ts';
+import { listedServices } from './pve/methods/nodes.ts';
+import type { ClusterSeed, GuestSeed, NodeSeed, ServiceSeed, TaskSeed, VolumeSeed } from './pve/state.ts';
 
 const gib = 1_073_741_824;
 const hour = 3600;
 const day = 24 * hour;
 
 /** Privileges of the demo's operator: the least that every tool needs. Backups take `Datastore.AllocateSpace` besides `VM.Backup`. */
-export const operatorPrivileges = [
-  'Sys.Audit',
-  'VM.Audit',
-  'VM.PowerMgmt',
-  'Datastore.Audit',
-  'Sys.PowerMgmt',
-  'VM.GuestAgent.Audit',
-  'VM.Backup',
-  'Datastore.AllocateSpace',
-] as const;
+export const operatorPrivileges =
+  'Sys.Audit VM.Audit VM.PowerMgmt Datastore.Audit Sys.PowerMgmt VM.GuestAgent.Audit VM.Backup Datastore.AllocateSpace'.split(' ');
 
 const auditorPrivileges = ['Sys.Audit', 'VM.Audit', 'Datastore.Audit'] as const;
 
 /** What PVE's `Administrator` role holds in 9.1. */
-export const administratorPrivileges = [
-  'Datastore.Allocate',
-  'Datastore.AllocateSpace',
-  'Datastore.AllocateTemplate',
-  'Datastore.Audit',
-  'Group.Allocate',
-  'Mapping.Audit',
-  'Mapping.Modify',
-  'Mapping.Use',
-  'Permissions.Modify',
-  'Pool.Allocate',
-  'Pool.Audit',
-  'Realm.Allocate',
-  'Realm.AllocateUser',
-  'SDN.Allocate',
-  'SDN.Audit',
-  'SDN.Use',
-  'Sys.AccessNetwork',
-  'Sys.Audit',
-  'Sys.Console',
-  'Sys.Incoming',
-  'Sys.Modify',
-  'Sys.PowerMgmt',
-  'Sys.Syslog',
-  'User.Modify',
-  'VM.Allocate',
-  'VM.Audit',
-  'VM.Backup',
-  'VM.Clone',
-  'VM.Config.CDROM',
-  'VM.Config.CPU',
-  'VM.Config.Cloudinit',
-  'VM.Config.Disk',
-  'VM.Config.HWType',
-  'VM.Config.Memory',
-  'VM.Config.Network',
-  'VM.Config.Options',
-  'VM.Console',
-  'VM.GuestAgent.Audit',
-  'VM.GuestAgent.FileRead',
-  'VM.GuestAgent.FileSystemMgmt',
-  'VM.GuestAgent.FileWrite',
-  'VM.GuestAgent.Unrestricted',
-  'VM.Migrate',
-  'VM.PowerMgmt',
-  'VM.Replicate',
-  'VM.Snapshot',
-  'VM.Snapshot.Rollback',
-] as const;
+export const administratorPrivileges = `
+  Datastore.Allocate Datastore.AllocateSpace Datastore.AllocateTemplate Datastore.Audit Group.Allocate Mapping.Audit
+  Mapping.Modify Mapping.Use Permissions.Modify Pool.Allocate Pool.Audit Realm.Allocate Realm.AllocateUser SDN.Allocate SDN.Audit
+  SDN.Use Sys.AccessNetwork Sys.Audit Sys.Console Sys.Incoming Sys.Modify Sys.PowerMgmt Sys.Syslog User.Modify VM.Allocate
+  VM.Audit VM.Backup VM.Clone VM.Config.CDROM VM.Config.CPU VM.Config.Cloudinit VM.Config.Disk VM.Config.HWType VM.Config.Memory
+  VM.Config.Network VM.Config.Options VM.Console VM.GuestAgent.Audit VM.GuestAgent.FileRead VM.GuestAgent.FileSystemMgmt
+  VM.GuestAgent.FileWrite VM.GuestAgent.Unrestricted VM.Migrate VM.PowerMgmt VM.Replicate VM.Snapshot VM.Snapshot.Rollback
+`
+  .trim()
+  .split(/\s+/);
 
 /** Token ids of the demo, by what they are for. Their secrets are made at each start. */
 export const demoTokens = {
@@ -109,6 +62,8 @@ function services(): ServiceSeed[] {
     { name: 'docker', description: 'Docker Application Container Engine' },
     { name: 'nginx', description: 'A high performance web server and a reverse proxy server' },
     { name: 'smartmontools', description: 'Self Monitoring and Reporting Technology (SMART) Daemon' },
+    { name: 'networking', description: 'Network initialization' },
+    { name: 'zfs-zed', description: 'ZFS Event Daemon (zed)' },
     { name: 'nfs-server', description: 'NFS server and services', active: 'inactive', unitState: 'disabled' },
     {
       name: 'failing',
@@ -119,7 +74,7 @@ function services(): ServiceSeed[] {
   ];
 }
 
-function node(
+function nodeSeed(
   name: string,
   nodeid: number,
   facts: { readonly ip: string; readonly mac: string; readonly cpus: number; readonly memoryGib: number; readonly uptimeSeconds: number },
@@ -147,112 +102,49 @@ function node(
 const demoMacs = { Home: 'bc:24:11:aa:00:50', pve: 'bc:24:11:aa:00:60', agent1: 'bc:24:11:aa:00:61' } as const;
 
 const nodes: readonly NodeSeed[] = [
-  node('Home', 1, { ip: '192.168.1.50', mac: demoMacs.Home, cpus: 8, memoryGib: 32, uptimeSeconds: 41 * day }),
-  node('pve', 2, { ip: '192.168.1.60', mac: demoMacs.pve, cpus: 4, memoryGib: 16, uptimeSeconds: 12 * day + 5 * hour }),
-  node('agent1', 3, { ip: '192.168.1.61', mac: demoMacs.agent1, cpus: 4, memoryGib: 16, uptimeSeconds: 3 * day + 2 * hour }),
+  nodeSeed('Home', 1, { ip: '192.168.1.50', mac: demoMacs.Home, cpus: 8, memoryGib: 32, uptimeSeconds: 41 * day }),
+  nodeSeed('pve', 2, { ip: '192.168.1.60', mac: demoMacs.pve, cpus: 4, memoryGib: 16, uptimeSeconds: 12 * day + 5 * hour }),
+  nodeSeed('agent1', 3, { ip: '192.168.1.61', mac: demoMacs.agent1, cpus: 4, memoryGib: 16, uptimeSeconds: 3 * day + 2 * hour }),
 ];
 
-const vm = { ostype: 'l26', scsihw: 'virtio-scsi-single', kvm: 1, vga: 'none', serial0: 'socket' } as const;
-const disk = { maxdisk: 32 * gib } as const;
-const container = { arch: 'amd64', ostype: 'debian', unprivileged: 1, swap: 512 } as const;
+type Config = GuestSeed['config'];
+type Facts = Pick<GuestSeed, 'running' | 'agentAnswers'>;
+
+function vm(vmid: number, node: string, config: Config, facts: Facts = {}): GuestSeed {
+  const scsi0 = `local-lvm:${config['template'] === 1 ? 'base' : 'vm'}-${vmid}-disk-0,size=32G`;
+  const hardware = { ostype: 'l26', scsihw: 'virtio-scsi-single', kvm: 1, vga: 'none', serial0: 'socket' };
+  return { vmid, kind: 'qemu', node, maxdisk: 32 * gib, ...facts, config: { ...hardware, cores: 1, memory: '1024', ...config, scsi0 } };
+}
+
+/** A container that runs. */
+function container(vmid: number, node: string, hostname: string, ip: string): GuestSeed {
+  const rootfs = `local-lvm:vm-${vmid}-disk-0,size=4G`;
+  const net0 = `name=eth0,bridge=vmbr0,ip=${ip}/24,gw=192.168.1.1`;
+  const config = { arch: 'amd64', ostype: 'debian', unprivileged: 1, swap: 512, hostname, cores: 1, memory: 512, rootfs, net0 };
+  return { vmid, kind: 'lxc', node, running: true, maxdisk: 4 * gib, config };
+}
+
+function network(mac: string, ip: string) {
+  return { net0: `virtio=${mac},bridge=vmbr0`, ipconfig0: `ip=${ip}/24,gw=192.168.1.1` };
+}
+
+const web = { name: 'web', agent: '1', cores: 2, memory: '2048', tags: 'prod;web', ...network('BC:24:11:00:01:00', '192.168.1.70') };
+const managementNetwork = network('BC:24:11:00:01:03', '192.168.1.65');
 
 const guests: readonly GuestSeed[] = [
-  {
-    vmid: 100,
-    kind: 'qemu',
-    node: 'pve',
-    running: true,
-    agentAnswers: true,
-    ...disk,
-    config: {
-      ...vm,
-      name: 'web',
-      agent: '1',
-      cores: 2,
-      memory: '2048',
-      tags: 'prod;web',
-      net0: 'virtio=BC:24:11:00:01:00,bridge=vmbr0',
-      scsi0: 'local-lvm:vm-100-disk-0,size=32G',
-      ipconfig0: 'ip=192.168.1.70/24,gw=192.168.1.1',
-    },
-  },
-  {
-    vmid: 101,
-    kind: 'qemu',
-    node: 'Home',
-    ...disk,
-    config: { ...vm, name: 'nas-vm', cores: 2, memory: '4096', scsi0: 'local-lvm:vm-101-disk-0,size=32G' },
-  },
-  {
-    vmid: 103,
-    kind: 'qemu',
-    node: 'agent1',
-    running: true,
-    ...disk,
-    config: {
-      ...vm,
-      name: 'management',
-      cores: 2,
-      memory: '4096',
-      tags: 'protected',
-      net0: 'virtio=BC:24:11:00:01:03,bridge=vmbr0',
-      scsi0: 'local-lvm:vm-103-disk-0,size=32G',
-      ipconfig0: 'ip=192.168.1.65/24,gw=192.168.1.1',
-      onboot: 1,
-    },
-  },
-  {
-    vmid: 104,
-    kind: 'qemu',
-    node: 'pve',
-    ...disk,
-    config: { ...vm, name: 'locked-vm', cores: 1, memory: '1024', lock: 'backup', scsi0: 'local-lvm:vm-104-disk-0,size=32G' },
-  },
-  {
-    vmid: 105,
-    kind: 'qemu',
-    node: 'agent1',
-    agentAnswers: true,
-    ...disk,
-    config: { ...vm, name: 'build', agent: '1', cores: 4, memory: '8192', tags: 'ci', scsi0: 'local-lvm:vm-105-disk-0,size=32G' },
-  },
-  {
-    vmid: 200,
-    kind: 'lxc',
-    node: 'Home',
-    running: true,
-    maxdisk: 4 * gib,
-    config: {
-      ...container,
-      hostname: 'dns',
-      cores: 1,
-      memory: 512,
-      rootfs: 'local-lvm:vm-200-disk-0,size=4G',
-      net0: 'name=eth0,bridge=vmbr0,ip=192.168.1.53/24,gw=192.168.1.1',
-    },
-  },
-  {
-    vmid: 201,
-    kind: 'lxc',
-    node: 'pve',
-    running: true,
-    maxdisk: 4 * gib,
-    config: {
-      ...container,
-      hostname: 'proxy',
-      cores: 1,
-      memory: 512,
-      rootfs: 'local-lvm:vm-201-disk-0,size=4G',
-      net0: 'name=eth0,bridge=vmbr0,ip=192.168.1.80/24,gw=192.168.1.1',
-    },
-  },
-  {
-    vmid: 900,
-    kind: 'qemu',
-    node: 'pve',
-    ...disk,
-    config: { ...vm, name: 'tmpl', cores: 1, memory: '1024', template: 1, scsi0: 'local-lvm:base-900-disk-0,size=32G' },
-  },
+  vm(100, 'pve', web, { running: true, agentAnswers: true }),
+  vm(101, 'Home', { name: 'nas-vm', cores: 2, memory: '4096' }),
+  vm(
+    103,
+    'agent1',
+    { name: 'management', cores: 2, memory: '4096', tags: 'protected', onboot: 1, ...managementNetwork },
+    { running: true },
+  ),
+  vm(104, 'pve', { name: 'locked-vm', lock: 'backup' }),
+  vm(105, 'agent1', { name: 'build', agent: '1', cores: 4, memory: '8192', tags: 'ci' }, { agentAnswers: true }),
+  container(200, 'Home', 'dns', '192.168.1.53'),
+  container(201, 'pve', 'proxy', '192.168.1.80'),
+  vm(900, 'pve', { name: 'tmpl', template: 1 }),
 ];
 
 function backup(
@@ -290,39 +182,25 @@ function volumes(now: number): VolumeSeed[] {
   ];
 }
 
+/** A task that began some hours ago. */
+function task(
+  hoursAgo: number,
+  subject: Pick<TaskSeed, 'node' | 'type' | 'id'>,
+  end: Pick<TaskSeed, 'seconds' | 'status' | 'log'>,
+): TaskSeed {
+  return { user: 'root@pam', startedSecondsAgo: hoursAgo * hour, ...subject, ...end };
+}
+
+const backedUp = ['INFO: Starting Backup of VM 100 (qemu)', 'INFO: Finished Backup of VM 100 (00:03:14)'];
+const oldSystemd = "WARN: old systemd (< v232) detected, container won't run in a pure cgroupv2 environment!";
+
 const history: readonly TaskSeed[] = [
-  {
-    node: 'pve',
-    type: 'vzdump',
-    id: '100',
-    user: 'root@pam',
-    startedSecondsAgo: 22 * hour,
-    seconds: 194,
-    status: 'OK',
-    log: ['INFO: Starting Backup of VM 100 (qemu)', 'INFO: Finished Backup of VM 100 (00:03:14)'],
-  },
-  { node: 'Home', type: 'vzdump', id: '200', user: 'root@pam', startedSecondsAgo: 23 * hour, seconds: 41, status: 'OK' },
-  {
-    node: 'pve',
-    type: 'qmstart',
-    id: '104',
-    user: 'ops@pve!banksman',
-    startedSecondsAgo: 5 * hour,
-    seconds: 1,
-    status: 'VM is locked (backup)',
-  },
-  { node: 'agent1', type: 'qmstop', id: '105', user: 'ops@pve!banksman', startedSecondsAgo: 4 * hour, seconds: 2, status: 'OK' },
-  {
-    node: 'pve',
-    type: 'vzstart',
-    id: '201',
-    user: 'root@pam',
-    startedSecondsAgo: 3 * hour,
-    seconds: 3,
-    status: 'WARNINGS: 1',
-    log: ["WARN: old systemd (< v232) detected, container won't run in a pure cgroupv2 environment!"],
-  },
-  { node: 'Home', type: 'aptupdate', id: '', user: 'root@pam', startedSecondsAgo: 9 * hour, seconds: 12, status: 'OK' },
+  task(22, { node: 'pve', type: 'vzdump', id: '100' }, { seconds: 194, status: 'OK', log: backedUp }),
+  task(23, { node: 'Home', type: 'vzdump', id: '200' }, { seconds: 41, status: 'OK' }),
+  { ...task(5, { node: 'pve', type: 'qmstart', id: '104' }, { seconds: 1, status: 'VM is locked (backup)' }), user: demoTokens.ops },
+  { ...task(4, { node: 'agent1', type: 'qmstop', id: '105' }, { seconds: 2, status: 'OK' }), user: demoTokens.ops },
+  task(3, { node: 'pve', type: 'vzstart', id: '201' }, { seconds: 3, status: 'WARNINGS: 1', log: [oldSystemd] }),
+  task(9, { node: 'Home', type: 'aptupdate', id: '' }, { seconds: 12, status: 'OK' }),
 ];
 
 /** @param now ms since the epoch @param secrets token id → secret */

@@ -1,4 +1,5 @@
 /** Opening and closing a server on one fixed port, in the order asked, however the calls overlap. */
+
 import type { AddressInfo, Server } from 'node:net';
 
 export interface Listener {

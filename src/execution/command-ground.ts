@@ -1,13 +1,14 @@
 /** What a command runner is made from, and the place it works in. */
+
 import { realpathSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { EffectJudge } from '#kernel/effects';
 import type { Log } from '#kernel/ports/log';
-import { isInside } from './sandbox/is-inside.ts';
-import type { ProcessLimits } from './sandbox/limited-command.ts';
+import type { TreeLimits } from './run-child.ts';
+import { isInside } from './sandbox/entries.ts';
+import type { ProcessLimits } from './sandbox/sandbox-arguments.ts';
 import type { NameRules } from './sandbox/scan-workspace.ts';
-import type { TreeLimits } from './watch-tree.ts';
 
 export interface CommandLimits extends Omit<ProcessLimits, 'cpuSeconds'>, TreeLimits {
   /** Kept of stdout and of stderr. */
@@ -16,9 +17,9 @@ export interface CommandLimits extends Omit<ProcessLimits, 'cpuSeconds'>, TreeLi
   readonly floodBytes: number;
   /** Size of `/tmp` and of the home directory, each, in memory. */
   readonly memoryDiskBytes: number;
-  /** For the looks at the workspace before and after a run. */
+  /** For the looks at the workspace before and after a run on itself. */
   readonly scanMs: number;
-  /** For the look before a run over a view, which must see all. */
+  /** For the look before a run over a view, which must see all; the next one goes on from there. */
   readonly wholeScanMs: number;
 }
 
@@ -33,7 +34,7 @@ export const defaultLimits: CommandLimits = {
   floodBytes: 64 * 2 ** 20,
   memoryDiskBytes: 2 ** 30,
   scanMs: 1_500,
-  wholeScanMs: 20_000,
+  wholeScanMs: 60_000,
 };
 
 export interface CommandRunnerOptions {
@@ -49,6 +50,8 @@ export interface CommandRunnerOptions {
   /** The policy's judge of what a command changed; left out: commands run on the workspace itself, guarded. */
   readonly judge?: EffectJudge;
   readonly log: Log;
+  /** What the journal keeps for undo; left out: as much as `defaultEffectsLimits` says. */
+  readonly undo?: { readonly journalBytes: number; readonly journalMs: number };
   /** Left out: `defaultLimits`. */
   readonly limits?: Partial<CommandLimits>;
   /** The caller's environment, for `PATH` and `HOME`; left out: this process's. */

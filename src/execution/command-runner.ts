@@ -1,43 +1,47 @@
 /** `run_command`'s port: in the sandbox where it holds, otherwise only with a person's explicit leave for this one run. */
-import { Fault } from '#kernel/errors';
+
+import { Fault, reasonOf } from '#kernel/errors';
 import type { CommandRequest, CommandResult, CommandRunner, SandboxStatus } from '#kernel/ports/command-runner';
 import { type CommandRunnerOptions, type Ground, settleGround, unfitWorkspace } from './command-ground.ts';
-import { createEffects, type Effects } from './effects/effects.ts';
-import { findWay } from './effects/find-place.ts';
-import type { ChildResult } from './run-child.ts';
-import { runOverView } from './run-over-view.ts';
-import { runPlain } from './run-plain.ts';
-import { programRunner } from './run-program.ts';
-import { createDirectoryMemory } from './sandbox/directory-memory.ts';
-import { findPlanted } from './sandbox/find-planted.ts';
+import { createEffects, type Effects, type OpenOptions } from './effects/effects.ts';
+import { findJournal, findWay } from './effects/find-place.ts';
+import { type ChildResult, programRunner, runChild, type TreeLimit, watchTree } from './run-child.ts';
+import { createTrackedFiles, type Looks, needsNetwork, runContained, runOverView } from './run-contained.ts';
+import { plainEnvironment } from './sandbox/clean-environment.ts';
 import { followGitSettings, type GitSettings } from './sandbox/home.ts';
+import type { LaunchResult } from './sandbox/launch.ts';
 import { type ProbedSandbox, probeSandbox } from './sandbox/probe-sandbox.ts';
 import { findProcessCages } from './sandbox/process-cage.ts';
-import { runContained } from './sandbox/run-contained.ts';
-import { type ScanMemory, scanWorkspace } from './sandbox/scan-workspace.ts';
-import type { TreeLimit } from './watch-tree.ts';
+import { findPlanted, scanWorkspace } from './sandbox/scan-workspace.ts';
+import { createWorkspaceIndex } from './sandbox/workspace-index.ts';
 
 export function createCommandRunner(options: CommandRunnerOptions): CommandRunner {
   const ground = settleGround(options);
-  const memory: ScanMemory = createDirectoryMemory({ root: ground.workspaceRoot });
+  const { workspaceRoot: root, rules } = ground;
+  const looks: Looks = { index: createWorkspaceIndex({ root, rules }), tracked: createTrackedFiles(root) };
   const git = followGitSettings(ground.workspaceRoot, ground.environment, programRunner);
   let probed: Promise<Probed> | undefined;
   const probe = (fresh = false) => {
     if (fresh) probed = undefined;
     // Not under a caller's signal: the answer is everybody's.
-    probed ??= probeAll(ground).then((sandbox) => {
+    probed ??= probeAll(ground, journal).then((sandbox) => {
       ground.log.info(`sandbox ${sandbox.status.state}: ${sandbox.status.reason}`);
       return sandbox;
     });
     return probed;
   };
+  const journal = openJournal(ground);
   return {
     status: async (again) => (await probe(again?.fresh)).status,
-    history: async () => (await probe()).effects,
+    history: async () => {
+      const effects = journal();
+      return typeof effects === 'string' ? undefined : effects;
+    },
+    journal,
     run: async (request, signal, onOutput) => {
       try {
         signal.throwIfAborted();
-        return await runDecided({ request, sandbox: await probe(), ground, memory, git, onOutput }, signal);
+        return await runDecided({ request, sandbox: await probe(), ground, looks, git, onOutput }, signal);
       } catch (thrown) {
         if (thrown instanceof Fault && thrown.code === 'sandbox_failed') probed = undefined;
         throw signal.aborted ? cancelled(signal) : thrown;
@@ -49,21 +53,39 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
 interface Probed extends ProbedSandbox {
   /** Present where commands run over a view. */
   readonly effects?: Effects;
+  readonly how?: OpenOptions;
 }
 
-async function probeAll(ground: Ground): Promise<Probed> {
+/** Found at the first use; why not, where there is none. INVARIANT: one for all of this process, which knows its own runs by it. */
+function openJournal({ judge, workspaceRoot, stateDir, log, limits, undo }: Ground): () => Effects | string {
+  let opened: Effects | string | undefined;
+  return () => {
+    if (opened !== undefined || judge === undefined) return opened ?? 'nobody judges changes here';
+    try {
+      const found = findJournal({ workspaceRoot, stateDir, programs: programRunner });
+      const options = { workspaceRoot, programs: programRunner, judge, log, limits: { bytes: limits.diskBytes, ...undo } };
+      opened = found.kind === 'none' ? found.reason : createEffects({ ...options, journal: found.journal });
+    } catch (thrown) {
+      opened = `the journal cannot be opened: ${reasonOf(thrown)}`;
+    }
+    return opened;
+  };
+}
+
+async function probeAll(ground: Ground, journal: () => Effects | string): Promise<Probed> {
   const sandbox = await probeGround(ground);
-  const { judge, workspaceRoot, stateDir, log, limits } = ground;
+  const { judge, workspaceRoot, stateDir } = ground;
   if (judge === undefined || sandbox.status.state !== 'enforced') return sandbox;
   const way = await findWay({ workspaceRoot, stateDir, programs: programRunner }, new AbortController().signal);
-  if (way.kind === 'none') {
-    const view = { judged: false, reason: way.reason, better: way.better } as const;
-    return { ...sandbox, status: { ...sandbox.status, view } };
-  }
-  const bytes = { bytes: limits.diskBytes };
-  const effects = createEffects({ workspaceRoot, journal: way.journal, programs: programRunner, judge, log, limits: bytes });
+  const effects = journal();
+  const without = (reason: string, better: string) => ({
+    ...sandbox,
+    status: { ...sandbox.status, view: { judged: false as const, reason, better } },
+  });
+  if (way.kind === 'none') return without(way.reason, way.better);
+  if (typeof effects === 'string') return without(effects, 'make its directory writable');
   const view = { judged: true, ...(way.note === undefined ? {} : { note: way.note }) } as const;
-  return { ...sandbox, status: { ...sandbox.status, view }, effects };
+  return { ...sandbox, status: { ...sandbox.status, view }, effects, how: { copy: way.kind === 'copy', scratch: way.scratch } };
 }
 
 async function probeGround(ground: Ground): Promise<ProbedSandbox> {
@@ -81,19 +103,19 @@ interface Run {
   readonly request: CommandRequest;
   readonly sandbox: Probed;
   readonly ground: Ground;
-  readonly memory: ScanMemory;
+  readonly looks: Looks;
   readonly git: (signal: AbortSignal) => Promise<GitSettings>;
   readonly onOutput: (chunk: string) => void;
 }
 
 async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult> {
-  const { request, sandbox, ground, memory } = run;
+  const { request, sandbox, ground } = run;
   requireLeave(sandbox.status, request, ground);
   sandbox.parts?.cages?.expect();
   if (sandbox.effects !== undefined && sandbox.parts !== undefined)
-    return runJudged(run, { ...sandbox, parts: sandbox.parts, effects: sandbox.effects }, signal);
+    return runJudged(run, { how: {}, ...sandbox, parts: sandbox.parts, effects: sandbox.effects }, signal);
   const look = (thorough: boolean) =>
-    scanWorkspace({ root: ground.workspaceRoot, rules: ground.rules, limitMs: ground.limits.scanMs, thorough, memory }, signal);
+    scanWorkspace({ root: ground.workspaceRoot, rules: ground.rules, limitMs: ground.limits.scanMs, thorough }, signal);
   const before = await look(false);
   // The kernel's stamps are of the system's clock: an injected one would not compare with them.
   const startedAt = Date.now();
@@ -101,7 +123,7 @@ async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult>
   const contained = parts !== undefined;
   const result = contained
     ? await runContained({ request, ground, scan: before, parts, git: await run.git(signal), onOutput: run.onOutput }, signal)
-    : await runPlain({ request, ground, onOutput: run.onOutput }, signal);
+    : { ...(await runPlain({ request, ground, onOutput: run.onOutput }, signal)), networkTries: 0 };
   if (result.end === 'abort') throw cancelled(signal);
   const after = contained && request.surface === 'readonly_bash' ? before : await look(true);
   return {
@@ -112,12 +134,12 @@ async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult>
   };
 }
 
-async function runJudged(run: Run, { parts, effects, status }: Required<Probed>, signal: AbortSignal): Promise<CommandResult> {
-  const { ground, memory } = run;
-  const limitMs = ground.limits.wholeScanMs;
-  const scan = await scanWorkspace({ root: ground.workspaceRoot, rules: ground.rules, limitMs, thorough: false, memory }, signal);
-  const ended = await runOverView({ ...run, scan, parts, git: await run.git(signal) }, effects, signal);
-  return { ...outcome(ended.result), sandbox: status.state, planted: [], scanIncomplete: false, effects: ended.effects };
+async function runJudged(run: Run, { parts, effects, how, status }: Required<Probed>, signal: AbortSignal): Promise<CommandResult> {
+  const { request, ground, looks, onOutput } = run;
+  const ended = await runOverView({ request, ground, ...looks, how, parts, git: await run.git(signal), onOutput }, effects, signal);
+  const { result, effects: changes } = ended;
+  const wants = needsNetwork(result) ? { needsNetwork: true } : {};
+  return { ...outcome(result), ...wants, sandbox: status.state, planted: [], scanIncomplete: false, effects: changes };
 }
 
 /** @throws {Fault} `sandbox_required` */
@@ -129,7 +151,7 @@ function requireLeave(status: SandboxStatus, request: CommandRequest, { requireS
   });
 }
 
-function outcome({ end, exitCode, signal, ...output }: ChildResult<TreeLimit>) {
+function outcome({ end, exitCode, signal, ...output }: LaunchResult) {
   const stoppedBy = end === 'exit' || end === 'timeout' || end === 'abort' ? undefined : end;
   return {
     ...output,
@@ -142,4 +164,28 @@ function outcome({ end, exitCode, signal, ...output }: ChildResult<TreeLimit>) {
 
 function cancelled(signal: AbortSignal): unknown {
   return signal.reason instanceof Fault ? signal.reason : new Fault('cancelled', 'the command was stopped', { audience: 'user' });
+}
+
+/**
+ * One command without a sandbox, which a person allowed for this run. Its environment is clean, its process group is killed and the
+ * limits of a tree hold; a process that leaves the group outlives it.
+ */
+async function runPlain(
+  { request, ground, onOutput }: Pick<Run, 'request' | 'ground' | 'onOutput'>,
+  signal: AbortSignal,
+): Promise<ChildResult<TreeLimit>> {
+  const { limits, workspaceRoot } = ground;
+  return runChild<TreeLimit>(
+    {
+      program: process.platform === 'win32' ? 'bash' : '/bin/bash',
+      args: ['--noprofile', '--norc', '-c', request.command],
+      cwd: workspaceRoot,
+      env: plainEnvironment(ground.environment),
+      timeoutMs: request.timeoutMs,
+      keepBytes: limits.outputBytes,
+      stopAfterBytes: limits.floodBytes,
+    },
+    signal,
+    { onOutput, onStart: (pid, stop) => watchTree(() => pid, { workspaceRoot, limits }, stop) },
+  );
 }

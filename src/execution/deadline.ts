@@ -1,5 +1,6 @@
-/** A call's time limit: counts work, not the time a person takes to decide. */
+/** Time: a call's limit, which counts work and not the time a person takes to decide, and the real clock. */
 import { Fault } from '#kernel/errors';
+import type { Clock } from '#kernel/ports/clock';
 import { formatDuration } from '#kernel/text';
 
 export interface Deadline {
@@ -85,3 +86,21 @@ export async function endWithin<T>(
     clearTimeout(timer);
   }
 }
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: async (ms, signal) => {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // Not `timers/promises`: most sleeps are limits that are not reached, and its error for each costs more than the timer.
+    const timer = setTimeout(resolve, ms);
+    const wake = () => reject(signal.reason);
+    signal.addEventListener('abort', wake, { once: true });
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', wake);
+    }
+  },
+};

@@ -1,10 +1,11 @@
 /** One child process from start to the end of everything that it started. The one place that spawns. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { createCappedOutput } from '#kernel/capped-output';
 import { Fault } from '#kernel/errors';
-import type { OnProgramOutput, ProgramRequest } from '#kernel/ports/program-runner';
+import type { OnProgramOutput, ProgramRequest, ProgramRunner } from '#kernel/ports/program-runner';
 
 /** What the child gets beyond its three streams, as descriptors 3, 4, … in this order. */
 export type ExtraDescriptor =
@@ -187,4 +188,113 @@ function killGroup(child: ChildProcess): void {
 function notStarted(thrown: unknown): Fault {
   const why = thrown instanceof Error ? thrown.message : String(thrown);
   return new Fault('program_not_started', `the program could not be started: ${why}`, { cause: thrown });
+}
+
+/** Programs of the host, started as they are named: for what is no command of a model (ripgrep, the probe of the sandbox). */
+export const programRunner: ProgramRunner = {
+  run: async (request, signal, onOutput) => {
+    signal.throwIfAborted();
+    const { end, exitCode, signal: by, ...output } = await runChild(request, signal, { onOutput });
+    if (end === 'abort') throw signal.reason;
+    return {
+      ...output,
+      ...(exitCode === undefined ? {} : { exitCode }),
+      ...(by === undefined ? {} : { signal: by }),
+      timedOut: end === 'timeout',
+      flooded: end === 'output',
+    };
+  },
+};
+
+/**
+ * Limits that no rlimit can hold for a whole tree: how many processes, how much memory together, how much of the disk. Looked at
+ * every few hundred ms, from outside. RLIMIT_NPROC does not bind root, and no rlimit counts memory over several processes.
+ */
+export interface TreeLimits {
+  readonly processes: number;
+  readonly memoryBytes: number;
+  /** How much the free space of the workspace's file system may shrink. */
+  readonly diskBytes: number;
+}
+
+export type TreeLimit = 'processes' | 'memory' | 'disk';
+
+const intervalMs = 150;
+const pageBytes = 4_096;
+
+interface TreeUse {
+  readonly processes: number;
+  readonly memoryBytes: number;
+}
+
+/** @param root pid of the tree's first process, once it is known. @returns the end of watching */
+export function watchTree(
+  root: () => number | undefined,
+  place: { readonly workspaceRoot: string; readonly limits: TreeLimits },
+  onOver: (limit: TreeLimit) => void,
+): () => void {
+  const { workspaceRoot, limits } = place;
+  const freeAtStart = freeBytes(workspaceRoot);
+  const timer = setInterval(() => {
+    const pid = root();
+    const use = pid === undefined ? undefined : treeUse(pid, limits.processes);
+    if (use !== undefined && use.processes > limits.processes) onOver('processes');
+    else if (use !== undefined && use.memoryBytes > limits.memoryBytes) onOver('memory');
+    else if (freeAtStart - freeBytes(workspaceRoot) > limits.diskBytes) onOver('disk');
+  }, intervalMs);
+  return () => clearInterval(timer);
+}
+
+/** Counts from the parent's list of children; ends as soon as there are more than `most`. Linux only: elsewhere the tree is empty. */
+export function treeUse(root: number, most: number): TreeUse {
+  const open = [root];
+  let processes = 0;
+  let memoryBytes = 0;
+  for (let pid = open.pop(); pid !== undefined && processes <= most; pid = open.pop()) {
+    processes += 1;
+    memoryBytes += privateBytes(pid);
+    open.push(...childrenOf(pid));
+  }
+  return { processes, memoryBytes };
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return names(`/proc/${pid}/task`).flatMap((thread) =>
+    read(`/proc/${pid}/task/${thread}/children`)
+      .split(' ')
+      .filter((child) => child !== '')
+      .map(Number),
+  );
+}
+
+/** Resident minus shared: what would be free without it. `proc(5)`, statm, in pages. */
+function privateBytes(pid: number): number {
+  const [, resident = 0, shared = 0] = read(`/proc/${pid}/statm`).split(' ').map(Number);
+  return Math.max(0, resident - shared) * pageBytes;
+}
+
+function freeBytes(path: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(path);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
+
+// A process may end between its listing and the look at it.
+function names(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }

@@ -102,7 +102,7 @@ const blameless =
 
 /** Refusals (by a person, by the policy) and questions say nothing about how well an agent uses its tools; neither do people themselves. */
 function weightOf(agent: Agent, { status, code }: { readonly status: OutcomeStatus; readonly code: string }): 'error' | 'success' | 'none' {
-  if (agent.host === 'palette' || agent.host === 'monitor') return 'none';
+  if (agent.host === 'palette') return 'none';
   if (status === 'ok') return 'success';
   return status === 'error' && !blameless.test(code) ? 'error' : 'none';
 }

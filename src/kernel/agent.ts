@@ -1,11 +1,11 @@
 /** Who calls. */
 import type { ModelTier } from './tiers.ts';
 
-export const agentHosts = ['chat', 'participant', 'mcp', 'cli', 'palette', 'monitor'] as const;
+export const agentHosts = ['chat', 'mcp', 'cli', 'palette'] as const;
 /** The surface a call came through. */
 export type AgentHost = (typeof agentHosts)[number];
 
-export const callSources = ['llm', 'user', 'api', 'monitor'] as const;
+export const callSources = ['llm', 'user', 'api'] as const;
 /** What kind of caller is behind the host. */
 export type CallSource = (typeof callSources)[number];
 
@@ -22,14 +22,20 @@ export interface Agent {
   readonly label?: string;
 }
 
-const sourceByHost: Record<AgentHost, CallSource> = {
-  chat: 'llm',
-  participant: 'llm',
-  mcp: 'llm',
-  palette: 'user',
-  cli: 'api',
-  monitor: 'monitor',
-};
+/**
+ * The OS user that the service knows an agent to be of, by whose socket it called through: `alice` of `alice/chat:0f3a`. It is in the id, and so
+ * in every digest. undefined without a service.
+ */
+export function osUserOf(agentId: string): string | undefined {
+  return /^([^/:]+)\//.exec(agentId)?.[1];
+}
+
+/** The agent as the service knows it: what it calls itself is only a label of that user. */
+export function agentOfUser<A extends { readonly id: string }>(user: string, agent: A): A {
+  return osUserOf(agent.id) === user ? agent : { ...agent, id: `${user}/${agent.id}` };
+}
+
+const sourceByHost: Record<AgentHost, CallSource> = { chat: 'llm', mcp: 'llm', palette: 'user', cli: 'api' };
 
 export function sourceOf(host: AgentHost): CallSource {
   return sourceByHost[host];

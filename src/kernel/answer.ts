@@ -1,10 +1,32 @@
 /** A person's answer: who signs it, and what came of it. */
 import type { RequestRecord } from './request.ts';
+import type { Display } from './security.ts';
 
-/** A key that was pinned in machine-scoped configuration. `key` is `ed25519:` + base64url of the 32 raw bytes. */
+export const keyKinds = ['window', 'terminal'] as const;
+
+/** A key that was pinned in machine-scoped configuration: one name for one key. */
 export interface ApproverKey {
   readonly name: string;
+  /** `ed25519:` + base64url of the 32 raw bytes; of a passkey `es256:` + base64url of x and y, or `eddsa:` + base64url of the 32 raw bytes. */
   readonly key: string;
+  /** Who is counted where several have to agree. Absent: the name, without `user:`. */
+  readonly person?: string;
+  /** Of an `ed25519:` key. Absent counts as `window`, the weaker. */
+  readonly kind?: (typeof keyKinds)[number];
+  /** Set for an `es256:` or `eddsa:` key, and for no other. */
+  readonly passkey?: PasskeyFacts;
+}
+
+export interface PasskeyFacts {
+  /** The credential's id, base64url. */
+  readonly id: string;
+  /** Where it was made, and the only place its answers may come from (`https://banksman.lan`). Its host name is the relying party's id. */
+  readonly origin: string;
+  readonly display: Display;
+  /** ISO 8601, UTC. */
+  readonly enrolledAt: string;
+  /** The enrolled browser's own key, for the page that it speaks to. */
+  readonly device?: string;
 }
 
 /** Signs for a person. The private key stays with whoever implements it (SecretStorage, an encrypted file). */
@@ -18,6 +40,7 @@ export interface Signer {
 
 export type AnswerCode =
   | 'approved'
+  | 'approved_partly'
   | 'denied'
   | 'cancelled'
   | 'revoked'
@@ -26,7 +49,15 @@ export type AnswerCode =
   | 'not_found'
   | 'tampered'
   | 'self_approval'
-  | 'key_not_trusted';
+  | 'key_not_trusted'
+  | 'needs_outside'
+  | 'not_allowed'
+  | 'counted_already'
+  | 'bad_assertion'
+  | 'challenge_over'
+  | 'other_store'
+  /** The service decides, and not through this socket. */
+  | 'not_here';
 
 /** What came of an answer, in words for the person who gave it. */
 export interface AnswerResult {
@@ -34,4 +65,38 @@ export interface AnswerResult {
   readonly code: AnswerCode;
   readonly message: string;
   readonly record?: RequestRecord;
+}
+
+/** A stored request as a person must see it: nothing in it unescaped, nothing from anywhere but the record itself. */
+export interface ReviewCard {
+  readonly id: string;
+  /** What it was made from. */
+  readonly record: RequestRecord;
+  /** `Stop VM 100 (web) on pve?` */
+  readonly title: string;
+  /** Plain-text lines: what it does, the exact call, who asks and why, whether anybody waits, expiry. */
+  readonly detail: string;
+  /** Irreversible, or strict level: the target's name and a random code, to be typed exactly so (`web 7KQ2`). */
+  readonly typeToConfirm?: string;
+  /** A call would hear the answer, as far as was known when the card was made. */
+  readonly waits: boolean;
+  /** The record does not match its own digest: it must not be approved. */
+  readonly tampered: boolean;
+  /** The same lines as `detail`, by what they are about. */
+  readonly sections: readonly CardSection[];
+  readonly progress: ApprovalProgress;
+}
+
+export interface CardSection {
+  readonly kind: 'warning' | 'effect' | 'report' | 'changes' | 'call' | 'asker' | 'rules' | 'state';
+  readonly lines: readonly string[];
+}
+
+/** How many people have agreed to a request, and how many have to. */
+export interface ApprovalProgress {
+  readonly needed: number;
+  /** Whose approvals count as things are. */
+  readonly people: readonly string[];
+  /** Only approvals from a display outside the agents' account count. */
+  readonly outside: boolean;
 }

@@ -8,6 +8,8 @@ export const auditEventNames = [
   // A task of the cluster that outlived its call has ended; absent where this process ended before.
   'task.ended',
   'approval.requested',
+  // One of several people who have to agree has.
+  'approval.partial',
   'approval.approved',
   'approval.denied',
   'approval.expired',
@@ -49,6 +51,24 @@ export interface AuditRecord {
 
 /** A point of the chain: a record's sequence and hash. */
 export type ChainPoint = Pick<AuditRecord, 'sequence' | 'hash'>;
+
+/** What is wrong with one record: its number, and the words for people. */
+export interface Flaw {
+  readonly broken: number;
+  readonly message: string;
+}
+
+export interface ChainVerdict {
+  readonly ok: boolean;
+  /** Records that were read and fit. */
+  readonly records: number;
+  /** Sequence number of the first record that does not fit (or is missing). */
+  readonly broken?: number;
+  /** For people: lower case, what was found and what was expected. */
+  readonly message: string;
+  /** Every record that does not fit, the first ones where there are many. Absent where all fit. */
+  readonly flaws?: readonly Flaw[];
+}
 
 /** Seals a draft as the successor of `previous` (undefined: the first record). `time` is ms since the epoch. Pure. */
 export type Seal = (draft: AuditDraft, previous: ChainPoint | undefined, time: number) => AuditRecord;

@@ -20,8 +20,21 @@ export interface Change {
   readonly leadsTo?: string | undefined;
   /** Names in the outermost new directory that holds the entry, itself included. */
   readonly newWith?: readonly string[];
+  /** Of what goes with a directory: that one, the outermost. */
+  readonly goneWith?: string;
+  /**
+   * The directory around it that git takes for a repository afterwards, whatever its name is (bare ones have any). `grown`: it is none before,
+   * and has parts already that git would obey then.
+   */
+  readonly repository?: { readonly path: string; readonly grown?: boolean };
+  /** Of `attributes`: the mode stayed too, so only the times are others. */
+  readonly timesAlone?: true;
+  /** Written by a tool for files, not by a program that knows the format. */
+  readonly byHand?: true;
   /** Text of a small plain file, before (empty: there was none) and after; undefined where it is no text or too long. */
   readonly texts?: () => { readonly before: string; readonly after: string } | undefined;
+  /** Whether a file of the same bytes lay at another path below the workspace before; of a directory, whether one did. */
+  readonly sameAs?: (path: string) => boolean;
 }
 
 export interface Verdict {
@@ -31,6 +44,8 @@ export interface Verdict {
   readonly rule: string;
   /** For people and models, without the path. */
   readonly why: string;
+  /** Of `hold`: the directory around it that is held as a whole where it is new, too, for a part of it would be worth nothing. */
+  readonly whole?: string;
 }
 
 /** What the judge knows beside the change. */
@@ -72,6 +87,38 @@ export interface RunEffects extends ChangeList {
   readonly nothingApplied?: string;
 }
 
+/** One change as a person reads it; plain JSON, so that it can be signed as it is shown. Nothing in it is escaped. */
+export interface ShownChange {
+  readonly path: string;
+  readonly kind: ChangeKind;
+  /** What path and difference do not say: `link to /etc/passwd`, `mode 4755`, `12 bytes that are no text`. */
+  readonly facts: readonly string[];
+  /** Why it is held. */
+  readonly why?: string;
+  /** Lines as of `diff -u`, of small plain texts; left out: there is none to show. */
+  readonly diff?: readonly string[];
+}
+
+export interface ShownChanges {
+  readonly changes: readonly ShownChange[];
+  /** Changes that are left out, for there are too many. */
+  readonly more: number;
+}
+
+/** Changes that wait for a person, ready to be applied. */
+export interface HeldChanges extends ShownChanges {
+  readonly id: string;
+  /** Of the command, or whatever made them. */
+  readonly title: string;
+  /** SHA-256 over every entry and all of its bytes. */
+  readonly digest: string;
+  /** What it takes away is more than the journal keeps. */
+  readonly lost: boolean;
+}
+
+/** The tool that applies held changes; no caller can name it: it is asked for, and a person's approval runs it. */
+export const applyHeldTool = 'apply_held';
+
 export interface RunRecord extends ChangeList {
   readonly id: string;
   /** The command. */
@@ -94,4 +141,22 @@ export interface RunHistory {
    * @throws {Fault} `no_such_run`, `not_undoable`, `undo_in_the_way`
    */
   undo(id: string, options: { readonly force: boolean }): Promise<ChangeList>;
+  /** What the journal may keep; ms. */
+  readonly limits: { readonly journalBytes: number; readonly journalMs: number };
+  /** Runs that some process is still at, or that nobody could finish. */
+  unfinished(): Promise<readonly string[]>;
+  /** What the run changed, or would change where it is held. @throws {Fault} `no_such_run`, `not_kept` */
+  show(id: string): Promise<ShownChanges>;
+  /** Of one file that the run changed: what is there now, and what was there before. undefined: no text, or no such file in it. */
+  texts(id: string, path: string): Promise<{ readonly now: string; readonly before: string } | undefined>;
+  heldIds(): Promise<readonly string[]>;
+  /** undefined: nothing of that name is held any more. */
+  held(id: string): Promise<HeldChanges | undefined>;
+  /**
+   * Applies all of what is held, or nothing: a person said so.
+   * @throws {Fault} `held_gone`, `held_changed` (other entries or bytes than the digest's), `held_conflict` (the places changed)
+   */
+  applyHeld(id: string, digest: string): Promise<RunEffects>;
+  /** Nothing of that name: nothing to do. */
+  dropHeld(id: string): Promise<void>;
 }

@@ -1,5 +1,6 @@
 /** What became of a spent grant, from the trail: that it was spent does not say that anything ran. */
 import type { AuditRecord } from './audit-event.ts';
+import type { JsonValue } from './json.ts';
 import type { RequestRecord } from './request.ts';
 import { clockTime, showPlainly } from './text.ts';
 
@@ -12,6 +13,8 @@ export interface RequestRun {
   readonly status?: string;
   readonly code?: string;
   readonly message?: string;
+  /** Of a call that a person ran by hand: what it gave, redacted and cut short. */
+  readonly result?: JsonValue;
   /** The person by whose hand it was started, where it was not the agent's own call. */
   readonly startedBy?: string;
   /** The agent has been told of it, in answer to the same call. */
@@ -41,8 +44,14 @@ function callOf({ attributes }: AuditRecord): unknown {
   return attributes['gen_ai.tool.call.id'];
 }
 
-function outcomeIn({ attributes }: AuditRecord): Pick<RequestRun, 'status' | 'code' | 'message'> {
-  return { status: textOf(attributes['status']), code: textOf(attributes['code']), message: textOf(attributes['message']) };
+function outcomeIn({ attributes }: AuditRecord): Pick<RequestRun, 'status' | 'code' | 'message' | 'result'> {
+  const { result } = attributes;
+  return {
+    status: textOf(attributes['status']),
+    code: textOf(attributes['code']),
+    message: textOf(attributes['message']),
+    ...(result === undefined ? {} : { result }),
+  };
 }
 
 function startedBy({ attributes }: AuditRecord): Pick<RequestRun, 'startedBy'> {

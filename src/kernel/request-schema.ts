@@ -2,8 +2,8 @@
 import * as z from 'zod';
 import { agentHosts } from './agent.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { type RequestDecision, type RequestDraft, requestIdPattern, type SignedGrant } from './request.ts';
-import { approvalSources, blockReasons } from './security.ts';
+import { type Grant, mostGrants, type RequestDecision, type RequestDraft, requestIdPattern } from './request.ts';
+import { approvalSources, blockReasons, displays } from './security.ts';
 import { actionTiers, impacts, modelTiers } from './tiers.ts';
 
 const time = z.number().int().nonnegative();
@@ -48,22 +48,43 @@ const decisionSchema = z.strictObject({
   by: z.string().min(1),
   via: z.enum(approvalSources),
   at: time,
+  display: z.enum(displays).exactOptional(),
   message: z.string().exactOptional(),
 });
 
-const grantSchema = z.strictObject({
-  payload: z.strictObject({
-    version: z.literal(1),
-    requestId: z.string(),
-    digest: z.string(),
-    approver: z.string(),
-    issuedAt: time,
-    expiresAt: time,
-    nonce: z.string(),
-  }),
-  keyId: z.string(),
-  signature: z.string(),
-});
+/** Enough for any assertion; a row that is larger was made to be a burden. */
+const bytes = z.string().max(4_096);
+
+const grantsSchema = z
+  .array(
+    z.strictObject({
+      payload: z.strictObject({
+        version: z.literal(2),
+        purpose: z.literal('answer_request'),
+        requestId: z.string(),
+        decision: z.enum(['approve', 'deny']),
+        digest: z.string(),
+        approver: z.string(),
+        person: z.string(),
+        display: z.enum(displays),
+        store: z.string(),
+        issuedAt: time,
+        expiresAt: time,
+        nonce: z.string(),
+      }),
+      proof: z.discriminatedUnion('kind', [
+        z.strictObject({ kind: z.literal('ed25519'), keyId: bytes, signature: bytes }),
+        z.strictObject({
+          kind: z.literal('passkey'),
+          credentialId: bytes,
+          authenticatorData: bytes,
+          clientDataJSON: bytes,
+          signature: bytes,
+        }),
+      ]),
+    }),
+  )
+  .max(mostGrants);
 
 /** A stored draft; undefined where the text is not one. */
 export function parseRequestDraft(text: string): RequestDraft | undefined {
@@ -75,16 +96,16 @@ export function parseRequestDecision(text: string): RequestDecision | undefined 
   return parseWith(decisionSchema, text);
 }
 
-/** A stored grant; undefined where the text is not one. That it parses says nothing about its signature. */
-export function parseSignedGrant(text: string): SignedGrant | undefined {
-  return parseWith(grantSchema, text);
+/** Stored grants; none where the text is of an older version, or no list of grants. That they parse says nothing about their signatures. */
+export function parseGrants(text: string): readonly Grant[] {
+  return parseWith(grantsSchema, text) ?? [];
 }
 
 /** The same for a part of something larger that `JSON.parse` gave, so that it need not be written out and read again. */
 export const requestParts = {
   draft: (value: unknown): RequestDraft | undefined => draftSchema.safeParse(value).data,
   decision: (value: unknown): RequestDecision | undefined => decisionSchema.safeParse(value).data,
-  grant: (value: unknown): SignedGrant | undefined => grantSchema.safeParse(value).data,
+  grants: (value: unknown): readonly Grant[] => grantsSchema.safeParse(value).data ?? [],
 } as const;
 
 function parseWith<Output>(schema: z.ZodType<Output>, text: string): Output | undefined {

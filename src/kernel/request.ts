@@ -1,7 +1,7 @@
 /** A pending question to a person, and the answer that is worth exactly one call (docs/design.md#requests-and-grants). */
 import type { AgentHost } from './agent.ts';
 import type { JsonObject } from './json.ts';
-import type { ApprovalSource, ReportedBlock } from './security.ts';
+import type { ApprovalSource, Display, ReportedBlock } from './security.ts';
 import type { ActionTier, Impact, ModelTier } from './tiers.ts';
 
 export const requestStatuses = ['pending', 'approved', 'denied', 'expired', 'cancelled', 'revoked', 'consumed'] as const;
@@ -18,7 +18,7 @@ export const requestTransitions: Readonly<Record<RequestStatus, readonly Request
   consumed: [],
 };
 
-/** A request lives one hour, a grant five minutes (docs/design.md#requests-and-grants). In milliseconds. */
+/** A request lives one hour, a grant five minutes once all have agreed (docs/design.md#requests-and-grants). In milliseconds. */
 export const requestLifeMs = 3_600_000;
 export const grantLifeMs = 300_000;
 
@@ -40,22 +40,59 @@ export interface EffectiveAction {
   readonly policyVersion: string;
 }
 
-/** What a person's key signs; canonical JSON of this is the signed message. Times are ms since the epoch. */
+/**
+ * What a person agrees to, whatever key they have. A window's or terminal's key signs the canonical JSON of this; a passkey signs a
+ * challenge that is made of it. Times are ms since the epoch.
+ */
 export interface GrantPayload {
-  readonly version: 1;
+  readonly version: 2;
+  readonly purpose: 'answer_request';
   readonly requestId: string;
+  readonly decision: 'approve' | 'deny';
   readonly digest: string;
+  /** `user:alice-phone`. */
   readonly approver: string;
+  /** Who is counted: the pin's person. */
+  readonly person: string;
+  /** Where the card was read: the pin's. */
+  readonly display: Display;
+  /** Of the store that the request is in (`RequestStore.identity`). */
+  readonly store: string;
   readonly issuedAt: number;
   readonly expiresAt: number;
+  /** base64url of 32 random bytes. */
   readonly nonce: string;
 }
 
-/** `keyId` and `signature` are base64url; the key itself is looked up among the pinned ones. */
-export interface SignedGrant {
+/** All base64url. A passkey's is its whole assertion, as the browser gave it. */
+export type GrantProof =
+  | { readonly kind: 'ed25519'; readonly keyId: string; readonly signature: string }
+  | {
+      readonly kind: 'passkey';
+      readonly credentialId: string;
+      readonly authenticatorData: string;
+      readonly clientDataJSON: string;
+      readonly signature: string;
+    };
+
+/** One person's approval as it is stored, and verified again when it is spent. */
+export interface Grant {
   readonly payload: GrantPayload;
-  readonly keyId: string;
-  readonly signature: string;
+  readonly proof: GrantProof;
+}
+
+/** Two keys of each of the five people that a rule may want, at most. */
+export const mostGrants = 10;
+
+/** Names the key in the trail. */
+export function keyOfProof(proof: GrantProof): string {
+  return proof.kind === 'ed25519' ? proof.keyId : `passkey:${proof.credentialId}`;
+}
+
+/** When approvals can be used no more, ms since the epoch: five minutes after the newest, and none beyond its own time. Of none: 0. */
+export function grantsEnd(grants: readonly Grant[]): number {
+  const newest = Math.max(0, ...grants.map(({ payload }) => payload.issuedAt + grantLifeMs));
+  return Math.min(newest, ...grants.map(({ payload }) => payload.expiresAt));
 }
 
 /** What a person is asked, before the store gives it an id and times. */
@@ -92,6 +129,8 @@ export interface RequestDecision {
   readonly by: string;
   readonly via: ApprovalSource;
   readonly at: number;
+  /** Where the card of an approval was read. */
+  readonly display?: Display;
   /** A denial's message to the model, or a note. */
   readonly message?: string;
 }
@@ -123,12 +162,18 @@ export interface RequestRecord extends RequestDraft {
   /** When it stops being answerable. */
   readonly expiresAt: number;
   readonly decision?: RequestDecision;
-  readonly grant?: SignedGrant;
+  /** The approvals so far, in their order; while it is pending fewer than are needed. Absent: none. */
+  readonly grants?: readonly Grant[];
   readonly consumedAt?: number;
   /** Process that spent the grant, for people. */
   readonly consumedBy?: string;
   /** Only where it was asked for together with the record (`Approvals.get`). */
   readonly wait?: RequestWait;
+}
+
+/** When it lapses, or did, as things stand: the approvals' end once it was approved, else the request's. */
+export function lapsesAt({ decision, grants = [], expiresAt }: Pick<RequestRecord, 'decision' | 'grants' | 'expiresAt'>): number {
+  return decision === undefined || grants.length === 0 ? expiresAt : grantsEnd(grants);
 }
 
 /** Nobody approves their own request; except at the palette, where the one who acts is the one who confirms. */

@@ -1,4 +1,6 @@
 /** What a call touches: first as the caller named it, then as what it is. */
+import type { ShownChange } from './effects.ts';
+import { showPlainly } from './text.ts';
 
 export const guestTypes = ['qemu', 'lxc'] as const;
 /** Proxmox VE's own names: `qemu` is a virtual machine, `lxc` a container. */
@@ -36,7 +38,7 @@ export interface CommandResource {
   readonly access: Access;
   readonly surface: 'ssh' | 'readonly_bash' | 'workspace_command';
   readonly text: string;
-  /** Set where a person granted the network to exactly this run. */
+  /** The run is to have the network: something settles that for exactly this run. */
   readonly network?: boolean;
   /** Set where a person agreed to exactly this run without an enforced sandbox. */
   readonly unsandboxed?: boolean;
@@ -64,8 +66,21 @@ export interface DestinationResource {
   readonly host: string;
 }
 
+/** Changes that wait for a person. The caller names `id`; the rest is what they are, set by resolution and part of the digest. */
+export interface HeldResource {
+  readonly kind: 'held';
+  readonly access: Access;
+  readonly id: string;
+  /** Of every entry and all of its bytes. */
+  readonly digest?: string;
+  /** As a person is shown them. */
+  readonly changes?: readonly ShownChange[];
+  readonly more?: number;
+  readonly lost?: boolean;
+}
+
 /** What a tool's `touches` names, so that the policy never guesses from argument names. */
-export type Resource = GuestResource | NodeResource | ServiceResource | CommandResource | PathResource | DestinationResource;
+export type Resource = GuestResource | NodeResource | ServiceResource | CommandResource | PathResource | DestinationResource | HeldResource;
 
 /** A guest as the cluster knows it. `addresses` are canonical (see `address.ts`) and come from its configuration. */
 export interface GuestTarget {
@@ -100,7 +115,7 @@ export interface ServiceTarget {
 }
 
 /** What a resource is, after resolution against live data. The approval, the call and the audit use this. */
-export type Target = GuestTarget | NodeTarget | ServiceTarget | CommandResource | PathResource | DestinationResource;
+export type Target = GuestTarget | NodeTarget | ServiceTarget | CommandResource | PathResource | DestinationResource | HeldResource;
 
 /** A target in few words for people: `VM 100 (web) on pve`, `node pve`, `docker.service on pve`. */
 export function describeTarget(target: Target): string {
@@ -117,9 +132,14 @@ export function describeTarget(target: Target): string {
       return `path ${target.path}`;
     case 'destination':
       return `destination ${target.host}`;
+    case 'held':
+      return `held changes ${target.id}`;
   }
 }
 
+/** Of a name that anybody may give: what identifies the guest stands before and behind it, and must not be cut off. */
+const longestName = 64;
+
 function describeGuest({ guestType, vmid, name, node }: GuestTarget): string {
-  return `${guestType === 'qemu' ? 'VM' : 'container'} ${vmid}${name ? ` (${name})` : ''}${node === '' ? '' : ` on ${node}`}`;
+  return `${guestType === 'qemu' ? 'VM' : 'container'} ${vmid}${name ? ` (${showPlainly(name, longestName)})` : ''}${node === '' ? '' : ` on ${node}`}`;
 }

@@ -16,9 +16,13 @@ export const autoApproveActions = ['allow', 'prompt', 'block'] as const;
 /** What a rule makes of what it matches: runs without asking, asks, or is refused. */
 export type AutoApproveAction = (typeof autoApproveActions)[number];
 
-export const approvalSources = ['editor', 'cli'] as const;
+export const approvalSources = ['editor', 'cli', 'page'] as const;
 /** The surface a person answered on. */
 export type ApprovalSource = (typeof approvalSources)[number];
+
+export const displays = ['same-account', 'outside'] as const;
+/** Where an approver reads the card: in the agents' account, or outside it (a phone, another user's browser). It is what the enroller said. */
+export type Display = (typeof displays)[number];
 
 /** A block that an agent reported. Approving it settles the report; it never grants a tool call. */
 export interface ReportedBlock {
@@ -56,12 +60,15 @@ export type SettingPayload =
 export type LevelPayload = Extract<SettingPayload, { setting: 'security_level' }>;
 export type RulePayload = Extract<SettingPayload, { setting: 'auto_approve' }>;
 
-/** `keyId` and `signature` are base64url, as in a grant; verified when read: an unsigned or forged setting may only make things stricter. */
-export interface SignedSetting<Payload extends SettingPayload = SettingPayload> {
+/** A payload with a person's signature. `keyId` and `signature` are base64url; the key itself is looked up among the pinned ones. */
+export interface Signed<Payload> {
   readonly payload: Payload;
   readonly keyId: string;
   readonly signature: string;
 }
+
+/** Verified when read: an unsigned or forged setting may only make things stricter. */
+export type SignedSetting<Payload extends SettingPayload = SettingPayload> = Signed<Payload>;
 
 /** How long an auto-approve rule lives where nobody says otherwise: 8 h; and at most: 30 days. In ms. */
 export const defaultRuleLifeMs = 8 * 3_600_000;

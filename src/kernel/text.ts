@@ -12,12 +12,23 @@ const controlExceptNewlineAndTab = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
  */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb]/gu;
 
+/**
+ * Blank cells, wide blanks and rows of them, which push what follows out of sight; marks beyond the three that scripts pile on a letter,
+ * which paint over the lines above and below, and one with no letter of its own.
+ */
+const hiding = /\u2800|(?![ \u00a0\u202f])\p{Zs}|(?<=\p{Zs})[\u00a0\u202f]|(?<=\p{M}{3})\p{M}|^\p{M}/gu;
+
+/** The names of a table, written with blanks or line breaks between. */
+export function splitNames(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
 /** The sanitizing of a string argument: control characters except newline and tab stripped, trimmed, cut to 10,000. */
 export function sanitizeText(text: string): string {
   return text.toWellFormed().replace(controlExceptNewlineAndTab, '').trim().slice(0, maxStringLength).toWellFormed();
 }
 
-/** For dialogs, trees and log lines: one line, nothing hidden, nothing that reorders; what was there is shown as `\u{…}`. */
+/** For dialogs, trees and log lines: one line, nothing hidden, nothing that hides or reorders; what was there is shown as `\u{…}`. */
 export function showPlainly(text: string, maxLength = 300): string {
   // Nearly all there is: then there is nothing to replace.
   if (text.length <= maxLength && !/[^\u0020-\u007e]/.test(text)) return text;
@@ -25,6 +36,7 @@ export function showPlainly(text: string, maxLength = 300): string {
     .toWellFormed()
     .replace(controlExceptNewlineAndTab, escapeCodePoint)
     .replace(invisible, escapeCodePoint)
+    .replace(hiding, escapeCodePoint)
     .replace(/[\n\t]/g, (char) => (char === '\n' ? '\\n' : '\\t'));
   if (visible.length <= maxLength) return visible;
   return `${visible.slice(0, maxLength).toWellFormed()}… (${Buffer.byteLength(text)} bytes in all)`;

@@ -16,6 +16,14 @@ export const impacts = ['none', 'reversible', 'disruptive', 'irreversible'] as c
 /** What a tool does at worst; declared per tool. */
 export type Impact = (typeof impacts)[number];
 
+/** Of what a call does, for people: `It …`. */
+export const impactInWords: Readonly<Record<Impact, string>> = {
+  none: 'changes nothing',
+  reversible: 'can be undone',
+  disruptive: 'interrupts what runs there',
+  irreversible: 'cannot be undone',
+};
+
 export const permissions = [
   'file:read',
   'code:search',

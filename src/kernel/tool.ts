@@ -1,23 +1,23 @@
 /** A tool is declared once; every surface is derived from that declaration (docs/architecture.md). */
 import type * as z from 'zod';
 import type { Agent } from './agent.ts';
-import type { JsonValue } from './json.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 import type { KnownEffect } from './known-effect.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Clock } from './ports/clock.ts';
 import type { ClusterPort } from './ports/cluster.ts';
 import type { CommandRunner } from './ports/command-runner.ts';
 import type { RequestStore } from './ports/request-store.ts';
-import type { SecurityView } from './ports/security-view.ts';
 import type { NodeShell } from './ports/shell.ts';
-import type { Waker } from './ports/waker.ts';
 import type { WorkspaceFiles, WorkspaceSearch } from './ports/workspace.ts';
+import type { RequestRecord } from './request.ts';
 import type { Resource, Target } from './resource.ts';
-import type { ActionTier, Impact, Permission, ToolGroup } from './tiers.ts';
+import type { ReportedBlock } from './security.ts';
+import type { ActionTier, Impact, Permission, SecurityLevel, ToolGroup } from './tiers.ts';
 
 /** What a handler ends with when nothing broke. A failure it expected is a value, too. */
 export type ToolResult =
-  | { readonly ok: true; readonly message: string; readonly result: JsonValue; readonly next?: string }
+  | { readonly ok: true; readonly message: string; readonly result: JsonValue; readonly next?: string; readonly asks?: FollowUp }
   | {
       readonly ok: false;
       readonly code: string;
@@ -26,7 +26,17 @@ export type ToolResult =
       readonly next?: string;
       /** Where it is not simply what the handler noted last. */
       readonly effect?: KnownEffect;
+      readonly asks?: FollowUp;
     };
+
+/** What a person may have to let happen, found out while a call ran: the pipeline takes it the whole path. */
+export interface FollowUp {
+  /** An internal tool; left out: this same tool once more, and nothing has been done so far. */
+  readonly tool?: string;
+  readonly input: JsonObject;
+  /** What the caller can do instead of waiting for the person. */
+  readonly instead?: string;
+}
 
 /** Everything of one cluster that a cluster tool may use. */
 export interface ClusterAccess {
@@ -90,14 +100,16 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   readonly tier: ActionTier;
   readonly impact: Impact;
   readonly permission: Permission;
-  /** The call's limit in ms; a person's time is not counted. */
-  readonly timeoutMs: number;
-  /** Where the arguments set the call's limit, it counts instead of `timeoutMs`, in ms. */
+  /** Where the arguments set the call's limit, it counts instead of the configured one, in ms; a person's time is not counted. */
   limitMs?(input: z.output<Input>): number;
   /** Strict: an unknown key is refused by name. */
   readonly input: Input;
   /** Names of arguments whose values no record, log line or explanation holds. */
   readonly concealed?: readonly string[];
+  /** No caller can name it and no list shows it: the pipeline asks for it, and a person's approval runs it. */
+  readonly internal?: true;
+  /** Where the targets make it worse than `impact`. */
+  impactOf?(targets: readonly Target[]): Impact;
   /** Every resource the call touches. Without a caller: as for one who holds the least that the tool needs. */
   touches(input: z.output<Input>, caller?: Caller): readonly Resource[];
   /** The question a person is asked, from the resolved targets: `Stop VM 100 (web) on pve`. */
@@ -120,8 +132,13 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
 /** A definition with its input type forgotten: what the pipeline and the catalog hold. */
 export type Tool = ToolDefinition;
 
+/** Of a call with these targets. */
+export function impactOf(tool: Tool, targets: readonly Target[]): Impact {
+  return tool.impactOf?.(targets) ?? tool.impact;
+}
+
 /** What hosts may know of a tool: everything but the way to run it. */
-export type ToolDescription = Pick<Tool, 'name' | 'title' | 'description' | 'group' | 'tier' | 'impact' | 'permission' | 'timeoutMs'> & {
+export type ToolDescription = Pick<Tool, 'name' | 'title' | 'description' | 'group' | 'tier' | 'impact' | 'permission'> & {
   /** JSON Schema 2020-12 of the input. */
   readonly inputSchema: { readonly [key: string]: unknown };
 };
@@ -129,4 +146,38 @@ export type ToolDescription = Pick<Tool, 'name' | 'title' | 'description' | 'gro
 /** Declares a tool. The widening is sound: the pipeline passes a handler only what this very `input` schema has parsed. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   return definition;
+}
+
+export interface WakeResult {
+  /** The way that worked. */
+  readonly via: 'pve' | 'http' | 'packet';
+  /** `sent` is all that can be known: a packet went out, the node is not awake yet. */
+  readonly detail: string;
+}
+
+export interface Waker {
+  /** Tries the configured ways in order. @throws {Fault} `wake_failed` with what each way said and what to do about it, `wake_not_configured`; `effect` says whether a packet may have left */
+  wake(node: string, signal: AbortSignal): Promise<WakeResult>;
+}
+
+/** A block as an agent reports it; `destination` as it was written, a host, `host:port` or URL. */
+export interface BlockReport extends ReportedBlock {
+  /** Of the form `req-` + 8 hex digits; whoever calls has checked that. */
+  readonly requestId: string;
+}
+
+export type ReportAnswer =
+  /** A person has been asked, now or by the same report before. `destination` is canonical. */
+  | { readonly kind: 'opened'; readonly record: RequestRecord; readonly destination: string }
+  /** Settled in advance, so nobody is asked; `rule` says by what. */
+  | { readonly kind: 'allowed' | 'blocked'; readonly destination: string; readonly rule: string }
+  | { readonly kind: 'refused'; readonly why: 'invalid_destination' | 'id_taken' | 'too_many' | 'not_opened' };
+
+export interface SecurityView {
+  /** As it counts for this call. */
+  readonly level: SecurityLevel;
+  /** State of `run_command`'s OS sandbox, tried where it has not been yet. */
+  sandbox(): Promise<string>;
+  /** Opens a request for a person; it grants no call, whatever the answer. Idempotent, capped per agent, audited. @throws {Fault} `store_…` */
+  report(block: BlockReport): Promise<ReportAnswer>;
 }

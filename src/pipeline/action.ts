@@ -2,7 +2,7 @@
 import type { Agent } from '#kernel/agent';
 import type { JsonObject } from '#kernel/json';
 import type { EffectiveAction, RequestDraft } from '#kernel/request';
-import type { CommandResource, PathResource, Target } from '#kernel/resource';
+import type { CommandResource, HeldResource, PathResource, Target } from '#kernel/resource';
 import type { Resolved } from './stage.ts';
 
 /** @param workspacePlace counts for workspace tools alone: `src/a.ts` is another file in another workspace */
@@ -35,7 +35,16 @@ export function lastingTarget(target: Target): JsonObject {
       return lastingPath(target);
     case 'destination':
       return { kind: target.kind, host: target.host };
+    case 'held':
+      return lastingHeld(target);
   }
+}
+
+/** As a record keeps it. SECURITY: of held changes without their texts, which may be anybody's secret. */
+export function recordedTarget(target: Target): JsonObject {
+  if (target.kind !== 'held') return lastingTarget(target);
+  const { kind, id, digest, changes = [], more = 0 } = target;
+  return { kind, id, digest, paths: changes.slice(0, 20).map(({ path }) => path), more: more + Math.max(0, changes.length - 20) };
 }
 
 function lastingCommand({ kind, surface, text, network, unsandboxed }: CommandResource): JsonObject {
@@ -44,6 +53,12 @@ function lastingCommand({ kind, surface, text, network, unsandboxed }: CommandRe
 
 function lastingPath({ kind, access, path, real, agreed }: PathResource): JsonObject {
   return { kind, access, path, ...(real === undefined ? {} : { real }), ...(agreed === true ? { agreed } : {}) };
+}
+
+/** SECURITY: what a person is shown is part of what they sign. */
+function lastingHeld({ kind, id, digest, changes = [], more = 0, lost }: HeldResource): JsonObject {
+  const shown = changes.map(({ path, kind: change, facts, why, diff }) => ({ path, kind: change, facts, why, diff }));
+  return { kind, id, digest, changes: shown, more, lost };
 }
 
 /** The caller, as a request keeps it. */

@@ -1,17 +1,24 @@
 /** approve: a grant that a person gave to exactly this call, or a request that asks for one. */
 import { digestOf } from '#approval/digest';
 import type { Deadline } from '#execution/deadline';
+import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
 import { expiryInWords } from '#kernel/request-end';
+import { alreadyRun, runInWords, runOf } from '#kernel/request-run';
+import { showPlainly } from '#kernel/text';
+import { impactOf } from '#kernel/tool';
 import { agentOfDraft, effectiveAction } from './action.ts';
-import { ranByHand } from './already-run.ts';
 import { toolContext } from './context.ts';
 import { decideTargets, findObstacle, passStages } from './decide-call.ts';
 import type { CallDeps, IncomingCall, PolicySettings } from './deps.ts';
 import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
+import { limitOf } from './validate.ts';
 
-export interface ApproveContext {
+/** Of a title in a message: the caller knows what it asked. */
+const longestTitle = 160;
+
+interface ApproveContext {
   readonly call: IncomingCall;
   readonly deps: CallDeps;
   readonly deadline: Deadline;
@@ -55,7 +62,7 @@ async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | '
   return {
     ...bound,
     tier: state.tier,
-    impact: state.tool.impact,
+    impact: impactOf(state.tool, state.targets),
     title: state.tool.headline(state.input, state.targets),
     risk: await riskOf(state, context),
     code: state.decision.code,
@@ -86,7 +93,7 @@ async function waitForPerson(
   deadline.pause();
   try {
     const onWaiting = () => {
-      call.ask?.(request, done.signal);
+      call.gate?.ask(request, done.signal);
       call.onProgress?.(`waiting for a person: ${request.id}`);
     };
     return (await deps.approvals.waitForDecision(request.id, { timeoutMs: call.waitMs, signal: deadline.signal, onWaiting })) ?? request;
@@ -112,8 +119,9 @@ async function spend(state: Classified, request: RequestRecord, { call, deps: be
     return refuse(targetChanged(request));
   }
   deadline.signal.throwIfAborted();
-  const claimed = await deps.approvals.claim(request.id, digest, call.byHand?.by);
-  if (!claimed.ok) return refuse({ status: 'denied', code: claimed.code, message: claimed.message, requestId: request.id });
+  const by = call.byHand === undefined ? deps.spender : `${deps.spender}${byHandMark}${call.byHand.by}`;
+  const spent = await deps.approvals.spend(request.id, digest, by);
+  if (!spent.ok) return refuse({ status: 'denied', code: spent.why, message: spent.message, requestId: request.id });
   return goOn({ ...current, requestId: request.id });
 }
 
@@ -175,11 +183,21 @@ function notOpened(why: string): Refusal {
 }
 
 function undecided(record: RequestRecord, now: number): Refusal {
-  if (record.status === 'pending') {
+  if (record.status === 'pending' && record.action.tool === applyHeldTool) {
     return {
       status: 'pending',
       code: 'approval_pending',
-      message: `${record.title}: waiting for a person to approve request ${record.id}; nothing has been done yet`,
+      message: `a person is asked for what is held: request ${record.id}`,
+      next: `wait for the person: check_request_status with request_id ${record.id}; once it is approved it is applied, do not run the command again for it`,
+      requestId: record.id,
+    };
+  }
+  if (record.status === 'pending') {
+    const why = record.code === 'confirmation_required' ? '' : ` (${record.reason})`;
+    return {
+      status: 'pending',
+      code: 'approval_pending',
+      message: `${showPlainly(record.title, longestTitle)}${why}: waiting for a person to approve request ${record.id}; nothing has been done yet`,
       next: `call check_request_status with request_id ${record.id}; once it is approved, repeat this same call; do not repeat it blindly before`,
       requestId: record.id,
     };
@@ -212,4 +230,51 @@ function closedRefusal(record: RequestRecord, now: number): Refusal {
     message: `request ${record.id} is ${record.status}: ${why}`,
     next: 'ask the user before calling again',
   };
+}
+
+// A call that a person has run by hand while its agent was away (`Approve and Run`): the agent's next word about it is answered with what
+// came of that, once, instead of asking a person for the same thing again.
+
+/** In `consumedBy`, between the process and the person. */
+const byHandMark = ', by hand of ';
+
+/** The agent may come back within an hour, as it may for an answer. */
+const rememberedMs = 3_600_000;
+
+interface Context {
+  readonly call: IncomingCall;
+  readonly deps: CallDeps;
+  readonly deadline: Deadline;
+}
+
+/** undefined: nobody has, or the agent has been told. */
+async function ranByHand(state: Classified, digest: string, { call, deps }: Context): Promise<Refusal | undefined> {
+  const record = await newestByHand(digest, call, deps);
+  if (record === undefined) return undefined;
+  const run = runOf(await deps.audit.ofRequest(record.id, record.consumedAt ?? 0));
+  if (run.told) return undefined;
+  const now = deps.clock.now();
+  const limit = limitOf(state.tool, call.input, deps.limits.callMs);
+  const words = `request ${record.id}, this same call: ${runInWords(run, record, now)}`;
+  if (run.known !== 'outcome' && now < (record.consumedAt ?? 0) + limit) {
+    const next = `call check_request_status with request_id ${record.id}; do not repeat the call`;
+    return { status: 'pending', code: 'running_by_hand', message: `${words} so far; nothing more was done`, next, requestId: record.id };
+  }
+  return {
+    status: run.status === 'ok' ? 'ok' : 'error',
+    code: alreadyRun,
+    message: `${words}; it was not run again`,
+    next: `check_request_status with request_id ${record.id} gives its result; the same call once more is a new call, and a person is asked anew`,
+    requestId: record.id,
+  };
+}
+
+async function newestByHand(digest: string, { agent }: IncomingCall, { requests, clock }: CallDeps): Promise<RequestRecord | undefined> {
+  // What cannot be looked up costs a person a second question at most.
+  const { records } = await requests.list({ statuses: ['consumed'], limit: 50, search: agent.id }).catch(() => ({ records: [] }));
+  // The digest names the agent, too.
+  return records.find(
+    (record) =>
+      record.digest === digest && record.consumedBy?.includes(byHandMark) === true && clock.now() - (record.consumedAt ?? 0) < rememberedMs,
+  );
 }

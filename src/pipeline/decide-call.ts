@@ -2,17 +2,21 @@
  * What decides about a call, stage by stage. Running, explaining and spending a grant go over these same answers: the first two over
  * `decideCall`, the last over its end, `decideTargets`, since the target may have changed while a person was thinking.
  */
+import { lowestTierWith, permits } from '#identity/permissions';
+import { errorTolerance, successesToRestore } from '#identity/standing';
 import type { Agent } from '#kernel/agent';
-import { allow, type Decision, deny } from '#kernel/decision';
+import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
+import type { CommandResource, HeldResource, PathResource, Target } from '#kernel/resource';
+import type { ActionTier } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
-import { classify as classifyTier, effectiveTier } from '#policy/classify';
+import { ruleSubject, settleByRules } from '#policy/auto-approve';
+import { decideTier, effectiveTier, networkAtLevel } from '#policy/classify';
+import { decideServiceUnit } from '#policy/service-units';
 import { effectiveAction } from './action.ts';
-import { authorize, restricted } from './authorize.ts';
-import { classify } from './classify.ts';
 import { clusterOf } from './context.ts';
-import type { CallDeps, IncomingCall } from './deps.ts';
+import type { CallDeps, IncomingCall, PolicySettings, WorkspaceJudge } from './deps.ts';
 import { withEffectWords } from './execute.ts';
 import { notProtected, protect } from './protect.ts';
 import { withoutConcealed } from './record.ts';
@@ -33,7 +37,7 @@ export interface StageAnswer {
   detail?(): JsonObject;
 }
 
-export type DecidedCall = Pick<IncomingCall, 'tool' | 'input' | 'agent' | 'restrict'>;
+export type DecidedCall = Pick<IncomingCall, 'tool' | 'input' | 'agent' | 'restrict' | 'byHand' | 'internal'>;
 
 /** @throws {Fault} when the cluster, a rule or a path cannot be read */
 export async function* decideCall(
@@ -41,7 +45,7 @@ export async function* decideCall(
   deps: CallDeps,
   signal: AbortSignal,
 ): AsyncGenerator<StageAnswer, Classified | undefined> {
-  const found = findTool(call.tool, deps.tools);
+  const found = findTool(call.tool, deps.tools, call.byHand !== undefined || call.internal === true);
   if (!found.ok) {
     yield refused('identify', found.refusal);
     return undefined;
@@ -141,7 +145,8 @@ function identified(tool: Tool, agent: Agent): Omit<StageAnswer, 'stage'> {
 function authorizeAnswer(state: Validated, call: DecidedCall, deps: CallDeps): StageAnswer {
   const { tool } = state;
   const decision = authorize(tool, call.agent);
-  if (decision.effect === 'deny') return { stage: 'authorize', decision, state, refusal: refuseBy(decision).refusal };
+  if (decision.effect === 'deny')
+    return { stage: 'authorize', decision, state, refusal: refuseBy(decision, tierAdvice(call.agent)).refusal };
   const untrusted = restricted(tool, effectiveTier(tool.name, tool.tier, deps.settings.tiers), call.restrict);
   if (untrusted === undefined) return { stage: 'authorize', decision, state };
   const { refusal } = refuseBy(untrusted, 'ask the user to trust this workspace; do not retry before');
@@ -155,9 +160,124 @@ async function protectStage(state: Validated, deps: CallDeps, signal: AbortSigna
   const resolved = await protect(state, deps, signal).catch(() => undefined);
   return resolved?.ok || (resolved !== undefined && resolved.refusal.status === 'denied')
     ? resolved
-    : refuseBy(classifyTier(state.tool.name, tier, deps.settings.securityLevel));
+    : refuseBy(decideTier(state.tool.name, tier, deps.settings.securityLevel));
 }
 
 export function refused(stage: StageAnswer['stage'], refusal: Refusal): StageAnswer {
   return { stage, decision: deny(refusal.code, refusal.message, refusal.rules ?? []), refusal };
 }
+
+/** Whether this model may use this kind of tool at all. */
+export function authorize(tool: Tool, agent: Agent): Decision {
+  if (permits(agent.modelTier, tool.permission)) {
+    return allow('permitted', `model tier ${agent.modelTier} holds \`${tool.permission}\``, [`permission:${tool.permission}`]);
+  }
+  return deny(
+    'model_tier_too_low',
+    `\`${tool.name}\` needs \`${tool.permission}\`, which starts at model tier ${lowestTierWith(tool.permission)}; this caller has ${agent.modelTier}${loweredWords(agent)}`,
+    [`permission:${tool.permission}`],
+  );
+}
+
+/** Why it has less than its model, and what brings that back; empty where it has not. */
+function loweredWords({ classifiedTier }: Agent): string {
+  if (classifiedTier === undefined) return '';
+  return `, lowered from ${classifiedTier} by repeated errors (${errorTolerance[classifiedTier]} failed calls, a file that is not there counts); ${successesToRestore} calls in a row that succeed give a step back`;
+}
+
+/** What is left to who may not use a tool. */
+function tierAdvice({ classifiedTier }: Agent): string {
+  return classifiedTier === undefined
+    ? 'use a tool that needs less, or tell the user'
+    : `go on with tools that need less, with names that you have seen (list_directory before read_file): ${successesToRestore} that succeed in a row give the step back; then repeat this call`;
+}
+
+/** Where the host says that the workspace is not trusted: only what reads. undefined: nothing to say. */
+function restricted(tool: Tool, tier: ActionTier, restrict: 'green_only' | undefined): Decision | undefined {
+  if (restrict === undefined || tier === 'green') return undefined;
+  return deny('untrusted_workspace', `\`${tool.name}\` does not run in an untrusted workspace: only tools that read do`, [
+    'workspace:untrusted',
+  ]);
+}
+
+// classify: the action tier at this security level, and what the policies for commands, paths and units say.
+
+interface ClassifyDeps {
+  readonly settings: PolicySettings;
+  /** Absent where there is no workspace. */
+  readonly judge?: WorkspaceJudge;
+}
+
+/** Replaces every command on a node by its canonical text and every path by what it is: what runs is what was checked. */
+export async function classify(state: Resolved, agent: Agent, deps: ClassifyDeps): Promise<Classified> {
+  const byTier = decideTier(state.tool.name, state.tier, deps.settings.securityLevel);
+  const judged = await Promise.all(state.targets.map((target) => judgeTarget(target, agent, deps)));
+  const targets = judged.map((entry) => entry.target);
+  const decisions = [byTier, ...judged.flatMap((entry) => entry.decisions)];
+  // Other tiers have no rules: what they read would change nothing.
+  const rules = state.tier === 'yellow' ? await deps.settings.rules() : [];
+  const subject = ruleSubject(state.tool.name, state.tier, targets);
+  return { ...state, targets, decision: strictest(settleByRules(decisions, subject, rules)) };
+}
+
+interface Judged {
+  readonly target: Target;
+  readonly decisions: readonly Decision[];
+}
+
+async function judgeTarget(target: Target, agent: Agent, deps: ClassifyDeps): Promise<Judged> {
+  if (target.kind === 'service' && target.access === 'operate') return { target, decisions: [decideServiceUnit(target.service)] };
+  if (target.kind === 'path') return judgePath(target, agent, deps);
+  if (target.kind === 'held') return judgeHeld(target, deps);
+  if (target.kind !== 'command') return { target, decisions: [] };
+  return target.surface === 'ssh' ? judgeSsh(target, deps.settings) : judgeCommand(target, deps);
+}
+
+function judgeSsh(target: CommandResource, settings: PolicySettings): Judged {
+  const { decision, canonical } = settings.decideSsh(target.text);
+  return { target: { ...target, text: canonical ?? target.text }, decisions: [decision] };
+}
+
+/**
+ * A command in the workspace. What a person would have to grant for exactly this run (the network, running without an enforced sandbox)
+ * stands in the target, so that it is part of what they approve. INVARIANT: each such mark comes with an `ask` or a `deny`, unless
+ * the security level or a person's rule for this very text settles that ask; running without a sandbox is never settled in advance.
+ */
+async function judgeCommand(target: CommandResource, { settings, judge }: ClassifyDeps): Promise<Judged> {
+  if (judge === undefined || target.surface === 'ssh') return { target, decisions: [noWorkspace] };
+  const leveled = networkAtLevel(await judge.decideCommand(target), settings.securityLevel);
+  const contained = containment(await judge.sandbox(), settings.requireSandbox);
+  if (contained === undefined) return { target, decisions: [leveled] };
+  return { target: { ...target, unsandboxed: true }, decisions: [contained, leveled] };
+}
+
+/** Nothing degrades in silence: where the sandbox is not enforced, every command asks or is refused. */
+function containment(sandbox: { readonly state: string; readonly reason: string }, required: boolean): Decision | undefined {
+  if (sandbox.state === 'enforced') return undefined;
+  const why = `the OS sandbox is ${sandbox.state}: ${sandbox.reason}`;
+  return required ? deny('sandbox_required', why, ['sandbox:required']) : ask('sandbox_not_enforced', why, [`sandbox:${sandbox.state}`]);
+}
+
+async function judgePath(target: PathResource, agent: Agent, { judge }: ClassifyDeps): Promise<Judged> {
+  if (judge === undefined) return { target, decisions: [noWorkspace] };
+  const use = target.use ?? (target.access === 'operate' ? 'write' : 'read');
+  const { decision, real } = await judge.decidePath(target.path, use, agent.id);
+  const agreed = decision.effect === 'ask' ? { agreed: true } : {};
+  return { target: { ...target, ...(real === undefined ? {} : { real }), ...agreed }, decisions: [decision] };
+}
+
+/** The caller's id alone is believed: what is approved is what lies there now. */
+async function judgeHeld({ kind, access, id }: HeldResource, { judge }: ClassifyDeps): Promise<Judged> {
+  const held = await judge?.held(id);
+  if (held === undefined) return { target: { kind, access, id }, decisions: [judge === undefined ? noWorkspace : heldGone] };
+  const { digest, changes, more, lost } = held;
+  return { target: { kind, access, id, digest, changes, more, lost }, decisions: [] };
+}
+
+const heldGone = deny(
+  'held_gone',
+  'what was held does not lie here: it was applied, dropped or is too old, or another machine or state directory has it',
+  ['held:gone'],
+);
+
+const noWorkspace = deny('no_workspace', 'there is no workspace; open a folder, or set `workspace.root`', ['workspace:none']);

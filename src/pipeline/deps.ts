@@ -1,23 +1,24 @@
 /** What the pipeline needs, handed in by `app/`. */
 
+import type { CallApprovals } from '#approval/approvals';
 import type { Standing } from '#identity/standing';
-import type { Agent } from '#kernel/agent';
+import type { CallRequest } from '#kernel/app';
 import type { AuditDraft } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
+import type { HeldChanges } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Log } from '#kernel/ports/log';
-import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
-import type { RequestDraft, RequestRecord } from '#kernel/request';
+import type { RequestStore } from '#kernel/ports/request-store';
 import type { CommandResource, PathUse } from '#kernel/resource';
 import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { ClusterAccess, Tool, WorkspaceAccess } from '#kernel/tool';
 import type { LiveRule } from '#policy/auto-approve';
-import type { CommandDecision } from '#policy/commands/command-decision';
 import type { NodeAliases, ProtectedList } from '#policy/protected-resources';
+import type { CommandDecision } from '#policy/ssh/decide-ssh-command';
 
 /** One configured cluster, with the other names its nodes have in configuration. */
 export interface ConfiguredCluster {
@@ -49,32 +50,13 @@ export interface PolicySettings {
 
 /** The workspace's policies, about what is there at this moment. */
 export interface WorkspaceJudge {
-  decideCommand(surface: Exclude<CommandResource['surface'], 'ssh'>, text: string): Promise<CommandDecision>;
+  /** What runs is the text as it is. */
+  decideCommand(command: CommandResource): Promise<Decision>;
   /** The decision, and what the path is after links where it is inside. */
   decidePath(path: string, use: PathUse, agentId: string): Promise<{ readonly decision: Decision; readonly real?: string }>;
   sandbox(): Promise<SandboxStatus>;
-}
-
-export type ClaimResult =
-  | { readonly ok: true; readonly record: RequestRecord }
-  | { readonly ok: false; readonly code: string; readonly message: string };
-
-export interface DecisionWait {
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  onWaiting(): void;
-}
-
-/** Requests and grants as a call needs them. */
-export interface CallApprovals {
-  open(draft: RequestDraft): Promise<TransitionResult>;
-  /**
-   * Resolves with the record once it is no longer pending, or as it is after `timeoutMs`. Rejects with the signal's reason. `onWaiting` is called
-   * once people can see that somebody waits.
-   */
-  waitForDecision(id: string, options: DecisionWait): Promise<RequestRecord | undefined>;
-  /** Verifies the grant against the keys pinned now and spends it, durably. At most one caller ever gets `ok`. */
-  claim(id: string, digest: string, byHandOf?: string): Promise<ClaimResult>;
+  /** What waits for a person in this workspace; undefined: nothing of that name (any more). */
+  held(id: string): Promise<HeldChanges | undefined>;
 }
 
 export interface PipelineDeps {
@@ -88,6 +70,8 @@ export interface PipelineDeps {
   readonly workspacePlace?: string;
   readonly judge?: WorkspaceJudge;
   readonly approvals: CallApprovals;
+  /** This process, for the record of a spent grant. */
+  readonly spender: string;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
   readonly audit: AuditLog;
   /** Where a read's record goes: durable at once, or with others within 50 ms. @throws {Fault} `audit_unavailable` */
@@ -111,18 +95,17 @@ export interface CallDeps extends Omit<PipelineDeps, 'settings'> {
   currentSettings(): Promise<PolicySettings>;
 }
 
-/** One call as it comes in from a host. */
-export interface IncomingCall {
-  readonly tool: string;
-  readonly input: unknown;
-  readonly agent: Agent;
-  readonly signal: AbortSignal;
-  readonly waitMs: number;
-  /** Refuses whatever is not green: the workspace is not trusted. */
-  readonly restrict?: 'green_only';
+/** One call as it goes through the pipeline. SECURITY: what is added here no host says of its own call. */
+export interface IncomingCall extends CallRequest {
   /** A person runs an approved request's call, by hand, in the agent's place: on the grant of that request or not at all. */
   readonly byHand?: { readonly requestId: string; readonly by: string };
-  /** Told when a person has to decide; must return at once. */
-  ask?(request: RequestRecord, done: AbortSignal): void;
-  onProgress?(message: string): void;
+  /** Not the caller's own words: an earlier call's answer asked for it. */
+  readonly internal?: true;
+}
+
+/** The pipeline's parts for one call: with the settings of this moment. */
+export async function withSettings(deps: PipelineDeps): Promise<CallDeps> {
+  const { settings, ...rest } = deps;
+  const currentSettings = () => settings();
+  return { ...rest, settings: await currentSettings(), currentSettings };
 }

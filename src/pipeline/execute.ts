@@ -3,7 +3,7 @@ import { type Deadline, endWithin } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import { effectData, effectNext, effectWords, type KnownEffect } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
-import type { Tool, ToolResult } from '#kernel/tool';
+import type { FollowUp, Tool, ToolResult } from '#kernel/tool';
 import { type HandlerContext, toolContext } from './context.ts';
 import type { CallDeps, IncomingCall } from './deps.ts';
 import type { Approved } from './stage.ts';
@@ -11,8 +11,13 @@ import type { Approved } from './stage.ts';
 /** How long a handler whose call was ended may take to say how far it had come, in ms. */
 const lastWordMs = 1_000;
 
+export interface Executed {
+  readonly outcome: Outcome;
+  readonly asks?: FollowUp;
+}
+
 /** Runs the handler under the deadline. Whatever happens is an outcome. */
-export async function execute(state: Approved, call: IncomingCall, deps: CallDeps, deadline: Deadline): Promise<Outcome> {
+export async function execute(state: Approved, call: IncomingCall, deps: CallDeps, deadline: Deadline): Promise<Executed> {
   const handler = toolContext(state, { call, deps, deadline });
   let work: Promise<ToolResult> | undefined;
   try {
@@ -24,22 +29,20 @@ export async function execute(state: Approved, call: IncomingCall, deps: CallDep
     const end = deadline.signal.aborted && work !== undefined ? await endWithin(work, lastWordMs) : { thrown };
     // It ended just so: that is truer than any word about the time.
     if (end !== undefined && 'value' in end) return outcomeOf(end.value, state, handler);
-    return failure(state, end?.thrown, deadline, handler);
+    return { outcome: failure(state, end?.thrown, deadline, handler) };
   }
 }
 
-function outcomeOf(result: ToolResult, { requestId }: Approved, handler: HandlerContext): Outcome {
+function outcomeOf(result: ToolResult, { requestId }: Approved, handler: HandlerContext): Executed {
   const noted = handler.effect();
   const effect = (result.ok ? undefined : result.effect) ?? (noted.state === 'task' ? noted : undefined);
-  return {
+  const outcome: Outcome = {
     status: result.ok ? 'ok' : 'error',
     code: result.ok ? 'ok' : result.code,
     message: result.message,
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...(result.next === undefined ? {} : { next: result.next }),
-    ...(effect === undefined ? {} : { effect: effectData(effect) }),
-    ...(result.result === undefined ? {} : { result: result.result }),
+    ...given({ request_id: requestId, next: result.next, effect: effect && effectData(effect), result: result.result }),
   };
+  return { outcome, ...given({ asks: result.asks }) };
 }
 
 function failure(state: Approved, thrown: unknown, { signal }: Deadline, handler: HandlerContext): Outcome {
@@ -61,7 +64,7 @@ function told(message: string, code: string, effect: KnownEffect | undefined): P
 }
 
 /** The keys that have a value. */
-function given<Values extends object>(values: Values): { [Key in keyof Values]?: Exclude<Values[Key], undefined> } {
+export function given<Values extends object>(values: Values): { [Key in keyof Values]?: Exclude<Values[Key], undefined> } {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [Key in keyof Values]?: Exclude<Values[Key], undefined> };
 }

@@ -1,34 +1,16 @@
 /** `policy explain`: every stage's answer for one call; nothing is executed, asked or stored. */
+import type { Explanation, StageReport } from '#kernel/app';
 import { type Decision, deny, strictest } from '#kernel/decision';
 import { toFault } from '#kernel/errors';
-import type { JsonObject } from '#kernel/json';
 import type { OutcomeStatus } from '#kernel/outcome';
 import { redactObject, redactText } from '#redaction/redact';
-import { withSettings } from './call-deps.ts';
 import { type DecidedCall, decideCall, findObstacle, refused, type StageAnswer, stageNames } from './decide-call.ts';
-import type { CallDeps, PipelineDeps } from './deps.ts';
+import { type CallDeps, type PipelineDeps, withSettings } from './deps.ts';
 import { redactionOf } from './record.ts';
 import { type Classified, refuseByFault } from './stage.ts';
 
-export interface ExplainedStage {
-  readonly stage: string;
-  readonly decision: Decision;
-  /** Set where the call itself is wrong: no policy refused it. */
-  readonly error?: true;
-  readonly detail?: JsonObject;
-}
-
-export interface ExplainedCall {
-  readonly tool: string;
-  /** The strictest of all stages. */
-  readonly decision: Decision;
-  /** What the call would end with: `pending` where a person would be asked. */
-  readonly status: OutcomeStatus;
-  readonly stages: readonly ExplainedStage[];
-}
-
-export async function explainCall(call: DecidedCall, deps: PipelineDeps, signal: AbortSignal): Promise<ExplainedCall> {
-  const stages: ExplainedStage[] = [];
+export async function explainCall(call: DecidedCall, deps: PipelineDeps, signal: AbortSignal): Promise<Explanation> {
+  const stages: StageReport[] = [];
   const agent = deps.standing?.effective(call.agent) ?? call.agent;
   await explainStages({ ...call, agent }, await withSettings(deps), { stages, signal });
   const plain = stages.map((entry) => withoutSecrets(entry, deps));
@@ -36,19 +18,19 @@ export async function explainCall(call: DecidedCall, deps: PipelineDeps, signal:
   return { tool: call.tool, decision, status: statusOf(decision, plain), stages: plain };
 }
 
-function statusOf(decision: Decision, stages: readonly ExplainedStage[]): OutcomeStatus {
+function statusOf(decision: Decision, stages: readonly StageReport[]): OutcomeStatus {
   if (decision.effect !== 'deny') return decision.effect === 'ask' ? 'pending' : 'ok';
   return stages.find((entry) => entry.decision === decision)?.error ? 'error' : 'denied';
 }
 
 /** What is allowed by every stage is allowed for the reason of the last one, which knows most of the call. */
-function inAll(stages: readonly ExplainedStage[]): Decision {
+function inAll(stages: readonly StageReport[]): Decision {
   const decisions = stages.map((entry) => entry.decision);
   const worst = strictest(decisions);
   return worst.effect === 'allow' ? (decisions.at(-1) ?? worst) : worst;
 }
 
-function withoutSecrets({ decision, detail, ...entry }: ExplainedStage, deps: PipelineDeps): ExplainedStage {
+function withoutSecrets({ decision, detail, ...entry }: StageReport, deps: PipelineDeps): StageReport {
   const options = redactionOf(deps);
   const shown = { ...decision, reason: redactText(decision.reason, options) };
   return { ...entry, decision: shown, ...(detail === undefined ? {} : { detail: redactObject(detail, options) }) };
@@ -57,7 +39,7 @@ function withoutSecrets({ decision, detail, ...entry }: ExplainedStage, deps: Pi
 async function explainStages(
   call: DecidedCall,
   deps: CallDeps,
-  { stages, signal }: { readonly stages: ExplainedStage[]; readonly signal: AbortSignal },
+  { stages, signal }: { readonly stages: StageReport[]; readonly signal: AbortSignal },
 ): Promise<void> {
   try {
     let state: StageAnswer['state'];
@@ -75,7 +57,7 @@ async function explainStages(
   }
 }
 
-function explained(answer: StageAnswer): ExplainedStage {
+function explained(answer: StageAnswer): StageReport {
   const { stage, decision, refusal } = answer;
   const detail = answer.detail?.();
   return { stage, decision, ...(refusal?.status === 'error' ? { error: true } : {}), ...(detail === undefined ? {} : { detail }) };

@@ -6,8 +6,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { formatDuration, showPlainly } from '#kernel/text';
 import type { Tool } from '#kernel/tool';
+import { fitBudget } from '#redaction/fit-budget';
 import { type RedactionOptions, redactJson } from '#redaction/redact';
-import { lastingTarget } from './action.ts';
+import { recordedTarget } from './action.ts';
 import type { IncomingCall, PipelineDeps } from './deps.ts';
 import type { Resolved } from './stage.ts';
 
@@ -17,6 +18,8 @@ type RecordDeps = Omit<PipelineDeps, 'settings'>;
 
 /** Longest arguments kept in a record, as JSON text. */
 const maxArgumentText = 4_096;
+/** Most of a result that is kept for an agent that was away, as JSON text. */
+const keptResultText = 8_000;
 /** Deepest arguments kept as they are. */
 const maxArgumentDepth = 16;
 
@@ -74,10 +77,16 @@ export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: 
       ...(outcome.effect === undefined ? {} : { effect: outcome.effect }),
       ...(outcome.status === 'error' ? { 'error.type': outcome.code } : {}),
       duration_ms: durationOf(trail),
+      ...keptResult(call, outcome),
     },
   };
   if (isOnlyRead(trail, outcome)) await deps.noteRead(draft);
   else await deps.audit.append(draft);
+}
+
+/** What a person ran by hand is handed to them; its agent asks for it later (`check_request_status`). Redacted already. */
+function keptResult({ byHand }: IncomingCall, { result }: Outcome): JsonObject {
+  return byHand === undefined || result === undefined ? {} : { result: fitBudget(result, keptResultText).value };
 }
 
 /** Green reads may be committed in groups (docs/design.md#the-promises). One that spent a person's grant has changed something: the grant is gone. */
@@ -133,7 +142,7 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: RecordDeps): J
     agent: describeAgent(agent),
     tier: state?.tier ?? state?.tool?.tier,
     // A refused command stands here in its own words, secrets included.
-    target: state?.targets === undefined ? undefined : redactJson(state.targets.map(lastingTarget), redactionOf(deps)),
+    target: state?.targets === undefined ? undefined : redactJson(state.targets.map(recordedTarget), redactionOf(deps)),
     rules: trail.rules,
     request_id: state?.requestId,
     started_by: call.byHand?.by,

@@ -54,27 +54,24 @@ export function refuse(refusal: Refusal): { readonly ok: false; readonly refusal
 }
 
 const leaveIt = 'do not try again or another way; tell the user';
+const otherWrites =
+  'write it as the message says, or use another command that only shows; what changes a node is not run over ssh: tell the user';
 
-/** Refusals of the wrong tool for a thing, not of the thing. */
-const betterTool: Readonly<Record<string, string>> = {
+/** Refusals of the wrong tool for a thing, or of how it was written: by code, or by the rule that decided. */
+const otherWay: Readonly<Record<string, string>> = {
   NOT_A_REGULAR_FILE: 'name a regular file; for a directory use `list_directory`',
   NOT_A_DIRECTORY: 'name a directory; for a file use `read_file`',
+  'workspace.hidden-character': "write the command without it (an escape such as `$'\\u200b'` means the same) and call again",
 };
 
-/** A mistake in writing, not something that may not be. */
-const unreadable = 'correct the command (a quote or bracket may be left open) and call again';
+/** Over ssh the message names what to write instead; only a person's own rule has no other way. */
+function nextOf({ code, rules: [rule = ''] }: Decision): string {
+  if (rule === 'default-deny' || rule.startsWith('ssh.')) return otherWrites;
+  return otherWay[rule] ?? otherWay[code] ?? leaveIt;
+}
 
-export function refuseBy(
-  decision: Decision,
-  next = decision.rules.includes('workspace.syntax') ? unreadable : (betterTool[decision.code] ?? leaveIt),
-): { readonly ok: false; readonly refusal: Refusal } {
-  return refuse({
-    status: 'denied',
-    code: decision.code,
-    message: decision.reason,
-    rules: decision.rules,
-    next,
-  });
+export function refuseBy(decision: Decision, next = nextOf(decision)): { readonly ok: false; readonly refusal: Refusal } {
+  return refuse({ status: 'denied', code: decision.code, message: decision.reason, rules: decision.rules, next });
 }
 
 export function refuseByFault(fault: Fault): { readonly ok: false; readonly refusal: Refusal } {

@@ -3,13 +3,14 @@ import type * as z from 'zod';
 import { permits } from '#identity/permissions';
 import type { Agent } from '#kernel/agent';
 import { reasonArgument } from '#kernel/arguments';
-import { foundWords } from '#kernel/found-words';
-import { issueWords } from '#kernel/issue-words';
+import { foundWords, issueWords } from '#kernel/issue-words';
 import type { JsonObject } from '#kernel/json';
 import type { Caller, Tool } from '#kernel/tool';
 import { goOn, refuse, type Step, type Validated } from './stage.ts';
 
-export function findTool(name: string, tools: readonly Tool[]): Step<Tool> {
+/** @param internal whether tools that no caller can name count, too */
+export function findTool(name: string, all: readonly Tool[], internal = false): Step<Tool> {
+  const tools = internal ? all : all.filter((entry) => entry.internal !== true);
   const tool = tools.find((entry) => entry.name === name);
   if (tool !== undefined) return goOn(tool);
   const near = tools
@@ -51,11 +52,10 @@ function callerOf(agent: Agent): Caller {
   return { holds: (permission) => permits(agent.modelTier, permission) };
 }
 
-/** The call's limit in ms: its tool's, cut to the configured one, unless the arguments set their own. */
+/** The call's limit in ms: the configured one, unless the arguments set their own. */
 export function limitOf(tool: Tool | undefined, input: unknown, callMs: number): number {
   const parsed = tool?.limitMs === undefined ? undefined : tool.input.safeParse(input ?? {});
-  if (tool?.limitMs !== undefined && parsed?.success) return tool.limitMs(parsed.data);
-  return Math.min(tool?.timeoutMs ?? callMs, callMs);
+  return tool?.limitMs !== undefined && parsed?.success ? tool.limitMs(parsed.data) : callMs;
 }
 
 function explainIssues(tool: Tool, issues: readonly z.core.$ZodIssue[], input: unknown): string {

@@ -11,14 +11,14 @@
  *
  * What an `allow` can lift, and nothing else:
  * - any matching rule: the ask that level `strict` adds to a yellow tool. So a wildcard never lets run what `balanced` would not;
- * - a rule whose GLOB is the exact subject, without wildcard: for run_command also `network_blocked`, `unknown_program` and
- *   `runs_other_code`, for write_file and edit_file also `CONTROL_FILE`.
+ * - a rule whose GLOB is the exact subject, without wildcard: for run_command also `network_blocked` and `no_view`, for write_file and
+ *   edit_file also `CONTROL_FILE`.
  * Never `sandbox_not_enforced`, `SECRET_FILE`, an ask of a configured command rule, anything that denies, anything red.
  * A destination's `allow` lifts no run's network: the sandbox opens the network or not, it cannot hold a run to one host.
  */
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
-import { type AutoApproveAction, autoApproveActions } from '#kernel/security';
+import { type AutoApproveAction, autoApproveActions, type BlockReason, defaultApprovalDomains } from '#kernel/security';
 import { showPlainly } from '#kernel/text';
 import type { ActionTier } from '#kernel/tiers';
 import { type Destination, matchesDestination, parseDestination } from './destinations.ts';
@@ -123,8 +123,7 @@ function withoutUser(url: string): string {
 export function settleByRules(decisions: readonly Decision[], subject: RuleSubject, rules: readonly LiveRule[]): readonly Decision[] {
   if (subject.tier !== 'yellow') return decisions;
   const matching = rules.filter((rule) => matchesRule(rule, subject));
-  const strictestFirst = matching.toSorted((a, b) => autoApproveActions.indexOf(b.action) - autoApproveActions.indexOf(a.action));
-  const [first] = strictestFirst;
+  const first = strictestOf(matching);
   if (first === undefined) return decisions;
   const name = `auto-approve:${first.pattern.text}`;
   if (first.action === 'block')
@@ -135,26 +134,24 @@ export function settleByRules(decisions: readonly Decision[], subject: RuleSubje
 }
 
 function lift(decisions: readonly Decision[], subject: RuleSubject, rules: readonly LiveRule[]): readonly Decision[] {
-  const lifting = rules.filter(({ pattern }) => pattern.kind === 'tool');
-  const results = decisions.map((decision) => {
-    const rule = lifting.find(({ pattern }) => mayLift(decision, pattern, subject));
-    if (rule === undefined) return { decision, lifted: false };
-    const text = rule.pattern.text;
-    return {
-      decision: allow('allowed_by_rule', `a person’s rule \`${text}\` settles this in advance`, [
-        `auto-approve:${text}`,
-        ...decision.rules,
-      ]),
-      lifted: true,
-    };
-  });
+  const lifting = rules.flatMap(({ pattern }) => (pattern.kind === 'tool' ? [pattern] : []));
+  const lifted: Decision[] = [];
+  const left: Decision[] = [];
+  for (const decision of decisions) {
+    const text = lifting.find((pattern) => mayLift(decision, pattern, subject))?.text;
+    if (text === undefined) left.push(decision);
+    else {
+      const names = [`auto-approve:${text}`, ...decision.rules];
+      lifted.push(allow('allowed_by_rule', `a person’s rule \`${text}\` settles this in advance`, names));
+    }
+  }
   // The lifted first: among equals the first one names itself as what decided.
-  return results.toSorted((a, b) => Number(b.lifted) - Number(a.lifted)).map(({ decision }) => decision);
+  return [...lifted, ...left];
 }
 
 /** Rules whose asks an exact rule lifts, by tool. Every rule behind the ask must be among them: one odd finding keeps the question. */
 const liftedExactly: Readonly<Record<string, readonly string[]>> = {
-  run_command: ['workspace.network-blocked', 'workspace.unknown-program', 'workspace.runs-other-code'],
+  run_command: ['workspace.network', 'workspace.no-view'],
   edit_file: ['path.control-files'],
   write_file: ['path.control-files'],
 };
@@ -177,11 +174,8 @@ function matchesRule({ pattern }: LiveRule, subject: RuleSubject): boolean {
   return glob === undefined || subject.names.some((name) => fitsGlob(glob, name, subject.tool));
 }
 
-/** What the rules say of a destination by itself; undefined: nobody listed it. Strictest wins. */
-export function destinationAction(destination: Destination, rules: readonly LiveRule[]): LiveRule | undefined {
-  return rules
-    .filter(({ pattern }) => pattern.kind === 'destination' && matchesDestination(pattern.host, destination))
-    .toSorted((a, b) => autoApproveActions.indexOf(b.action) - autoApproveActions.indexOf(a.action))[0];
+function strictestOf(rules: readonly LiveRule[]): LiveRule | undefined {
+  return rules.toSorted((a, b) => autoApproveActions.indexOf(b.action) - autoApproveActions.indexOf(a.action))[0];
 }
 
 /** In a command, what `*` may stand for: no character that separates, quotes, expands or redirects. */
@@ -215,4 +209,25 @@ function starOf(tool: string): (char: string, double: boolean) => boolean {
 function withSkippedStars(states: Set<number>, tokens: readonly string[]): Set<number> {
   for (const state of states) if (tokens[state]?.startsWith('*')) states.add(state + 1);
   return states;
+}
+
+// Whether a reported block needs a person's answer.
+
+/** What was found in the traffic itself: no list of destinations settles that. */
+const foundInContent: ReadonlySet<BlockReason> = new Set(['credential_detected', 'malware_domain', 'file_infected']);
+
+/**
+ * People's rules first, the strictest of those that match; then the domains that approvals go through (docs/design.md#requests-and-grants). An `allow` settles
+ * only a block of the destination as such. INVARIANT: nothing is granted by it; it says whether a person is bothered.
+ */
+export function decideReport(reason: BlockReason, destination: Destination, rules: readonly LiveRule[]): Decision {
+  const rule = strictestOf(rules.filter(({ pattern }) => pattern.kind === 'destination' && matchesDestination(pattern.host, destination)));
+  const name = rule === undefined ? [] : [`auto-approve:${rule.pattern.text}`];
+  if (rule?.action === 'block') return deny('destination_blocked', 'a person’s rule blocks this destination', name);
+  if (rule?.action === 'prompt') return ask(reason, 'a person’s rule asks about this destination each time', name);
+  if (foundInContent.has(reason)) return ask(reason, 'what was found there is for a person to judge', [`reason:${reason}`]);
+  if (rule?.action === 'allow') return allow('destination_allowed', 'a person’s rule allows this destination', name);
+  const domain = defaultApprovalDomains.find((pattern) => matchesDestination(pattern, destination));
+  if (domain !== undefined) return allow('destination_allowed', 'approvals are sent through this domain', [`approval-domain:${domain}`]);
+  return ask(reason, 'nobody has listed this destination', ['default']);
 }

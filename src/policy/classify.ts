@@ -9,7 +9,7 @@ export function effectiveTier(toolName: string, declared: ActionTier, configured
 }
 
 /** The order, after protection: black, then red without a grant, then yellow, then green; anything else is refused. */
-export function classify(toolName: string, tier: ActionTier, level: SecurityLevel): Decision {
+export function decideTier(toolName: string, tier: ActionTier, level: SecurityLevel): Decision {
   switch (tier) {
     case 'black':
       return deny('black_tier', `\`${toolName}\` is never run by an agent; a person must do it by hand`, ['tier:black']);
@@ -32,14 +32,16 @@ export function classify(toolName: string, tier: ActionTier, level: SecurityLeve
   }
 }
 
+const network = 'workspace.network';
+
 /**
  * The network row of that table, for a run whose only open question is the network: `relaxed` lets it (written down like every run),
  * `balanced` asks, `strict` refuses. Where anything else is open, too, the question stays.
  */
 export function networkAtLevel(decision: Decision, level: SecurityLevel): Decision {
-  if (decision.effect !== 'ask' || decision.code !== 'network_blocked') return decision;
+  if (decision.effect !== 'ask' || !decision.rules.includes(network)) return decision;
   const rules = [...decision.rules, `level:${level}`];
   if (level === 'strict') return deny('network_blocked', `${decision.reason}; at security level strict that is refused`, rules);
-  const isAll = decision.rules.length > 0 && decision.rules.every((rule) => rule === 'workspace.network-blocked');
+  const isAll = decision.rules.every((rule) => rule === network);
   return level === 'relaxed' && isAll ? allow('network_allowed', `${decision.reason}; security level relaxed lets it`, rules) : decision;
 }

@@ -4,9 +4,9 @@
  */
 import { canonicalAddress } from '#kernel/address';
 import { allow, type Decision, deny } from '#kernel/decision';
-import type { GuestTarget, NodeTarget, Resource, ServiceTarget, Target } from '#kernel/resource';
+import type { Resource, Target } from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
-import { unitStem } from './unit-name.ts';
+import { unitStem } from './service-units.ts';
 
 /** The configured list. Empty lists protect nothing; there is no wildcard but a service's node. */
 export interface ProtectedList {
@@ -37,46 +37,35 @@ export function protectionApplies(tier: ActionTier, list: ProtectedList): boolea
 
 /** Tests a resource as the caller named it, before anything is looked up. */
 export function protectLiteral(resource: Resource, list: ProtectedList, aliases: NodeAliases): Decision {
-  return withReasons(literalDecision(resource, list, aliases), list);
-}
-
-function literalDecision(resource: Resource, list: ProtectedList, aliases: NodeAliases): Decision {
-  switch (resource.kind) {
-    case 'guest':
-      return firstDenied([
-        () => guestNumber(resource.vmid, list),
-        () => (resource.node === undefined ? unprotected : nodeName(resource.node, list, aliases)),
-      ]);
-    case 'node':
-      return nodeName(resource.node, list, aliases);
-    case 'service':
-      return firstDenied([() => nodeName(resource.node, list, aliases), () => serviceName(resource.service, resource.node, list)]);
-    case 'destination':
-      return anyAddress([resource.host], `destination \`${resource.host}\``, list);
-    case 'command':
-    case 'path':
-      return unprotected;
-  }
+  const node = (name: string | undefined) => (name === undefined ? unprotected : nodeName(name, list, aliases));
+  return firstDenied(list, testsOf(resource, list, node));
 }
 
 /** Tests what the resource turned out to be. */
 export function protectTarget(target: Target, list: ProtectedList, derived: DerivedProtection): Decision {
-  return withReasons(targetDecision(target, list, derived), list);
+  const tests = testsOf(target, list, (name) => (name === undefined ? unprotected : resolvedNode(name, list, derived)));
+  const addresses = 'addresses' in target ? target.addresses : [];
+  const what = target.kind === 'guest' ? `guest ${target.vmid}` : target.kind === 'node' ? `node \`${target.node}\`` : '';
+  // A protected node covers everything on it; a node that merely hosts a protected guest does not cover other guests.
+  const ofNode = target.kind === 'node' || target.kind === 'service' ? [() => hostsProtectedGuest(target.node, derived)] : [];
+  return firstDenied(list, [...tests, () => anyAddress(addresses, what, list), ...ofNode]);
 }
 
-function targetDecision(target: Target, list: ProtectedList, derived: DerivedProtection): Decision {
-  switch (target.kind) {
+/** What is tested of a thing however it was named. */
+function testsOf(thing: Resource | Target, list: ProtectedList, node: (name: string | undefined) => Decision): readonly (() => Decision)[] {
+  switch (thing.kind) {
     case 'guest':
-      return guestTarget(target, list, derived);
+      return [() => guestNumber(thing.vmid, list), () => node(thing.node)];
     case 'node':
-      return nodeTarget(target, list, derived);
+      return [() => node(thing.node)];
     case 'service':
-      return serviceTarget(target, list, derived);
+      return [() => node(thing.node), () => serviceName(thing.service, thing.node, list)];
     case 'destination':
-      return anyAddress([target.host], `destination \`${target.host}\``, list);
+      return [() => anyAddress([thing.host], `destination \`${thing.host}\``, list)];
     case 'command':
     case 'path':
-      return unprotected;
+    case 'held':
+      return [];
   }
 }
 
@@ -102,31 +91,6 @@ export function deriveProtection(
 }
 
 const unprotected = allow('not_protected', 'no protected resource is touched');
-
-function guestTarget(target: GuestTarget, list: ProtectedList, derived: DerivedProtection): Decision {
-  return firstDenied([
-    () => guestNumber(target.vmid, list),
-    // A protected node covers everything on it; a node that merely hosts a protected guest does not.
-    () => resolvedNode(target.node, list, derived),
-    () => anyAddress(target.addresses, `guest ${target.vmid}`, list),
-  ]);
-}
-
-function nodeTarget(target: NodeTarget, list: ProtectedList, derived: DerivedProtection): Decision {
-  return firstDenied([
-    () => resolvedNode(target.node, list, derived),
-    () => anyAddress(target.addresses, `node \`${target.node}\``, list),
-    () => hostsProtectedGuest(target.node, derived),
-  ]);
-}
-
-function serviceTarget(target: ServiceTarget, list: ProtectedList, derived: DerivedProtection): Decision {
-  return firstDenied([
-    () => resolvedNode(target.node, list, derived),
-    () => hostsProtectedGuest(target.node, derived),
-    () => serviceName(target.service, target.node, list),
-  ]);
-}
 
 function resolvedNode(node: string, list: ProtectedList, derived: DerivedProtection): Decision {
   const listed = nodeName(node, list, new Map());
@@ -210,10 +174,10 @@ function withReasons(decision: Decision, { reasons = {} }: ProtectedList): Decis
   return words.length === 0 ? decision : { ...decision, reason: `${decision.reason}; the reason given: ${words.join('; ')}` };
 }
 
-function firstDenied(tests: readonly (() => Decision)[]): Decision {
+function firstDenied(list: ProtectedList, tests: readonly (() => Decision)[]): Decision {
   for (const test of tests) {
     const decision = test();
-    if (decision.effect === 'deny') return decision;
+    if (decision.effect === 'deny') return withReasons(decision, list);
   }
   return unprotected;
 }

@@ -1,8 +1,9 @@
 /** From what a caller named to what it is. Pure: the rows come from the cluster itself. */
 import { canonicalAddress } from '#kernel/address';
 import { nodeNamePattern } from '#kernel/arguments';
+import type { JsonObject } from '#kernel/json';
 import type { GuestResource, GuestTarget, GuestType, NodeTarget, Resource, ServiceTarget, Target } from '#kernel/resource';
-import { unitName } from './unit-name.ts';
+import { unitName } from './service-units.ts';
 
 /** The cluster's own rows. */
 export interface Inventory {
@@ -39,6 +40,7 @@ export function resolveTarget(resource: Resource, inventory: Inventory): Resolut
     case 'command':
     case 'path':
     case 'destination':
+    case 'held':
       return { target: resource };
   }
 }
@@ -125,4 +127,16 @@ function resolveService(resource: Extract<Resource, { kind: 'service' }>, invent
 
 function problem(code: string, message: string): Resolution {
   return { problem: { code, message } };
+}
+
+/**
+ * The IP addresses of a guest, from its configuration (`GET /nodes/{node}/{qemu,lxc}/{vmid}/config`): `net0` of a container and `ipconfig0` of a cloud-init VM: `…,ip=192.168.1.65/24,ip6=fd00::1/64,…`. `dhcp`, `auto` and `manual` say nothing.
+ */
+export function guestAddresses(config: JsonObject): readonly string[] {
+  const addresses = Object.entries(config)
+    .filter(([key]) => /^(?:net|ipconfig)\d+$/.test(key))
+    .flatMap(([, value]) => (typeof value === 'string' ? value.split(',') : []))
+    .map((part) => /^ip6?=(.+)$/.exec(part.trim())?.[1])
+    .map((text) => (text === undefined ? undefined : canonicalAddress(text)));
+  return addresses.filter((address) => address !== undefined);
 }

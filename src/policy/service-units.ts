@@ -4,40 +4,20 @@
  * it restarts only when a person agrees, since more hangs on them. Pure.
  */
 import { allow, ask, type Decision, deny } from '#kernel/decision';
+import { splitNames } from '#kernel/text';
 
 /** Everything else (scope, slice, target, mount, swap, device …) stops or isolates more than one service. */
 const restartableUnit = /\.(?:service|socket|timer|path)$/;
 
 /** systemd.special(7), systemd-halt.service(8), systemd-suspend.service(8), pve-ha-manager's watchdog-mux (stopping it fences the node). */
-const powerUnits: ReadonlySet<string> = new Set([
-  'systemd-reboot',
-  'systemd-soft-reboot',
-  'systemd-poweroff',
-  'systemd-halt',
-  'systemd-kexec',
-  'systemd-exit',
-  'systemd-suspend',
-  'systemd-hibernate',
-  'systemd-hybrid-sleep',
-  'systemd-suspend-then-hibernate',
-  'systemd-factory-reset-reboot',
-  'kexec',
-  'rescue',
-  'emergency',
-  'debug-shell',
-  'packagekit-offline-update',
-  'watchdog-mux',
-]);
+const powerUnits: ReadonlySet<string> = new Set(
+  splitNames(`systemd-reboot systemd-soft-reboot systemd-poweroff systemd-halt
+  systemd-kexec systemd-exit systemd-suspend systemd-hibernate systemd-hybrid-sleep systemd-suspend-then-hibernate
+  systemd-factory-reset-reboot kexec rescue emergency debug-shell packagekit-offline-update watchdog-mux`),
+);
 
 /** pve-manager's pve-guests.service stops every guest of the node, pve-container's template one container. */
-const guestUnits: ReadonlySet<string> = new Set([
-  'pve-guests',
-  'pve-container',
-  'pve-container-debug',
-  'lxc',
-  'qemu-server',
-  'libvirt-guests',
-]);
+const guestUnits: ReadonlySet<string> = new Set(splitNames('pve-guests pve-container pve-container-debug lxc qemu-server libvirt-guests'));
 
 interface RiskyUnits {
   readonly kind: string;
@@ -51,24 +31,8 @@ interface RiskyUnits {
 const riskyUnits: readonly RiskyUnits[] = [
   {
     kind: 'network',
-    units: [
-      'frr',
-      'ifup*',
-      'ipsec',
-      'networking',
-      'networkmanager',
-      'network-manager',
-      'nftables',
-      'openvpn*',
-      'openvswitch*',
-      'ovs*',
-      'strongswan*',
-      'systemd-networkd*',
-      'tailscaled',
-      'wg-quick',
-      'wpa_supplicant',
-      'zerotier-one',
-    ],
+    units: splitNames(`frr ifup* ipsec networking networkmanager network-manager nftables openvpn* openvswitch* ovs* strongswan*
+      systemd-networkd* tailscaled wg-quick wpa_supplicant zerotier-one`),
     loses: 'the node and its guests may lose the network, and then nobody reaches the node from here to put it right',
   },
   {
@@ -78,26 +42,8 @@ const riskyUnits: readonly RiskyUnits[] = [
   },
   {
     kind: 'storage',
-    units: [
-      'blk-availability',
-      'dm-event',
-      'drbd*',
-      'glusterd',
-      'iscsi*',
-      'linstor*',
-      'lvm*',
-      'mdadm*',
-      'mdmonitor*',
-      'multipath*',
-      'nfs*',
-      'nvmet*',
-      'open-iscsi',
-      'rpc-*',
-      'rpcbind',
-      'rtslib-fb-targetctl',
-      'target',
-      'zfs*',
-    ],
+    units: splitNames(`blk-availability dm-event drbd* glusterd iscsi* linstor* lvm* mdadm* mdmonitor* multipath* nfs* nvmet* open-iscsi
+      rpc-* rpcbind rtslib-fb-targetctl target zfs*`),
     loses: 'guests whose disks lie behind it may hang or lose what they are writing',
   },
   {
@@ -146,4 +92,22 @@ export function decideServiceUnit(unit: string): Decision {
   const risk = riskOf(stem);
   if (risk !== undefined) return ask('risky_unit', `restarting \`${unit}\`: ${risk.loses}`, [`service.${risk.kind}:${stem}`]);
   return allow('service_unit', `\`${unit}\` is one service`, ['service.unit-kind']);
+}
+
+// Unit names (systemd.unit(5)): `docker` means `docker.service`.
+
+const unitSuffix = /\.(?:service|socket|target|timer|path|mount|automount|swap|slice|scope|device)$/;
+const anyCaseSuffix = new RegExp(unitSuffix.source, 'i');
+
+/**
+ * The full unit name: `.service` is added when there is no unit suffix, as systemctl does. Unit types are lower case: to systemctl `X.SERVICE`
+ * would be `X.SERVICE.service`, which nobody means and which would pass for a service whatever type it names.
+ */
+export function unitName(name: string): string {
+  return anyCaseSuffix.test(name) ? name.replace(anyCaseSuffix, (suffix) => suffix.toLowerCase()) : `${name}.service`;
+}
+
+/** What protection compares: lower case, without suffix, so that `docker.socket` (which starts docker) counts as docker. */
+export function unitStem(name: string): string {
+  return name.toLowerCase().replace(unitSuffix, '');
 }

@@ -3,13 +3,11 @@
  * Works on values, not on serialized text, so that structure survives.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
-import { redactionMark, redactionMarksIn } from '#kernel/redaction-mark';
+import { redactionMark, redactionMarksIn } from '#kernel/marks';
 import { stripUnseen } from '#kernel/text';
 import { hintWords, holdsHint, pairText } from './hint-pairs.ts';
-import { freshJson } from './json-text.ts';
 import { isPlaceholder } from './literal-secret.ts';
-import { type SecretPattern, secretPatterns } from './secret-patterns.ts';
-import { secretlintFinds, secretlintHints } from './secretlint-rules.ts';
+import { type SecretPattern, secretlintFinds, secretlintHints, secretPatterns } from './secret-patterns.ts';
 
 export interface RedactionOptions {
   /** Exact secrets that this process knows (API tokens). Shorter than eight characters are ignored: they would eat ordinary text. */
@@ -161,4 +159,20 @@ function cutMiddle(text: string, maxLength: number): string {
   const half = Math.floor((maxLength - 60) / 2);
   const dropped = text.length - 2 * half;
   return `${text.slice(0, half)}\n[… ${dropped} characters left out …]\n${text.slice(-half)}`.toWellFormed();
+}
+
+// What a value is as JSON, kept for as long as the value is: a result is searched for secrets, then measured and marked.
+
+const texts = new WeakMap<object, string>();
+
+/** Made anew, and kept for whoever looks at the same value next. */
+export function freshJson(value: JsonValue): string {
+  const text = JSON.stringify(value);
+  if (typeof value === 'object' && value !== null) texts.set(value, text);
+  return text;
+}
+
+/** As it was when `freshJson` last saw this very value. SECURITY: only where the same call asked for that; what is searched is made anew. */
+export function keptJson(value: JsonValue): string {
+  return (typeof value === 'object' && value !== null ? texts.get(value) : undefined) ?? JSON.stringify(value);
 }

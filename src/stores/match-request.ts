@@ -27,10 +27,10 @@ export function mayMatch(search: string | undefined): (json: string) => boolean 
   return (json) => folded(json).includes(wanted) || /\\[u/]/.test(json);
 }
 
-/** SECURITY: not the arguments, and not what a detector matched: a search must not tell, letter by letter, what it may not show. */
+/** SECURITY: not the arguments, not the texts of held changes, and not what a detector matched: a search must not tell, letter by letter, what it may not show. */
 function searched({ id, title, action, agent, reported }: RequestRecord): readonly string[] {
   const texts = [id, title, action.tool, agent.id, agent.label, agent.model, reported?.destination];
-  return [...texts.filter((text) => text !== undefined), ...action.targets.flatMap(leavesOf)];
+  return [...texts.filter((text) => text !== undefined), ...action.targets.flatMap(({ changes: _texts, ...target }) => leavesOf(target))];
 }
 
 function leavesOf(value: JsonValue | undefined): readonly string[] {

@@ -40,14 +40,19 @@ const bareAction = z.enum(autoApproveActions);
 export function levelFrom(text: string): StoredLevel {
   const value = jsonOrText(text);
   const signed = levelSchema.safeParse(value).data;
-  return signed ? { signed } : { unsigned: bareLevel.safeParse(value).data ?? 'strict' };
+  if (signed !== undefined) return { signed };
+  const unsigned = bareLevel.safeParse(value).data;
+  return unsigned === undefined ? { unsigned: 'strict', damaged: true } : { unsigned };
 }
 
 /** A signed rule for this very pattern, or a bare word; what is neither counts as `block`. undefined once its time is over. */
 export function ruleFrom(pattern: string, text: string, now: number): StoredRule | undefined {
   const value = jsonOrText(text);
   const signed = ruleSchema.safeParse(value).data;
-  if (signed?.payload.pattern !== pattern) return { pattern, unsigned: bareAction.safeParse(value).data ?? 'block' };
+  if (signed?.payload.pattern !== pattern) {
+    const unsigned = bareAction.safeParse(value).data;
+    return unsigned === undefined ? { pattern, unsigned: 'block', damaged: true } : { pattern, unsigned };
+  }
   return signed.payload.expiresAt > now ? { pattern, signed } : undefined;
 }
 

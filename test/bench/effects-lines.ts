@@ -7,19 +7,14 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { shellGrammar } from '#app/shell-grammar';
-import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { createCommandRunner } from '#execution/command-runner';
 import { disk } from '#execution/effects/disk';
 import type { CommandResult, CommandRunner } from '#kernel/ports/command-runner';
-import { decideWorkspaceCommand } from '#policy/commands/workspace/decide-workspace-command';
-import { loadShellParser } from '#policy/commands/workspace/shell-parser';
-import { controlRowOf } from '#policy/effects/control-places';
-import { decideByEffects } from '#policy/effects/decide-by-effects';
+import { isControlPath } from '#policy/effects/control-places';
+import { decideCommand } from '#policy/effects/decide-command';
 import { judgeChange } from '#policy/effects/judge-change';
-import { isControlPath } from '#policy/paths/control-files';
 import { isSecretPath } from '#policy/paths/secret-files';
-import { snapshot } from '../integration/effects/support/effects-bench.ts';
+import { controlsOf, snapshot } from '../integration/effects/support/effects-bench.ts';
 
 interface Line {
   readonly id: string;
@@ -36,7 +31,6 @@ const lines = readFileSync(linesFile, 'utf8')
   .filter((line) => line !== '')
   .map((line) => JSON.parse(line) as Line)
   .filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
-const parser = await loadShellParser(shellGrammar());
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: console.error };
 const counts = new Map<string, number>();
 const signal = new AbortController().signal;
@@ -50,13 +44,6 @@ function fresh(name: string): string {
   disk.remove(at(name));
   spawnSync('cp', ['-a', at('fixture'), at(name)]);
   return at(name);
-}
-
-/** Control files and the insides of repositories that git obeys. */
-function controlFiles(workspace: string): Readonly<Record<string, string>> {
-  const isControl = (file: string) =>
-    controlRowOf(file.split('/')) !== undefined || /(^|\/)\.git\/(hooks|config|commondir|info\/attributes)/.test(file);
-  return Object.fromEntries(Object.entries(snapshot(workspace, { times: false })).filter(([file]) => isControl(file)));
 }
 
 let opened: CommandRunner | undefined;
@@ -74,15 +61,15 @@ async function ours(
   workspace: string,
 ): Promise<{ readonly asked: boolean; readonly result?: CommandResult; readonly undone?: boolean }> {
   const command = line.input.replaceAll('WORKSPACE', workspace);
-  const view = { ground: { roots: [workspace], platform: 'posix' as const }, facts: createPathFacts(workspace) };
-  const { decision, canonical = command } = decideByEffects(command, decideWorkspaceCommand(command, { parser, view }), []);
-  if (decision.effect !== 'allow') return { asked: true };
   const runner = runnerOf(workspace);
+  const target = { kind: 'command', access: 'operate', surface: 'workspace_command', text: command } as const;
+  const { effect } = decideCommand(target, { userRules: [], view: (await runner.status()).view });
+  if (effect !== 'allow') return { asked: true };
   const before = snapshot(workspace);
-  const request = { command: canonical, surface: 'workspace_command', timeoutMs: 20_000, network: false, agentId: 'cli:bench' } as const;
+  const request = { command, surface: 'workspace_command', timeoutMs: 20_000, network: false, agentId: 'cli:bench' } as const;
   const result = await runner.run(request, signal, () => undefined);
   const kept = snapshot(workspace);
-  const controls = JSON.stringify(controlFiles(workspace));
+  const controls = controlsOf(workspace);
   if (line.kind !== 'ordinary') check(line, { result, controls });
   const { runId } = result.effects ?? {};
   if (runId === undefined) return { asked: false, result, undone: JSON.stringify(kept) === JSON.stringify(before) };
@@ -108,7 +95,7 @@ for (const name of ['.bashrc', '.ssh/id_rsa', '.gitconfig'])
   writeFileSync(at(`home/${name}`), name === '.gitconfig' ? '[user]\n\tname = a\n\temail = a@b\n' : canary);
 spawnSync('bash', [fixtureFile, at('fixture')], { env: { PATH: '/usr/bin:/bin', HOME: at('home') }, stdio: 'inherit' });
 const homeBefore = JSON.stringify(snapshot(at('home')));
-const controlsBefore = JSON.stringify(controlFiles(fresh('ws')));
+const controlsBefore = controlsOf(fresh('ws'));
 function countEffects(line: Line, { effects }: CommandResult): void {
   const held = effects?.leftOut.filter(({ reason }) => reason === 'held') ?? [];
   if (held.length > 0) count(line, 'held', held.map(({ path: file, rule }) => `${file} ${rule}`).join(', '));

@@ -3,10 +3,7 @@
  * a process that has just started (the first 5 rounds) and for one that has run for a while (once V8 has compiled the code), and exits 1 when a
  * median of the second kind is above 100 µs. Run it on an idle machine.
  */
-import { shellGrammar } from '../../src/app/shell-grammar.ts';
-import { decideReadonlyCommand } from '../../src/policy/commands/decide-readonly-command.ts';
-import { decideWorkspaceCommand } from '../../src/policy/commands/workspace/decide-workspace-command.ts';
-import { loadShellParser } from '../../src/policy/commands/workspace/shell-parser.ts';
+import { decideCommand } from '../../src/policy/effects/decide-command.ts';
 import { decidePath } from '../../src/policy/paths/decide-path.ts';
 import { decideSshCommand } from '../../src/policy/ssh/decide-ssh-command.ts';
 import { createFixtureTree, readCorpus } from '../integration/policy/fixture-tree.ts';
@@ -16,11 +13,10 @@ const limitMicroseconds = 100;
 const rounds = { first: 5, warmUp: 60, counted: 40 };
 
 const tree = await createFixtureTree();
-const parser = await loadShellParser(shellGrammar());
 const deciders = {
   ssh: (line: string) => decideSshCommand(line),
-  readonly_bash: (line: string) => decideReadonlyCommand(line, tree.view),
-  workspace_command: (line: string) => decideWorkspaceCommand(line, { parser, view: tree.view }),
+  workspace_command: (text: string) =>
+    decideCommand({ kind: 'command', access: 'operate', surface: 'workspace_command', text }, { userRules: [], view: { judged: true } }),
   path: (line: string) => decidePath(line, 'read', tree.view),
 };
 const corpus = readCorpus().filter((entry) => entry.must === 'allow');

@@ -3,14 +3,15 @@
  * user who runs it and, started by root, as another user, too. It prints p50 of the time to the first output and to the end (the looks
  * at the workspace included), the load, and exits 1 when a start takes more than 20 ms longer than a plain one. For an idle machine.
  */
+
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createCommandRunner } from '#execution/command-runner';
-import { programRunner } from '#execution/run-program';
+import { programRunner } from '#execution/run-child';
 import type { CommandRequest } from '#kernel/ports/command-runner';
-import { isControlPath } from '#policy/paths/control-files';
+import { isControlPath } from '#policy/effects/control-places';
 import { isSecretPath } from '#policy/paths/secret-files';
 import { quantiles } from './measure.ts';
 

@@ -4,14 +4,14 @@
  * one only the built-in engine is measured. Prints p50 and p99 over 15 searches each, taken in turn; exits 1 when ours with ripgrep takes
  * more than 1.3 times what ripgrep takes.
  */
+
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { pathRules } from '#app/path-policy';
-import { createWorkspaceSearch } from '#connectors/ripgrep/create-workspace-search';
-import { findRipgrep } from '#connectors/ripgrep/find-ripgrep';
-import { usualPinning } from '#connectors/workspace-files/pin-root';
-import { programRunner } from '#execution/run-program';
+import { pathRules } from '#app/open-workspace';
+import { createWorkspaceSearch, findRipgrep } from '#connectors/ripgrep/create-workspace-search';
+import { usualPinning } from '#connectors/workspace-files/directory-pin';
+import { programRunner } from '#execution/run-child';
 import { secretDirectories, secretNames } from '#policy/paths/secret-files';
 import { ripgrep } from '../integration/workspace/machine-ripgrep.ts';
 import { quantiles } from './measure.ts';

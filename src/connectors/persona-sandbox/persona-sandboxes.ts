@@ -4,13 +4,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Fault } from '#kernel/errors';
-import type { PersonaAccount, PersonaLedger, PersonaLimits, Reservation } from '#kernel/ports/persona-ledger';
+import type { PersonaAccount, PersonaFile, PersonaLedger, PersonaLimits, Reservation } from '#kernel/ports/persona-ledger';
 import { pathChanged } from '../workspace-files/directory-pin.ts';
-import type { PersonaRoom, PersonaRooms } from '../workspace-files/persona-rooms.ts';
+import type { PersonaRoom, PersonaRooms } from '../workspace-files/open-path.ts';
 import { chargeOf, usualPersonaLimits } from './persona-limits.ts';
-import { walkSandbox } from './walk-sandbox.ts';
 
 export interface PersonaSandboxOptions {
   /** Absolute; made where it is missing. Nothing else may be in it. */
@@ -19,12 +19,16 @@ export interface PersonaSandboxOptions {
   readonly limits?: PersonaLimits;
 }
 
+/** Beside the rooms. */
+export const writing = '.writing';
+
 /** A reservation this old belongs to a process that is gone, in ms: no write takes as long. */
 export const staleReservationMs = 15 * 60_000;
 
 export function createPersonaSandboxes({ base, ledger, limits = usualPersonaLimits }: PersonaSandboxOptions): PersonaRooms {
   const roomOf = (account: PersonaAccount): PersonaRoom => ({
     path: path.join(base, account.directory),
+    writing: path.join(base, writing),
     reserve: async (file, bytes) => {
       const claim = { path: file, bytes: chargeOf(bytes) };
       let reservation = await ledger.reserve(account, claim, limits);
@@ -41,7 +45,7 @@ export function createPersonaSandboxes({ base, ledger, limits = usualPersonaLimi
     room: async (agentId, make) => {
       const account = make ? await ledger.open(agentId, randomBytes(16).toString('hex')) : await ledger.find(agentId);
       if (account === undefined) return undefined;
-      mkdirSync(path.join(base, account.directory), { recursive: true, mode: 0o700 });
+      for (const name of [account.directory, writing]) mkdirSync(path.join(base, name), { recursive: true, mode: 0o700 });
       return roomOf(account);
     },
   };
@@ -67,4 +71,19 @@ function refusal(reservation: Extract<Reservation, { ok: false }>, limits: Perso
 
 function inMegabytes(bytes: number): string {
   return (bytes / (1024 * 1024)).toFixed(1);
+}
+
+/** Every file with what it costs; nothing is followed, and what disappears meanwhile is not there. */
+async function walkSandbox(directory: string, below = ''): Promise<readonly PersonaFile[]> {
+  const entries = await readdir(path.join(directory, below), { withFileTypes: true }).catch(() => []);
+  const files: PersonaFile[] = [];
+  for (const entry of entries) {
+    const name = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) files.push(...(await walkSandbox(directory, name)));
+    else {
+      const stats = await lstat(path.join(directory, name)).catch(() => undefined);
+      if (stats !== undefined) files.push({ path: name, bytes: chargeOf(Math.max(stats.size, stats.blocks * 512)) });
+    }
+  }
+  return files;
 }

@@ -8,6 +8,7 @@ import { withTimeLimit } from '../time-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { LearnedPins, Pins } from './pins.ts';
 import { readData, readObjects } from './rows.ts';
+import { outdatedPin } from './transport-fault.ts';
 
 /** Where what was learned stays for later processes: a place that only this user can write. */
 export interface KeptPins {
@@ -41,7 +42,7 @@ const againAfterFailureMs = 60_000;
 const confirmAfterMs = 86_400_000;
 
 export function createPinLearner(options: PinLearnerOptions): PinLearner {
-  const { pins, clock } = options;
+  const { cluster, pins, clock, log } = options;
   const { keep, restore } = createKeeper(options);
   let running: Promise<void> | undefined;
   let dueAt = 0;
@@ -51,8 +52,18 @@ export function createPinLearner(options: PinLearnerOptions): PinLearner {
     const nodes = await readFingerprints(endpoint, authorization, signal);
     if (nodes.size === 0) return false;
     pins.learn(nodes, endpoint.origin);
+    warnOfOutdatedPin();
     await keep(authorization);
     return true;
+  }
+
+  let warned = false;
+  function warnOfOutdatedPin(): void {
+    const until = pins.outdatedUntil();
+    if (until === undefined || warned) return;
+    warned = true;
+    const { message, remedy } = outdatedPin(until);
+    log.warn(`${cluster}: ${message}; ${remedy}`);
   }
 
   async function learnInBackground(endpoint: Endpoint, authorization: string): Promise<void> {

@@ -22,6 +22,8 @@ export interface Pins extends PinCheck {
   learned(): LearnedPins | undefined;
   /** Addresses of the nodes by name, as the cluster's status has them: they only tell which endpoint is which node. */
   noteAddresses(addresses: ReadonlyMap<string, string>): void;
+  /** Until when the other nodes still count, in ms since the epoch, where no node has the pinned certificate any more; undefined: one has. */
+  outdatedUntil(): number | undefined;
   nodeAt(origin: string): string | undefined;
   known(origin: string): CertificateKnown;
 }
@@ -75,6 +77,10 @@ export function createPins(
     },
     noteAddresses(found) {
       addresses = found;
+    },
+    outdatedUntil() {
+      const now = learned();
+      return now === undefined || [...now.nodes.values()].includes(pinned ?? '') ? undefined : now.vouchedAt + learnedForMs;
     },
     nodeAt,
     known(origin) {

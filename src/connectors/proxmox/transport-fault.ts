@@ -11,9 +11,18 @@ export interface EndpointFailure {
 const showFingerprint =
   '`openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem` (or `pveproxy-ssl.pem`, if there is one)';
 
+/** No node has the pinned certificate any more. @param until ms since the epoch: then the other nodes are not believed any longer */
+export function outdatedPin(until: number): { readonly message: string; readonly remedy: string } {
+  const day = new Date(until).toISOString().slice(0, 10);
+  return {
+    message: `no node of the cluster has the certificate of \`tls.fingerprint\` any more: the node that had it got a new one; the others vouch for each other until ${day}, and then no node is trusted`,
+    remedy: `renew the pin: run ${showFingerprint} on a node in \`endpoints\`, and set \`tls.fingerprint\` to what it prints`,
+  };
+}
+
 const newPinHint = 'the same value: the node got a new certificate, so set `tls.fingerprint` to it';
 const learnHint =
-  'the same value: no node that is known has vouched for it. The node with the configured `tls.fingerprint` has to be reached once, then the others are learned from it; or write `tls.fingerprint` as a map with the fingerprint of every endpoint';
+  'the same value: no node that is known has vouched for it. The node with the configured `tls.fingerprint` has to be reached once, then the others are learned from it; or write `tls.fingerprint` as a map with the fingerprint of every endpoint; or, where that node itself got a new certificate, set `tls.fingerprint` to what the command prints there';
 
 /**
  * The peer at `origin` was not recognised; undefined for failures of any other kind.

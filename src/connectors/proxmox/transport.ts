@@ -1,12 +1,13 @@
 /** Requests to a cluster over whichever of its endpoints works. Reads fail over; what changes something is sent at most once. */
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
-import { cancelledFault } from '../time-limit.ts';
+import { formatDuration } from '#kernel/text';
+import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 import { isAmbiguous, isGatewayFailure } from './answer-fault.ts';
 import type { ApiAnswer, ApiRequest, Endpoint } from './endpoint.ts';
-import { type AttemptOptions, attemptRequest } from './endpoint-attempt.ts';
-import { createEndpointOrder, type EndpointOrder } from './endpoint-order.ts';
-import { readFailure } from './transport-failure.ts';
+import type { PinLearner } from './learn-pins.ts';
+import type { Pins } from './pins.ts';
+import { readFailure, TransportFailure } from './transport-failure.ts';
 import { type EndpointFailure, trustFault, unreachableFault } from './transport-fault.ts';
 
 /** A request that changes something may or may not have been acted on. Its message says what happened to the answer. */
@@ -30,7 +31,7 @@ export interface Transport {
   getFrom(endpoint: Endpoint, path: string, authorization: string, signal: AbortSignal): Promise<ApiAnswer>;
 }
 
-export interface TransportOptions extends AttemptOptions {
+interface TransportOptions extends AttemptOptions {
   readonly cluster: string;
   /** For one call of `get` or `post`, all attempts together. */
   readonly timeoutMs: number;
@@ -124,4 +125,98 @@ function noteFailure(
   order.failed(endpoint);
   log.warn(`${cluster}: ${endpoint.origin}: ${failure.message}`);
   return noted;
+}
+
+// Which endpoint to ask first: the last that answered, then the others as configured, those that failed just now at the end.
+
+const restAfterFailureMs = 30_000;
+
+export interface EndpointOrder {
+  list(): readonly Endpoint[];
+  /** Whether it failed lately: worth a try only when nothing else is left. */
+  isResting(endpoint: Endpoint): boolean;
+  succeeded(endpoint: Endpoint): void;
+  failed(endpoint: Endpoint): void;
+}
+
+export function createEndpointOrder(endpoints: readonly Endpoint[], clock: Clock): EndpointOrder {
+  const failedAt = new Map<Endpoint, number>();
+  let last: Endpoint | undefined;
+
+  function isResting(endpoint: Endpoint): boolean {
+    const at = failedAt.get(endpoint);
+    return at !== undefined && clock.now() - at < restAfterFailureMs;
+  }
+
+  function rank(endpoint: Endpoint): number {
+    if (isResting(endpoint)) return 2;
+    return endpoint === last ? 0 : 1;
+  }
+
+  return {
+    // Array.prototype.sort is stable: equal ranks keep the configured order.
+    list: () => [...endpoints].sort((a, b) => rank(a) - rank(b)),
+    isResting,
+    succeeded(endpoint) {
+      last = endpoint;
+      failedAt.delete(endpoint);
+    },
+    failed(endpoint) {
+      failedAt.set(endpoint, clock.now());
+    },
+  };
+}
+
+// One try at one endpoint, under its share of the time.
+
+interface AttemptOptions {
+  /** All of the cluster's. */
+  readonly endpoints: readonly Endpoint[];
+  /** With pinned certificates only. */
+  readonly pins?: Pins;
+  readonly learner?: PinLearner;
+  readonly clock: Clock;
+}
+
+interface Attempt {
+  readonly endpoint: Endpoint;
+  readonly request: ApiRequest;
+  readonly limitMs: number;
+}
+
+/** @throws {TransportFailure} of kind `cancelled` when the caller's signal ended it, `timeout` when the limit did */
+async function attemptRequest(options: AttemptOptions, { endpoint, request, limitMs }: Attempt, signal: AbortSignal): Promise<ApiAnswer> {
+  return withTimeLimit(options.clock, limitMs, signal, async (limited) => {
+    try {
+      return await sendTrusted(options, endpoint, request, limited);
+    } catch (thrown) {
+      const failure = readFailure(thrown, true);
+      const reason = stopReason(limited);
+      if (reason === 'caller') throw new TransportFailure('cancelled', 'cancelled by the caller', failure.sent);
+      if (reason === 'limit') throw new TransportFailure('timeout', `no answer within ${formatDuration(limitMs)}`, failure.sent);
+      throw failure;
+    }
+  });
+}
+
+/** A wrong fingerprint stops before anything is sent, so one more try is safe once a verified node has vouched for it. */
+async function sendTrusted(options: AttemptOptions, endpoint: Endpoint, request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
+  try {
+    return await endpoint.send(request, signal);
+  } catch (thrown) {
+    const got = readFailure(thrown, true).pin?.got;
+    if (got === undefined || !(await isVouchedFor({ ...options, endpoint, got }, request.authorization, signal))) throw thrown;
+    return endpoint.send(request, signal);
+  }
+}
+
+async function isVouchedFor(
+  { endpoints, pins, learner, endpoint, got }: AttemptOptions & { readonly endpoint: Endpoint; readonly got: string },
+  authorization: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (pins === undefined || learner === undefined) return false;
+  const others = endpoints.filter((other) => other !== endpoint);
+  for await (const _ of learner.askAround(others, authorization, signal)) if (pins.accepts(endpoint.origin, got)) return true;
+  return false;
 }

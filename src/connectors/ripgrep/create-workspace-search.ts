@@ -1,20 +1,19 @@
 /** Searching the workspace: with ripgrep where there is one, otherwise with the built-in engine, with the same answer. */
+
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import type { FileScope, SearchHit, SearchQuery, SearchResult, WorkspaceSearch } from '#kernel/ports/workspace';
-import { tryDecode } from '../workspace-files/decode-text.ts';
 import { notFound } from '../workspace-files/file-faults.ts';
 import { parseGlob } from '../workspace-files/glob.ts';
-import { type FilePlaces, type OpenedPath, withPath } from '../workspace-files/open-path.ts';
-import { showPath } from '../workspace-files/path-rules.ts';
-import { readBytes } from '../workspace-files/read-bytes.ts';
-import { findRipgrep } from './find-ripgrep.ts';
-import { lineMatcher } from './line-matcher.ts';
+import { type FilePlaces, type OpenedPath, showPath, withPath } from '../workspace-files/open-path.ts';
+import { readBytes, tryDecode } from '../workspace-files/read-text.ts';
+import { lineMatcher, requirePattern } from './line-matcher.ts';
 import { searchByReading } from './search-by-reading.ts';
-import { requirePattern } from './search-pattern.ts';
 import { type FoundPlace, type FoundPlaces, searchWithRipgrep } from './search-with-ripgrep.ts';
 
-export interface WorkspaceSearchOptions extends FilePlaces {
+interface WorkspaceSearchOptions extends FilePlaces {
   readonly programs: ProgramRunner;
   /** See `ripgrepCandidates`. */
   readonly ripgrep: readonly string[];
@@ -115,10 +114,10 @@ function resultOf({ opened }: Search, found: FoundPlaces, engine: SearchResult['
       next: 'search a smaller directory, or pass file_pattern',
     });
   }
-  const hits: readonly SearchHit[] = found.places.map(({ path, line, text }) => ({
-    path: shownPath(opened, path),
-    line,
-    text: shorten(text),
+  const hits: readonly SearchHit[] = found.places.map((place) => ({
+    path: shownPath(opened, place.path),
+    line: place.line,
+    text: shorten(place.text),
   }));
   return { hits, truncated: found.more || found.timedOut, engine };
 }
@@ -132,8 +131,7 @@ function shownPath({ root, fact, names }: OpenedPath, file: string): string {
 function lineReader(options: WorkspaceSearchOptions, { scope, opened }: Pick<Search, 'scope' | 'opened'>, signal: AbortSignal): LineReader {
   return async (file) => {
     try {
-      const path = shownPath(opened, file);
-      return await withPath(options, { path, use: 'read', scope }, async ({ directory, names: [name], fact }) => {
+      return await withPath(options, { path: shownPath(opened, file), use: 'read', scope }, async ({ directory, names: [name], fact }) => {
         if (fact.kind !== 'file' || name === undefined) return undefined;
         const text = tryDecode(await readBytes(directory.openFile(name), mostFileBytes, signal))?.text;
         return text?.split('\n').map((line) => line.replace(/\r$/, ''));
@@ -156,4 +154,57 @@ function tooLargeToSearch(bytes: number): Fault {
 
 function shorten(line: string): string {
   return line.length <= mostLineCharacters ? line : `${line.slice(0, mostLineCharacters).toWellFormed()}…`;
+}
+
+// The first ripgrep that runs here.
+
+/** The options that are used are known to it since this version. */
+const oldestMajor = 13;
+
+interface FindOptions {
+  readonly programs: ProgramRunner;
+  readonly candidates: readonly string[];
+  /** SECURITY: a program in here may have been put there by the very agent that searches. */
+  readonly workspaceRoot: string;
+}
+
+/** Its absolute path, links resolved; undefined where there is none. */
+export async function findRipgrep({ programs, candidates, workspaceRoot }: FindOptions, signal: AbortSignal): Promise<string | undefined> {
+  for (const candidate of candidates) {
+    const program = realPath(candidate);
+    if (program !== undefined && !isInside(workspaceRoot, program) && (await answers(programs, program, signal))) return program;
+  }
+  return undefined;
+}
+
+function realPath(candidate: string): string | undefined {
+  try {
+    return realpathSync(candidate);
+  } catch {
+    return undefined;
+  }
+}
+
+function isInside(root: string, file: string): boolean {
+  const below = path.relative(root, file);
+  return below !== '..' && !below.startsWith(`..${path.sep}`) && !path.isAbsolute(below);
+}
+
+async function answers(programs: ProgramRunner, program: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const request = {
+      program,
+      args: ['--no-config', '--version'],
+      cwd: path.dirname(program),
+      env: {},
+      timeoutMs: 5_000,
+      keepBytes: 2_000,
+    };
+    const { stdout, exitCode } = await programs.run(request, signal);
+    return exitCode === 0 && Number(/^ripgrep (\d+)\./.exec(stdout)?.[1] ?? 0) >= oldestMajor;
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    // Not executable, or made for another machine.
+    return false;
+  }
 }

@@ -1,7 +1,6 @@
 /** The built-in engine: re2js, which like ripgrep takes time in proportion to the text, whatever the pattern. */
 import { RE2JS, RE2JSException } from 're2js';
-import { requiredLiteral } from './required-literal.ts';
-import { badPattern } from './search-pattern.ts';
+import { Fault } from '#kernel/errors';
 
 export interface LineMatcher {
   matches(line: string): boolean;
@@ -33,4 +32,95 @@ function compile(pattern: string): RE2JS {
 /** By its mark: there a character is two bytes. */
 function isUtf16(bytes: Buffer): boolean {
   return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+}
+
+// What every match of a pattern must hold, so that most files need neither be decoded nor matched.
+
+interface RequiredLiteral {
+  /** ASCII, so that its bytes are the same in UTF-8 and Latin-1. */
+  readonly text: string;
+  /** The pattern is this text and nothing else. */
+  readonly whole: boolean;
+}
+
+interface Reading {
+  readonly characters: readonly string[];
+  at: number;
+  run: string;
+  best: string;
+  /** Something other than literal characters was read. */
+  other: boolean;
+}
+
+/**
+ * The longest run of literal characters at the top level of the pattern (RE2's syntax). Cautious: from the first group or class on nothing
+ * is read, and where alternatives or flags may be meant there is none.
+ */
+export function requiredLiteral(pattern: string): RequiredLiteral | undefined {
+  if (pattern.includes('|') || pattern.includes('(?')) return undefined;
+  const reading: Reading = { characters: Array.from(pattern), at: 0, run: '', best: '', other: false };
+  while (reading.at < reading.characters.length) {
+    const read = readOne(reading);
+    if (read === 'unknown') return undefined;
+    if (read === 'end') {
+      reading.other = true;
+      break;
+    }
+  }
+  closeRun(reading);
+  return reading.best === '' ? undefined : { text: reading.best, whole: !reading.other };
+}
+
+function readOne(reading: Reading): 'unknown' | 'end' | undefined {
+  const character = reading.characters[reading.at] ?? '';
+  reading.at += 1;
+  if (character === '\\') return readEscape(reading);
+  // The character before may be missing from a match.
+  if ('*?{'.includes(character)) reading.run = reading.run.slice(0, -1);
+  if ('{}()[]'.includes(character)) return 'end';
+  return '*?+.^$'.includes(character) ? breakRun(reading) : readLiteral(reading, character);
+}
+
+/** Before punctuation a backslash means the character itself; before letters only what takes nothing behind it is known. */
+function readEscape(reading: Reading): 'unknown' | undefined {
+  const next = reading.characters[reading.at] ?? '';
+  reading.at += 1;
+  if (/^[bBdDsSwW]$/.test(next)) return breakRun(reading);
+  return /^[!-/:-@[-`{-~]$/.test(next) ? readLiteral(reading, next) : 'unknown';
+}
+
+function readLiteral(reading: Reading, character: string): undefined {
+  if (!/^[ -~\t]$/.test(character)) return breakRun(reading);
+  reading.run += character;
+  return undefined;
+}
+
+function breakRun(reading: Reading): undefined {
+  reading.other = true;
+  return closeRun(reading);
+}
+
+function closeRun(reading: Reading): undefined {
+  if (reading.run.length > reading.best.length) reading.best = reading.run;
+  reading.run = '';
+}
+
+// What both engines refuse in a pattern before they look at it, and how a refusal reads.
+
+const mostCharacters = 1_000;
+
+/** @throws {Fault} `BAD_PATTERN` */
+export function requirePattern(pattern: string): void {
+  if (pattern === '') throw badPattern('it is empty');
+  if (pattern.length > mostCharacters) throw badPattern(`it has more than ${mostCharacters} characters`);
+  if (!pattern.isWellFormed()) throw badPattern('it is not well-formed Unicode text');
+  // ripgrep takes each line of it for a pattern of its own, and no program takes a NUL.
+  if (/[\n\r\0]/.test(pattern)) throw badPattern('it holds a line break or NUL; the search goes line by line');
+}
+
+export function badPattern(why: string): Fault {
+  return new Fault('BAD_PATTERN', `the pattern is not understood: ${why}`, {
+    audience: 'user',
+    next: 'escape special characters with a backslash to find them as they are; there is no look-around and no back-reference',
+  });
 }

@@ -1,20 +1,19 @@
 /** One connection per node, opened when first needed, shared by all commands, closed when idle. */
 import type { Clock } from '#kernel/ports/clock';
 import { type ChannelRoom, createChannelRoom } from './channel-room.ts';
-import { type ChannelSlots, createChannelSlots } from './channel-slots.ts';
 import { type ConnectOptions, connectNode, type NodeConnection } from './node-connection.ts';
 import { orAbort } from './or-abort.ts';
 import type { CommandPlace } from './run-command.ts';
 import type { NodeAt } from './ssh-fault.ts';
 
-export interface ConnectionPool {
+interface ConnectionPool {
   /** Runs `work` with the node's connection, when one of its channels is free. */
   use<Result>(at: NodeAt, signal: AbortSignal, work: (place: CommandPlace) => Promise<Result>): Promise<Result>;
   /** Ends every connection; those being opened, too. */
   close(): void;
 }
 
-export interface PoolOptions extends Omit<ConnectOptions, 'at'> {
+interface PoolOptions extends Omit<ConnectOptions, 'at'> {
   readonly clock: Clock;
 }
 
@@ -95,4 +94,66 @@ function followOpening({ opening, ending }: Entry, gone: () => void): void {
     if (ending.signal.aborted) connection.end();
     connection.lost.addEventListener('abort', gone, { once: true });
   }, gone);
+}
+
+// At most so many at once; the others wait in line. OpenSSH's `MaxSessions` is 10 a connection, and more are refused, not queued.
+
+interface ChannelSlots {
+  /** Runs `work` once there is room. Rejects with the signal's reason when it aborts while waiting. */
+  use<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
+  readonly running: number;
+  /** Running and waiting. */
+  readonly pending: number;
+}
+
+export function createChannelSlots(count: number): ChannelSlots {
+  let free = count;
+  let running = 0;
+  const waiting: (() => void)[] = [];
+
+  async function take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (free > 0) {
+      free--;
+      return;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = () => {
+      waiting.splice(waiting.indexOf(resolve), 1);
+      reject(signal.reason);
+    };
+    waiting.push(resolve);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  /** A slot goes straight to the next in line; it never looks free in between. */
+  function give(): void {
+    const next = waiting.shift();
+    if (next) next();
+    else free++;
+  }
+
+  return {
+    async use(signal, work) {
+      await take(signal);
+      running++;
+      try {
+        return await work();
+      } finally {
+        running--;
+        give();
+      }
+    },
+    get running() {
+      return running;
+    },
+    get pending() {
+      return running + waiting.length;
+    },
+  };
 }

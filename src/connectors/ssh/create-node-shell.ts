@@ -1,16 +1,20 @@
 /** Commands on cluster nodes over ssh (RFC 4254), by ssh2. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { Fault } from '#kernel/errors';
+import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
-import { cancelledFault, withTimeLimit } from '../time-limit.ts';
-import { type Progress, readCommandEnd, stoppedOnNode } from './command-end.ts';
+import { formatDuration } from '#kernel/text';
+import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 import { createConnectionPool } from './connection-pool.ts';
 import { createKnownHostsFile } from './known-hosts-file.ts';
+import { ConnectionLost } from './node-connection.ts';
 import { nodeLimitSeconds, wasTimedOut, wrapCommand } from './remote-command.ts';
 import { type Run, runCommand } from './run-command.ts';
 import * as faults from './ssh-fault.ts';
+import { cancelledOnNodeFault, leftRunningFault, lostFault, type NodeAt, stoppedOnNodeFault, timeoutFault } from './ssh-fault.ts';
 
 export interface NodeShellOptions {
   /** The cluster's configured name, for messages. */
@@ -101,4 +105,48 @@ function agentSocketOf({ agent, agentSocket = process.env['SSH_AUTH_SOCK'] }: No
 
 function expandHome(path: string): string {
   return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
+}
+
+// What it means that a command ended badly: that depends on how far it had come.
+
+/** How far a command had come: `at` once its address was known, `run` once it could have started. */
+export interface Progress {
+  readonly node: string;
+  at?: NodeAt;
+  run?: Run;
+}
+
+/**
+ * `thrown` under `limited`, a signal of `withTimeLimit` over `limitMs`, as what the caller is told: what is known of the command's effect
+ * and what it had printed until then included.
+ */
+export function readCommandEnd(thrown: unknown, progress: Progress, limited: AbortSignal, limitMs: number): unknown {
+  const { run } = progress;
+  const reason = thrown === limited.reason ? stopReason(limited) : undefined;
+  if (run?.asked !== true) return withoutEffect(reason === undefined ? thrown : beforeStart(progress, limited, limitMs, reason));
+  if (thrown instanceof ConnectionLost) return interrupted(lostFault(run.at, run.seconds), run);
+  if (reason === undefined) return thrown;
+  const fault = reason === 'limit' ? leftRunningFault(run.at, run.seconds, limitMs) : cancelledOnNodeFault(run.at, run.seconds);
+  return interrupted(fault, run);
+}
+
+/** The node's own `timeout` ended the command. */
+function stoppedOnNode(run: Run): Fault {
+  return interrupted(stoppedOnNodeFault(run.at, run.seconds), run);
+}
+
+function interrupted(fault: Fault, { at, output }: Run): Fault {
+  const { stdout, stderr, truncated } = output?.() ?? { stdout: '', stderr: '', truncated: false };
+  const result = { node: at.node, stdout, stderr, exit_code: null, ...(truncated ? { truncated } : {}) };
+  return fault.with({ effect: { state: 'sent' }, result });
+}
+
+function beforeStart({ node, at }: Progress, limited: AbortSignal, limitMs: number, reason: 'limit' | 'caller'): Fault {
+  if (reason === 'caller') return cancelledFault(limited, `ssh to \`${node}\``);
+  if (at) return timeoutFault(at, `not connected, or no free channel, within ${formatDuration(limitMs)}; nothing was run`);
+  return new Fault('ssh_timeout', `the address of node \`${node}\` was not found within ${formatDuration(limitMs)}`, { retryable: true });
+}
+
+function withoutEffect(thrown: unknown): unknown {
+  return thrown instanceof Fault ? thrown.with({ effect: notSent }) : thrown;
 }

@@ -1,13 +1,13 @@
 /** Waking a node by the configured ways, in their order, until one takes it on. */
+import { createSocket } from 'node:dgram';
+import { Client } from 'undici';
 import { Fault, toFault } from '#kernel/errors';
 import { type KnownEffect, notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
-import type { WakeResult, Waker } from '#kernel/ports/waker';
 import { formatDuration } from '#kernel/text';
+import type { WakeResult, Waker } from '#kernel/tool';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
-import { callWakeApi, wakeApiUrl } from './call-wake-api.ts';
-import { type PacketDestination, sendMagicPacket } from './magic-packet.ts';
 
 type Way = WakeResult['via'];
 
@@ -155,4 +155,72 @@ function reasonOf(thrown: unknown): string {
   if (thrown instanceof Fault || thrown instanceof NotConfigured) return thrown.message;
   const code = thrown instanceof Error ? (thrown as NodeJS.ErrnoException).code : undefined;
   return code === undefined ? toFault(thrown).message.replace(/^internal error: /, '') : `connection failed (${code})`;
+}
+
+// Wake-on-LAN by a packet of our own (AMD, "Magic Packet Technology", publication 20213).
+
+/** `aa:bb:cc:dd:ee:ff` or with hyphens → 6 × FF, then 16 × the address: 102 bytes. @throws {TypeError} for anything else */
+export function magicPacket(mac: string): Buffer {
+  const digits = mac.replace(/[:-]/g, '');
+  if (!/^[0-9a-fA-F]{12}$/.test(digits)) throw new TypeError(`not a MAC address: \`${mac}\``);
+  return Buffer.concat([Buffer.alloc(6, 0xff), ...Array.from({ length: 16 }, () => Buffer.from(digits, 'hex'))]);
+}
+
+interface PacketDestination {
+  /** A broadcast (or, in tests, any IPv4) address. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Sends one packet; resolves when the operating system took it, which is all that can be known. */
+async function sendMagicPacket(mac: string, { address, port }: PacketDestination): Promise<void> {
+  const packet = magicPacket(mac);
+  const socket = createSocket('udp4');
+  try {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    socket.on('error', reject);
+    socket.bind(0, () => {
+      socket.setBroadcast(true);
+      socket.send(packet, port, address, (error) => (error ? reject(error) : resolve()));
+    });
+    await promise;
+  } finally {
+    socket.close();
+  }
+}
+
+// Wake-on-LAN by somebody else's HTTP service, such as `http://192.168.1.65:3005/wake/{node}`.
+
+interface WakeApiAnswer {
+  readonly method: 'POST' | 'GET';
+  readonly status: number;
+}
+
+/**
+ * The address of the call: `{node}` of the template replaced, percent-encoded so that a name stays one segment.
+ * A template may come with its braces encoded already, as `URL` writes them.
+ */
+export function wakeApiUrl(template: string, node: string): URL {
+  return new URL(template.replaceAll(/\{node\}|%7Bnode%7D/gi, encodeURIComponent(node)));
+}
+
+/**
+ * POST, and GET where the service says that it takes no POST (405). Redirects are not followed: only the configured host is called.
+ * @throws {Error} of undici when there is no answer
+ */
+async function callWakeApi(url: URL, signal: AbortSignal): Promise<WakeApiAnswer> {
+  const client = new Client(url.origin, { pipelining: 0, allowH2: false, connectTimeout: 5_000 });
+  try {
+    const first = await call(client, url, 'POST', signal);
+    return first.status === 405 ? await call(client, url, 'GET', signal) : first;
+  } finally {
+    await client.destroy();
+  }
+}
+
+async function call(client: Client, url: URL, method: 'POST' | 'GET', signal: AbortSignal): Promise<WakeApiAnswer> {
+  const response = await client.request({ path: url.pathname + url.search, method, signal });
+  // What the service says is of no use to us; it is read so that the connection ends in order, and only a little of it.
+  await response.body.dump({ limit: 64 * 1024, signal });
+  return { method, status: response.statusCode };
 }

@@ -1,28 +1,19 @@
 /** Reading, writing and listing files of the workspace and of the agents' own sandboxes. */
-import { mkdirSync } from 'node:fs';
 import { Fault } from '#kernel/errors';
-import type { FileText, Listing, WorkspaceFiles, WrittenFile } from '#kernel/ports/workspace';
-import { decodeText } from './decode-text.ts';
-import { type DirectoryPin, pathChanged } from './directory-pin.ts';
-import { editPath, hashOf } from './edit-path.ts';
-import { errnoOf, notFound } from './file-faults.ts';
+import type { FileText, Listing, WorkspaceFiles } from '#kernel/ports/workspace';
+import { type ChangeGround, editPath, hashOf, segmentsOf, writePath } from './change-path.ts';
+import { notFound } from './file-faults.ts';
 import { parseGlob } from './glob.ts';
-import { lineRange } from './line-range.ts';
-import { type ListingLimits, listEntries, usualListingLimits } from './list-entries.ts';
-import { type FilePlaces, type OpenedPath, withPath } from './open-path.ts';
-import { showPath } from './path-rules.ts';
-import { readBytes } from './read-bytes.ts';
-import { ignoreFilesAbove } from './read-ignore-file.ts';
-import { writeAtomically } from './write-atomically.ts';
+import { ignoreFilesAbove } from './ignore-rules.ts';
+import { type FilePlaces, type OpenedPath, showPath, withPath } from './open-path.ts';
+import { decodeText, lineRange, readBytes } from './read-text.ts';
+import { type ListingLimits, listEntries, usualListingLimits } from './walk-entries.ts';
 
-export interface WorkspaceFilesOptions extends FilePlaces {
+export interface WorkspaceFilesOptions extends FilePlaces, ChangeGround {
   /** Largest file that is read or written, in bytes. */
   readonly mostBytes: number;
   readonly listing?: ListingLimits;
 }
-
-/** Names below a sandbox's own directory; deeper ones would cost more than their bytes. */
-const mostPersonaDepth = 16;
 
 export function createWorkspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
   const turns = new Map<string, Promise<unknown>>();
@@ -31,15 +22,22 @@ export function createWorkspaceFiles(options: WorkspaceFilesOptions): WorkspaceF
       withPath(options, { path, use: 'read', scope }, (opened) => read(opened, { path, lines, mostBytes: options.mostBytes }, signal)),
     write: async (path, content, { createDirs }, scope) => {
       const bytes = bytesOf(content, options.mostBytes);
-      return withPath(options, { path, use: 'write', scope }, (opened) => write(opened, { path, bytes, createDirs }));
+      const job = { path, bytes, createDirs, agentId: scope.agentId, missing: new Set<string>() };
+      return withPath(options, { path, use: 'write', scope }, (opened) => writePath(opened, job, options));
     },
     edit: (path, edits, { ifUnchanged }, scope) => {
-      const job = { path, edits, mostBytes: options.mostBytes, ifUnchanged };
+      const job = { path, edits, mostBytes: options.mostBytes, ifUnchanged, agentId: scope.agentId };
       return withPath(options, { path, use: 'write', scope }, (opened) =>
-        inTurn(turns, `${opened.root} ${opened.root === 'persona' ? scope.agentId : ''} ${partsOf(opened).join('/')}`, () =>
-          editPath(opened, job),
+        inTurn(turns, `${opened.root} ${opened.root === 'persona' ? scope.agentId : ''} ${segmentsOf(opened).join('/')}`, () =>
+          editPath(opened, job, options),
         ),
       );
+    },
+    notKept: (path) => {
+      const placed = options.rules.place(path);
+      if (placed.ok && placed.root === 'persona') return 'it is in the agent’s own sandbox, of which nothing is kept';
+      const journal = options.journal();
+      return typeof journal === 'string' ? journal : undefined;
     },
     list: async (path, { recursive, pattern }, scope, signal) => {
       const glob = pattern === undefined ? {} : { glob: parseGlob(pattern) };
@@ -73,69 +71,6 @@ async function inTurn<T>(turns: Map<string, Promise<unknown>>, key: string, work
     return await own;
   } finally {
     if (turns.get(key) === own) turns.delete(key);
-  }
-}
-
-function partsOf({ fact }: OpenedPath): readonly string[] {
-  return 'path' in fact ? fact.path : [];
-}
-
-interface WriteJob {
-  readonly path: string;
-  readonly bytes: Buffer;
-  readonly createDirs: boolean;
-}
-
-async function write(opened: OpenedPath, { path, bytes, createDirs }: WriteJob): Promise<WrittenFile> {
-  const { fact, names, root, room } = opened;
-  if (fact.kind !== 'file' && fact.kind !== 'missing') throw notFound(path);
-  const real = fact.path;
-  const name = names.at(-1) ?? '';
-  const above = names.slice(0, -1);
-  if (above.length > 0 && !createDirs) {
-    throw new Fault('FILE_NOT_FOUND', `the directory \`${showPath(root, real.slice(0, -1))}\` does not exist`, {
-      audience: 'user',
-      next: 'call again with `create_dirs` true, or name a directory that exists',
-    });
-  }
-  if (room !== undefined && real.length > mostPersonaDepth) {
-    throw new Fault('PATH_TOO_DEEP', `a path below \`/tmp\` has at most ${mostPersonaDepth} names`, { audience: 'user' });
-  }
-  const reservation = await room?.reserve(real.join('/'), bytes.length);
-  let written = false;
-  try {
-    await inDirectories(opened.directory, above, (directory) => writeAtomically(directory, name, bytes));
-    written = true;
-  } finally {
-    await reservation?.settle(written);
-  }
-  return { path: showPath(root, real), bytes: bytes.length, created: fact.kind === 'missing' };
-}
-
-/** Makes and enters the directories one by one, each through the one before it. */
-async function inDirectories(top: DirectoryPin, names: readonly string[], work: (directory: DirectoryPin) => Promise<void>): Promise<void> {
-  const [name, ...rest] = names;
-  if (name === undefined) return work(top);
-  try {
-    mkdirSync(`${top.at}/${name}`);
-  } catch (thrown) {
-    // Somebody else was faster; if it is not a directory, entering it says so.
-    if (errnoOf(thrown) !== 'EEXIST') throw thrown;
-  }
-  const below = enterMade(top, name);
-  try {
-    return await inDirectories(below, rest, work);
-  } finally {
-    below.close();
-  }
-}
-
-function enterMade(top: DirectoryPin, name: string): DirectoryPin {
-  try {
-    return top.enter(name);
-  } catch (thrown) {
-    // A link or a file stands there by now: decide anew.
-    throw ['ENOTDIR', 'ELOOP', 'ENOENT'].includes(errnoOf(thrown)) ? pathChanged() : thrown;
   }
 }
 

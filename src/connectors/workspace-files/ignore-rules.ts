@@ -1,5 +1,7 @@
 /** What `.gitignore` files hide (gitignore(5)). They come from the workspace: they may hide names from a listing, nothing else. */
+import { closeSync, lstatSync, readSync } from 'node:fs';
 import type { Segments } from '#kernel/ports/path-facts';
+import type { DirectoryPin } from './directory-pin.ts';
 import { type Glob, globOf } from './glob.ts';
 
 /** Bytes of a `.gitignore` that are read; rules beyond them are not applied. */
@@ -43,4 +45,29 @@ function ruleOf(line: string): IgnoreRule | undefined {
   const pattern = directoriesOnly ? body.slice(0, -1) : body;
   if (pattern === '' || pattern.length > 1_000) return undefined;
   return { glob: globOf(pattern), keeps, directoriesOnly };
+}
+
+/** undefined where there is none that can be read: then it hides nothing. */
+export function readIgnoreFile(directory: DirectoryPin, depth: number): IgnoreFile | undefined {
+  let descriptor: number;
+  try {
+    // Most directories have none, and an error costs ten times a look.
+    if (lstatSync(`${directory.at}/.gitignore`, { throwIfNoEntry: false }) === undefined) return undefined;
+    descriptor = directory.openFile('.gitignore');
+  } catch {
+    return undefined;
+  }
+  try {
+    const buffer = Buffer.alloc(mostIgnoreBytes);
+    return parseIgnoreFile(buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, buffer.length, 0)), depth);
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The rules of every directory on the way, but not of the last one. */
+export function ignoreFilesAbove(pins: readonly DirectoryPin[]): readonly IgnoreFile[] {
+  return pins.slice(0, -1).flatMap((pin, depth) => readIgnoreFile(pin, depth) ?? []);
 }

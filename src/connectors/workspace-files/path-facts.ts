@@ -2,7 +2,7 @@
  * What paths below a directory really are: every component looked at by itself, links resolved by their text and never followed out.
  * The answer is for deciding; whoever opens the file afterwards must pin each component while opening (a name can change in between).
  */
-import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
+import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import type { PathFact, PathFacts } from '#kernel/ports/path-facts';
 
@@ -17,13 +17,6 @@ export function createPathFacts(root: string): PathFacts {
         return walk(root, segments);
       } catch (thrown) {
         return { kind: 'unreadable', reason: codeOf(thrown) };
-      }
-    },
-    names: (segments) => {
-      try {
-        return readdirSync(path.join(root, ...segments));
-      } catch {
-        return undefined;
       }
     },
   };

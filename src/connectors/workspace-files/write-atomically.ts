@@ -1,6 +1,23 @@
 /** Replacing a file in one step: a reader, and a crash, see the old content or the new one, never a part. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fchmod, fchown, fsync, lstatSync, openSync, renameSync, type Stats, unlinkSync, write } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmod,
+  fchown,
+  fsync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  type Stats,
+  unlinkSync,
+  write,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import type { DirectoryPin } from './directory-pin.ts';
 import { errnoOf } from './file-faults.ts';
@@ -9,37 +26,79 @@ const [setMode, setOwner, flush, writeChunk] = [promisify(fchmod), promisify(fch
 const { O_CREAT, O_EXCL, O_WRONLY, O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
 const newFile = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 
-/** Names that `write_file` makes for a moment; one that stays behind after a crash may be deleted. */
-export const temporaryPrefix = '.banksman-write-';
+export interface AtomicWrite {
+  readonly bytes: Buffer;
+  /**
+   * Where the file is until it is whole: a directory of ours on the same file system, or beside its place (`above`, by its path), with a
+   * note of that in `notes`.
+   */
+  readonly aside: { readonly directory: string } | { readonly notes: string; readonly above: string };
+  /** The last look before the new content counts; what it throws stops the write. */
+  readonly check: () => void;
+}
+
+const temporaryPrefix = '.banksman-write-';
 
 /**
  * Writes `bytes` as `name` in `directory`. A file that is there keeps its mode and, where possible, its owner; a hard link to it keeps the
  * old content, a link is replaced. On the disk when it resolves; on failure everything is as before.
- * @param check the last look before the new content counts; what it throws stops the write
  * @throws the file system's error
  */
-export async function writeAtomically(
-  directory: DirectoryPin,
-  name: string,
-  bytes: Buffer,
-  check: () => void = () => undefined,
-): Promise<void> {
+export async function writeAtomically(directory: DirectoryPin, name: string, { bytes, aside, check }: AtomicWrite): Promise<void> {
   const before = lstatSync(`${directory.at}/${name}`, { throwIfNoEntry: false });
   const old = before?.isFile() ? before : undefined;
-  const temporary = `${directory.at}/${temporaryPrefix}${randomBytes(8).toString('hex')}`;
-  // A new file gets what the umask leaves; one that replaces a private file must not be readable by others, not even for a moment.
-  const descriptor = openSync(temporary, newFile, old === undefined ? 0o666 : 0o600);
+  const ownName = `${temporaryPrefix}${randomBytes(8).toString('hex')}`;
+  const temporary = `${'notes' in aside ? directory.at : aside.directory}/${ownName}`;
+  const note = 'notes' in aside ? noteDown(aside.notes, `${aside.above}/${ownName}`) : undefined;
   try {
+    // A new file gets what the umask leaves; one that replaces a private file must not be readable by others, not even for a moment.
+    const descriptor = openSync(temporary, newFile, old === undefined ? 0o666 : 0o600);
     await fill(descriptor, bytes, old);
     // Without descriptors to pin by, this is the last look before the name counts.
-    directory.confirm();
     check();
     renameSync(temporary, `${directory.at}/${name}`);
   } catch (thrown) {
     remove(temporary);
     throw thrown;
+  } finally {
+    if (note !== undefined) remove(note);
   }
   await flushDirectory(directory);
+}
+
+function noteDown(notes: string, temporary: string): string {
+  mkdirSync(notes, { recursive: true, mode: 0o700 });
+  const note = `${notes}/${process.pid}-${randomBytes(8).toString('hex')}`;
+  writeFileSync(note, temporary, { mode: 0o600 });
+  return note;
+}
+
+/** Removes what processes that ended left beside the places of their files. */
+export function removeUnfinished(notes: string): void {
+  for (const name of namesIn(notes)) {
+    if (isAlive(Number.parseInt(name, 10))) continue;
+    const note = `${notes}/${name}`;
+    const temporary = readFileSync(note, 'utf8');
+    if (path.basename(temporary).startsWith(temporaryPrefix)) remove(temporary);
+    remove(note);
+  }
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** `kill(2)` with signal 0; EPERM: somebody else's, so it lives. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (thrown) {
+    return errnoOf(thrown) === 'EPERM';
+  }
 }
 
 async function fill(descriptor: number, bytes: Buffer, old: Stats | undefined): Promise<void> {
@@ -68,11 +127,11 @@ async function keepOwner(descriptor: number, { uid, gid }: Stats): Promise<void>
   }
 }
 
-function remove(temporary: string): void {
+function remove(file: string): void {
   try {
-    unlinkSync(temporary);
+    unlinkSync(file);
   } catch {
-    // The failure that led here is the one to report.
+    // It is gone already, or the failure that led here is the one to report.
   }
 }
 

@@ -115,7 +115,9 @@ export class AccessControl {
     if (token === undefined) return new Map();
     if (!token.privsep) return this.privileges(user, path);
     const ofUser = this.privileges(user, path);
-    return new Map([...this.ownPrivileges(subject, path)].filter(([name]) => ofUser.has(name)));
+    const own = [...this.ownPrivileges(subject, path)].filter(([name]) => ofUser.has(name));
+    // At the root user's own token nothing is taken away; otherwise both must hand it on.
+    return new Map(own.map(([name, propagate]) => [name, ofUser.get(name) === 1 ? propagate : 0]));
   }
 
   /** The first of `names` that is missing, for PVE's text; undefined when all are there. */
@@ -153,6 +155,7 @@ export class AccessControl {
     // A pool's role counts on its members and goes no further down.
     const ofPools = this.pools.poolsOf(path).flatMap((pool) => this.rolesOn(subject, `/pool/${pool}`));
     const roles = [...this.rolesOn(subject, path), ...ofPools.map((entry) => ({ ...entry, propagate: false }))];
+    if (roles.some(({ role }) => role === 'NoAccess')) return new Map();
     const result = new Map<string, 0 | 1>();
     for (const entry of roles) {
       const propagate = entry.propagate === false ? 0 : 1;

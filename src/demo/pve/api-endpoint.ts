@@ -3,12 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { Certificate } from '../certificate.ts';
 import { startListener } from '../listener.ts';
-import { type ApiEffect, type ApiFaults, replaced, sendSpoiled } from './api-faults.ts';
-import { authenticate } from './authentication.ts';
 import { type Cluster, setProxyUp } from './cluster.ts';
 import { dispatch } from './dispatch.ts';
-import { apiPath, HttpError, requestParameters } from './http-request.ts';
-import { errorReply, okReply, type Reply, send } from './http-response.ts';
+import { type ApiEffect, type ApiFaults, replaced, sendSpoiled } from './faults.ts';
+import { apiPath, errorReply, HttpError, okReply, percentDecode, type Reply, requestParameters, send } from './http.ts';
 
 export interface ApiEndpoint {
   readonly node: string;
@@ -113,4 +111,42 @@ function knownOrBug(thrown: unknown): Reply {
     const text = thrown instanceof Error ? thrown.message : String(thrown);
     return errorReply(new HttpError(500, `internal error: ${text}`));
   }
+}
+
+interface Identity {
+  /** Undefined where the method needs no login. */
+  readonly user: string | undefined;
+  readonly byToken: boolean;
+}
+
+/** @throws {HttpError} 401 */
+function authenticate(cluster: Cluster, request: IncomingMessage, path: string): Identity {
+  const ticket = ticketOf(request);
+  const token = ticket === undefined ? tokenOf(request) : undefined;
+  if (path === '/access/ticket' && request.method === 'POST') return { user: undefined, byToken: token !== undefined };
+  if (ticket !== undefined) return byTicket(cluster, request, ticket);
+  if (token === undefined) throw new HttpError(401, 'No ticket', '');
+  const user = cluster.access.verifyToken(token, cluster.clock.now());
+  if (user === undefined) throw new HttpError(401, 'Authentication failed!', '');
+  return { user, byToken: true };
+}
+
+function ticketOf(request: IncomingMessage): string | undefined {
+  const value = /(?:^|;\s*)PVEAuthCookie=([^;]*)/.exec(request.headers.cookie ?? '')?.[1];
+  return value === undefined || value === '' ? undefined : percentDecode(value);
+}
+
+function tokenOf(request: IncomingMessage): string | undefined {
+  const value = /(?:^|\s)PVEAPIToken=([^;\s]*)/.exec(request.headers.authorization ?? '')?.[1];
+  return value === undefined || value === '' ? undefined : percentDecode(value);
+}
+
+function byTicket(cluster: Cluster, request: IncomingMessage, ticket: string): Identity {
+  const user = cluster.tickets.userOf(ticket);
+  if (user === undefined) throw new HttpError(401, 'Authentication failed!', '');
+  const csrfToken = request.headers['csrfpreventiontoken'];
+  if (request.method !== 'GET' && !cluster.tickets.csrfTokenFits(ticket, typeof csrfToken === 'string' ? csrfToken : undefined)) {
+    throw new HttpError(401, 'Permission denied - invalid csrf token', '');
+  }
+  return { user, byToken: false };
 }

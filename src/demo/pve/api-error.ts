@@ -22,8 +22,8 @@ export function badParameters(errors: Readonly<Record<string, string>>): ApiErro
 }
 
 /** `raise_perm_exc`: 403. @param what usually `path, privilege` */
-export function forbidden(what: string): ApiError {
-  return new ApiError(403, `Permission check failed (${what})\n`);
+export function forbidden(what?: string): ApiError {
+  return new ApiError(403, `Permission check failed${what === undefined ? '' : ` (${what})`}\n`);
 }
 
 /** The answer of a node that could not be reached by the one that was asked: 59x, no body (`AnyEvent::HTTP`). */

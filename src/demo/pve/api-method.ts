@@ -1,11 +1,31 @@
 /** How an API method is declared. The tables in `methods/` are data; `dispatch.ts` loops over them. */
+import { failed, forbidden } from './api-error.ts';
 import type { Cluster } from './cluster.ts';
 import type { ParameterSpec, ParameterSpecs, Parameters } from './parameter.ts';
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** `all`: any identity. `world`: no login needed. Otherwise privileges on a path template. */
-export type Permission = 'all' | 'world' | { readonly path: string; readonly privileges: readonly string[]; readonly any?: true };
+/**
+ * `all`: any identity. `world`: no login needed. Otherwise privileges on a path template, or (`userGroup`) any of some over the groups of
+ * the user in the path.
+ */
+export type Permission = 'all' | 'world' | PathPermission | { readonly userGroup: readonly string[] };
+
+export interface PathPermission {
+  readonly path: string;
+  readonly privileges: readonly string[];
+  readonly any?: true;
+}
+
+/** All of these privileges on a path. */
+export function on(path: string, ...privileges: readonly string[]): PathPermission {
+  return { path, privileges };
+}
+
+/** Any of these privileges on a path. */
+export function anyOf(path: string, ...privileges: readonly string[]): PathPermission {
+  return { path, privileges, any: true };
+}
 
 /** One request that passed authentication, permission and parameter checks. */
 export interface ApiCall {
@@ -40,12 +60,39 @@ export interface ApiMethod {
   run(call: ApiCall): unknown;
 }
 
+/** A row of a method table: verb and path, who may, what it does. The node in a path answers, unless `proxied` says otherwise. */
+export function route(
+  verbAndPath: `${Verb} ${string}`,
+  permission: Permission,
+  run: ApiMethod['run'],
+  more: Partial<Pick<ApiMethod, 'parameters' | 'proxied' | 'unordered' | 'allowToken'>> = {},
+): ApiMethod {
+  const [verb, path] = verbAndPath.split(' ') as [Verb, string];
+  return { verb, path, permission, run, proxied: path.startsWith('/nodes/{node}'), ...more };
+}
+
+/** @throws {ApiError} 403 */
+export function requirePrivilege({ cluster, user }: ApiCall, path: string, privilege: string): void {
+  if (!cluster.access.holds(user, path, privilege)) throw forbidden(`${path}, ${privilege}`);
+}
+
+/** Without quorum nothing writes to the configuration. @throws {ApiError} 500 */
+export function requireQuorum({ cluster }: Pick<ApiCall, 'cluster'>): void {
+  if (!cluster.state.quorate) throw failed('cluster not ready - no quorum?');
+}
+
+/** Specs that many methods share. */
+export const text = { type: 'string', optional: true } as const;
+export const flag = { type: 'boolean', optional: true } as const;
+export const count = { type: 'integer', optional: true, minimum: 0 } as const;
+export const guestId = { type: 'integer', format: 'pve-vmid', minimum: 100, maximum: 999_999_999 } as const;
+
 /** What a path template's variables must look like. */
 export const pathParameters: Readonly<Record<string, ParameterSpec>> = {
   node: { type: 'string', format: 'pve-node' },
-  vmid: { type: 'integer', format: 'pve-vmid', minimum: 100, maximum: 999_999_999 },
+  vmid: guestId,
   upid: { type: 'string' },
-  userid: { type: 'string', maxLength: 64 },
+  userid: { type: 'string', format: 'pve-userid', maxLength: 64 },
   storage: { type: 'string', format: 'pve-storage-id' },
   roleid: { type: 'string' },
   poolid: { type: 'string' },

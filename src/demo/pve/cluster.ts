@@ -1,14 +1,11 @@
 /** The one cluster behind all API endpoints and ssh nodes: state, access control, tasks, time. */
-import type { DemoClock } from '../manual-clock.ts';
+
+import { randomBytes } from 'node:crypto';
 import type { Random } from '../random.ts';
 import { AccessControl } from './access-control.ts';
-import { buildState, type ClusterSeed } from './cluster-seed.ts';
 import { createHighAvailability, type HighAvailability } from './high-availability.ts';
-import { type ClusterState, memberPaths, type NodeState } from './state.ts';
-import { TaskEngine } from './task-engine.ts';
-import { TaskFaults } from './task-faults.ts';
-import type { TicketOffice } from './ticket-office.ts';
-import { createTicketOffice } from './ticket-office.ts';
+import { buildState, type ClusterSeed, type ClusterState, memberPaths, type NodeState } from './state.ts';
+import { type DemoClock, TaskEngine, TaskFaults } from './task-engine.ts';
 
 /** What the API tells about certificates: PEM and SHA-256 fingerprint. */
 export interface ClusterCertificates {
@@ -77,10 +74,41 @@ export function setProxyUp(cluster: Cluster, name: string, up: boolean): void {
   cluster.onNodeChange(node);
 }
 
-/** Takes a node off the network or brings it back. */
-export function setNodeUp(cluster: Cluster, node: NodeState, up: boolean): void {
-  if (node.up === up) return;
-  node.up = up;
-  node.downSince = up ? undefined : cluster.clock.now();
-  cluster.onNodeChange(node);
+const lifetimeMs = 2 * 3_600_000;
+
+export interface Ticket {
+  readonly ticket: string;
+  readonly csrfToken: string;
+}
+
+export interface TicketOffice {
+  issue(user: string): Ticket;
+  /** The user behind a ticket; undefined when it is unknown or older than two hours. */
+  userOf(ticket: string): string | undefined;
+  csrfTokenFits(ticket: string, csrfToken: string | undefined): boolean;
+}
+
+export function createTicketOffice(clock: DemoClock): TicketOffice {
+  const issued = new Map<string, { readonly user: string; readonly csrfToken: string; readonly at: number }>();
+  return {
+    issue(user) {
+      const at = clock.now();
+      const stamp = Math.floor(at / 1000)
+        .toString(16)
+        .toUpperCase()
+        .padStart(8, '0');
+      const ticket = `PVE:${user}:${stamp}::${randomBytes(128).toString('base64')}`;
+      const csrfToken = `${stamp}:${randomBytes(32).toString('base64')}`;
+      issued.set(ticket, { user, csrfToken, at });
+      return { ticket, csrfToken };
+    },
+    userOf(ticket) {
+      const known = issued.get(ticket);
+      return known !== undefined && clock.now() - known.at <= lifetimeMs ? known.user : undefined;
+    },
+    csrfTokenFits(ticket, csrfToken) {
+      const known = issued.get(ticket);
+      return known !== undefined && known.csrfToken === csrfToken;
+    },
+  };
 }

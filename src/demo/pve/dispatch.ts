@@ -5,8 +5,8 @@ import { normalizeAclPath } from './access-control.ts';
 import { ApiError, badParameters, failed, forbidden, ProxyError } from './api-error.ts';
 import { type ApiMethod, type Permission, pathParameters, type Verb } from './api-method.ts';
 import { type Cluster, seesOnline } from './cluster.ts';
-import { apiMethods } from './methods/index.ts';
-import { normalizeParameters, readParameters, scalarText, verifyParameters } from './parameter.ts';
+import { apiMethods, type OtherMethod, otherMethods } from './methods/index.ts';
+import { formats, normalizeParameters, readParameters, scalarText, verifyParameters } from './parameter.ts';
 import type { NodeState } from './state.ts';
 
 export interface ApiRequest {
@@ -22,11 +22,11 @@ export interface ApiRequest {
 }
 
 interface Route {
-  readonly method: ApiMethod;
+  readonly method: ApiMethod | OtherMethod;
   readonly segments: readonly string[];
 }
 
-const routes: readonly Route[] = apiMethods.map((method) => ({ method, segments: splitPath(method.path) }));
+const routes: readonly Route[] = [...apiMethods, ...otherMethods].map((method) => ({ method, segments: splitPath(method.path) }));
 
 /**
  * Answers one request.
@@ -36,14 +36,15 @@ const routes: readonly Route[] = apiMethods.map((method) => ({ method, segments:
 export function dispatch(cluster: Cluster, request: ApiRequest): unknown {
   cluster.tasks.advance();
   const found = findRoute(request.verb, request.path);
-  if (found === undefined) throw new ApiError(501, `Method '${request.verb} ${request.path}' not implemented`);
+  if (found === undefined) throw notImplemented(request);
   const { method, variables } = found;
   const values = merge(variables, request.parameters);
-  if (request.byToken && method.allowToken === false) {
+  if (request.byToken && 'run' in method && method.allowToken === false) {
     throw forbidden(`URI '${request.path}' not available with API token, need proper ticket.\n`);
   }
   checkPermission(cluster, method.permission, request.user, values);
   const node = method.proxied ? resolveNode(cluster, request.node, String(variables['node'])) : request.node;
+  if (!('run' in method)) throw notImplemented(request);
   const specs = { ...pathSpecs(variables), ...method.parameters };
   const normal = normalizeParameters(specs, values);
   verifyParameters(specs, normal);
@@ -51,7 +52,14 @@ export function dispatch(cluster: Cluster, request: ApiRequest): unknown {
   return method.unordered === true && Array.isArray(answer) ? shuffled(cluster.random, answer) : answer;
 }
 
-function findRoute(verb: string, path: string): { readonly method: ApiMethod; readonly variables: Record<string, string> } | undefined {
+function notImplemented({ verb, path }: ApiRequest): ApiError {
+  return new ApiError(501, `Method '${verb} ${path}' not implemented`);
+}
+
+function findRoute(
+  verb: string,
+  path: string,
+): { readonly method: Route['method']; readonly variables: Record<string, string> } | undefined {
   const parts = splitPath(path);
   for (const route of routes) {
     if (route.method.verb !== (verb as Verb)) continue;
@@ -109,6 +117,13 @@ function checkPermission(
     throw forbidden('user != null');
   }
   if (typeof permission === 'string') return;
+  if ('userGroup' in permission) checkUserGroup(cluster, permission.userGroup, user, scalarText(values['userid'] ?? ''));
+  else checkPrivileges(cluster, permission, user, values);
+}
+
+type OnPath = Extract<Permission, { readonly path: string }>;
+
+function checkPrivileges(cluster: Cluster, permission: OnPath, user: string, values: Readonly<Record<string, unknown>>): void {
   const filled = permission.path.replace(/\{(\w+)\}/g, (_, name: string) => scalarText(values[name] ?? ''));
   const path = normalizeAclPath(filled);
   const held = cluster.access.privileges(user, path);
@@ -116,6 +131,14 @@ function checkPermission(
   if (permission.any === true) {
     if (missing.length === permission.privileges.length) throw forbidden(`${path ?? ''}, ${permission.privileges.join('|')}`);
   } else if (missing[0] !== undefined) throw forbidden(`${path ?? ''}, ${missing[0]}`);
+}
+
+/** The demo has no groups, so only rights over all of them count. PVE says nothing more of who has none. */
+function checkUserGroup(cluster: Cluster, privileges: readonly string[], user: string, userid: string): void {
+  const bad = formats['pve-userid'](userid);
+  if (bad !== undefined) throw failed(bad);
+  if (!cluster.access.hasUser(userid)) throw failed(`no such user ('${userid}')`);
+  if (!privileges.some((name) => cluster.access.holds(user, '/access/groups', name))) throw forbidden();
 }
 
 /** Who answers for the node named in the path. `localhost` is the node that was asked, as in PVE: the reason why names must be resolved. */

@@ -110,14 +110,13 @@ export function lxcStatus(cluster: Cluster, guest: GuestState): Record<string, u
   };
 }
 
-function optionalFacts(guest: GuestState): Record<string, unknown> {
-  const lock = lockOf(guest);
-  const tags = guest.config.get('tags');
-  return {
-    ...(lock === undefined ? {} : { lock }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(isTemplate(guest) ? { template: 1 } : {}),
-  };
+function optionalFacts(guest: GuestState): object {
+  return given({ lock: lockOf(guest), tags: guest.config.get('tags'), template: isTemplate(guest) ? 1 : undefined });
+}
+
+/** The fields that have a value: PVE leaves the others out. */
+export function given(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function pressures(form: (value: number) => unknown, extra: readonly string[]): Record<string, unknown> {

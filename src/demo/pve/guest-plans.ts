@@ -57,6 +57,21 @@ export function missingConfig({ kind, node, vmid }: Omit<GuestTarget, 'cluster'>
   return `Configuration file 'nodes/${node}/${kind === 'qemu' ? 'qemu-server' : 'lxc'}/${vmid}.conf' does not exist`;
 }
 
+type GuestSteps = (guest: GuestState, task: TaskContext) => TaskSteps;
+
+/** Steps on a guest that is there, under its configuration lock. */
+function loaded(target: GuestTarget, steps: GuestSteps): TaskPlan {
+  return (task) => locked(target, task, () => steps(load(target), task));
+}
+
+/** The same, where the guest has no `lock` in its configuration. */
+function unlocked(target: GuestTarget, steps: GuestSteps): TaskPlan {
+  return loaded(target, (guest, task) => {
+    checkLock(guest);
+    return steps(guest, task);
+  });
+}
+
 function checkLock(guest: GuestState): void {
   const lock = lockOf(guest);
   if (lock !== undefined) throw new TaskError(`${guest.kind === 'qemu' ? 'VM' : 'CT'} is locked (${lock})`);
@@ -70,15 +85,13 @@ function setRunning(guest: GuestState, task: TaskContext): void {
 }
 
 export function startPlan(target: GuestTarget): TaskPlan {
-  return (task) =>
-    locked(target, task, function* () {
-      const guest = load(target);
-      if (isTemplate(guest))
-        throw new TaskError(guest.kind === 'qemu' ? "you can't start a vm if it's a template" : "you can't start a CT if it's a template");
-      checkLock(guest);
-      if (guest.running) throw new TaskError(`${guest.kind === 'qemu' ? 'VM' : 'CT'} ${guest.vmid} already running`);
-      yield* bringUp(target, guest, task);
-    });
+  return loaded(target, function* (guest, task) {
+    if (isTemplate(guest))
+      throw new TaskError(guest.kind === 'qemu' ? "you can't start a vm if it's a template" : "you can't start a CT if it's a template");
+    checkLock(guest);
+    if (guest.running) throw new TaskError(`${guest.kind === 'qemu' ? 'VM' : 'CT'} ${guest.vmid} already running`);
+    yield* bringUp(target, guest, task);
+  });
 }
 
 function* bringUp(target: GuestTarget, guest: GuestState, task: TaskContext): TaskSteps {
@@ -188,15 +201,13 @@ function* pingInVain(guest: GuestState, task: TaskContext): TaskSteps {
 }
 
 export function rebootPlan(target: GuestTarget, timeoutSeconds: number): TaskPlan {
-  return (task) =>
-    locked(target, task, function* () {
-      const guest = load(target);
-      if (!guest.running) return;
-      // A container is killed when it takes too long, a VM is not.
-      yield* powerDown(target, guest, { timeoutSeconds, force: target.kind === 'lxc' }, task);
-      if (target.kind === 'lxc') yield* bringUp(target, guest, task);
-      else startAgainLater(target);
-    });
+  return loaded(target, function* (guest, task) {
+    if (!guest.running) return;
+    // A container is killed when it takes too long, a VM is not.
+    yield* powerDown(target, guest, { timeoutSeconds, force: target.kind === 'lxc' }, task);
+    if (target.kind === 'lxc') yield* bringUp(target, guest, task);
+    else startAgainLater(target);
+  });
 }
 
 /** The VM's end is noticed by `qmeventd`, which starts it again in a task of its own, as root. So a reboot is over before the VM is up. */
@@ -210,14 +221,11 @@ function startAgainLater(target: GuestTarget): void {
 
 /** Stops a VM's processors. A container would have to be checkpointed, which the lab's and the demo's nodes cannot. */
 export function suspendPlan(target: GuestTarget): TaskPlan {
-  return (task) =>
-    locked(target, task, function* () {
-      const guest = load(target);
-      checkLock(guest);
-      yield Math.ceil(target.cluster.taskDurationMs / 4);
-      if (guest.kind === 'qemu') guest.paused = true;
-      else throw new TaskError(checkpointFailed(guest, task));
-    });
+  return unlocked(target, function* (guest, task) {
+    yield Math.ceil(target.cluster.taskDurationMs / 4);
+    if (guest.kind === 'qemu') guest.paused = true;
+    else throw new TaskError(checkpointFailed(guest, task));
+  });
 }
 
 function checkpointFailed({ vmid }: GuestState, task: TaskContext): string {
@@ -230,36 +238,27 @@ function checkpointFailed({ vmid }: GuestState, task: TaskContext): string {
 
 /** Saves memory to a volume and stops; the lock `suspended` and the volume stay in the configuration. */
 export function hibernatePlan(target: GuestTarget): TaskPlan {
-  return (task) =>
-    locked(target, task, function* () {
-      const guest = load(target);
-      checkLock(guest);
-      const file = `vm-${guest.vmid}-state-suspend-${new Date(task.now()).toISOString().slice(0, 10)}.raw`;
-      task.log(`Formatting '/var/lib/vz/images/${guest.vmid}/${file}', fmt=raw size=658505728 preallocation=off`);
-      yield target.cluster.taskDurationMs;
-      task.log('State saved, quitting');
-      for (const [name, value] of [
-        ['lock', 'suspended'],
-        ['vmstate', `local:${guest.vmid}/${file}`],
-      ] as const)
-        guest.config.set(name, value);
-      guest.running = false;
-    });
+  return unlocked(target, function* (guest, task) {
+    const file = `vm-${guest.vmid}-state-suspend-${new Date(task.now()).toISOString().slice(0, 10)}.raw`;
+    task.log(`Formatting '/var/lib/vz/images/${guest.vmid}/${file}', fmt=raw size=658505728 preallocation=off`);
+    yield target.cluster.taskDurationMs;
+    task.log('State saved, quitting');
+    guest.config.set('lock', 'suspended').set('vmstate', `local:${guest.vmid}/${file}`);
+    guest.running = false;
+  });
 }
 
 export function resumePlan(target: GuestTarget): TaskPlan {
-  return (task) =>
-    locked(target, task, function* () {
-      const guest = load(target);
-      const state = guest.config.get('vmstate');
-      if (lockOf(guest) === 'suspended') yield* wake(target, guest, task);
-      else {
-        checkLock(guest);
-        yield Math.ceil(target.cluster.taskDurationMs / 4);
-      }
-      if (state !== undefined) task.log('Resumed VM, removing state');
-      guest.paused = false;
-    });
+  return loaded(target, function* (guest, task) {
+    const state = guest.config.get('vmstate');
+    if (lockOf(guest) === 'suspended') yield* wake(target, guest, task);
+    else {
+      checkLock(guest);
+      yield Math.ceil(target.cluster.taskDurationMs / 4);
+    }
+    if (state !== undefined) task.log('Resumed VM, removing state');
+    guest.paused = false;
+  });
 }
 
 function* wake(target: GuestTarget, guest: GuestState, task: TaskContext): TaskSteps {
@@ -271,12 +270,9 @@ function* wake(target: GuestTarget, guest: GuestState, task: TaskContext): TaskS
 }
 
 export function resetPlan(target: GuestTarget): TaskPlan {
-  return (task) =>
-    locked(target, task, function* () {
-      const guest = load(target);
-      checkLock(guest);
-      yield Math.ceil(target.cluster.taskDurationMs / 4);
-    });
+  return unlocked(target, function* () {
+    yield Math.ceil(target.cluster.taskDurationMs / 4);
+  });
 }
 
 export interface SnapshotWish {
@@ -286,14 +282,11 @@ export interface SnapshotWish {
 }
 
 export function snapshotPlan(target: GuestTarget, wish: SnapshotWish): TaskPlan {
-  return (task) =>
-    locked(target, task, function* () {
-      const guest = load(target);
-      checkLock(guest);
-      if (isTemplate(guest)) throw new TaskError("you can't take a snapshot if it's a template");
-      if (guest.snapshots.some((one) => one.name === wish.name)) throw new TaskError(`snapshot name '${wish.name}' already used`);
-      yield target.cluster.taskDurationMs;
-      const parent = guest.snapshots.at(-1)?.name;
-      guest.snapshots.push({ ...wish, parent, snaptime: Math.floor(task.now() / 1000) });
-    });
+  return unlocked(target, function* (guest, task) {
+    if (isTemplate(guest)) throw new TaskError("you can't take a snapshot if it's a template");
+    if (guest.snapshots.some((one) => one.name === wish.name)) throw new TaskError(`snapshot name '${wish.name}' already used`);
+    yield target.cluster.taskDurationMs;
+    const parent = guest.snapshots.at(-1)?.name;
+    guest.snapshots.push({ ...wish, parent, snaptime: Math.floor(task.now() / 1000) });
+  });
 }

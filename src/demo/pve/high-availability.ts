@@ -5,6 +5,19 @@ import type { GuestKind, GuestState } from './state.ts';
 export const haStates = ['started', 'stopped', 'enabled', 'disabled', 'ignored'] as const;
 export type HaRequest = (typeof haStates)[number];
 
+/** States of a service in the CRM (`PVE/HA/Manager.pm`). */
+export type CrmState =
+  | 'request_start'
+  | 'started'
+  | 'request_stop'
+  | 'stopped'
+  | 'migrate'
+  | 'relocate'
+  | 'fence'
+  | 'recovery'
+  | 'freeze'
+  | 'error';
+
 export interface HaResource {
   /** `vm:112`, `ct:210`. */
   readonly sid: string;
@@ -15,7 +28,7 @@ export interface HaResource {
   /** The rest of the section: `comment`, `group`, `max_restart`, `max_relocate`, `failback`. */
   readonly options: Map<string, string | number>;
   /** The manager's own state; undefined: it has not looked yet. */
-  crmState: 'started' | 'request_stop' | 'stopped' | undefined;
+  crmState: CrmState | undefined;
   /** Counts requests, so that an older one that is still being followed gives way. */
   round: number;
 }
@@ -43,12 +56,10 @@ export function managedResource(ha: HighAvailability, guest: Pick<GuestState, 'k
   return resource?.state === 'ignored' ? undefined : resource;
 }
 
-/** `ha` of a guest's `status/current`. */
+/** `ha` of a guest's `status/current` (`PVE::HA::Config::get_service_status`): an ignored resource is not managed. */
 export function haStatusOf(ha: HighAvailability, guest: GuestState): object {
-  const resource = ha.resources.get(sidOf(guest));
-  if (resource === undefined) return { managed: 0 };
-  const group = resource.options.get('group');
-  return { managed: 1, state: resource.crmState ?? null, ...(group === undefined ? {} : { group }) };
+  const resource = managedResource(ha, guest);
+  return resource === undefined ? { managed: 0 } : { managed: 1, state: resource.crmState ?? null };
 }
 
 /** `hastate` of a row of `/cluster/resources`: the manager's state, the configured one before it has looked. */
@@ -58,14 +69,28 @@ export function haStateOf(ha: HighAvailability, guest: GuestState): string | und
 }
 
 /** `PVE::HA::Tools::get_verbose_service_state`: what the web interface shows at once, before the guest has followed. */
-export function verboseState(resource: HaResource, guestRuns: boolean): string {
+export function verboseState(resource: HaResource, guest: GuestState | undefined): string {
   const wanted = requestOf(resource);
+  const { crmState } = resource;
   if (wanted === 'ignored') return 'ignored';
-  if (resource.crmState === undefined) return 'queued';
-  if (resource.crmState === 'request_stop') return 'stopping';
-  if (resource.crmState === 'started') return wanted === 'started' ? (guestRuns ? 'started' : 'starting') : 'stopping';
-  if (wanted === 'started') return 'starting';
-  return wanted === 'disabled' ? 'disabling' : 'stopped';
+  if (guest === undefined) return 'not found';
+  if (crmState === 'started' && !guest.running) return 'starting';
+  return feedback.get(`${crmState ?? ''} ${wanted}`) ?? crmState ?? 'queued';
+}
+
+/** CRM state and request → what is said instead of the state. */
+const feedback: ReadonlyMap<string, string> = new Map([
+  ['stopped started', 'starting'],
+  ['stopped disabled', 'disabled'],
+  ['started stopped', 'stopping'],
+  ['started disabled', 'stopping'],
+  ['error disabled', 'clearing error flag'],
+]);
+
+/** Why nothing but `disabled` may be asked of a resource in this state (`check_service_state`); undefined where it may. */
+export function refusedInError({ sid, crmState }: HaResource, wanted?: HaRequest): string | undefined {
+  if (crmState !== 'error' || wanted === 'disabled') return undefined;
+  return `service '${sid}' in error state, must be disabled and fixed first`;
 }
 
 /** The request with PVE's default and its alias resolved. */

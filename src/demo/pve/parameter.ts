@@ -18,45 +18,50 @@ export interface ParameterSpec {
 
 export type ParameterSpecs = Readonly<Record<string, ParameterSpec>>;
 
-const formats = {
-  'pve-node': (value: string) =>
-    /^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/.test(value) ? undefined : 'value does not look like a valid node name',
+type Format = (value: string) => string | undefined;
+
+function matching(pattern: RegExp, reason: (value: string) => string): Format {
+  return (value) => (pattern.test(value) ? undefined : reason(value));
+}
+
+function eachOf(check: Format): Format {
+  return (list) =>
+    splitList(list)
+      .map(check)
+      .find((reason) => reason !== undefined);
+}
+
+const vmid = matching(/^[1-9][0-9]{2,8}$/, () => 'value does not look like a valid VM ID');
+const configId = matching(/^[a-z][a-z0-9_-]+$/i, (value) => `invalid configuration ID '${value}'`);
+const storageContent = matching(
+  /^(?:images|rootdir|vztmpl|iso|backup|snippets|none|import)$/,
+  (value) => `invalid content type '${value}'`,
+);
+
+/** Format → why a text is none; undefined: it is one. */
+export const formats = {
+  'pve-node': matching(/^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/, () => 'value does not look like a valid node name'),
   'pve-vmid': vmid,
-  'pve-vmid-list': (value: string) => eachOf(value, vmid),
+  'pve-vmid-list': eachOf(vmid),
   'pve-configid': configId,
-  'pve-configid-list': (value: string) => eachOf(value, configId),
+  'pve-configid-list': eachOf(configId),
   'pve-storage-id': storageId,
   'pve-storage-content': storageContent,
-  'pve-storage-content-list': (value: string) => eachOf(value, storageContent),
-  'pve-ha-resource-or-vm-id': (value: string) =>
-    /^(?:[a-z]+:\S+|\d+)$/.test(value) ? undefined : 'value does not look like a valid HA resource ID',
-  'pve-task-status-type-list': (value: string) =>
-    eachOf(value, (one) => (/^(?:ok|error|warning|unknown)$/i.test(one) ? undefined : `invalid status '${one}'`)),
-} as const satisfies Record<string, (value: string) => string | undefined>;
+  'pve-storage-content-list': eachOf(storageContent),
+  'pve-ha-resource-or-vm-id': matching(/^(?:[a-z]+:\S+|\d+)$/, () => 'value does not look like a valid ha resource id'),
+  'pve-userid': userId,
+  'pve-task-status-type-list': eachOf(matching(/^(?:ok|error|warning|unknown)$/i, (value) => `invalid status '${value}'`)),
+} as const satisfies Record<string, Format>;
 
-function vmid(value: string): string | undefined {
-  return /^[1-9][0-9]{2,8}$/.test(value) ? undefined : 'value does not look like a valid VM ID';
-}
-
-function configId(value: string): string | undefined {
-  return /^[a-z][a-z0-9_-]+$/i.test(value) ? undefined : `invalid configuration ID '${value}'`;
-}
-
-const contentTypes = ['images', 'rootdir', 'vztmpl', 'iso', 'backup', 'snippets', 'none', 'import'];
-
-function storageContent(value: string): string | undefined {
-  return contentTypes.includes(value) ? undefined : `invalid content type '${value}'`;
+function userId(value: string): string | undefined {
+  if (value.length < 3) return `user name '${value}' is too short`;
+  if (value.length > 64) return `user name '${value}' is too long (${value.length} > 64)`;
+  return /^[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+$/.test(value) ? undefined : `value '${value}' does not look like a valid user name`;
 }
 
 function storageId(value: string): string | undefined {
   if (value.length < 2) return `storage ID '${value}' cannot be shorter than 2 characters`;
   return /^[a-z][a-z0-9_.-]*[a-z0-9]$/i.test(value) ? undefined : `storage ID '${value}' contains illegal characters`;
-}
-
-function eachOf(list: string, check: (value: string) => string | undefined): string | undefined {
-  return splitList(list)
-    .map(check)
-    .find((reason) => reason !== undefined);
 }
 
 /** PVE's `split_list`: commas, semicolons, white space and NULs separate. */

@@ -1,4 +1,5 @@
 /** What the demo cluster is made of. Plain mutable records: the API, the task engine and the ssh nodes all look at the same ones. */
+import type { AclSeed } from './access-control.ts';
 
 export type GuestKind = 'qemu' | 'lxc';
 export type ConfigValue = string | number;
@@ -10,7 +11,7 @@ export interface ServiceState {
   /** Whether the API's service list knows it (a PVE unit); others are seen over ssh only. */
   readonly listed: boolean;
   /** `not-found`: not installed. */
-  readonly unitState: 'enabled' | 'disabled' | 'static' | 'not-found';
+  unitState: 'enabled' | 'disabled' | 'static' | 'masked' | 'not-found';
   active: 'active' | 'inactive' | 'failed';
   /** Why each start fails; undefined: it starts. */
   startError: string | undefined;
@@ -164,4 +165,125 @@ export function memberPaths({ guests, storages }: PoolState): string[] {
 export function guestOn(state: ClusterState, kind: GuestKind, node: string, vmid: number): GuestState | undefined {
   const guest = state.guests.get(vmid);
   return guest?.kind === kind && guest.node === node ? guest : undefined;
+}
+
+/** A record with what must be given; the rest has defaults. */
+type Given<State, Required extends keyof State> = Pick<State, Required> & Partial<Omit<State, Required>>;
+
+export type ServiceSeed = Given<Omit<ServiceState, 'since'>, 'name' | 'description'>;
+
+type NodeFacts = 'name' | 'nodeid' | 'ip' | 'cpus' | 'memoryBytes' | 'diskBytes' | 'diskUsedBytes';
+
+export interface NodeSeed extends Pick<NodeState, NodeFacts>, Partial<Pick<NodeState, 'thermalZones' | 'journal'>> {
+  readonly uptimeSeconds: number;
+  readonly services?: readonly ServiceSeed[];
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+type GuestDefaults = 'running' | 'maxdisk' | 'agentAnswers' | 'obeysShutdown' | 'startLog' | 'createdAt';
+
+export interface GuestSeed extends Pick<GuestState, 'vmid' | 'kind' | 'node'>, Partial<Pick<GuestState, GuestDefaults>> {
+  readonly config: Readonly<Record<string, ConfigValue>>;
+  readonly snapshots?: readonly SnapshotState[];
+}
+
+export type StorageSeed = Given<StorageState, 'id' | 'type' | 'content' | 'totalBytes' | 'usedBytes'>;
+
+export type VolumeSeed = Given<Omit<VolumeState, 'storage'>, 'volid' | 'content' | 'format' | 'size' | 'ctime'>;
+
+/** A finished task of before the demo started. */
+export interface TaskSeed {
+  readonly node: string;
+  readonly type: string;
+  readonly id: string;
+  /** Full name of who started it, a token as `user@realm!name`. */
+  readonly user: string;
+  readonly startedSecondsAgo: number;
+  readonly seconds: number;
+  readonly status: string;
+  readonly log?: readonly string[];
+}
+
+export interface PoolSeed {
+  readonly id: string;
+  readonly comment?: string;
+  readonly guests: readonly number[];
+  readonly storages?: readonly string[];
+}
+
+export interface ClusterSeed {
+  readonly name: string;
+  readonly version: number;
+  readonly nodes: readonly NodeSeed[];
+  readonly guests: readonly GuestSeed[];
+  readonly storages: readonly StorageSeed[];
+  readonly volumes: readonly VolumeSeed[];
+  readonly pools?: readonly PoolSeed[];
+  /** `datacenter.cfg`. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly tasks: readonly TaskSeed[];
+  readonly access: AclSeed;
+}
+
+const runningForMs = 3 * 3_600_000;
+
+/** Builds the mutable state. @param now milliseconds since the epoch */
+export function buildState(seed: ClusterSeed, now: number): ClusterState {
+  return {
+    name: seed.name,
+    version: seed.version,
+    nodes: new Map(seed.nodes.map((node) => [node.name, buildNode(node, now)])),
+    guests: new Map(seed.guests.map((guest, index) => [guest.vmid, buildGuest(guest, index, now)])),
+    storages: new Map(seed.storages.map((storage) => [storage.id, buildStorage(storage)])),
+    volumes: seed.volumes.map(buildVolume),
+    options: new Map(Object.entries(seed.options ?? {})),
+    pools: new Map((seed.pools ?? []).map((pool) => [pool.id, buildPool(pool)])),
+    quorate: true,
+  };
+}
+
+function buildNode(seed: NodeSeed, now: number): NodeState {
+  const bootedAt = now - seed.uptimeSeconds * 1000;
+  const { services = [], thermalZones = [], config = {}, journal = true, uptimeSeconds: _, ...facts } = seed;
+  return {
+    ...facts,
+    services: new Map(services.map((service) => [service.name, buildService(service, bootedAt)])),
+    thermalZones,
+    journal,
+    config: new Map(Object.entries(config)),
+    bootedAt,
+    up: true,
+    proxyUp: true,
+    unreachable: 'Connection refused',
+    downSince: undefined,
+  };
+}
+
+function buildService(seed: ServiceSeed, since: number): ServiceState {
+  return { listed: false, unitState: 'enabled', active: 'active', startError: undefined, ...seed, since };
+}
+
+function buildGuest(seed: GuestSeed, index: number, now: number): GuestState {
+  return {
+    ...{ maxdisk: 0, agentAnswers: false, obeysShutdown: true, startLog: [], running: false, createdAt: 0 },
+    ...seed,
+    config: new Map(Object.entries(seed.config)),
+    snapshots: [...(seed.snapshots ?? [])],
+    paused: false,
+    startedAt: now - runningForMs,
+    pid: 1400 + index * 17,
+  };
+}
+
+function buildPool({ id, comment, guests, storages = [] }: PoolSeed): PoolState {
+  return { id, comment, guests: new Set(guests), storages: new Set(storages) };
+}
+
+function buildStorage(seed: StorageSeed): StorageState {
+  return { shared: false, nodes: undefined, disabled: false, options: {}, ...seed };
+}
+
+function buildVolume(seed: VolumeSeed): VolumeState {
+  const unset = { node: undefined, vmid: undefined, subtype: undefined, notes: undefined, used: undefined, parent: undefined };
+  return { ...unset, protected: false, ...seed, storage: seed.volid.split(':', 1)[0] ?? '' };
 }

@@ -3,8 +3,7 @@
  * timer: `advance` runs what is due by the clock, and everything that reads the cluster calls it first. So a test with a manual clock
  * decides when time passes, and a demo that nobody looks at does nothing.
  */
-import type { DemoClock } from '../manual-clock.ts';
-import type { TaskSeed } from './cluster-seed.ts';
+import type { TaskSeed } from './state.ts';
 import { decodeUpid, encodeUpid, type Upid } from './upid.ts';
 
 /** How a task fails; the message becomes `TASK ERROR: …` and the exit status. */
@@ -199,4 +198,88 @@ function* forEver(): TaskSteps {
 function lastLine(status: string): string {
   if (status === 'OK') return 'TASK OK';
   return status.startsWith('WARNINGS: ') ? `TASK ${status}` : `TASK ERROR: ${status}`;
+}
+
+/** The demo's only notion of time: it reads, it never waits. Tasks advance when somebody asks (see `pve/task-engine.ts`). */
+export interface DemoClock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+export interface ManualClock extends DemoClock {
+  /** Moves time forward, by milliseconds. */
+  advance(ms: number): void;
+}
+
+/** A clock for tests: it stands still until told. */
+export function createManualClock(start: number): ManualClock {
+  let time = start;
+  return {
+    now: () => time,
+    advance(ms) {
+      time += ms;
+    },
+  };
+}
+
+/** Which tasks; absent keys match all. */
+export interface TaskMatch {
+  /** `qmstart`, `qmstop`, `vzstart`, `srvrestart`, … */
+  readonly type?: string;
+  readonly node?: string;
+  /** The guest or service. */
+  readonly id?: string | number;
+}
+
+type Effect =
+  | { readonly kind: 'never-ends' }
+  | { readonly kind: 'fails'; readonly text: string }
+  | { readonly kind: 'warns'; readonly lines: readonly string[] };
+
+/** Faults of tasks: one that never ends, one that fails or warns with a given text. Rules apply to tasks that start after them. */
+export class TaskFaults {
+  private rules: { readonly match: TaskMatch; readonly effect: Effect }[] = [];
+  private readonly delayMs: number;
+
+  constructor(delayMs: number) {
+    this.delayMs = delayMs;
+  }
+
+  /** Adds a rule; the one added last wins. */
+  add(match: TaskMatch, effect: Effect): void {
+    this.rules.unshift({ match, effect });
+  }
+
+  clear(): void {
+    this.rules = [];
+  }
+
+  readonly filter: PlanFilter = (start, plan) => {
+    const rule = this.rules.find((one) => matches(one.match, start));
+    return rule === undefined ? undefined : planFor(rule.effect, plan, this.delayMs);
+  };
+}
+
+function matches(match: TaskMatch, start: TaskStart): boolean {
+  const wanted = { ...match, ...(match.id === undefined ? {} : { id: String(match.id) }) };
+  return (['type', 'node', 'id'] as const).every((key) => wanted[key] === undefined || wanted[key] === start[key]);
+}
+
+function planFor(effect: Effect, plan: TaskPlan, delayMs: number): TaskPlan {
+  if (effect.kind === 'never-ends') {
+    return function* () {
+      yield Number.POSITIVE_INFINITY;
+    };
+  }
+  if (effect.kind === 'fails') {
+    return function* () {
+      yield delayMs;
+      throw new TaskError(effect.text);
+    };
+  }
+  return function* (task) {
+    const warnings = yield* plan(task);
+    for (const line of effect.lines) task.log(`WARN: ${line}`);
+    return (warnings ?? 0) + effect.lines.length;
+  };
 }

@@ -14,16 +14,8 @@ export interface FileTree {
 }
 
 const emptyDirectories = [
-  '/root',
-  '/tmp',
-  '/var/log/pve',
-  '/var/lib/vz/images',
-  '/var/lib/vz/snippets',
-  '/var/lib/vz/dump',
-  '/var/lib/vz/template/iso',
-  '/var/lib/vz/template/cache',
-  '/etc/pve/qemu-server',
-  '/etc/pve/lxc',
+  ...['/root', '/tmp', '/var/log/pve', '/etc/pve/qemu-server', '/etc/pve/lxc'],
+  ...['images', 'snippets', 'dump', 'template/iso', 'template/cache'].map((name) => `/var/lib/vz/${name}`),
 ];
 
 export function fileTree(cluster: Cluster, node: NodeState): FileTree {

@@ -19,6 +19,8 @@ export interface Work extends Hands {
   readonly plan: Plan;
   /** The run's. */
   readonly directory: string;
+  /** Where the only step's entry is, through a directory that is held open; left out: by its path. @throws where it is elsewhere by now */
+  readonly place?: () => string;
   /** Set aside what somebody else put in the way; else it stays, and so does what it hides. */
   readonly force?: boolean;
   /** Numbers of the steps whose places somebody else has changed since, in ways that the entry itself may not show. */
@@ -32,23 +34,27 @@ interface Places {
   readonly overwritten: string;
 }
 
-function placesOf({ plan, directory }: Work, { path, number }: Step): Places {
-  const [stage, kept, overwritten] = ['stage', 'kept', 'overwritten'].map((name) => `${directory}/${name}/${number}`);
-  return { at: `${plan.workspaceRoot}/${path}`, stage: stage ?? '', kept: kept ?? '', overwritten: overwritten ?? '' };
+function placesOf(work: Work, step: Step): Places {
+  const [stage, kept, overwritten] = ['stage', 'kept', 'overwritten'].map((name) => `${work.directory}/${name}/${step.number}`);
+  return { at: placeOf(work, step), stage: stage ?? '', kept: kept ?? '', overwritten: overwritten ?? '' };
+}
+
+function placeOf({ plan, place }: Pick<Work, 'plan' | 'place'>, { path }: Pick<Step, 'path'>): string {
+  return place?.() ?? `${plan.workspaceRoot}/${path}`;
 }
 
 /** Whether the workspace is, at this place, as it was when the plan was made. */
-export function isAsPlanned({ plan }: Work, step: Step): boolean {
-  return (
-    isUnchanged(plan, step) && (step.before === undefined || String(look(`${plan.workspaceRoot}/${step.path}`)?.ctimeNs) === step.changedAt)
-  );
+export function isAsPlanned(work: Work, step: Step): boolean {
+  const place = placeOf(work, step);
+  const now = look(place);
+  if (step.before === undefined) return now === undefined && isDirectory(parentOf(place));
+  return isSame(now, step.before) && String(now?.ctimeNs) === step.changedAt;
 }
 
 /** Without the change time, which our own steps move: a second name changes it. */
-function isUnchanged({ workspaceRoot }: Plan, { path, before }: Step): boolean {
-  const place = `${workspaceRoot}/${path}`;
-  const now = look(place);
-  return before === undefined ? now === undefined && isDirectory(parentOf(place)) : isSame(now, before);
+function isUnchanged(work: Work, step: Step, parent: BigIntStats | undefined): boolean {
+  const now = look(placeOf(work, step));
+  return step.before === undefined ? now === undefined && parent?.isDirectory() === true : isSame(now, step.before);
 }
 
 function isDirectory(place: string): boolean {
@@ -64,11 +70,12 @@ export async function applySteps(work: Work): Promise<readonly number[]> {
   const skipped: number[] = [];
   const times: Parent[] = [];
   for (const step of work.plan.steps) {
-    if (!isUnchanged(work.plan, step) || !inWritable(work, step, () => applyStep(work, step))) skipped.push(step.number);
+    const parent = look(parentOf(placeOf(work, step)));
+    if (!isUnchanged(work, step, parent) || !inWritable(work, step, () => applyStep(work, step), parent)) skipped.push(step.number);
     else if (step.act === 'set' && step.after !== undefined && step.after.modified !== step.before?.modified)
       times.push({ ...step.after, path: step.path });
   }
-  await setTimes(work, times);
+  await whileOpen(work, () => setTimes(work, times));
   return skipped;
 }
 
@@ -143,9 +150,8 @@ function move(disk: Disk, from: string, to: string): void {
 }
 
 /** The command may have opened a directory for a moment, and closed it again. */
-function inWritable(work: Work, step: Step, act: () => boolean): boolean {
-  const parent = parentOf(`${work.plan.workspaceRoot}/${step.path}`);
-  const stats = look(parent);
+function inWritable(work: Work, step: Step, act: () => boolean, stats = look(parentOf(placeOf(work, step)))): boolean {
+  const parent = parentOf(placeOf(work, step));
   const mode = stats === undefined ? 0 : modeOf(stats);
   if (step.act === 'set' || (mode & 0o300) === 0o300) return act();
   work.disk.chmod(parent, mode | 0o300);
@@ -167,6 +173,7 @@ export async function takeBack(work: Work, parents: readonly Parent[]): Promise<
   const times: Parent[] = [];
   for (const step of plan.steps.toReversed()) {
     if (step.act === 'set') times.push(...unset(work, step));
+    else if (isLone(step)) takeEmpty(work, step);
     else if (!inWritable(work, step, () => takeBackStep(work, step))) left.push(step.path);
   }
   for (const { path, mode } of parents) {
@@ -239,6 +246,30 @@ function withdraw(work: Work, step: Step, { at, stage, kept, overwritten }: Plac
   return true;
 }
 
+function takeEmpty(work: Work, step: Step & { readonly after: Stamp }): void {
+  const { at } = placesOf(work, step);
+  if (!isSame(look(at), step.after)) return;
+  inWritable(work, step, () => {
+    work.disk.removeEmpty(at);
+    return true;
+  });
+}
+
+/** A new directory by itself, without what is in it: it goes when it is empty. */
+function isLone<Of extends Step>(step: Of): step is Of & { readonly after: Stamp } {
+  return step.act === 'put' && step.after?.type === 'directory' && step.after.tree === undefined;
+}
+
+/** Steps of new directories in which others have put more since, taken apart: what was put in goes, and what is empty then. */
+export async function inParts(work: Work): Promise<Plan> {
+  const steps: Step[] = [];
+  for (const step of work.plan.steps) {
+    const parts = step.inside === undefined || (await isAsAfter(work, step)) ? [step] : step.inside;
+    steps.push(...parts);
+  }
+  return { ...work.plan, steps };
+}
+
 function isOwn(now: BigIntStats, { after, number }: Step, { foreign = [] }: Work): boolean {
   return after !== undefined && isSame(now, after) && !foreign.includes(number);
 }
@@ -269,21 +300,45 @@ async function setTimes({ plan, programs }: Work, entries: readonly Pick<Parent,
 }
 
 function seconds(nanoseconds: string): string {
-  const value = BigInt(nanoseconds);
-  const whole = value / 1_000_000_000n;
-  const rest = value % 1_000_000_000n;
-  // Before 1970 the part behind the point still counts forwards.
-  return rest < 0n ? `${whole - 1n}.${String(rest + 1_000_000_000n).padStart(9, '0')}` : `${whole}.${String(rest).padStart(9, '0')}`;
+  const digits = nanoseconds.replace('-', '').padStart(10, '0');
+  return `${nanoseconds.startsWith('-') ? '-' : ''}${digits.slice(0, -9)}.${digits.slice(-9)}`;
 }
 
 /** What is in the way of taking it back: steps whose places are not as they were left. */
 export async function changedSince(work: Work): Promise<readonly Step[]> {
-  const found: Step[] = [];
-  for (const step of work.plan.steps) if (!(await isAsAfter(work, step))) found.push(step);
-  return found;
+  return whileOpen(work, async (opened) => {
+    const found: Step[] = [];
+    for (const step of work.plan.steps) if (!opened.includes(step) && !(await isAsAfter(work, step))) found.push(step);
+    return found;
+  });
 }
 
-async function isAsAfter({ plan }: Work, { path, after }: Step): Promise<boolean> {
+/** Opens what the plan closed, for the time of a look into it. */
+export async function whileOpen<T>(work: Work, act: (opened: readonly Step[]) => T): Promise<Awaited<T>> {
+  const opened = openClosed(work);
+  try {
+    return await act(opened);
+  } finally {
+    for (const { path, after } of opened.toReversed()) work.disk.chmod(`${work.plan.workspaceRoot}/${path}`, after?.mode ?? 0);
+  }
+}
+
+/** Directories that the plan itself closed for us, and nobody has touched since: to look into them. Outer ones first. */
+function openClosed({ plan, disk }: Work): readonly Step[] {
+  const closing = plan.steps.filter(({ act, after }) => act === 'set' && after?.type === 'directory' && (after.mode & 0o700) !== 0o700);
+  return closing
+    .toSorted((one, other) => one.path.length - other.path.length)
+    .filter(({ path, after }) => {
+      const place = `${plan.workspaceRoot}/${path}`;
+      if (after === undefined || !isSame(look(place), after)) return false;
+      disk.chmod(place, after.mode | 0o700);
+      return true;
+    });
+}
+
+async function isAsAfter({ plan }: Work, step: Step): Promise<boolean> {
+  const { path, after } = step;
+  if (isLone(step)) return true;
   const place = `${plan.workspaceRoot}/${path}`;
   const now = look(place);
   if (after === undefined) return now === undefined && isDirectory(parentOf(place));

@@ -2,18 +2,18 @@
  * What a command changed, read from the upper directory: it costs by what changed, not by what is there. Source: the kernel's
  * `overlayfs.rst` (whiteouts, opaque and redirected directories, inode numbers).
  */
-import { type BigIntStats, chmodSync, closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import { type BigIntStats, chmodSync, closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ChangeKind } from '#kernel/effects';
+import type { ChangeKind, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { look, modeOf, readTree, type Stamp, stampOf, type Tree, type TreeEntry, typeOf, walk } from './stamp.ts';
-import { type HiddenFile, hiddenFiles, isPrivileged, type Looker, type View } from './view.ts';
+import { holderMode, holderText, isPrivileged, type Looker, numberSeen, upperOf, type View } from './view.ts';
 
 /** Something that is there afterwards. */
 export interface NewEntry extends TreeEntry {
   /** `path` is below the workspace; the content lies here. */
   readonly source: string;
-  /** It has no marks of the overlay and can be moved as it is; else a copy must be taken through the view. */
+  /** It has no marks of the overlay, lies on the journal's file system and can be moved as it is; else a copy must be taken through the view. */
   readonly pure: boolean;
   /** A file of the workspace that is not changed, and gets a second name here. */
   readonly linkTo?: string;
@@ -37,6 +37,8 @@ export interface Unit {
   readonly inside: readonly NewEntry[];
   /** Of `attributes`: the times stay, for what the command saw of them was not the entry's own. */
   readonly keepTimes?: boolean;
+  /** Of what a person decides about. */
+  readonly held?: Pick<Verdict, 'rule' | 'why'>;
   /** A directory that was there got this name; its content is a copy, taken without any covers. */
   readonly renamed?: true;
 }
@@ -62,32 +64,45 @@ export interface DifferenceRequest {
   readonly limits: DifferenceLimits;
 }
 
+/** Of an upper directory; `isGone`: the mark of a copy, which has none of the overlay's. */
+interface Entry extends TreeEntry {
+  readonly isGone?: true;
+}
+
 interface Reading extends DifferenceRequest {
   readonly upper: string;
   readonly inodes: ReadonlyMap<string, string>;
-  readonly secrets: ReadonlyMap<string, HiddenFile>;
   /** Something that was there is gone, so a new entry may be it. */
   readonly anyGone: boolean;
+  /** Known by now not to be in the workspace. */
+  readonly newDirectories: Set<string>;
 }
 
 /** @throws {Fault} `too_many_changes` and `effects_failed` */
 export async function readDifference(request: DifferenceRequest, signal: AbortSignal): Promise<Difference> {
-  const upper = `${request.view.directory}/upper`;
-  const { entries, odd } = await readUpper(upper, request.limits);
+  const upper = upperOf(request.view);
+  const { entries: found, odd } = await readUpper(upper, request.limits);
+  const entries =
+    request.view.kind === 'copy' ? changedInCopy(found, request.view) : found.filter((entry) => !isAsLaid(entry, request.view));
   if (entries.length === 0) return { units: [], odd, lostSecrets: [] };
   const { workspaceRoot } = request.view;
+  const inodesOf = (some: readonly Entry[]) =>
+    request.looker.inodes(
+      request.view,
+      some.map(({ path }) => path),
+      signal,
+    );
+  const inodes = new Map(await inodesOf(entries.filter((entry) => entry.stats.isDirectory() && isUntold(entry, request.view))));
+  const isGone = (entry: Entry) =>
+    (isWhiteout(entry) || (entry.stats.isDirectory() && inodes.get(entry.path) === String(entry.stats.ino))) &&
+    look(`${workspaceRoot}/${entry.path}`) !== undefined;
+  const seen: Reading = { ...request, upper, inodes, anyGone: entries.some(isGone), newDirectories: new Set() };
+  // `mv a b; echo > a` leaves no mark that the old one is gone. Only as root inode numbers tell them apart then.
+  const isOver = (entry: Entry) => !(entry.stats.isDirectory() || isWhiteout(entry) || isNewPlace(entry.path, seen));
+  const reading = isPrivileged() && !seen.anyGone && entries.some(isOver) ? { ...seen, anyGone: true } : seen;
   // Without root a mark does not tell where its file comes from: the inode numbers of directories alone are of use.
-  const told = entries.filter(({ stats }) => !isWhiteout(stats) && (isPrivileged() || stats.isDirectory()));
-  const inodes = await request.looker.inodes(
-    request.view,
-    told.map(({ path }) => path),
-    signal,
-  );
-  const secrets = new Map(hiddenFiles(request.view).map((file) => [file.inode, file]));
-  const isGone = ({ path, stats }: TreeEntry) =>
-    (isWhiteout(stats) || (stats.isDirectory() && inodes.get(path) === String(stats.ino))) &&
-    look(`${workspaceRoot}/${path}`) !== undefined;
-  const reading: Reading = { ...request, upper, inodes, secrets, anyGone: entries.some(isGone) };
+  const unsure = isPrivileged() ? entries.filter((entry) => !entry.stats.isDirectory() && isUntold(entry, request.view)) : [];
+  for (const [place, inode] of await inodesOf(unsure.filter(({ path }) => !isNewPlace(path, reading)))) inodes.set(place, inode);
   const renamed = entries.filter((entry) => entry.stats.isDirectory() && isRenamed(entry, reading)).map(({ path }) => path);
   const outer = renamed.filter((path) => !renamed.some((other) => path.startsWith(`${other}/`)));
   await request.looker.copyOut(request.view, outer, signal);
@@ -96,36 +111,97 @@ export async function readDifference(request: DifferenceRequest, signal: AbortSi
   return { units: withLinks(units, entries, workspaceRoot), odd, lostSecrets };
 }
 
-/** `overlayfs.rst`: a character device with the numbers 0 and 0 says that what is below is gone. */
-function isWhiteout(stats: BigIntStats): boolean {
-  return stats.isCharacterDevice() && stats.rdev === 0n;
+/** A directory above place holders that lay there before: a merged one. Its inode number alone might have been given to another one. */
+function isLaid(path: string, { ino, birthtimeNs }: BigIntStats, { laid }: View): boolean {
+  const before = laid.get(path);
+  return before?.ino === ino && before.birthtimeNs === birthtimeNs;
 }
+
+/** Nothing that the command did. */
+function isAsLaid({ path, stats }: TreeEntry, view: View): boolean {
+  if (stats.isDirectory()) return isLaid(path, stats, view) && stats.mode === view.laid.get(path)?.mode;
+  if (view.holders.get(String(stats.ino)) === path) return isUnwritten(stats) && modeOf(stats) === holderMode && stats.nlink === 2n;
+  // Written anew with the very same words: a stash that was popped, `sed -i` that found nothing.
+  return view.hidden.has(path) && textOf({ path, stats }, view) === holderText;
+}
+
+function isUnwritten(stats: BigIntStats): boolean {
+  return stats.size === BigInt(holderText.length);
+}
+
+const longestRewritten = 1_048_576;
+
+/** Empty where it is long, no file, or cannot be read. */
+function textOf({ path, stats }: TreeEntry, view: View): string {
+  if (!stats.isFile() || stats.size > longestRewritten) return '';
+  try {
+    return readFileSync(`${upperOf(view)}/${path}`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function isUntold(entry: Entry, view: View): boolean {
+  const { path, stats } = entry;
+  return view.kind === 'overlay' && !isWhiteout(entry) && !isLaid(path, stats, view);
+}
+
+/** Nothing was there, and nothing that was there is gone: what is there now was made by the command. */
+function isNewPlace(path: string, { anyGone, view, newDirectories }: Reading): boolean {
+  if (anyGone) return false;
+  const parent = parentOf(path);
+  if (newDirectories.has(parent)) return true;
+  if (look(`${view.workspaceRoot}/${path}`) !== undefined) return false;
+  if (parent !== '' && look(`${view.workspaceRoot}/${parent}`) === undefined) newDirectories.add(parent);
+  return true;
+}
+
+/** `overlayfs.rst`: a character device with the numbers 0 and 0 says that what is below is gone. */
+function isWhiteout({ stats, isGone }: Entry): boolean {
+  return isGone === true || (stats.isCharacterDevice() && stats.rdev === 0n);
+}
+
+/** As an upper directory would have it: what is not as it was laid, all of a directory that is another one, and marks for what is gone. */
+function changedInCopy(found: readonly TreeEntry[], view: View): readonly Entry[] {
+  const anew = new Set<string>();
+  const changed = found.filter(({ path, stats }) => {
+    const isOther = anew.has(parentOf(path)) || !isLaid(path, stats, view);
+    if (stats.isDirectory() && isOther) anew.add(path);
+    const before = view.laid.get(path);
+    if (stats.isFile() && isAsLaid({ path, stats }, view)) return false;
+    return isOther || before?.mode !== stats.mode || (!stats.isDirectory() && before.ctimeNs !== stats.ctimeNs);
+  });
+  const there = new Map(found.map(({ path, stats }) => [path, stats]));
+  const gone = [...view.laid].filter(([path]) => !there.has(path) && (!path.includes('/') || there.get(parentOf(path))?.isDirectory()));
+  return [...changed, ...gone.flatMap(([path, stats]) => ({ path, stats, isGone: true as const }))];
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}
+
+/** Of a path below the workspace, in bytes: with the directories above it must stay below the kernel's 4,096. */
+const longestPath = 3_500;
 
 async function readUpper(upper: string, limits: DifferenceLimits) {
   const entries: TreeEntry[] = [];
-  const odd: string[] = [];
+  const odd = new Set<string>();
   let bytes = 0;
   openForUs(upper);
-  for await (const entry of walk(upper)) {
+  for await (const entry of walk(upper, odd)) {
+    if (Buffer.byteLength(entry.path) > longestPath) throw tooMuch('directories that lie too deep to be named');
     entries.push(entry);
     bytes += Number(entry.stats.blocks) * 512;
     if (entries.length > limits.entries) throw tooMuch(`more than ${limits.entries} files and directories`);
     if (bytes > limits.bytes) throw tooMuch(`more than ${Math.round(limits.bytes / 2 ** 20)} MB`);
-    if (!entry.stats.isDirectory()) continue;
-    openForUs(`${upper}/${entry.path}`, entry.stats);
-    if (hasOddName(`${upper}/${entry.path}`)) odd.push(entry.path);
+    if (entry.stats.isDirectory()) openForUs(`${upper}/${entry.path}`, entry.stats);
   }
-  if (hasOddName(upper)) odd.push('');
-  return { entries, odd };
+  return { entries, odd: [...odd] };
 }
 
 /** A command may have taken away its own right to look; what its mode was is known by now. */
 function openForUs(directory: string, stats = look(directory)): void {
   if (stats !== undefined && (modeOf(stats) & 0o700) !== 0o700) chmodSync(directory, modeOf(stats) | 0o700);
-}
-
-function hasOddName(directory: string): boolean {
-  return readdirSync(directory).some((name) => name.includes('\u{fffd}') && look(`${directory}/${name}`) === undefined);
 }
 
 function tooMuch(what: string): Fault {
@@ -135,29 +211,31 @@ function tooMuch(what: string): Fault {
 /** Of the directory under another name below; the inode number in the view is the one it had there. */
 function isRenamed({ path, stats }: TreeEntry, { inodes, view }: Reading): boolean {
   const inode = inodes.get(path);
-  if (inode === String(stats.ino)) return false;
+  if (view.kind === 'copy' || inode === String(stats.ino) || isLaid(path, stats, view)) return false;
   const lower = look(`${view.workspaceRoot}/${path}`);
-  if (lower?.isDirectory() && inode === String(lower.ino)) return false;
+  if (lower?.isDirectory() && inode === numberSeen(view, lower)) return false;
   if (inode === undefined || !isPrivileged()) {
     throw new Fault('effects_failed', `what became of the directory \`${path}\` cannot be told; nothing was kept`, { audience: 'bug' });
   }
   return true;
 }
 
-function lostSecret({ path, stats }: TreeEntry, { secrets }: Reading): Difference['lostSecrets'] {
-  const secret = stats.isFile() ? secrets.get(String(stats.ino)) : undefined;
-  if (secret === undefined || (secret.path === path && stats.size === 0n)) return [];
-  return [{ path, from: secret.path }];
+function lostSecret(entry: TreeEntry, { view }: Reading): Difference['lostSecrets'] {
+  const { path, stats } = entry;
+  const from = stats.isFile() ? view.holders.get(String(stats.ino)) : undefined;
+  if (from !== undefined) return from === path && isUnwritten(stats) ? [] : [{ path, from }];
+  return view.hidden.has(path) && textOf(entry, view).includes(holderText.trimEnd()) ? [{ path, from: path }] : [];
 }
 
-async function unitsOf(entries: readonly TreeEntry[], reading: Reading, renamed: ReadonlySet<string>): Promise<readonly Unit[]> {
+async function unitsOf(entries: readonly Entry[], reading: Reading, renamed: ReadonlySet<string>): Promise<readonly Unit[]> {
   const units: Unit[] = [];
   // Sorted by whole segments, so that what is in a directory follows it directly.
-  const sorted = [...entries].sort((one, other) => compare(one.path, other.path));
+  const keyed = entries.map((entry) => ({ entry, key: entry.path.replaceAll('/', '\0') }));
+  keyed.sort((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)));
   let top: { readonly path: string; readonly inside: NewEntry[] } | undefined;
-  for (const entry of sorted) {
+  for (const { entry } of keyed) {
     if (top !== undefined && entry.path.startsWith(`${top.path}/`)) {
-      if (!isWhiteout(entry.stats) && !renamed.has(top.path)) top.inside.push(newEntry(entry, reading));
+      if (!isWhiteout(entry) && !renamed.has(top.path)) top.inside.push(newEntry(entry, reading));
       continue;
     }
     top = undefined;
@@ -169,21 +247,19 @@ async function unitsOf(entries: readonly TreeEntry[], reading: Reading, renamed:
   return units;
 }
 
-function compare(one: string, other: string): number {
-  const [a, b] = [one.replaceAll('/', '\0'), other.replaceAll('/', '\0')];
-  return a < b ? -1 : Number(a > b);
+function newEntry({ path, stats }: TreeEntry, reading: Reading): NewEntry {
+  const { kind, scratch, directory } = reading.view;
+  const isFree = stats.isDirectory() || kind === 'copy' || (scratch === directory && hasNoMarks({ path, stats }, reading));
+  return { path, stats, source: `${reading.upper}/${path}`, pure: isFree };
 }
 
-function newEntry({ path, stats }: TreeEntry, reading: Reading): NewEntry {
-  const isPure =
-    stats.isDirectory() || (stats.isSymbolicLink() && !isPrivileged()) || (stats.nlink === 1n && isOfTheRun(path, stats, reading));
-  return { path, stats, source: `${reading.upper}/${path}`, pure: isPure };
+function hasNoMarks({ path, stats }: TreeEntry, reading: Reading): boolean {
+  return (stats.isSymbolicLink() && !isPrivileged()) || (stats.nlink === 1n && isOfTheRun(path, stats, reading));
 }
 
 /** Made by the command, and no copy of what was there: that has a mark, and in the view still the inode number that it had. */
-function isOfTheRun(path: string, stats: BigIntStats, { inodes, anyGone, view }: Reading): boolean {
-  if (isPrivileged()) return inodes.get(path) === String(stats.ino);
-  return !anyGone && look(`${view.workspaceRoot}/${path}`) === undefined;
+function isOfTheRun(path: string, stats: BigIntStats, reading: Reading): boolean {
+  return isNewPlace(path, reading) || (isPrivileged() && reading.inodes.get(path) === String(stats.ino));
 }
 
 /** `ln old new`: the overlay has made a copy of the old file, and two names for that. */
@@ -204,8 +280,8 @@ function withLinks(units: readonly Unit[], entries: readonly TreeEntry[], worksp
   }));
 }
 
-async function unitOf(entry: TreeEntry, reading: Reading, renamed: boolean): Promise<Unit | undefined> {
-  const { path, stats } = entry;
+async function unitOf(entry: Entry, reading: Reading, renamed: boolean): Promise<Unit | undefined> {
+  const { path } = entry;
   const lower = look(`${reading.view.workspaceRoot}/${path}`);
   if (renamed)
     return {
@@ -215,7 +291,7 @@ async function unitOf(entry: TreeEntry, reading: Reading, renamed: boolean): Pro
       ...(await beforeOf(path, reading)),
       ...(await copied(path, reading)),
     };
-  if (isWhiteout(stats)) return lower === undefined ? undefined : { path, kind: 'delete', ...(await beforeOf(path, reading)), inside: [] };
+  if (isWhiteout(entry)) return lower === undefined ? undefined : { path, kind: 'delete', ...(await beforeOf(path, reading)), inside: [] };
   if (lower !== undefined) return overUnit(entry, lower, reading);
   return isPlaceHolder(entry, reading) ? undefined : { path, kind: 'create', after: newEntry(entry, reading), inside: [] };
 }
@@ -230,18 +306,18 @@ async function overUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading):
   if (stats.isDirectory() || typeOf(lower) !== typeOf(stats))
     return { path, kind: 'replace', ...(await beforeOf(path, reading)), after, inside: [] };
   // The place holder's size and times say nothing about the secret.
-  if (isPlaceHolder(entry, reading)) return modeOf(stats) === 0 ? undefined : { ...attributes, keepTimes: true };
+  if (isPlaceHolder(entry, reading)) return modeOf(stats) === holderMode ? undefined : { ...attributes, keepTimes: true };
   if (!(await isSameEntry(entry, lower, reading))) return { ...attributes, kind: 'modify' };
   return sameMode && stats.mtimeNs === lower.mtimeNs ? undefined : attributes;
 }
 
 /** A directory that was there, with changes in it. */
-function isMerged({ path, stats }: TreeEntry, lower: BigIntStats, { inodes }: Reading): boolean {
-  return stats.isDirectory() && lower.isDirectory() && inodes.get(path) === String(lower.ino);
+function isMerged({ path, stats }: TreeEntry, lower: BigIntStats, { inodes, view }: Reading): boolean {
+  return stats.isDirectory() && lower.isDirectory() && (inodes.get(path) === numberSeen(view, lower) || isLaid(path, stats, view));
 }
 
-function isPlaceHolder({ path, stats }: TreeEntry, { secrets }: Reading): boolean {
-  return secrets.get(String(stats.ino))?.path === path;
+function isPlaceHolder({ path, stats }: TreeEntry, { view: { holders } }: Reading): boolean {
+  return holders.get(String(stats.ino)) === path;
 }
 
 function flat(stats: BigIntStats): Before {

@@ -11,6 +11,10 @@ export interface Disk {
   unlink(file: string): void;
   mkdir(directory: string): void;
   chmod(entry: string, mode: number): void;
+  /** Of an empty directory; one that is not stays. */
+  removeEmpty(directory: string): void;
+  /** The whole file: a process that ends leaves the old one or the new one. `flush`: so does a machine, but which is not known before a `sync`. */
+  write(file: string, text: string, options?: { readonly flush: boolean }): void;
   /** The whole file, on the disk when it returns; a crash leaves the old one or the new one. */
   writeSafely(file: string, text: string): void;
   /** Waits until the entry, and of a directory its names, are on the disk. */
@@ -27,15 +31,27 @@ export const disk: Disk = {
     fs.mkdirSync(directory, { mode: 0o700 });
   },
   chmod: fs.chmodSync,
+  removeEmpty: (directory) => {
+    try {
+      fs.rmdirSync(directory);
+    } catch (thrown) {
+      if (!['ENOTEMPTY', 'EEXIST'].includes((thrown as NodeJS.ErrnoException).code ?? '')) throw thrown;
+    }
+  },
+  write,
   writeSafely: (file, text) => {
-    const fresh = `${file}.new`;
-    fs.writeFileSync(fresh, text, { mode: 0o600, flush: true });
-    fs.renameSync(fresh, file);
+    write(file, text, { flush: true });
     sync(file.slice(0, file.lastIndexOf('/')));
   },
   sync,
-  remove,
+  remove: (entry) => remove(entry),
 };
+
+function write(file: string, text: string, { flush } = { flush: false }): void {
+  const fresh = `${file}.new`;
+  fs.writeFileSync(fresh, text, { mode: 0o600, flush });
+  fs.renameSync(fresh, file);
+}
 
 function sync(entry: string): void {
   const descriptor = fs.openSync(entry, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
@@ -46,8 +62,11 @@ function sync(entry: string): void {
   }
 }
 
+/** Beyond this a directory is brought up to where its path is short: the kernel takes no path of more than 4,096 bytes. */
+const longestPath = 3_500;
+
 /** A command may have taken its own rights away; overlayfs makes a directory with mode 0. */
-function remove(entry: string): void {
+function remove(entry: string, top = entry): void {
   const stats = fs.lstatSync(entry, { throwIfNoEntry: false });
   if (stats === undefined) return;
   if (!stats.isDirectory()) {
@@ -55,19 +74,25 @@ function remove(entry: string): void {
     return;
   }
   fs.chmodSync(entry, 0o700);
-  for (const name of fs.readdirSync(entry, 'buffer')) removeNamed(entry, name);
+  if (Buffer.byteLength(entry) > longestPath) {
+    const raised = fs.mkdtempSync(`${top}/deep-`);
+    fs.renameSync(entry, `${raised}/below`);
+    remove(raised, top);
+    return;
+  }
+  for (const name of fs.readdirSync(entry, 'buffer')) removeNamed(entry, name, top);
   fs.rmdirSync(entry);
 }
 
 /** A name that is no UTF-8 must go, too. */
-function removeNamed(directory: string, name: Buffer): void {
+function removeNamed(directory: string, name: Buffer, top: string): void {
   const text = name.toString('utf8');
   if (Buffer.from(text).equals(name)) {
-    remove(`${directory}/${text}`);
+    remove(`${directory}/${text}`, top);
     return;
   }
   const odd = Buffer.concat([Buffer.from(`${directory}/`), name]);
   const plain = `${directory}/odd-name`;
   fs.renameSync(odd, plain);
-  remove(plain);
+  remove(plain, top);
 }

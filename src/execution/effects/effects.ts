@@ -3,24 +3,30 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import type { ChangeList, EffectJudge, LeftOut, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
+import type { FileChange, FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import { launcherEnvironment } from '../sandbox/clean-environment.ts';
-import { changedSince, takeBack, untouchedParents } from './carry-out.ts';
+import { changedSince, inParts, takeBack, untouchedParents, whileOpen } from './carry-out.ts';
+import { changeFile } from './change-file.ts';
 import { type DifferenceLimits, readDifference, type Unit } from './difference.ts';
 import { type Disk, disk as realDisk } from './disk.ts';
+import { applyHeld, heldMs, hold, isHeld, readHeld } from './held.ts';
 import { claim, hasMark, isOwnedByAnother, locked, type Plan, readApplied, readPlan, readUndoing, runIds } from './journal.ts';
 import { judgeUnits, type Sorted } from './judge-units.ts';
-import { copyMarked, keptBytesOf, listsOf, makePlan } from './make-plan.ts';
+import { closeView, openView } from './lay-view.ts';
+import { copyMarked, keptBytesOf, listsOf, makePlan, nameOf } from './make-plan.ts';
 import { carryOut, conflictOf, directoryOf, isInRepository, nothing, repositoryConflict, rollBack, without, workOf } from './run-plan.ts';
+import { showRun, textsOfRun } from './show-changes.ts';
 import { look } from './stamp.ts';
-import { createLooker, openView, overView, type ProgramLine, type View } from './view.ts';
+import { createHeldView, createLooker, type HeldView, overView, type ProgramLine, upperOf, type View } from './view.ts';
 
 export interface EffectsLimits extends DifferenceLimits {
   /** What the journal keeps for undo, over all runs. One run that would need more is held. */
   readonly journalBytes: number;
   /** How long, in ms. */
   readonly journalMs: number;
+  /** Content that may wait for a person, over all that is held. */
+  readonly heldBytes: number;
 }
 
 export const defaultEffectsLimits: EffectsLimits = {
@@ -28,6 +34,7 @@ export const defaultEffectsLimits: EffectsLimits = {
   bytes: 20 * 2 ** 30,
   journalBytes: 5 * 2 ** 30,
   journalMs: 14 * 24 * 3_600_000,
+  heldBytes: 2 ** 30,
 };
 
 export interface EffectsOptions {
@@ -43,9 +50,14 @@ export interface EffectsOptions {
 }
 
 export interface OpenRun {
-  readonly id: string;
-  /** The line that starts a program over the view. */
-  over(line: ProgramLine): ProgramLine;
+  /** The line that starts a program over the view; `caches` of the home directory get overlays of their own. */
+  over(line: ProgramLine, caches?: readonly string[]): ProgramLine;
+  /** Once it has started: the process that it is. */
+  hold(pid: number): void;
+  /** What the command writes goes there. */
+  readonly upper: string;
+  /** `upper` is to be mounted at the workspace's place: nothing else is. */
+  readonly isCopy: boolean;
   /** Once nothing of the command is left. Removes what the run needed. */
   settle(how: SettleOptions, signal: AbortSignal): Promise<RunEffects>;
   /** Instead of `settle`: nothing happened. */
@@ -64,20 +76,29 @@ export interface SettleOptions {
   readonly apply: boolean;
 }
 
-export interface Effects extends RunHistory {
+export interface Effects extends RunHistory, FileJournal {
   /** @param hide files whose content the command must not see, below the workspace */
-  open(hide: readonly string[]): Promise<OpenRun>;
-  /** Applies what was held: a person said so. @throws {Fault} `no_such_run` */
-  release(heldId: string): Promise<RunEffects>;
-  /** @throws {Fault} `no_such_run` */
-  drop(heldId: string): Promise<void>;
+  open(hide: readonly string[], how?: OpenOptions): Promise<OpenRun>;
+}
+
+export interface OpenOptions {
+  /** On a copy instead of over an overlay. */
+  readonly copy?: boolean;
+  /** Where the overlay writes: on another file system, where the journal's own does not do. */
+  readonly scratch?: string | undefined;
 }
 
 interface Ground extends Required<Omit<EffectsOptions, 'limits'>> {
   readonly limits: EffectsLimits;
-  /** Runs of this process that are under way. */
+  /** Their directories, of all runs of this process that are under way: a window may open its App anew meanwhile. */
   readonly live: Set<string>;
+  /** Waiting for each other is quicker than for the lock. */
+  turn: Promise<unknown>;
+  /** When the journal was last held against its limits, in ms since the epoch, and what was added since. */
+  pruned: { at: number; bytes: number };
 }
+
+const live = new Set<string>();
 
 export function createEffects(options: EffectsOptions): Effects {
   mkdirSync(options.journal, { recursive: true, mode: 0o700 });
@@ -86,7 +107,9 @@ export function createEffects(options: EffectsOptions): Effects {
     ...options,
     workspaceRoot: realpathSync(options.workspaceRoot),
     limits: { ...defaultEffectsLimits, ...options.limits },
-    live: new Set(),
+    live,
+    turn: Promise.resolve(),
+    pruned: { at: 0, bytes: 0 },
   };
   let recovered: Promise<void> | undefined;
   const ready = async () => {
@@ -96,72 +119,116 @@ export function createEffects(options: EffectsOptions): Effects {
       throw thrown;
     });
   };
+  const first =
+    <A extends unknown[], R>(work: (...args: A) => R) =>
+    async (...args: A): Promise<Awaited<R>> => {
+      await ready();
+      return await work(...args);
+    };
   return {
-    open: async (hide) => {
-      await ready();
-      return openRun(ground, hide);
-    },
-    list: async () => {
-      await ready();
-      return records(ground);
-    },
-    undo: async (id, how) => {
-      await ready();
-      return inLock(ground, () => undo(ground, id, how));
-    },
-    release: async (id) => {
-      await ready();
-      return inLock(ground, () => release(ground, id));
-    },
-    drop: async (id) => {
-      await ready();
-      readPlan(directoryOf(ground, id), 'held');
-      ground.disk.remove(directoryOf(ground, id));
-    },
+    open: first((hide, how = {}) => openRun(ground, hide, how)),
+    change: first((change) => changeOne(ground, change)),
+    list: first(() => records(ground)),
+    undo: first((id, how) => inLock(ground, () => undo(ground, id, how))),
+    show: first(async (id) => (await readHeld(ground, id)) ?? (await showRun(ground, id))),
+    texts: first((id, path) => textsOfRun(ground, id, path)),
+    limits: ground.limits,
+    unfinished: first(() => runIds(ground.journal).filter((id) => !isAtRest(directoryOf(ground, id)))),
+    heldIds: first(() => runIds(ground.journal).filter((id) => isHeld(directoryOf(ground, id)))),
+    held: first((id) => readHeld(ground, id)),
+    applyHeld: first((id, digest) =>
+      inLock(ground, async () => {
+        const effects = await applyHeld(ground, id, digest);
+        prune(ground);
+        return effects;
+      }),
+    ),
+    dropHeld: first((id) =>
+      inLock(ground, async () => {
+        if (isHeld(directoryOf(ground, id))) ground.disk.remove(directoryOf(ground, id));
+      }),
+    ),
   };
 }
 
-function inLock<T>({ journal, disk }: Ground, work: () => Promise<T>): Promise<T> {
-  return locked(journal, disk, work);
+function inLock<T>(ground: Ground, work: () => Promise<T>): Promise<T> {
+  const done = ground.turn.then(() => {
+    // Somebody may have tidied up.
+    mkdirSync(ground.journal, { recursive: true, mode: 0o700 });
+    return locked(ground.journal, ground.disk, work);
+  });
+  ground.turn = done.catch(() => undefined);
+  return done;
 }
 
-function openRun(ground: Ground, hide: readonly string[]): OpenRun {
-  const id = `${Date.now().toString(36)}-${randomBytes(4).toString('hex')}`;
-  const view: View = { workspaceRoot: ground.workspaceRoot, directory: directoryOf(ground, id) };
-  ground.live.add(id);
-  mkdirSync(view.directory, { mode: 0o700 });
-  claim(view.directory, ground.disk);
-  openView(view, hide);
-  // The file system's own clock: a change time beyond this one's is a change from outside.
-  writeFileSync(`${view.directory}/started`, '');
-  const startedAt = look(`${view.directory}/started`)?.ctimeNs ?? 0n;
+function newId(): string {
+  return `${Date.now().toString(36)}-${randomBytes(4).toString('hex')}`;
+}
+
+async function changeOne(ground: Ground, change: FileChange): Promise<string> {
+  const id = newId();
+  ground.live.add(directoryOf(ground, id));
+  try {
+    await inLock(ground, async () => {
+      const { keptBytes } = await changeFile(ground, change, id);
+      pruneSometimes(ground, keptBytes);
+    });
+    return id;
+  } finally {
+    ground.live.delete(directoryOf(ground, id));
+  }
+}
+
+const pruneMs = 60_000;
+
+/** To read all records after each change would take longer than the change. @param added bytes that the journal keeps since */
+function pruneSometimes(ground: Ground, added: number): void {
+  const { journalBytes, journalMs } = ground.limits;
+  ground.pruned.bytes += added;
+  if (Date.now() - ground.pruned.at > Math.min(pruneMs, journalMs) || ground.pruned.bytes > journalBytes / 100) prune(ground);
+}
+
+async function openRun(ground: Ground, hide: readonly string[], { copy = false, scratch: far }: OpenOptions): Promise<OpenRun> {
+  const id = newId();
+  const directory = directoryOf(ground, id);
+  const kind = copy ? 'copy' : 'overlay';
+  const scratch = copy || far === undefined ? directory : `${far}/${id}`;
+  if (far !== undefined) sweepScratch(ground, far);
+  ground.live.add(directory);
+  mkdirSync(directory, { mode: 0o700 });
+  const held = createHeldView({ workspaceRoot: ground.workspaceRoot });
   const close = async () => {
-    const isKept = hasMark(view.directory, 'applied');
-    for (const part of ['upper', 'work', 'copied', 'hidden']) await removeApart(ground, `${view.directory}/${part}`);
-    if (!isKept) ground.disk.remove(view.directory);
-    ground.live.delete(id);
+    await held.close();
+    const isKept = hasMark(directory, 'applied');
+    await closeView({ directory, scratch }, ground);
+    if (!isKept) ground.disk.remove(directory);
+    ground.live.delete(directory);
   };
-  return {
-    id,
-    over: (line) => overView(view, line),
-    settle: async (how, signal) => {
-      try {
-        return await settle({ ground, view, startedAt, id }, how, signal);
-      } finally {
-        await close();
-      }
-    },
-    discard: close,
-  };
-}
-
-/** A hundred thousand files take their time, and others wait for this process. */
-async function removeApart({ programs, disk }: Ground, directory: string): Promise<void> {
-  const options = { cwd: '/', env: launcherEnvironment, timeoutMs: 600_000, keepBytes: 1_024 };
-  if (look(directory) !== undefined)
-    await programs.run({ program: '/bin/rm', args: ['-rf', '--', directory], ...options }, new AbortController().signal);
-  // What had closed itself is left.
-  disk.remove(directory);
+  try {
+    claim(directory);
+    if (scratch !== directory) mkdirSync(scratch, { recursive: true, mode: 0o700 });
+    // The file system's own clock: a change time beyond this one's is a change from outside.
+    writeFileSync(`${directory}/started`, '');
+    const startedAt = look(`${directory}/started`)?.ctimeNs ?? 0n;
+    const view = await openView({ kind, workspaceRoot: ground.workspaceRoot, directory, scratch }, hide, ground.programs);
+    return {
+      over: (line, caches) => overView(view, line, caches),
+      hold: held.open,
+      upper: upperOf(view),
+      isCopy: kind === 'copy',
+      settle: async (how, signal) => {
+        try {
+          return await settle({ ground, view, held, startedAt, id }, how, signal);
+        } finally {
+          await close();
+        }
+      },
+      discard: close,
+    };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
 }
 
 type Named = Pick<SettleOptions, 'title' | 'agentId'>;
@@ -169,17 +236,20 @@ type Named = Pick<SettleOptions, 'title' | 'agentId'>;
 interface Run {
   readonly ground: Ground;
   readonly view: View;
+  readonly held: HeldView;
   readonly startedAt: bigint;
   readonly id: string;
 }
 
 async function settle(run: Run, { title, agentId, apply, own = [], obeyed = [] }: SettleOptions, signal: AbortSignal): Promise<RunEffects> {
   const { ground, view } = run;
-  const looker = createLooker(ground.programs);
+  const looker = createLooker(ground.programs, run.held);
   const difference = await readDifference({ view, looker, limits: ground.limits }, signal).catch((thrown: unknown) => {
     if (thrown instanceof Fault && thrown.code === 'too_many_changes') return thrown;
     throw thrown;
   });
+  // Nothing of what lies under a mounted view may be moved.
+  await run.held.close();
   if (difference instanceof Fault) return { ...nothing, nothingApplied: difference.message };
   const sorted = withoutLoss(
     judgeUnits({ difference, view, judge: ground.judge, ground: { workspaceRoot: ground.workspaceRoot, obeyed }, own }),
@@ -188,13 +258,15 @@ async function settle(run: Run, { title, agentId, apply, own = [], obeyed = [] }
   if (!apply) return { ...nothing, ...listsOf([...sorted.apply, ...sorted.held]), dropped: true, leftOut: sorted.leftOut };
   const { free, conflicts } = apart(sorted.apply, run.startedAt);
   if (conflicts.some(isInRepository)) return repositoryConflict(conflicts);
-  const units = { free, held: sorted.held };
-  if (free.length + sorted.held.length > 0) await copyMarked([...free, ...sorted.held], view, looker, signal);
+  const toHold = apart(sorted.held, run.startedAt);
+  const late = [...conflicts, ...toHold.conflicts];
+  if (free.length + toHold.free.length > 0) await copyMarked([...free, ...toHold.free], view, looker, signal);
   signal.throwIfAborted();
-  const heldId = await planHeld(run, { title, agentId }, sorted.held);
-  const leftOut = [...sorted.leftOut, ...conflicts.map(conflictOf)];
-  const applied = units.free.length === 0 ? nothing : await planAndApply(run, { title, agentId }, units.free);
-  return { ...applied, leftOut: [...leftOut, ...applied.leftOut], ...(heldId === undefined ? {} : { heldId }) };
+  const held = await hold(ground, { id: `${run.id}-held`, title, agentId, view, units: toHold.free, at: Date.now() });
+  const applied = free.length === 0 ? nothing : await planAndApply(run, { title, agentId }, free);
+  const notKept = new Set([...toHold.conflicts.map(nameOf), ...held.leftOut.map(({ path }) => path)]);
+  const leftOut = [...sorted.leftOut.filter(({ path }) => !notKept.has(path)), ...late.map(conflictOf), ...held.leftOut];
+  return { ...applied, leftOut: [...leftOut, ...applied.leftOut], ...(held.heldId === undefined ? {} : { heldId: held.heldId }) };
 }
 
 /** More than the journal may keep could never be undone. */
@@ -203,7 +275,7 @@ function withoutLoss(sorted: Sorted, { journalBytes }: EffectsLimits): Sorted {
   if (total <= journalBytes) return sorted;
   const isLoss = (unit: Unit) => keptBytesOf(unit) > 0;
   const why = `${Math.ceil(total / 2 ** 20)} MB would go, more than the journal keeps for undo`;
-  const lost = sorted.apply.filter(isLoss);
+  const lost = sorted.apply.filter(isLoss).map((unit) => ({ ...unit, held: { rule: 'loss', why } }));
   const leftOut = lost.map(({ path, kind }): LeftOut => ({ path, kind, reason: 'held', rule: 'loss', why }));
   return { apply: sorted.apply.filter((unit) => !isLoss(unit)), held: [...sorted.held, ...lost], leftOut: [...sorted.leftOut, ...leftOut] };
 }
@@ -213,22 +285,11 @@ function apart(units: readonly Unit[], startedAt: bigint) {
   return { free: units.filter((unit) => !isConflict(unit)), conflicts: units.filter(isConflict) };
 }
 
-async function planHeld({ ground, view, id }: Run, named: Named, held: readonly Unit[]): Promise<string | undefined> {
-  if (held.length === 0) return undefined;
-  const heldId = `${id}-held`;
-  const directory = directoryOf(ground, heldId);
-  mkdirSync(directory, { mode: 0o700 });
-  claim(directory, ground.disk);
-  const plan = await makePlan({ id: heldId, ...named, view, directory, units: held, at: Date.now() });
-  ground.disk.writeSafely(`${directory}/held`, JSON.stringify(plan));
-  return heldId;
-}
-
 async function planAndApply({ ground, view, id }: Run, named: Named, units: readonly Unit[]): Promise<RunEffects> {
   const plan = await makePlan({ id, ...named, view, directory: view.directory, units, at: Date.now() });
   return inLock(ground, async () => {
     const effects = await carryOut(ground, plan);
-    prune(ground);
+    pruneSometimes(ground, plan.keptBytes);
     return effects;
   });
 }
@@ -237,15 +298,34 @@ async function planAndApply({ ground, view, id }: Run, named: Named, units: read
 async function recover(ground: Ground): Promise<void> {
   for (const id of runIds(ground.journal)) {
     const directory = directoryOf(ground, id);
-    const isAtRest =
-      hasMark(directory, 'undone') || hasMark(directory, 'held') || (hasMark(directory, 'applied') && !hasMark(directory, 'undoing'));
-    if (isAtRest || ground.live.has(id) || isOwnedByAnother(directory)) continue;
+    if (isAtRest(directory) || ground.live.has(directory) || isOwnedByAnother(directory)) continue;
     if (hasMark(directory, 'undoing')) await finishUndo(ground, readPlan(directory));
-    else if (hasMark(directory, 'plan')) await rollBack(ground, directory, readPlan(directory));
+    else if (isReadable(directory)) await rollBack(ground, directory, readPlan(directory));
+    // A plan that is cut off is of one step, which is done or not: every other one is flushed first.
     else ground.disk.remove(directory);
     ground.log.info(`run ${id} was interrupted; the workspace is as before it`);
   }
   prune(ground);
+}
+
+function isReadable(directory: string): boolean {
+  try {
+    readPlan(directory);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isAtRest(directory: string): boolean {
+  return hasMark(directory, 'undone') || isHeld(directory) || (hasMark(directory, 'applied') && !hasMark(directory, 'undoing'));
+}
+
+/** What killed runs left: each has the name of its run. */
+function sweepScratch(ground: Ground, scratch: string): void {
+  if (look(scratch) === undefined) return;
+  const isInUse = (directory: string) => ground.live.has(directory) || isOwnedByAnother(directory);
+  for (const id of runIds(scratch)) if (!isInUse(`${ground.journal}/${id}`)) ground.disk.remove(`${scratch}/${id}`);
 }
 
 async function finishUndo(ground: Ground, plan: Plan): Promise<void> {
@@ -262,12 +342,13 @@ async function undo(ground: Ground, id: string, { force }: { readonly force: boo
   if (hasMark(directory, 'undone')) throw new Fault('not_undoable', 'this run is undone already', { audience: 'user' });
   if (!hasMark(directory, 'applied')) throw new Fault('not_undoable', 'this run was not applied', { audience: 'user' });
   const { skipped } = readApplied(directory);
-  const done = without(plan, skipped);
+  const done = await inParts(workOf(ground, without(plan, skipped), directory));
   const inTheWay = await changedSince(workOf(ground, done, directory));
   if (inTheWay.length > 0 && !force) throw laterChanges(inTheWay.map(({ path }) => path));
-  claim(directory, ground.disk);
+  claim(directory);
   ground.disk.writeSafely(`${directory}/plan`, JSON.stringify(done));
-  const parents = untouchedParents(workOf(ground, done, directory), readApplied(directory).parents);
+  const work = workOf(ground, done, directory);
+  const parents = await whileOpen(work, () => untouchedParents(work, readApplied(directory).parents));
   ground.disk.writeSafely(`${directory}/undoing`, JSON.stringify({ parents, foreign: inTheWay.map(({ number }) => number) }));
   await finishUndo(ground, done);
   return done.lists;
@@ -284,28 +365,14 @@ function laterChanges(paths: readonly string[]): Fault {
   });
 }
 
-async function release(ground: Ground, id: string): Promise<RunEffects> {
-  const directory = directoryOf(ground, id);
-  const plan = readPlan(directory, 'held');
-  claim(directory, ground.disk);
-  ground.live.add(id);
-  try {
-    const effects = await carryOut(ground, plan);
-    if (effects.runId !== undefined) ground.disk.unlink(`${directory}/held`);
-    return effects;
-  } finally {
-    ground.live.delete(id);
-  }
-}
-
 function records(ground: Ground): readonly RunRecord[] {
   return runIds(ground.journal)
     .flatMap((id): readonly RunRecord[] => {
       const directory = directoryOf(ground, id);
       const state = stateOf(directory);
       if (state === undefined) return [];
-      const { lists, title, agentId, at, keptBytes } = readPlan(directory, state === 'held' ? 'held' : 'plan');
-      return [{ id, title, agentId, at, state, keptBytes: state === 'applied' ? keptBytes : 0, ...lists }];
+      const { lists, title, agentId, at, keptBytes, held } = readPlan(directory, state === 'held' ? 'held' : 'plan');
+      return [{ id, title, agentId, at, state, keptBytes: { applied: keptBytes, held: held?.bytes ?? 0, undone: 0 }[state], ...lists }];
     })
     .sort((one, other) => other.at - one.at);
 }
@@ -313,15 +380,17 @@ function records(ground: Ground): readonly RunRecord[] {
 function stateOf(directory: string): RunRecord['state'] | undefined {
   if (hasMark(directory, 'undone')) return 'undone';
   if (hasMark(directory, 'applied')) return 'applied';
-  return hasMark(directory, 'held') ? 'held' : undefined;
+  return isHeld(directory) ? 'held' : undefined;
 }
 
 /** Oldest first, until what is kept is within its limits. */
 function prune(ground: Ground): void {
   const { journalBytes, journalMs } = ground.limits;
+  ground.pruned = { at: Date.now(), bytes: 0 };
   let total = 0;
-  for (const { id, at, keptBytes } of records(ground)) {
-    total += keptBytes;
-    if (total > journalBytes || Date.now() - at > journalMs) ground.disk.remove(directoryOf(ground, id));
+  for (const { id, at, keptBytes, state } of records(ground)) {
+    if (state === 'applied') total += keptBytes;
+    const isTooMuch = state !== 'held' && total > journalBytes;
+    if (isTooMuch || Date.now() - at > (state === 'held' ? heldMs : journalMs)) ground.disk.remove(directoryOf(ground, id));
   }
 }

@@ -1,21 +1,27 @@
 /** Where runs of a workspace can keep their view and their journal, and whether this machine can have a view at all. */
+
 import { createHash } from 'node:crypto';
 import { accessSync, constants, lstatSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { reasonOf } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
-import { isInside } from '../sandbox/is-inside.ts';
+import { isInside } from '../sandbox/entries.ts';
 import { readDifference } from './difference.ts';
 import { disk } from './disk.ts';
-import { createLooker, isPrivileged, openView, overView, type View } from './view.ts';
+import { isSmall, openView } from './lay-view.ts';
+import { createLooker, isPrivileged, overView, upperOf } from './view.ts';
 
-/** How commands of this workspace run. */
+/** How commands of this workspace run, the best one that works here. */
 export type EffectsWay =
   | {
-      readonly kind: 'overlay';
+      /** Over an overlay, or each on a copy of the workspace. */
+      readonly kind: 'overlay' | 'copy';
       readonly journal: string;
-      /** What is different from a plain run, for `doctor`; undefined: nothing. */
+      /** Where the overlay writes, when that is not beside the journal. */
+      readonly scratch?: string;
+      /** What is different from a plain run, and what would give a better way, for `doctor`; undefined: nothing. */
       readonly note?: string;
     }
   | { readonly kind: 'none'; readonly reason: string; readonly better: string };
@@ -32,10 +38,12 @@ interface MountPoint {
   readonly at: string;
 }
 
-/** Tried, not looked up. @throws only the signal's reason */
-export async function findWay(request: PlaceRequest, signal: AbortSignal): Promise<EffectsWay> {
+type NoWay = Extract<EffectsWay, { readonly kind: 'none' }>;
+
+/** Where the journal of a workspace's changes lies: quick, and needs no view. */
+export function findJournal(request: PlaceRequest): { readonly kind: 'place'; readonly base: string; readonly journal: string } | NoWay {
   if (process.platform !== 'linux') {
-    return none(`there is no copy-on-write view for ${process.platform} yet`, 'run on Linux, or in a Linux container');
+    return none(`changes are neither seen nor kept on ${process.platform} yet`, 'run on Linux, or in a Linux container');
   }
   const mounts = readMounts();
   const within = mounts.find(({ at }) => at !== request.workspaceRoot && isInside(at, request.workspaceRoot));
@@ -44,23 +52,72 @@ export async function findWay(request: PlaceRequest, signal: AbortSignal): Promi
   }
   const base = placesFor(request, mounts).find((place) => isUsable(place, request.workspaceRoot, mounts));
   if (base === undefined) {
-    const better = `put Banksman's state directory on the workspace's file system, or make its parent folder writable`;
-    return none('there is no place of our own on the file system of the workspace', better);
-  }
-  try {
-    await tryView(base, request.programs, signal);
-  } catch (thrown) {
-    signal.throwIfAborted();
-    const why = reasonOf(thrown);
-    const better = remedyFor(why);
-    return none(`overlayfs cannot be mounted: ${why}`, better);
+    if (isReadOnly(request.workspaceRoot))
+      return none('the workspace is on a file system that is read-only', 'mount it so that it can be written');
+    const isMount = mountOf(request.workspaceRoot, mounts)?.at === request.workspaceRoot;
+    const why = 'there is no place of our own on the file system of the workspace';
+    return isMount
+      ? none(
+          `${why}, which is a mount of its own`,
+          'open a folder below it, or mount the folder that holds it (in a container: bind that one)',
+        )
+      : none(why, `put Banksman's state directory on the workspace's file system, or make its parent folder writable`);
   }
   const key = createHash('sha256').update(request.workspaceRoot).digest('hex').slice(0, 16);
-  const note = 'without root a directory that was there cannot be given another name by rename(2) (EXDEV); `mv` copies it';
-  return { kind: 'overlay', journal: path.join(base, key), ...(isPrivileged() ? {} : { note }) };
+  return { kind: 'place', base, journal: path.join(base, key) };
 }
 
-function none(reason: string, better: string): EffectsWay {
+/** Tried, not looked up. @throws only the signal's reason */
+export async function findWay(request: PlaceRequest, signal: AbortSignal): Promise<EffectsWay> {
+  const found = findJournal(request);
+  if (found.kind === 'none') return found;
+  const { base, journal } = found;
+  const failed = await whyNot({ base, kind: 'overlay' }, request.programs, signal);
+  if (failed === undefined) return { kind: 'overlay', journal, ...notes([]) };
+  const better = remedyFor(failed);
+  for (const scratch of scratchPlaces(request, base)) {
+    if ((await whyNot({ base, scratch, kind: 'overlay' }, request.programs, signal)) !== undefined) continue;
+    const said = `what commands write is kept in \`${scratch}\` until it is copied, for beside the workspace overlayfs cannot be mounted (${failed}); better: ${better}`;
+    return { kind: 'overlay', journal, scratch: path.join(scratch, path.basename(journal)), ...notes([said]) };
+  }
+  if ((await isSmall(request.workspaceRoot)) && (await whyNot({ base, kind: 'copy' }, request.programs, signal)) === undefined) {
+    const note = `each command works on a copy of the workspace (at most 20,000 entries, 1 GB), for overlayfs cannot be mounted (${failed}); better: ${better}`;
+    return { kind: 'copy', journal, note };
+  }
+  return none(`overlayfs cannot be mounted: ${failed}, and the workspace cannot be copied for each command`, better);
+}
+
+function isReadOnly(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return false;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EROFS';
+  }
+}
+
+function notes(said: readonly string[]): { readonly note?: string } {
+  const renames =
+    'without root a directory that was there cannot be given another name by rename(2) (EXDEV): a command that fails for that runs again on a copy of a workspace of at most 20,000 entries';
+  const all = isPrivileged() ? said : [...said, renames];
+  return all.length === 0 ? {} : { note: all.join('; ') };
+}
+
+/** On other file systems than the journal's, memory last. */
+function scratchPlaces({ workspaceRoot, stateDir }: PlaceRequest, base: string): readonly string[] {
+  const own = `banksman-runs-${process.getuid?.() ?? 0}`;
+  const devices = new Set([lstatSync(base).dev]);
+  const places = [path.join(stateDir, 'scratch'), ...['/var/tmp', os.tmpdir(), '/dev/shm'].map((place) => path.join(place, own))];
+  return places.filter((place) => {
+    if (isInside(place, workspaceRoot) || !makeOwn(place)) return false;
+    const { dev } = lstatSync(place);
+    const isNew = !devices.has(dev);
+    devices.add(dev);
+    return isNew;
+  });
+}
+
+function none(reason: string, better: string): NoWay {
   return { kind: 'none', reason, better };
 }
 
@@ -86,9 +143,19 @@ function isUsable(place: string, workspaceRoot: string, mounts: readonly MountPo
     const parent = existing(place);
     const sameMount = mountOf(realpathSync(parent), mounts)?.id === mountOf(workspaceRoot, mounts)?.id;
     if (!sameMount || lstatSync(parent).dev !== lstatSync(workspaceRoot).dev) return false;
-    accessSync(parent, constants.W_OK);
+    return makeOwn(place);
+  } catch {
+    return false;
+  }
+}
+
+/** SECURITY: in a place for everybody a directory of that name may be somebody else's, or a link. */
+function makeOwn(place: string): boolean {
+  try {
+    accessSync(existing(place), constants.W_OK);
     mkdirSync(place, { recursive: true, mode: 0o700 });
-    return lstatSync(place).uid === process.getuid?.();
+    const { uid, mode } = lstatSync(place);
+    return lstatSync(place).isDirectory() && uid === process.getuid?.() && (mode & 0o077) === 0;
   } catch {
     return false;
   }
@@ -122,27 +189,45 @@ function mountOf(place: string, mounts: readonly MountPoint[]): MountPoint | und
   );
 }
 
-/** A real run in a small workspace: each kind of mark must be read as what it is. */
-async function tryView(base: string, programs: ProgramRunner, signal: AbortSignal): Promise<void> {
-  const directory = mkdtempSync(path.join(base, 'probe-'));
+interface Trial {
+  readonly base: string;
+  readonly scratch?: string;
+  readonly kind: 'overlay' | 'copy';
+}
+
+async function whyNot(trial: Trial, programs: ProgramRunner, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const workspaceRoot = path.join(directory, 'workspace');
+    await tryView(trial, programs, signal);
+    return undefined;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return reasonOf(thrown);
+  }
+}
+
+/** A real run in a small workspace: each kind of mark must be read as what it is. */
+async function tryView({ base, scratch, kind }: Trial, programs: ProgramRunner, signal: AbortSignal): Promise<void> {
+  const own = mkdtempSync(path.join(base, 'probe-'));
+  const far = scratch === undefined ? own : mkdtempSync(path.join(scratch, 'probe-'));
+  try {
+    const workspaceRoot = path.join(own, 'workspace');
     for (const name of ['', 'kept', 'emptied']) mkdirSync(path.join(workspaceRoot, name));
     for (const name of ['changed', 'deleted', 'kept/same', 'emptied/old']) writeFileSync(path.join(workspaceRoot, name), 'before');
-    const view: View = { workspaceRoot, directory: path.join(directory, 'run') };
-    mkdirSync(view.directory);
-    openView(view, []);
+    const [directory, written] = [path.join(own, 'run'), path.join(far, 'run')];
+    for (const place of new Set([directory, written])) mkdirSync(place);
+    const view = await openView({ kind, workspaceRoot, directory, scratch: written }, [], programs);
     const script = 'cd "$1" && echo more >> changed && rm deleted && echo new > kept/new && rm -r emptied && mkdir emptied';
-    const line = overView(view, { program: '/bin/bash', args: ['--noprofile', '--norc', '-c', script, 'bash', workspaceRoot] });
+    const at = kind === 'copy' ? upperOf(view) : workspaceRoot;
+    const line = overView(view, { program: '/bin/bash', args: ['--noprofile', '--norc', '-c', script, 'bash', at] });
     const limits = { cwd: '/', env: launcherEnvironment, timeoutMs: 20_000, keepBytes: 4_096 };
     const { exitCode, stderr } = await programs.run({ ...line, ...limits }, signal);
     if (exitCode !== 0) throw new Error(stderr.trim().split('\n', 1)[0] ?? `exit code ${exitCode}`);
     const request = { view, looker: createLooker(programs), limits: { entries: 100, bytes: 2 ** 20 } };
     const { units } = await readDifference(request, signal);
-    const seen = units.map(({ kind, path: at }) => `${kind} ${at}`).sort();
+    const seen = units.map((unit) => `${unit.kind} ${unit.path}`).sort();
     const expected = ['create kept/new', 'delete deleted', 'modify changed', 'replace emptied'];
     if (seen.join() !== expected.join()) throw new Error(`the difference reads wrong here: ${seen.join(', ')}`);
   } finally {
-    disk.remove(directory);
+    for (const place of new Set([own, far])) disk.remove(place);
   }
 }

@@ -12,12 +12,12 @@
  *     <id>/stage/3    content that step 3 puts into the workspace, before it did and after it was undone
  *     <id>/kept/3     what was there before step 3
  */
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ChangeKind, ChangeList } from '#kernel/effects';
+import type { ChangeKind, ChangeList, HeldChanges, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { Disk } from './disk.ts';
-import type { Stamp } from './stamp.ts';
+import { look, type Stamp } from './stamp.ts';
 
 export interface Step {
   /** Names the step's places below `stage` and `kept`. */
@@ -32,6 +32,10 @@ export interface Step {
   readonly changedAt?: string;
   /** What is there afterwards; undefined: nothing. */
   readonly after?: Stamp;
+  /** Of what a person decides about. */
+  readonly held?: Pick<Verdict, 'rule' | 'why'>;
+  /** Of a new directory with one file in it: the same as single steps, outer entries first, for undoing where others put more in it. */
+  readonly inside?: readonly Step[];
 }
 
 /** A directory whose entries change: its times, and its mode where it had to be opened for that, are put back with them. */
@@ -53,6 +57,8 @@ export interface Plan {
   readonly parents: readonly Parent[];
   readonly lists: ChangeList;
   readonly keptBytes: number;
+  /** Of what is held: as a person is shown it, settled when it was held. INVARIANT: such a plan is carried out whole or not at all. */
+  readonly held?: Omit<HeldChanges, 'id' | 'title'> & { readonly bytes: number };
 }
 
 export interface Applied {
@@ -104,14 +110,19 @@ export function runIds(journal: string): readonly string[] {
     .sort();
 }
 
-/** Says that this process works on it: another one leaves it alone as long as we live. */
-export function claim(directory: string, disk: Disk): void {
-  disk.writeSafely(`${directory}/owner`, self());
+/** Says that this process works on it: another one leaves it alone as long as we live. A machine that stops takes us with it: nothing to flush. */
+export function claim(directory: string): void {
+  writeFileSync(`${directory}/owner.new`, self(), { mode: 0o600 });
+  renameSync(`${directory}/owner.new`, `${directory}/owner`);
 }
+
+const claimedWithinMs = 2_000;
 
 export function isOwnedByAnother(directory: string): boolean {
   const owner = readText(`${directory}/owner`);
-  return owner !== undefined && owner !== self() && isAlive(owner);
+  // Made a moment ago: it says so next.
+  if (owner === undefined) return Date.now() - Number(look(directory)?.ctimeNs ?? 0n) / 1e6 < claimedWithinMs;
+  return owner !== self() && isAlive(owner);
 }
 
 function self(): string {

@@ -1,11 +1,13 @@
 /** Puts each unit before the judge, entry by entry, and takes apart what is applied, held and refused. */
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Change, EffectJudge, JudgeGround, LeftOut, Verdict } from '#kernel/effects';
+import { repositoriesAround } from '../sandbox/git-directory.ts';
 import type { Difference, NewEntry, Unit } from './difference.ts';
 import { nameOf } from './make-plan.ts';
+import { textOf } from './show-changes.ts';
 import { look, modeOf, typeOf } from './stamp.ts';
-import type { View } from './view.ts';
+import { upperOf, type View } from './view.ts';
 
 export interface Sorted {
   readonly apply: readonly Unit[];
@@ -23,7 +25,10 @@ export interface JudgeRequest {
 }
 
 export function judgeUnits(request: JudgeRequest): Sorted {
-  const parts = request.difference.units.map((unit) => judgeUnit(unit, request));
+  const { units } = request.difference;
+  const made = new Set(units.flatMap(({ after, inside }) => [after, ...inside].flatMap((entry) => entry?.path ?? [])));
+  const asked = { ...request, repositoryOf: repositoriesAround(request.view.workspaceRoot, made) };
+  const parts = units.map((unit) => judgeUnit(unit, asked));
   return {
     apply: parts.flatMap(({ apply }) => apply),
     held: parts.flatMap(({ held }) => held),
@@ -36,16 +41,25 @@ function oddName(directory: string): LeftOut {
   return { path: directory === '' ? '.' : directory, kind: 'create', reason: 'refused', rule: 'odd_name', why };
 }
 
-function judgeUnit(unit: Unit, request: JudgeRequest): Sorted {
+interface Asked extends JudgeRequest {
+  readonly repositoryOf: ReturnType<typeof repositoriesAround>;
+}
+
+function judgeUnit(unit: Unit, request: Asked): Sorted {
   const whole = wholeVerdict(unit, request);
-  if (whole.action !== 'apply') {
-    return { apply: [], held: whole.action === 'hold' ? [unit] : [], leftOut: [leftOutOf(nameOf(unit), unit, whole)] };
-  }
-  return takeOut(unit, request);
+  return whole.action === 'apply' ? takeOut(unit, request) : allOut(unit, whole);
+}
+
+function allOut(unit: Unit, verdict: Verdict): Sorted {
+  return {
+    apply: [],
+    held: verdict.action === 'hold' ? [{ ...unit, held: verdict }] : [],
+    leftOut: [leftOutOf(nameOf(unit), unit, verdict)],
+  };
 }
 
 /** Of what is there at the place, and of what goes: a part of a deletion is none. */
-function wholeVerdict(unit: Unit, request: JudgeRequest): Verdict {
+function wholeVerdict(unit: Unit, request: Asked): Verdict {
   const { judge, ground, difference } = request;
   if (isOwnPlace(unit, request)) return ownPlace;
   const secret = difference.lostSecrets.find(
@@ -54,11 +68,20 @@ function wholeVerdict(unit: Unit, request: JudgeRequest): Verdict {
   if (secret !== undefined) return lostSecret;
   const first = judge(topChange(unit, request), ground);
   if (first.action !== 'apply') return first;
+  const stays = entriesThatStay(unit, request);
   for (const { path: below, stats } of unit.before?.tree?.entries ?? []) {
-    const verdict = judge(goneChange(`${unit.path}/${below}`, stats), ground);
+    if (stays.has(below)) continue;
+    const verdict = judge({ ...goneChange(`${unit.path}/${below}`, stats), goneWith: unit.path }, ground);
     if (verdict.action !== 'apply') return { ...verdict, why: `\`${below}\` in it: ${verdict.why}` };
   }
   return first;
+}
+
+/** Of a directory that was made anew what is in it as before: nobody took that away. */
+function entriesThatStay({ path: top, before, inside }: Unit, { view }: JudgeRequest): ReadonlySet<string> {
+  if (before?.tree === undefined) return new Set();
+  const same = inside.filter((entry) => isSameFile(entry, `${view.workspaceRoot}/${entry.path}`));
+  return new Set(same.map((entry) => entry.path.slice(top.length + 1)));
 }
 
 /** SECURITY: of a renamed directory the copy holds what was covered, so none is taken over once such a place moved. */
@@ -80,18 +103,21 @@ function isWithin(inner: string, outer: string): boolean {
 }
 
 /** Of a new directory the outermost entries that may not go in. */
-function takeOut(unit: Unit, request: JudgeRequest): Sorted {
-  const inside: NewEntry[] = [];
+function takeOut(unit: Unit, request: Asked): Sorted {
   const out: { readonly entry: NewEntry; readonly verdict: Verdict }[] = [];
   const names = namesOf(unit);
   for (const entry of unit.inside) {
     if (out.some((found) => isWithin(entry.path, found.entry.path))) continue;
     const isSecret = request.difference.lostSecrets.some(({ path: at }) => at === entry.path);
     const verdict = isSecret ? lostSecret : request.judge(newChange(entry, 'create', { request, names }), request.ground);
-    if (verdict.action === 'apply') inside.push(entry);
-    else out.push({ entry, verdict });
+    if (verdict.action === 'apply') continue;
+    const whole = [unit.after, ...unit.inside].find((other) => other?.path === verdict.whole) ?? entry;
+    const why = whole === entry ? verdict.why : `\`${entry.path.slice(whole.path.length + 1)}\` in it: ${verdict.why}`;
+    if (whole === unit.after) return allOut(unit, { ...verdict, why });
+    out.push({ entry: whole, verdict: { ...verdict, why } });
   }
-  const units = out.map(({ entry }) => partOf(unit, entry));
+  const inside = unit.inside.filter(({ path: at }) => !out.some(({ entry }) => isWithin(at, entry.path)));
+  const units = out.map(({ entry, verdict }) => ({ ...partOf(unit, entry), held: verdict }));
   return {
     apply: [{ ...unit, inside }],
     held: units.filter((_unit, index) => out[index]?.verdict.action === 'hold'),
@@ -113,10 +139,23 @@ function namesOf({ path: top, inside, after }: Unit): readonly string[] {
   return inside.map((entry) => entry.path.slice(top.length + 1)).filter((below) => !below.includes('/'));
 }
 
-function topChange(unit: Unit, request: JudgeRequest): Change {
+function topChange(unit: Unit, request: Asked): Change {
   const { before, after, kind } = unit;
-  if (after !== undefined) return newChange(after, kind, { request, names: namesOf(unit) });
-  return { path: unit.path, kind, type: before?.stamp.type ?? 'file', mode: before?.stamp.mode ?? 0, bytes: before?.stamp.size ?? 0 };
+  if (after !== undefined) return { ...newChange(after, kind, { request, names: namesOf(unit) }), ...timesAlone(unit) };
+  const { type = 'file', mode = 0, size = 0 } = before?.stamp ?? {};
+  return {
+    path: unit.path,
+    kind,
+    type,
+    mode,
+    bytes: size,
+    ...(type === 'directory' ? { goneWith: unit.path } : {}),
+    ...request.repositoryOf(unit.path),
+  };
+}
+
+function timesAlone({ kind, before, after }: Unit): Pick<Change, 'timesAlone'> {
+  return kind === 'attributes' && after !== undefined && modeOf(after.stats) === before?.stamp.mode ? { timesAlone: true } : {};
 }
 
 function goneChange(at: string, stats: NewEntry['stats']): Change {
@@ -124,7 +163,7 @@ function goneChange(at: string, stats: NewEntry['stats']): Change {
 }
 
 interface ChangeGround {
-  readonly request: JudgeRequest;
+  readonly request: Asked;
   readonly names: readonly string[];
 }
 
@@ -136,28 +175,28 @@ function newChange(entry: NewEntry, kind: Change['kind'], { request, names }: Ch
     kind,
     type,
     mode: modeOf(stats),
+    ...request.repositoryOf(at),
     bytes: type === 'file' ? Number(stats.size) : 0,
     ...(names.length === 0 ? {} : { newWith: names }),
     ...(type === 'link' ? { leadsTo: leadsTo(at, readlinkSync(source), request) } : {}),
+    sameAs: (other) => isSameFile({ stats, source }, `${request.view.workspaceRoot}/${other}`),
     ...(type === 'file' ? { texts: () => textsOf(source, `${request.view.workspaceRoot}/${at}`) } : {}),
   };
 }
 
-const mostText = 65_536;
+function isSameFile({ stats, source }: Pick<NewEntry, 'stats' | 'source'>, other: string): boolean {
+  const there = look(other);
+  if (there === undefined || typeOf(there) !== typeOf(stats)) return false;
+  if (stats.isDirectory()) return true;
+  const isRun = (mode: number) => (mode & 0o111) !== 0;
+  if (!stats.isFile() || isRun(modeOf(there)) !== isRun(modeOf(stats)) || there.size !== stats.size) return false;
+  const text = textOf(source);
+  return text !== undefined && text === textOf(other);
+}
 
 function textsOf(after: string, before: string): { readonly before: string; readonly after: string } | undefined {
   const [now, then] = [textOf(after), look(before) === undefined ? '' : textOf(before)];
   return now === undefined || then === undefined ? undefined : { before: then, after: now };
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    const stats = look(file);
-    if (!stats?.isFile() || stats.size > mostText) return undefined;
-    return new TextDecoder('utf8', { fatal: true }).decode(readFileSync(file));
-  } catch {
-    return undefined;
-  }
 }
 
 const mostLinks = 40;
@@ -184,10 +223,11 @@ function leadsTo(at: string, text: string, { view }: JudgeRequest): string | und
 }
 
 /** In the workspace as it would be, outside as it is. */
-function linkAt(place: readonly string[], root: readonly string[], { directory }: View): string | undefined {
+function linkAt(place: readonly string[], root: readonly string[], view: View): string | undefined {
   const isBelow = root.every((name, index) => place[index] === name) && place.length > root.length;
-  const upper = isBelow ? look(`${directory}/upper/${place.slice(root.length).join('/')}`) : undefined;
-  const file = upper === undefined ? `/${place.join('/')}` : `${directory}/upper/${place.slice(root.length).join('/')}`;
+  const inUpper = `${upperOf(view)}/${place.slice(root.length).join('/')}`;
+  const upper = isBelow ? look(inUpper) : undefined;
+  const file = upper === undefined ? `/${place.join('/')}` : inUpper;
   const stats = upper ?? look(file);
   return stats?.isSymbolicLink() ? readlinkSync(file) : undefined;
 }

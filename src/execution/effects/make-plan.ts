@@ -1,9 +1,9 @@
 /** Makes a plan of units: their content goes to the journal first, free of the overlay's marks, each thing ready to be moved into place. */
-import { chmodSync, lchownSync, linkSync, lutimesSync, mkdirSync, renameSync } from 'node:fs';
+import { chmodSync, lchownSync, linkSync, lutimesSync, mkdirSync, renameSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import type { ChangeList } from '#kernel/effects';
 import type { NewEntry, Unit } from './difference.ts';
 import type { Plan, Step } from './journal.ts';
-import { look, modeOf, readTree, type Stamp, stampOf } from './stamp.ts';
+import { look, modeOf, readTree, type Stamp, stampOf, treeOf } from './stamp.ts';
 import type { Looker, View } from './view.ts';
 
 export interface PlanRequest {
@@ -35,9 +35,10 @@ function contentOf(unit: Unit): readonly NewEntry[] {
 export async function makePlan(request: PlanRequest): Promise<Plan> {
   const { id, title, agentId, view, directory, units, at } = request;
   for (const part of ['stage', 'kept', 'overwritten']) mkdirSync(`${directory}/${part}`, { mode: 0o700 });
+  // Modes and times last, inner ones first: a directory may be closed by its new mode.
+  const rank = ({ kind, path }: Unit) => (kind === 'attributes' ? 1 / path.length : 0);
+  const sorted = [...units].sort((one, other) => rank(one) - rank(other));
   const steps: Step[] = [];
-  // Modes and times last: a directory may be closed by its new mode.
-  const sorted = [...units].sort((one, other) => Number(one.kind === 'attributes') - Number(other.kind === 'attributes'));
   for (const [number, unit] of sorted.entries()) steps.push(await stepOf(unit, number, request));
   return {
     id,
@@ -59,7 +60,7 @@ export function keptBytesOf({ before, kind }: Unit): number {
 }
 
 async function stepOf(unit: Unit, number: number, { view, directory }: PlanRequest): Promise<Step> {
-  const { path, kind, before, after, keepTimes } = unit;
+  const { path, kind, before, after, held } = unit;
   const lower = before === undefined ? undefined : look(`${view.workspaceRoot}/${path}`);
   const common = {
     number,
@@ -67,16 +68,32 @@ async function stepOf(unit: Unit, number: number, { view, directory }: PlanReque
     kind,
     ...(before === undefined ? {} : { before: before.stamp }),
     ...(lower === undefined ? {} : { changedAt: String(lower.ctimeNs) }),
+    ...(held === undefined ? {} : { held: { rule: held.rule, why: held.why } }),
   };
   if (kind === 'delete' || after === undefined) return { ...common, act: 'take' };
-  if (kind === 'attributes')
-    return { ...common, act: 'set', after: newAttributes(before?.stamp ?? stampOf(after.stats), after, keepTimes) };
+  if (kind === 'attributes') {
+    const wished = newAttributes(unit, after);
+    return { ...common, act: 'set', after: view.scratch === view.directory ? wished : asKept(wished, `${directory}/time`) };
+  }
   const stage = `${directory}/stage/${number}`;
   return { ...common, act: 'put', after: await stageUnit(unit, after, { view, stage }) };
 }
 
-function newAttributes(before: Stamp, { stats }: NewEntry, keepTimes = false): Stamp {
+function newAttributes({ before: was, keepTimes = false }: Unit, { stats }: NewEntry): Stamp {
+  const before = was?.stamp ?? stampOf(stats);
   return { ...before, mode: modeOf(stats), modified: keepTimes ? before.modified : String(stats.mtimeNs) };
+}
+
+/** A time that this file system cannot hold is another one once it is set: ext4 has none before December 1901. */
+function asKept(stamp: Stamp, probe: string): Stamp {
+  const wished = BigInt(stamp.modified);
+  writeFileSync(probe, '');
+  const inSeconds = Number(wished / 1_000_000_000n);
+  utimesSync(probe, inSeconds, inSeconds);
+  const kept = lookSurely(probe).mtimeNs;
+  unlinkSync(probe);
+  const isOther = (kept > wished ? kept - wished : wished - kept) > 2_000_000_000n;
+  return isOther ? { ...stamp, modified: String(kept) } : stamp;
 }
 
 interface Staging {
@@ -98,7 +115,15 @@ async function stageUnit(unit: Unit, top: NewEntry, { view, stage }: Staging): P
   }
   // From the inside: what is put into a directory changes its times, and its mode may close it.
   for (const entry of [...unit.inside.toReversed(), top]) if (entry.stats.isDirectory()) finishDirectory(place(entry), entry);
-  return { ...stampOf(lookSurely(stage)), tree: (await readTree(stage)).digest };
+  // What is closed is not in a tree that is read.
+  const isOpen = [top, ...unit.inside].every(({ stats }) => !stats.isDirectory() || (modeOf(stats) & 0o700) === 0o700);
+  if (!isOpen) return { ...stampOf(lookSurely(stage)), tree: (await readTree(stage)).digest };
+  // A file that was moved is the one that was looked at before; of the others only their place tells.
+  const staged = unit.inside.map((entry) => ({
+    path: entry.path.slice(top.path.length + 1),
+    stats: entry.pure && entry.stats.isFile() && entry.linkTo === undefined ? entry.stats : lookSurely(place(entry)),
+  }));
+  return { ...stampOf(lookSurely(stage)), tree: treeOf(staged, 0n).digest };
 }
 
 function stageFile({ pure, source, path, linkTo }: NewEntry, { directory, workspaceRoot }: View, place: string): void {

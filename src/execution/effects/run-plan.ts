@@ -2,7 +2,8 @@
 import type { LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
-import { applySteps, type Hands, isAsPlanned, parentsNow, takeBack, type Work } from './carry-out.ts';
+import { launcherEnvironment } from '../sandbox/clean-environment.ts';
+import { applySteps, type Hands, isAsPlanned, parentsNow, takeBack, type Work, whileOpen } from './carry-out.ts';
 import type { Unit } from './difference.ts';
 import type { Plan } from './journal.ts';
 
@@ -34,6 +35,14 @@ export function repositoryConflict(conflicts: readonly Pick<Unit, 'path' | 'kind
   return { ...nothing, leftOut: conflicts.map(conflictOf), nothingApplied: why };
 }
 
+/** A person approved all of it, as it was shown to them. */
+function heldConflict(late: readonly Pick<Unit, 'path' | 'kind'>[]): RunEffects {
+  const named = late.slice(0, 5).map(({ path }) => `\`${path}\``);
+  const more = late.length > named.length ? ` and ${late.length - named.length} more` : '';
+  const why = `${named.join(', ')}${more} changed after it was held, so nothing of it was applied`;
+  return { ...nothing, leftOut: late.map(conflictOf), nothingApplied: why };
+}
+
 export function workOf({ disk, programs }: JournalGround, plan: Plan, directory: string): Work {
   return { disk, programs, plan, directory };
 }
@@ -41,7 +50,10 @@ export function workOf({ disk, programs }: JournalGround, plan: Plan, directory:
 /** In the lock. The plan's content is staged, and nothing of it is done. */
 export async function carryOut(ground: JournalGround, wished: Plan): Promise<RunEffects> {
   const directory = directoryOf(ground, wished.id);
+  // Before anything is looked at: it takes its time, in which others may change the workspace.
+  await syncContent(workOf(ground, wished, directory));
   const late = wished.steps.filter((step) => !isAsPlanned(workOf(ground, wished, directory), step));
+  if (wished.held !== undefined && late.length > 0) return heldConflict(late);
   if (late.some(isInRepository)) return repositoryConflict(late);
   const wanted = without(
     wished,
@@ -50,39 +62,72 @@ export async function carryOut(ground: JournalGround, wished: Plan): Promise<Run
   const plan = { ...wanted, parents: parentsNow({ plan: wanted }) };
   if (plan.steps.length === 0) return { ...nothing, leftOut: late.map(conflictOf) };
   const work = workOf(ground, plan, directory);
-  syncContent(work);
   ground.disk.writeSafely(`${directory}/plan`, JSON.stringify(plan));
   try {
     const skipped = await applySteps(work);
     const inTheWay = plan.steps.filter(({ number }) => skipped.includes(number));
-    if (inTheWay.some(isInRepository)) {
+    if (inTheWay.some(isInRepository) || (plan.held !== undefined && inTheWay.length > 0)) {
       await rollBack(ground, directory, plan);
-      return repositoryConflict(inTheWay);
+      return plan.held === undefined ? repositoryConflict(inTheWay) : heldConflict(inTheWay);
     }
-    syncParents(work);
-    ground.disk.writeSafely(`${directory}/applied`, JSON.stringify({ skipped, parents: parentsNow(work) }));
+    const parents = await whileOpen(work, () => syncParents(work));
+    ground.disk.writeSafely(`${directory}/applied`, JSON.stringify({ skipped, parents }));
     const { lists } = without(plan, skipped);
     return { ...nothing, ...lists, runId: plan.id, leftOut: [...late, ...inTheWay].map(conflictOf) };
   } catch (thrown) {
-    await rollBack(ground, directory, plan);
-    throw thrown;
+    return await giveUp(ground, plan, thrown);
   }
 }
+
+async function giveUp(ground: JournalGround, plan: Plan, thrown: unknown): Promise<RunEffects> {
+  await rollBack(ground, directoryOf(ground, plan.id), plan);
+  const why = notAllowed(thrown);
+  if (why === undefined || plan.held !== undefined) throw thrown;
+  return { ...nothing, nothingApplied: why };
+}
+
+/** What the view let a command do, for it is this user's own, and the workspace does not. */
+function notAllowed(thrown: unknown): string | undefined {
+  const { code, dest, path } = thrown as NodeJS.ErrnoException & { readonly dest?: string };
+  const place = dest ?? path ?? 'a file';
+  if (code === 'EACCES' || code === 'EPERM') return `nothing of it was applied: this user may not write \`${place}\``;
+  if (code === 'EROFS') return 'nothing of it was applied: the workspace is on a file system that is read-only';
+  return code === 'ENOSPC' || code === 'EDQUOT' ? 'nothing of it was applied: the disk is full' : undefined;
+}
+
+const fewFiles = 8;
 
 /**
- * What replaces a file is on the disk before it takes the name; power that fails must not leave an empty file. A wholly new file may be lost then,
- * as any program's may.
+ * What is put in is on the disk before it takes its name: power that fails must leave no empty file, and a command that flushed what it wrote (git, a
+ * database) relies on that, though over a view its own flush may be none. One flush of the file system costs less than one for each of many files.
+ * @throws where it fails: nothing is applied then
  */
-function syncContent({ plan, directory, disk }: Work): void {
-  for (const { act, before, after, number } of plan.steps) {
-    if (act === 'put' && before !== undefined && after?.type === 'file' && (after.mode & 0o400) !== 0)
-      disk.sync(`${directory}/stage/${number}`);
+async function syncContent({ plan, directory, disk, programs }: Work): Promise<void> {
+  const put = plan.steps.filter(({ act, after }) => act === 'put' && after?.type !== 'link');
+  const isFew = put.length <= fewFiles && put.every(({ after }) => after?.type === 'file' && (after.mode & 0o400) !== 0);
+  if (isFew) {
+    for (const { number } of put) disk.sync(`${directory}/stage/${number}`);
+    return;
   }
+  // `syncfs(2)`, which Node has not.
+  const line = {
+    program: 'sync',
+    args: ['-f', `${directory}/stage`],
+    cwd: '/',
+    env: launcherEnvironment,
+    timeoutMs: 600_000,
+    keepBytes: 1_024,
+  };
+  const { exitCode, stderr } = await programs.run(line, new AbortController().signal);
+  if (exitCode !== 0) throw new Fault('effects_failed', `not flushed: ${stderr.trim()}`);
 }
 
-function syncParents({ plan, disk, directory }: Work): void {
-  for (const { path, mode } of plan.parents) if ((mode & 0o400) !== 0) disk.sync(`${plan.workspaceRoot}/${path}`);
-  disk.sync(`${directory}/kept`);
+/** @returns the directories as they are left */
+function syncParents(work: Work): Plan['parents'] {
+  const parents = parentsNow(work);
+  for (const { path, mode } of parents) if ((mode & 0o400) !== 0) work.disk.sync(`${work.plan.workspaceRoot}/${path}`);
+  work.disk.sync(`${work.directory}/kept`);
+  return parents;
 }
 
 export function without(plan: Plan, numbers: readonly number[]): Plan {

@@ -71,12 +71,15 @@ export interface Tree {
 
 const sliceMs = 8;
 
-/** Everything below a directory, outer entries first, in slices that leave the event loop free. What cannot be read is not in it. */
-export async function* walk(root: string): AsyncGenerator<TreeEntry> {
+/**
+ * Everything below a directory, outer entries first, in slices that leave the event loop free. What cannot be read is not in it.
+ * @param odd gets the directories with a name that is no text, which nothing here can open
+ */
+export async function* walk(root: string, odd: Set<string> = new Set()): AsyncGenerator<TreeEntry> {
   const open = [''];
   let sliceStart = performance.now();
   for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
-    for (const entry of list(root, directory)) {
+    for (const entry of list(root, directory, odd)) {
       if (entry.stats.isDirectory()) open.push(entry.path);
       yield entry;
     }
@@ -86,11 +89,13 @@ export async function* walk(root: string): AsyncGenerator<TreeEntry> {
   }
 }
 
-function list(root: string, directory: string): readonly TreeEntry[] {
+function list(root: string, directory: string, odd: Set<string>): readonly TreeEntry[] {
   return namesIn(directory === '' ? root : `${root}/${directory}`).flatMap((name) => {
     const path = directory === '' ? name : `${directory}/${name}`;
     const stats = look(`${root}/${path}`);
-    return stats === undefined ? [] : [{ path, stats }];
+    if (stats !== undefined) return [{ path, stats }];
+    if (name.includes('\u{fffd}')) odd.add(directory);
+    return [];
   });
 }
 
@@ -105,10 +110,14 @@ function namesIn(directory: string): readonly string[] {
 export async function readTree(root: string): Promise<Tree> {
   const entries: TreeEntry[] = [];
   for await (const entry of walk(root)) entries.push(entry);
-  entries.sort((one, other) => (one.path < other.path ? -1 : 1));
+  return treeOf(entries, look(root)?.ctimeNs ?? 0n);
+}
+
+/** @param found everything below a directory @param changed its own change time */
+export function treeOf(found: readonly TreeEntry[], changed: bigint): Tree {
+  const entries = found.toSorted((one, other) => (one.path < other.path ? -1 : 1));
   const hash = createHash('sha256');
-  let bytes = 0;
-  let newest = look(root)?.ctimeNs ?? 0n;
+  let [bytes, newest] = [0, changed];
   for (const { path, stats } of entries) {
     const { type, mode, inode, size, modified } = stampOf(stats);
     // Times and size of a directory follow from what is put into it and taken out.

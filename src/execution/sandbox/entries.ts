@@ -2,15 +2,10 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 
 export function entriesOf(directory: string): readonly Dirent[] {
-  return readEntries(directory) ?? [];
-}
-
-/** @returns undefined where it could not be read, which may be so for this moment only */
-export function readEntries(directory: string): readonly Dirent[] | undefined {
   try {
     return readdirSync(directory, { withFileTypes: true });
   } catch {
-    return undefined;
+    return [];
   }
 }
 
@@ -20,4 +15,9 @@ export function statsOf(file: string): Stats | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether `inner` is `outer` or below it; both absolute and normal. */
+export function isInside(inner: string, outer: string): boolean {
+  return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`);
 }

@@ -1,9 +1,10 @@
 /** Where the sandbox's programs are on this machine, or why there is no sandbox. */
+
 import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from './clean-environment.ts';
-import type { Architecture } from './syscall-numbers.ts';
+import type { Architecture } from './seccomp-filter.ts';
 
 export interface Bubblewrap {
   readonly program: string;

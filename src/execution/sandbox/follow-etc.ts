@@ -2,6 +2,7 @@
  * The `/etc` that a command sees: a few harmless files of the host's and the names of its one user, copied into one directory that is mounted.
  * A mount of its own for each would take 0.3 ms, for bubblewrap reads the list of all mounts anew every time.
  */
+
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -18,12 +19,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { Fault, toFault } from '#kernel/errors';
-import { readEntries, statsOf } from './entries.ts';
+import { type SandboxUser, userName } from './clean-environment.ts';
+import { entriesOf, isInside, statsOf } from './entries.ts';
 import { fallbackHome } from './home.ts';
-import { isInside } from './is-inside.ts';
-import type { SandboxUser } from './sandbox-user.ts';
 
 export interface Etc {
   /** Stands for `/etc`. */
@@ -105,12 +106,12 @@ function entryOf(host: string, name: string): readonly Entry[] {
 
 /** The readable files of the trees, links that stay within `/usr` or their own tree included. */
 function treesIn(host: string): readonly Entry[] {
-  const tops = readEntries(host)?.filter((entry) => entry.isDirectory() && trees.test(entry.name)) ?? [];
+  const tops = entriesOf(host).filter((entry) => entry.isDirectory() && trees.test(entry.name));
   return tops.flatMap(({ name }) => filesBelow(host, name));
 }
 
 function filesBelow(host: string, name: string): readonly Entry[] {
-  return (readEntries(path.join(host, name)) ?? []).flatMap((entry) => {
+  return entriesOf(path.join(host, name)).flatMap((entry) => {
     const below = path.join(name, entry.name);
     return entry.isDirectory() ? filesBelow(host, below) : treeFile(host, below);
   });
@@ -190,16 +191,19 @@ function removeOld(folder: string): void {
   }
 }
 
-/** Who the one user is, without naming the host's users; `resolv.conf` is where the host's is mounted when the network is granted. */
+/** Who the one user is, without naming the host's others; on `resolv.conf` and `hosts` the host's are mounted when the network is granted. */
 function identityFiles({ uid, gid }: SandboxUser, home: string): Readonly<Record<string, string>> {
-  const user = uid === 0 ? '' : `banksman:x:${uid}:${gid}::${home}:/bin/bash\n`;
-  const group = gid === 0 ? '' : `banksman:x:${gid}:\n`;
+  const name = userName();
+  const user = uid === 0 ? '' : `${name}:x:${uid}:${gid}::${home}:/bin/bash\n`;
+  const group = gid === 0 ? '' : `${name}:x:${gid}:\n`;
   return {
     passwd: `root:x:0:0::/root:/bin/sh\n${user}nobody:x:65534:65534::/nonexistent:/bin/false\n`,
     group: `root:x:0:\n${group}nogroup:x:65534:\n`,
     'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
-    hosts: '127.0.0.1 localhost\n::1 localhost ip6-localhost\n',
-    'resolv.conf': '',
+    hostname: `${os.hostname()}\n`,
+    hosts: `127.0.0.1 localhost\n127.0.1.1 ${os.hostname()}\n::1 localhost ip6-localhost\n`,
+    // For documentation only (RFC 5737): asking for a name finds no way out, at once, and counts as a try. Without a server it would be asked of loopback.
+    'resolv.conf': 'nameserver 192.0.2.1\noptions timeout:1 attempts:1\n',
   };
 }
 

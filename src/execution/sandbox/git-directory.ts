@@ -4,6 +4,7 @@
  */
 import { type Dirent, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Change } from '#kernel/effects';
 import type { Segments } from '#kernel/ports/path-facts';
 import { entriesOf, statsOf } from './entries.ts';
 
@@ -17,6 +18,38 @@ const deepestNesting = 6;
 export function isGitDirectory(content: readonly Dirent[]): boolean {
   const has = (name: string) => content.some((item) => item.name === name);
   return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
+}
+
+/**
+ * Around a path the directory that git would take for a repository though it is not named `.git`, once the entries `made` are there, too.
+ * SECURITY: what goes meanwhile counts as being there: rather one repository too many. Source: git's `setup.c`, `is_git_directory`.
+ */
+export function repositoriesAround(root: string, made: ReadonlySet<string>): (file: string) => Pick<Change, 'repository'> {
+  const was = (file: string) => statsOf(path.join(root, file)) !== undefined;
+  const isOne = (directory: string, has: (file: string) => boolean) => {
+    const holds = (name: string) => has(path.posix.join(directory, name));
+    return holds('HEAD') && ((holds('objects') && holds('refs')) || holds('commondir'));
+  };
+  const hasParts = (directory: string) => obeyedParts.some((name) => was(path.posix.join(directory, name)));
+  const known = new Map<string, Pick<Change, 'repository'>>();
+  const of = (directory: string): Pick<Change, 'repository'> => {
+    const before = known.get(directory);
+    if (before !== undefined) return before;
+    const isRepository = isOne(directory, (file) => made.has(file) || was(file));
+    const grown = isRepository && !isOne(directory, was) && hasParts(directory) ? { grown: true } : {};
+    const above = directory === '' ? {} : of(directoryOf(directory));
+    const found = isRepository ? { repository: { path: directory, ...grown } } : above;
+    known.set(directory, found);
+    return found;
+  };
+  return (file) => (/(?:^|\/)\.git(?:\/|$)/i.test(file) ? {} : of(directoryOf(file)));
+}
+
+/** What git would obey in a directory that becomes a repository. */
+const obeyedParts = ['config', 'config.worktree', 'hooks', 'info', 'commondir', 'remotes', 'branches', 'modules', 'worktrees'];
+
+function directoryOf(file: string): string {
+  return file.slice(0, Math.max(0, file.lastIndexOf('/')));
 }
 
 /** The points that exist, hooks one by one, those of submodules and worktrees included. */

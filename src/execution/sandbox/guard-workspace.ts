@@ -1,15 +1,15 @@
 /**
  * Which parts of the workspace a command gets read-only or not at all, as mounts over the workspace's own.
- * SECURITY: every source is an open descriptor, reached without following a link. A path would be resolved a second time by bubblewrap,
+ * SECURITY: every source in the workspace is an open descriptor, reached without following a link. A path would be resolved a second time by bubblewrap,
  * and another command in the same workspace could have put a link to the outside there meanwhile.
  */
-import { closeSync, constants, fstatSync, mkdirSync, openSync, rmdirSync } from 'node:fs';
+
+import { chmodSync, closeSync, constants, fstatSync, mkdirSync, openSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '#kernel/errors';
 import type { Segments } from '#kernel/ports/path-facts';
+import { isInside } from './entries.ts';
 import { configuredPlaces } from './git-directory.ts';
-import { isInside } from './is-inside.ts';
-import type { Masks } from './masks.ts';
 import type { Scan, ScanFinding } from './scan-workspace.ts';
 
 export interface GuardRequest {
@@ -36,7 +36,7 @@ export interface EmptyMount {
   readonly at: string;
 }
 
-/** Something of our own, by its path: in another mount namespace an open descriptor cannot be mounted. */
+/** Something of our own, by its path, which no command can change: in another mount namespace an open descriptor cannot be mounted. */
 export interface OwnMount {
   readonly how: '--ro-bind';
   readonly source: string;
@@ -102,30 +102,24 @@ function keepers({ root, scan, hidden, readonly }: GuardRequest, made: readonly 
   ];
 }
 
-/** What is there and says nothing: secrets, the layer's own state, and sockets on which somebody outside listens. */
+/** What is there and says nothing: secrets, and sockets on which somebody outside listens. */
 function covers({ root, scan, masks, hidden }: GuardRequest): readonly Mount[] {
   const found = scan.findings.filter(({ kind, link }) => (kind === 'secret' || kind === 'socket') && !link);
-  return unique([...found.map(({ path: at }) => at.split('/')), ...placesIn(root, hidden)]).flatMap((segments) => {
-    const descriptor = openBelow(root, segments);
-    if (descriptor === undefined) return [];
-    const directory = fstatSync(descriptor).isDirectory();
-    closeSync(descriptor);
-    return [{ how: '--ro-bind-fd' as const, descriptor: directory ? masks.directory : masks.file, at: path.join(root, ...segments) }];
-  });
+  return cover({ root, masks }, [...found.map(({ path: at }) => at.split('/')), ...placesIn(root, hidden)]);
 }
 
-/**
- * What must not be seen, over a view that nobody else can change meanwhile. All else is either hidden in the view or judged afterwards.
- */
+/** What must not be seen, over a view that nobody else can change meanwhile. All else is either hidden in the view or judged afterwards. */
 export function coverOwn({ root, hidden, masks }: Pick<GuardRequest, 'root' | 'hidden' | 'masks'>): readonly Mount[] {
-  return unique(placesIn(root, hidden)).flatMap((segments) => {
+  return cover({ root, masks }, placesIn(root, hidden));
+}
+
+function cover({ root, masks }: Pick<GuardRequest, 'root' | 'masks'>, places: readonly Segments[]): readonly Mount[] {
+  return unique(places).flatMap((segments) => {
     const descriptor = openBelow(root, segments);
     if (descriptor === undefined) return [];
-    const directory = fstatSync(descriptor).isDirectory();
+    const isDirectory = fstatSync(descriptor).isDirectory();
     closeSync(descriptor);
-    return [
-      { how: '--ro-bind' as const, source: directory ? masks.places.directory : masks.places.file, at: path.join(root, ...segments) },
-    ];
+    return [{ how: '--ro-bind' as const, source: isDirectory ? masks.directory : masks.file, at: path.join(root, ...segments) }];
   });
 }
 
@@ -223,4 +217,33 @@ function tooMany(count: number): Fault {
   return new Fault('sandbox_failed', `${count} secrets and hooks would have to be guarded in this workspace, more than ${mostMounts}`, {
     next: 'open a smaller folder, or take the secret files out of it',
   });
+}
+
+/** An empty file and an empty directory that nobody may open, by their paths, to be laid over what a command must not see. */
+export interface Masks {
+  readonly file: string;
+  readonly directory: string;
+}
+
+/**
+ * Mode 0 instead of `/dev/null`: a program that opens it gets "permission denied" rather than an empty file, and git refuses to commit
+ * it as a change. @param stateDir where they are kept, outside every workspace
+ */
+export function makeMasks(stateDir: string): Masks {
+  const folder = path.join(stateDir, 'sandbox');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const masks = { file: path.join(folder, 'masked-file'), directory: path.join(folder, 'masked-directory') };
+  writeEmpty(masks.file);
+  mkdirSync(masks.directory, { recursive: true, mode: 0 });
+  chmodSync(masks.directory, 0);
+  return masks;
+}
+
+function writeEmpty(file: string): void {
+  try {
+    writeFileSync(file, '', { mode: 0, flag: 'wx' });
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+    chmodSync(file, 0);
+  }
 }

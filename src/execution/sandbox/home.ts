@@ -2,16 +2,19 @@
  * The home directory that a command sees: the person's own path, in memory and empty, with what people install there read-only, and the
  * settings that tools obey copied in. SECURITY: a list of what is there. Keys, tokens, mail and histories are on no list.
  */
+
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import { isInside } from './is-inside.ts';
+import { isInside } from './entries.ts';
 
 export interface SandboxHome {
   /** Absolute; `HOME` of the command. */
   readonly directory: string;
   /** Absolute directories of the host's that are bound read-only where they are, `/opt` included. */
   readonly visible: readonly string[];
+  /** Those of them that tools write to; left out: none. */
+  readonly caches?: readonly string[];
   /** Files that are made in there: absolute path → content. */
   readonly files: ReadonlyMap<string, string>;
   /** Where tools find themselves when that is not below the home directory. */
@@ -27,31 +30,13 @@ const installed = [
   ...['.local/bin', '.local/lib', '.local/pipx', '.local/share/pipx', '.local/share/uv', '.pyenv', '.conda', 'miniconda3', 'anaconda3'],
   ...['miniforge3', 'mambaforge', '.nvm/versions', '.volta/bin', '.volta/tools', '.local/share/fnm', '.local/share/pnpm', '.npm-global'],
   ...['.config/yarn/global/node_modules', '.yarn/bin', '.deno/bin', '.bun/bin', '.local/share/mise', '.asdf/installs', '.asdf/shims'],
-  ...[
-    '.asdf/bin',
-    '.asdf/plugins',
-    '.rbenv',
-    '.gem/ruby',
-    '.local/share/gem/ruby',
-    '.rustup',
-    '.cargo/bin',
-    '.cargo/registry',
-    '.cargo/git',
-  ],
-  ...[
-    'go/bin',
-    'go/pkg',
-    'sdk',
-    '.sdkman/candidates',
-    '.jdks',
-    '.m2/repository',
-    '.m2/wrapper',
-    '.nuget/packages',
-    '.dotnet',
-    '.ghcup/bin',
-  ],
-  ...['.ghcup/ghc', '.opam', '.elan', '.juliaup', '.mix/archives', '.composer/vendor', '.config/composer/vendor'],
+  ...['.asdf/bin', '.asdf/plugins', '.rbenv', '.gem/ruby', '.local/share/gem/ruby', '.rustup', '.cargo/bin', 'go/bin', 'sdk'],
+  ...['.sdkman/candidates', '.jdks', '.dotnet', '.ghcup/bin', '.ghcup/ghc', '.opam', '.elan', '.juliaup', '.mix/archives'],
+  ...['.composer/vendor', '.config/composer/vendor'],
 ];
+
+/** Package caches, which tools write to while they build: over a view a command has a copy-on-write one of its own, which goes with it. */
+const caches = ['.cargo/registry', '.cargo/git', 'go/pkg', '.m2/repository', '.m2/wrapper', '.nuget/packages'];
 
 /** Obeyed by builds. Copied only where nothing in one looks like a credential. */
 const settings = [
@@ -88,8 +73,10 @@ export interface HomeOptions {
 
 export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
   const directory = homeDirectory(home);
-  const own = directory === fallbackHome ? [] : installed.map((name) => path.join(directory, name)).filter(isDirectory);
-  const visible = [...own, ...optional(environment['PATH'] ?? '')];
+  const own = (names: readonly string[]) =>
+    directory === fallbackHome ? [] : names.map((name) => path.join(directory, name)).filter(isDirectory);
+  const written = own(caches);
+  const visible = [...own(installed), ...written, ...optional(environment['PATH'] ?? '')];
   const seen = (place: string) => [...visible, '/usr', '/nix/store'].some((outer) => isInside(path.normalize(place), outer));
   const places = ownPlaces.flatMap((name) => {
     const value = environment[name];
@@ -97,7 +84,7 @@ export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
   });
   const copied = directory === fallbackHome ? [] : settings.flatMap((name) => settingFile(directory, name));
   const files = new Map([...copied, ...[...git.files].map(([name, text]) => [path.join(directory, name), text] as const)]);
-  return { directory, visible, files, env: Object.fromEntries(places) };
+  return { directory, visible, caches: written, files, env: Object.fromEntries(places) };
 }
 
 /** The path that a command gets as its home. */
@@ -127,8 +114,13 @@ function readSmall(file: string): string | undefined {
   }
 }
 
+/** A directory that this user cannot reach is none: `HOME` may be another user's. */
 function isDirectory(place: string): boolean {
-  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(place).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** What git obeys beside a repository's own configuration, as files below the home directory. */

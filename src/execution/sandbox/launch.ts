@@ -1,11 +1,10 @@
 /** One run of bubblewrap: starts it, tells "the sandbox failed" from "the command failed", and waits until nothing of it is left. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault, toFault } from '#kernel/errors';
 import type { OnProgramOutput } from '#kernel/ports/program-runner';
 import type { ProgramLine } from '../effects/view.ts';
-import { type ChildResult, runChild } from '../run-child.ts';
-import { type TreeLimit, type TreeLimits, watchTree } from '../watch-tree.ts';
+import { type ChildResult, runChild, type TreeLimit, type TreeLimits, watchTree } from '../run-child.ts';
 import { launcherEnvironment } from './clean-environment.ts';
 import type { ProcessCage, ProcessCages } from './process-cage.ts';
 import { type SandboxPlan, sandboxArguments } from './sandbox-arguments.ts';
@@ -22,19 +21,30 @@ export interface LaunchOptions {
   /** What holds root to `tasks`; left out: nothing but RLIMIT_NPROC, which binds other users. */
   readonly cages?: ProcessCages | undefined;
   readonly onOutput?: OnProgramOutput;
+  /** On the file system that fills; left out: the workspace. */
+  readonly writesTo?: string | undefined;
   /** Starts the sandbox in a view of the workspace; it keeps its process id and descriptors. */
   readonly over?: ((line: ProgramLine) => ProgramLine) | undefined;
+  /** Once the view is there and before the command starts: a process in its mount namespace. */
+  readonly onMounted?: ((pid: number) => void) | undefined;
+}
+
+export interface LaunchResult extends ChildResult<TreeLimit> {
+  /** Packets and connections that found no way out, of a run without network; 0 with it. */
+  readonly networkTries: number;
 }
 
 /** How long the kernel may take to end a process namespace whose first process is dead, in ms. */
 const goneWithinMs = 10_000;
 
 /** @throws {Fault} `sandbox_failed` when the command was never started */
-export async function launch(plan: SandboxPlan, options: LaunchOptions, signal: AbortSignal): Promise<ChildResult<TreeLimit>> {
+export async function launch(plan: SandboxPlan, options: LaunchOptions, signal: AbortSignal): Promise<LaunchResult> {
   const cage = openCage(options);
+  const counters = networkCounters();
   try {
-    return await launchInCage(plan, { ...options, cage }, signal);
+    return await launchInCage(plan, { ...options, cage, counters }, signal);
   } finally {
+    counters.close();
     await cage?.remove();
   }
 }
@@ -50,13 +60,30 @@ function openCage({ cages, tasks }: LaunchOptions): ProcessCage | undefined {
 
 interface CagedOptions extends LaunchOptions {
   readonly cage: ProcessCage | undefined;
+  readonly counters: NetworkCounters;
 }
 
-async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: AbortSignal): Promise<ChildResult<TreeLimit>> {
-  const { treeLimits, onOutput, cage, cages, tasks: _, program, over = (line: ProgramLine) => line, ...limits } = options;
+async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: AbortSignal): Promise<LaunchResult> {
+  const {
+    treeLimits,
+    onOutput,
+    cage,
+    counters,
+    cages,
+    tasks: _,
+    program,
+    over = (line: ProgramLine) => line,
+    writesTo = plan.workspaceRoot,
+    onMounted,
+    ...limits
+  } = options;
   const start = Promise.withResolvers<Uint8Array>();
   let refusal: unknown;
+  let launcher: number | undefined;
   const report = readReport(({ pid }) => {
+    // SECURITY: of bubblewrap itself, which the command cannot reach.
+    if (launcher !== undefined) onMounted?.(launcher);
+    if (!plan.network) counters.open(pid);
     admit(pid, cage).then(start.resolve, (thrown: unknown) => {
       refusal = thrown;
       start.reject(thrown);
@@ -69,9 +96,10 @@ async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: Ab
     signal,
     {
       onOutput,
-      onStart: (_pid, stop) => {
+      onStart: (pid, stop) => {
+        launcher = pid;
         cages?.expect();
-        return watchTree(() => report.init()?.pid, { workspaceRoot: plan.workspaceRoot, limits: treeLimits }, stop);
+        return watchTree(() => report.init()?.pid, { workspaceRoot: writesTo, limits: treeLimits }, stop);
       },
     },
   ).catch((thrown: unknown) => {
@@ -79,11 +107,54 @@ async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: Ab
   });
   const first = report.init();
   if (first !== undefined) await endNamespace(first);
-  if (result.end !== 'exit') return result;
+  const ended = { ...result, networkTries: counters.tries() };
+  if (result.end !== 'exit') return ended;
   if (refusal !== undefined) throw notLaunched(`its processes could not be limited (${toFault(refusal).message})`, refusal);
   // Only a command that was started has an exit code in bubblewrap's report.
   if (!report.hasExitCode()) throw failed(result);
-  return result;
+  return ended;
+}
+
+interface NetworkCounters {
+  open(pid: number): void;
+  /** So far; 0 where nothing was opened. */
+  tries(): number;
+  close(): void;
+}
+
+const longestCounters = 65_536;
+
+/**
+ * The kernel's own counters of a sandbox's network, opened before the command starts: an open one can be read when all processes are gone. Only
+ * what had no route out counts, so neither loopback nor a port there on which nobody listens. Source: RFC 4293 (`ipSystemStatsOutNoRoutes`).
+ */
+function networkCounters(): NetworkCounters {
+  const descriptors: number[] = [];
+  const read = (descriptor: number) => {
+    const buffer = Buffer.alloc(longestCounters);
+    return buffer.toString('latin1', 0, readSync(descriptor, buffer, 0, buffer.length, 0));
+  };
+  return {
+    open: (pid) => {
+      try {
+        for (const name of ['snmp', 'snmp6']) descriptors.push(openSync(`/proc/${pid}/net/${name}`, 'r'));
+      } catch {
+        // A kernel without IPv6 has the first alone.
+      }
+    },
+    tries: () => descriptors.reduce((sum, descriptor) => sum + outNoRoutes(read(descriptor)), 0),
+    close: () => {
+      for (const descriptor of descriptors.splice(0)) closeSync(descriptor);
+    },
+  };
+}
+
+/** `snmp` has a line of names and one of values, `snmp6` a line for each. */
+function outNoRoutes(text: string): number {
+  const six = /^Ip6OutNoRoutes\s+(\d+)$/m.exec(text)?.[1];
+  if (six !== undefined) return Number(six);
+  const [names = '', values = ''] = text.split('\n').filter((line) => line.startsWith('Ip:'));
+  return Number(values.split(' ')[names.split(' ').indexOf('OutNoRoutes')] ?? 0);
 }
 
 /** Before there is a second process in there. @returns what opens the gate */

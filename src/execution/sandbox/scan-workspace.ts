@@ -2,14 +2,14 @@
  * One walk over a workspace for what matters to a sandbox: files that make others run something (hooks, configuration), secrets, and
  * entries that are no plain files. Breadth first, in slices that leave the event loop free, and bounded in time.
  */
+
 import { type Dirent, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Segments } from '#kernel/ports/path-facts';
-import type { DirectoryMemory } from './directory-memory.ts';
-import { readEntries, statsOf } from './entries.ts';
+import { showPlainly } from '#kernel/text';
+import { entriesOf, isInside, statsOf } from './entries.ts';
 import { gitDirectoryPoints, isGitDirectory } from './git-directory.ts';
-import { isInside } from './is-inside.ts';
 
 /** Which names matter; the policy's own lists, handed in. `segments` are below the root. */
 export interface NameRules {
@@ -52,24 +52,6 @@ export interface ScanOptions {
   readonly limitMs: number;
   /** Also look at each plain file's mode, and into installed packages. */
   readonly thorough: boolean;
-  /** Of former looks at this root by these rules; left out: all is read. */
-  readonly memory?: ScanMemory;
-}
-
-export type ScanMemory = DirectoryMemory<Listing>;
-
-/** What one directory holds, judged by names and kinds of entries. */
-export interface Listing {
-  /** Git would take it for a repository's: what is in it is looked at in its own way. */
-  readonly isRepository: boolean;
-  readonly items: readonly Item[];
-}
-
-interface Item {
-  readonly name: string;
-  readonly segments: Segments;
-  readonly type: 'directory' | 'file' | 'link' | 'other';
-  readonly kinds: readonly FindingKind[];
 }
 
 export interface Scan {
@@ -79,7 +61,7 @@ export interface Scan {
 }
 
 /** Installed packages: many, and made elsewhere. Looked at last, and only for what is dangerous where it lies. */
-const packageFolders: ReadonlySet<string> = new Set(['node_modules', '.venv', 'site-packages']);
+export const packageFolders: ReadonlySet<string> = new Set(['node_modules', '.venv', 'site-packages']);
 const sliceMs = 8;
 
 interface Place {
@@ -106,19 +88,9 @@ export async function scanWorkspace(options: ScanOptions, signal: AbortSignal): 
     }
     later.push(...below.filter((place) => place.inPackages));
     open = below.filter((place) => !place.inPackages);
-    if (open.length === 0 && options.thorough) open = later.splice(0).map((place) => place);
+    if (open.length === 0 && options.thorough) open = later.splice(0);
   }
   return { findings, complete: true };
-}
-
-/** Adds what is in one directory to `findings`; returns the directories in it. */
-function look(place: Place, options: ScanOptions, findings: ScanFinding[]): readonly Place[] {
-  const directory = path.join(options.root, ...place.segments);
-  const where = { options, inPackages: place.inPackages };
-  const read = () => listingOf(directory, place, options.rules);
-  const listing = options.memory === undefined ? read() : options.memory.recall(directory, read);
-  if (listing?.isRepository) findings.push(...gitFindings(place.segments, where));
-  return listing?.items.flatMap((item) => lookAt(item, where, findings)) ?? [];
 }
 
 interface Where {
@@ -126,51 +98,31 @@ interface Where {
   readonly inPackages: boolean;
 }
 
-function lookAt(item: Item, where: Where, findings: ScanFinding[]): readonly Place[] {
-  const { name, segments, type } = item;
-  const isDirectory = type === 'directory';
-  if (name === '.git' && isDirectory) {
+/** Adds what is in one directory to `findings`; returns the directories in it. What is in a repository is looked at in its own way. */
+function look({ segments, inPackages }: Place, options: ScanOptions, findings: ScanFinding[]): readonly Place[] {
+  const entries = entriesOf(path.join(options.root, ...segments));
+  const where = { options, inPackages };
+  if (!isGitDirectory(entries)) return entries.flatMap((item) => lookAt(item, [...segments, item.name], where, findings));
+  findings.push(...gitFindings(segments, where));
+  return [];
+}
+
+function lookAt(item: Dirent, segments: Segments, where: Where, findings: ScanFinding[]): readonly Place[] {
+  if (item.name === '.git' && item.isDirectory()) {
     findings.push(...gitFindings(segments, where));
     return [];
   }
-  for (const kind of item.kinds) findings.push(...entry(kind, segments, where));
-  if (where.options.thorough) findings.push(...closer(item, where));
-  return isDirectory ? [{ segments, inPackages: where.inPackages || packageFolders.has(name) }] : [];
-}
-
-function listingOf(directory: string, { segments, inPackages }: Place, rules: NameRules): Listing | undefined {
-  const entries = readEntries(directory);
-  if (entries === undefined) return undefined;
-  if (isGitDirectory(entries)) return { isRepository: true, items: [] };
-  return { isRepository: false, items: entries.map((item) => judge(item, [...segments, item.name], { rules, inPackages })) };
-}
-
-function judge(item: Dirent, segments: Segments, { rules, inPackages }: { readonly rules: NameRules; readonly inPackages: boolean }): Item {
-  return {
-    name: item.name,
-    segments,
-    type: typeOf(item),
-    kinds: [...namedKinds(item, segments, { rules, inPackages }), ...specialKinds(item)],
-  };
-}
-
-function typeOf(item: Dirent): Item['type'] {
-  if (item.isDirectory()) return 'directory';
-  if (item.isFile()) return 'file';
-  return item.isSymbolicLink() ? 'link' : 'other';
+  for (const kind of [...namedKinds(item, segments, where), ...specialKinds(item)]) findings.push(...entry(kind, segments, where));
+  if (where.options.thorough) findings.push(...closer(item, segments, where));
+  return item.isDirectory() ? [{ segments, inPackages: where.inPackages || packageFolders.has(item.name) }] : [];
 }
 
 /** By name alone; of installed packages only what git would obey. */
-function namedKinds(
-  item: Dirent,
-  segments: Segments,
-  { rules, inPackages }: { readonly rules: NameRules; readonly inPackages: boolean },
-): readonly FindingKind[] {
+function namedKinds(item: Dirent, segments: Segments, { options: { rules }, inPackages }: Where): readonly FindingKind[] {
   if (item.name === '.git') return ['control'];
   if (inPackages) return [];
-  const control = rules.isControl(segments);
   const secret = !item.isDirectory() && rules.isSecret(segments);
-  return [...(control ? (['control'] as const) : []), ...(secret ? (['secret'] as const) : [])];
+  return [...(rules.isControl(segments) ? (['control'] as const) : []), ...(secret ? (['secret'] as const) : [])];
 }
 
 function specialKinds(item: Dirent): readonly FindingKind[] {
@@ -180,10 +132,10 @@ function specialKinds(item: Dirent): readonly FindingKind[] {
 }
 
 /** What no name tells. */
-function closer({ type, segments }: Item, where: Where): readonly ScanFinding[] {
+function closer(item: Dirent, segments: Segments, where: Where): readonly ScanFinding[] {
   const { root } = where.options;
-  if (type === 'link' && leadsOut(root, segments)) return entry('link_out', segments, where);
-  if (type === 'file' && isSetId(path.join(root, ...segments))) return entry('set_id', segments, where);
+  if (item.isSymbolicLink() && leadsOut(root, segments)) return entry('link_out', segments, where);
+  if (item.isFile() && isSetId(path.join(root, ...segments))) return entry('set_id', segments, where);
   return [];
 }
 
@@ -228,4 +180,61 @@ function leadsOut(root: string, segments: Segments): boolean {
       return false;
     }
   }
+}
+
+/** The kernel stamps changes with its tick's time, which may be some ms before the clock's. */
+const tickMs = 20;
+const mostShown = 50;
+
+const words: Readonly<Record<Exclude<FindingKind, 'secret'>, string>> = {
+  git_directory: 'a git repository',
+  git_point: 'git runs or obeys it',
+  control: 'another program runs or obeys it',
+  link_out: 'a link that leads out of the workspace',
+  socket: 'a socket',
+  fifo: 'a FIFO',
+  device: 'a device',
+  set_id: 'set-user-id or set-group-id',
+};
+
+/**
+ * What a run left behind for others: the difference between the workspace before and after. Edits of package.json, a Makefile or sources are no findings: they are the work itself, a diff shows them, and their next run asks like
+ * this one.
+ * @param before taken right before the run. @param startedAt ms since the epoch
+ * @returns `path (what)`, sorted; a last line says how many more there are
+ */
+export function findPlanted(before: Scan, after: Scan, startedAt: number): readonly string[] {
+  const known = new Map(before.findings.map((finding) => [keyOf(finding), finding]));
+  const isNew = (finding: ScanFinding) => {
+    const former = known.get(keyOf(finding));
+    if (former !== undefined) return isAnother(finding, former);
+    // SECURITY: a directory that is moved into place brings files whose own times are old.
+    return (before.complete && finding.always) || finding.changedAt >= startedAt - tickMs;
+  };
+  const planted = after.findings.filter((finding) => counts(finding) && isNew(finding)).map(describe);
+  const sorted = [...new Set(planted)].sort();
+  if (sorted.length <= mostShown) return sorted;
+  return [...sorted.slice(0, mostShown), `and ${sorted.length - mostShown} more`];
+}
+
+/** Of directories only repositories: what is in the others counts by itself, and an empty one means nothing. */
+function counts({ kind, directory }: ScanFinding): boolean {
+  return kind !== 'secret' && (!directory || kind === 'git_directory');
+}
+
+/** Working in a repository changes its directory; only another one in its place is news. */
+function isAnother(finding: ScanFinding, former: ScanFinding): boolean {
+  return finding.directory ? inodeOf(former) !== inodeOf(finding) : former.stamp !== finding.stamp;
+}
+
+function describe({ path: at, kind }: ScanFinding): string {
+  return kind === 'secret' ? at : `${showPlainly(at)} (${words[kind]})`;
+}
+
+function keyOf({ kind, path: at }: ScanFinding): string {
+  return `${kind} ${at}`;
+}
+
+function inodeOf({ stamp }: ScanFinding): string {
+  return stamp.slice(0, stamp.indexOf(':'));
 }

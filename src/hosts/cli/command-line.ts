@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { Fault } from '#kernel/errors';
 
-export interface CommandLine {
+interface CommandLine {
   /** `call`, `policy explain`, … and their operands. */
   readonly words: readonly string[];
   readonly options: CommandOptions;
@@ -27,6 +27,9 @@ export interface CommandOptions {
   readonly tier?: string;
   readonly expires?: string;
   readonly as?: string;
+  readonly person?: string;
+  readonly display?: string;
+  readonly origin?: string;
   readonly code?: string;
   readonly message?: string;
   readonly status?: string;
@@ -37,7 +40,11 @@ export interface CommandOptions {
   readonly sign?: boolean;
   readonly all?: boolean;
   readonly 'set-aside'?: boolean;
+  readonly user?: string[];
+  readonly sockets?: string;
+  readonly purge?: boolean;
   readonly sse?: boolean;
+  readonly 'private-network'?: boolean;
   readonly json?: boolean;
   readonly verbose?: boolean;
   readonly help?: boolean;
@@ -63,6 +70,9 @@ const options = {
   tier: { type: 'string' },
   expires: { type: 'string' },
   as: { type: 'string' },
+  person: { type: 'string' },
+  display: { type: 'string' },
+  origin: { type: 'string' },
   code: { type: 'string' },
   message: { type: 'string' },
   status: { type: 'string' },
@@ -73,7 +83,11 @@ const options = {
   sign: { type: 'boolean' },
   all: { type: 'boolean' },
   'set-aside': { type: 'boolean' },
+  user: { type: 'string', multiple: true },
+  sockets: { type: 'string' },
+  purge: { type: 'boolean' },
   sse: { type: 'boolean' },
+  'private-network': { type: 'boolean' },
   json: { type: 'boolean' },
   verbose: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -115,4 +129,14 @@ export function operands(words: readonly string[], names: readonly string[]): re
   if (words.length < names.length) throw badUsage(`missing ${names.slice(words.length).join(', ')}`);
   if (words.length > names.length) throw badUsage(`unexpected \`${words[names.length]}\``);
   return words;
+}
+
+/** Goes on with what this command was given: the same configuration, state and store. Quoted for a POSIX shell. */
+export function commandHint(words: readonly string[], { config, state, store }: CommandOptions): string {
+  const places = Object.entries({ config, state, store }).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
+  return ['banksman', ...words, ...places].map(shellWord).join(' ');
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

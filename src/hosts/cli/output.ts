@@ -1,4 +1,6 @@
 /** Data on stdout, everything else on stderr. */
+
+import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 
 export function printJson(value: unknown): void {
@@ -22,3 +24,11 @@ export const stderrLog: Log = {
   warn: (line) => void process.stderr.write(`[warning] ${line}\n`),
   error: (line) => void process.stderr.write(`[error] ${line}\n`),
 };
+
+/** What is refused, as opposed to what went wrong: exit status 2. */
+export class Refusal extends Fault {
+  constructor(code: string, message: string, next?: string) {
+    super(code, message, { audience: 'user', ...(next === undefined ? {} : { next }) });
+    this.name = 'Refusal';
+  }
+}

@@ -1,10 +1,10 @@
 /** Passphrases: a new one, typed twice, and the one of an approver who is to sign. */
 
-import type { Signer } from '#app/app';
 import { localApprovers, unlockApprover } from '#app/approver-control';
 import { defaultConfigFile } from '#app/paths';
+import type { Signer } from '#kernel/answer';
 import { badUsage, type CommandOptions } from './command-line.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './output.ts';
 import { approverFileOf } from './session.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,11 +1,10 @@
 /** Requests as the command line prints them. */
-import { userInfo } from 'node:os';
-import type { AnswerResult } from '#app/app';
+import { osUser } from '#app/paths';
+import type { AnswerResult } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
 import { type RequestRecord, requestIdPattern } from '#kernel/request';
 import { formatDuration, showPlainly } from '#kernel/text';
-import { commandHint } from './command-hint.ts';
-import { badUsage, type CommandOptions, operands } from './command-line.ts';
+import { badUsage, type CommandOptions, commandHint, operands } from './command-line.ts';
 import { printJson, printText } from './output.ts';
 
 /** Its only operand, checked before it becomes part of a key or a path. @throws {Fault} `bad_usage` */
@@ -22,7 +21,7 @@ export function noSuchRequest(id: string, options: CommandOptions): Fault {
 
 /** Who answers without a key: the OS user at the terminal. */
 export function personHere(): string {
-  return `user:${userInfo().username}`;
+  return `user:${osUser().username}`;
 }
 
 /** For programs. What a detector matched is for people at a terminal only. */

@@ -1,18 +1,39 @@
 /** An App for one command, closed again whatever happens. */
 import { dirname, resolve } from 'node:path';
-import type { App } from '#app/app';
 import { type Config, parseConfig } from '#app/config';
 import { loadConfigFile, parseJson } from '#app/config-file';
-import { createApp } from '#app/create-app';
+import { createApp, type LocalApp } from '#app/create-app';
+import { serviceSocket, version } from '#app/for-hosts';
 import { defaultConfigFile, defaultStateDir } from '#app/paths';
-import { version } from '#app/version';
+import { connectApp } from '#app/remote-app';
+import type { App } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import { badUsage, type CommandOptions } from './command-line.ts';
-import { stderrLog } from './output.ts';
+import { Refusal, stderrLog } from './output.ts';
 
 export async function withApp<T>(options: CommandOptions, work: (app: App, signal: AbortSignal) => Promise<T>): Promise<T> {
+  const socket = socketOf(options);
+  return during(await (socket === undefined ? localApp(options) : connectApp({ ...(await partsOf(options)), socket })), work);
+}
+
+/** With the store in this process. @throws {Fault} `has_service` where a service holds it */
+export async function withLocalApp<T>(options: CommandOptions, work: (app: LocalApp, signal: AbortSignal) => Promise<T>): Promise<T> {
+  if (socketOf(options) !== undefined) {
+    throw new Fault('has_service', 'the service holds what this needs', { audience: 'user', next: 'the service does it itself' });
+  }
+  return during(await localApp(options), work);
+}
+
+async function localApp(options: CommandOptions): Promise<LocalApp> {
+  const parts = await partsOf(options);
+  const { namedConfigFile: file } = parts;
+  const isMachines = file !== undefined && resolve(file) === resolve(defaultConfigFile());
+  return createApp({ ...parts, ...(isMachines ? { origin: 'machine', ownStore: options.store !== undefined } : {}) });
+}
+
+async function partsOf(options: CommandOptions): Promise<Parameters<typeof createApp>[0]> {
   const { config, baseDir, file } = await configOf(options);
-  const app = await createApp({
+  return {
     config,
     baseDir,
     ...(file === undefined ? {} : { namedConfigFile: file }),
@@ -22,12 +43,29 @@ export async function withApp<T>(options: CommandOptions, work: (app: App, signa
     via: 'cli',
     version,
     workspaceBase: currentDirectory(),
-  });
+  };
+}
+
+async function during<Opened extends App, T>(app: Opened, work: (app: Opened, signal: AbortSignal) => Promise<T>): Promise<T> {
   try {
     return await untilStopped((signal) => work(app, signal));
   } finally {
     await app.close();
   }
+}
+
+function socketOf(options: CommandOptions): string | undefined {
+  return namesPlaces(options) ? undefined : serviceSocket();
+}
+
+/** Before anybody types a passphrase for nothing. @throws {Refusal} `answered_elsewhere` */
+export function requireDecidedHere({ config }: App): void {
+  if (config.answersAt !== undefined) throw new Refusal('answered_elsewhere', `this is not decided here: ${config.answersAt}`);
+}
+
+/** Whoever names a place of their own means that one, and no service. */
+function namesPlaces({ config, state, store }: CommandOptions): boolean {
+  return (config ?? state ?? store) !== undefined;
 }
 
 /** @throws {Fault} `no_current_directory` */
@@ -68,8 +106,8 @@ export function approverFileOf({ config }: CommandOptions): string {
 
 /** `--config` takes a file, or the JSON object itself (as `banksman demo` prints it). */
 export async function configOf(options: CommandOptions): Promise<NamedConfig> {
-  const named = await namedConfig(options.config);
-  return options.store === undefined ? named : { ...named, config: parseConfig({ ...named.config, store: options.store }, '--store') };
+  const found = await namedConfig(options.config);
+  return options.store === undefined ? found : { ...found, config: parseConfig({ ...found.config, store: options.store }, '--store') };
 }
 
 interface NamedConfig {

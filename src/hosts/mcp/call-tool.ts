@@ -2,19 +2,20 @@
 import {
   type CallToolRequest,
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type InputRequiredResult,
   inputRequired,
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { mcpAgent } from '#app/agents';
-import type { App, HumanGate } from '#app/app';
+import { mcpAgent } from '#app/for-hosts';
+import type { App, HumanGate } from '#kernel/app';
+import { isJsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
+import { requestIdPattern } from '#kernel/request';
+import { showPlainly } from '#kernel/text';
 import type { ModelTier } from '#kernel/tiers';
-import { callResult } from './call-result.ts';
-import { type ClientView, clientView } from './client-view.ts';
-import { pointerAnswer, pointerKey, pointerTo } from './pointer.ts';
-import { heartbeat, progressReporter, type ReportProgress } from './progress.ts';
 
 /** Who is behind a connection: known from its token, or from the OS over stdio. Never from what the client says. */
 export interface Caller {
@@ -23,7 +24,7 @@ export interface Caller {
   readonly modelTier: ModelTier;
 }
 
-export interface CallToolDeps {
+interface CallToolDeps {
   readonly app: App;
   readonly server: Server;
   readonly caller: Caller;
@@ -100,4 +101,101 @@ function pushedGate(call: Call, { app, era }: CallToolDeps): HumanGate {
         .catch(() => undefined);
     },
   };
+}
+
+/**
+ * Structured for programs, and the same as text for clients that read nothing else (MCP 2025-11-25, tools, structured content).
+ * Everything but `ok` is an error to the client, pending included: what was asked for has not happened.
+ */
+export function callResult(outcome: Outcome): CallToolResult {
+  return {
+    content: [{ type: 'text', text: JSON.stringify(outcome) }],
+    structuredContent: { ...outcome },
+    ...(outcome.status === 'ok' ? {} : { isError: true }),
+  };
+}
+
+/** What a client says of itself: a label for people and what it can show. Never an identity (any client can claim any name). */
+interface ClientView {
+  readonly label?: string;
+  /** Whether it can put a form before a person (`elicitation/create`). */
+  readonly showsForms: boolean;
+}
+
+/** From the request's own envelope (2026-07-28), else from `initialize` (2025-11-25 and before). */
+export function clientView(server: Pick<Server, 'getClientVersion' | 'getClientCapabilities'>, ctx: ServerContext): ClientView {
+  const envelope: Readonly<Record<string, unknown>> = ctx.mcpReq.envelope ?? {};
+  const info = envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion();
+  const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
+  const label = labelOf(info);
+  return { ...(label === undefined ? {} : { label }), showsForms: showsForms(capabilities) };
+}
+
+function labelOf(info: unknown): string | undefined {
+  if (!isJsonObject(info) || typeof info.name !== 'string') return undefined;
+  const version = typeof info.version === 'string' ? ` ${info.version}` : '';
+  return showPlainly(`${info.name}${version}`, 100);
+}
+
+/** `elicitation: {}` is the older way to say `{ form: {} }`; a client that names only `url` shows no forms. */
+function showsForms(capabilities: unknown): boolean {
+  if (!isJsonObject(capabilities)) return false;
+  const elicitation: JsonValue | undefined = capabilities.elicitation;
+  if (!isJsonObject(elicitation)) return false;
+  return elicitation.form !== undefined || elicitation.url === undefined;
+}
+
+/** Key of the pointer among a 2026-07-28 call's input requests. */
+export const pointerKey = 'answer_elsewhere';
+
+interface Pointer {
+  readonly message: string;
+  /** Nothing to fill in: an answer here would look like one that counts. */
+  readonly requestedSchema: { readonly type: 'object'; readonly properties: Record<string, never> };
+}
+
+/** @param title what would happen, as in the approvals view; shown plainly, since names from the cluster are in it */
+export function pointerTo(requestId: string, title: string): Pointer {
+  const id = requestIdPattern.test(requestId) ? requestId : 'unknown';
+  return {
+    message:
+      `${showPlainly(title)}: this waits for you as request ${id}. Answer it in VS Code (Banksman: pending approvals) or in a terminal of ` +
+      `your own with \`banksman approvals show ${id}\`. What you press here approves nothing.`,
+    requestedSchema: { type: 'object', properties: {} },
+  };
+}
+
+/** Whether the client brought back an answer to the pointer, and whether somebody acknowledged it. */
+export function pointerAnswer(responses: Readonly<Record<string, unknown>> | undefined): 'none' | 'seen' | 'dismissed' {
+  const answer = responses !== undefined && Object.hasOwn(responses, pointerKey) ? responses[pointerKey] : undefined;
+  if (typeof answer !== 'object' || answer === null) return 'none';
+  return 'action' in answer && answer.action === 'accept' ? 'seen' : 'dismissed';
+}
+
+/** How often a wait for a person is reported, in ms: well within the 60 s after which clients give up on a silent call. */
+const heartbeatMs = 10_000;
+
+type ReportProgress = (message: string) => void;
+
+/**
+ * Sends each message as a notification with a growing count. A client that cannot be reached is no error of the call's.
+ * @returns a function that does nothing for a client that did not ask
+ */
+function progressReporter({ mcpReq }: Pick<ServerContext, 'mcpReq'>): ReportProgress {
+  const { _meta: meta } = mcpReq;
+  const progressToken = meta?.progressToken;
+  if (progressToken === undefined) return () => undefined;
+  let progress = 0;
+  return (message) => {
+    // A call that was given up reports nothing more: its token is no longer the client's.
+    if (mcpReq.signal.aborted) return;
+    progress += 1;
+    mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => undefined);
+  };
+}
+
+/** Reports at intervals until `done` aborts, so that the client's own time limit does not end a wait for a person. */
+function heartbeat(report: ReportProgress, message: string, done: AbortSignal): void {
+  const timer = setInterval(() => report(message), heartbeatMs);
+  done.addEventListener('abort', () => clearInterval(timer), { once: true });
 }

@@ -1,9 +1,8 @@
 /** The App of this window over time: built lazily, replaced when the settings change, closed when the last call on it has ended. */
-import type { App } from '#app/app';
+import type { App } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
-import { type AppLease, leaseApp } from './app-lease.ts';
 
-export type SessionState =
+type SessionState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'ready'; readonly app: App }
   /** `bad_config` and everything else that keeps an App from being built (a store that cannot be opened). */
@@ -104,4 +103,45 @@ export class AppSession {
       await seen;
     }
   }
+}
+
+/** An App that is closed when nobody uses it any more. */
+interface AppLease {
+  readonly app: App;
+  /** Keeps the App open until `work` has ended. */
+  use<T>(work: (app: App) => Promise<T>): Promise<T>;
+  /** No new users: closes after the last one, at once where there is none. */
+  retire(): void;
+  /** Closes now, users or not; idempotent. */
+  close(): Promise<void>;
+}
+
+function leaseApp(app: App, onCloseError: (error: unknown) => void): AppLease {
+  let users = 0;
+  let retired = false;
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= app.close().catch(onCloseError);
+    return closing;
+  };
+  const closeIfIdle = () => {
+    if (retired && users === 0) void close();
+  };
+  return {
+    app,
+    async use(work) {
+      users += 1;
+      try {
+        return await work(app);
+      } finally {
+        users -= 1;
+        closeIfIdle();
+      }
+    },
+    retire() {
+      retired = true;
+      closeIfIdle();
+    },
+    close,
+  };
 }

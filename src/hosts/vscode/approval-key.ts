@@ -1,6 +1,7 @@
 /** The key that signs for the person at this window. It never leaves SecretStorage and this process. */
-import type { Signer } from '#app/app';
-import { generateApproverKey, signerFrom } from '#app/approver-keys';
+
+import { generateApproverKey, signerFrom } from '#app/for-hosts';
+import type { Signer } from '#kernel/answer';
 
 const secretName = 'approvalKey';
 

@@ -1,14 +1,34 @@
 /** The extension's entry. It exports these two functions and nothing else: every other extension can require this module. */
 // oxlint-disable-next-line import/no-unassigned-import -- it has to run before the modules below make their schemas, and has nothing to give
 import './without-eval.ts';
-import type { ExtensionContext } from 'vscode';
+import { type ExtensionContext, window } from 'vscode';
 import { startWindow, type WindowSession } from './window-session.ts';
 
 let session: WindowSession | undefined;
 
-/** Returns nothing: whatever it returned, any extension could get by calling it again with a context of its own making. */
+/** Outlives this module: a fresh copy of it, which any extension can load, finds it as well. */
+const startedMark = Symbol.for('banksman.started');
+
+/**
+ * Returns nothing: whatever it returned, any extension could get by calling it again with a context of its own making.
+ * SECURITY: once a process. A second start would answer with the caller's context, and so pin the caller's key at the next honest click. Which of the two
+ * was the editor's nobody knows here, so the first ends, too.
+ * @throws on a second start
+ */
 export function activate(context: ExtensionContext): void {
+  if (startedMark in globalThis) {
+    endStarted();
+    const words = 'Banksman was started a second time in this window, by another extension. It is off here now: nothing can be approved';
+    void window.showErrorMessage(`${words}. Find out which extension that is, remove it, and reload the window.`);
+    throw new Error('Banksman is started already in this process; reload the window');
+  }
+  Object.defineProperty(globalThis, startedMark, { value: () => void deactivate() });
   session = startWindow(context);
+}
+
+function endStarted(): void {
+  const end: unknown = Reflect.get(globalThis, startedMark);
+  if (typeof end === 'function') end();
 }
 
 /** Ends what runs; requests that wait stay pending in the store. */

@@ -6,6 +6,16 @@ export function escapeMarkdown(text: string): string {
   return showPlainly(text, 1000).replace(/[!-/:-@[-`{-~]/g, '\\$&');
 }
 
+/** SECURITY: a notification makes `[words](command:…)` a link that runs a command, and the words may be a guest's name. */
+export function plainNotice(text: string): string {
+  return text.replaceAll('](', '] (');
+}
+
+/** SECURITY: the status bar makes `$(name)` an icon: a shield that a guest's name put there. */
+export function plainStatus(text: string): string {
+  return text.replaceAll('$(', '$ (');
+}
+
 /** As code: shown exactly as it is. The fence is longer than any run of backticks inside (CommonMark §6.1). */
 export function codeSpan(text: string, maxLength = 300): string {
   const plain = showPlainly(text, maxLength);

@@ -1,19 +1,20 @@
 /** The status bar item. */
 import { type Disposable, MarkdownString, StatusBarAlignment, ThemeColor, window, workspace } from 'vscode';
+import type { AlarmFeed } from './alarm-feed.ts';
 import type { AppSession } from './app-session.ts';
 import type { PendingFeed } from './approvals-view/pending-feed.ts';
 import { createDisposableBag } from './disposables.ts';
 import type { LevelFeed } from './security/level-feed.ts';
 import { statusText } from './status-text.ts';
 
-export function createStatusBar(session: AppSession, feed: PendingFeed, levels: LevelFeed): Disposable {
+export function createStatusBar(session: AppSession, feed: PendingFeed, levels: LevelFeed, alarms: AlarmFeed): Disposable {
   const bag = createDisposableBag();
   const item = bag.add(window.createStatusBarItem('banksman.status', StatusBarAlignment.Left, 10));
   item.name = 'Banksman';
   item.command = 'banksman.showApprovals';
   const show = () => {
     const { state } = session;
-    const facts = { state: feed.stateName, pending: feed.pending, level: levels.level, bypasses: bypasses() };
+    const facts = { state: feed.stateName, pending: feed.pending, level: levels.level, bypasses: bypasses(), alarms: alarms.alarms };
     const text = statusText(state.kind === 'ready' ? { ...facts, app: state.app } : facts);
     item.text = text.text;
     item.tooltip = new MarkdownString(text.tooltip, true);
@@ -23,6 +24,7 @@ export function createStatusBar(session: AppSession, feed: PendingFeed, levels: 
   };
   bag.add({ dispose: feed.onChange(show) });
   bag.add({ dispose: levels.onChange(show) });
+  bag.add({ dispose: alarms.onChange(show) });
   bag.add({ dispose: session.onChange(show) });
   bag.add(workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('chat') && show()));
   show();

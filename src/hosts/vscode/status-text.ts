@@ -1,5 +1,5 @@
 /** What the status bar says. */
-import type { App, EffectiveLevel } from '#app/app';
+import type { App, EffectiveLevel } from '#kernel/app';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { StateName } from './approvals-view/pending-feed.ts';
 import { escapeMarkdown } from './markdown.ts';
@@ -13,6 +13,8 @@ export interface StatusFacts {
   readonly level?: EffectiveLevel | undefined;
   /** Editor settings that switch its own confirmations off. */
   readonly bypasses: readonly string[];
+  /** What somebody seems to have done to approvals, pins or configuration. */
+  readonly alarms: readonly string[];
 }
 
 export interface StatusText {
@@ -48,11 +50,13 @@ function readyText(facts: StatusFacts, app: NonNullable<StatusFacts['app']>): St
   const pending = pendingWords(facts.pending);
   const waiting = facts.pending === 0 ? '' : ` $(bell-dot) ${facts.pending}`;
   const bypass = facts.bypasses.length > 0 ? ', editor confirmations are bypassed' : '';
+  const { length } = facts.alarms;
+  const alarms = length === 0 ? '' : length === 1 ? ', 1 alarm' : `, ${length} alarms`;
   return {
-    text: `$(shield) Banksman: ${level}${waiting}${sandboxMarks[sandbox]}${bypassMark(facts)}`,
+    text: `$(shield) Banksman: ${level}${waiting}${sandboxMarks[sandbox]}${bypassMark(facts)}${length === 0 ? '' : ` $(alert) ${alarms.slice(2)}`}`,
     tooltip: tooltip(facts, pending),
-    spoken: `Banksman: security level ${level}, ${pending}, sandbox ${sandbox}${bypass}`,
-    attention: facts.pending > 0 ? 'warning' : 'none',
+    spoken: `Banksman: security level ${level}, ${pending}, sandbox ${sandbox}${bypass}${alarms}`,
+    attention: length > 0 ? 'error' : facts.pending > 0 ? 'warning' : 'none',
   };
 }
 
@@ -86,7 +90,8 @@ function tooltip(facts: StatusFacts, headline: string): string {
     facts.bypasses.length === 0
       ? ''
       : `$(warning) The editor's own confirmations are bypassed (${facts.bypasses.map(escapeMarkdown).join(', ')}). Banksman still asks in its own dialog.`;
-  return [app ? '**Banksman**' : `**${headline}**`, table, bypass, 'Select to show the pending approvals.']
+  const alarms = facts.alarms.map((alarm) => `$(alert) ${escapeMarkdown(alarm)}`).join('\n\n');
+  return [app ? '**Banksman**' : `**${headline}**`, alarms, table, bypass, 'Select to show the pending approvals.']
     .filter((part) => part !== '')
     .join('\n\n');
 }

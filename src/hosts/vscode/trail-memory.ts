@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import * as z from 'zod';
-import type { App } from '#app/app';
+import type { App } from '#kernel/app';
 import type { ChainPoint } from '#kernel/audit-event';
 import type { SecretStore } from './approval-key.ts';
 

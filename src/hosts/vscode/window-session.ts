@@ -1,43 +1,49 @@
 /** Everything of one window, wired by hand. */
+
 import { userInfo } from 'node:os';
+import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ExtensionContext, type LogOutputChannel, workspace } from 'vscode';
+import { type ExtensionContext, env, type LogOutputChannel, window, workspace } from 'vscode';
 import { describeTools } from '#app/catalog';
+import { type Config, configSchema, parseConfig } from '#app/config';
+import { serviceSocket } from '#app/for-hosts';
 import { defaultConfigFile, defaultStateDir } from '#app/paths';
+import type { App } from '#kernel/app';
 import { toFault } from '#kernel/errors';
+import { isJsonObject } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
 import type { RequestRecord } from '#kernel/request';
+import { AlarmFeed } from './alarm-feed.ts';
 import { AppSession } from './app-session.ts';
 import { readSigner } from './approval-key.ts';
-import { createApprovalsViews } from './approvals-view/approvals-view.ts';
 import { PendingFeed } from './approvals-view/pending-feed.ts';
+import { createApprovalsViews } from './approvals-view/request-list.ts';
 import { tokenSecret } from './cluster-token.ts';
-import { registerApprovalCommands } from './commands/approval-commands.ts';
-import { registerClusterActions } from './commands/cluster-actions.ts';
-import { registerClusterTokenCommand } from './commands/cluster-token-command.ts';
-import { registerMaintenanceCommands } from './commands/maintenance-commands.ts';
+import { createWriteDiff, registerApprovalCommands } from './commands/approval-commands.ts';
+import { registerClusterActions, runByHand } from './commands/cluster-actions.ts';
+import {
+  registerClusterTokenCommand,
+  registerCopyClientConfiguration,
+  registerMaintenanceCommands,
+} from './commands/maintenance-commands.ts';
+import { openPage, registerOpenPage } from './commands/open-page.ts';
 import { createResultDocuments } from './commands/result-documents.ts';
 import { registerTestCommand } from './commands/test-command.ts';
 import { createDetailsPanels, type DetailsPanels } from './details/details-panels.ts';
-import { createWriteDiff } from './details/write-diff.ts';
 import { createDisposableBag, type Disposable } from './disposables.ts';
+import { createModalQueue, type ModalQueue } from './gate/confirm-run.ts';
 import type { Dialogs } from './gate/dialogs.ts';
 import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
-import { createModalQueue, type ModalQueue } from './gate/modal-queue.ts';
 import { reviewRequest } from './gate/review.ts';
-import { runByHand } from './gate/run-by-hand.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
 import { logRequests } from './log-requests.ts';
-import { registerCopyClientConfiguration } from './mcp/copy-client-configuration.ts';
-import { channelLog, createOutput } from './output.ts';
-import { reportProblems } from './report-problems.ts';
+import { reportProblems, watchTrail } from './notices.ts';
+import { notify } from './notify.ts';
+import { registerUndoRun } from './runs/undo-run.ts';
 import { LevelFeed } from './security/level-feed.ts';
 import { registerSecurityCommands } from './security/security-commands.ts';
-import { readSettings, section, settingsClusterNames } from './settings.ts';
-import { type Places, startApp } from './start-app.ts';
 import { createStatusBar } from './status-bar.ts';
 import { registerLanguageModelTools } from './tools/language-model-tools.ts';
-import { watchTrail } from './watch-trail.ts';
 
 export interface WindowSession {
   end(): Promise<void>;
@@ -55,7 +61,16 @@ export function startWindow(context: ExtensionContext, dialogs: Dialogs = create
   bag.add(channel);
   const places = { stateDir: defaultStateDir(), configFile: defaultConfigFile() };
   const session = new AppSession(() => startApp(context, places, log), onError);
-  const core: Core = { context, places, channel, log, session, dialogs, queue: createModalQueue(), osUser: userInfo().username };
+  const core: Core = {
+    context,
+    places,
+    channel,
+    log,
+    session,
+    dialogs,
+    queue: createModalQueue(() => pause(betweenDialogsMs)),
+    osUser: userInfo().username,
+  };
   for (const item of surfaces(core)) bag.add(item);
   session.reload();
   return {
@@ -77,6 +92,9 @@ interface Core {
   readonly osUser: string;
 }
 
+/** A double click is over by then, whatever the first click closed. */
+const betweenDialogsMs = 500;
+
 /** Monotonic: a clock that is set back must not make an answer look slow. */
 const now = () => performance.now();
 
@@ -89,9 +107,10 @@ function surfaces(core: Core): Disposable[] {
   const documents = createResultDocuments();
   const review = (id: string): Promise<unknown> => gate.review(id);
   const byHand = (record: RequestRecord) => void runByHand(record, { session, tools, person, documents, review });
-  const gate = windowGate(core, { person, details, runByHand: byHand });
+  const gate = windowGate(core, { person, details, runByHand: byHand, alarms: () => alarms.look() });
   const runner = { session, gate, log };
   const feed = new PendingFeed(session, cannotRead('the number of pending approvals'));
+  const alarms = new AlarmFeed(session, log);
   const levels = new LevelFeed(session, cannotRead('the security level'));
   const diff = createWriteDiff(session);
   const confirm = { queue: core.queue, dialogs: core.dialogs, now };
@@ -102,12 +121,15 @@ function surfaces(core: Core): Disposable[] {
     diff,
     feed,
     levels,
+    alarms,
     ...registerLanguageModelTools(tools, runner),
     ...registerClusterActions(tools, { runner, confirm, documents, osUser: core.osUser, review }),
     ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
     ...registerSecurityCommands({ session, confirm, configFile, signer: () => readSigner(context.secrets, person) }),
-    registerTestCommand(session),
+    registerTestCommand(session, () => settingsOf(core.places).commandRules),
+    ...registerOpenPage(session),
     ...registerMaintenanceCommands({ session, channel: core.channel, documents, secrets: context.secrets }),
+    registerUndoRun({ session, confirm }),
     registerClusterTokenCommand(context.secrets, () => settingsClusterNames(readSettings(core.places.stateDir))),
     registerCopyClientConfiguration({
       extensionPath: context.extensionPath,
@@ -115,11 +137,12 @@ function surfaces(core: Core): Disposable[] {
       settings: () => readSettings(core.places.stateDir),
     }),
     createApprovalsViews(session, feed, cannotRead('the requests')),
-    createStatusBar(session, feed, levels),
+    createStatusBar(session, feed, levels, alarms),
     reportProblems(session, log),
     logRequests(session, log),
     watchTrail(session, context.secrets, log),
     ...reloadTriggers(core),
+    retryService(session),
   ];
 }
 
@@ -127,16 +150,20 @@ interface GateParts {
   readonly person: string;
   readonly details: DetailsPanels;
   runByHand(record: RequestRecord): void;
+  alarms(): Promise<readonly string[]>;
 }
 
-function windowGate({ context, places, session, dialogs, queue }: Core, { person, details, runByHand: run }: GateParts): WindowGate {
+function windowGate(
+  { context, places, session, dialogs, queue }: Core,
+  { person, details, runByHand: run, alarms }: GateParts,
+): WindowGate {
   const { configFile } = places;
   const signer = () => readSigner(context.secrets, person);
   return createWindowGate({
     queue,
     dialogs,
     review: (id) =>
-      session.use(({ approvals, whyNotHere }) =>
+      session.use(({ approvals, config, whyNotHere }) =>
         reviewRequest(id, {
           approvals,
           dialogs,
@@ -145,9 +172,11 @@ function windowGate({ context, places, session, dialogs, queue }: Core, { person
           person,
           configFile,
           showDetails: details.show,
+          ...(config.page === undefined ? {} : { openPage: (request) => openPage(session, request) }),
           whyNotHere,
           runByHand: run,
           pause,
+          alarms,
         }),
       ),
   });
@@ -165,4 +194,122 @@ function reloadTriggers({ context, session, log }: Core): Disposable[] {
     workspace.onDidChangeWorkspaceFolders(() => reloadWhen(true, 'the folders')),
     context.secrets.onDidChange(({ key }) => reloadWhen(key.startsWith(tokenSecret('')), 'the API tokens')),
   ];
+}
+
+/** A service that did not answer when the window opened is asked again; one that goes away later is connected to again by the App itself. */
+function retryService(session: AppSession): Disposable {
+  let timer: NodeJS.Timeout | undefined;
+  const stop = session.onChange(() => {
+    clearTimeout(timer);
+    if (session.state.kind === 'problem' && session.state.fault.code === 'service_unavailable')
+      timer = setTimeout(() => session.reload(), serviceRetryMs).unref();
+  });
+  return {
+    dispose: () => {
+      clearTimeout(timer);
+      stop();
+    },
+  };
+}
+
+const serviceRetryMs = 5_000;
+
+/** The output channel `Banksman`: the trail as a person reads it. The record is the store. */
+function createOutput(): LogOutputChannel {
+  return window.createOutputChannel('Banksman', { log: true });
+}
+
+function channelLog(channel: LogOutputChannel): Log {
+  return {
+    debug: (line) => channel.debug(line),
+    info: (line) => channel.info(line),
+    warn: (line) => channel.warn(line),
+    error: (line) => channel.error(line),
+  };
+}
+
+interface Places {
+  readonly stateDir: string;
+  readonly configFile: string;
+}
+
+/** @throws {Fault} `bad_config` that names the setting; or what the store says when it cannot be opened */
+async function startApp(context: ExtensionContext, places: Places, log: Log): Promise<App> {
+  const config = settingsOf(places);
+  warnOfApprovers(log);
+  // Loaded on first need: it brings the connectors along, which a window that uses no tool never pays for.
+  const { createApp } = await import('#app/create-app');
+  const { connectApp } = await import('#app/remote-app');
+  const folder = workspace.workspaceFolders?.find((entry) => entry.uri.scheme === 'file');
+  const socket = serviceSocket();
+  const parts = {
+    config,
+    ...places,
+    // SECURITY: not the workspace. A repository could otherwise supply the token file, CA file or known hosts of a relative path.
+    baseDir: path.dirname(places.configFile),
+    log,
+    via: 'editor' as const,
+    ...(folder === undefined ? {} : { workspaceBase: folder.uri.fsPath }),
+    editorRoot: env.appRoot,
+    version: String(context.extension.packageJSON.version),
+    storeWorker: path.join(context.extensionPath, 'dist', 'store-worker.cjs'),
+  };
+  if (socket !== undefined) return connectApp({ ...parts, socket });
+  return createApp({ ...parts, origin: 'editor', clusterToken: async (name) => (await context.secrets.get(tokenSecret(name)))?.trim() });
+}
+
+/** @throws {Fault} `bad_config` that names the setting */
+function settingsOf({ stateDir }: Places): Config {
+  return parseConfig(readSettings(stateDir), 'settings `banksman.*`');
+}
+
+/** It counts for nothing; whoever wrote it wanted it to. */
+function warnOfApprovers(log: Log): void {
+  if (workspace.getConfiguration(section).inspect('approvers')?.globalValue === undefined) return;
+  const words =
+    'the setting `banksman.approvers` names approvers, and counts for nothing: only the configuration file does. If you did not write it, an extension or a program did; remove it';
+  log.error(words);
+  void notify.error(`Banksman: ${words}.`);
+}
+
+/** The settings `banksman.*` as one raw configuration. */
+const section = 'banksman';
+
+/**
+ * What a person set for this machine; keys nobody set are left out. Workspace and folder values are not read at all: the manifest gives
+ * every setting machine scope, and this holds should a manifest ever say otherwise.
+ */
+function readSettings(stateDir: string): Record<string, unknown> {
+  const settings = workspace.getConfiguration(section);
+  const raw: Record<string, unknown> = {};
+  for (const key of Object.keys(configSchema.shape)) {
+    // SECURITY: any extension can write a setting without a prompt; who approves stands in the machine's configuration file alone.
+    if (key === 'approvers') continue;
+    const value = settings.inspect(key)?.globalValue;
+    if (value !== undefined) raw[key] = value;
+  }
+  raw.workspace = withRoot(raw.workspace, stateDir);
+  return raw;
+}
+
+/** `workspace.root` counts from the first folder of this window. Anything but an object with a text there is left for the schema to name. */
+function withRoot(value: unknown, stateDir: string): unknown {
+  if (value !== undefined && !isJsonObject(value)) return value;
+  const root = value?.root ?? '.';
+  return typeof root === 'string' ? { ...value, root: path.resolve(firstFolder(stateDir), root) } : value;
+}
+
+/** Without a folder: a place that does not exist, never the current directory. */
+function firstFolder(stateDir: string): string {
+  const folder = workspace.workspaceFolders?.find((item) => item.uri.scheme === 'file');
+  return folder?.uri.fsPath ?? path.join(stateDir, 'no-workspace');
+}
+
+/** The names of the configured clusters, also while something else in the settings is wrong. */
+function settingsClusterNames(raw: Record<string, unknown>): string[] {
+  const clusters: unknown[] = Array.isArray(raw.clusters) ? raw.clusters : [];
+  return clusters.flatMap((cluster) => {
+    const name: unknown = typeof cluster === 'object' && cluster !== null && 'name' in cluster ? cluster.name : undefined;
+    return typeof name === 'string' && name !== '' ? [name] : [];
+  });
 }

@@ -19,5 +19,6 @@ export interface ChainReading {
 
 /** `read` and `head` count records by their place in the merged log, whatever chain they belong to. */
 export interface ChainedAuditLog extends AuditLog {
-  readChains(): Promise<ChainReading>;
+  /** @param since leaves out what is clearly older (ms since the epoch) */
+  readChains(since?: number): Promise<ChainReading>;
 }

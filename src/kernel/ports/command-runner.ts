@@ -1,6 +1,7 @@
 /** Running a decided command in the workspace, contained by the operating system. */
 
 import type { RunEffects, RunHistory } from '../effects.ts';
+import type { FileJournal } from './file-journal.ts';
 
 /** What a real probe found: `enforced` only where every attempt to get out failed. */
 export interface SandboxStatus {
@@ -21,7 +22,7 @@ export interface CommandRequest {
   readonly surface: 'readonly_bash' | 'workspace_command';
   /** Limit of this run in ms. */
   readonly timeoutMs: number;
-  /** Granted by a person for exactly this run. */
+  /** Settled for exactly this run: by a person, a person's rule or the security level. */
   readonly network: boolean;
   /** Granted by a person for exactly this run: it may go ahead where the sandbox is not `enforced`. Never set without that grant. */
   readonly allowUnsandboxed?: boolean;
@@ -42,6 +43,10 @@ export interface CommandResult {
   /** The limit that the run was stopped for. */
   readonly stoppedBy?: CommandLimit;
   readonly truncated: boolean;
+  /** How often a run without network tried to reach it, by the kernel's count; 0 with it. One look-up of a name is several tries. */
+  readonly networkTries: number;
+  /** It failed, and had tried to reach the network that it did not have: nothing of it was applied. */
+  readonly needsNetwork?: boolean;
   readonly sandbox: SandboxStatus['state'];
   /** What the run left behind that somebody else would execute or follow later (hooks, configuration, links out, FIFOs): `path (what)`. */
   readonly planted: readonly string[];
@@ -56,6 +61,8 @@ export interface CommandRunner {
   status(options?: { readonly fresh?: boolean }): Promise<SandboxStatus>;
   /** Ends the whole process tree on abort and on time-out. @throws {Fault} `sandbox_failed`, `sandbox_required`, `cancelled` */
   run(request: CommandRequest, signal: AbortSignal, onOutput: (chunk: string) => void): Promise<CommandResult>;
-  /** undefined where commands do not run over a view. */
+  /** undefined where nothing is kept. */
   history?(): Promise<RunHistory | undefined>;
+  /** Where changes of files are kept, too; a reason where they cannot be. */
+  journal?(): FileJournal | string;
 }

@@ -23,6 +23,4 @@ export type PathFact =
 export interface PathFacts {
   /** Resolves every link on the way, the last one included. Never follows anything out of the root. */
   look(segments: Segments): PathFact;
-  /** The names in a directory that `look` found inside, unsorted; undefined when it cannot be listed. */
-  names(segments: Segments): readonly string[] | undefined;
 }

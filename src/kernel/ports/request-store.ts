@@ -1,5 +1,5 @@
 /** Requests and grants, shared by every window and process of one user. Every transition is atomic with its audit record. */
-import type { RequestDecision, RequestDraft, RequestRecord, RequestStatus, RequestWait, SignedGrant } from '../request.ts';
+import type { Grant, RequestDecision, RequestDraft, RequestRecord, RequestStatus, RequestWait } from '../request.ts';
 
 export interface RequestPage {
   /** A page looks at a bounded number of requests: where few fit it may hold fewer than were asked for, none even, and have a cursor still. */
@@ -22,11 +22,35 @@ export type TransitionResult =
   | { readonly ok: true; readonly record: RequestRecord }
   | {
       readonly ok: false;
-      readonly why: 'not_found' | 'not_pending' | 'not_approved' | 'expired' | 'mismatch' | 'self_approval' | 'too_many' | 'id_taken';
+      readonly why:
+        | 'not_found'
+        | 'not_pending'
+        | 'not_approved'
+        | 'expired'
+        | 'mismatch'
+        | 'self_approval'
+        | 'too_many'
+        | 'id_taken'
+        | 'changed';
       readonly record?: RequestRecord;
     };
 
+export interface StoredAnswer {
+  readonly decision: RequestDecision;
+  /** How many grants the request had when it was looked at. */
+  readonly seen: number;
+  /** Enough people have agreed: when their approvals can be used no more, ms since the epoch. Absent: others have to agree, too. */
+  readonly until?: number;
+}
+
 export interface RequestStore {
+  /**
+   * Which store this is, in the place where it lies: a copy, a hard link or what was put in its place is another one. It names a store and proves
+   * nothing.
+   */
+  identity(): Promise<string>;
+  /** The signature counter of a passkey, which only goes up. False where it did not; 0 after 0 is no counter at all. */
+  advanceCounter(credentialId: string, counter: number): Promise<boolean>;
   /**
    * Opens a request, or returns the open (pending or approved, unexpired) one of the same agent and digest.
    * A fresh id is made from a CSPRNG and retried on collision. Audits `approval.requested` when new.
@@ -41,8 +65,11 @@ export interface RequestStore {
   countPending(): Promise<number>;
   /** Approved, unexpired, not yet spent. */
   countApproved(): Promise<number>;
-  /** pending → approved, only if the grant names this id and digest, the approver is not the requester, and neither has expired. */
-  approve(id: string, grant: SignedGrant, decision: RequestDecision): Promise<TransitionResult>;
+  /**
+   * Adds a grant to a pending request, only if it names this id and digest, the approver is not the requester, and neither has expired;
+   * with `until`: pending → approved. `changed` where the request has another number of grants than `seen`.
+   */
+  approve(id: string, grant: Grant, answer: StoredAnswer): Promise<TransitionResult>;
   /** pending → denied. */
   deny(id: string, decision: RequestDecision): Promise<TransitionResult>;
   /** pending or approved → cancelled (by the agent or its host) or, from approved by a person, revoked. */

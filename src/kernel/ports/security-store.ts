@@ -2,8 +2,8 @@
 import type { LevelPayload, RulePayload, SignedSetting } from '../security.ts';
 import type { SecurityLevel } from '../tiers.ts';
 
-/** As stored, not yet verified. `unsigned`: somebody wrote a bare value; it counts only where it is stricter. */
-export type StoredLevel = { readonly signed: SignedSetting<LevelPayload> } | { readonly unsigned: SecurityLevel };
+/** As stored, not yet verified. `unsigned`: somebody wrote a bare value, or (`damaged`) what is no value; it counts only where it is stricter. */
+export type StoredLevel = { readonly signed: SignedSetting<LevelPayload> } | { readonly unsigned: SecurityLevel; readonly damaged?: true };
 
 /** As stored, not yet verified. A rule whose time is over is not returned. */
 export interface StoredRule {
@@ -11,6 +11,8 @@ export interface StoredRule {
   readonly signed?: SignedSetting<RulePayload>;
   /** Somebody wrote a bare action; `allow` never counts. */
   readonly unsigned?: RulePayload['action'];
+  /** What is stored is neither signed nor an action: it counts as `block`. */
+  readonly damaged?: true;
 }
 
 export interface SecurityStore {

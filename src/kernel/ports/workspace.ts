@@ -32,16 +32,24 @@ export interface Listing {
   readonly ignored: number;
 }
 
-export interface WrittenFile {
+/** What became of a change. */
+export interface ChangedFile {
   readonly path: string;
   readonly bytes: number;
+  /** For undo; left out where nothing is kept. */
+  readonly runId?: string;
+  /** Of a file of the workspace: why it cannot be undone. */
+  readonly notKept?: string;
+  /** Hard links to the file that was there; they keep the old content. Left out: none. */
+  readonly otherNames?: number;
+}
+
+export interface WrittenFile extends ChangedFile {
   /** Whether there was no such file before. */
   readonly created: boolean;
 }
 
-export interface EditedFile {
-  readonly path: string;
-  readonly bytes: number;
+export interface EditedFile extends ChangedFile {
   readonly replacements: number;
   /** As `FileText.hash`, of what is there now. */
   readonly hash: string;
@@ -57,7 +65,9 @@ export interface FileScope {
 /** @throws {Fault} `PATH_OUTSIDE_WORKSPACE`, `SYMLINK_OUTSIDE_WORKSPACE`, `SECRET_FILE`, `NOT_A_REGULAR_FILE`, `FILE_TOO_LARGE`, `BINARY_FILE`, `FILE_NOT_FOUND`, `QUOTA_EXCEEDED`, … */
 export interface WorkspaceFiles {
   read(path: string, lines: { readonly start?: number; readonly end?: number }, scope: FileScope, signal: AbortSignal): Promise<FileText>;
-  /** Atomic: the old file or the new one, never a part. */
+  /** Why a change of the path could not be undone; undefined: it can. */
+  notKept(path: string): string | undefined;
+  /** Atomic: the old file or the new one, never a part. @throws {Fault} `FILE_CHANGED` where somebody else wrote there meanwhile */
   write(path: string, content: string, options: { readonly createDirs: boolean }, scope: FileScope): Promise<WrittenFile>;
   /**
    * All edits or none, in one step; two at once on one file come one after the other. Encoding, byte order mark and line ends stay.

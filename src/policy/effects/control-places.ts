@@ -3,6 +3,7 @@
  * one is a person's decision. A row's places hold at any depth; `/**` is the directory with all that is in it, `*` any part of one name.
  */
 import type { Segments } from '#kernel/ports/path-facts';
+import { splitNames } from '#kernel/text';
 import { foldName } from '../paths/secret-files.ts';
 
 export interface ControlRow {
@@ -12,226 +13,147 @@ export interface ControlRow {
   readonly places: readonly string[];
   /** Where the program's own documents say so. */
   readonly source: string;
-  readonly match: readonly string[];
-  readonly notMatch: readonly string[];
+  /** Examples, with blanks between. */
+  readonly match: string;
+  readonly notMatch: string;
 }
 
 export const controlRows: readonly ControlRow[] = [
   {
     id: 'agents.copilot',
     who: 'GitHub Copilot runs or obeys it',
-    places: ['.github/copilot/**', '.github/hooks/**', '.github/agents/**', '.github/copilot-instructions.md', '.github/instructions/**'],
+    places: splitNames(`.github/copilot/** .github/hooks/** .github/agents/** .github/copilot-instructions.md .github/instructions/**
+      .copilot/**`),
     source: 'https://docs.github.com/en/copilot/how-tos/configure-custom-instructions',
-    match: ['.github/copilot/settings.json', '.github/hooks/x.json', 'sub/.github/agents/a.md', '.github/copilot-instructions.md'],
-    notMatch: ['.github/ISSUE_TEMPLATE/bug.md', 'copilot/settings.json'],
+    match: `.github/copilot/settings.json .github/hooks/x.json sub/.github/agents/a.md .github/copilot-instructions.md
+      .copilot/hooks/x.json`,
+    notMatch: '.github/ISSUE_TEMPLATE/bug.md copilot/settings.json',
   },
   {
     id: 'agents.claude',
     who: 'Claude Code runs or obeys it',
-    places: ['.claude/**', '.claude.json', '.mcp.json', 'CLAUDE.local.md'],
+    places: ['.claude/**', '.claude-plugin/**', '.claude.json', '.mcp.json', 'CLAUDE.local.md'],
     source: 'https://docs.anthropic.com/en/docs/claude-code/settings',
-    match: ['.claude/settings.json', 'packages/a/.claude/hooks/x.sh', '.mcp.json'],
-    notMatch: ['src/claude/settings.json', 'mcp.json'],
+    match: '.claude/settings.json packages/a/.claude/hooks/x.sh .mcp.json .claude-plugin/plugin.json',
+    notMatch: 'src/claude/settings.json mcp.json CLAUDE.md',
   },
   {
     id: 'agents.others',
     who: 'an agent runs or obeys it',
-    places: [
-      ...['.codex/**', '.gemini/**', '.qwen/**', '.continue/**', '.kiro/**', '.opencode/**', '.roo/**', '.clinerules/**', '.cline/**'],
-      ...['.kilocode/**', '.factory/**', '.amp/**', '.agents/**', '.augment/**', '.aider.conf.yml', '.goosehints', '.junie/**', '.trae/**'],
-      ...['opencode.json', 'opencode.jsonc', '.roomodes', '.kilocodemodes', '.windsurfrules', '.cursorrules', '.rules'],
-    ],
+    places: splitNames(`.codex/** .gemini/** .qwen/** .continue/** .kiro/** .opencode/** .roo/** .clinerules/** .cline/** .kilocode/**
+      .factory/** .amp/** .agents/** .augment/** .aider.conf.yml .goosehints .junie/** .trae/** opencode.json opencode.jsonc
+      .roomodes .kilocodemodes .windsurfrules .cursorrules .rules .amazonq/** .continuerc.json .crush/** crush.json .crush.json
+      .goose/**`),
     source:
-      'https://opencode.ai/docs/config, https://docs.cline.bot/features/cline-rules, https://qwenlm.github.io/qwen-code-docs, https://docs.factory.ai',
-    match: [
-      '.qwen/settings.json',
-      'opencode.json',
-      '.clinerules/x.md',
-      '.clinerules',
-      '.kilocode/mcp.json',
-      '.factory/hooks',
-      '.amp/settings.json',
-      '.agents/x',
-    ],
-    notMatch: ['src/agents/x.ts', 'config/opencode.ts', 'rules'],
+      'https://opencode.ai/docs/config, https://docs.cline.bot/features/cline-rules, https://qwenlm.github.io/qwen-code-docs, https://docs.factory.ai, https://docs.continue.dev, https://github.com/charmbracelet/crush, https://docs.aws.amazon.com/amazonq',
+    match: `.qwen/settings.json opencode.json .clinerules/x.md .clinerules .kilocode/mcp.json .factory/hooks
+      .amp/settings.json .agents/x .amazonq/mcp.json .continuerc.json crush.json .crush.json .goose/config.yaml`,
+    notMatch: 'src/agents/x.ts config/opencode.ts rules AGENTS.md sub/AGENTS.md',
   },
   {
     id: 'editors',
     who: 'an editor runs or obeys it',
-    places: [
-      ...['.vscode/**', '.vscode-*/**', '.vscodium/**', '.vscodium-*/**', '.cursor/**', '.cursor-*/**', '.windsurf/**', '.windsurf-*/**'],
-      ...['.idea/**', '.fleet/**', '.zed/**', '.devcontainer/**', '.devcontainer.json', '*.code-workspace', '.emacs.d/**', '.vim/**'],
-      ...['.vimrc', '.exrc', '.nvimrc', '.nvim.lua', '.emacs', '.dir-locals.el'],
-    ],
+    places: splitNames(`.vscode/** .vscode-*/** .vscodium/** .vscodium-*/** .cursor/** .cursor-*/** .windsurf/** .windsurf-*/** .idea/**
+      .fleet/** .zed/** .devcontainer/** .devcontainer.json *.code-workspace .emacs.d/** .vim/** .vimrc .exrc .nvimrc .nvim.lua
+      .emacs .dir-locals.el .dir-locals-2.el .helix/** .theia/** *.run.xml *.sublime-project`),
     source: 'https://code.visualstudio.com/docs/editor/workspace-trust, https://containers.dev/implementors/spec',
-    match: [
-      '.vscode/tasks.json',
-      'a/.idea/runConfigurations/x.xml',
-      'x.code-workspace',
-      '.devcontainer/devcontainer.json',
-      '.vscode-server/data/Machine/settings.json',
-    ],
-    notMatch: ['src/vscode/tasks.json', 'code-workspace.md', '.editorconfig'],
+    match: `.vscode/tasks.json a/.idea/runConfigurations/x.xml x.code-workspace .devcontainer/devcontainer.json
+      .vscode-server/data/Machine/settings.json .helix/languages.toml .run/test.run.xml x.sublime-project .dir-locals-2.el`,
+    notMatch: 'src/vscode/tasks.json code-workspace.md .editorconfig',
   },
   {
     id: 'git.hooks',
     who: 'git runs hooks',
-    places: [
-      '.husky/**',
-      'lefthook.yml',
-      'lefthook.yaml',
-      '.lefthook.yml',
-      'lefthook.toml',
-      'lefthook-local.yml',
-      '.pre-commit-config.yaml',
-      '.overcommit.yml',
-    ],
+    places: splitNames(`.husky/** lefthook.yml lefthook.yaml .lefthook.yml lefthook.toml lefthook-local.yml lefthook.json .lefthook.yaml
+      .lefthook.toml .lefthook-local.yml .lefthook/** .simple-git-hooks.json simple-git-hooks.json .pre-commit-config.yaml
+      .overcommit.yml`),
     source: 'https://git-scm.com/docs/githooks, https://lefthook.dev/configuration, https://pre-commit.com',
-    match: ['.husky/pre-commit', 'lefthook.yml', '.pre-commit-config.yaml'],
-    notMatch: ['lefthook.txt', 'husky/x'],
+    match: `.husky/pre-commit lefthook.yml .pre-commit-config.yaml .lefthook/pre-commit/x.sh simple-git-hooks.json
+      .lefthook-local.yml`,
+    notMatch: 'lefthook.txt husky/x',
   },
   {
     id: 'git.files',
     who: 'git obeys it',
-    places: ['.gitmodules', '.gitconfig'],
+    places: ['.gitmodules', '.gitconfig', '.lfsconfig'],
     source: 'https://git-scm.com/docs/gitmodules',
-    match: ['.gitmodules'],
-    notMatch: ['.gitignore', '.gitattributes'],
+    match: '.gitmodules .lfsconfig',
+    notMatch: '.gitignore .gitattributes',
   },
   {
     id: 'ci',
     who: 'the forge runs it with its own rights',
-    places: [
-      '.github/workflows/**',
-      '.github/actions/**',
-      '.gitlab-ci.yml',
-      '.circleci/**',
-      '.forgejo/workflows/**',
-      '.gitea/workflows/**',
-      'azure-pipelines.yml',
-      'Jenkinsfile',
-    ],
+    places: splitNames(`.github/workflows/** .github/actions/** .gitlab-ci.yml .circleci/** .forgejo/workflows/** .gitea/workflows/**
+      azure-pipelines.yml azure-pipelines.yaml bitbucket-pipelines.yml .travis.yml .drone.yml .woodpecker.yml .woodpecker.yaml
+      .woodpecker/** .buildkite/** .cirrus.yml appveyor.yml .appveyor.yml .semaphore/** Jenkinsfile`),
     source: 'https://docs.github.com/en/actions/reference/workflow-syntax-for-github-actions',
-    match: ['.github/workflows/ci.yml', '.gitlab-ci.yml', '.circleci/config.yml'],
-    notMatch: ['.github/dependabot.yml', 'workflows/ci.yml'],
+    match: `.github/workflows/ci.yml .gitlab-ci.yml .circleci/config.yml .travis.yml .woodpecker/x.yml .buildkite/hooks/x
+      Jenkinsfile`,
+    notMatch: '.github/dependabot.yml workflows/ci.yml',
   },
   {
     id: 'environments',
     who: 'a shell runs or obeys it when it comes into the directory',
-    places: [
-      '.envrc',
-      '.direnv/**',
-      '.tool-versions',
-      '.mise.toml',
-      'mise.toml',
-      '.mise.local.toml',
-      'mise.local.toml',
-      '.mise/**',
-      '.config/mise/**',
-      '.autoenv',
-      '.autoenv.zsh',
-    ],
+    places: splitNames(`.envrc .direnv/** .tool-versions .mise.toml mise.toml .mise.local.toml mise.local.toml mise/config.toml .rtx.toml
+      .mise/** .config/mise/** .autoenv .autoenv.zsh`),
     source: 'https://direnv.net, https://mise.jdx.dev/configuration.html',
-    match: ['.envrc', 'sub/mise.toml', '.mise.toml', '.tool-versions'],
-    notMatch: ['.env.example', 'premise.toml'],
+    match: '.envrc sub/mise.toml .mise.toml .tool-versions mise/config.toml',
+    notMatch: '.env.example premise.toml',
   },
   {
     id: 'packages',
     who: 'a package manager runs or obeys it',
-    places: [
-      '.npmrc',
-      '.yarnrc',
-      '.yarnrc.yml',
-      '.yarn/**',
-      '.pnpmfile.cjs',
-      '.pnpmfile.mjs',
-      '.pnp.cjs',
-      '.pnp.loader.mjs',
-      '.cargo/**',
-      'bunfig.toml',
-      'pip.conf',
-      '.pypirc',
-    ],
+    places: splitNames(`.npmrc .yarnrc .yarnrc.yml .yarn/** .pnpmfile.cjs .pnpmfile.mjs .pnp.cjs .pnp.loader.mjs .cargo/** bunfig.toml
+      pip.conf pip.ini .pypirc .condarc .gemrc .bundle/** nuget.config .mvn/extensions.xml .mvn/jvm.config .mvn/maven.config`),
     source: 'https://docs.npmjs.com/cli/configuring-npm/npmrc, https://doc.rust-lang.org/cargo/reference/config.html',
-    match: ['.npmrc', 'crates/a/.cargo/config.toml', '.pnpmfile.cjs'],
-    notMatch: ['package.json', 'Cargo.toml'],
+    match: '.npmrc crates/a/.cargo/config.toml .pnpmfile.cjs .bundle/config NuGet.Config .mvn/extensions.xml .condarc',
+    notMatch: 'package.json Cargo.toml .mvn/wrapper/maven-wrapper.properties Gemfile',
   },
   {
     id: 'interpreters',
     who: 'every start of the interpreter runs it',
-    places: ['sitecustomize.py', 'usercustomize.py', '*.pth', '.pdbrc', '.irbrc', '.pryrc', '.rprofile'],
+    places: ['sitecustomize.py', 'usercustomize.py', '*.pth', '.pdbrc', '.irbrc', '.pryrc', '.rprofile', '.renviron'],
     source: 'https://docs.python.org/3/library/site.html',
-    match: ['lib/site-packages/x.pth', 'sitecustomize.py'],
-    notMatch: ['path.py', 'models/weights.pt'],
+    match: 'lib/site-packages/x.pth sitecustomize.py .Renviron',
+    notMatch: 'path.py models/weights.pt tests/conftest.py',
   },
   {
     id: 'shells',
     who: 'a shell or a program runs it when it starts',
-    places: [
-      ...[
-        '.bashrc',
-        '.bash_profile',
-        '.bash_login',
-        '.bash_logout',
-        '.bash_aliases',
-        '.profile',
-        '.zshrc',
-        '.zprofile',
-        '.zshenv',
-        '.zlogin',
-      ],
-      ...[
-        '.zlogout',
-        '.login',
-        '.cshrc',
-        '.tcshrc',
-        '.pam_environment',
-        '.xinitrc',
-        '.xprofile',
-        '.xsession',
-        '.xsessionrc',
-        '.oh-my-zsh/**',
-      ],
-      ...[
-        '.ripgreprc',
-        '.lesskey',
-        '.inputrc',
-        '.tmux.conf',
-        '.screenrc',
-        '.gdbinit',
-        '.lldbinit',
-        '.psqlrc',
-        '.sqliterc',
-        '.curlrc',
-        '.wgetrc',
-      ],
-      ...['.mailcap', '.netrc'],
-    ],
+    places: splitNames(`.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zprofile .zshenv .zlogin .zlogout
+      .login .cshrc .tcshrc .pam_environment .xinitrc .xprofile .xsession .xsessionrc .oh-my-zsh/** .ripgreprc .lesskey .inputrc
+      .tmux.conf .screenrc .gdbinit .lldbinit .psqlrc .sqliterc .curlrc .wgetrc .mailcap .netrc`),
     source: 'https://www.gnu.org/software/bash/manual/bash.html#Bash-Startup-Files',
-    match: ['.bashrc', 'home/.profile', '.gdbinit', '.oh-my-zsh/custom/x.zsh'],
-    notMatch: ['bashrc.md', 'profile'],
+    match: '.bashrc home/.profile .gdbinit .oh-my-zsh/custom/x.zsh',
+    notMatch: 'bashrc.md profile',
   },
   {
     id: 'homes',
     who: 'it configures programs or holds their keys, where a home lies in the workspace',
     places: [
-      ...['.ssh/**', '.gnupg/**', '.aws/**', '.kube/**', '.docker/**', '.config/**', '.local/bin/**', '.local/state/banksman/**'],
-      ...['.local/share/applications/**', '.local/share/code-server/**', '.local/share/systemd/**', 'Library/LaunchAgents/**'],
-      ...['Library/Application Support/**', 'AppData/Roaming/**'],
+      ...splitNames(`.ssh/** .gnupg/** .aws/** .kube/** .docker/** .config/** .local/bin/** .local/state/banksman/**
+      .local/share/applications/** .local/share/code-server/** .local/share/systemd/** Library/LaunchAgents/** .gradle/init.gradle
+      .gradle/init.d/** AppData/Roaming/**`),
+      'Library/Application Support/**',
     ],
     source: 'https://specifications.freedesktop.org/basedir-spec/latest',
-    match: ['.ssh/authorized_keys', 'me/.config/systemd/user/x.service', '.local/bin/git'],
-    notMatch: ['src/config/x.ts', '.local/share/notes.txt'],
+    match: '.ssh/authorized_keys me/.config/systemd/user/x.service .local/bin/git .gradle/init.d/x.gradle',
+    notMatch: 'src/config/x.ts .local/share/notes.txt .gradle/8.5/fileHashes/x',
   },
   {
     id: 'repositories',
     who: 'it is a repository of its own, or the inside of one',
     places: ['.hg/**', '.svn/**', '.jj/**', 'git~1/**'],
     source: 'https://www.mercurial-scm.org/help/topics/config',
-    match: ['.hg/hgrc', '.svn/entries'],
-    notMatch: ['hg/hgrc'],
+    match: '.hg/hgrc .svn/entries',
+    notMatch: 'hg/hgrc',
   },
 ];
+
+/** Whether what is written there runs later, or is obeyed. */
+export function isControlPath(segments: Segments): boolean {
+  return segments.some((segment) => foldName(segment) === '.git') || controlRowOf(segments) !== undefined;
+}
 
 interface Pattern {
   readonly row: ControlRow;

@@ -5,16 +5,20 @@
 import type { Change, EffectJudge, JudgeGround, Verdict } from '#kernel/effects';
 import { foldName } from '../paths/secret-files.ts';
 import { controlRowOf } from './control-places.ts';
-import { isHarmlessGitConfig, isPlainTodo } from './git-texts.ts';
+import { isPlainTodo, isTodo, resolvePath, whyHeldGitLink, whyHeldInGit } from './git-files.ts';
 
-/** An example: the change with defaults for what its rule does not look at. */
-export type Example = Pick<Change, 'path'> & Partial<Omit<Change, 'texts'>> & { readonly before?: string; readonly after?: string };
+/** An example: a new file's path, or the change with defaults for what its rule does not look at. */
+export type Example =
+  | string
+  | (Pick<Change, 'path'> & Partial<Omit<Change, 'texts'>> & { readonly before?: string; readonly after?: string });
 
 export interface EffectRule {
   readonly id: string;
   readonly action: 'hold' | 'refuse';
   /** For people and models, about the entry. */
-  readonly why: string | ((change: Change) => string);
+  readonly why: string | ((change: Change, place: Place, ground: JudgeGround) => string);
+  /** `Verdict.whole` */
+  readonly whole?: (place: Place) => string | undefined;
   readonly matches: (change: Change, place: Place, ground: JudgeGround) => boolean;
   readonly match: readonly Example[];
   readonly notMatch: readonly Example[];
@@ -22,64 +26,58 @@ export interface EffectRule {
 
 /** The path, taken apart. */
 export interface Place {
+  readonly path: string;
   /** Folded: one spelling for what some file system takes for the same. */
   readonly names: readonly string[];
   readonly name: string;
-  /** Names behind the last `.git`, or undefined outside of one. */
+  /** Names behind the last `.git`, or another directory that git takes for a repository; undefined outside of one. */
   readonly inGit: readonly string[] | undefined;
+  /** That directory. */
+  readonly gitDirectory: string | undefined;
   /** Installed packages: made elsewhere, and obeyed by nobody where they lie, but for repositories. */
   readonly inPackages: boolean;
 }
 
 const packageFolders: ReadonlySet<string> = new Set(['node_modules', '.venv', 'venv', 'site-packages', 'bower_components']);
 
-export function placeOf(path: string): Place {
+export function placeOf({ path, repository }: Pick<Change, 'path' | 'repository'>): Place {
   const names = path.split('/').map(foldName);
-  const git = names.lastIndexOf('.git');
+  const git = names.lastIndexOf('.git') + 1;
+  const depth = git > 0 ? git : repository?.path.split('/').filter((name) => name !== '').length;
   return {
+    path,
     names,
     name: names.at(-1) ?? '',
-    inGit: git < 0 ? undefined : names.slice(git + 1),
+    inGit: depth === undefined ? undefined : names.slice(depth),
+    gitDirectory: depth === undefined ? undefined : path.split('/').slice(0, depth).join('/'),
     inPackages: names.slice(0, -1).some((name) => packageFolders.has(name)),
   };
 }
 
+/** Without one of them git takes no directory for a repository. `gitrepository-layout(5)` */
+const bareParts: ReadonlySet<string> = new Set(['head', 'objects', 'refs', 'commondir']);
 const gone = (change: Change) => change.kind === 'delete';
 /** Programs and libraries of the system, and the sink: what a link leads to there is nobody's secret, and only root writes it. */
 const systemPlaces = ['/usr/', '/bin/', '/sbin/', '/lib/', '/lib64/', '/opt/', '/nix/store/'];
 const isSystem = (file: string) => file === '/dev/null' || systemPlaces.some((place) => file.startsWith(place));
 const isIn = (file: string, root: string) => file === root || file.startsWith(`${root}/`);
 
-/** Directly in the directory of a repository, of a submodule's or of a worktree's. `githooks(5)`, `gitrepository-layout(5)`. */
-const gitControl: ReadonlySet<string> = new Set([
-  'config',
-  'config.worktree',
-  'commondir',
-  'gitdir',
-  'hooks',
-  'info/attributes',
-  'objects/info/alternates',
-]);
-const todoFiles: ReadonlySet<string> = new Set([
-  'rebase-merge/git-rebase-todo',
-  'rebase-merge/git-rebase-todo.backup',
-  'rebase-apply/git-rebase-todo',
-  'sequencer/todo',
-]);
-
-/** Below `.git`; of a submodule or a worktree below its own directory, whatever its name is. */
-function gitPoint(inGit: readonly string[]): string | undefined {
-  for (let start = 0; start < inGit.length; start += 1) {
-    if (start > 0 && !['modules', 'worktrees'].includes(inGit[0] ?? '')) break;
-    const rest = inGit.slice(start);
-    if (rest[0] === 'hooks') return 'hooks';
-    const joined = rest.join('/');
-    if (gitControl.has(joined) || todoFiles.has(joined)) return joined;
-  }
-  return undefined;
+/** The outermost that is one by its name. */
+function controlDirectory(path: string): string | undefined {
+  const names = path.split('/');
+  const depth = names.findIndex((_name, index) => controlRowOf(names.slice(0, index + 1)) !== undefined);
+  return depth < 0 ? undefined : names.slice(0, depth + 1).join('/');
 }
 
-const isTodo = ({ inGit }: Place) => inGit !== undefined && todoFiles.has(gitPoint(inGit) ?? '');
+/** In a clone, a worktree or a directory made anew: the very bytes are obeyed at this path, or at the end of it, already. */
+function isCopyOfObeyed({ path, kind, sameAs }: Change): boolean {
+  if (!['create', 'replace'].includes(kind) || sameAs === undefined) return false;
+  const names = path.split('/');
+  return names.some((_name, index) => {
+    const outer = names.slice(index);
+    return controlRowOf(outer) !== undefined && sameAs(outer.join('/'));
+  });
+}
 
 export const effectRules: readonly EffectRule[] = [
   {
@@ -107,7 +105,7 @@ export const effectRules: readonly EffectRule[] = [
     why: 'whoever opens the pipe waits for somebody at its other end',
     matches: (change) => change.type === 'fifo' && !gone(change),
     match: [{ path: 'pipe', type: 'fifo' }],
-    notMatch: [{ path: 'pipe' }, { path: 'pipe', type: 'fifo', kind: 'delete' }],
+    notMatch: ['pipe', { path: 'pipe', type: 'fifo', kind: 'delete' }],
   },
   {
     id: 'mode.set_id',
@@ -146,54 +144,109 @@ export const effectRules: readonly EffectRule[] = [
   {
     id: 'git.new',
     action: 'hold',
-    why: 'a repository of its own: git in it obeys its configuration and runs its hooks',
-    matches: (change, { name, inGit, names }) =>
-      !gone(change) &&
-      change.kind !== 'modify' &&
-      change.kind !== 'attributes' &&
-      ((name === '.git' && names.indexOf('.git') === names.length - 1) ||
-        (inGit === undefined && name === 'head' && change.type !== 'directory')),
+    why: (change, _place, ground) => whyHeldGitLink(change, ground) ?? '',
+    whole: ({ gitDirectory }) => gitDirectory,
+    matches: (change, { inGit }, ground) =>
+      inGit?.length === 0 && change.repository === undefined && whyHeldGitLink(change, ground) !== undefined,
     match: [
-      { path: 'sub/.git', type: 'directory' },
-      { path: 'wt/.git' },
-      { path: 'bare/HEAD' },
-      { path: 'node_modules/x/.git', type: 'directory' },
+      { path: 'sub/.git', type: 'link', leadsTo: '/srv/ws/x' },
+      { path: '.git', type: 'directory', kind: 'replace' },
+      { path: 'wt/.git', after: 'gitdir: /srv/other/.git/worktrees/wt\n' },
+      { path: 'wt/.git', after: 'gitdir: ../planted\n' },
+      { path: 'wt/.git', kind: 'modify', before: 'gitdir: /srv/ws/.git/worktrees/wt\n', after: 'gitdir: ../planted\n' },
     ],
     notMatch: [
-      { path: '.git/HEAD' },
+      { path: 'sub/.git', type: 'directory' },
       { path: '.git', type: 'directory', kind: 'attributes' },
-      { path: 'src/head.ts' },
-      { path: '.gitignore' },
+      { path: 'wt/.git', after: 'gitdir: /srv/ws/.git/worktrees/wt\n' },
+      { path: 'deps/x/.git', after: 'gitdir: ../../.git/modules/deps/x\n' },
+      '.gitignore',
+    ],
+  },
+  {
+    id: 'git.worktree_outside',
+    action: 'refuse',
+    why: 'the worktree lies outside of the workspace, where nothing that a command writes is kept: make it inside',
+    whole: ({ path }) => path.slice(0, path.lastIndexOf('/')),
+    matches: (change, { inGit = [] }, { workspaceRoot }) => {
+      const isLink = /^worktrees\/[^/]+\/gitdir$/.test(inGit.join('/')) && change.type === 'file' && !gone(change);
+      const place = isLink ? change.texts?.()?.after.trim() : undefined;
+      return place?.startsWith('/') === true && !isIn(resolvePath('', place), workspaceRoot);
+    },
+    match: [
+      { path: '.git/worktrees/x/gitdir', after: '/srv/x/.git\n' },
+      { path: '.git/worktrees/x/gitdir', after: '/srv/ws/../x/.git\n' },
+    ],
+    notMatch: [{ path: '.git/worktrees/x/gitdir', after: '/srv/ws/x/.git\n' }, '.git/worktrees/x/HEAD'],
+  },
+  {
+    id: 'git.grown',
+    action: 'hold',
+    why: 'git would take the directory for a repository from then on, and obey what lay in it before',
+    matches: ({ repository }, { inGit = [] }) => repository?.grown === true && bareParts.has(inGit.join('/')),
+    match: [{ path: 'x/HEAD', repository: { path: 'x', grown: true } }],
+    notMatch: [
+      { path: 'x/HEAD', repository: { path: 'x' } },
+      { path: 'x/description', repository: { path: 'x', grown: true } },
     ],
   },
   {
     id: 'git.control',
     action: 'hold',
-    why: 'git outside of the sandbox runs or obeys it',
-    matches: (change, place) => {
-      if (place.inGit === undefined || (gone(change) && place.inPackages)) return false;
-      const point = gitPoint(place.inGit);
-      if (point === undefined || todoFiles.has(point)) return false;
-      const texts = point === 'config' && change.kind === 'modify' ? change.texts?.() : undefined;
-      return texts === undefined || !isHarmlessGitConfig(texts);
+    why: (change, { inGit = [] }, ground) => whyHeldInGit(change, inGit, ground) ?? '',
+    whole: ({ gitDirectory }) => gitDirectory,
+    matches: (change, { inGit, gitDirectory, inPackages }, ground) => {
+      if (inGit === undefined || whyHeldInGit(change, inGit, ground) === undefined) return false;
+      // A clone or a package that goes as a whole; the workspace's own repository is more than that.
+      const goesWhole = change.goneWith !== undefined && isIn(gitDirectory ?? '', change.goneWith) && gitDirectory !== '.git';
+      return !(gone(change) && (inPackages || goesWhole));
     },
     match: [
-      { path: '.git/hooks/pre-commit' },
+      '.git/hooks/pre-commit',
+      '.git/remotes/origin',
       { path: '.git/config', kind: 'modify', before: '', after: '[core]\n\tfsmonitor = x\n' },
+      { path: 'clone/.git/config', after: '[core]\n\thooksPath = x\n' },
+      { path: 'x/config', repository: { path: 'x' }, after: '[core]\n\thooksPath = x\n' },
+      { path: 'x/hooks/pre-receive', repository: { path: 'x' } },
       { path: '.git/config', kind: 'delete' },
-      { path: 'a/.git/modules/b/c/config' },
-      { path: '.git/worktrees/w/commondir' },
-      { path: '.git/info/attributes' },
+      { path: '.git/config', kind: 'delete', goneWith: '.git' },
+      'a/.git/modules/b/c/config',
+      { path: '.git/worktrees/w/commondir', after: '/tmp/x\n' },
+      { path: '.git/worktrees/w/gitdir', after: '../other/.git\n' },
+      { path: '.git/objects/info/alternates', after: '/srv/other/.git/objects\n' },
+      '.git/info/attributes',
+      { path: '.git/hooks', type: 'link' },
       { path: '.git/hooks', type: 'directory', kind: 'replace' },
+      { path: '.git/hooks/x.sample', type: 'link' },
     ],
     notMatch: [
-      { path: '.git/index' },
-      { path: '.git/refs/heads/config' },
-      { path: '.git/refs/heads/hooks/x' },
-      { path: '.git/logs/HEAD' },
+      '.git/index',
+      '.git/hooks/pre-commit.sample',
+      { path: '.git/branches', type: 'directory' },
+      { path: '.git/hooks', type: 'directory', kind: 'delete' },
+      '.git/refs/heads/config',
+      '.git/refs/heads/hooks/x',
+      '.git/logs/HEAD',
       { path: '.git/config', kind: 'modify', before: '', after: '[branch "x"]\n\tmerge = refs/heads/x\n' },
-      { path: 'hooks/x' },
+      { path: 'clone/.git/config', after: '[core]\n\tbare = false\n' },
+      { path: 'clone/.git/config', kind: 'delete', goneWith: 'clone' },
+      { path: '.git/worktrees/w/commondir', after: '../..\n' },
+      { path: '.git/worktrees/w/gitdir', after: '/srv/ws/w/.git\n' },
+      { path: 'clone/.git/objects/info/alternates', after: '/srv/ws/.git/objects\n' },
+      'x/config',
+      'hooks/x',
     ],
+  },
+  {
+    id: 'git.by_hand',
+    action: 'hold',
+    why: 'git alone writes in its repositories, and believes what is there',
+    matches: ({ byHand }, { inGit }) => byHand === true && inGit !== undefined,
+    match: [
+      { path: '.git/index', byHand: true },
+      { path: 'a/.git/objects/ab/c', byHand: true, kind: 'modify' },
+    ],
+    notMatch: ['.git/index', { path: '.gitignore', byHand: true }],
   },
   {
     id: 'git.named',
@@ -201,19 +254,20 @@ export const effectRules: readonly EffectRule[] = [
     why: 'the configuration of a repository names it: git outside of the sandbox runs or obeys it',
     matches: ({ path, kind }, _place, { obeyed = [] }) =>
       obeyed.some((place) => isIn(path, place) || (isIn(place, path) && (kind === 'delete' || kind === 'replace'))),
-    match: [{ path: 'scripts/hooks/pre-commit' }, { path: 'scripts/hooks', type: 'directory', kind: 'delete' }],
-    notMatch: [{ path: 'scripts/build.js' }, { path: 'scripts/hooks-old/x' }],
+    match: ['scripts/hooks/pre-commit', { path: 'scripts/hooks', type: 'directory', kind: 'delete' }],
+    notMatch: ['scripts/build.js', 'scripts/hooks-old/x'],
   },
   {
     id: 'git.todo',
     action: 'hold',
     why: 'going on with the rebase would run the commands in it',
+    whole: ({ path }) => path.slice(0, path.lastIndexOf('/')),
     matches: (change, place) => {
-      if (gone(change) || !isTodo(place)) return false;
+      if (gone(change) || change.type === 'directory' || !isTodo(place.inGit ?? [])) return false;
       const texts = change.texts?.();
       return texts === undefined || !isPlainTodo(texts.after);
     },
-    match: [{ path: '.git/rebase-merge/git-rebase-todo', after: 'pick 1234567 x\nexec touch /tmp/x\n' }, { path: '.git/sequencer/todo' }],
+    match: [{ path: '.git/rebase-merge/git-rebase-todo', after: 'pick 1234567 x\nexec touch /tmp/x\n' }, '.git/sequencer/todo'],
     notMatch: [
       { path: '.git/rebase-merge/git-rebase-todo', after: 'pick 1234567 exec\n# Commands:\n' },
       { path: '.git/rebase-merge/git-rebase-todo', kind: 'delete' },
@@ -223,25 +277,30 @@ export const effectRules: readonly EffectRule[] = [
     id: 'control',
     action: 'hold',
     why: ({ path }) => controlRowOf(path.split('/'))?.who ?? 'another program runs or obeys it',
+    whole: ({ path }) => controlDirectory(path),
     matches: (change, { inGit, inPackages }) => {
       if (inGit !== undefined) return false;
       const row = controlRowOf(change.path.split('/'));
       if (row?.id === 'interpreters') return !gone(change) && change.newWith?.includes('pyvenv.cfg') !== true;
-      return row !== undefined && !inPackages;
+      return row !== undefined && !inPackages && !isCopyOfObeyed(change);
     },
     match: [
       { path: '.vscode', type: 'directory' },
       { path: 'a/b/.claude/settings.json', kind: 'modify' },
-      { path: '.github/workflows/ci.yml' },
-      { path: '.venv/lib/python3.11/site-packages/evil.pth' },
+      '.github/workflows/ci.yml',
+      '.venv/lib/python3.11/site-packages/evil.pth',
       { path: '.envrc', kind: 'delete' },
+      { path: '.vscode/tasks.json', sameAs: (other) => other === 'tasks.json' },
     ],
     notMatch: [
-      { path: 'node_modules/x/.vscode/settings.json' },
+      'node_modules/x/.vscode/settings.json',
       { path: '.venv/lib/python3.11/site-packages/distutils-precedence.pth', newWith: ['bin', 'pyvenv.cfg', 'lib'] },
       { path: '.venv/lib/python3.11/site-packages/x.pth', kind: 'delete' },
-      { path: '.git/refs/heads/.vscode/x' },
-      { path: 'src/index.ts' },
+      { path: '.vscode/tasks.json', sameAs: (other) => other === '.vscode/tasks.json' },
+      { path: 'clone/.vscode/tasks.json', sameAs: (other) => other === '.vscode/tasks.json' },
+      { path: 'a/wt/.github/workflows', type: 'directory', sameAs: (other) => other === '.github/workflows' },
+      '.git/refs/heads/.vscode/x',
+      'src/index.ts',
     ],
   },
 ];
@@ -249,9 +308,13 @@ export const effectRules: readonly EffectRule[] = [
 const applies: Verdict = { action: 'apply', rule: 'ordinary', why: 'ordinary work' };
 
 export const judgeChange: EffectJudge = (change, ground) => {
-  const place = placeOf(change.path);
+  // Nobody runs or obeys a time. Git writes all files anew where its index has other owners than it sees, as it has of root's files.
+  if (change.timesAlone === true) return applies;
+  const place = placeOf(change);
   const found = effectRules.filter((rule) => rule.matches(change, place, ground));
   const rule = found.find(({ action }) => action === 'refuse') ?? found[0];
   if (rule === undefined) return applies;
-  return { action: rule.action, rule: rule.id, why: typeof rule.why === 'string' ? rule.why : rule.why(change) };
+  const whole = rule.whole?.(place);
+  const why = typeof rule.why === 'string' ? rule.why : rule.why(change, place, ground);
+  return { action: rule.action, rule: rule.id, why, ...(whole === undefined ? {} : { whole }) };
 };

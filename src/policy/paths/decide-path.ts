@@ -1,10 +1,20 @@
 /** The path policy: may a file tool read, write or list this path? */
 import { allow, ask, type Decision, deny } from '#kernel/decision';
-import type { PathFact, Segments } from '#kernel/ports/path-facts';
-import { isControlPath } from './control-files.ts';
-import { locatePath } from './locate-path.ts';
+import type { Change } from '#kernel/effects';
+import type { PathFact, PathFacts, Segments } from '#kernel/ports/path-facts';
+import { judgeChange } from '../effects/judge-change.ts';
+import { type Ground, locatePath } from './locate-path.ts';
 import { isSecretPath } from './secret-files.ts';
-import type { WorkspaceView } from './workspace-view.ts';
+
+/** A workspace as the policy sees it: where it is, and what its paths really are. Commands start in its root. */
+export interface WorkspaceView {
+  readonly ground: Ground;
+  readonly facts: PathFacts;
+  /** Places that the repositories on the way to a path name as hooks or as more configuration; left out: none. */
+  readonly obeyed?: (segments: Segments) => readonly string[];
+  /** `Change.repository` of a file that would be written; left out: none. */
+  readonly repositoryOf?: (segments: Segments) => Pick<Change, 'repository'>;
+}
 
 export type PathUse = 'read' | 'write' | 'list';
 
@@ -12,14 +22,19 @@ export type PathUse = 'read' | 'write' | 'list';
 export const maxFileBytes = 50 * 1024 * 1024;
 
 /** Decides one path; the answer of `facts` is part of it, so a later open must check again. */
-export function decidePath(path: string, use: PathUse, { ground, facts }: WorkspaceView): Decision {
+export function decidePath(path: string, use: PathUse, view: WorkspaceView): Decision {
+  const { ground, facts } = view;
   const located = locatePath(path, ground);
   if (!located.ok) return deny(located.code, `${located.message}; name a path in the workspace`, ['path.text']);
   // SECURITY: `link/../x` is `x` to us and beside the link's target to the kernel; where that is outside, it is refused.
   const byKernel = located.raw.includes('..') ? facts.look(located.raw) : undefined;
   if (byKernel?.kind === 'outside') return leadsOutside;
   const fact = facts.look(located.segments);
-  return refuseByFact(fact, use) ?? decideByName(located.segments, 'path' in fact ? fact.path : located.segments, use);
+  const refused = refuseByFact(fact, use);
+  if (refused !== undefined) return refused;
+  const names = [located.segments, 'path' in fact ? fact.path : located.segments];
+  const kind = fact.kind === 'missing' ? 'create' : 'modify';
+  return (use === 'write' ? askAboutWrite(names, kind, view) : undefined) ?? decideByName(names, use);
 }
 
 const leadsOutside = deny('SYMLINK_OUTSIDE_WORKSPACE', 'a link on the way leads outside the workspace', ['path.links']);
@@ -53,15 +68,24 @@ function refuseFile(size: number, use: PathUse): Decision | undefined {
   );
 }
 
-/** By the name as written and by the name that links lead to; the stricter counts. */
-function decideByName(written: Segments, real: Segments, use: PathUse): Decision {
-  const either = (test: (segments: Segments) => boolean) => test(written) || test(real);
-  if (use === 'write' && either(isControlPath)) {
-    return ask('CONTROL_FILE', 'what is written here makes other programs run something later; a person must agree', [
-      'path.control-files',
-    ]);
+/** The judge of what commands change decides here, too, before anything is written. */
+function askAboutWrite(
+  names: readonly Segments[],
+  kind: 'create' | 'modify',
+  { ground, obeyed, repositoryOf }: WorkspaceView,
+): Decision | undefined {
+  for (const segments of names) {
+    const around = repositoryOf?.(segments) ?? {};
+    const change = { path: segments.join('/'), kind, type: 'file', mode: 0o644, bytes: 0, byHand: true, ...around } as const;
+    const { action, why } = judgeChange(change, { workspaceRoot: ground.roots[0] ?? '/', obeyed: obeyed?.(segments) ?? [] });
+    if (action !== 'apply') return ask('CONTROL_FILE', `${why}; a person must agree`, ['path.control-files']);
   }
-  if (use !== 'list' && either(isSecretPath))
+  return undefined;
+}
+
+/** By the name as written and by the name that links lead to; the stricter counts. */
+function decideByName(names: readonly Segments[], use: PathUse): Decision {
+  if (use !== 'list' && names.some(isSecretPath))
     return ask('SECRET_FILE', 'the name stands for a secret; a person must agree', ['path.secret-files']);
   return allow('allowed', 'a path in the workspace', ['path.inside']);
 }

@@ -3,7 +3,6 @@
  * looked up and nothing is expanded.
  */
 import type { Segments } from '#kernel/ports/path-facts';
-import { windowsFault } from './windows-names.ts';
 
 export type Platform = 'posix' | 'win32';
 
@@ -24,8 +23,9 @@ const hidden = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029]/u
 /** Characters that look like `/`, `\`, `.` or `:`. */
 const confusable = /[\u2044\u2215\u2216\u29f5\u29f8\u29f9\ufe68\uff0f\uff3c\u2024\u2025\u2026\ufe52\uff0e\ufe55\uff1a\ua789]/;
 const encoded = /%(?:2e|2f|5c|00|252e|252f)/i;
-const scheme =
-  /^(?:[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z][A-Za-z0-9+.-]*:)*[/\\]|(?:about|blob|data|file|ftp|https?|jar|javascript|mailto|ssh|untitled|urn|view-source|vscode[a-z-]*|wss?):)/i;
+const anyScheme = '[a-z][a-z0-9+.-]*:';
+const schemes = 'about|blob|data|file|ftp|https?|jar|javascript|mailto|ssh|untitled|urn|view-source|vscode[a-z-]*|wss?';
+const scheme = new RegExp(`^(?:(?:${anyScheme})+[/\\\\]|(?:${schemes}):)`, 'i');
 
 /** Where `path` is below the root. Relative paths start there. */
 export function locatePath(path: string, ground: Ground): Located {
@@ -100,4 +100,31 @@ function shorten(raw: readonly string[]): Segments | undefined {
 function outside(path: string): Located {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
   return { ok: false, code: 'PATH_OUTSIDE_WORKSPACE', message: `\`${shown}\` is outside the workspace` };
+}
+
+// What Windows takes for something else than the plain file the text names.
+
+const device = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(?:[ .:].*)?$/i;
+
+/** The fault of a path under Windows semantics, or undefined. */
+function windowsFault(path: string): string | undefined {
+  if (/^[\\/]{2}/.test(path)) return 'network and device paths (`\\\\server\\…`, `\\\\?\\…`, `\\\\.\\…`) are not taken';
+  if (/^[\\/]\?\?[\\/]/.test(path)) return 'native paths (`\\??\\…`) are not taken';
+  if (/^[A-Za-z]:(?![\\/])/.test(path)) return 'a drive without a backslash means the current directory of that drive; write the full path';
+  // The colon of `C:\` is the only one; any other starts a stream (`file.txt:hidden`) or a URL.
+  if (path.replace(/^[A-Za-z]:(?=[\\/])/, '').includes(':')) return 'the path holds `:`, which names an alternate data stream or a URL';
+  for (const name of path.split(/[\\/]+/)) {
+    const fault = nameFault(name);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function nameFault(name: string): string | undefined {
+  if (name === '' || name === '.' || name === '..') return undefined;
+  if (/[<>"|?*]/.test(name)) return 'a name holds one of `< > " | ? *`';
+  if (device.test(name)) return `\`${name.slice(0, 20)}\` is a device`;
+  if (/[. ]$/.test(name)) return 'a name ends with a dot or blank, which Windows drops';
+  if (/~\d/.test(name)) return 'a name has the short form `NAME~1`; write the long name';
+  return undefined;
 }

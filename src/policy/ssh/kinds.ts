@@ -1,12 +1,11 @@
 /** The kinds of values that pages share, and how many of them. */
+import { splitNames } from '#kernel/text';
 import type { Call, Kind, Optional, Slot } from './page.ts';
 
-export function kind(name: string, pattern: RegExp): Kind {
-  return { name, accepts: (value) => pattern.test(value) };
-}
+export const kind = (name: string, pattern: RegExp): Kind => ({ name, accepts: (value) => pattern.test(value) });
 
 export function oneOf(name: string, words: string): Kind {
-  const known = new Set(words.split(/\s+/));
+  const known = new Set(splitNames(words));
   return { name, accepts: (value) => known.has(value) };
 }
 
@@ -15,25 +14,11 @@ export function listOf(item: Kind): Kind {
   return { name: `${item.name}, or several with commas`, accepts: (value) => value.split(',').every((part) => item.accepts(part)) };
 }
 
-export function anyNumber(of: Kind, max = 16): Slot {
-  return { kind: of, min: 0, max };
-}
-
-export function some(of: Kind, max = 16): Slot {
-  return { kind: of, min: 1, max };
-}
-
-export function atMostOne(of: Kind): Slot {
-  return { kind: of, min: 0, max: 1 };
-}
-
-export function attached(optional: Kind): Optional {
-  return { optional };
-}
-
-export function perhaps(optional: Kind): Optional {
-  return { optional, apart: true };
-}
+export const anyNumber = (of: Kind, max = 16): Slot => ({ kind: of, min: 0, max });
+export const some = (of: Kind, max = 16): Slot => ({ kind: of, min: 1, max });
+export const atMostOne = (of: Kind): Slot => ({ kind: of, min: 0, max: 1 });
+export const attached = (optional: Kind): Optional => ({ optional });
+export const perhaps = (optional: Kind): Optional => ({ optional, apart: true });
 
 /** Refuses a call that has none of the options, given with blanks between. */
 export function needs(spellings: string, why: string): (call: Call) => string | undefined {
@@ -53,7 +38,7 @@ export function bounded({ operands }: Call): string | undefined {
   return numbers === 1 ? 'an interval without a count, which never ends; add a count, such as `1 5`' : undefined;
 }
 
-export const number = kind('a whole number', /^\d{1,9}$/);
+export const number = kind('a whole number', /^\d{1,10}$/);
 /** `head -c 10k`, `tail -n +5` (GNU coreutils, block and byte suffixes). */
 export const amount = kind('a number of lines or bytes', /^[+-]?\d{1,9}(?:b|[kKMG]B?|[KMG]iB)?$/);
 export const text = kind('a text', /^[^\n]{0,1000}$/);
@@ -74,14 +59,14 @@ export const vmid = kind('the number of a guest', /^[1-9]\d{2,8}$/);
 export const nodeName = kind('the name of a node', /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/);
 export const storageName = kind('the name of a storage', /^[A-Za-z][A-Za-z0-9_.-]{0,60}$/);
 
+const deviceName = '[A-Za-z0-9_.:+@=*?-]+';
+const deviceFolder = '(?:disk/by-[a-z]+|mapper|md|pve|zvol|bsg|[a-z0-9]+-vg)';
+const devicePath = new RegExp(`^/dev/(?:${deviceFolder}(?:/${deviceName})+|[a-z][a-z0-9*?[\\]-]*)$`);
+const noDisk = /^\/dev\/(?:fd|stdin|stdout|stderr|tty|pts|random|urandom|zero|full|null|kmsg|mem|port)$/;
+
 /** A block or character device that a tool asks about itself; `cat` takes none. A pattern is expanded to such devices by the shell. */
 export const device: Kind = {
   name: 'a device such as /dev/sda',
   file: true,
-  accepts: (value) =>
-    /^\/dev\/(?:(?:disk\/by-[a-z]+|mapper|md|pve|zvol|bsg|[a-z0-9]+-vg)\/[A-Za-z0-9_.:+@=*?-]+(?:\/[A-Za-z0-9_.:+@=*?-]+)*|[a-z][a-z0-9*?[\]-]*)$/.test(
-      value,
-    ) &&
-    !/(?:^|\/)\.{1,2}(?:\/|$)/.test(value) &&
-    !/^\/dev\/(?:fd|stdin|stdout|stderr|tty|pts|random|urandom|zero|full|null|kmsg|mem|port)$/.test(value),
+  accepts: (value) => devicePath.test(value) && !/(?:^|\/)\.{1,2}(?:\/|$)/.test(value) && !noDisk.test(value),
 };

@@ -1,5 +1,5 @@
 /**
- * A command line of the strict subset, taken apart: what `execute_ssh` (and `readonly_bash`) understand of the shell language, and no more.
+ * A command line of the strict subset, taken apart: what `execute_ssh` understands of the shell language, and no more.
  * INVARIANT: every word is fully decoded. What cannot be decoded from the text alone is not in the subset.
  */
 
@@ -21,8 +21,6 @@ export interface SimpleCommand {
   readonly words: readonly Word[];
   /** What becomes of its error output: `2>/dev/null` or `2>&1`. */
   readonly errors?: ErrorOutput;
-  /** The file behind `<`; no pattern. */
-  readonly input?: Word;
 }
 
 export type ErrorOutput = '2>/dev/null' | '2>&1';
@@ -37,19 +35,41 @@ export interface Pipeline {
 
 /** Why a line is refused: the place (UTF-16 offset, from 0) and the construct that stands there. */
 export interface Refusal {
+  readonly ok: false;
   readonly offset: number;
   readonly message: string;
 }
 
-export type Lexed = { readonly ok: true; readonly pipelines: readonly Pipeline[] } | { readonly ok: false; readonly refusal: Refusal };
+export type Lexed = { readonly ok: true; readonly pipelines: readonly Pipeline[] } | Refusal;
+
+class Misfit extends Error {
+  readonly offset: number;
+
+  constructor(offset: number, message: string) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+/** To throw inside of `orRefusal`. */
+export function misfit({ offset }: { readonly offset: number }, message: string): Error {
+  return new Misfit(offset, message);
+}
+
+/** What `read` returns, or where it found a misfit. */
+export function orRefusal<T>(read: () => T): T | Refusal {
+  try {
+    return read();
+  } catch (thrown) {
+    if (thrown instanceof Misfit) return { ok: false, offset: thrown.offset, message: thrown.message };
+    throw thrown;
+  }
+}
 
 /** What one surface takes. */
 export interface Dialect {
-  readonly separators: readonly Separator[];
   /** Letters and digits outside ASCII in words (file names), and punctuation and symbols inside quotes. */
   readonly nonAscii: boolean;
-  /** `< FILE`, and `{a,b}` in patterns that choose files, on a surface that looks at the files itself. */
-  readonly files?: boolean;
   /** UTF-16 code units of a line, words of a command, commands of a line. */
   readonly limits: { readonly length: number; readonly words: number; readonly commands: number };
 }
@@ -65,17 +85,16 @@ export function canonicalLine(pipelines: readonly Pipeline[]): string {
     .join('');
 }
 
-function canonicalCommand({ words, errors, input }: SimpleCommand): string {
-  const from = input === undefined ? [] : ['<', canonicalWord(input)];
-  return [...words.map(canonicalWord), ...from, ...(errors === undefined ? [] : [errors])].join(' ');
+function canonicalCommand({ words, errors }: SimpleCommand): string {
+  return [...words.map(canonicalWord), ...(errors === undefined ? [] : [errors])].join(' ');
 }
 
 function canonicalWord(word: Word): string {
   if (word.glob === undefined) return quoteWord(word.text);
-  return word.glob.map((part: GlobPart) => ('wild' in part ? part.wild : quoteWord(part.literal))).join('');
+  return word.glob.map((part) => ('wild' in part ? part.wild : quoteWord(part.literal))).join('');
 }
 
 /** POSIX §2.2.2. Words of harmless characters stay as they are, so that people can read the line. */
 export function quoteWord(text: string): string {
-  return /^[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^(?:\[|[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*)$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,31 +1,8 @@
 /** Does one command fit its page? Every word must be accounted for. */
-import type { Word } from './line.ts';
-import {
-  type Call,
-  type Form,
-  flag,
-  type Kind,
-  type Objection,
-  type Optional,
-  type Options,
-  type Page,
-  type Slot,
-  type Takes,
-} from './page.ts';
+import { misfit, orRefusal, type Refusal, type Word } from './line.ts';
+import type { Call, Form, Kind, Objection, Optional, Page, Slot, Takes } from './page.ts';
 
-export type Match =
-  | { readonly ok: true; readonly call: Call; readonly files: readonly Word[]; readonly ask?: string }
-  | { readonly ok: false; readonly offset: number; readonly message: string };
-
-/** Thrown and caught here only. */
-class Misfit extends Error {
-  readonly offset: number;
-
-  constructor(word: Word, message: string) {
-    super(message);
-    this.offset = word.offset;
-  }
-}
+export type Match = { readonly ok: true; readonly files: readonly Word[]; readonly ask?: string } | Refusal;
 
 interface Reading {
   readonly page: Page;
@@ -38,45 +15,48 @@ interface Reading {
   /** Verbs included. */
   readonly operands: Word[];
   readonly files: Word[];
+  readonly questions: string[];
 }
 
 /** `words` without the program's name; `name` is it. */
 export function matchPage(page: Page, name: Word, words: readonly Word[], piped: boolean): Match {
-  const reading: Reading = { page, name, words, index: 0, ended: false, options: new Map(), operands: [], files: [] };
-  try {
+  const reading: Reading = { page, name, words, index: 0, ended: false, options: new Map(), operands: [], files: [], questions: [] };
+  return orRefusal(() => {
     while (reading.index < words.length) step(reading, take(reading, name));
     const { verb, form, rest } = settleVerb(reading);
     fillSlots(reading, form, rest);
     const call = callOf(reading, { verb, operands: rest.map((word) => word.text), piped });
-    const objections = [page.check?.(call), form === page ? undefined : form.check?.(call), pipeFault(reading, call)];
-    return judged(reading, call, objections);
-  } catch (thrown) {
-    if (thrown instanceof Misfit) return { ok: false, offset: thrown.offset, message: thrown.message };
-    throw thrown;
-  }
+    const objections = [
+      page.check?.(call),
+      form === page ? undefined : form.check?.(call),
+      pipeFault(reading, call, page.filter ?? form.filter),
+    ];
+    return judged(reading, objections);
+  });
 }
 
-function callOf({ options }: Reading, call: Pick<Call, 'verb' | 'operands' | 'piped'>): Call {
-  return { ...call, options, has: (...given) => given.some((spelling) => options.has(spelling)) };
+function callOf({ name, options }: Reading, call: Pick<Call, 'verb' | 'operands' | 'piped'>): Call {
+  return { ...call, name: name.text, options, has: (...given) => given.some((spelling) => options.has(spelling)) };
 }
 
-function judged({ name, files }: Reading, call: Call, objections: readonly (Objection | undefined)[]): Match {
+function judged({ name, files, questions }: Reading, objections: readonly (Objection | undefined)[]): Match {
   const refusal = objections.find((objection) => typeof objection === 'string');
-  if (refusal !== undefined) throw new Misfit(name, `\`${name.text}\` ${refusal}`);
-  const question = objections.find((objection) => typeof objection === 'object');
-  return { ok: true, call, files, ...(question === undefined ? {} : { ask: question.ask }) };
+  if (refusal !== undefined) throw misfit(name, `\`${name.text}\` ${refusal}`);
+  const asked = objections.flatMap((objection) => (typeof objection === 'object' ? [objection.ask] : []));
+  const [ask] = [...asked, ...questions];
+  return { ok: true, files, ...(ask === undefined ? {} : { ask }) };
 }
 
 /** A filter reads what is piped into it and then no file; without a pipe it reads files. */
-function pipeFault({ page, files }: Reading, { piped }: Call): string | undefined {
-  if (piped && !page.filter) return 'behind a pipe, where only filters stand';
+function pipeFault({ files }: Reading, { piped }: Call, filter: true | undefined): string | undefined {
+  if (piped && !filter) return 'behind a pipe, where only filters stand';
   if (piped && files.length > 0) return `with \`${shown(files[0])}\` behind a pipe; it reads either a file or its input`;
-  return !piped && page.filter && files.length === 0 ? 'without a file, which would wait for input' : undefined;
+  return !piped && filter && files.length === 0 ? 'without a file, which would wait for input' : undefined;
 }
 
 function take(reading: Reading, option: Word): Word {
   const next = reading.words[reading.index];
-  if (next === undefined) throw new Misfit(option, `\`${shown(option)}\` without its value`);
+  if (next === undefined) throw misfit(option, `\`${shown(option)}\` without its value`);
   reading.index += 1;
   return next;
 }
@@ -85,8 +65,8 @@ function step(reading: Reading, word: Word): void {
   const { page, ended } = reading;
   if (ended) reading.operands.push(word);
   else if (readWhole(reading, word)) return;
-  else if (!word.text.startsWith('-') || word.text === '-') reading.operands.push(word);
-  else if (page.style === 'words') throw unknownOption(reading, word, word.text);
+  else if (!word.text.startsWith('-') || word.text === '-' || page.style === 'text') reading.operands.push(word);
+  else if (page.style !== undefined) throw unknownOption(reading, word, word.text);
   else if (word.text === '--') reading.ended = true;
   else if (word.text.startsWith('--')) throw unknownOption(reading, word, word.text);
   else readLetters(reading, word);
@@ -96,7 +76,7 @@ function step(reading: Reading, word: Word): void {
 function readWhole(reading: Reading, word: Word): boolean {
   const options = optionsNow(reading);
   const isLong = word.text.startsWith('--') && word.text !== '--';
-  if (!isLong && reading.page.style !== 'words') return readNumber(reading, word, options);
+  if (!isLong && reading.page.style === undefined) return readNumber(reading, word, options);
   // SECURITY: `ps -p=1` is no `ps -p 1`; a `=` ends the name of a long option only. `-c=never` is a spelling of its own.
   const equals = isLong ? word.text.indexOf('=') : -1;
   const spelling = equals < 0 ? word.text : word.text.slice(0, equals);
@@ -106,7 +86,7 @@ function readWhole(reading: Reading, word: Word): boolean {
   return true;
 }
 
-function readNumber(reading: Reading, word: Word, options: ReadonlyMap<string, Takes>): boolean {
+function readNumber(reading: Reading, word: Word, options: ReadonlyMap<string, Taken>): boolean {
   if (!options.has('-#') || !/^-\d{1,6}$/.test(word.text)) return false;
   reading.options.set('-#', word.text.slice(1));
   return true;
@@ -120,25 +100,27 @@ function readLetters(reading: Reading, word: Word): void {
     const takes = options.get(spelling);
     if (takes === undefined) throw unknownOption(reading, word, spelling);
     const rest = word.text.slice(at + 1);
-    const attached = takes === flag || rest === '' ? undefined : { ...word, text: rest };
+    const attached = takes === 'nothing' || rest === '' ? undefined : { ...word, text: rest };
     readValue(reading, { option: word, spelling, takes, attached });
-    if (takes !== flag) return;
+    if (takes !== 'nothing') return;
   }
 }
+
+type Taken = Takes | 'nothing';
 
 interface Use {
   readonly option: Word;
   readonly spelling: string;
-  readonly takes: Takes;
+  readonly takes: Taken;
   readonly attached: Word | undefined;
 }
 
 function readValue(reading: Reading, { option, spelling, takes, attached }: Use): void {
   // A word such as `dev` that stands twice is read otherwise by some programs.
-  if (takes !== flag && !spelling.startsWith('-') && reading.options.has(spelling)) throw new Misfit(option, `\`${spelling}\` twice`);
+  if (takes !== 'nothing' && !spelling.startsWith('-') && reading.options.has(spelling)) throw misfit(option, `\`${spelling}\` twice`);
   const value = isOptional(takes) ? optionalValue(reading, takes, attached) : neededValue(reading, { option, spelling, takes, attached });
   const wanted = isOptional(takes) ? takes.optional : takes;
-  if (value !== undefined && wanted !== flag) accept(reading, value, wanted as Kind, `after \`${spelling}\``);
+  if (value !== undefined && wanted !== 'nothing') accept(reading, value, wanted, `after \`${spelling}\``);
   reading.options.set(spelling, value?.text ?? '');
 }
 
@@ -150,19 +132,21 @@ function optionalValue(reading: Reading, { optional, apart }: Optional, attached
 }
 
 function neededValue(reading: Reading, { option, spelling, takes, attached }: Use): Word | undefined {
-  if (takes !== flag) return attached ?? take(reading, option);
-  if (attached !== undefined) throw new Misfit(option, `a value for \`${spelling}\`, which takes none`);
+  if (takes !== 'nothing') return attached ?? take(reading, option);
+  if (attached !== undefined) throw misfit(option, `a value for \`${spelling}\`, which takes none`);
   return undefined;
 }
 
-function isOptional(takes: Takes): takes is Optional {
-  return 'optional' in takes;
+function isOptional(takes: Taken): takes is Optional {
+  return takes !== 'nothing' && 'optional' in takes;
 }
 
 /** Checks a value or operand, and notes it where it names a file. */
 function accept(reading: Reading, word: Word, wanted: Kind, where: string): void {
-  if (!wanted.accepts(word.text)) throw new Misfit(word, `\`${shown(word)}\` ${where}, where ${wanted.name} must stand`);
+  if (!wanted.accepts(word.text)) throw misfit(word, `\`${shown(word)}\` ${where}, where ${wanted.name} must stand`);
   if (wanted.file) reading.files.push(word);
+  const question = wanted.ask?.(word.text);
+  if (question !== undefined) reading.questions.push(question);
 }
 
 /** The verb that the operands begin with, the longest, and what it takes. A page without verbs is its own form. */
@@ -176,7 +160,7 @@ function settleVerb(reading: Reading): { readonly verb: string; readonly form: F
   const known = [...verbsOf(page).keys()].filter((verb) => verb !== '').map((verb) => `\`${verb}\``);
   const listed = `${known.slice(0, 24).join(', ')}${known.length > 24 ? ', …' : ''}`;
   const said = operands[0] === undefined ? 'alone' : `\`${shown(operands[0])}\``;
-  throw new Misfit(operands[0] ?? name, `\`${name.text}\` ${said}, which is not among what only shows: ${listed}`);
+  throw misfit(operands[0] ?? name, `\`${name.text}\` ${said}, which is not among what only shows: ${listed}`);
 }
 
 function verbOf(page: Page, operands: readonly Word[]): { readonly verb: string; readonly form: Form } | undefined {
@@ -200,7 +184,7 @@ function fillSlots(reading: Reading, form: Form, rest: readonly Word[]): void {
   const left = rest[at];
   if (left === undefined) return;
   const last = slots.at(-1);
-  throw new Misfit(left, `\`${shown(left)}\`, ${last === undefined ? 'where no operand stands' : misplaced(kindOf(last), left)}`);
+  throw misfit(left, `\`${shown(left)}\`, ${last === undefined ? 'where no operand stands' : misplaced(kindOf(last), left)}`);
 }
 
 /** How many of the words the slot takes: as many as fit. */
@@ -213,7 +197,7 @@ function fillSlot(reading: Reading, slot: Slot, words: readonly Word[]): number 
     accept(reading, word, kind, 'as an operand');
     taken += 1;
   }
-  if (taken < min) throw new Misfit(reading.name, `\`${reading.name.text}\` without ${kind.name}`);
+  if (taken < min) throw misfit(reading.name, `\`${reading.name.text}\` without ${kind.name}`);
   return taken;
 }
 
@@ -226,50 +210,44 @@ function misplaced(wanted: Kind, { text }: Word): string {
 }
 
 /** The options that may stand here: the page's, and those of the verb that was read so far. */
-function optionsNow({ page, operands }: Reading): ReadonlyMap<string, Takes> {
+function optionsNow({ page, operands }: Reading): ReadonlyMap<string, Taken> {
   const form = page.verbs === undefined ? undefined : verbOf(page, operands)?.form;
   return new Map([...spellings(page, page.style), ...(form === undefined ? [] : spellings(form, page.style))]);
 }
 
-const spelled = new WeakMap<Options, ReadonlyMap<string, Takes>>();
-
-function spellings({ options }: Form, style: Page['style']): ReadonlyMap<string, Takes> {
-  if (options === undefined) return new Map();
-  const known = spelled.get(options);
-  if (known !== undefined) return known;
-  const made = new Map(
-    Object.entries(options).flatMap(([names, takes]) =>
-      names.split(/\s+/).flatMap((name) => lettersOf(name, style).map((spelling): [string, Takes] => [spelling, takes])),
-    ),
-  );
-  spelled.set(options, made);
-  return made;
+/** A function of a page's data that is worked out once. */
+function kept<K extends object, V>(make: (key: K, style?: Page['style']) => V): typeof make {
+  const known = new WeakMap<K, V>();
+  return (key, style) => {
+    const value = known.get(key) ?? make(key, style);
+    known.set(key, value);
+    return value;
+  };
 }
+
+const spellings = kept((form: Form, style): ReadonlyMap<string, Taken> => {
+  const options: readonly (readonly [string, Taken])[] = [[form.flags ?? '', 'nothing'], ...Object.entries(form.options ?? {})];
+  const spelled = options.flatMap(([names, takes]) =>
+    names.split(/\s+/).flatMap((name) => lettersOf(name, style).map((spelling): [string, Taken] => [spelling, takes])),
+  );
+  return new Map(spelled);
+});
 
 function lettersOf(name: string, style: Page['style']): readonly string[] {
-  if (style === 'words' || name.startsWith('--') || name === '-#') return [name];
-  return name
-    .slice(1)
-    .split('')
-    .map((letter) => `-${letter}`);
+  if (style === 'dashes' && name.startsWith('--')) return [name, name.slice(1)];
+  if (style !== undefined || name.startsWith('--') || name === '-#') return [name];
+  return Array.from(name.slice(1), (letter) => `-${letter}`);
 }
 
-const named = new WeakMap<Page, ReadonlyMap<string, Form>>();
+const verbsOf = kept(({ verbs = {} }: Page): ReadonlyMap<string, Form> => {
+  const named = Object.entries(verbs).flatMap(([names, form]) => names.split(',').map((name): [string, Form] => [name.trim(), form]));
+  return new Map(named);
+});
 
-function verbsOf(page: Page): ReadonlyMap<string, Form> {
-  const known = named.get(page);
-  if (known !== undefined) return known;
-  const made = new Map(
-    Object.entries(page.verbs ?? {}).flatMap(([names, form]) => names.split(',').map((name): [string, Form] => [name.trim(), form])),
-  );
-  named.set(page, made);
-  return made;
-}
-
-function unknownOption({ name }: Reading, word: Word, spelling: string): Misfit {
+function unknownOption({ name }: Reading, word: Word, spelling: string): Error {
   const [option = ''] = spelling.split('=');
   const inside = word.text.startsWith(option) ? '' : ` in \`${shown(word)}\``;
-  return new Misfit(word, `\`${option.slice(0, 60)}\`${inside}, which is not among the options of \`${name.text}\` that only show`);
+  return misfit(word, `\`${option.slice(0, 60)}\`${inside}, which is not among the options of \`${name.text}\` that only show`);
 }
 
 function shown(word: Word | undefined): string {

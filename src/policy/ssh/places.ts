@@ -2,12 +2,13 @@
  * Which files of a node may be read or listed, decided from the path as text: the node is not here to be asked. A pattern is taken as all
  * that it could match. Places are written as patterns of whole segments; `**` at the end stands for everything below.
  */
+import { splitNames } from '#kernel/text';
 import type { Kind } from './page.ts';
 
 /** What an administrator reads to find a fault. World-readable, or without secrets; passwords in them are hidden in the output. */
-const readablePlaces = `
+const readablePlaces = splitNames(`
   /etc/aliases /etc/apt/preferences /etc/apt/preferences.d/* /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/chrony/*.conf
-  /etc/chrony/conf.d/* /etc/chrony/sources.d/* /etc/corosync/corosync.conf /etc/cron.d/* /etc/crontab /etc/debian_version
+  /etc/chrony/conf.d/* /etc/chrony/sources.d/* /etc/corosync/corosync.conf /etc/cron.*/* /etc/crontab /etc/debian_version
   /etc/default/chrony /etc/default/corosync /etc/default/grub /etc/default/grub.d/* /etc/default/keyboard /etc/default/ksmtuned
   /etc/default/locale /etc/default/nfs-* /etc/default/pve-ha-manager /etc/default/pveproxy /etc/default/smartmontools /etc/default/zfs
   /etc/default/zramswap /etc/exports /etc/fstab /etc/group /etc/host.conf /etc/hostname /etc/hosts /etc/hosts.allow /etc/hosts.deny
@@ -25,13 +26,13 @@ const readablePlaces = `
   /etc/pve/replication.cfg /etc/pve/sdn/.running-config /etc/pve/sdn/controllers.cfg /etc/pve/sdn/fabrics.cfg /etc/pve/sdn/subnets.cfg /etc/pve/sdn/vnets.cfg
   /etc/pve/sdn/zones.cfg /etc/pve/storage.cfg /etc/pve/virtual-guest/*.conf /etc/pve/vzdump.cron /etc/resolv.conf
   /etc/rsyslog.conf /etc/rsyslog.d/* /etc/samba/smb.conf /etc/security/limits.conf /etc/security/limits.d/* /etc/smartd.conf
-  /etc/ssh/ssh_config /etc/ssh/sshd_config /etc/subgid /etc/subuid /etc/sysctl.conf /etc/sysctl.d/* /etc/systemd/*.conf
+  /etc/ssh/ssh_config /etc/ssh/sshd_config /etc/ssh/sshd_config.d/*.conf /etc/subgid /etc/subuid /etc/sysctl.conf /etc/sysctl.d/* /etc/systemd/*.conf
   /etc/systemd/network/*.link /etc/systemd/network/*.network /etc/timezone /etc/udev/rules.d/* /etc/vzdump.conf /etc/zfs/vdev_id.conf /etc/zfs/zpool.cache
   /boot/config-* /usr/lib/os-release /usr/lib/sysctl.d/* /usr/lib/modprobe.d/* /usr/lib/systemd/system/* /lib/systemd/system/*
   /usr/share/doc/** /usr/share/perl5/PVE/** /usr/share/pve-docs/** /usr/share/zoneinfo/**
   /run/reboot-required /run/reboot-required.pkgs /var/run/reboot-required /var/run/reboot-required.pkgs
   /run/systemd/resolve/*.conf /var/lib/dhcp/*.leases /var/lib/apt/extended_states /var/lib/dpkg/status
-  /var/log/**
+  /var/lib/vz/template/*/* /mnt/pve/*/template/*/* /var/log/**
   /proc/buddyinfo /proc/cgroups /proc/cmdline /proc/consoles /proc/cpuinfo /proc/crypto /proc/devices /proc/diskstats /proc/dma
   /proc/drbd /proc/filesystems /proc/interrupts /proc/iomem /proc/ioports /proc/loadavg /proc/locks /proc/mdstat /proc/meminfo
   /proc/misc /proc/modules /proc/mounts /proc/mtrr /proc/partitions /proc/pressure/* /proc/schedstat /proc/scsi/scsi
@@ -42,47 +43,34 @@ const readablePlaces = `
   /proc/net/raw /proc/net/route /proc/net/rpc/* /proc/net/snmp /proc/net/snmp6 /proc/net/sockstat /proc/net/sockstat6
   /proc/net/softnet_stat /proc/net/stat/* /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 /proc/net/unix
   /proc/net/vlan/* /proc/net/wireless /proc/spl/kstat/** /proc/sys/**
-`
-  .trim()
-  .split(/\s+/)
-  .map(splitPlace);
+`).map(splitPlace);
 
 /** Of each process: state, limits and counters; not its environment, memory, descriptors and root. */
-const readableOfProcess = `cgroup comm io limits loginuid mountinfo mounts mountstats oom_adj oom_score oom_score_adj sched
-  schedstat smaps_rollup stat statm status wchan`.split(/\s+/);
+const readableOfProcess = splitNames(`cgroup comm io limits loginuid mountinfo mounts mountstats oom_adj oom_score oom_score_adj sched
+  schedstat smaps_rollup stat statm status wchan`);
 
 /** SECURITY: in a readable place, and still secret, endless or binary beyond use. */
-const closedPlaces = [
-  '/proc/sys/net/ipv6/conf/*/stable_secret',
-  '/proc/sys/kernel/cad_pid',
-  '/proc/sys/fs/binfmt_misc/register',
-  '/var/log/audit',
-  '/var/log/btmp',
-  '/var/log/btmp.[0-9]',
-  '/var/log/btmp.[0-9].gz',
-  '/var/log/installer',
-  '/var/log/journal',
-  '/var/log/sudo-io',
-].map(splitPlace);
+const closedPlaces = splitNames(`
+  /proc/sys/net/ipv6/conf/*/stable_secret /proc/sys/kernel/cad_pid /proc/sys/fs/binfmt_misc/register
+  /var/log/audit /var/log/btmp /var/log/btmp.[0-9] /var/log/btmp.[0-9].gz /var/log/installer /var/log/journal /var/log/sudo-io
+`).map(splitPlace);
 
 /** SECURITY: not even listed: names of keys, and doors to other trees (`/proc/1/root`, descriptors). */
-const closedToList = [
-  ...['/etc/pve/priv', '/etc/pve/nodes/*/priv', '/etc/pve/local/priv', '/etc/ssl/private', '/etc/ssh', '/root/.*', '/home/*/.*'],
-  ...['/proc/[0-9]*', '/proc/self', '/proc/thread-self', '/dev/fd', '/sys/kernel/debug', '/sys/kernel/tracing', '/net', '/misc', '/media'],
-  ...['/var/lib/ceph/*/*/keyring', '/var/lib/ceph/*/*/lockbox.keyring'],
-].map(splitPlace);
+const closedToList = splitNames(`
+  /etc/pve/priv /etc/pve/nodes/*/priv /etc/pve/local/priv /etc/ssl/private /etc/ssh /root/.* /home/*/.*
+  /proc/[0-9]* /proc/self /proc/thread-self /dev/fd /sys/kernel/debug /sys/kernel/tracing /net /misc /media
+  /var/lib/ceph/*/*/keyring /var/lib/ceph/*/*/lockbox.keyring
+`).map(splitPlace);
 
 /**
  * SECURITY: below /sys, what blocks for ever (trace_pipe), what holds secrets (firmware tables with licence keys, EFI variables), and
  * what touches the device when it is read (PCI resources, ROMs, vital product data).
  */
-const closedInSysfs = ['kernel/debug', 'kernel/tracing', 'kernel/config', 'kernel/security', 'firmware', 'fs/bpf'].map((place) =>
-  place.split('/'),
-);
-const closedLeaves = ['rom', 'vpd', 'config', 'resource[0-9]*', 'eeprom', 'nvmem', 'trace_pipe', 'trace', 'data'];
+const closedInSysfs = splitNames('/kernel/debug /kernel/tracing /kernel/config /kernel/security /firmware /fs/bpf').map(splitPlace);
+const closedLeaves = splitNames('rom vpd config resource[0-9]* eeprom nvmem trace_pipe trace data');
 
 /** Directories in which every file is a plain value or a log: `grep -r` reads them whole, and follows no links. */
-const plainTrees = `
+const plainTrees = splitNames(`
   /sys/devices/system/cpu/vulnerabilities /sys/devices/system/cpu/smt /sys/devices/system/cpu/*/cpufreq
   /sys/devices/system/cpu/*/topology /sys/class/dmi/id /sys/class/thermal/* /sys/class/hwmon/* /sys/class/power_supply/*
   /sys/class/net/*/statistics /sys/class/net/*/bonding /sys/block/*/queue /sys/module/*/parameters /sys/kernel/mm/ksm
@@ -90,17 +78,15 @@ const plainTrees = `
   /etc/apt/preferences.d /etc/logrotate.d /etc/cron.d /etc/udev/rules.d /etc/default/grub.d /etc/pve/firewall /etc/pve/ha
   /etc/pve/qemu-server /etc/pve/lxc /etc/pve/nodes/*/qemu-server /etc/pve/nodes/*/lxc /etc/pve/mapping
   /usr/share/doc/* /usr/share/perl5/PVE /usr/share/perl5/PVE/* /usr/share/pve-docs /proc/spl/kstat/zfs /proc/net/bonding
-  /var/log /var/log/*
-`
-  .trim()
-  .split(/\s+/)
-  .map(splitPlace);
+  /var/log /var/log/* /var/log/*/*
+`).map(splitPlace);
 
 /** A file whose content may be read. */
 export const readableFile: Kind = {
   name: 'a file that holds no secrets, such as those of /var/log, /sys, /proc and of the known ones in /etc',
   file: true,
-  accepts: isReadable,
+  accepts: (path) => isReadable(path) || path === '/etc/passwd',
+  ask: (path) => (path === '/etc/passwd' ? 'it prints the accounts of the node' : undefined),
 };
 
 /** A directory that `grep -r` may read whole. */
@@ -118,11 +104,7 @@ export const readableTree: Kind = {
 };
 
 /** A file or directory whose name and attributes may be listed. */
-export const listablePath: Kind = {
-  name: 'an absolute path that holds no secrets',
-  file: true,
-  accepts: isListable,
-};
+export const listablePath: Kind = { name: 'an absolute path that holds no secrets', file: true, accepts: isListable };
 
 /** A directory whose whole tree may be listed (`ls -R`): nothing that is closed lies below it, and it is not the system itself. */
 export const listableTree: Kind = {
@@ -139,7 +121,8 @@ export const listableTree: Kind = {
 /** A mount point or any file on it, for programs that read nothing of it. */
 export const plainPath: Kind = {
   name: 'an absolute path',
-  accepts: (path) => segmentsOf(path) !== undefined && !/[*?[\]]/.test(path),
+  file: true,
+  accepts: (path) => segmentsOf(path) !== undefined && (!/[*?[\]]/.test(path) || isListable(path)),
 };
 
 /** Trees of the kernel, whatever is mounted, and a pattern near the root: more than one place. */

@@ -1,11 +1,13 @@
 /** Opens the file, makes it what we expect, or says why that is not possible. Never repairs, replaces or deletes anything. */
-import { statSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmodSync, closeSync, lstatSync, openSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '#kernel/errors';
-import { type BusyRetryOptions, retryWhileBusy } from './busy-retry.ts';
+import { makeFolder } from '../make-folder.ts';
 import { applicationId, migrations } from './schema.ts';
 import { corruptFault, isBusy, isValueFault, lockedFault, storeFault } from './sqlite-faults.ts';
-import { prepareFile } from './store-file.ts';
 
 export interface DatabaseOptions {
   readonly file: string;
@@ -156,4 +158,94 @@ function migrate(connection: DatabaseSync, file: string): void {
 
 function pragma(connection: DatabaseSync, name: 'application_id' | 'user_version'): number {
   return Number(connection.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+// Waits for a lock without blocking the event loop for longer than SQLite's own short busy timeout.
+
+interface BusyRetryOptions {
+  readonly file: string;
+  /** How long to go on, in ms. */
+  readonly deadlineMs: number;
+  /** What to say when time is up. */
+  readonly onTimeout: (file: string) => Fault;
+  /** Called before every try; throws where going on makes no sense (closed meanwhile). */
+  readonly check?: () => void;
+}
+
+/**
+ * Runs a synchronous step until it is not refused as busy. A step must leave nothing behind when it throws.
+ * @throws {Fault} `onTimeout`'s after the deadline; the step's own failure, translated, at once
+ */
+export async function retryWhileBusy<T>(step: () => T, options: BusyRetryOptions): Promise<T> {
+  const deadline = performance.now() + options.deadlineMs;
+  for (;;) {
+    try {
+      options.check?.();
+      return step();
+    } catch (thrown) {
+      if (!isBusy(thrown)) throw storeFault(thrown, options.file);
+      if (performance.now() >= deadline) throw options.onTimeout(options.file);
+    }
+    // Jitter, so that several processes do not meet again and again.
+    await sleep(1 + Math.random() * 12);
+  }
+}
+
+// The file itself: made private before SQLite sees it, and recognized later.
+
+/** https://sqlite.org/fileformat.html#the_database_header */
+const magic = 'SQLite format 3\0';
+
+/**
+ * Makes the folder (0700) and an empty file (0600) where they are missing, and takes others' rights off an existing file. SQLite gives
+ * its `-wal` and `-shm` files the same mode. On Windows modes mean nothing; there the user's profile folder protects the file.
+ * @throws the file system's own error; {Fault} `store_unavailable`, `store_corrupt`
+ */
+function prepareFile(file: string): void {
+  makeFolder(dirname(file));
+  // Opening follows links, so a link is looked at first: one that another user made could point anywhere.
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found) requireDatabase(file, found);
+  // Opening for writing finds a read-only file or file system here, with a clear error.
+  closeSync(openSync(file, 'a', 0o600));
+  if (process.platform !== 'win32' && found && (found.mode & 0o077) !== 0) chmodSync(file, 0o600);
+}
+
+/** Which file this path is now; undefined where there is none. */
+export function fileIdentity(file: string): string | undefined {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}`;
+}
+
+/**
+ * A name for this file in this place: its device, number, time of birth and path, which no copy has (birth cannot be set). Under several names
+ * (hard links) it is another one each time, so that nothing given under one of them counts.
+ * LIMIT: contents that are written back into the same file, or an image of the whole disk, are not told apart.
+ */
+export function placeOf(file: string): string {
+  const { dev, ino, birthtimeNs, nlink } = statSync(file, { bigint: true });
+  const odd = nlink === 1n ? '' : randomBytes(16).toString('hex');
+  return createHash('sha256')
+    .update([dev, ino, birthtimeNs, realpathSync(file), odd].join('\0'))
+    .digest('base64url');
+}
+
+function requireDatabase(file: string, found: Stats): void {
+  if (!found.isFile()) {
+    throw new Fault('store_unavailable', `the store \`${file}\` is not a plain file`, {
+      next: 'move away what stands there, or choose another folder with `--state`',
+    });
+  }
+  // SQLite takes a file that is shorter than a page for an empty one and writes over it.
+  if (found.size > 0 && headOf(file) !== magic) throw corruptFault(file, 'it does not start like a database');
+}
+
+function headOf(file: string): string {
+  const descriptor = openSync(file, 'r');
+  try {
+    const head = Buffer.alloc(magic.length);
+    return head.toString('latin1', 0, readSync(descriptor, head));
+  } finally {
+    closeSync(descriptor);
+  }
 }

@@ -1,10 +1,8 @@
 /** One connection to the store's file: how it is opened, read and written. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { Fault } from '#kernel/errors';
-import { retryWhileBusy } from './busy-retry.ts';
-import { connect, type DatabaseOptions } from './connect.ts';
+import { connect, type DatabaseOptions, fileIdentity, placeOf, retryWhileBusy } from './connect.ts';
 import { busyFault } from './sqlite-faults.ts';
-import { fileIdentity } from './store-file.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -25,6 +23,8 @@ export interface Database {
    * @throws {Fault} `store_busy`, `store_full`, `store_read_only`, `store_corrupt`, `store_unavailable`, `store_closed`
    */
   write<T>(work: (tx: Transaction) => T): Promise<T>;
+  /** Names this file where it lies. @throws {Fault} `store_unavailable` where it was replaced */
+  identity(): Promise<string>;
   /** A number that changes when another connection committed (https://sqlite.org/pragma.html#pragma_data_version). */
   dataVersion(): number;
   /** Calls back after every own commit that changed something. */
@@ -40,12 +40,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   let afterCommit = (): void => {};
   let open = true;
 
-  const requireOpen = (): void => {
-    if (!open) throw new Fault('store_closed', `the store \`${file}\` has been closed`, { audience: 'bug' });
-  };
   const requireSameFile = (): void => {
-    requireOpen();
-    // A removed file goes on working for SQLite, and everything written to it would be gone.
+    if (!open) throw new Fault('store_closed', `the store \`${file}\` has been closed`, { audience: 'bug' });
+    // A removed file goes on working for SQLite: what is written to it would be gone, and what is read is no longer what others see.
     if (fileIdentity(file) !== identity) {
       throw new Fault('store_unavailable', `the store \`${file}\` was removed or replaced while it was in use`, {
         next: 'find out who did that, put the file back, and start again',
@@ -55,7 +52,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const retry = { file, deadlineMs: options.busyDeadlineMs, onTimeout: busyFault };
   return {
     file,
-    read: (work) => retryWhileBusy(() => session.transact('BEGIN', work).value, { ...retry, check: requireOpen }),
+    read: (work) => retryWhileBusy(() => session.transact('BEGIN', work).value, { ...retry, check: requireSameFile }),
     write: async (work) => {
       const { value, changed } = await retryWhileBusy(() => session.transact('BEGIN IMMEDIATE', work), {
         ...retry,
@@ -63,6 +60,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       });
       if (changed) afterCommit();
       return value;
+    },
+    identity: async () => {
+      requireSameFile();
+      return placeOf(file);
     },
     dataVersion: () => Number(session.tx.get('PRAGMA data_version')?.data_version),
     onCommit: (listener) => {

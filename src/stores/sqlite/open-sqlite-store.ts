@@ -5,11 +5,10 @@ import type { Clock } from '#kernel/ports/clock';
 import type { LocalStore } from '#kernel/ports/store';
 import { createChangeFeed } from './change-feed.ts';
 import { type Database, openDatabase } from './database.ts';
-import { expireDue, hasDue } from './expire-due.ts';
 import { defaultRetention, prune, type Retention } from './retention.ts';
 import { type AppendSealed, createAppend, createSqliteAudit } from './sqlite-audit.ts';
 import { createSqlitePersonas } from './sqlite-personas.ts';
-import { createSqliteRequests } from './sqlite-requests.ts';
+import { createSqliteRequests, expireDue, hasDue } from './sqlite-requests.ts';
 import { createSqliteSecurity } from './sqlite-security.ts';
 
 export interface SqliteStoreOptions {

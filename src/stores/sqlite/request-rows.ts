@@ -2,7 +2,7 @@
 import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import { type RequestDraft, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/request';
-import { parseRequestDecision, parseRequestDraft, parseSignedGrant } from '#kernel/request-schema';
+import { parseGrants, parseRequestDecision, parseRequestDraft } from '#kernel/request-schema';
 import { type Looked, mergePage, mostLookedAt } from '../look-through.ts';
 import { isBlank, matchRequest, mayMatch } from '../match-request.ts';
 import type { Row, Transaction } from './database.ts';
@@ -17,7 +17,7 @@ export function recordOfRow(row: Row, now: number): RequestRecord | undefined {
   const draft = parseRequestDraft(String(row.draft));
   if (!draft || draft.digest !== row.digest || draft.agent.id !== row.agent_id) return undefined;
   const decision = parsed(row.revocation ?? row.decision, parseRequestDecision);
-  const grant = parsed(row.signed_grant, parseSignedGrant);
+  const grants = parsed(row.grants, parseGrants) ?? [];
   return {
     ...draft,
     id: String(row.id),
@@ -25,7 +25,7 @@ export function recordOfRow(row: Row, now: number): RequestRecord | undefined {
     createdAt: Number(row.created_at),
     expiresAt: Number(row.expires_at),
     ...(decision ? { decision } : {}),
-    ...(grant ? { grant } : {}),
+    ...(grants.length > 0 ? { grants } : {}),
     ...(row.consumed_at === null ? {} : { consumedAt: Number(row.consumed_at), consumedBy: String(row.consumed_by) }),
   };
 }

@@ -188,5 +188,60 @@ CREATE TABLE waits (
 CREATE INDEX audit_of_request ON audit (request_id, sequence) WHERE request_id IS NOT NULL;
 `;
 
+const people = `
+-- The last signature counter of each passkey that keeps one.
+CREATE TABLE passkeys (
+  credential_id TEXT PRIMARY KEY,
+  counter INTEGER NOT NULL CHECK (counter > 0)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER passkeys_forward BEFORE UPDATE ON passkeys
+WHEN NEW.credential_id IS NOT OLD.credential_id OR NEW.counter <= OLD.counter
+BEGIN SELECT RAISE(ABORT, 'a counter goes up'); END;
+
+-- Several people may have to agree: a list of grants. What an older version stored here is none, and counts for nothing any more.
+DROP TRIGGER requests_start;
+DROP TRIGGER requests_edges;
+DROP TRIGGER requests_fixed;
+DROP TRIGGER requests_grant;
+ALTER TABLE requests RENAME COLUMN signed_grant TO grants;
+
+CREATE TRIGGER requests_start BEFORE INSERT ON requests
+WHEN NEW.status <> 'pending' OR NEW.decision IS NOT NULL OR NEW.grants IS NOT NULL OR NEW.consumed_at IS NOT NULL
+  OR NEW.due_at IS NOT NEW.expires_at OR EXISTS (SELECT 1 FROM requests WHERE id = NEW.id OR seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'a request starts pending, once'); END;
+
+CREATE TRIGGER requests_edges BEFORE UPDATE ON requests
+WHEN (OLD.status || '>' || NEW.status) NOT IN (
+  'pending>approved', 'pending>denied', 'pending>expired', 'pending>cancelled',
+  'approved>consumed', 'approved>expired', 'approved>revoked', 'approved>cancelled')
+  AND NOT (OLD.status = 'pending' AND NEW.status = 'pending' AND NEW.grants IS NOT OLD.grants
+    AND NEW.due_at IS OLD.due_at AND NEW.approver IS OLD.approver AND NEW.decision IS OLD.decision)
+BEGIN SELECT RAISE(ABORT, 'a request cannot go that way'); END;
+
+CREATE TRIGGER requests_fixed BEFORE UPDATE ON requests
+WHEN NEW.seq IS NOT OLD.seq OR NEW.id IS NOT OLD.id OR NEW.digest IS NOT OLD.digest OR NEW.draft IS NOT OLD.draft
+  OR NEW.agent_id IS NOT OLD.agent_id OR NEW.agent_host IS NOT OLD.agent_host
+  OR NEW.created_at IS NOT OLD.created_at OR NEW.expires_at IS NOT OLD.expires_at
+  OR (OLD.approver IS NOT NULL AND NEW.approver IS NOT OLD.approver)
+  OR (OLD.decision IS NOT NULL AND NEW.decision IS NOT OLD.decision)
+BEGIN SELECT RAISE(ABORT, 'what was asked and answered does not change'); END;
+
+CREATE TRIGGER requests_grants BEFORE UPDATE ON requests
+WHEN NEW.grants IS NOT OLD.grants AND (OLD.status <> 'pending' OR NEW.status NOT IN ('pending', 'approved')
+  OR json_array_length(NEW.grants) IS NOT json_array_length(coalesce(OLD.grants, '[]')) + 1
+  OR EXISTS (SELECT 1 FROM json_each(coalesce(OLD.grants, '[]')) AS known
+    WHERE json(known.value) IS NOT json(NEW.grants -> ('$[' || known.key || ']')))
+  OR NEW.grants ->> '$[#-1].payload.requestId' IS NOT OLD.id
+  OR NEW.grants ->> '$[#-1].payload.digest' IS NOT OLD.digest
+  OR (NEW.grants ->> '$[#-1].payload.approver' IS OLD.agent_id AND OLD.agent_host <> 'palette'))
+BEGIN SELECT RAISE(ABORT, 'a grant for this very request is added, and none changes'); END;
+
+CREATE TRIGGER requests_approved BEFORE UPDATE ON requests
+WHEN NEW.status = 'approved' AND (NEW.decision IS NULL OR NEW.approver IS NULL OR NEW.grants IS OLD.grants
+  OR NEW.grants ->> '$[#-1].payload.approver' IS NOT NEW.approver
+  OR NEW.due_at > NEW.grants ->> '$[#-1].payload.expiresAt')
+BEGIN SELECT RAISE(ABORT, 'an approval needs a grant for this very request'); END;
+`;
+
 /** Entry n makes version n + 1 (`PRAGMA user_version`) out of version n. Never edit one that was released; append. */
-export const migrations: readonly string[] = [requests + audit, personas, settings + reports, retention, waits];
+export const migrations: readonly string[] = [requests + audit, personas, settings + reports, retention, waits, people];

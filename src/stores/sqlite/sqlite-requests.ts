@@ -1,21 +1,9 @@
 /** The request state machine in SQLite. Every change and its audit record are one transaction. */
 import { Fault } from '#kernel/errors';
-import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
-import {
-  isSelfApproval,
-  type RequestDecision,
-  type RequestDraft,
-  type RequestRecord,
-  type RequestWait,
-  requestLifeMs,
-  type SignedGrant,
-} from '#kernel/request';
-import { grantFlaw } from '../grant-flaw.ts';
-import { auditAttributes } from '../request-audit.ts';
-import { requireStorable } from '../require-storable.ts';
-import { isSameReport } from '../same-report.ts';
+import type { RequestStore, StoredAnswer, TransitionResult } from '#kernel/ports/request-store';
+import { type Grant, type RequestDecision, type RequestDraft, type RequestRecord, type RequestWait, requestLifeMs } from '#kernel/request';
+import { approvalAttributes, auditAttributes, grantFlaw, isSameReport, requireStorable } from '../request-rules.ts';
 import type { Database, Row, Transaction } from './database.ts';
-import { expireDue } from './expire-due.ts';
 import { countApproved, countPending, countPendingLike, findRequest, listRequests, recordOfRow } from './request-rows.ts';
 import type { AppendSealed } from './sqlite-audit.ts';
 
@@ -44,7 +32,9 @@ export function createSqliteRequests(deps: RequestsDeps): RequestStore {
     list: (query) => database.read((tx) => listRequests(tx, query, now())),
     countPending: () => database.read((tx) => countPending(tx, now())),
     countApproved: () => database.read((tx) => countApproved(tx, now())),
-    approve: (id, grant, decision) => write((tx) => approve(tx, id, { grant, decision }, deps)),
+    identity: () => database.identity(),
+    advanceCounter: (id, counter) => database.write((tx) => advanceCounter(tx, id, counter)),
+    approve: (id, grant, answer) => write((tx) => approve(tx, id, { grant, answer }, deps)),
     deny: (id, decision) => write((tx) => deny(tx, id, decision, deps)),
     cancel: (id, by) => write((tx) => cancel(tx, id, by, deps)),
     revoke: (id, decision) => write((tx) => revoke(tx, id, decision, deps)),
@@ -102,26 +92,43 @@ function freeId(tx: Transaction, newId: () => string): string {
   throw new Fault('store_unavailable', 'no free request id was found', { audience: 'bug' });
 }
 
+/** Those that are there stay as they are, to the letter. */
+const addGrant = "grants = json_insert(coalesce(grants, '[]'), '$[#]', json(?))";
+
 function approve(
   tx: Transaction,
   id: string,
-  answer: { grant: SignedGrant; decision: RequestDecision },
+  { grant, answer }: { readonly grant: Grant; readonly answer: StoredAnswer },
   deps: RequestsDeps,
 ): TransitionResult {
   const found = inStatus(tx, id, 'pending', deps);
   if (!found.ok) return found;
   const { record } = found;
-  const { grant, decision } = answer;
-  if (isSelfApproval(record.agent, decision.by)) return { ok: false, why: 'self_approval', record };
-  const flaw = grantFlaw(grant, record, decision.by, deps.now());
+  const flaw = grantFlaw(grant, record, answer, deps.now());
   if (flaw) return { ok: false, why: flaw, record };
-  const set = "status = 'approved', due_at = ?, approver = ?, decision = ?, signed_grant = ?";
-  change(tx, record, set, [grant.payload.expiresAt, decision.by, JSON.stringify(decision), JSON.stringify(grant)]);
-  deps.append(tx, {
-    name: 'approval.approved',
-    attributes: auditAttributes(record, { ...decision, key_id: grant.keyId, nonce: grant.payload.nonce }),
-  });
-  return { ok: true, record: { ...record, status: 'approved', decision, grant } };
+  const grants = [...(record.grants ?? []), grant];
+  const { decision, until } = answer;
+  const attributes = approvalAttributes(record, grant, answer);
+  if (until === undefined) {
+    change(tx, record, addGrant, [JSON.stringify(grant)]);
+    deps.append(tx, { name: 'approval.partial', attributes });
+    return { ok: true, record: { ...record, grants } };
+  }
+  const set = `status = 'approved', due_at = ?, approver = ?, decision = ?, ${addGrant}`;
+  change(tx, record, set, [until, decision.by, JSON.stringify(decision), JSON.stringify(grant)]);
+  deps.append(tx, { name: 'approval.approved', attributes });
+  return { ok: true, record: { ...record, status: 'approved', decision, grants } };
+}
+
+function advanceCounter(tx: Transaction, credentialId: string, counter: number): boolean {
+  const last = Number(tx.get('SELECT counter FROM passkeys WHERE credential_id = ?', credentialId)?.counter ?? 0);
+  if (counter === 0 && last === 0) return true;
+  if (counter <= last) return false;
+  tx.run(
+    'INSERT INTO passkeys (credential_id, counter) VALUES (?, ?) ON CONFLICT (credential_id) DO UPDATE SET counter = excluded.counter',
+    ...[credentialId, counter],
+  );
+  return true;
 }
 
 function deny(tx: Transaction, id: string, decision: RequestDecision, deps: RequestsDeps): TransitionResult {
@@ -149,21 +156,21 @@ function revoke(tx: Transaction, id: string, decision: RequestDecision, deps: Re
   return { ok: true, record: { ...found.record, status: 'revoked', decision } };
 }
 
-function spend(tx: Transaction, claim: { id: string; digest: string; by: string }, deps: RequestsDeps): TransitionResult {
-  const found = inStatus(tx, claim.id, 'approved', deps);
+function spend(tx: Transaction, what: { id: string; digest: string; by: string }, deps: RequestsDeps): TransitionResult {
+  const found = inStatus(tx, what.id, 'approved', deps);
   if (!found.ok) return found;
   const { record } = found;
   // SECURITY: approving a report settles it; no call is behind it.
-  if (record.digest !== claim.digest || record.reported) return { ok: false, why: 'mismatch', record };
+  if (record.digest !== what.digest || record.reported) return { ok: false, why: 'mismatch', record };
   // SECURITY: a row that was put back from `consumed` still has its spending in the trail.
   if (spendingOf(tx, record.id)) return { ok: false, why: 'not_approved', record };
   const consumedAt = deps.now();
-  change(tx, record, "status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = ?", [consumedAt, claim.by]);
+  change(tx, record, "status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = ?", [consumedAt, what.by]);
   deps.append(tx, {
     name: 'approval.consumed',
-    attributes: auditAttributes(record, { by: claim.by, approver: record.grant?.payload.approver ?? null }),
+    attributes: auditAttributes(record, { by: what.by, approver: record.decision?.by ?? null }),
   });
-  return { ok: true, record: { ...record, status: 'consumed', consumedAt, consumedBy: claim.by } };
+  return { ok: true, record: { ...record, status: 'consumed', consumedAt, consumedBy: what.by } };
 }
 
 /** A wait that ends leaves another one's mark alone. */
@@ -205,4 +212,27 @@ function change(tx: Transaction, record: RequestRecord, set: string, values: rea
     record.digest,
   );
   if (changed !== 1) throw new Fault('store_refused', `request \`${record.id}\` did not change`, { audience: 'bug' });
+}
+
+// Writes down what has lapsed. Housekeeping only: whoever reads or changes a request compares the time itself.
+
+/** At most this many at once, so that one caller does not pay for everybody's past. */
+const batch = 100;
+
+export function hasDue(tx: Transaction, now: number): boolean {
+  return tx.get('SELECT 1 FROM requests WHERE due_at <= ? LIMIT 1', now) !== undefined;
+}
+
+/** Marks lapsed requests (or the given one) as expired, each with its audit record. */
+export function expireDue(tx: Transaction, now: number, append: AppendSealed, id?: string): void {
+  const rows =
+    id === undefined
+      ? tx.all('SELECT * FROM requests WHERE due_at <= ? ORDER BY due_at LIMIT ?', now, batch)
+      : tx.all('SELECT * FROM requests WHERE due_at <= ? AND id = ?', now, id);
+  for (const row of rows) {
+    tx.run("UPDATE requests SET status = 'expired', due_at = NULL WHERE seq = ?", Number(row.seq));
+    const record = recordOfRow(row, now);
+    const attributes = record ? auditAttributes(record) : { request_id: String(row.id) };
+    append(tx, { name: 'approval.expired', attributes: { ...attributes, was: String(row.status) } });
+  }
 }

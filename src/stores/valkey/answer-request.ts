@@ -2,18 +2,17 @@
 import type { Redis } from 'iovalkey';
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
-import type { TransitionResult } from '#kernel/ports/request-store';
-import { isSelfApproval, type RequestDecision, type RequestRecord, requestIdPattern, type SignedGrant } from '#kernel/request';
-import { grantFlaw } from '../grant-flaw.ts';
-import { auditAttributes } from '../request-audit.ts';
+import type { StoredAnswer, TransitionResult } from '#kernel/ports/request-store';
+import { type Grant, type RequestDecision, type RequestRecord, requestIdPattern } from '#kernel/request';
+import { approvalAttributes, auditAttributes, grantFlaw } from '../request-rules.ts';
 import { writeExpired } from './expire-requests.ts';
 import { type FoundRequest, interpret, readRequests } from './find-requests.ts';
-import { historyScore, lives, secondsLeft } from './request-index.ts';
+import { historyScore, lives, secondsLeft } from './keys.ts';
 import { execute, type StoreContext } from './store-context.ts';
-import { grantText, requestText, type StoredRequest } from './stored-request.ts';
+import { requestText, type StoredRequest } from './stored-request.ts';
 
 export interface Answerer {
-  approve(id: string, grant: SignedGrant, decision: RequestDecision): Promise<TransitionResult>;
+  approve(id: string, grant: Grant, answer: StoredAnswer): Promise<TransitionResult>;
   deny(id: string, decision: RequestDecision): Promise<TransitionResult>;
   revoke(id: string, decision: RequestDecision): Promise<TransitionResult>;
 }
@@ -37,7 +36,7 @@ const maxTries = 20;
 export function createAnswerer(context: StoreContext): Answerer {
   const transition = (id: string, change: Change): Promise<TransitionResult> => attempt(context, id, change);
   return {
-    approve: (id, grant, decision) => transition(id, approval(context, grant, decision)),
+    approve: (id, grant, answer) => transition(id, approval(context, grant, answer)),
     deny: (id, decision) => transition(id, denial(context, decision)),
     revoke: (id, decision) => transition(id, revocation(context, decision)),
   };
@@ -95,33 +94,39 @@ function refused(why: Refusal['why'], record: RequestRecord): Refusal {
   return { ok: false, why, record };
 }
 
-function approval({ keys, now }: StoreContext, grant: SignedGrant, decision: RequestDecision): Change {
+function approval({ keys, now }: StoreContext, grant: Grant, answer: StoredAnswer): Change {
+  const { decision, until } = answer;
+  const isEnough = until !== undefined;
+  const audited = (record: RequestRecord): AuditDraft => ({
+    name: isEnough ? 'approval.approved' : 'approval.partial',
+    attributes: approvalAttributes(record, grant, answer),
+  });
   return {
     from: 'pending',
     refuse: (record) => {
-      if (isSelfApproval(record.agent, decision.by)) return refused('self_approval', record);
-      const flaw = grantFlaw(grant, record, decision.by, now());
+      const flaw = grantFlaw(grant, record, answer, now());
       return flaw && refused(flaw, record);
     },
-    next: (record) => ({ ...record, status: 'approved', decision, grant }),
+    next: (record) => {
+      const grants = [...(record.grants ?? []), grant];
+      return isEnough ? { ...record, status: 'approved', decision, grants } : { ...record, grants };
+    },
     write: (transaction, stored) => {
       const { id, agent } = stored.record;
-      const end = grant.payload.expiresAt;
+      const text = requestText(stored);
+      transaction.set(keys.copy(id), text, 'EX', lives.outcome);
+      if (until === undefined) return transaction.set(keys.blocked(id), text, 'KEEPTTL');
       return (
         transaction
-          .set(keys.approved(id), grantText(stored, grant), 'EX', secondsLeft(end, now(), 'grant'))
+          .set(keys.approved(id), text, 'EX', secondsLeft(until, now(), 'grant'))
           .del(keys.blocked(id))
           .zrem(keys.pending, id)
-          .zadd(keys.granted, end, id)
-          .set(keys.copy(id), requestText(stored), 'EX', lives.outcome)
+          .zadd(keys.granted, until, id)
           // The grant may outlive the hour of the list that finds it again.
           .expire(keys.ofAgent(agent.id), lives.request)
       );
     },
-    audit: (record) => ({
-      name: 'approval.approved',
-      attributes: auditAttributes(record, { ...decision, key_id: grant.keyId, nonce: grant.payload.nonce }),
-    }),
+    audit: audited,
   };
 }
 

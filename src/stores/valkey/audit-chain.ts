@@ -1,8 +1,13 @@
 /** One process's records in the shared log: sealed in order, one write at a time. */
+
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Redis } from 'iovalkey';
+import { genesisHash, hashOf } from '#audit/seal';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { ChainAnchor } from '#kernel/ports/chained-audit-log';
-import { type ChainWriter, createChainWriter, type LogEntry } from './chain-writer.ts';
+import type { ValkeyRole } from './role-link.ts';
 import { isReply } from './valkey-faults.ts';
 
 export interface AuditChain {
@@ -169,4 +174,69 @@ function sealAll(group: readonly Waiting[], writer: ChainWriter, now: number) {
     ),
     waiters,
   };
+}
+
+// Reading the shared log: a sorted set of records as canonical JSON.
+
+/** Who may look, the least mighty first. */
+export const trailReaders: readonly ValkeyRole[] = ['agent', 'log-writer', 'admin'];
+
+export type LogRange = readonly [min: number | string, offset: number, count: number];
+
+/** The agent's user has ZRANGE for the log, the log's own user ZRANGEBYSCORE. */
+export function rangeOfLog(client: Redis, role: ValkeyRole, key: string, [min, offset, count]: LogRange): Promise<string[]> {
+  if (count === 0) return Promise.resolve([]);
+  return role === 'log-writer'
+    ? client.zrangebyscore(key, min, '+inf', 'LIMIT', offset, count)
+    : client.zrange(key, min, '+inf', 'BYSCORE', 'LIMIT', offset, count);
+}
+
+// Seals the records of one chain in the shared log.
+
+/** A sealed record as it goes into the log's sorted set. */
+interface LogEntry {
+  /** Time in ms; the fraction keeps this writer's records in sequence within a millisecond. */
+  readonly score: number;
+  readonly member: string;
+  readonly record: AuditRecord;
+}
+
+interface ChainWriter {
+  /** Changes nothing: what is sealed counts once it is said to be written. */
+  seal(drafts: readonly AuditDraft[], now: number): readonly LogEntry[];
+  advance(entries: readonly LogEntry[]): void;
+  /** Its newest record; none before the first. */
+  anchors(): readonly ChainAnchor[];
+}
+
+function createChainWriter(): ChainWriter {
+  const chain = `${hostname()}/${process.pid}/${randomBytes(6).toString('hex')}`;
+  let last: LogEntry | undefined;
+  return {
+    seal: (drafts, now) => {
+      const entries: LogEntry[] = [];
+      for (const draft of drafts) entries.push(sealAfter(entries.at(-1) ?? last, draft, chain, now));
+      return entries;
+    },
+    advance: (entries) => {
+      last = entries.at(-1) ?? last;
+    },
+    anchors: () => (last ? [{ chain, sequence: last.record.sequence, hash: last.record.hash, time: last.record.time }] : []),
+  };
+}
+
+function sealAfter(last: LogEntry | undefined, draft: AuditDraft, chain: string, now: number): LogEntry {
+  const open = {
+    version: 1,
+    chain,
+    sequence: (last?.record.sequence ?? 0) + 1,
+    time: new Date(now).toISOString(),
+    name: draft.name,
+    attributes: draft.attributes,
+    previous: last?.record.hash ?? genesisHash,
+    ...(last ? { previousTime: last.record.time } : {}),
+  } as const;
+  const record: AuditRecord = { ...open, hash: hashOf(open) };
+  const score = Math.max(now, (last?.score ?? 0) + 0.001);
+  return { score, member: canonicalJson(record as unknown as JsonObject), record };
 }

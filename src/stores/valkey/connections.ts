@@ -1,8 +1,7 @@
 /** The connections of one process: no more roles than it uses. */
 import type { Redis } from 'iovalkey';
 import { Fault } from '#kernel/errors';
-import { createRoleLink, type LinkOptions, type RoleLink, useLink } from './role-link.ts';
-import type { CredentialSource, ValkeyRole } from './roles.ts';
+import { type CredentialSource, createRoleLink, type LinkOptions, type RoleLink, useLink, type ValkeyRole } from './role-link.ts';
 
 export interface Connections {
   /** Whether this process has a credential for the role. */

@@ -1,8 +1,8 @@
 /** Writes down what has lapsed. Housekeeping only: whoever reads or changes a request compares the time itself. */
 import type { JsonObject } from '#kernel/json';
-import { auditAttributes } from '../request-audit.ts';
+import { auditAttributes } from '../request-rules.ts';
 import { type FoundRequest, findRequest } from './find-requests.ts';
-import { firstLiveScore, historyScore, lives } from './request-index.ts';
+import { firstLiveScore, historyScore, lives } from './keys.ts';
 import { execute, type StoreContext } from './store-context.ts';
 import { requestText } from './stored-request.ts';
 

@@ -1,8 +1,8 @@
 /** Looks requests up wherever they stand now. */
 import type { Redis } from 'iovalkey';
 import type { RequestRecord, RequestStatus } from '#kernel/request';
-import { requestIdPattern } from '#kernel/request';
-import type { ValkeyRole } from './roles.ts';
+import { grantsEnd, requestIdPattern } from '#kernel/request';
+import type { ValkeyRole } from './role-link.ts';
 import type { StoreContext } from './store-context.ts';
 import { parseStored, type StoredRequest } from './stored-request.ts';
 
@@ -129,6 +129,6 @@ function isOpen(status: RequestStatus): boolean {
 }
 
 function isDue(record: RequestRecord, now: number): boolean {
-  const end = record.status === 'approved' ? (record.grant?.payload.expiresAt ?? 0) : record.expiresAt;
+  const end = record.status === 'approved' ? grantsEnd(record.grants ?? []) : record.expiresAt;
   return end <= now;
 }

@@ -1,6 +1,6 @@
 /** The names of everything in the shared store (docs/valkey.md). */
 import { createHash } from 'node:crypto';
-import { requestIdPattern } from '#kernel/request';
+import { grantLifeMs, requestIdPattern, requestLifeMs } from '#kernel/request';
 import { isStorablePattern } from '../stored-setting.ts';
 
 export interface Keys {
@@ -28,6 +28,10 @@ export interface Keys {
   rule(pattern: string): string;
   /** The list of the rules' patterns: nobody may list keys. */
   readonly rules: string;
+  /** A random name that the first administrator gives this store. */
+  readonly identity: string;
+  /** The last signature counter of a passkey that keeps one. */
+  counter(credentialId: string): string;
   readonly log: string;
   readonly channel: string;
 }
@@ -49,6 +53,8 @@ export function keysOf(prefix: string): Keys {
     level: `${prefix}:config:security_level`,
     rule: (pattern) => `${prefix}:config:auto_approve:${requirePattern(pattern)}`,
     rules: `${prefix}:config:auto_approve_index`,
+    identity: `${prefix}:config:store_identity`,
+    counter: (credentialId) => `${prefix}:config:passkey_counter:${hashed(credentialId)}`,
     log: `${prefix}:log:events`,
     channel: `${prefix}:events`,
   };
@@ -67,4 +73,31 @@ function requirePattern(pattern: string): string {
 
 function hashed(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+// Places and lifetimes: how the sorted sets are ordered, and how long each key lives.
+
+/** In s: a request an hour, a grant five minutes, an outcome a day (docs/design.md#requests-and-grants). */
+const dayMs = 86_400_000;
+export const lives = { request: requestLifeMs / 1000, grant: grantLifeMs / 1000, outcome: dayMs / 1000 } as const;
+
+/** The score in `idx:pending` is the moment of expiry in ms; its fraction keeps the order within a millisecond. */
+export function pendingScore(place: number): number {
+  return place / 1000 + requestLifeMs;
+}
+
+/** What has expired at `now` is below this, whatever its fraction. */
+export const firstLiveScore = (now: number): number => now + 1;
+
+/** `idx:decided` goes by creation, too, so that a list has one order whatever became of a request: creation + 24 h. */
+export function historyScore(place: number): number {
+  return place / 1000 + dayMs;
+}
+
+export const placeOfPending = (score: number): number => Math.round((score - requestLifeMs) * 1000);
+export const placeOfHistory = (score: number): number => Math.round((score - dayMs) * 1000);
+
+/** INVARIANT: never below a second nor above the life of its kind. */
+export function secondsLeft(endMs: number, nowMs: number, kind: keyof typeof lives): number {
+  return Math.min(lives[kind], Math.max(1, Math.ceil((endMs - nowMs) / 1000)));
 }

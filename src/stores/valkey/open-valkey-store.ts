@@ -1,30 +1,26 @@
 /** The shared store: Valkey 7.2 or Redis 7.0 and newer, for several machines and people. Loaded only when it is asked for. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Fault } from '#kernel/errors';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import { createAdminTurn } from './admin-turn.ts';
 import { createAnswerer } from './answer-request.ts';
 import { createAuditChain } from './audit-chain.ts';
 import { type ChangeChannel, openChangeChannel } from './change-channel.ts';
 import { type Connections, createConnections } from './connections.ts';
-import { credentialsFile } from './credentials-file.ts';
-import { cancelRequest, spendGrant } from './end-request.ts';
-import { findRequest } from './find-requests.ts';
-import { keepHouse } from './housekeeping.ts';
+import { cancelRequest, spendRequest } from './end-request.ts';
+import { findRequest, keyReaders } from './find-requests.ts';
+import { createServerClock, keepHouse, noteWait, type ServerClock, waitOf } from './housekeeping.ts';
 import { type Keys, keysOf } from './keys.ts';
 import { countApproved, countPending, listRequests } from './list-requests.ts';
 import { createOpener } from './open-request.ts';
-import { type CredentialSource, type ValkeyRole, valkeyRoles } from './roles.ts';
-import { createServerClock, type ServerClock } from './server-clock.ts';
-import type { StoreContext } from './store-context.ts';
-import { parseStoreUrl, type ValkeyAddress } from './store-url.ts';
+import { type CredentialSource, type ValkeyRole, valkeyRoles } from './role-link.ts';
+import { createAdminTurn, execute, type StoreContext } from './store-context.ts';
+import { credentialsFile, parseStoreUrl, type ValkeyAddress } from './store-url.ts';
 import { createValkeyAudit } from './valkey-audit.ts';
 import { createValkeySecurity } from './valkey-security.ts';
-import { noteWait, waitOf } from './wait-marks.ts';
 
 export interface ValkeyStoreOptions {
   /** `valkey://host:port/0?prefix=molis`; see `parseStoreUrl`. */
@@ -163,14 +159,45 @@ function requestsOf(context: StoreContext, channel: ChangeChannel): RequestStore
   return {
     open,
     ...createAnswerer(context),
+    identity: () => storeIdentity(context),
+    advanceCounter: (id, counter) => advanceCounter(context, id, counter),
     get: async (id) => (await findRequest(context, id))?.record,
     list: (query) => listRequests(context, query),
     countPending: () => countPending(context),
     countApproved: () => countApproved(context),
     cancel: (id, by) => cancelRequest(context, id, by),
-    spend: (id, digest, by) => spendGrant(context, { id, digest, by }),
+    spend: (id, digest, by) => spendRequest(context, { id, digest, by }),
     noteWait: (id, by, forMs) => noteWait(context, { id, by, forMs }),
     waitOf: (id) => waitOf(context, id),
     onChange: channel.onChange,
   };
+}
+
+/**
+ * SECURITY: bound to the prefix, so that what is copied to another one counts for nothing there.
+ * LIMIT: a copy of the whole server has the same name; nobody but its administrator can make one.
+ */
+async function storeIdentity({ connections, keys }: StoreContext): Promise<string> {
+  const read = () => connections.asAny(keyReaders, (client) => client.get(keys.identity));
+  let name = await read();
+  if (name === null && connections.has('admin')) {
+    await connections.as('admin', (client) => client.set(keys.identity, randomBytes(32).toString('base64url'), 'NX'));
+    name = await read();
+  }
+  // Where no administrator has been there is no approval either.
+  return createHash('sha256')
+    .update([keys.identity, name ?? ''].join('\0'))
+    .digest('base64url');
+}
+
+/** Two answers at once: the watched key lets one of them through. */
+async function advanceCounter({ adminTurn, keys }: StoreContext, credentialId: string, counter: number): Promise<boolean> {
+  const key = keys.counter(credentialId);
+  return adminTurn(async (client) => {
+    await client.watch(key);
+    const last = Number(await client.get(key));
+    if (counter > last) return (await execute(client.multi().set(key, String(counter)))) !== undefined;
+    await client.unwatch();
+    return counter === 0 && last === 0;
+  });
 }

@@ -1,7 +1,7 @@
 /** Requests as JSON in the store. Whatever comes back is input: whoever has a credential can write. */
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
-import { type RequestRecord, type RequestStatus, requestIdPattern, requestStatuses, type SignedGrant } from '#kernel/request';
+import { type RequestRecord, type RequestStatus, requestIdPattern, requestStatuses } from '#kernel/request';
 import { requestParts } from '#kernel/request-schema';
 
 /** A request and its place in the order of creation: µs since the epoch, unique among those that one process opened. */
@@ -12,7 +12,7 @@ export interface StoredRequest {
 
 const time = z.number().int().nonnegative();
 
-/** `approved` keys hold the signed grant's own three fields at the top, for whoever wants to verify it by other means. */
+/** Loose: what an older version kept beside these counts for nothing any more. */
 const schema = z.object({
   id: z.string().regex(requestIdPattern),
   status: z.enum(requestStatuses),
@@ -22,17 +22,14 @@ const schema = z.object({
   // These the kernel's own schemas look at.
   request: z.unknown().optional(),
   decision: z.unknown().optional(),
-  grant: z.unknown().optional(),
-  payload: z.unknown().optional(),
-  keyId: z.string().optional(),
-  signature: z.string().optional(),
+  grants: z.unknown().optional(),
   consumedAt: time.optional(),
   consumedBy: z.string().optional(),
 });
 
-/** For `blocked`, `decided` and the copy. Who ended it and why stand at the top for other readers. */
+/** For every key. Who ended it and why stand at the top for other readers. */
 export function requestText({ record, place }: StoredRequest): string {
-  const { id, status, createdAt, expiresAt, decision, grant, consumedAt, consumedBy, ...request } = record;
+  const { id, status, createdAt, expiresAt, decision, grants, consumedAt, consumedBy, ...request } = record;
   const by = consumedBy ?? decision?.by;
   return JSON.stringify({
     id,
@@ -44,16 +41,10 @@ export function requestText({ record, place }: StoredRequest): string {
     expiresAt,
     request,
     decision,
-    grant,
+    grants,
     consumedAt,
     consumedBy,
   });
-}
-
-/** For `approved`. */
-export function grantText(stored: StoredRequest, grant: SignedGrant): string {
-  const { grant: _, ...record } = stored.record;
-  return JSON.stringify({ ...grant, ...(JSON.parse(requestText({ ...stored, record })) as object) });
 }
 
 /** @throws {Fault} `store_corrupt` for text that none of our writers can have made for this key */
@@ -72,7 +63,7 @@ function read(text: string): StoredRequest | undefined {
   const { id, status, place, createdAt, expiresAt, consumedAt, consumedBy } = found;
   // Asking a schema about what is not there costs more than all the rest.
   const decision = found.decision === undefined ? undefined : requestParts.decision(found.decision);
-  const grant = grantOf(found);
+  const grants = found.grants === undefined ? [] : requestParts.grants(found.grants);
   return {
     place,
     record: {
@@ -82,16 +73,11 @@ function read(text: string): StoredRequest | undefined {
       createdAt,
       expiresAt,
       ...(decision ? { decision } : {}),
-      ...(grant ? { grant } : {}),
+      ...(grants.length > 0 ? { grants } : {}),
       ...(consumedAt === undefined ? {} : { consumedAt }),
       ...(consumedBy === undefined ? {} : { consumedBy }),
     },
   };
-}
-
-function grantOf({ grant, payload, keyId, signature }: z.output<typeof schema>): SignedGrant | undefined {
-  if (grant === undefined && payload === undefined) return undefined;
-  return requestParts.grant(grant ?? { payload, keyId, signature });
 }
 
 function parsedJson(text: string): unknown {

@@ -4,12 +4,10 @@ import type { AuditRecord } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import { storedRecord } from '../stored-record.ts';
-import type { AuditChain } from './audit-chain.ts';
+import { type AuditChain, type LogRange, rangeOfLog, trailReaders } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
-import type { Keys } from './keys.ts';
-import { lives } from './request-index.ts';
-import type { ValkeyRole } from './roles.ts';
-import { type LogRange, rangeOfLog, trailReaders } from './trail-range.ts';
+import { type Keys, lives } from './keys.ts';
+import type { ValkeyRole } from './role-link.ts';
 
 export interface AuditDeps {
   readonly connections: Connections;
@@ -45,11 +43,11 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
       const [newest] = count === 0 ? [] : await readAt(count - 1, 1);
       return newest === undefined ? undefined : { sequence: count, hash: storedRecord(newest, 0).hash };
     },
-    readChains: async () => ({
+    readChains: async (since) => ({
       // Before the first page is read, so that records appended meanwhile do no harm.
       anchors: deps.chain.anchors(),
       keptSince: deps.now() - lives.outcome * 1000,
-      records: everyRecord(deps),
+      records: everyRecord(deps, since === undefined ? '-inf' : since - skewMs),
     }),
   };
 }
@@ -69,12 +67,12 @@ async function recordsSince({ connections, keys }: AuditDeps, since: number, tex
 }
 
 /** By score, not by place: records that are trimmed at the other end meanwhile must not make it skip any. */
-async function* everyRecord({ connections, keys }: AuditDeps): AsyncGenerator<AuditRecord> {
-  let min: number | string = '-inf';
+async function* everyRecord({ connections, keys }: AuditDeps, from: number | string): AsyncGenerator<AuditRecord> {
+  let min = from;
   let seen = 0;
   for (;;) {
-    const from: LogRange = [min, seen, pageSize];
-    const page = await connections.asAny(trailReaders, (client, role) => rangeWithScores(client, role, keys.log, from));
+    const range: LogRange = [min, seen, pageSize];
+    const page = await connections.asAny(trailReaders, (client, role) => rangeWithScores(client, role, keys.log, range));
     yield* page.map(({ member }) => storedRecord(member, 0));
     const last = page.at(-1);
     if (!last || page.length < pageSize) return;

@@ -13,7 +13,6 @@ export const executeSsh = defineTool({
   tier: 'yellow',
   impact: 'none',
   permission: 'system:execute:readonly',
-  timeoutMs: 60_000,
   outsideText: ['stdout', 'stderr'],
   input: z.strictObject({
     node: nodeArgument,

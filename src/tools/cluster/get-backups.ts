@@ -23,7 +23,6 @@ export const getBackups = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   outsideText: ['notes'],
   input: z.strictObject({ node: nodeArgument, storage: storageArgument, cluster: clusterArgument, ...pagingArguments }),
   touches: ({ node }) => [{ kind: 'node', access: 'read', node }],

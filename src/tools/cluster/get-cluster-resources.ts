@@ -28,7 +28,6 @@ export const getClusterResources = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({
     type: z.enum(resourceTypes).optional().meta({ description: 'Only this type; all when left out.' }),
     cluster: clusterArgument,

@@ -13,7 +13,6 @@ export const getClusterStatus = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({ cluster: clusterArgument }),
   touches: () => [],
   headline: () => 'Read the cluster status',

@@ -14,7 +14,6 @@ export const getNodeStatus = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({ node: nodeArgument, cluster: clusterArgument }),
   touches: ({ node }) => [{ kind: 'node', access: 'read', node }],
   headline: (_input, targets) => `Read the status of node ${nodeOf(targets).node}`,

@@ -20,7 +20,6 @@ export const getNodeTemperature = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({ node: nodeArgument, cluster: clusterArgument }),
   touches: ({ node }) => [{ kind: 'node', access: 'read', node }],
   headline: (_input, targets) => `Read the temperatures of node ${nodeOf(targets).node}`,

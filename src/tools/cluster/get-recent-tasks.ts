@@ -14,7 +14,6 @@ export const getRecentTasks = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({
     cluster: clusterArgument,
     ...pagingArguments,

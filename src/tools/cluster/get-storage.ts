@@ -13,7 +13,6 @@ export const getStorage = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({ cluster: clusterArgument, ...pagingArguments }),
   touches: () => [],
   headline: () => 'List the storage pools',

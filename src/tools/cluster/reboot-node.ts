@@ -13,7 +13,6 @@ export const rebootNode = defineTool({
   tier: 'black',
   impact: 'irreversible',
   permission: 'cluster:operate',
-  timeoutMs: 60_000,
   input: z.strictObject({ node: nodeArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node }) => [{ kind: 'node', access: 'operate', node }],
   headline: (_input, targets) => `Reboot node ${nodeOf(targets).node}`,

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument, serviceArgument } from '#kernel/arguments';
 import { toFault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
-import type { ShellResult } from '#kernel/ports/shell';
+import type { NodeShell, ShellResult } from '#kernel/ports/shell';
 import { describeTarget } from '#kernel/resource';
-import { defineTool, type ToolContext, type ToolResult } from '#kernel/tool';
+import { defineTool, type Obstacle, type ToolContext, type ToolResult } from '#kernel/tool';
 import { serviceOf } from '../support/targets.ts';
 
 /** How long a service may take to fall over again before it is asked how it is. */
@@ -19,11 +19,20 @@ export const restartService = defineTool({
   tier: 'yellow',
   impact: 'disruptive',
   permission: 'cluster:operate',
-  timeoutMs: 60_000,
   outsideText: ['stdout', 'stderr'],
   input: z.strictObject({ node: nodeArgument, service: serviceArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node, service }) => [{ kind: 'service', access: 'operate', node, service }],
   headline: (_input, targets) => `Restart ${describeTarget(serviceOf(targets))}`,
+  precheck: async (_input, { targets, cluster, signal }) => {
+    const at = serviceOf(targets);
+    try {
+      return await lookAtUnit(at, cluster().shell, signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const { code, message, next } = toFault(thrown);
+      return { code, message, ...(next === undefined ? {} : { next }) };
+    }
+  },
   run: async (_input, context) => {
     const { node, service } = serviceOf(context.targets);
     const { shell } = context.cluster();
@@ -36,7 +45,8 @@ export const restartService = defineTool({
     // The name has been checked to be a plain unit name: nothing in it means anything to a shell.
     const restart = await shell.exec(node, `systemctl restart -- ${service}`, context.signal);
     if (restart.exitCode !== 0) {
-      if (restart.exitCode === noSuchUnit) return notFound({ node, service }, restart);
+      const obstacle = await lookAtUnit({ node, service }, shell, context.signal).catch(() => undefined);
+      if (obstacle !== undefined) return { ok: false, ...obstacle, effect: notSent, result: { node, service, stderr: restart.stderr } };
       const ended = restart.exitCode === undefined ? `signal ${restart.signal ?? 'unknown'}` : `exit code ${restart.exitCode}`;
       return {
         ok: false,
@@ -51,25 +61,47 @@ export const restartService = defineTool({
   },
 });
 
-/** Exit status of `systemctl restart` for a unit that is not loaded (systemctl(1), LSB's "not installed"). */
-const noSuchUnit = 5;
+interface UnitAt {
+  readonly node: string;
+  readonly service: string;
+}
 
-function notFound({ node, service }: { readonly node: string; readonly service: string }, { stderr }: ShellResult): ToolResult {
+async function lookAtUnit(at: UnitAt, shell: NodeShell, signal: AbortSignal): Promise<Obstacle | undefined> {
+  const { stdout } = await shell.exec(at.node, `systemctl show --property=LoadState -- ${at.service}`, signal);
+  return unitObstacle(at, loadStateIn(stdout));
+}
+
+/** The command's own line is the last such one: what a login shell's profile prints comes before it, with or without a line end. */
+function loadStateIn(stdout: string): string | undefined {
+  return [...stdout.matchAll(/LoadState=([\w-]+)\s*$/gm)].at(-1)?.[1];
+}
+
+/** What systemd can never restart (org.freedesktop.systemd1, LoadState); undefined for anything else, also for what could not be read. */
+function unitObstacle({ node, service }: UnitAt, loadState: string | undefined): Obstacle | undefined {
+  if (loadState === 'not-found') {
+    return {
+      code: 'service_not_found',
+      message: `there is no unit ${service} on ${node}`,
+      next: `see what there is: ${onNode(node, 'systemctl list-unit-files --type=service --no-pager')}`,
+    };
+  }
+  if (loadState === 'masked') {
+    return {
+      code: 'service_masked',
+      message: `${service} on ${node} is masked, so systemd refuses to start it`,
+      next: `somebody did that on purpose; a person can undo it: \`systemctl unmask ${service}\` on ${node}`,
+    };
+  }
+  if (loadState !== 'bad-setting' && loadState !== 'error') return undefined;
   return {
-    ok: false,
-    code: 'service_not_found',
-    effect: notSent,
-    message: `${service} on ${node} was not restarted: ${lastLine(stderr)}`,
-    result: { node, service, exit_code: noSuchUnit, stderr },
-    next: `see what there is: ${onNode(node, 'systemctl list-unit-files --type=service --no-pager')}`,
+    code: 'service_not_loaded',
+    message: `systemd cannot load the unit of ${service} on ${node} (\`${loadState}\`)`,
+    next: `see why: ${onNode(node, `systemctl status ${service} --no-pager`)}`,
   };
 }
 
 /** INVARIANT: by exit codes. What a login shell's profile prints stands on the same streams, before the command's own words. */
-async function stateAfter(
-  { node, service }: { readonly node: string; readonly service: string },
-  context: ToolContext,
-): Promise<ToolResult> {
+async function stateAfter({ node, service }: UnitAt, context: ToolContext): Promise<ToolResult> {
   const result = { node, service };
   const look = `look at its journal: ${onNode(node, `journalctl -u ${service} -n 50 --no-pager`)}`;
   let active: ShellResult;

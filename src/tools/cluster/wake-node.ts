@@ -12,7 +12,6 @@ export const wakeNode = defineTool({
   tier: 'yellow',
   impact: 'reversible',
   permission: 'cluster:operate',
-  timeoutMs: 60_000,
   input: z.strictObject({ node: nodeArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node }) => [{ kind: 'node', access: 'operate', node }],
   headline: (_input, targets) => `Wake node ${nodeOf(targets).node}`,

@@ -1,24 +1,25 @@
 import * as z from 'zod';
+import { applyHeldTool } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
-import type { RequestRecord } from '#kernel/request';
+import { lapsesAt, type RequestRecord } from '#kernel/request';
 import { expiryInWords, isSettledReport } from '#kernel/request-end';
 import { runInWords, runOf } from '#kernel/request-run';
 import { clockTime, formatDuration, showPlainly } from '#kernel/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
-import { invalidRequestId, isRequestId, requestIdArgument } from '../support/request-id.ts';
-import { viewOf } from '../support/request-view.ts';
+import { invalidRequestId, isRequestId, requestIdArgument, viewOf } from '../support/request-view.ts';
 
 export const checkRequestStatus = defineTool({
   name: 'check_request_status',
   title: 'Check request status',
   description:
-    'Whether a person has decided a pending request (id `req-` and 8 hex digits, from an earlier answer): pending, approved, denied, expired, cancelled, revoked or consumed (used, with the outcome where it is known). Once approved, repeat the same call with the same arguments within five minutes; it runs once.',
+    'Whether a person has decided a pending request (id `req-` and 8 hex digits, from an earlier answer): pending, approved, denied, expired, cancelled, revoked or consumed (used, with the outcome where it is known, and its result where a person ran it for you). Once approved, repeat the same call with the same arguments within five minutes; it runs once.',
   group: 'security',
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({ request_id: requestIdArgument }),
+  // What a call gave that a person ran by hand: the keys that any tool of the catalog names.
+  outsideText: ['stdout', 'stderr', 'content', 'text', 'log', 'notes'],
   touches: () => [],
   headline: (input) => `Check request ${showPlainly(input.request_id, 40)}`,
   run: async ({ request_id: id }, context) => {
@@ -61,8 +62,22 @@ const nextSteps: Readonly<Record<RequestRecord['status'], string>> = {
   consumed: 'the approval is used up: do not repeat the call',
 };
 
+/** Of held changes nothing is left to call. */
+const heldNext: Readonly<Partial<Record<RequestRecord['status'], string>>> = {
+  pending: 'wait for the person; check again later, and do not run the command again for it',
+  approved: 'it is applied by itself within five minutes where the workspace is open; check again in a moment',
+  denied: 'the held changes are dropped; ask the user before making them in any way',
+  expired: 'the held changes are dropped; ask the user before running the command again',
+  cancelled: 'the held changes are dropped; ask the user before running the command again',
+  consumed: 'go on from there; only where it says that nothing was applied, run the command again',
+};
+
+function nextOf({ action, status }: RequestRecord): string {
+  return (action.tool === applyHeldTool ? heldNext[status] : undefined) ?? nextSteps[status];
+}
+
 async function standing(record: RequestRecord, context: ToolContext): Promise<Standing> {
-  const plain = { message: `request ${record.id} is ${record.status}`, next: nextSteps[record.status] };
+  const plain = { message: `request ${record.id} is ${record.status}`, next: nextOf(record) };
   const now = context.clock.now();
   if (isSettledReport(record)) return { ...plain, next: 'a person settled this report; it allows no tool call' };
   if (record.status === 'expired') return { ...plain, message: `${plain.message}: ${expiryInWords(record, now)}` };
@@ -70,10 +85,10 @@ async function standing(record: RequestRecord, context: ToolContext): Promise<St
   return record.status === 'consumed' ? spent(record, context, plain) : plain;
 }
 
-function approvalInWords({ decision, grant }: RequestRecord, now: number): string {
+function approvalInWords(record: RequestRecord, now: number): string {
+  const { decision } = record;
   const by = decision === undefined ? '' : ` by ${showPlainly(decision.by, 100)}`;
-  if (grant === undefined) return by;
-  const { expiresAt } = grant.payload;
+  const expiresAt = lapsesAt(record);
   return `${by}, until ${clockTime(expiresAt, now)} (${formatDuration(expiresAt - now)} left); it has not been used`;
 }
 
@@ -85,7 +100,8 @@ async function spent(record: RequestRecord, { trail, clock }: ToolContext, plain
     const next = 'do not repeat the call: look at what it would have changed, and tell the user';
     return { message, next, more: { outcome: 'unknown' } };
   }
-  const { status = '', code = '', message: said = '', at = '', startedBy } = run;
-  const outcome = { status, code, message: said, at, ...(startedBy === undefined ? {} : { started_by: startedBy }) };
+  const { status = '', code = '', message: said = '', at = '', startedBy, result } = run;
+  const byHand = startedBy === undefined ? {} : { started_by: startedBy, ...(result === undefined ? {} : { result }) };
+  const outcome = { status, code, message: said, at, ...byHand };
   return { message, next: plain.next, more: { outcome } };
 }

@@ -15,7 +15,6 @@ export const getSecurityLog = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({ limit: pagingArguments.limit, cursor: pagingArguments.cursor }),
   touches: () => [],
   headline: () => 'Get security log',

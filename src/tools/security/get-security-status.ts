@@ -10,7 +10,6 @@ export const getSecurityStatus = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({}),
   touches: () => [],
   headline: () => 'Get security status',

@@ -14,7 +14,6 @@ export const listPendingApprovals = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject(pagingArguments),
   touches: () => [],
   headline: () => 'List pending approvals',

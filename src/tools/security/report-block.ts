@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import { text } from '#kernel/arguments';
-import type { ReportAnswer } from '#kernel/ports/security-view';
 import type { RequestStatus } from '#kernel/request';
 import { blockReasons } from '#kernel/security';
-import { defineTool, type ToolResult } from '#kernel/tool';
-import { invalidRequestId, isRequestId, requestIdArgument } from '../support/request-id.ts';
+import { defineTool, type ReportAnswer, type ToolResult } from '#kernel/tool';
+import { invalidRequestId, isRequestId, requestIdArgument } from '../support/request-view.ts';
 
 export const reportBlock = defineTool({
   name: 'report_block',
@@ -15,7 +14,6 @@ export const reportBlock = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  timeoutMs: 60_000,
   input: z.strictObject({
     request_id: requestIdArgument,
     reason: z.enum(blockReasons).meta({ description: 'Why it was blocked.' }),

@@ -1,11 +1,13 @@
 /** The path of a call, and whose files it is about. */
-import { Fault } from '#kernel/errors';
+import * as z from 'zod';
+import { Fault, toFault } from '#kernel/errors';
+import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
-import type { FileScope } from '#kernel/ports/workspace';
+import type { ChangedFile, FileScope } from '#kernel/ports/workspace';
 import type { PathResource } from '#kernel/resource';
 import type { ToolContext } from '#kernel/tool';
 
-export interface FileTarget {
+interface FileTarget {
   readonly path: string;
   readonly scope: FileScope;
 }
@@ -18,6 +20,26 @@ export function fileTarget({ agent, targets }: Pick<ToolContext, 'agent' | 'targ
   return { path, scope: { agentId: agent.id, ...(agreed === true && real !== undefined ? { agreed: real } : {}) } };
 }
 
+/** For the person who is asked. */
+export function undoFacts(context: Pick<ToolContext, 'agent' | 'targets' | 'workspace'>): readonly string[] {
+  const why = context.workspace().files.notKept(fileTarget(context).path);
+  return why === undefined ? [] : [`It cannot be undone afterwards: ${why}.`];
+}
+
+/** What a caller gets to know of a change: how to take it back, or why that cannot be, and which names still have the old content. */
+export function changeResult({ runId, notKept, otherNames }: ChangedFile): { readonly said: string; readonly result: JsonObject } {
+  const links =
+    otherNames === undefined ? '' : `; ${otherNames} other hard ${otherNames === 1 ? 'link keeps' : 'links keep'} the old content`;
+  return {
+    said: `${links}${notKept === undefined ? '' : `; it cannot be undone: ${notKept}`}`,
+    result: {
+      ...(runId === undefined ? {} : { run_id: runId }),
+      ...(notKept === undefined ? {} : { not_undoable: notKept }),
+      ...(otherNames === undefined ? {} : { other_hard_links: otherNames }),
+    },
+  };
+}
+
 /** Runs a write, and has it known what becomes of the file when it does not end well: one that fails leaves what was there. */
 export async function writing<Written>(context: Pick<ToolContext, 'noteEffect'>, write: () => Promise<Written>): Promise<Written> {
   const what = 'the file is as it was, or wholly the new one';
@@ -26,5 +48,33 @@ export async function writing<Written>(context: Pick<ToolContext, 'noteEffect'>,
     return await write();
   } catch (thrown) {
     throw thrown instanceof Fault ? thrown.with({ effect: notSent }) : thrown;
+  }
+}
+
+// A path as an argument: taken as it is, since a cleaned one would name another file. The path policy refuses what hides or controls.
+
+export function pathArgument(description: string) {
+  return z.string().min(1).max(4_096).meta({ description });
+}
+
+// A file as it is, for comparing and for telling what a model was shown.
+
+/** All of it, in as many answers as it takes; '' where there is none that could be read. */
+export async function wholeText(context: ToolContext): Promise<string> {
+  const { path, scope } = fileTarget(context);
+  const { files } = context.workspace();
+  const parts: string[] = [];
+  try {
+    for (let start = 1; ; ) {
+      const { text, endLine, totalLines } = await files.read(path, { start }, scope, context.signal);
+      parts.push(text);
+      if (endLine >= totalLines || endLine < start) return parts.join('\n');
+      start = endLine + 1;
+    }
+  } catch (thrown) {
+    context.signal.throwIfAborted();
+    // A secret file or none at all: then nothing of it was ever shown, and no mark can be its own.
+    if (toFault(thrown).audience === 'bug') throw thrown;
+    return '';
   }
 }

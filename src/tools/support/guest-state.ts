@@ -45,7 +45,7 @@ export async function settledState(guest: GuestTarget, action: GuestAction, byHa
     place = { ...guest, node: state.node };
     if (isAsWanted(state, action, byHa) || isHopeless(state, byHa)) return state;
     if (context.clock.now() >= until || context.leftMs() < spareMs + haPollMs) return state;
-    if (byHa) context.progress(`waiting for the HA manager to ${action} it: ${stateWords(state)}`);
+    if (byHa) context.progress(`waiting for the HA manager to ${action} it: ${stateWords(state, guest.node)}`);
     await context.clock.sleep(byHa ? haPollMs : settlePollMs, context.signal);
   }
 }
@@ -100,20 +100,24 @@ function stateOf(node: string, row: JsonObject): GuestState {
   };
 }
 
-/** `running`, `running (HA state \`error\`)`, `its state could not be read: …`. */
-export function stateWords({ status, haState, why }: GuestState): string {
+/** `it is running`, `it is running on Home (HA state \`error\`)`, `its state could not be read: …`. @param from where it was asked for */
+export function stateWords({ node, status, haState, why }: GuestState, from: string): string {
   if (status === undefined) return `its state could not be read${why === undefined ? '' : `: ${why}`}`;
-  return haState === undefined ? `it is ${status}` : `it is ${status} (HA state \`${haState}\`)`;
+  const place = node === from ? '' : ` on ${node}`;
+  return `it is ${status}${place}${haState === undefined ? '' : ` (HA state \`${haState}\`)`}`;
 }
 
 /** What a person can do about an HA state that stands in the way; undefined where waiting is all. */
 export function haAdvice(guest: GuestTarget, haState: string | undefined): string | undefined {
   const sid = `${guest.guestType === 'qemu' ? 'vm' : 'ct'}:${guest.vmid}`;
   if (haState === 'error')
-    return `the HA manager does nothing with it before a person has cleared the error: \`ha-manager set ${sid} --state disabled\` on a node, then start it again`;
+    return `a person must clear the error on a node: \`ha-manager set ${sid} --state disabled\`, wait until \`ha-manager status\` shows it as disabled, mend what made it fail, then \`ha-manager set ${sid} --state started\`; until then the HA manager refuses every other request`;
+  if (haState === 'recovery') return 'the HA manager looks for a node to start it on; where there is none, it waits until one is back';
+  if (haState === 'migrate' || haState === 'relocate')
+    return 'the HA manager is moving it to another node, and takes up requests afterwards';
   if (haState === 'fence') return 'its node is being fenced; the HA manager recovers it on another node afterwards, if there is one';
   if (haState === 'ignored')
     return `the HA manager ignores it; a person can change that: \`ha-manager set ${sid} --state started\` on a node`;
-  if (haState === 'freeze') return 'the HA manager has frozen it while its node restarts';
+  if (haState === 'freeze') return 'the HA manager has frozen it while its node restarts, and takes up requests when the node is back';
   return undefined;
 }

@@ -1,18 +1,58 @@
 /** `get_vms` and `get_containers`: the same rows, one kind each. */
+import * as z from 'zod';
+import { clusterArgument, pagingArguments } from '#kernel/arguments';
 import { offlineStatus } from '#kernel/ports/cluster';
 import type { GuestType } from '#kernel/resource';
-import type { ToolContext, ToolResult } from '#kernel/tool';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
 import { type PagingInput, pageOf } from './paging.ts';
 import { guestNeeds, listOutcome } from './visible.ts';
 
-export interface GuestListing {
+interface GuestListing {
+  readonly name: string;
   readonly type: GuestType;
   /** The result's key, for example `vms`. */
   readonly key: string;
   readonly noun: string;
+  readonly which: string;
+  readonly others: string;
 }
 
-export async function listGuests(listing: GuestListing, input: PagingInput, context: ToolContext): Promise<ToolResult> {
+const listings: readonly GuestListing[] = [
+  {
+    name: 'get_vms',
+    type: 'qemu',
+    key: 'vms',
+    noun: 'VM',
+    which: 'virtual machines (qemu)',
+    others: 'Containers are separate: get_containers.',
+  },
+  {
+    name: 'get_containers',
+    type: 'lxc',
+    key: 'containers',
+    noun: 'container',
+    which: 'containers (lxc)',
+    others: 'Virtual machines are separate: get_vms.',
+  },
+];
+
+export const guestListTools: readonly Tool[] = listings.map((listing) =>
+  defineTool({
+    name: listing.name,
+    title: `Get ${listing.noun}s`,
+    description: `All ${listing.which} of the Proxmox VE cluster: vmid, name, node, status, CPU, memory, tags. ${listing.others}`,
+    group: 'cluster',
+    tier: 'green',
+    impact: 'none',
+    permission: 'data:read',
+    input: z.strictObject({ cluster: clusterArgument, ...pagingArguments }),
+    touches: () => [],
+    headline: () => `List the ${listing.noun}s`,
+    run: (input, context) => listGuests(listing, input, context),
+  }),
+);
+
+async function listGuests(listing: GuestListing, input: PagingInput, context: ToolContext): Promise<ToolResult> {
   const { api } = context.cluster();
   const rows = (await api.guests(context.signal)).filter((guest) => guest.type === listing.type);
   const count = (status: string) => rows.filter((guest) => guest.status === status).length;

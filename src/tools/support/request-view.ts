@@ -3,11 +3,14 @@
  * it stands, and the title only where that names nothing but guests, nodes and services, so that two agents do not stop the same guest.
  * Commands, paths, destinations, arguments, claims, models and people's messages stay with the agent they belong to.
  */
+
+import * as z from 'zod';
 import type { JsonObject } from '#kernel/json';
-import type { RequestRecord } from '#kernel/request';
+import { lapsesAt, type RequestRecord, requestIdPattern } from '#kernel/request';
+import { showPlainly } from '#kernel/text';
 
 export function viewOf(record: RequestRecord, agentId: string): JsonObject {
-  const { id, status, action, createdAt, expiresAt, grant } = record;
+  const { id, status, action, createdAt } = record;
   const mine = record.agent.id === agentId;
   return {
     request_id: id,
@@ -16,7 +19,7 @@ export function viewOf(record: RequestRecord, agentId: string): JsonObject {
     mine,
     ...(mine || namesOnlyCluster(record) ? { title: record.title } : {}),
     created_at: isoTime(createdAt),
-    expires_at: isoTime(grant?.payload.expiresAt ?? expiresAt),
+    expires_at: isoTime(lapsesAt(record)),
     ...(mine ? ownParts(record) : {}),
   };
 }
@@ -39,4 +42,19 @@ function namesOnlyCluster({ reported, action }: RequestRecord): boolean {
 function isoTime(ms: number): string | null {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+// The id of a request as tools take it: any short text, checked before anything is looked up.
+
+/** INVARIANT: not sanitized, unlike other texts: what is no id as it was sent must not become one (docs/design.md#requests-and-grants). */
+export const requestIdArgument = z.string().meta({ description: 'For example `req-1a2b3c4d`.', pattern: '^req-[a-f0-9]{8}$' });
+
+export function isRequestId(text: string): boolean {
+  return requestIdPattern.test(text);
+}
+
+/** The answer to what is none, given without touching the store. */
+export function invalidRequestId(id: string) {
+  const message = 'not a request id; one looks like `req-1a2b3c4d`';
+  return { message, result: { request_id: showPlainly(id, 40), status: 'invalid', message }, next: 'use `req-` and 8 hex digits' } as const;
 }

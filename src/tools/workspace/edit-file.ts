@@ -2,11 +2,8 @@ import * as z from 'zod';
 import { toFault } from '#kernel/errors';
 import { editText } from '#kernel/text-edits';
 import { defineTool, type ToolContext } from '#kernel/tool';
-import { changeFacts } from '../support/change-facts.ts';
-import { refuseCopiedMarks } from '../support/copied-marks.ts';
-import { fileTarget, writing } from '../support/file-target.ts';
-import { pathArgument } from '../support/path-argument.ts';
-import { wholeText } from '../support/whole-text.ts';
+import { changeFacts, refuseCopiedMarks } from '../support/change-facts.ts';
+import { changeResult, fileTarget, pathArgument, undoFacts, wholeText, writing } from '../support/file-target.ts';
 
 const edit = z.strictObject({
   old_text: z
@@ -22,12 +19,11 @@ export const editFile = defineTool({
   name: 'edit_file',
   title: 'Edit a file',
   description:
-    'Replace exact pieces of a text file in the workspace; all edits of one call, one after the other, or none. Use it instead of write_file for changes of a file that is there. An old text that is not there, or there more than once without `all`, is refused with the lines. Line ends, byte order mark, encoding and mode stay. With if_unchanged (the `hash` of read_file) a file that changed since is refused.',
+    'Replace exact pieces of a text file in the workspace; all edits of one call, one after the other, or none. Use it instead of write_file for changes of a file that is there. An old text that is not there, or there more than once without `all`, is refused with the lines. Line ends, byte order mark, encoding, mode, owner and attributes stay. `run_id` is for undo_run. With if_unchanged (the `hash` of read_file) a file that changed since is refused.',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
   permission: 'file:write',
-  timeoutMs: 60_000,
   input: z.strictObject({
     path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),
     edits: z.array(edit).min(1).max(200).meta({ description: 'Replacements, in this order; each works on what the one before left.' }),
@@ -43,21 +39,20 @@ export const editFile = defineTool({
     const before = await textNow(context);
     if ('why' in before) return [before.why];
     const edited = editText(before.text, edits);
-    return edited.ok ? changeFacts(before, edited.text) : ['As the file is now, the edits do not fit: the call will fail.'];
+    return edited.ok
+      ? [...changeFacts(before, edited.text), ...undoFacts(context)]
+      : ['As the file is now, the edits do not fit: the call will fail.'];
   },
   run: async ({ edits, if_unchanged: ifUnchanged }, context) => {
     const { path, scope } = fileTarget(context);
     await refuseCopiedMarks(edits.map(({ new_text: text }) => text).join('\n'), () => wholeText(context));
     context.signal.throwIfAborted();
     const options = ifUnchanged === undefined ? {} : { ifUnchanged };
-    const {
-      path: real,
-      bytes,
-      replacements,
-      hash,
-    } = await writing(context, () => context.workspace().files.edit(path, edits, options, scope));
-    const message = `edited ${real}: ${replacements} ${replacements === 1 ? 'replacement' : 'replacements'}, ${bytes} bytes`;
-    return { ok: true, message, result: { path: real, bytes, replacements, hash } };
+    const edited = await writing(context, () => context.workspace().files.edit(path, edits, options, scope));
+    const { path: real, bytes, replacements, hash } = edited;
+    const { said, result } = changeResult(edited);
+    const message = `edited ${real}: ${replacements} ${replacements === 1 ? 'replacement' : 'replacements'}, ${bytes} bytes${said}`;
+    return { ok: true, message, result: { path: real, bytes, replacements, hash, ...result } };
   },
 });
 

@@ -2,8 +2,7 @@ import * as z from 'zod';
 import type { JsonObject } from '#kernel/json';
 import type { DirectoryEntry, Listing } from '#kernel/ports/workspace';
 import { defineTool } from '#kernel/tool';
-import { fileTarget } from '../support/file-target.ts';
-import { pathArgument } from '../support/path-argument.ts';
+import { fileTarget, pathArgument } from '../support/file-target.ts';
 
 export const listDirectory = defineTool({
   name: 'list_directory',
@@ -14,7 +13,6 @@ export const listDirectory = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'file:read',
-  timeoutMs: 60_000,
   input: z.strictObject({
     path: pathArgument('Directory, relative to the workspace; `.` is the workspace itself. Or `/tmp` for your own sandbox.'),
     recursive: z.boolean().default(false).meta({ description: 'List everything below, too; default false.' }),

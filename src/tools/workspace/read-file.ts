@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { defineTool } from '#kernel/tool';
-import { fileTarget } from '../support/file-target.ts';
-import { pathArgument } from '../support/path-argument.ts';
+import { fileTarget, pathArgument } from '../support/file-target.ts';
 
 const lineNumber = (description: string) => z.number().int().min(1).max(100_000_000).optional().meta({ description });
 
@@ -15,7 +14,6 @@ export const readFile = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'file:read',
-  timeoutMs: 60_000,
   outsideText: ['content'],
   input: z.strictObject({
     path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),

@@ -1,12 +1,14 @@
 import * as z from 'zod';
-import type { RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { CommandRequest, CommandResult } from '#kernel/ports/command-runner';
 import type { CommandResource } from '#kernel/resource';
-import { showPlainly } from '#kernel/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
+import { askForHeld, changesOf, effectsWords } from '../support/changes.ts';
+
+/** Bytes: the kernel takes 128 KiB for one argument (`execve(2)`). Files are written with heredocs. */
+const longestCommand = 120_000;
 
 /** What the command's own limit leaves for starting, ending and reporting it, in ms. */
 const marginMs = 10_000;
@@ -15,17 +17,21 @@ export const runCommand = defineTool({
   name: 'run_command',
   title: 'Run a command',
   description:
-    'Run one shell command line in the workspace directory, inside a sandbox: the workspace can be written, the network and everything else cannot; `/tmp` is empty at each start and is not the one of write_file. Returns stdout, stderr and the exit code, long output without its middle. Interactive programs, servers and privilege escalation are refused. To look at files prefer read_file, list_directory and search_files; for cluster nodes use execute_ssh.',
+    'Run a bash command line (several lines and here-documents too) in the workspace directory, inside a sandbox: only the workspace can be written, and what the command changed there is looked at before it counts; `/tmp` is empty at each start and is not the one of write_file. There is no network but loopback: where a command fails for it a person is asked, and `network: true` says so before. Returns stdout, stderr, the exit code and the changes, long output without its middle. Nothing can be typed into it. To look at files prefer read_file, list_directory and search_files; for cluster nodes use execute_ssh.',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
   permission: 'system:execute:readonly',
-  timeoutMs: 60_000,
   outsideText: ['stdout', 'stderr'],
   limitMs: ({ timeout_ms: timeoutMs }) => timeoutMs + marginMs,
   input: z.strictObject({
     // Not sanitized: what a person or the policy sees must be what runs, so anything hidden in it is refused instead.
-    command: z.string().min(1).max(10_000).meta({ description: 'One command line, for example `npm test`.' }),
+    command: z
+      .string()
+      .min(1)
+      .max(longestCommand)
+      .refine((text) => Buffer.byteLength(text) <= longestCommand, `must have at most ${longestCommand} bytes`)
+      .meta({ description: 'For example `npm test`. At most 120,000 bytes; larger texts go by write_file.' }),
     timeout_ms: z
       .number()
       .int()
@@ -33,14 +39,27 @@ export const runCommand = defineTool({
       .max(600_000)
       .default(30_000)
       .meta({ description: 'When to end the command, in ms; default 30000, at most 600000.' }),
+    network: z.boolean().optional().meta({
+      description: 'Run it with the network. A person is asked first, so leave it out where the command may do without.',
+    }),
   }),
-  // SECURITY: who may only look gets the surface that only looks; the policy decides by it, and what runs is its canonical text.
-  touches: ({ command }, caller) => [
-    { kind: 'command', access: 'operate', surface: caller?.holds('system:execute') ? 'workspace_command' : 'readonly_bash', text: command },
+  // SECURITY: who may only look gets the surface that only looks: what such a run changes is dropped.
+  touches: ({ command, network }, caller) => [
+    {
+      kind: 'command',
+      access: 'operate',
+      surface: caller?.holds('system:execute') ? 'workspace_command' : 'readonly_bash',
+      text: command,
+      ...(network === true ? { network } : {}),
+    },
   ],
-  headline: (input, targets) => `Run ${JSON.stringify(commandOf(targets)?.text ?? input.command)} in the workspace`,
+  headline: (input, targets) => {
+    const { text = input.command, network } = commandOf(targets) ?? {};
+    return `Run ${JSON.stringify(text)} in the workspace${network === true ? ' with the network' : ''}`;
+  },
   preview: async (_input, context) => sandboxFacts(context),
-  run: async ({ timeout_ms: timeoutMs }, context) => {
+  run: async (input, context) => {
+    const { timeout_ms: timeoutMs } = input;
     const request: CommandRequest = { ...checkedCommand(context), timeoutMs, agentId: context.agent.id };
     context.noteEffect({
       state: 'sent',
@@ -51,16 +70,29 @@ export const runCommand = defineTool({
       .workspace()
       .runner.run(request, context.signal, (chunk) => context.progress(chunk))
       .catch(notStarted);
-    const result = resultOf(request.command, ended);
+    const result = resultOf(ended);
+    const tried = triesInWords(ended.networkTries);
+    if (ended.needsNetwork === true)
+      return {
+        ok: false,
+        code: 'network_needed',
+        message: `the command ${endOf(ended, timeoutMs)?.message ?? 'ended'}${tried}, so nothing of it was applied`,
+        next: 'the call that is asked about is this one: repeat with `network: true`; if it failed for another reason, mend that instead',
+        result,
+        effect: notSent,
+        asks: { input: { ...input, network: true } },
+      };
     const end = endOf(ended, timeoutMs);
-    const said = ended.effects === undefined ? '' : effectsWords(ended.effects);
-    if (end === undefined) return { ok: true, message: `\`${request.command}\` ended with exit code 0${said}`, result };
+    const said = `${tried}${ended.effects === undefined ? '' : effectsWords(ended.effects)}${loweredWords(ended, context)}`;
+    const asks = ended.effects === undefined ? {} : askForHeld(ended.effects);
+    if (end === undefined) return { ok: true, message: `the command ended with exit code 0${said}`, result, ...asks };
     return {
       ok: false,
       code: end.code,
-      message: `\`${request.command}\` ${end.message}${said}`,
+      message: `the command ${end.message}${said}`,
       result,
       ...(end.next === undefined ? {} : { next: end.next }),
+      ...asks,
     };
   },
 });
@@ -91,12 +123,13 @@ interface End {
 }
 
 /** undefined where it ended well. */
-function endOf({ timedOut, stoppedBy, exitCode, signal }: CommandResult, timeoutMs: number): End | undefined {
+function endOf({ timedOut, stoppedBy, exitCode, signal, networkTries, needsNetwork }: CommandResult, timeoutMs: number): End | undefined {
+  const tried = networkTries === 0 ? '' : 'if it failed for want of the network, repeat with `network: true`';
   if (timedOut)
     return {
       code: 'command_timeout',
-      message: `was ended after ${timeoutMs} ms, with all that it had started; what it did until then stays done`,
-      next: 'pass a larger timeout_ms, or run less at once',
+      message: `was ended after ${timeoutMs} ms, with all that it had started${needsNetwork === true ? '' : '; what it did until then stays done'}`,
+      next: ['pass a larger timeout_ms, or run less at once', tried].filter((advice) => advice !== '').join('; '),
     };
   if (stoppedBy !== undefined)
     return { code: 'command_limit', message: `was ended: it went over the limit for ${stoppedBy}`, next: 'run less at once' };
@@ -104,18 +137,31 @@ function endOf({ timedOut, stoppedBy, exitCode, signal }: CommandResult, timeout
   return {
     code: 'command_failed',
     message: `ended with ${exitCode === undefined ? `signal ${signal ?? 'unknown'}` : `exit code ${exitCode}`}`,
+    ...(tried === '' ? {} : { next: tried }),
   };
+}
+
+/** Why it may only look, where its model may do more. */
+function loweredWords({ effects }: CommandResult, { agent: { classifiedTier } }: ToolContext): string {
+  if (effects?.dropped !== true || classifiedTier === undefined) return '';
+  return `; this agent's model tier is lowered from ${classifiedTier} by repeated errors, and comes back with calls that succeed`;
+}
+
+function triesInWords(tries: number): string {
+  if (tries === 0) return '';
+  return `; ${tries === 1 ? '1 try' : `${tries} tries`} to reach the network failed`;
 }
 
 async function sandboxFacts(context: ToolContext): Promise<readonly string[]> {
   const { state, reason } = await context.workspace().runner.status();
-  return state === 'enforced' ? ['It runs in the sandbox: only the workspace can be written.'] : [`The sandbox is ${state}: ${reason}.`];
+  if (state !== 'enforced') return [`The sandbox is ${state}: ${reason}.`];
+  const network = 'It has the network: it can send what it reads in the workspace anywhere, this machine’s own servers included.';
+  return ['It runs in the sandbox: only the workspace can be written.', ...(commandOf(context.targets)?.network === true ? [network] : [])];
 }
 
-function resultOf(command: string, ended: CommandResult): JsonObject {
+function resultOf(ended: CommandResult): JsonObject {
   const { stdout, stderr, exitCode, signal, truncated, sandbox, planted, scanIncomplete } = ended;
   return {
-    command,
     stdout,
     stderr,
     exit_code: exitCode ?? null,
@@ -126,37 +172,4 @@ function resultOf(command: string, ended: CommandResult): JsonObject {
     ...(scanIncomplete ? { left_behind_incomplete: true } : {}),
     ...(ended.effects === undefined ? {} : { changes: changesOf(ended.effects) }),
   };
-}
-
-const mostNamed = 40;
-
-function changesOf({ runId, dropped, leftOut, nothingApplied, ...lists }: RunEffects): JsonObject {
-  const list = (name: string, paths: readonly string[]): JsonObject => ({
-    ...(paths.length === 0 ? {} : { [name]: paths.slice(0, mostNamed).map((path) => showPlainly(path)) }),
-    ...(paths.length > mostNamed ? { [`${name}_left_out`]: paths.length - mostNamed } : {}),
-  });
-  const out = leftOut.map(({ path, reason, why }) => `${showPlainly(path)} (${reason}: ${showPlainly(why)})`);
-  return {
-    ...(runId === undefined ? {} : { run_id: runId }),
-    ...list('created', lists.created),
-    ...list('changed', lists.changed),
-    ...list('deleted', lists.deleted),
-    ...list('not_applied', out),
-    ...(dropped ? { dropped } : {}),
-    ...(nothingApplied === undefined ? {} : { nothing_applied: nothingApplied }),
-  };
-}
-
-function effectsWords({ created, changed, deleted, leftOut, dropped, nothingApplied }: RunEffects): string {
-  const parts = [
-    ['created', created.length],
-    ['changed', changed.length],
-    ['deleted', deleted.length],
-  ].flatMap(([word, count]) => (count === 0 ? [] : [`${count} ${word}`]));
-  if (nothingApplied !== undefined) return `; ${nothingApplied}`;
-  const done = parts.length === 0 ? '' : `; ${dropped ? 'it may only look, so dropped: ' : ''}${parts.join(', ')}`;
-  const [first] = leftOut;
-  if (first === undefined) return done;
-  const more = leftOut.length === 1 ? '' : ` and ${leftOut.length - 1} more, see \`not_applied\``;
-  return `${done}; not applied: \`${showPlainly(first.path)}\` (${showPlainly(first.why)})${more}`;
 }

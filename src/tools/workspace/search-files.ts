@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { defineTool } from '#kernel/tool';
-import { fileTarget } from '../support/file-target.ts';
-import { pathArgument } from '../support/path-argument.ts';
+import { fileTarget, pathArgument } from '../support/file-target.ts';
 
 export const searchFiles = defineTool({
   name: 'search_files',
@@ -12,7 +11,6 @@ export const searchFiles = defineTool({
   tier: 'green',
   impact: 'none',
   permission: 'code:search',
-  timeoutMs: 60_000,
   outsideText: ['text'],
   input: z.strictObject({
     pattern: z.string().min(1).max(1_000).meta({ description: 'Regular expression, one line, for example `export function \\w+`.' }),

@@ -1,22 +1,18 @@
 import * as z from 'zod';
 import { toFault } from '#kernel/errors';
 import { defineTool, type ToolContext } from '#kernel/tool';
-import { changeFacts } from '../support/change-facts.ts';
-import { refuseCopiedMarks } from '../support/copied-marks.ts';
-import { fileTarget, writing } from '../support/file-target.ts';
-import { pathArgument } from '../support/path-argument.ts';
-import { wholeText } from '../support/whole-text.ts';
+import { changeFacts, refuseCopiedMarks } from '../support/change-facts.ts';
+import { changeResult, fileTarget, pathArgument, undoFacts, wholeText, writing } from '../support/file-target.ts';
 
 export const writeFile = defineTool({
   name: 'write_file',
   title: 'Write a file',
   description:
-    'Write a whole text file in the workspace (UTF-8). Replaces what is there in one step and makes missing directories unless create_dirs is false. Read the file first: whatever you leave out is gone; for a change of a part use edit_file. A secret that read_file shows as `[redacted:…]` cannot be written back. Paths below `/tmp` are your own sandbox (100 MB, kept for 24 hours after its last use).',
+    'Write a whole text file in the workspace (UTF-8). Replaces what is there in one step and makes missing directories unless create_dirs is false; mode, owner and attributes stay. `run_id` is for undo_run. Read the file first: whatever you leave out is gone; for a change of a part use edit_file. A secret that read_file shows as `[redacted:…]` cannot be written back. Paths below `/tmp` are your own sandbox (100 MB, kept for 24 hours after its last use).',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
   permission: 'file:write',
-  timeoutMs: 60_000,
   input: z.strictObject({
     path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),
     content: z.string().max(10_000_000).meta({ description: 'The whole new content of the file.' }),
@@ -24,15 +20,21 @@ export const writeFile = defineTool({
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'operate', path, use: 'write' }],
   headline: ({ path }) => `Write ${path}`,
-  preview: async ({ content }, context) => changeFacts(await currentText(context), content),
+  preview: async ({ content }, context) => [...changeFacts(await currentText(context), content), ...undoFacts(context)],
   run: async ({ content, create_dirs: createDirs }, context) => {
     const { path, scope } = fileTarget(context);
     await refuseCopiedMarks(content, () => wholeText(context));
     // The write itself is not cut short: it is one step, and the old file or the new one is there afterwards.
     context.signal.throwIfAborted();
     const write = () => context.workspace().files.write(path, content, { createDirs }, scope);
-    const { path: real, bytes, created } = await writing(context, write);
-    return { ok: true, message: `${created ? 'created' : 'replaced'} ${real} (${bytes} bytes)`, result: { path: real, bytes, created } };
+    const written = await writing(context, write);
+    const { path: real, bytes, created } = written;
+    const { said, result } = changeResult(written);
+    return {
+      ok: true,
+      message: `${created ? 'created' : 'replaced'} ${real} (${bytes} bytes)${said}`,
+      result: { path: real, bytes, created, ...result },
+    };
   },
 });
 

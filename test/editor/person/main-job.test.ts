@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { channelLines, showChannel, visibleChannelText, waitForLine } from '../harness/channel-log.ts';
-import { allowIfAsked, hasCard, sendPrompt, waitForAnswer } from '../harness/chat.ts';
+import { hasCard, sendPrompt, waitForAnswer } from '../harness/chat.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { denyInModal, hasModal, waitModal } from '../harness/modal.ts';
@@ -100,7 +100,6 @@ describe("Copilot's agent on the demo cluster", () => {
 
   it('refuses what is forbidden, and asks nobody', async () => {
     const count = await askFor('reboot pve');
-    await allowIfAsked(bench.page, () => toolResults(bench.model).length >= count);
     const result = await waitForToolResult(bench.model, count);
     expect(result).toContain('"status":"denied"');
     await waitForLine(bench.editor, /DENIED: reboot_node \(black\)/);

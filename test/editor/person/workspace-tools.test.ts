@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ModelAnswer, ModelTurn } from '#demo/scripted-turn';
+import type { ModelAnswer, ModelTurn } from '../../../scripts/bench/scripted-agent.ts';
 import { channelLines } from '../harness/channel-log.ts';
-import { hasCard, sendPrompt, waitCard } from '../harness/chat.ts';
+import { hasCard, sendPrompt } from '../harness/chat.ts';
 import { waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, hasModal, waitModal } from '../harness/modal.ts';
@@ -52,25 +52,27 @@ afterAll(() => bench?.close());
 
 const file = (name: string) => path.join(bench.folder, name);
 
-/** Asks in the chat and lets the editor's card pass; resolves with the tool's result. */
+/** Asks in the chat; resolves with the tool's result, which must come without any prompt. */
 async function ask(prompt: string): Promise<string> {
   const before = toolResults(bench.model).length;
   const result = () => toolResults(bench.model)[before];
   await sendPrompt(bench.page, prompt);
   const shown = await waitUntil(
     `a card or the result of “${prompt}”`,
-    async () => ((await hasCard(bench.page)) ? 'card' : result() && 'over'),
+    async () => ((await hasCard(bench.page)) ? 'a card' : result() && 'the result'),
     90_000,
   );
-  if (shown === 'card') await (await waitCard(bench.page)).press('Allow Once');
+  expect(shown).toBe('the result');
   return waitUntil(`the result of “${prompt}”`, result, 90_000);
 }
 
 /** As `ask`, up to the dialog. */
 async function askUntilModal(prompt: string, title: string) {
   await sendPrompt(bench.page, prompt);
-  await (await waitCard(bench.page)).press('Allow Once');
-  return waitModal(bench.page, title);
+  const modal = await waitModal(bench.page, title);
+  // The one prompt.
+  expect(await hasCard(bench.page)).toBe(false);
+  return modal;
 }
 
 /** Writes settings of machine scope, as a person does in the file, and waits until they count. */
@@ -134,7 +136,6 @@ describe('at the default tier that a person raised', () => {
   it('the model can run a command, in the sandbox or after a person agreed', async () => {
     const before = toolResults(bench.model).length;
     await sendPrompt(bench.page, 'run the script');
-    await (await waitCard(bench.page)).press('Allow Once');
     const end = await waitUntil(
       'a result or a dialog',
       async () => toolResults(bench.model)[before] ?? ((await hasModal(bench.page, '')) && 'asks'),
@@ -201,15 +202,18 @@ describe('what a person sets in the editor', () => {
 describe('a command that is tested', () => {
   it('shows the decision and its rule while it is typed, and is not run', async () => {
     await runCommand(bench.page, 'Banksman: Test a Command');
-    await pickRow(bench.page, 'developer’s shell');
+    await pickRow(bench.page, 'judged and applied');
     await typeInto(bench.page, 'rm -rf src');
     await waitPickRow(bench.page, 'the rule that decided');
-    const allowed = (await pickRows(bench.page))[0];
-    await typeInto(bench.page, 'sudo rm -rf /');
+    await waitPickRow(bench.page, 'judged as at level balanced');
+    const rows = await pickRows(bench.page);
+    // Where the machine has no view, a call asks, and so does this.
+    expect(rows.join('\n')).toMatch(/changes that other programs obey wait for a person|no_view/);
+    await typeInto(bench.page, 'banksman approvals approve 1');
     await waitPickRow(bench.page, 'deny');
     await screenshot(bench.page, 's5-test-a-command');
     expect((await pickRows(bench.page))[0]).toMatch(/deny/);
-    expect(allowed).not.toMatch(/deny/);
+    expect(rows[0]).not.toMatch(/deny/);
     await bench.page.keyboard.press('Escape');
     expect(existsSync(file('src/app.ts'))).toBe(true);
   });

@@ -1,6 +1,6 @@
 /** The main job below the editor: an agent asks, a person answers with a real key, the guest stops once. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { generateApproverKey, signerFrom } from '#app/approver-keys';
+import { generateApproverKey, signerFrom } from '#app/for-hosts';
 import type { RequestRecord } from '#kernel/request';
 import { agent, call, guestStatus, startWorld, type World } from './support.ts';
 
@@ -106,7 +106,7 @@ describe('a red call', () => {
     const stranger = signerFrom(generateApproverKey().privateKey, 'user:mallory');
     const { request_id: id = '' } = await call(app, 'stop_vm', { vmid: 100 });
     expect(await app.approvals.approve(id, stranger)).toMatchObject({ ok: false, code: 'key_not_trusted' });
-    await app.approvals.trust(stranger.approver, stranger.publicKey);
+    await app.approvals.trust(stranger);
     expect(await app.approvals.approve(id, stranger)).toMatchObject({ ok: true });
     expect(await call(app, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'ok' });
   });

@@ -2,11 +2,11 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Signer } from '#app/app';
 import { type ApproverControl, localApprovers, unlockApprover, withApproverControl } from '#app/approver-control';
-import { generateApproverKey, signerFrom } from '#app/approver-keys';
 import { parseConfig } from '#app/config';
+import { generateApproverKey, signerFrom } from '#app/for-hosts';
 import { openStore } from '#app/open-store';
+import type { Signer } from '#kernel/answer';
 
 // Opening a key is meant to be slow.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
@@ -28,11 +28,12 @@ function control<T>(work: (approvers: ApproverControl) => Promise<T>, config: ob
   return withApproverControl({ config: parseConfig(config, 'test'), stateDir: stateDir(), configFile }, work);
 }
 
-/** Events of the trail that say whose key counts. */
+/** Events of the trail that say whose key counts; that each was agreed to as well is another test's (agreement.test.ts). */
 async function recorded(): Promise<readonly object[]> {
   const store = await openStore({ config: parseConfig({}, 'test'), stateDir: stateDir() });
   try {
-    return (await store.audit.read(0, 100)).map(({ name, attributes }) => ({ name, ...attributes }));
+    const records = (await store.audit.read(0, 100)).map(({ name, attributes }) => ({ name, ...attributes }));
+    return records.filter((record) => !('change' in record) || record.change !== 'configuration_agreed');
   } finally {
     await store.close();
   }
@@ -52,7 +53,7 @@ describe('the first approver', () => {
     expect(entry).toMatchObject({ name: 'alice', pinned: 'machine', local: true });
     expect(JSON.parse(readFileSync(configFile, 'utf8'))).toEqual({
       securityLevel: 'strict',
-      approvers: [{ name: 'alice', key: entry.key }],
+      approvers: [{ name: 'alice', key: entry.key, kind: 'terminal' }],
     });
     expect(await recorded()).toEqual([
       expect.objectContaining({ name: 'approver.trusted', approver: 'alice', key: entry.key, first: true }),

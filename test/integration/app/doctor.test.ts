@@ -2,9 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { App } from '#app/app';
-import { generateApproverKey } from '#app/approver-keys';
+import { generateApproverKey } from '#app/for-hosts';
+import { demoTokens } from '#demo/index';
+import type { App } from '#kernel/app';
 import { call, startWorld, type World } from './support.ts';
 
 let world: World;
@@ -54,6 +56,8 @@ describe('approvers', () => {
         { name: 'user:ann', key: one },
         { name: 'user:ann', key: two },
         { name: 'user:bob', key: two },
+        { name: 'eve', key: generateApproverKey().publicKey },
+        { name: 'user:eve', key: generateApproverKey().publicKey },
       ],
     });
     const found = await about(app, 'approvers');
@@ -61,9 +65,10 @@ describe('approvers', () => {
       expect.arrayContaining([
         expect.objectContaining({
           state: 'warning',
-          message: expect.stringMatching(/two keys are pinned as `user:ann`/),
+          message: expect.stringMatching(/2 keys are pinned as `user:ann`:/),
           remedy: expect.any(String),
         }),
+        expect.objectContaining({ state: 'warning', message: expect.stringMatching(/2 keys are pinned as `eve`, `user:eve`:/) }),
         expect.objectContaining({
           state: 'warning',
           message: expect.stringMatching(/one key is pinned under 2 names: `user:ann`, `user:bob`/),
@@ -190,3 +195,79 @@ it.runIf(process.getuid?.() === 0)(
     }
   },
 );
+
+describe('what is damaged or of no use is no "ok"', () => {
+  const about = async (app: App, topic: string) => (await app.doctor(never)).filter((finding) => finding.topic === topic);
+  const database = () => new DatabaseSync(path.join(world.stateDir, 'banksman.db'));
+
+  it('a pending request that cannot be read', async () => {
+    const app = await world.open();
+    await call(app, 'stop_vm', { vmid: 100 });
+    await call(app, 'stop_container', { vmid: 200 });
+    expect(await about(app, 'store')).toMatchObject([{ state: 'ok', message: expect.stringContaining('2 pending requests') }]);
+    await app.close();
+    const file = path.join(world.stateDir, 'banksman.db');
+    const bytes = readFileSync(file);
+    for (let at = bytes.indexOf('"title":"Stop VM'); at >= 0; at = bytes.indexOf('"title":"Stop VM', at + 1)) bytes[at + 1] = 0x75;
+    writeFileSync(file, bytes);
+    expect(await about(await world.open(), 'store')).toMatchObject([
+      {
+        state: 'warning',
+        message: expect.stringMatching(/1 of 2 pending requests cannot be read/),
+        remedy: expect.stringContaining('can be neither approved nor denied'),
+      },
+    ]);
+  });
+
+  it.each(['strikt', '{"signed":', ''])('a security level that is none (%j), and it counts as strict', async (text) => {
+    const app = await world.open();
+    await app.security.setLevel('strict', world.person);
+    expect(await about(app, 'security level')).toMatchObject([{ state: 'ok' }]);
+    await app.close();
+    const db = database();
+    db.prepare("UPDATE settings SET value = ? WHERE key = 'security_level'").run(text);
+    db.close();
+    const damaged = await world.open({ securityLevel: 'strict' });
+    expect(await about(damaged, 'security level')).toMatchObject([
+      { state: 'warning', message: expect.stringContaining('is damaged'), remedy: expect.stringContaining('banksman level set') },
+    ]);
+    expect((await damaged.security.level()).level).toBe('strict');
+  });
+
+  it.each([
+    ['deleted', () => rmSync(world.stateDir, { recursive: true })],
+    [
+      'replaced by a copy',
+      () => {
+        const file = path.join(world.stateDir, 'banksman.db');
+        const bytes = readFileSync(file);
+        rmSync(file);
+        writeFileSync(file, bytes, { mode: 0o600 });
+      },
+    ],
+  ])('a store that is %s while the process runs', async (_what, change) => {
+    const app = await world.open();
+    await call(app, 'stop_vm', { vmid: 100 });
+    change();
+    for (const topic of ['store', 'audit'])
+      expect(await about(app, topic)).toMatchObject([
+        { state: 'failed', message: expect.stringContaining('was removed or replaced while it was in use'), remedy: expect.any(String) },
+      ]);
+    expect(await call(app, 'stop_container', { vmid: 200 })).toMatchObject({ status: 'error', code: 'audit_unavailable' });
+  });
+
+  it('a token that sees nothing', async () => {
+    const id = demoTokens.nobody;
+    const tokenFile = path.join(path.dirname(world.stateDir), 'nobody');
+    writeFileSync(tokenFile, (world.demo.authorization[id] ?? '').split('=').at(-1) ?? '', { mode: 0o600 });
+    const app = await world.open({ clusters: [{ ...world.demo.config.clusters[0], tokenId: id, tokenFile }] });
+    expect(await call(app, 'get_vms')).toMatchObject({ status: 'ok', message: expect.stringContaining('0 VMs visible to this token') });
+    const [finding] = await about(app, 'cluster demo');
+    expect(finding).toMatchObject({
+      state: 'failed',
+      message: expect.stringMatching(/^token_sees_nothing: the API token .* holds no privilege/),
+    });
+    expect(finding?.remedy).toContain('pveum acl modify /');
+    expect(finding?.remedy).toContain(id);
+  });
+});

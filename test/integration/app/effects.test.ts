@@ -1,6 +1,6 @@
 /** What a call that changes something says of its effect when things break in the middle: never more and never less than is known. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { App } from '#app/app';
+import type { App } from '#kernel/app';
 import type { Outcome } from '#kernel/outcome';
 import { agent, call, guestStatus, startWorld, type World } from './support.ts';
 

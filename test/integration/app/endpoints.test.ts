@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { App, Finding } from '#app/app';
+import type { App, Finding } from '#kernel/app';
 import { call, guestStatus, startWorld, type World } from './support.ts';
 
 let world: World;
@@ -105,6 +105,19 @@ it('doctor looks at every endpoint', async () => {
     remedy: expect.stringContaining('openssl'),
   });
   expect(away).toMatchObject({ state: 'warning', message: expect.stringMatching(/^pve_unreachable/), remedy: expect.any(String) });
+});
+
+it('doctor says how to renew a pin that no node has any more', async () => {
+  const app = await onePin();
+  await endpointFindings(app);
+  world.demo.faults.renewCertificate('Home');
+  await endpointFindings(app);
+  const findings = await app.doctor(new AbortController().signal);
+  expect(findings.find(({ topic }) => topic === 'cluster demo pin')).toMatchObject({
+    state: 'warning',
+    message: expect.stringContaining('no node of the cluster has the certificate'),
+    remedy: expect.stringMatching(/^renew the pin: run `openssl .*set `tls\.fingerprint`/),
+  });
 });
 
 it('doctor says of each endpoint that the token is not valid there', async () => {

@@ -1,6 +1,6 @@
 /** What goes wrong in a cluster reaches the model as a result it can act on. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { App } from '#app/app';
+import type { App } from '#kernel/app';
 import type { Outcome } from '#kernel/outcome';
 import { agent, call, guestStatus, startWorld, type World } from './support.ts';
 

@@ -1,9 +1,10 @@
 /** Actions on guests that do not do what was asked: the answer says what is seen, and nobody is asked for what cannot work. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { App } from '#app/app';
 import type { HaResource } from '#demo/pve/high-availability';
+import type { ServiceState } from '#demo/pve/state';
+import type { App } from '#kernel/app';
 import type { Outcome } from '#kernel/outcome';
-import { agent, call, guestStatus, startWorld, type World } from './support.ts';
+import { agent, approvedCall, call, guestStatus, manageGuest, startWorld, type World } from './support.ts';
 
 let world: World;
 let app: App;
@@ -15,17 +16,8 @@ afterEach(async () => {
   await world.close();
 });
 
-/** A red call that a person approves at once. */
 function approved(onApp: App, tool: string, input: unknown, onProgress?: (message: string) => void): Promise<Outcome> {
-  return onApp.call({
-    tool,
-    input,
-    agent,
-    signal: new AbortController().signal,
-    waitMs: 60_000,
-    gate: { ask: (request) => void onApp.approvals.approve(request.id, world.person) },
-    ...(onProgress === undefined ? {} : { onProgress }),
-  });
+  return approvedCall(world, onApp, { tool, input, ...(onProgress === undefined ? {} : { onProgress }) });
 }
 
 function guest(vmid: number) {
@@ -34,16 +26,8 @@ function guest(vmid: number) {
   return found;
 }
 
-/** Puts a guest under high availability, in the manager's state as it is. */
-function manage(
-  vmid: number,
-  crmState: HaResource['crmState'] | 'error' | 'fence' | 'recovery',
-  state: HaResource['state'] = 'started',
-): void {
-  const { kind } = guest(vmid);
-  const sid = `${kind === 'qemu' ? 'vm' : 'ct'}:${vmid}`;
-  const resource = { sid, kind, vmid, state, options: new Map(), crmState, round: 0 };
-  world.demo.cluster.ha.resources.set(sid, resource as HaResource);
+function manage(vmid: number, crmState: HaResource['crmState'], state: HaResource['state'] = 'started'): HaResource {
+  return manageGuest(world, vmid, { crmState, state });
 }
 
 /** The list that the advice names, with the filter that it names. */
@@ -278,12 +262,60 @@ describe('units on which more hangs', () => {
     expect(await call(app, 'execute_ssh', { node, command })).toMatchObject({ status: 'ok' });
   });
 
+  const service = (name: string): ServiceState => {
+    const found = world.demo.cluster.state.nodes.get('pve')?.services.get(name);
+    if (found === undefined) throw new Error(`no service ${name}`);
+    return found;
+  };
+
+  it.each([
+    ['that is not there', 'nosuch', 'service_not_found', /^there is no unit nosuch\.service on pve/, (): void => undefined],
+    [
+      'that is masked',
+      'corosync',
+      'service_masked',
+      /^corosync\.service on pve is masked/,
+      (): unknown => Object.assign(service('corosync'), { unitState: 'masked' }),
+    ],
+    [
+      'on a node that ssh does not reach',
+      'corosync',
+      'ssh_unreachable',
+      /^no ssh connection to node `pve`/,
+      (): Promise<void> => world.demo.faults.ssh.refuseConnections('pve'),
+    ],
+    [
+      'on a node that takes no key',
+      'corosync',
+      'ssh_auth_failed',
+      /did not accept any key/,
+      (): void => world.demo.faults.ssh.refuseAuth('pve'),
+    ],
+  ] as const)('nobody is asked for a unit %s', async (...row) => {
+    const [, name, code, message, make] = row;
+    await make();
+    const careful = await world.open({ tiers: { restart_service: 'red' } });
+    const outcome = await call(careful, 'restart_service', { node: 'pve', service: name });
+    expect(outcome).toMatchObject({ status: 'error', code, message: expect.stringMatching(message), effect: { state: 'not_sent' } });
+    expect(outcome.next?.length).toBeGreaterThan(10);
+    expect(await careful.approvals.countPending()).toBe(0);
+  });
+
+  it('a masked unit is restarted once a person has done what the words say', async () => {
+    const cron = service('cron');
+    cron.unitState = 'masked';
+    const outcome = await call(app, 'restart_service', { node: 'pve', service: 'cron' });
+    expect(outcome.next).toContain('`systemctl unmask cron.service` on pve');
+    cron.unitState = 'enabled';
+    expect(await call(app, 'restart_service', { node: 'pve', service: 'cron' })).toMatchObject({ status: 'ok' });
+  });
+
   it('a unit that is not there has no journal: the advice is a list, and it works literally', async () => {
     const outcome = await call(app, 'restart_service', { node: 'pve', service: 'nosuch' });
     expect(outcome).toMatchObject({
       code: 'service_not_found',
       effect: { state: 'not_sent' },
-      message: expect.stringMatching(/was not restarted: Failed to restart nosuch.service: Unit nosuch.service not found$/),
+      message: expect.stringMatching(/^there is no unit nosuch\.service on pve/),
     });
     const [, command] = /`command` `([^`]+)`/.exec(outcome.next ?? '') ?? [];
     expect(await app.explain({ tool: 'execute_ssh', input: { node: 'pve', command }, agent })).toMatchObject({

@@ -1,11 +1,11 @@
 /** What the page of a request says of the cluster, against the embedded demo cluster. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { LiveFact } from '#app/app';
 import { liveFacts } from '#app/live-facts';
 import { createProxmoxClient, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { type DemoCluster, startDemoCluster } from '#demo/index';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
+import type { LiveFact } from '#kernel/app';
 import type { JsonObject } from '#kernel/json';
 import { memoryLog } from '../connectors/pve-server.ts';
 

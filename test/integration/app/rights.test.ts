@@ -1,9 +1,9 @@
 /** A token that may see a part: what lists say of the rest, and hints that work when somebody does just what they say. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { App } from '#app/app';
 import type { ClusterSeed } from '#demo/index';
 import { demoSeed } from '#demo/initial-state';
 import { AccessControl, type AclEntry, type AclSeed } from '#demo/pve/access-control';
+import type { App } from '#kernel/app';
 import type { Outcome } from '#kernel/outcome';
 import { call, startWorld, type World } from './support.ts';
 

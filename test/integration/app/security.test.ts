@@ -3,8 +3,8 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { App } from '#app/app';
-import { generateApproverKey, signerFrom } from '#app/approver-keys';
+import { generateApproverKey, signerFrom } from '#app/for-hosts';
+import type { App } from '#kernel/app';
 import { agent, call, guestStatus, startWorld, type World } from './support.ts';
 
 let world: World;

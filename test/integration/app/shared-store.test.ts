@@ -1,9 +1,11 @@
 /** Two machines on one Valkey: the agent's side has no credential that approves or sets anything. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { App } from '#app/app';
-import type { ValkeyRole } from '#stores/valkey/roles';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { App } from '#kernel/app';
+import type { ValkeyRole } from '#stores/valkey/role-link';
+import { cacheFolder } from '../../../scripts/lib/cache-folder.mjs';
+import { canSandbox } from '../execution/support/bubblewrap.ts';
 import { samplePasswords, startValkey, type ValkeyServer } from '../stores/valkey-server.ts';
 import { agent, call, guestStatus, startWorld, type World } from './support.ts';
 
@@ -27,11 +29,11 @@ afterEach(async () => {
   await world.close();
 });
 
-function openAs(name: string, roles: readonly ValkeyRole[]): Promise<App> {
+function openAs(name: string, roles: readonly ValkeyRole[], workspace?: string): Promise<App> {
   mkdirSync(world.stateDir, { recursive: true });
   const file = path.join(world.stateDir, `${name}.json`);
   writeFileSync(file, JSON.stringify(Object.fromEntries(roles.map((role) => [role, samplePasswords[role]]))), { mode: 0o600 });
-  return world.open({ store: `${server.url}?credentials=${name}.json` });
+  return world.open({ store: `${server.url}?credentials=${name}.json` }, workspace);
 }
 
 const report = { request_id: 'req-5eed0003', reason: 'url_blocked', destination: 'files.example.com', pattern: 'the-matched-words' };
@@ -67,6 +69,29 @@ describe('over Valkey', () => {
     expect(guestStatus(world, 100)).toBe('stopped');
   });
 
+  it.skipIf(!canSandbox)('held changes are approved elsewhere, and applied where they lie', async () => {
+    mkdirSync(cacheFolder(), { recursive: true });
+    const root = mkdtempSync(path.join(cacheFolder(), 'shared-held-'));
+    try {
+      const there = await openAs('agent-side', ['agent', 'exec', 'log-writer'], root);
+      const { request_id: id = '' } = await call(there, 'run_command', { command: 'mkdir .vscode; echo x > .vscode/x' });
+      const record = await personSide.approvals.get(id);
+      expect((await personSide.approvals.card(id))?.detail).toContain('create .vscode/x\n  @@ -0,0 +1 @@\n  +x');
+      expect(record && (await personSide.whyNotHere(record))).toMatch(/belongs to the workspace .*, which is not open here/);
+      expect(await personSide.approvals.approve(id, world.person)).toMatchObject({ ok: true });
+      const byHand = await personSide.runApproved(id, { by: 'user:alice', signal: new AbortController().signal });
+      expect(byHand.status).not.toBe('ok');
+      await vi.waitFor(() => expect(readFileSync(path.join(root, '.vscode/x'), 'utf8')).toBe('x\n'), { timeout: 30_000, interval: 200 });
+      const told = () => call(there, 'check_request_status', { request_id: id });
+      await vi.waitFor(async () => expect((await told()).message).toContain('the held changes were applied'), {
+        timeout: 20_000,
+        interval: 200,
+      });
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
+  });
+
   it('a reported block lives an hour, is approved, and lets nothing run', async () => {
     expect(await call(agentSide, 'report_block', report, { agent })).toMatchObject({ result: { requires_approval: true } });
     const ttl = await server.operator.pttl('molis:blocked:req-5eed0003');
@@ -94,5 +119,31 @@ describe('over Valkey', () => {
       warning: expect.stringContaining('relaxed'),
     });
     expect(await call(strict, 'wake_node', { node: 'pve' }, { agent })).toMatchObject({ status: 'pending' });
+  });
+
+  it('doctor misses a trail that was taken away, not one that is old', async () => {
+    const trail = async (app: App) => (await app.doctor(new AbortController().signal)).find(({ topic }) => topic === 'audit');
+    const log = 'molis:log:events';
+    await call(agentSide, 'reboot_node', { node: 'pve' });
+    expect(await trail(agentSide)).toMatchObject({ state: 'ok' });
+    await call(agentSide, 'reboot_node', { node: 'pve' });
+    const members = await server.operator.zrange(log, 0, -1, 'WITHSCORES');
+    const gone = { state: 'failed', message: expect.stringMatching(/had come to record 1, which is gone or another/) };
+    await server.operator.del(log);
+    // Nobody who is there has written anything: only what lies outside the store can tell.
+    const [later, person] = [
+      await openAs('later', ['agent', 'exec', 'log-writer']),
+      await openAs('person', ['agent', 'admin', 'log-writer']),
+    ];
+    expect([await trail(later), await trail(person)]).toMatchObject([gone, gone]);
+    await call(later, 'reboot_node', { node: 'pve' });
+    expect(await trail(later)).toMatchObject(gone);
+    for (let at = 0; at < members.length; at += 2) await server.operator.zadd(log, members[at + 1] ?? 0, members[at] ?? '');
+    expect(await trail(later)).toMatchObject({ state: 'ok' });
+    await server.operator.del(log);
+    const file = path.join(path.dirname(world.stateDir), 'seen-trails', 'trails.json');
+    const dayAgo = new Date(Date.now() - 25 * 3_600_000).toISOString();
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/"time": "[^"]+"/, `"time": "${dayAgo}"`));
+    expect(await trail(later)).toMatchObject({ state: 'ok', message: 'empty so far' });
   });
 });

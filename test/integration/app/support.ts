@@ -2,13 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cliAgent } from '#app/agents';
-import type { App, CallRequest, Signer } from '#app/app';
-import { generateApproverKey, signerFrom } from '#app/approver-keys';
 import { parseConfig } from '#app/config';
-import { createApp } from '#app/create-app';
+import { createApp, type LocalApp } from '#app/create-app';
+import { cliAgent, generateApproverKey, signerFrom } from '#app/for-hosts';
 import { type DemoCluster, type DemoOptions, startDemoCluster } from '#demo/index';
+import type { HaResource } from '#demo/pve/high-availability';
 import type { Agent } from '#kernel/agent';
+import type { Signer } from '#kernel/answer';
+import type { App, CallRequest } from '#kernel/app';
 import type { Outcome } from '#kernel/outcome';
 import type { Log } from '#kernel/ports/log';
 
@@ -21,8 +22,11 @@ export interface World {
   readonly lines: string[];
   /** A person whose key is pinned already. */
   readonly person: Signer;
-  /** Another App on the same state: a second window or process of the same user. */
-  open(changes?: { readonly [key: string]: unknown }): Promise<App>;
+  /**
+   * Another App on the same state: a second window or process of the same user. Without `workspaceBase` it has no workspace; `version`: of the
+   * program that asked, where this one runs its calls.
+   */
+  open(changes?: { readonly [key: string]: unknown }, workspaceBase?: string, version?: string): Promise<LocalApp>;
   close(): Promise<void>;
 }
 
@@ -38,14 +42,14 @@ export async function startWorld(options: DemoOptions = {}): Promise<World> {
     warn: (line) => void lines.push(`warn ${line}`),
     error: (line) => void lines.push(`error ${line}`),
   };
-  const apps: App[] = [];
+  const apps: LocalApp[] = [];
   const stateDir = join(folder, 'state');
   return {
     demo,
     stateDir,
     lines,
     person,
-    open: async (changes = {}) => {
+    open: async (changes = {}, workspaceBase?: string, version = 'test') => {
       const raw = { ...demo.config, approvers: [{ name: person.approver, key: pair.publicKey }], ...changes };
       const app = await createApp({
         config: parseConfig(raw, 'test'),
@@ -54,7 +58,8 @@ export async function startWorld(options: DemoOptions = {}): Promise<World> {
         configFile: join(folder, 'config.json'),
         log,
         via: 'editor',
-        version: 'test',
+        version,
+        ...(workspaceBase === undefined ? {} : { workspaceBase }),
       });
       apps.push(app);
       return app;
@@ -77,4 +82,29 @@ export function guestStatus(world: World, vmid: number): string | undefined {
   world.demo.cluster.tasks.advance();
   const guest = world.demo.cluster.state.guests.get(vmid);
   return guest && (guest.running ? 'running' : 'stopped');
+}
+
+/** A red call that a person approves at once. */
+export function approvedCall(
+  world: World,
+  app: App,
+  asked: { readonly tool: string; readonly input: unknown; readonly onProgress?: (message: string) => void },
+): Promise<Outcome> {
+  return app.call({
+    agent,
+    signal: new AbortController().signal,
+    waitMs: 60_000,
+    gate: { ask: (request) => void app.approvals.approve(request.id, world.person) },
+    ...asked,
+  });
+}
+
+/** Puts a guest under high availability, in the manager's state as given. */
+export function manageGuest(world: World, vmid: number, { crmState, state }: Pick<HaResource, 'crmState' | 'state'>): HaResource {
+  const kind = world.demo.cluster.state.guests.get(vmid)?.kind;
+  if (kind === undefined) throw new Error(`no guest ${vmid}`);
+  const sid = `${kind === 'qemu' ? 'vm' : 'ct'}:${vmid}`;
+  const resource: HaResource = { sid, kind, vmid, state, options: new Map(), crmState, round: 0 };
+  world.demo.cluster.ha.resources.set(sid, resource);
+  return resource;
 }

@@ -1,10 +1,10 @@
 /** No surface that an agent can look at offers a tool that approves, denies or sets anything. */
+
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeTools } from '#app/catalog';
-import { ollamaTool } from '#app/ollama-tool';
+import { describeTools, ollamaTool } from '#app/catalog';
 import { newOverHttp, newOverStdio, oldOverHttp, oldOverSse, oldOverStdio, type TestClient } from '../mcp/clients.ts';
 import { type HttpProgram, type Machine, startMachine } from '../mcp/support.ts';
 

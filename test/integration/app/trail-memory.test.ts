@@ -3,9 +3,10 @@ import { cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { App } from '#app/app';
+import type { LocalApp } from '#app/create-app';
 import type { SecretStore } from '#hosts/vscode/approval-key';
 import { lookAtTrail, seenPoint } from '#hosts/vscode/trail-memory';
+import type { App } from '#kernel/app';
 import { call, startWorld, type World } from './support.ts';
 
 let world: World;
@@ -22,7 +23,7 @@ async function record(app: App, calls: number): Promise<void> {
 }
 
 /** Runs `change` while nothing has the store open, and opens it again. */
-async function behindTheBack(app: App, change: (file: string) => void): Promise<App> {
+async function behindTheBack(app: App, change: (file: string) => void): Promise<LocalApp> {
   await app.close();
   change(app.storeLocation.replace(/^sqlite:/, ''));
   return world.open();

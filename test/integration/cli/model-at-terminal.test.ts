@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { writeKeyFile } from '#app/approver-key-file';
-import { generateApproverKey, signerFrom } from '#app/approver-keys';
-import { grantPayload, signGrant } from '#approval/grant';
+import { generateApproverKey } from '#app/for-hosts';
 import { hashOneTimeCode } from '#approval/one-time-code';
 import { sealKey } from '#approval/sealed-key';
+import { createApprover, grantFor } from '../stores/request-fixtures.ts';
 import { banksman, type Person, passphrase, personAt } from './person.ts';
 import { type Bench, startBench } from './support.ts';
 import { quoted } from './terminal.ts';
@@ -168,24 +168,26 @@ describe('with files of its own', () => {
   it('a row written into the store, with a grant signed by a key of its own, is no approval', async () => {
     const { outcome } = await bench.call('stop_vm', { vmid: 100 });
     id = outcome.request_id ?? '';
-    const { digest } = await storedRequest();
-    const signer = signerFrom(generateApproverKey().privateKey, 'user:alice');
-    const grant = await signGrant(grantPayload({ id, digest }, signer.approver, Date.now()), signer);
+    const request = { ...(await storedRequest()), id, expiresAt: 0 };
+    const mallory = createApprover('user:alice');
+    const { signer } = mallory;
+    const grant = await grantFor(request, mallory, Date.now());
     const pinned = (JSON.parse(readFileSync(bench.machineFile, 'utf8')) as Pins).approvers[0]?.key ?? '';
     const database = new DatabaseSync(join(bench.state, 'banksman.db'));
     const decision = { by: signer.approver, via: 'cli', at: Date.now() };
-    const row = "UPDATE requests SET status = 'approved', approver = ?, decision = ?, signed_grant = ?, due_at = ? WHERE id = ?";
+    const row = "UPDATE requests SET status = 'approved', approver = ?, decision = ?, grants = ?, due_at = ? WHERE id = ?";
     const written = database
       .prepare(row)
-      .run(signer.approver, JSON.stringify(decision), JSON.stringify(grant), grant.payload.expiresAt, id);
+      .run(signer.approver, JSON.stringify(decision), JSON.stringify([grant]), grant.payload.expiresAt, id);
     expect(written.changes).toBe(1);
     database.close();
     expect((await bench.call('stop_vm', { vmid: 100 })).outcome).toMatchObject({ code: 'untrusted_key' });
     // The same, naming the pinned key.
     const { keyIdOf } = await import('#approval/keys');
     const again = new DatabaseSync(join(bench.state, 'banksman.db'));
-    again.exec('DROP TRIGGER requests_fixed; DROP TRIGGER requests_edges');
-    again.prepare('UPDATE requests SET signed_grant = ? WHERE id = ?').run(JSON.stringify({ ...grant, keyId: keyIdOf(pinned) }), id);
+    again.exec('DROP TRIGGER requests_fixed; DROP TRIGGER requests_edges; DROP TRIGGER requests_grants; DROP TRIGGER requests_approved');
+    const renamed = { ...grant, proof: { ...grant.proof, keyId: keyIdOf(pinned) } };
+    again.prepare('UPDATE requests SET grants = ? WHERE id = ?').run(JSON.stringify([renamed]), id);
     again.close();
     expect((await bench.call('stop_vm', { vmid: 100 })).outcome).toMatchObject({ code: 'bad_signature' });
   });

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { generateApproverKey } from '#app/approver-keys';
+import { generateApproverKey } from '#app/for-hosts';
 import { type Person, passphrase, personAt } from './person.ts';
 import { type Bench, cli, startBench } from './support.ts';
 

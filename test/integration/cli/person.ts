@@ -20,8 +20,10 @@ export interface Person {
   approve(id: string, more?: readonly string[]): Promise<TerminalEnd>;
 }
 
-export function personAt(bench: Bench): Person {
-  const shell: Person['shell'] = (line, dialogue = [], env = {}) => onTerminal(line, dialogue, { env: { ...bench.env, ...env } });
+/** @param cwd where they sit; left out: the test's own directory */
+export function personAt(bench: Pick<Bench, 'env'>, cwd?: string): Person {
+  const shell: Person['shell'] = (line, dialogue = [], env = {}) =>
+    onTerminal(line, dialogue, { env: { ...bench.env, ...env }, ...(cwd === undefined ? {} : { cwd }) });
   const at: Person['at'] = (words, dialogue, env) => shell(banksman(words), dialogue, env);
   const codeOf = async (id: string): Promise<string> => {
     const { screen } = await at(['approvals', 'show', id]);

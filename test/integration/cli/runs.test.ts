@@ -1,10 +1,11 @@
 /** `banksman runs`: what a command changed, and taking it back, each a process of its own. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { canSandbox } from '../execution/support/bubblewrap.ts';
+import { personAt } from './person.ts';
 import { cli } from './support.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -31,7 +32,7 @@ function runCommand(command: string) {
     '--json',
   );
   expect(stderr).not.toContain('internal error');
-  return JSON.parse(stdout) as { status: string; message: string; result?: { changes?: { run_id?: string } } };
+  return JSON.parse(stdout) as { status: string; message: string; request_id?: string; result?: { changes?: { run_id?: string } } };
 }
 
 describe.skipIf(!canSandbox)('banksman runs', () => {
@@ -42,7 +43,9 @@ describe.skipIf(!canSandbox)('banksman runs', () => {
     expect(ran).toMatchObject({ status: 'ok', message: expect.stringContaining('1 created, 1 changed; not applied: `.vscode/`') });
     const id = ran.result?.changes?.run_id ?? '';
     expect(banksman('runs', 'list').stdout).toMatch(new RegExp(`^${id}  applied  .*1 created, 1 changed, 0 deleted  echo after`, 'm'));
-    expect(banksman('runs', 'show', id).stdout).toContain('created  b.txt\nchanged  a.txt\n');
+    expect(banksman('runs', 'show', id).stdout).toContain(
+      'modify a.txt\n  @@ -1 +1 @@\n  -before\n  \\ No newline at end of file\n  +after\ncreate b.txt\n  @@ -0,0 +1 @@\n  +new\n',
+    );
     writeFileSync(join(workspace, 'b.txt'), 'mine');
     expect(banksman('runs', 'undo', id)).toMatchObject({ status: 1, stderr: expect.stringContaining('changed since the run: `b.txt`') });
     expect(readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('after\n');
@@ -54,6 +57,24 @@ describe.skipIf(!canSandbox)('banksman runs', () => {
       agent: expect.stringContaining('cli'),
     });
     expect(banksman('audit', 'tail', '--json').stdout).toContain('run.undone');
+  });
+
+  it('what was held is shown and approved at a terminal, and applied there', async () => {
+    const env = { ...process.env, XDG_STATE_HOME: join(folder, 'state'), XDG_CONFIG_HOME: join(folder, 'config') };
+    const person = personAt({ env }, workspace);
+    await person.createApprover('alice');
+    const { request_id: id = '', message } = runCommand('mkdir .husky; seq 100 > .husky/pre-commit; chmod 755 .husky/pre-commit');
+    expect(message).toContain(`request ${id}`);
+    const shown = banksman('approvals', 'show', id).stdout;
+    expect(shown).toContain('Apply 2 held changes: .husky/, .husky/pre-commit?');
+    expect(shown).toContain('NOT SHOWN HERE');
+    expect(shown).toContain('\n  +100\n');
+    const { screen, status } = await person.approve(id);
+    expect({ screen, status }).toMatchObject({ status: 0, screen: expect.stringContaining('the held changes were applied') });
+    expect(readFileSync(join(workspace, '.husky/pre-commit'), 'utf8')).toMatch(/^1\n2\n/);
+    const [, run = ''] = /^(\S+-held) {2}applied/m.exec(banksman('runs', 'list').stdout) ?? [];
+    expect(banksman('runs', 'undo', run)).toMatchObject({ status: 0 });
+    expect(existsSync(join(workspace, '.husky'))).toBe(false);
   });
 
   it.each([

@@ -5,7 +5,7 @@ import { createProxmoxClient, type ProxmoxClient } from '#connectors/proxmox/cre
 import { createNodeShell } from '#connectors/ssh/create-node-shell';
 import { createWaker } from '#connectors/wake-on-lan/create-waker';
 import { type DemoCluster, startDemoCluster } from '#demo/index';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
 import { useCleanup } from './cleanup.ts';
 import { describeReads } from './proxmox-suite.ts';
 import { memoryLog, never } from './pve-server.ts';

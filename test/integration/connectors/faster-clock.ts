@@ -1,4 +1,4 @@
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
 import type { Clock } from '#kernel/ports/clock';
 
 /** Real time, only faster: waits that are long on purpose take less of it. */

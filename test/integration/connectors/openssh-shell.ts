@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClosableNodeShell, createNodeShell, type NodeShellOptions } from '#connectors/ssh/create-node-shell';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
 import { memoryLog } from './pve-server.ts';
 import type { Sshd } from './sshd.ts';
 

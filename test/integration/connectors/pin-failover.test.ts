@@ -1,10 +1,17 @@
 /** Several endpoints, a certificate each, one configured fingerprint: what is known of the others when the pinned node goes away. */
-import { readFile } from 'node:fs/promises';
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProxmoxClient, type KeptPins, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { type DemoCluster, startDemoCluster } from '#demo/index';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
+import type { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
+import type { Log } from '#kernel/ports/log';
 import { useCleanup } from './cleanup.ts';
 import { authority, memoryLog, never, startTlsCounter } from './pve-server.ts';
 
@@ -20,6 +27,8 @@ interface Changes {
   readonly kept?: KeptPins;
   readonly clock?: Clock;
   readonly token?: string;
+  readonly fingerprint?: string;
+  readonly log?: Log;
 }
 
 const nodes = ['Home', 'pve', 'agent1'] as const;
@@ -34,10 +43,10 @@ function client(changes: Changes = {}): ProxmoxClient {
       endpoints: config.endpoints,
       tokenId: config.tokenId,
       token: async () => changes.token ?? readFile(config.tokenFile, 'utf8'),
-      tls: { kind: 'pin', fingerprint: demo.fingerprint },
+      tls: { kind: 'pin', fingerprint: changes.fingerprint ?? demo.fingerprint },
       timeoutMs: 8_000,
       clock: changes.clock ?? systemClock,
-      log: memoryLog(),
+      log: changes.log ?? memoryLog(),
       ...(changes.endpoints === undefined ? {} : { endpoints: changes.endpoints }),
       ...(changes.kept === undefined ? {} : { kept: changes.kept }),
     }),
@@ -113,6 +122,57 @@ describe('the pinned node goes down', () => {
   });
 });
 
+describe('the pinned node itself gets a new certificate', () => {
+  /** What the words tell a person to run, on a copy of what lies on that node. */
+  async function followTheWords(words: string, node: (typeof nodes)[number]): Promise<string> {
+    const [, command = '', file = ''] = /`(openssl [^`]* -in (\/[^`]+))`/.exec(words) ?? [];
+    expect(file).toBe('/etc/pve/local/pve-ssl.pem');
+    const folder = await mkdtemp(path.join(tmpdir(), 'banksman-pin-'));
+    const copy = path.join(folder, 'pve-ssl.pem');
+    await writeFile(copy, demo.cluster.certificates.nodes.get(node)?.certificatePem ?? '');
+    const [program = '', ...args] = command.replace(file, copy).split(' ');
+    const { stdout } = await promisify(execFile)(program, args);
+    await rm(folder, { recursive: true });
+    return stdout.trim().replace(/^.*=/, '');
+  }
+
+  it.each(nodes)('and the others vouch for it; log and check say how to renew the pin, which works with what %s prints', async (node) => {
+    const log = memoryLog();
+    let ahead = 0;
+    const pve = client({ log, clock: { ...systemClock, now: () => systemClock.now() + ahead } });
+    await pve.clusterStatus(never);
+    await learned(pve);
+    expect(await pve.checkPin()).toBeUndefined();
+    demo.faults.renewCertificate('Home');
+    await expect(pve.nodes(never)).resolves.toHaveLength(3);
+    await pve.checkEndpoints(never);
+    const outdated = await pve.checkPin();
+    expect(outdated?.message).toMatch(/^no node of the cluster has the certificate of `tls\.fingerprint` any more.* until \d{4}-\d\d-\d\d/);
+    // What is learned anew after an hour is no news.
+    ahead = 2 * 3_600_000;
+    await pve.nodes(never);
+    await pve.checkPin();
+    const warnings = log.lines.filter((line) => line.includes('no node of the cluster'));
+    expect(warnings).toEqual([`demo: ${outdated?.message}; ${outdated?.remedy}`]);
+    const fingerprint = await followTheWords(outdated?.remedy ?? '', node);
+    const renewed = client({ fingerprint, endpoints: [of(node), ...nodes.filter((one) => one !== node).map(of)] });
+    await expect(renewed.nodes(never)).resolves.toHaveLength(3);
+    expect((await renewed.checkEndpoints(never)).map(({ fault }) => fault)).toEqual([undefined, undefined, undefined]);
+    expect(await renewed.checkPin()).toBeUndefined();
+  });
+
+  it('and nothing was learned before: the refusal’s words work, too', async () => {
+    demo.faults.renewCertificate('Home');
+    const refused = await client()
+      .nodes(never)
+      .catch((thrown: unknown) => thrown as Fault);
+    expect(refused).toMatchObject({ code: 'pve_tls_fingerprint' });
+    const words = (refused as Fault).next ?? '';
+    expect(words).toContain('where that node itself got a new certificate, set `tls.fingerprint` to what the command prints there');
+    await expect(client({ fingerprint: await followTheWords(words, 'Home') }).nodes(never)).resolves.toHaveLength(3);
+  });
+});
+
 describe('what was learned, in a later process', () => {
   async function learnIn(kept: KeptPins, clock?: Clock): Promise<void> {
     const first = client({ kept, ...(clock === undefined ? {} : { clock }) });
@@ -126,6 +186,14 @@ describe('what was learned, in a later process', () => {
     await learnIn(kept);
     await demo.faults.nodeDown('Home');
     await expect(client({ kept }).nodes(never)).resolves.toHaveLength(3);
+  });
+
+  it('does not count for a configuration that pins another certificate since', async () => {
+    const kept = memory();
+    await learnIn(kept);
+    const fingerprint = demo.cluster.certificates.nodes.get('pve')?.fingerprint ?? '';
+    await demo.faults.nodeDown('pve');
+    await expect(client({ kept, fingerprint }).nodes(never)).rejects.toMatchObject({ code: 'pve_tls_fingerprint' });
   });
 
   it.each([

@@ -174,7 +174,7 @@ describe('the system CAs', () => {
         const { createServer } = require('node:https');
         (async () => {
           const { createProxmoxClient } = await import('#connectors/proxmox/create-proxmox-client');
-          const { systemClock } = await import('#execution/system-clock');
+          const { systemClock } = await import('#execution/deadline');
           const { cert, key } = JSON.parse(process.env.SERVER);
           const server = createServer({ cert, key }, (request, response) => response.end(JSON.stringify({ data: { version: 'x', release: 'y' } })));
           server.listen(0, '127.0.0.1', async () => {

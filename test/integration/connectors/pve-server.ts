@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { createProxmoxClient, type ProxmoxClient, type ProxmoxClientOptions } from '#connectors/proxmox/create-proxmox-client';
 import { type Certificate, createAuthority } from '#demo/certificate';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
 import type { Log } from '#kernel/ports/log';
 
 export const authority = createAuthority('Test CA', Date.now());

@@ -1,14 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import ssh2, { type Connection, type ServerChannel, type Session } from 'ssh2';
+import type { Connection, ServerChannel, Session } from 'ssh2';
+import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ClosableNodeShell, createNodeShell, type NodeShellOptions } from '#connectors/ssh/create-node-shell';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
 import { useCleanup } from './cleanup.ts';
 import { fasterClock } from './faster-clock.ts';
 import { memoryLog, never } from './pve-server.ts';

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createWaker, type WakerOptions } from '#connectors/wake-on-lan/create-waker';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
 import { Fault } from '#kernel/errors';
 import { useCleanup } from './cleanup.ts';
 import { memoryLog, never } from './pve-server.ts';

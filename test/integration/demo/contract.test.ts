@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManualClock, type DemoCluster, demoTokens, type ManualClock, startDemoCluster } from '#demo/index';
 import { type ApiMethod, pathParameters } from '#demo/pve/api-method';
-import { apiMethods } from '#demo/pve/methods/index';
+import { apiMethods, otherMethods } from '#demo/pve/methods/index';
 import type { ParameterSpec } from '#demo/pve/parameter';
 import { labPassword, labState } from '../../../scripts/replay/lab-fixture.ts';
 import { data } from './api-client.ts';
@@ -38,8 +38,8 @@ const contract = Object.entries({ ...contractIn('contract.json'), ...contractIn(
   ([name, releases]) => [name, released(name, releases)] as const,
 );
 
-/** The demo has no ceph and no replication. */
-const refusing = /\/ceph\/|^POST \/cluster\/replication|\/replication\/\{id\}/;
+/** The demo has no ceph, no replication and, as of PVE 9, no HA groups. */
+const refusing = /\/ceph\/|\/ha\/groups$|^POST \/cluster\/replication|\/replication\/\{id\}/;
 
 const nothing: ContractMethod = { parameters: {} };
 
@@ -61,6 +61,24 @@ function declared(name: string): ApiMethod {
   if (method === undefined) throw new Error(`the emulator does not have ${name}`);
   return method;
 }
+
+/** What the demo does not perform: only who may ask, and which node would answer. */
+const others = Object.entries(contractIn('other-methods.json')).map(([name, releases]) => [name, released(name, releases)] as const);
+
+describe('methods that the demo does not perform', () => {
+  it('are those of the contract, once each, and none of its own', () => {
+    expect(otherMethods.map((one) => `${one.verb} ${one.path}`).sort()).toEqual(others.map(([name]) => name).sort());
+    expect(others.filter(([name]) => apiMethods.some((one) => keyOf(one) === name))).toEqual([]);
+    expect(others).toHaveLength(69);
+  });
+
+  it.each(others)('%s asks for the declared rights and is passed on where declared', (name, { permissions, proxyto, allowtoken }) => {
+    const own = otherMethods.find((one) => `${one.verb} ${one.path}` === name);
+    expect(own?.proxied).toBe(proxyto === 'node');
+    expect(own?.permission).toEqual(permissionOf(permissions));
+    expect(allowtoken).toBe(1);
+  });
+});
 
 describe('the method table', () => {
   it('has exactly the methods of the contract, once each', () => {
@@ -93,10 +111,9 @@ describe('the method table', () => {
 
 function permissionOf(permissions: ContractMethod['permissions']): unknown {
   if (permissions?.check === undefined) return permissions?.user;
-  // Asked on the groups of the user; the demo has no groups.
   if (permissions.check[0] === 'and')
     return permissionOf({ check: permissions.check[1] as unknown as NonNullable<typeof permissions.check> });
-  if (permissions.check[0] === 'userid-group') return { path: '/access/groups', privileges: permissions.check[1], any: true };
+  if (permissions.check[0] === 'userid-group') return { userGroup: permissions.check[1] };
   const [, path, privileges, ...options] = permissions.check;
   return { path, privileges, ...(options[0] === 'any' ? { any: true } : {}) };
 }
@@ -199,6 +216,8 @@ const trials: Readonly<Record<string, Trial>> = {
   'GET /cluster/ha/resources': { path: '/cluster/ha/resources', filled: true },
   'GET /cluster/ha/resources/{sid}': { path: '/cluster/ha/resources/vm:101' },
   'PUT /cluster/ha/resources/{sid}': { path: '/cluster/ha/resources/vm:101', form: { state: 'stopped' } },
+  'POST /cluster/ha/resources/{sid}/migrate': { path: '/cluster/ha/resources/101/migrate', form: { node: 'pve' } },
+  'POST /cluster/ha/resources/{sid}/relocate': { path: '/cluster/ha/resources/vm:101/relocate', form: { node: 'Home' } },
   'DELETE /cluster/ha/resources/{sid}': { path: '/cluster/ha/resources/vm:101' },
   'GET /cluster/ha/rules': { path: '/cluster/ha/rules' },
   'GET /cluster/ha/status/manager_status': { path: '/cluster/ha/status/manager_status' },

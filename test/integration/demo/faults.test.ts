@@ -8,7 +8,7 @@ let clock: ManualClock;
 
 beforeEach(async () => {
   clock = createManualClock(Date.UTC(2026, 10, 21));
-  demo = await startDemoCluster({ clock, taskDurationMs: 1000, control: true });
+  demo = await startDemoCluster({ clock, taskDurationMs: 1000 });
 });
 afterEach(() => demo.close());
 
@@ -193,37 +193,5 @@ describe('wake on LAN', () => {
     }
     expect(demo.wakeRequests).toEqual(['agent1']);
     expect((await fetch(demo.config.clusters[0].wake.http.replace('{node}', 'nosuch'))).status).toBe(404);
-  });
-});
-
-describe('the control endpoint', () => {
-  const post = (url: string, body: unknown) => fetch(url, { method: 'POST', body: JSON.stringify(body) });
-
-  it('switches faults for another process', async () => {
-    const url = demo.controlUrl ?? '';
-    expect((await post(url, { fault: 'nodeDown', arguments: ['pve'] })).status).toBe(200);
-    expect(((await (await fetch(url)).json()) as { readonly nodes: readonly object[] }).nodes).toContainEqual({ name: 'pve', up: false });
-    expect(
-      (await post(url, { fault: 'api', arguments: [{ path: '^/version$', effect: { kind: 'status', status: 500, reason: 'broken' } }] }))
-        .status,
-    ).toBe(200);
-    expect(await ask()).toMatchObject({ status: 500, statusMessage: 'broken' });
-    expect((await post(url, { fault: 'clear' })).status).toBe(200);
-    expect((await ask()).status).toBe(200);
-  });
-
-  it('names what it does not know and is found by nobody who was not told', async () => {
-    const url = new URL(demo.controlUrl ?? '');
-    const answer = await post(url.href, { fault: 'explode' });
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/no fault `explode`; there are api, nodeDown/)]);
-    expect((await post(url.href, { fault: 'nodeDown', arguments: ['mars'] })).status).toBe(400);
-    expect((await fetch(url.origin)).status).toBe(404);
-    expect((await fetch(`${url.href}x`)).status).toBe(404);
-  });
-
-  it('is there only when asked for', async () => {
-    const plain = await startDemoCluster({ clock });
-    expect(plain.controlUrl).toBeUndefined();
-    await plain.close();
   });
 });

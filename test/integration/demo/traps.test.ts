@@ -1,47 +1,11 @@
 /** What a real cluster does to a client that trusts it: rows in any order, nodes with certificates of their own, HA, deaths mid-task. */
 import { connect } from 'node:tls';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createManualClock, type DemoCluster, demoTokens, type ManualClock, startDemoCluster } from '#demo/index';
-import { call, data, type WireAnswer } from './api-client.ts';
-
-let demo: DemoCluster;
-let clock: ManualClock;
-
-beforeEach(async () => {
-  clock = createManualClock(Date.UTC(2026, 10, 21));
-  demo = await startDemoCluster({ clock, taskDurationMs: 1000 });
-});
-afterEach(() => demo.close());
-
-type Token = keyof typeof demoTokens;
-type Row = Readonly<Record<string, unknown>>;
-
-function ask(path: string, token: Token = 'root', endpoint = demo.url): Promise<WireAnswer> {
-  return call(demo, { path, authorization: demo.authorization[demoTokens[token]], endpoint });
-}
-
-function rows(path: string, token: Token = 'root'): Promise<readonly Row[]> {
-  return data(demo, { path, authorization: demo.authorization[demoTokens[token]] });
-}
-
-function send(method: string, path: string, form: Readonly<Record<string, string>> = {}, token: Token = 'root'): Promise<WireAnswer> {
-  return call(demo, { method, path, authorization: demo.authorization[demoTokens[token]], ...(method === 'DELETE' ? {} : { form }) });
-}
-
-async function post(path: string, form: Readonly<Record<string, string>> = {}, token: Token = 'root'): Promise<string> {
-  return ((await send('POST', path, form, token)).body as { readonly data: string }).data;
-}
-
-async function taskOf(upid: string): Promise<Row> {
-  return data(demo, {
-    path: `/nodes/${upid.split(':')[1]}/tasks/${encodeURIComponent(upid)}/status`,
-    authorization: demo.authorization[demoTokens.root],
-  });
-}
+import { describe, expect, it } from 'vitest';
+import { demoTokens, startDemoCluster } from '#demo/index';
+import { data } from './api-client.ts';
+import { ask, clock, demo, line, post, type Row, rows, send, type Token, taskOf } from './fresh-demo.ts';
 
 const sorted = (values: readonly unknown[]) => values.map(String).sort();
-
-const line = (answer: WireAnswer) => `${answer.status} ${answer.statusMessage}`;
 
 describe('the order of rows', () => {
   it.each(['/cluster/resources?type=vm', '/nodes', '/nodes/pve/storage', '/nodes/pve/qemu'])(
@@ -82,6 +46,14 @@ describe('names and indexes', () => {
     ['/nodes/home/status', '596 tls_process_server_certificate: certificate verify failed'],
   ])('%s: %s', async (path, expected) => {
     expect(line(await ask(path))).toBe(expected);
+  });
+
+  it.each([
+    ['qemu', 'qemu-server', 'status'],
+    ['lxc', 'lxc', 'status'],
+    ['lxc', 'lxc', ''],
+  ])('reads the configuration before it tells what lies below a guest: %s %s', async (kind, folder, rest) => {
+    expect(line(await ask(`/nodes/pve/${kind}/999/${rest}`))).toBe(`500 Configuration file 'nodes/pve/${folder}/999.conf' does not exist`);
   });
 
   it.each(['/', '/cluster', '/access', '/nodes/pve', '/nodes/pve/qemu/999', '/nodes/pve/qemu/100/status'])(

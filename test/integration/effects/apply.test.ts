@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
-import { openBench, snapshot } from './support/effects-bench.ts';
+import { openBench, snapshot, type Way } from './support/effects-bench.ts';
 import { otherUser, runApart } from './support/run-as.ts';
 
 const fixture = `mkdir -p a/b d m ro "we ird,: name"; echo one > f; echo two > a/g; echo three > a/b/h; echo x > d/x; echo y > d/y; echo z > m/z
@@ -24,11 +24,15 @@ const commands: readonly (readonly [string, string])[] = [
   ['another type', 'rm -rf d; echo file > d; rm f; mkdir f; echo in > f/in; rm a/link; echo l > a/link'],
   ['links', 'ln -sfn f a/link; ln -s nowhere dangling; ln a/g second; ln a/b/h nl'],
   ['times and modes', 'touch -d 1999-01-01 a/g; chmod 600 run.sh; chmod 700 a; touch -h -d 2002-02-02 a/link'],
+  ['times in a directory that closes', 'touch -d 2001-01-01 a/g; chmod 000 a'],
+  ['times before 1970', 'touch -d @-1.5 a/g; touch -d @-0.25 run.sh'],
   ['odd names', 'echo 1 > "we ird,: name/new"; rm "we ird,: name/q"; mkdir ./-n; echo x > "./-n/*"; echo y > $\'tab\\tnl\\n\''],
   ['a closed directory', 'chmod 755 ro; echo z > ro/z; rm ro/k; chmod 555 ro'],
   ['a closed directory that goes', 'chmod 755 ro; rm -r ro'],
   ['a closed new directory', 'mkdir -p c/d; echo x > c/d/x; chmod 444 c/d/x; chmod 555 c/d c'],
   ['unreadable', 'mkdir u; echo x > u/x; chmod 000 u/x u; chmod 000 f'],
+  ['closes what it changed', 'echo more >> a/g; echo more >> a/b/h; chmod 400 a/b/h; chmod 000 a/b; chmod 000 a'],
+  ['another type, deep', 'rm -rf a; echo file > a; rm -rf d; ln -s m d'],
   ['deletes all', 'chmod 755 ro; rm -rf -- * '],
   [
     'a deep tree',
@@ -37,10 +41,14 @@ const commands: readonly (readonly [string, string])[] = [
   ['git', 'git init -q . && git -c user.name=a -c user.email=b add -A && git -c user.name=a -c user.email=b commit -qm x && git gc -q'],
 ];
 
-describe.each([
-  ['root', undefined],
-  ['another user', otherUser],
-])('as %s', (_who, user) => {
+describe.each<[string, number | undefined, Way]>([
+  ['root', undefined, 'overlay'],
+  ['another user', otherUser, 'overlay'],
+  ['root', undefined, 'scratch'],
+  ['another user', otherUser, 'scratch'],
+  ['root', undefined, 'copy'],
+  ['another user', otherUser, 'copy'],
+])('as %s (%s, %s)', (_who, user, way) => {
   it.each(commands)('applies what plain bash leaves, and undo is the identity: %s', async (_name, command) => {
     const root = temporaryDirectory('effects-');
     const workspace = makeWorkspace(root);
@@ -49,7 +57,7 @@ describe.each([
     if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
     const before = snapshot(workspace, { inodes: true });
     execFileSync('bash', ['-c', command], { cwd: other, stdio: 'ignore' });
-    const done = runApart({ root, commands: [command] }, user)?.done[0];
+    const done = runApart({ root, way, commands: [command] }, user)?.done[0];
     expect(done).toMatchObject({ stderr: '', leftOut: [] });
     expect(done?.nothingApplied).toBeUndefined();
     const [ours, plain] = [workspace, other].map((place) => snapshot(place, { times: false }));
@@ -58,9 +66,11 @@ describe.each([
     expect(marksIn(workspace)).toBe('');
     expect(done?.runId === undefined).toBe(command.endsWith('/dev/null'));
     if (done?.runId === undefined) return;
-    runApart({ root, commands: [], undo: done.runId }, user);
+    runApart({ root, way, commands: [], undo: done.runId }, user);
     expect(snapshot(workspace, { inodes: true })).toEqual(before);
-    expect(await openBench({ root }).effects.list()).toMatchObject([{ id: done.runId, state: 'undone' }]);
+    const { effects, scratch } = openBench({ root });
+    expect(await effects.list()).toMatchObject([{ id: done.runId, state: 'undone' }]);
+    expect(existsSync(scratch) ? readdirSync(scratch) : []).toEqual([]);
   });
 });
 

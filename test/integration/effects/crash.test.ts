@@ -2,8 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { disk } from '#execution/effects/disk';
+import type { Effects } from '#execution/effects/effects';
+import { programRunner } from '#execution/run-child';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
-import { openBench, snapshot } from './support/effects-bench.ts';
+import { openBench, snapshot, type Way } from './support/effects-bench.ts';
 import { runApart } from './support/run-as.ts';
 
 const fixture =
@@ -26,28 +30,46 @@ function stateOf(workspace: string, before: unknown, after: unknown): string {
   return JSON.stringify(snapshot(workspace, { times: false })) === JSON.stringify(after) ? 'after' : `half: ${now}`;
 }
 
+/** On the other file system, once another run has begun and ended there. */
+async function leavings(way: Way, effects: Effects, scratch: string): Promise<readonly string[]> {
+  if (way !== 'scratch') return [];
+  await (await effects.open([], { scratch })).discard();
+  return readdirSync(scratch);
+}
+
+/** What differs between the ways lies before the first step and after the last: of the others each third one is met. */
+function killedAt(way: Way, steps: number): readonly number[] {
+  const all = Array.from({ length: steps }, (_none, index) => index + 1);
+  return all.filter((step) => way === 'overlay' || step < 6 || step > steps - 6 || step % 3 === 0);
+}
+
 describe('a kill at each step of the disk', () => {
-  it('of applying leaves the workspace as before or as after', { timeout: 240_000 }, async () => {
-    const whole = makeWorkspace();
-    const steps = runApart({ root: whole.root, commands: [command] })?.steps ?? 0;
-    const after = snapshot(whole.workspace, { times: false });
-    expect(steps).toBeGreaterThan(25);
-    const ends: string[] = [];
-    for (let killAt = 1; killAt <= steps; killAt += 1) {
-      const { root, workspace } = makeWorkspace();
-      const before = snapshot(workspace);
-      expect(runApart({ root, commands: [command], killAt })).toBeUndefined();
-      const { effects, journal } = openBench({ root });
-      const [record] = await effects.list();
-      const end = stateOf(workspace, before, after);
-      ends.push(end);
-      expect(end, `killed at ${killAt}`).toBe(record === undefined ? 'before' : 'after');
-      expect(readdirSync(journal), `killed at ${killAt}`).toEqual(record === undefined ? [] : [record.id]);
-      if (record !== undefined) await effects.undo(record.id, { force: false });
-      expect(snapshot(workspace), `undone after ${killAt}`).toEqual(before);
-    }
-    expect(new Set(ends)).toEqual(new Set(['before', 'after']));
-  });
+  it.each<Way>(['overlay', 'scratch', 'copy'])(
+    'of applying (%s) leaves the workspace as before or as after',
+    { timeout: 240_000 },
+    async (way) => {
+      const whole = makeWorkspace();
+      const steps = runApart({ root: whole.root, way, commands: [command] })?.steps ?? 0;
+      const after = snapshot(whole.workspace, { times: false });
+      expect(steps).toBeGreaterThan(20);
+      const ends: string[] = [];
+      for (const killAt of killedAt(way, steps)) {
+        const { root, workspace } = makeWorkspace();
+        const before = snapshot(workspace);
+        expect(runApart({ root, way, commands: [command], killAt })).toBeUndefined();
+        const { effects, journal, scratch } = openBench({ root, way });
+        const [record] = await effects.list();
+        expect(await leavings(way, effects, scratch), `killed at ${killAt}`).toEqual([]);
+        const end = stateOf(workspace, before, after);
+        ends.push(end);
+        expect(end, `killed at ${killAt}`).toBe(record === undefined ? 'before' : 'after');
+        expect(readdirSync(journal), `killed at ${killAt}`).toEqual(record === undefined ? [] : [record.id]);
+        if (record !== undefined) await effects.undo(record.id, { force: false });
+        expect(snapshot(workspace), `undone after ${killAt}`).toEqual(before);
+      }
+      expect(new Set(ends)).toEqual(new Set(['before', 'after']));
+    },
+  );
 
   it('of undoing is finished by the next start, or never began', { timeout: 240_000 }, async () => {
     const whole = makeWorkspace();
@@ -82,6 +104,50 @@ describe('a kill at each step of the disk', () => {
   });
 });
 
+describe('power that fails', () => {
+  it.each([
+    ['few new files: each is on the disk before it takes its name', 'for i in 1 2 3; do echo $i > n$i; done', 'flush'],
+    ['many: one flush of the file system comes before the first of them', 'for i in {1..30}; do echo $i > n$i; done', 'flush all'],
+    ['a new directory: what is in it is flushed before it moves', 'mkdir n; echo 1 > n/1', 'flush all'],
+  ])('%s', async (_name, script, flush) => {
+    const root = temporaryDirectory('power-');
+    const acts: string[] = [];
+    const workspace = path.join(root, 'ws');
+    const note = (act: string, isMeant: boolean) => {
+      if (isMeant) acts.push(act);
+    };
+    const isNew = (to: string) => to.startsWith(`${workspace}/n`);
+    const watched = {
+      ...disk,
+      link: (from: string, to: string) => {
+        note('put', isNew(to));
+        disk.link(from, to);
+      },
+      rename: (from: string, to: string) => {
+        note('put', isNew(to));
+        disk.rename(from, to);
+      },
+      sync: (entry: string) => {
+        note('flush', entry.includes('/stage/'));
+        disk.sync(entry);
+      },
+    };
+    const programs: ProgramRunner = {
+      ...programRunner,
+      run: (line, signal) => {
+        note('flush all', line.program === 'sync');
+        return programRunner.run(line, signal);
+      },
+    };
+    const { run } = openBench({ root, disk: watched, programs });
+    const { created } = await run(script);
+    expect(created.length).toBeGreaterThan(0);
+    const first = acts.indexOf('put');
+    expect(acts.slice(0, first)).toEqual(flush === 'flush' ? created.map(() => 'flush') : ['flush all']);
+    expect(acts.slice(first)).toEqual(created.map(() => 'put'));
+  });
+});
+
 describe('after a crash', () => {
   it('what somebody else did meanwhile stays', async () => {
     const { root, workspace } = makeWorkspace();
@@ -99,7 +165,7 @@ describe('after a crash', () => {
     const run = await one.effects.open([]);
     const script = `const [bench] = await Promise.all([import('./test/integration/effects/support/effects-bench.ts')]); await bench.openBench({root: ${JSON.stringify(root)}}).effects.list()`;
     execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: path.join(import.meta.dirname, '../../..') });
-    expect(readdirSync(one.journal)).toEqual([run.id]);
+    expect(readdirSync(one.journal)).toEqual([path.basename(path.dirname(run.upper))]);
     await run.discard();
     expect(readdirSync(one.journal)).toEqual([]);
   });

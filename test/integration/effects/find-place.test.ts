@@ -1,10 +1,11 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findWay } from '#execution/effects/find-place';
-import { programRunner } from '#execution/run-program';
+import { programRunner } from '#execution/run-child';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
+import { otherUser } from './support/run-as.ts';
 
 const { signal } = new AbortController();
 
@@ -15,13 +16,34 @@ function places() {
   return { root, workspaceRoot, stateDir, programs: programRunner };
 }
 
-/** In a mount namespace of the test's own. @returns what `findWay` says there */
-function inMounts(script: string, request: { readonly workspaceRoot: string; readonly stateDir: string }): unknown {
-  const code = `import { findWay } from '#execution/effects/find-place'; import { programRunner } from '#execution/run-program';
-console.log(JSON.stringify(await findWay({ ...${JSON.stringify(request)}, programs: programRunner }, new AbortController().signal)))`;
-  const child = path.join(import.meta.dirname, '../../..');
-  const args = ['-m', 'bash', '-c', `${script}; cd "$0"; exec "$1" --input-type=module-typescript -e "$2"`, child, process.execPath, code];
-  const { stdout, stderr } = spawnSync('unshare', args, { encoding: 'utf8' });
+interface Ran {
+  readonly way: unknown;
+  readonly done: unknown;
+  readonly stdout: string;
+  /** In the scratch directory afterwards. */
+  readonly left: readonly string[];
+  /** The workspace after undo: names and content. */
+  readonly undone: readonly string[];
+}
+
+/** In a mount namespace of the test's own. @returns what `findWay` says there, and what becomes of a command */
+function inMounts(
+  script: string,
+  { as, ...request }: { readonly workspaceRoot: string; readonly stateDir: string; readonly as?: number },
+  command?: string,
+): unknown {
+  const child = path.join(import.meta.dirname, 'children/run-command.ts');
+  const user = as === undefined ? '' : `setpriv --reuid=${as} --regid=${as} --clear-groups`;
+  const args = [
+    '-m',
+    'bash',
+    '-c',
+    `${script || ':'}; exec ${user} "$0" "$1" "$2"`,
+    process.execPath,
+    child,
+    JSON.stringify({ ...request, command }),
+  ];
+  const { stdout, stderr } = spawnSync('unshare', args, { encoding: 'utf8', cwd: path.join(import.meta.dirname, '../../..') });
   expect(stderr.replaceAll(/^.*Warning.*$\n?/gm, '')).toBe('');
   return JSON.parse(stdout);
 }
@@ -53,6 +75,20 @@ describe.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)('the p
     expect(existsSync(path.join(workspaceRoot, 'state'))).toBe(false);
   });
 
+  it.each([
+    ['a mount of its own', (place: string) => `mount --bind "${place}" "${place}"`, /a mount of its own/, /the folder that holds it/],
+    [
+      'read-only',
+      (place: string) => `mount --bind "${place}" "${place}"; mount -o remount,bind,ro "${place}"`,
+      /read-only/,
+      /can be written/,
+    ],
+  ])('there is none where the workspace is %s, and it is said with what helps', (_name, mount, reason, better) => {
+    const { workspaceRoot, stateDir } = places();
+    const way = inMounts(mount(workspaceRoot), { workspaceRoot, stateDir });
+    expect(way).toMatchObject({ kind: 'none', reason: expect.stringMatching(reason), better: expect.stringMatching(better) });
+  });
+
   it('there is none where something is mounted in the workspace, and it is said', () => {
     const { workspaceRoot, stateDir } = places();
     mkdirSync(path.join(workspaceRoot, 'inner'));
@@ -60,11 +96,55 @@ describe.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)('the p
     expect(way).toMatchObject({ kind: 'none', reason: expect.stringContaining('/inner') });
   });
 
-  it('there is none where overlayfs cannot write (the workspace on an overlay), and it is said', () => {
+  it('writes to another file system where overlayfs cannot write beside the workspace (which is on an overlay)', () => {
     const { root } = places();
-    for (const name of ['lower', 'up', 'wk', 'merged']) mkdirSync(path.join(root, name));
-    const mount = `mount -t overlay none -o lowerdir=${root}/lower,upperdir=${root}/up,workdir=${root}/wk ${root}/merged; mkdir ${root}/merged/ws ${root}/merged/state`;
-    const way = inMounts(mount, { workspaceRoot: `${root}/merged/ws`, stateDir: `${root}/merged/state` });
+    for (const name of ['lower/ws', 'up', 'wk', 'merged', 'far']) mkdirSync(path.join(root, name), { recursive: true });
+    for (const name of ['old', 'touched']) writeFileSync(path.join(root, 'lower/ws', name), name);
+    const mount = `mount -t overlay none -o lowerdir=${root}/lower,upperdir=${root}/up,workdir=${root}/wk ${root}/merged; mkdir -p ${root}/merged/state/scratch; mount -t tmpfs -o mode=0700 none ${root}/merged/state/scratch`;
+    const request = { workspaceRoot: `${root}/merged/ws`, stateDir: `${root}/merged/state` };
+    const { way, done, left, undone } = inMounts(
+      mount,
+      request,
+      'echo more >> old; mkdir -p d/e; echo new > d/e/new; touch -d 1850-01-01 old d/e/new touched',
+    ) as Ran;
+    expect(way).toMatchObject({
+      kind: 'overlay',
+      scratch: expect.stringContaining(`${root}/merged/state/scratch/`),
+      note: expect.stringContaining('better:'),
+    });
+    expect(done).toMatchObject({ created: ['d/'], changed: ['old', 'touched'], leftOut: [] });
+    expect(left).toEqual([]);
+    expect(undone).toEqual(['old old', 'touched touched']);
+  });
+
+  it('is a copy where there is no overlay at all and the workspace is small', () => {
+    const { workspaceRoot, stateDir } = places();
+    writeFileSync(path.join(workspaceRoot, 'old'), 'old');
+    const { way, done, undone } = inMounts(
+      'mount --bind /bin/false /usr/bin/mount',
+      { workspaceRoot, stateDir },
+      'echo more >> old; echo > new',
+    ) as Ran;
+    expect(way).toMatchObject({ kind: 'copy', note: expect.stringMatching(/copy of the workspace.*overlayfs.*better/) });
+    expect(done).toMatchObject({ created: ['new'], changed: ['old'] });
+    expect(undone).toEqual(['old old']);
+  });
+
+  it('is a copy once more where the overlay alone made a command fail', () => {
+    const { root, workspaceRoot, stateDir } = places();
+    execFileSync('bash', ['-c', 'mkdir -p a/b; echo one > a/b/f; echo CANARY > a/.env'], { cwd: workspaceRoot });
+    execFileSync('chown', ['-R', `${otherUser}:${otherUser}`, root]);
+    const rename = `python3 -c "import os; os.rename('a', 'aa')" && cat aa/b/f aa/.env; ls aa`;
+    const { way, done, stdout, undone } = inMounts('', { workspaceRoot, stateDir, as: otherUser }, rename) as Ran;
+    expect(way).toMatchObject({ kind: 'overlay', note: expect.stringContaining('EXDEV') });
+    expect({ done, stdout }).toMatchObject({ done: { created: ['aa/'], deleted: ['a/'] }, stdout: 'one\nCANARY\nb\n' });
+    expect(undone.toSorted()).toEqual(['.env CANARY\n', 'f one\n']);
+  });
+
+  it('there is none where there is no overlay, and too much to copy', () => {
+    const { workspaceRoot, stateDir } = places();
+    execFileSync('bash', ['-c', 'fallocate -l 1100M large'], { cwd: workspaceRoot });
+    const way = inMounts('mount --bind /bin/false /usr/bin/mount', { workspaceRoot, stateDir });
     expect(way).toMatchObject({ kind: 'none', reason: expect.stringContaining('overlayfs'), better: expect.stringContaining('ext4') });
   });
 });

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import type { CommandLimits } from '#execution/command-ground';
 import { createCommandRunner } from '#execution/command-runner';
 import type { CommandRequest } from '#kernel/ports/command-runner';
+import { isControlPath } from '#policy/effects/control-places';
 import { judgeChange } from '#policy/effects/judge-change';
-import { isControlPath } from '#policy/paths/control-files';
 import { isSecretPath } from '#policy/paths/secret-files';
 import { canSandbox } from '../execution/support/bubblewrap.ts';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
@@ -66,6 +66,13 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     expect(snapshot(workspace, { inodes: true })).toEqual(before);
   });
 
+  it('takes a text of 120,000 bytes, the longest that the tool lets through', async () => {
+    const { run, at } = bench();
+    const text = 'x'.repeat(119_980);
+    expect(await run(`cat > f <<'E'\n${text}\nE`)).toMatchObject({ exitCode: 0, effects: { created: ['f'] } });
+    expect(readFileSync(at('f'), 'utf8')).toBe(`${text}\n`);
+  });
+
   it('brings back what no commit holds', async () => {
     const { run, runner, workspace } = bench({ 'tracked.txt': '1', 'ignored.txt': 'precious', '.gitignore': 'ignored.txt\n' });
     git(workspace, 'init', '-q');
@@ -89,18 +96,23 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     ['settings deep in a new tree', 'mkdir -p new/deep/.vscode; echo "{}" > new/deep/.vscode/tasks.json'],
     ['a link out', 'ln -s /etc/passwd link'],
     ['a link out by way of another one', 'mkdir a; ln -s . a/x; ln -s a/x/../../../etc link'],
-    ['a repository', 'git init -q sub'],
+    ['a repository with a hook', 'git init -q sub; echo x > sub/.git/hooks/pre-commit'],
+    ['a bare repository that runs something', 'git init -q --bare bare; git -C bare config core.fsmonitor ./x'],
+    ['another address of a remote', 'git remote set-url origin https://example.org/other.git'],
     ['a pipe', 'mkfifo pipe'],
+    ['a file with another group’s rights', 'cp /bin/true pipe; chmod g+s pipe'],
   ])('holds %s', async (_name, command) => {
     const { run, workspace, at } = bench({ 'a.txt': 'a' });
     git(workspace, 'init', '-q');
+    git(workspace, 'remote', 'add', 'origin', 'https://example.org/a.git');
     const { effects } = await run(`${command}; echo free > free`);
     expect(effects?.leftOut.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['held']));
     expect(effects?.leftOut.every(({ why }) => why.length > 10)).toBe(true);
     expect(readFileSync(at('free'), 'utf8')).toBe('free\n');
     for (const place of [
       '.git/hooks/pre-commit',
-      '.git/rebase-merge/git-rebase-todo',
+      '.git/rebase-merge',
+      'bare',
       '.github/copilot/settings.json',
       'link',
       'sub/.git',
@@ -108,7 +120,58 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
       'new/deep/.vscode',
     ])
       expect(existsSync(at(place)), place).toBe(false);
-    expect(readFileSync(at('.git/config'), 'utf8')).not.toContain('fsmonitor');
+    expect(readFileSync(at('.git/config'), 'utf8')).not.toMatch(/fsmonitor|other/);
+  });
+
+  it('a folder does not become a repository around settings that nobody looked at', async () => {
+    const { run, at } = bench({ 'x/config': '[core]\n\tfsmonitor = ./x\n' });
+    await run('mkdir -p x/objects x/refs');
+    const { effects } = await run('echo "ref: refs/heads/main" > x/HEAD');
+    expect(effects?.leftOut).toMatchObject([{ path: 'x/HEAD', rule: 'git.grown' }]);
+    expect(existsSync(at('x/HEAD'))).toBe(false);
+    expect((await run('git init -q --bare y; echo "[core]\n\tpager = x" > y/config')).effects?.leftOut).toMatchObject([{ path: 'y/' }]);
+  });
+
+  it('samples of hooks go with their directory, and a hook does not', async () => {
+    const { run, workspace, at } = bench({ 'a.txt': 'a' });
+    git(workspace, 'init', '-q');
+    expect((await run('rm -rf .git/hooks .git/branches')).effects).toMatchObject({ leftOut: [] });
+    mkdirSync(at('.git/hooks'));
+    writeFileSync(at('.git/hooks/pre-push'), 'x');
+    expect((await run('rm -rf .git/hooks')).effects?.leftOut).toMatchObject([{ path: '.git/hooks/', reason: 'held' }]);
+    expect(readFileSync(at('.git/hooks/pre-push'), 'utf8')).toBe('x');
+  });
+
+  it('refuses a worktree outside of the workspace, and leaves nothing of it', async () => {
+    const { run, workspace, at } = bench({ 'a.txt': 'a' });
+    git(workspace, 'init', '-q');
+    git(workspace, 'add', '-A');
+    git(workspace, 'commit', '-qm', 'one');
+    const { effects } = await run('git worktree add ../beside');
+    expect(effects?.leftOut).toMatchObject([{ path: '.git/worktrees/beside/', reason: 'refused', why: expect.stringContaining('inside') }]);
+    expect(existsSync(at('.git/worktrees/beside'))).toBe(false);
+  });
+
+  it('holds no control file of a directory that was made anew as it was, and all of it where one is another', async () => {
+    const { run, at } = bench({ '.github/workflows/ci.yml': 'on: push\n', '.github/x.md': 'x' });
+    const anew = (text: string) => `rm -r .github; mkdir -p .github/workflows; echo '${text}' > .github/workflows/ci.yml`;
+    expect(await run(anew('on: push'))).toMatchObject({ effects: { changed: ['.github/'], leftOut: [] } });
+    expect(existsSync(at('.github/x.md'))).toBe(false);
+    const other = await run(anew('on: workflow_run'));
+    expect(other.effects?.leftOut).toMatchObject([{ path: '.github/', reason: 'held' }]);
+    expect(readFileSync(at('.github/workflows/ci.yml'), 'utf8')).toBe('on: push\n');
+  });
+
+  it('holds no control file for new times alone; a mode is another matter', async () => {
+    const { run, workspace, at } = bench({ '.github/workflows/ci.yml': 'on: push\n', 'a.txt': 'a' });
+    git(workspace, 'init', '-q');
+    git(workspace, 'add', '-A');
+    git(workspace, 'commit', '-qm', 'one');
+    const reset = await run('touch .github/workflows/ci.yml && echo b > a.txt && git reset -q --hard');
+    expect(reset).toMatchObject({ exitCode: 0, effects: { leftOut: [] } });
+    expect(readFileSync(at('a.txt'), 'utf8')).toBe('a');
+    const opened = await run('chmod 777 .github/workflows/ci.yml');
+    expect(opened.effects?.leftOut).toMatchObject([{ path: '.github/workflows/ci.yml', reason: 'held' }]);
   });
 
   it('holds hooks at a place that the repository names', async () => {
@@ -127,11 +190,17 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     git(workspace, 'commit', '-qm', 'one');
     const { stdout, stderr, effects } = await run('cat .env old/id_rsa; cp .env x; git stash list; git diff; cat config/server.pem');
     expect(`${stdout}${stderr}`).not.toContain('CANARY');
-    expect(stdout).toBe('tracked');
-    // `git diff` writes down what it saw of the times of files.
-    expect(effects).toMatchObject({ created: [], changed: ['.git/index'], deleted: [] });
+    expect(stdout).toMatch(/^(?:# Hidden by Banksman.*\n){2}tracked$/);
+    expect(effects).toMatchObject({ created: ['x'], changed: [], deleted: [] });
     const cleaned = await run('git clean -fdxq');
-    expect(cleaned).toMatchObject({ exitCode: 0, stderr: '', effects: { deleted: ['.env', 'old/'] } });
+    expect(cleaned).toMatchObject({ exitCode: 0, stderr: '', effects: { deleted: ['.env', 'old/', 'x'] } });
+  });
+
+  it('leaves no mark of the overlay on what got another name', async () => {
+    const { run, at } = bench({ a: 'a', c: 'c' });
+    expect((await run('mv a b; echo x > a; mkdir d; mv c d/c; echo y > c; echo z > d/z')).effects).toMatchObject({ created: ['b', 'd/'] });
+    const list = 'import os,sys; print([os.listxattr(name) for name in sys.argv[1:]])';
+    expect(execFileSync('python3', ['-c', list, at('b'), at('d/c'), at('d/z'), at('a')], { encoding: 'utf8' })).toBe('[[], [], [], []]\n');
   });
 
   it('a look does not change anything', async () => {
@@ -173,6 +242,17 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     await new Promise((resolve) => setTimeout(resolve, 150));
     await expect(run('touch x')).rejects.toMatchObject({ code: 'workspace_not_seen' });
     expect(existsSync(at('x'))).toBe(false);
+  });
+
+  it('directories deeper than a path can name are dropped, said, and gone', async () => {
+    const { run, root, workspace } = bench({ 'a.txt': 'a' });
+    const before = snapshot(workspace);
+    const { effects } = await run(`echo b > a.txt; perl -e 'for (1..400) { mkdir "a"x40; chdir "a"x40 }'`);
+    expect(effects).toMatchObject({ created: [], changed: [], nothingApplied: expect.stringContaining('too deep') });
+    expect(snapshot(workspace)).toEqual(before);
+    const left = execFileSync('find', [root, '-name', 'aaaaaaaaaa*'], { encoding: 'utf8' });
+    expect(left).toBe('');
+    expect((await run('echo c > a.txt')).effects).toMatchObject({ changed: ['a.txt'] });
   });
 
   it('a command that runs out of time keeps what it did until then', async () => {

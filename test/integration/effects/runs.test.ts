@@ -233,14 +233,14 @@ describe('what the judge holds', () => {
       false,
     ]);
     expect((await effects.list()).map(({ state }) => state).sort()).toEqual(['applied', 'held']);
-    const released = await effects.release(done.heldId ?? '');
+    const released = await effects.applyHeld(done.heldId ?? '', (await effects.held(done.heldId ?? ''))?.digest ?? '');
     expect(released).toMatchObject({ created: ['.vscode/', 't/u/.vscode/'], deleted: ['a/'], leftOut: [] });
     expect([read('.vscode/s'), existsSync(at('a'))]).toEqual(['s\n', false]);
     await effects.undo(released.runId ?? '', { force: false });
     await effects.undo(done.runId ?? '', { force: false });
     expect(snapshot(workspace)).toEqual(before);
     const again = await run('mkdir .vscode');
-    await effects.drop(again.heldId ?? '');
+    await effects.dropHeld(again.heldId ?? '');
     expect(readdirSync(journal).some((name) => name.endsWith('-held') && name.startsWith((again.heldId ?? '').slice(0, 8)))).toBe(false);
   });
 });
@@ -278,5 +278,36 @@ describe('secrets that the command must not see', () => {
     expect(run('rm .env; rm -f sub/.env; echo new > sub/.env')).toMatchObject({ stderr: '', deleted: ['.env'], changed: ['sub/.env'] });
     expect(readFileSync(at('sub/.env'), 'utf8')).toBe('new\n');
     expect(run('rm -r sub')).toMatchObject({ stderr: '', deleted: ['sub/'] });
+  });
+
+  it.each([
+    ['root', undefined],
+    ['another user', otherUser],
+  ])('as %s: the directories above are seen as they are, and what replaces them is', (_who, user) => {
+    const root = temporaryDirectory('secrets-');
+    const { workspace } = openBench({ root });
+    execFileSync(
+      'bash',
+      [
+        '-c',
+        'mkdir -p a/b shut; echo CANARY | tee a/b/.env a/.env shut/.env > a/b/x; chmod 400 shut/.env; chmod 555 shut; chmod 750 a/b; touch -d 2001-02-03 a/b',
+      ],
+      { cwd: workspace },
+    );
+    if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
+    const secrets = ['a/.env', 'a/b/.env', 'shut/.env', 'gone/.env'];
+    const run = (command: string) => runApart({ root, commands: [command], hide: secrets }, user)?.done[0];
+    const before = snapshot(workspace);
+    const looked = run('stat -c "%A %Y %n" a/b shut >&2; cat */.env >&2; true');
+    expect(looked).toMatchObject({ created: [], changed: [], deleted: [] });
+    expect(looked?.stderr).toMatch(/^drwxr-x--- 981\d+ a\/b\ndr-xr-xr-x \d+ shut\n/);
+    expect(looked?.stderr).not.toContain('CANARY');
+    expect(snapshot(workspace)).toEqual(before);
+    expect(run('chmod 700 a/b')).toMatchObject({ changed: ['a/b'], leftOut: [] });
+    // The new directory may get the inode number of the one that is gone.
+    expect(run('rm -r a/b; mkdir a/b; echo new > a/b/new')).toMatchObject({ stderr: '', changed: ['a/b/'], leftOut: [] });
+    expect(readdirSync(path.join(workspace, 'a/b'))).toEqual(['new']);
+    expect(run('rm -r a; mkdir a')).toMatchObject({ stderr: '', changed: ['a/'], leftOut: [] });
+    expect(readdirSync(path.join(workspace, 'a'))).toEqual([]);
   });
 });

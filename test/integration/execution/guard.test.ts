@@ -1,11 +1,10 @@
 import { existsSync, fstatSync, mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type BindMount, type Guard, guardWorkspace } from '#execution/sandbox/guard-workspace';
-import { openMasks } from '#execution/sandbox/masks';
+import { type BindMount, type Guard, guardWorkspace, makeMasks, type OwnMount } from '#execution/sandbox/guard-workspace';
 import { type SandboxPlan, sandboxArguments } from '#execution/sandbox/sandbox-arguments';
 import { scanWorkspace } from '#execution/sandbox/scan-workspace';
-import { isControlPath } from '#policy/paths/control-files';
+import { isControlPath } from '#policy/effects/control-places';
 import { isSecretPath } from '#policy/paths/secret-files';
 import { temporaryDirectory } from './support/temporary.ts';
 
@@ -25,17 +24,17 @@ async function guarded(
 ) {
   const rules = { isControl: isControlPath, isSecret: isSecretPath };
   const scan = await scanWorkspace({ root, rules, limitMs: 10_000, thorough: false }, new AbortController().signal);
-  const masks = openMasks(temporaryDirectory('state-'));
+  const masks = makeMasks(temporaryDirectory('state-'));
   const guard = guardWorkspace({ root, scan, masks, hidden: more.hidden ?? [], readonly: more.readonly ?? false });
   try {
     use(guard);
   } finally {
     guard.release();
-    masks.release();
   }
 }
 
-const binds = (guard: Guard) => guard.mounts.filter((mount): mount is BindMount => mount.how !== '--tmpfs');
+const binds = (guard: Guard) => guard.mounts.filter((mount): mount is BindMount => 'descriptor' in mount);
+const covers = (guard: Guard) => guard.mounts.filter((mount): mount is OwnMount => mount.how === '--ro-bind');
 const places = (root: string, guard: Guard) => guard.mounts.map(({ how, at }) => `${how} ${path.relative(root, at)}`);
 
 describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => {
@@ -79,8 +78,8 @@ describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => 
     await guarded(
       root,
       (guard) => {
-        expect(places(root, guard).sort()).toEqual(['--ro-bind-fd .env', '--ro-bind-fd deep/key.pem']);
-        for (const { descriptor } of binds(guard)) expect(fstatSync(descriptor).mode & 0o777).toBe(0);
+        expect(places(root, guard).sort()).toEqual(['--ro-bind .env', '--ro-bind deep/key.pem']);
+        for (const { source } of covers(guard)) expect(statSync(source).mode & 0o777).toBe(0);
       },
       { readonly: true },
     );
@@ -92,8 +91,8 @@ describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => 
     await guarded(
       root,
       (guard) => {
-        expect(places(root, guard)).toEqual(['--ro-bind-fd own', '--ro-bind-fd own.json']);
-        expect(binds(guard).map(({ descriptor }) => fstatSync(descriptor).isDirectory())).toEqual([true, false]);
+        expect(places(root, guard)).toEqual(['--ro-bind own', '--ro-bind own.json']);
+        expect(covers(guard).map(({ source }) => statSync(source).isDirectory())).toEqual([true, false]);
       },
       { readonly: true, hidden },
     );
@@ -106,7 +105,7 @@ describe.skipIf(process.platform !== 'linux')('the guard of a workspace', () => 
       (guard) => {
         const found = places(root, guard);
         expect(found.slice(0, 3)).toEqual(['--bind-fd a', '--bind-fd a/b', '--bind-fd a/.git']);
-        expect(found).toContain('--ro-bind-fd a/b/own.json');
+        expect(found).toContain('--ro-bind a/b/own.json');
       },
       { hidden: [path.join(root, 'a/b/own.json')] },
     );

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { attempts } from '#execution/sandbox/canary';
 import { homeDirectory } from '#execution/sandbox/home';
+import { attempts } from '#execution/sandbox/probe-sandbox';
 import { canSandbox, changedBubblewrap } from './support/bubblewrap.ts';
 import { noneLeft, processesMarked } from './support/processes.ts';
 import { temporaryDirectory } from './support/temporary.ts';

@@ -31,6 +31,32 @@ describe.skipIf(!canSandbox)('the network of a run', () => {
     }
   });
 
+  it.each([
+    ['TCP', ': > /dev/tcp/192.0.2.1/80', 1],
+    ['UDP', ': > /dev/udp/192.0.2.1/80', 1],
+    [
+      'IPv6',
+      "perl -MSocket=:all -e 'socket(S,AF_INET6,SOCK_STREAM,0); connect(S,pack_sockaddr_in6(80,inet_pton(AF_INET6,q(2001:db8::1))))'",
+      1,
+    ],
+    [
+      'IPv6 by UDP',
+      "perl -MSocket=:all -e 'socket(S,AF_INET6,SOCK_DGRAM,0); send(S,1,0,pack_sockaddr_in6(80,inet_pton(AF_INET6,q(2001:db8::1))))'",
+      1,
+    ],
+    ['two', ': > /dev/tcp/192.0.2.1/80; : > /dev/tcp/192.0.2.2/80', 2],
+    ['a port of loopback on which nobody listens', ': > /dev/tcp/127.0.0.1/9; : > /dev/udp/127.0.0.1/9; : > /dev/tcp/::1/9', 0],
+    ['its own name', 'python3 -c "import socket; socket.gethostbyname(socket.gethostname())"', 0],
+  ])('is counted where something tried to leave: %s', async (_what, command, tries) => {
+    await expect(openWorkbench().run(command)).resolves.toMatchObject({ networkTries: tries });
+  });
+
+  it('counts the look-up of a name, and nothing of a run that has the network', async () => {
+    const named = await openWorkbench().run('getent hosts example.org');
+    expect(named.networkTries).toBeGreaterThan(0);
+    await expect(openWorkbench().run(': > /dev/tcp/127.0.0.1/9', { network: true })).resolves.toMatchObject({ networkTries: 0 });
+  });
+
   it('is the host’s where it was granted, for that run only', async () => {
     const bench = openWorkbench();
     const host = await hostServer({ port: 0, host: '127.0.0.1' });

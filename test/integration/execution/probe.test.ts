@@ -2,10 +2,9 @@ import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { programRunner } from '#execution/run-program';
-import { attempts } from '#execution/sandbox/canary';
+import { programRunner } from '#execution/run-child';
 import type { Machine } from '#execution/sandbox/find-bubblewrap';
-import { probeSandbox } from '#execution/sandbox/probe-sandbox';
+import { attempts, probeSandbox } from '#execution/sandbox/probe-sandbox';
 import { findProcessCages } from '#execution/sandbox/process-cage';
 import { type Change, canSandbox, changedBubblewrap } from './support/bubblewrap.ts';
 import { temporaryDirectory } from './support/temporary.ts';
@@ -51,7 +50,7 @@ const rows: readonly [string, Change, readonly (keyof typeof attempts)[]][] = [
   ['capabilities dropped', { without: ['--cap-drop ALL'] }, ['capabilities']],
   ['a network namespace', { without: ['--unshare-net'] }, ['network', 'namespaces']],
   ['a process namespace', { without: ['--unshare-pid', '--as-pid-1'] }, ['processes', 'namespaces']],
-  ['a namespace for the host name', { without: ['--unshare-uts', '--hostname sandbox'] }, ['namespaces']],
+  ['a namespace for the host name', { without: ['--unshare-uts', `--hostname ${os.hostname()}`] }, ['namespaces']],
   ['a control group namespace', { without: ['--unshare-cgroup'] }, ['namespaces']],
   ['an IPC namespace', { without: ['--unshare-ipc'] }, ['namespaces']],
   ['the system call filter', { without: seccomp }, ['system_call_filter', 'foreign_memory', 'set_id']],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { programRunner } from '#execution/run-program';
+import { programRunner } from '#execution/run-child';
 import type { ProgramRequest } from '#kernel/ports/program-runner';
 import { noneLeft } from './support/processes.ts';
 

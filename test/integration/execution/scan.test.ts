@@ -3,11 +3,11 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { treeUse } from '#execution/run-child';
 import { configuredPlaces, gitDirectoryPoints } from '#execution/sandbox/git-directory';
-import { openMasks } from '#execution/sandbox/masks';
+import { makeMasks } from '#execution/sandbox/guard-workspace';
 import { scanWorkspace } from '#execution/sandbox/scan-workspace';
-import { treeUse } from '#execution/watch-tree';
-import { isControlPath } from '#policy/paths/control-files';
+import { isControlPath } from '#policy/effects/control-places';
 import { isSecretPath } from '#policy/paths/secret-files';
 import { temporaryDirectory } from './support/temporary.ts';
 
@@ -158,15 +158,9 @@ describe('a repository’s directory', () => {
 });
 
 describe.skipIf(process.platform !== 'linux')('masks', () => {
-  it('are made once, open nothing and are released', () => {
+  it('are made once, and open for nobody', () => {
     const state = temporaryDirectory('state-');
-    for (let turn = 0; turn < 2; turn += 1) {
-      const masks = openMasks(state);
-      expect(masks.file).toBeGreaterThan(2);
-      expect(masks.directory).toBeGreaterThan(2);
-      masks.release();
-      masks.release();
-    }
+    expect(makeMasks(state)).toEqual(makeMasks(state));
     expect(execFileSync('stat', ['-c', '%a %s', path.join(state, 'sandbox/masked-file')], { encoding: 'utf8' })).toBe('0 0\n');
     expect(execFileSync('stat', ['-c', '%a', path.join(state, 'sandbox/masked-directory')], { encoding: 'utf8' })).toBe('0\n');
   });

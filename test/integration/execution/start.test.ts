@@ -1,4 +1,5 @@
 /** The moments before a command is itself: who holds it back, and the `/etc` that is made for it. */
+
 import {
   existsSync,
   mkdirSync,
@@ -13,13 +14,11 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { sandboxEnvironment } from '#execution/sandbox/clean-environment';
+import { sandboxEnvironment, sandboxUser } from '#execution/sandbox/clean-environment';
 import { followEtc } from '#execution/sandbox/follow-etc';
 import { launch } from '#execution/sandbox/launch';
-import { limitedCommand } from '#execution/sandbox/limited-command';
 import type { ProcessCage, ProcessCages } from '#execution/sandbox/process-cage';
-import { gateDescriptor } from '#execution/sandbox/sandbox-arguments';
-import { sandboxUser } from '#execution/sandbox/sandbox-user';
+import { gateDescriptor, limitedCommand } from '#execution/sandbox/sandbox-arguments';
 import { canSandbox } from './support/bubblewrap.ts';
 import { temporaryDirectory } from './support/temporary.ts';
 import { openWorkbench } from './support/workbench.ts';
@@ -118,10 +117,19 @@ describe.skipIf(process.platform !== 'linux')('the /etc that is made for command
   it('holds what is listed and no secret, large directories as places to mount', () => {
     const { directory, mounts } = followEtc(temporaryDirectory('state-'), user, { host: host() })();
     expect(inside(directory)).toEqual(
-      ['fonts', 'group', 'hosts', 'localtime', 'mime.types', 'nsswitch.conf', 'passwd', 'resolv.conf', 'services', 'ssl'].concat([
-        'ssl/certs',
-        'ssl/openssl.cnf',
-      ]),
+      [
+        'fonts',
+        'group',
+        'hostname',
+        'hosts',
+        'localtime',
+        'mime.types',
+        'nsswitch.conf',
+        'passwd',
+        'resolv.conf',
+        'services',
+        'ssl',
+      ].concat(['ssl/certs', 'ssl/openssl.cnf']),
     );
     expect(mounts).toEqual(['fonts', 'ssl/certs']);
     expect(readFileSync(path.join(directory, 'mime.types'), 'utf8')).toBe('ssl/certs/one.pem of the host\n');
@@ -176,6 +184,6 @@ describe.skipIf(process.platform !== 'linux')('the /etc that is made for command
     expect(result.stdout).toBe('');
     const staged = readdirSync(path.join(bench.state, 'sandbox')).filter((name) => name.startsWith('etc-'));
     expect(staged).toHaveLength(1);
-    await expect(bench.run('cat /etc/hosts | wc -l; ls /etc/shadow /etc/ssl/private')).resolves.toMatchObject({ stdout: '2\n' });
+    await expect(bench.run('cat /etc/hosts | wc -l; ls /etc/shadow /etc/ssl/private')).resolves.toMatchObject({ stdout: '3\n' });
   });
 });

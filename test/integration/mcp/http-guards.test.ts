@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { McpToken } from '#app/mcp-tokens';
+import { isPrivateAddress } from '#hosts/mcp/http/address-guard';
 import { defaultLimits, type HttpLimits, type HttpOptions } from '#hosts/mcp/http/http-options';
 import { type HttpEndpoint, serveHttp } from '#hosts/mcp/http/serve-http';
 import { oldOverHttp, oldOverSse } from './clients.ts';
@@ -437,4 +438,39 @@ describe('TLS', () => {
       await expect(start({}, { host })).rejects.toMatchObject({ code: 'tls_required', next: expect.stringContaining('--tls-cert') });
     }
   });
+
+  it('on a network that is said to be private does, but not on an address of the Internet', async () => {
+    for (const host of ['203.0.113.7', '8.8.8.8', '172.32.0.1', '100.128.0.1', '2001:db8::1'])
+      await expect(start({}, { host, privateNetwork: true })).rejects.toMatchObject({ code: 'tls_required' });
+    const endpoint = await start({}, { host: '0.0.0.0', privateNetwork: true });
+    const { port } = new URL(endpoint.origin);
+    const here = { ...endpoint, origin: `http://127.0.0.1:${port}` };
+    expect((await send(here, {})).status).toBe(200);
+    // What is trusted is the wire, not who comes by it.
+    expect((await send(here, { headers: { authorization: 'Bearer bkm.nobody.x' } })).status).toBe(401);
+    expect((await send(here, { headers: { host: '0.0.0.0' } })).status).toBe(403);
+  });
+
+  it.each([
+    ['10.0.0.1', true],
+    ['172.16.0.1', true],
+    ['172.31.255.255', true],
+    ['192.168.1.1', true],
+    ['100.64.0.1', true],
+    ['169.254.1.1', true],
+    ['::ffff:10.1.2.3', true],
+    ['fd00::1', true],
+    ['fe80::1%eth0', true],
+    ['::1', true],
+    ['172.15.0.1', false],
+    ['172.32.0.1', false],
+    ['100.63.0.1', false],
+    ['192.169.0.1', false],
+    ['11.0.0.1', false],
+    ['::ffff:8.8.8.8', false],
+    ['2001:db8::1', false],
+    ['fec0::1', false],
+    ['', false],
+    [undefined, false],
+  ])('%s is of a private network: %s', (address, expected) => expect(isPrivateAddress(address)).toBe(expected));
 });

@@ -1,18 +1,20 @@
 /** `banksman mcp`, as clients of both eras meet it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { App } from '#app/app';
 import { describeTools } from '#app/catalog';
-import { guestStatus, startWorld, type World } from '../app/support.ts';
+import type { App } from '#kernel/app';
+import { call, guestStatus, startWorld, type World } from '../app/support.ts';
 import { callTool, newOverStdio, oldOverStdio, type TestClient } from './clients.ts';
 import { type Machine, program, startMachine } from './support.ts';
 
 const me = `mcp:${userInfo().username}`;
+const packageVersion = (JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 const approvalWait = { mcp: 300 };
 let world: World;
 let person: App;
@@ -145,6 +147,24 @@ describe('approval from outside', () => {
     expect(guestStatus(world, 201)).toBe('stopped');
   });
 
+  it('a person runs it by hand, and its result goes to the agent that asked, in a later session, and to no other', async () => {
+    const client = keep((await oldOverStdio(machine)).client) as unknown as TestClient;
+    const { outcome } = await callTool(client, 'restart_container', { vmid: 200 });
+    const id = outcome.request_id ?? '';
+    const window = await world.open({}, undefined, packageVersion);
+    await window.approvals.approve(id, world.person);
+    const run = { by: 'user:alice', signal: new AbortController().signal };
+    expect(await window.runApproved(id, run)).toMatchObject({ status: 'ok', request_id: id });
+    const again = keep((await oldOverStdio(machine)).client) as unknown as TestClient;
+    expect((await callTool(again, 'check_request_status', { request_id: id })).outcome).toMatchObject({
+      result: { status: 'consumed', outcome: { status: 'ok', started_by: 'user:alice', result: { vmid: 200, status: 'running' } } },
+    });
+    const other = await call(person, 'check_request_status', { request_id: id });
+    expect(other).toMatchObject({ result: { status: 'consumed', mine: false } });
+    expect(other.result).not.toHaveProperty('outcome');
+    expect((await callTool(again, 'restart_container', { vmid: 200 })).outcome).toMatchObject({ code: 'already_run', request_id: id });
+  });
+
   it('elicitation points to where the answer counts; accepting it approves nothing (2025-11-25)', async () => {
     const shown: string[] = [];
     const { client } = await oldOverStdio(machine, { capabilities: { elicitation: {} } }, (unconnected) =>
@@ -196,10 +216,10 @@ describe('long calls', () => {
     keep(client);
     const cancel = new AbortController();
     const known = await pendingIds();
-    const call = client.callTool({ name: 'restart_container', arguments: { vmid: 200 } }, undefined, { signal: cancel.signal });
+    const cancelled = client.callTool({ name: 'restart_container', arguments: { vmid: 200 } }, undefined, { signal: cancel.signal });
     await nextRequest(known);
     cancel.abort('enough');
-    await expect(call).rejects.toThrow('enough');
+    await expect(cancelled).rejects.toThrow('enough');
     await callTool(client, 'get_containers');
     // Over stdio answers come in order of completion, so the cancelled call has been recorded by now or is being so.
     const records = await person.audit.tail(20);
@@ -236,8 +256,8 @@ describe('the process', () => {
   it('answers who writes all messages at once and closes stdin, with or without a last newline', async () => {
     const child = spawn(process.execPath, [program, 'mcp', ...machine.config], { env: machine.env });
     child.stderr.resume();
-    const call = { jsonrpc: '2.0', id: 8, method: 'tools/call', params: { name: 'get_vms', arguments: { limit: 1 } } };
-    child.stdin.end(`${begin(7)}${JSON.stringify(call)}\n${JSON.stringify({ ...call, id: 9 })}`);
+    const last = { jsonrpc: '2.0', id: 8, method: 'tools/call', params: { name: 'get_vms', arguments: { limit: 1 } } };
+    child.stdin.end(`${begin(7)}${JSON.stringify(last)}\n${JSON.stringify({ ...last, id: 9 })}`);
     const lines = (await text(child.stdout)).trim().split('\n');
     const answers = new Map(lines.map((line) => JSON.parse(line) as { id: number; result: unknown }).map(({ id, result }) => [id, result]));
     expect(new Set(answers.keys())).toEqual(new Set([7, 8, 9]));

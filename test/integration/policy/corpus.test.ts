@@ -1,12 +1,8 @@
-/** Every case of the public corpus and of our own, on a real tree. */
+/** Every case for ssh and for paths, of the public corpus and of our own, on a real tree. The others are run for real (effects/corpus.test.ts). */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shellGrammar } from '../../../src/app/shell-grammar.ts';
 import type { Decision } from '../../../src/kernel/decision.ts';
-import { decideReadonlyCommand } from '../../../src/policy/commands/decide-readonly-command.ts';
-import { decideWorkspaceCommand } from '../../../src/policy/commands/workspace/decide-workspace-command.ts';
-import { loadShellParser, type ShellParser } from '../../../src/policy/commands/workspace/shell-parser.ts';
 import { decidePath } from '../../../src/policy/paths/decide-path.ts';
 import { decideSshCommand } from '../../../src/policy/ssh/decide-ssh-command.ts';
 import {
@@ -21,26 +17,16 @@ import {
 } from './fixture-tree.ts';
 
 let tree: FixtureTree;
-let parser: ShellParser;
 
 beforeAll(async () => {
   tree = await createFixtureTree();
-  parser = await loadShellParser(shellGrammar());
 });
 afterAll(() => tree.remove());
 
 function decide(entry: PolicyCase): Decision {
-  const input = tree.place(entry.input);
-  switch (entry.surface) {
-    case 'ssh':
-      return decideSshCommand(entry.input).decision;
-    case 'readonly_bash':
-      return decideReadonlyCommand(input, tree.view).decision;
-    case 'workspace_command':
-      return decideWorkspaceCommand(input, { parser, view: tree.view }).decision;
-    case 'path':
-      return decidePath(input, entry.op ?? 'read', { ...tree.view, ground: { ...tree.view.ground, platform: entry.platform ?? 'posix' } });
-  }
+  if (entry.surface === 'ssh') return decideSshCommand(entry.input).decision;
+  const ground = { ...tree.view.ground, platform: entry.platform ?? ('posix' as const) };
+  return decidePath(tree.place(entry.input), entry.op ?? 'read', { ...tree.view, ground });
 }
 
 /** `leak ssh/family (2 of 9): "line": reason`, one line for each wrong case. */
@@ -65,14 +51,11 @@ describe('the public corpus', () => {
     expect(cases).toHaveLength(1_034);
   });
 
-  it.each(['ssh', 'readonly_bash', 'workspace_command', 'path'] as const)(
-    '%s: blocks what must be blocked and allows what must be allowed',
-    (surface) => {
-      const own = cases.filter((entry) => entry.surface === surface);
-      expect(own.length).toBeGreaterThan(100);
-      expect(wrongOnes(own)).toEqual([]);
-    },
-  );
+  it.each(['ssh', 'path'] as const)('%s: blocks what must be blocked and allows what must be allowed', (surface) => {
+    const own = cases.filter((entry) => entry.surface === surface);
+    expect(own.length).toBeGreaterThan(100);
+    expect(wrongOnes(own)).toEqual([]);
+  });
 });
 
 describe('what administrators of nodes type', () => {
@@ -87,14 +70,14 @@ describe('what administrators of nodes type', () => {
 });
 
 describe('our own cases', () => {
-  it.each(['ssh', 'readonly_bash', 'workspace_command'] as const)('%s: the same', (surface) => {
-    const own = readAdversarial(surface);
+  it('for ssh: the same', () => {
+    const own = readAdversarial();
     expect(own.length).toBeGreaterThan(400);
     expect(wrongOnes(own)).toEqual([]);
   });
 
-  it.each(['ssh', 'readonly_bash', 'workspace_command'] as const)("%s: the red team's", (surface) => {
-    const own = readRedTeam(surface);
+  it("for ssh: the red team's", () => {
+    const own = readRedTeam();
     expect(own.length).toBeGreaterThan(500);
     expect(new Set(own.map((entry) => `${entry.must} ${entry.family}`)).size).toBeGreaterThan(8);
     expect(wrongOnes(own)).toEqual([]);
@@ -107,13 +90,11 @@ describe('our own cases', () => {
   });
 
   it('says the place and the rule of every refusal', () => {
-    const refused = (['ssh', 'readonly_bash', 'workspace_command'] as const)
-      .flatMap(readRedTeam)
-      .filter((entry) => entry.must === 'block' && entry.code === undefined);
+    const refused = readRedTeam().filter((entry) => entry.must === 'block' && entry.code === undefined);
     const silent = refused.filter((entry) => {
       const { effect, reason, rules } = decide(entry);
       // A question names the program; what it asks of stands in the card.
-      if (effect === 'ask' && entry.surface === 'ssh') return rules.length === 0;
+      if (effect === 'ask') return rules.length === 0;
       return rules.length === 0 || !/at character \d+: \S/.test(reason);
     });
     expect(silent.map((entry) => entry.input.slice(0, 100))).toEqual([]);

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { createPathFacts } from '../../../src/connectors/workspace-files/path-facts.ts';
-import type { WorkspaceView } from '../../../src/policy/paths/workspace-view.ts';
+import type { WorkspaceView } from '../../../src/policy/paths/decide-path.ts';
 
 const corpus = path.join(import.meta.dirname, '..', '..', 'fixtures', 'policy-corpus');
 
@@ -89,20 +89,14 @@ function readJsonLines(file: string): readonly unknown[] {
 
 const escapes: Readonly<Record<string, string>> = { '\\\\': '\\', '\\n': '\n', '\\t': '\t', '\\r': '\r' };
 
-/** Our own cases: one command a line under `[allow family]` and `[block family]` headings. */
-export function readAdversarial(surface: CommandSurface): readonly PolicyCase[] {
-  return readLines(surface, `adversarial-${shortNames[surface]}.txt`);
+/** Our own cases for ssh: one command a line under `[allow family]` and `[block family]` headings. */
+export function readAdversarial(): readonly PolicyCase[] {
+  return readLines('adversarial-ssh.txt');
 }
 
-/** The red team's: `a` was fixed before `b` was written. */
-export function readRedTeam(surface: CommandSurface): readonly PolicyCase[] {
-  const halves =
-    surface === 'workspace_command'
-      ? ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'tools', 'shell']
-      : surface === 'readonly_bash'
-        ? ['a', 'b', 'c', 'd', 'e', 'f']
-        : ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-  return halves.flatMap((half) => readLines(surface, `redteam/${shortNames[surface]}-${half}.txt`));
+/** The red team's for ssh: `a` was fixed before `b` was written. */
+export function readRedTeam(): readonly PolicyCase[] {
+  return ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].flatMap((half) => readLines(`redteam/ssh-${half}.txt`));
 }
 
 /** The same for paths, one JSON object a line. */
@@ -121,12 +115,8 @@ export function readRedTeamPaths(): readonly PolicyCase[] {
   );
 }
 
-type CommandSurface = Exclude<PolicyCase['surface'], 'path'>;
-
-const shortNames: Readonly<Record<CommandSurface, string>> = { ssh: 'ssh', readonly_bash: 'readonly', workspace_command: 'workspace' };
-
 /** `[allow family]`, `[block family]`, `[block:CODE family]` where the code counts too, `[deny family]` where no person may agree. */
-function readLines(surface: CommandSurface, file: string): readonly PolicyCase[] {
+function readLines(file: string): readonly PolicyCase[] {
   const cases: PolicyCase[] = [];
   let heading: Pick<PolicyCase, 'must' | 'family' | 'code' | 'denied'> | undefined;
   for (const [index, line] of readFileSync(path.join(corpus, file), 'utf8').split('\n').entries()) {
@@ -139,7 +129,7 @@ function readLines(surface: CommandSurface, file: string): readonly PolicyCase[]
         ...(found[2] === undefined ? {} : { code: found[2] }),
       };
     else if (heading !== undefined && line !== '')
-      cases.push({ ...heading, id: `${file}:${index + 1}`, surface, input: unescapeLine(line) });
+      cases.push({ ...heading, id: `${file}:${index + 1}`, surface: 'ssh', input: unescapeLine(line) });
   }
   return cases;
 }

@@ -1,5 +1,5 @@
 /** What paths really are, on a real tree with links of every kind. */
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFixtureTree, type FixtureTree } from './fixture-tree.ts';
 
@@ -81,19 +81,5 @@ describe('look', () => {
     rmSync(`${tree.root}/changing`, { recursive: true });
     symlinkSync('/etc', `${tree.root}/changing`);
     expect(look('changing/a')).toEqual({ kind: 'outside' });
-  });
-});
-
-describe('names', () => {
-  it('lists a directory, and nothing of what is none', () => {
-    expect(tree.view.facts.names(['src'])?.toSorted()).toEqual(['.hidden', 'deep', 'index.ts', 'util']);
-    expect(tree.view.facts.names(['file.txt'])).toBeUndefined();
-    expect(tree.view.facts.names(['missing'])).toBeUndefined();
-  });
-
-  it.skipIf(process.getuid?.() === 0)('has nothing to say of a directory that may not be read', () => {
-    mkdirSync(`${tree.root}/closed`, { mode: 0o000 });
-    expect(tree.view.facts.names(['closed'])).toBeUndefined();
-    chmodSync(`${tree.root}/closed`, 0o700);
   });
 });

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runPolicyCheck } from '../../../src/hosts/cli/commands/policy-check.ts';
+import { runPolicyCheck } from '../../../src/hosts/cli/commands/policy.ts';
 import { createFixtureTree, type FixtureTree, readCorpus } from './fixture-tree.ts';
 
 let tree: FixtureTree;
@@ -33,8 +33,8 @@ describe('policy check', () => {
       '{"id":"1","surface":"ssh","input":"uptime","why":"ignored"}',
       '',
       '{"id":"2","surface":"ssh","input":"uptime; reboot"}',
-      '{"id":"3","surface":"readonly_bash","input":"cat link_out_file"}',
-      '{"id":"4","surface":"workspace_command","input":"npm install"}',
+      '{"id":"3","surface":"readonly_bash","input":"rm -rf ."}',
+      '{"id":"4","surface":"workspace_command","input":"banksman approvals approve 1"}',
       '{"id":"5","surface":"path","input":".env","op":"read"}',
       '{"id":"6","surface":"path","input":"file.txt:stream","op":"read","platform":"win32"}',
       '{"id":"7","surface":"path","input":"src","op":"list"}',
@@ -43,8 +43,8 @@ describe('policy check', () => {
     expect(answers).toMatchObject([
       { id: '1', decision: 'allow', code: 'allowed', rules: ['ssh.uptime'] },
       { id: '2', decision: 'deny', code: 'COMMAND_BLOCKED', reason: expect.stringContaining('character 9') },
-      { id: '3', decision: 'deny', code: 'SYMLINK_OUTSIDE_WORKSPACE' },
-      { id: '4', decision: 'ask', code: 'network_blocked' },
+      { id: '3', decision: 'allow', rules: ['effects.judged'] },
+      { id: '4', decision: 'deny', code: 'COMMAND_BLOCKED', rules: ['workspace.own-command'] },
       { id: '5', decision: 'ask', code: 'SECRET_FILE' },
       { id: '6', decision: 'deny', code: 'PATH_INVALID' },
       { id: '7', decision: 'allow' },
@@ -91,7 +91,16 @@ describe('policy check', () => {
       cases.map((entry) => JSON.stringify({ ...entry, input: entry.surface === 'ssh' ? entry.input : tree.place(entry.input) })),
     );
     expect(status).toBe(0);
-    const wrong = cases.filter((entry, index) => (answers[index]?.['decision'] === 'allow') !== (entry.must === 'allow'));
-    expect(wrong).toEqual([]);
+    const decided = cases.map((entry, index): (typeof cases)[number] & Record<string, unknown> => ({ ...entry, ...answers[index] }));
+    const byText = decided.filter(({ surface }) => surface === 'ssh' || surface === 'path');
+    expect(byText.filter((entry) => (entry['decision'] === 'allow') !== (entry.must === 'allow'))).toEqual([]);
+    // What the others do is judged when they have run (effects/corpus.test.ts): nothing ordinary is asked about, what hides something is refused.
+    const inWorkspace = decided.filter(({ surface }) => surface === 'readonly_bash' || surface === 'workspace_command');
+    expect(inWorkspace.filter((entry) => entry.must === 'allow' && entry['decision'] !== 'allow')).toEqual([]);
+    const refused = inWorkspace.filter((entry) => entry['decision'] === 'deny');
+    expect(refused.length).toBeGreaterThan(3);
+    expect(
+      refused.flatMap((entry) => entry['rules']).filter((rule) => !/^workspace\.(?:hidden-character|own-command)$/.test(String(rule))),
+    ).toEqual([]);
   }, 60_000);
 });

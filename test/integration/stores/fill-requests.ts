@@ -2,8 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Redis } from 'iovalkey';
 import { type RequestRecord, requestLifeMs } from '#kernel/request';
-import { keysOf } from '#stores/valkey/keys';
-import { pendingScore } from '#stores/valkey/request-index';
+import { keysOf, pendingScore } from '#stores/valkey/keys';
 import { requestText } from '#stores/valkey/stored-request';
 import { draftBy } from './request-fixtures.ts';
 

@@ -1,11 +1,12 @@
 /** Requests, grants and approvers for tests; needs no test runner, so child processes use it, too. */
 import { digestOf } from '#approval/digest';
-import { grantPayload, signGrant } from '#approval/grant';
-import { generateApproverKey, signerFrom } from '#approval/keys';
+import { grantPayload } from '#approval/grant';
+import { generateApproverKey, signerFrom, signPayload } from '#approval/keys';
 import type { Agent } from '#kernel/agent';
 import type { ApproverKey, Signer } from '#kernel/answer';
+import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import type { EffectiveAction, RequestDecision, RequestDraft, RequestRecord, SignedGrant } from '#kernel/request';
+import type { EffectiveAction, Grant, RequestDecision, RequestDraft, RequestRecord } from '#kernel/request';
 import type { AutoApproveAction, LevelPayload, ReportedBlock, RulePayload, SignedSetting } from '#kernel/security';
 import type { SecurityLevel } from '#kernel/tiers';
 
@@ -62,8 +63,27 @@ export function decisionBy(by = 'user:alice', at = 0): RequestDecision {
   return { by, via: 'editor', at };
 }
 
-export function grantFor(record: Pick<RequestRecord, 'id' | 'digest'>, approver: Approver, now: number): Promise<SignedGrant> {
-  return signGrant(grantPayload(record, approver.signer.approver, now), approver.signer);
+/** @param store its identity: the store that spends it looks at that */
+export async function grantFor(
+  request: Pick<RequestRecord, 'id' | 'digest' | 'expiresAt'>,
+  { signer, pinned }: Approver,
+  now: number,
+  store = 'any store',
+): Promise<Grant> {
+  const draft = { request, decision: 'approve', approver: signer.approver, pin: pinned, store, now, waits: false } as const;
+  const { payload, keyId, signature } = await signPayload(grantPayload(draft), signer);
+  return { payload, proof: { kind: 'ed25519', keyId, signature } };
+}
+
+/** As `acceptGrant` stores one that is enough. */
+export async function storeApproval(
+  requests: Pick<RequestStore, 'approve'>,
+  id: string,
+  given: Grant | Promise<Grant>,
+  decision: RequestDecision = decisionBy(),
+): Promise<TransitionResult> {
+  const grant = await given;
+  return requests.approve(id, grant, { decision, seen: 0, until: grant.payload.expiresAt });
 }
 
 /** Opens a request that must be accepted. */
@@ -75,7 +95,12 @@ export async function opened(store: Store, draft = draftOf()): Promise<RequestRe
 
 export async function approved(store: Store, approver: Approver, now: number, draft = draftOf()): Promise<RequestRecord> {
   const record = await opened(store, draft);
-  const result = await store.requests.approve(record.id, await grantFor(record, approver, now), decisionBy(approver.signer.approver, now));
+  const result = await storeApproval(
+    store.requests,
+    record.id,
+    grantFor(record, approver, now, await store.requests.identity()),
+    decisionBy(approver.signer.approver, now),
+  );
   if (!result.ok) throw new Error(`not approved: ${result.why}`);
   return result.record;
 }

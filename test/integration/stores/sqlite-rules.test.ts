@@ -7,7 +7,7 @@ import { hashOf } from '#audit/seal';
 import { verifyTrail } from '#audit/verify-trail';
 import type { AuditRecord } from '#kernel/audit-event';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import { type RequestStatus, requestStatuses, requestTransitions } from '#kernel/request';
+import { grantsEnd, type RequestStatus, requestStatuses, requestTransitions } from '#kernel/request';
 import {
   approved,
   createApprover,
@@ -58,7 +58,7 @@ async function inStatus(status: RequestStatus, { store, clock }: Awaited<ReturnT
 /** The columns that a row in this status has to have, so that nothing but the edge itself can be what is refused. */
 const columnsFor: Record<RequestStatus, string> = {
   pending: 'due_at = expires_at',
-  approved: "due_at = created_at + 1, signed_grant = '{}'",
+  approved: "due_at = created_at + 1, grants = '[]'",
   denied: "due_at = NULL, decision = coalesce(decision, '{}')",
   expired: 'due_at = NULL',
   cancelled: 'due_at = NULL',
@@ -72,7 +72,7 @@ describe('the file refuses', () => {
     const { id } = await inStatus(from, room);
     expect(room.raw.prepare('SELECT status FROM requests WHERE id = ?').get(id)).toEqual({ status: from });
     // The other rules might refuse for reasons of their own; the edges have to hold alone.
-    for (const other of ['grant', 'spent', 'self', 'fixed']) room.raw.exec(`DROP TRIGGER requests_${other}`);
+    for (const other of ['grants', 'approved', 'spent', 'self', 'fixed']) room.raw.exec(`DROP TRIGGER requests_${other}`);
     for (const to of requestStatuses.filter((status) => !requestTransitions[from].includes(status))) {
       const update = () => room.raw.prepare(`UPDATE requests SET status = '${to}', ${columnsFor[to]} WHERE id = ?`).run(id);
       expect(update, `${from} to ${to}`).toThrow(/a request cannot go that way/);
@@ -97,7 +97,8 @@ describe('the file refuses', () => {
     ['created_at', '1'],
     ['expires_at', 'expires_at + 1'],
     ['decision', 'NULL'],
-    ['signed_grant', 'NULL'],
+    ['grants', 'NULL'],
+    ['grants', "json_insert(grants, '$[#]', grants -> '$[0]')"],
     ['approver', 'NULL'],
     ['approver', "'user:mallory'"],
   ])('to change %s to %s, even together with a legal transition', async (column, value) => {
@@ -105,9 +106,9 @@ describe('the file refuses', () => {
     const { id } = await approved(store, alice, clock.now());
     const update = () =>
       raw.prepare(`UPDATE OR REPLACE requests SET status = 'cancelled', due_at = NULL, ${column} = ${value} WHERE id = ?`).run(id);
-    expect(update).toThrow(/what was asked and answered does not change|CHECK constraint failed/);
+    expect(update).toThrow(/what was asked and answered does not change|CHECK constraint failed|none changes/);
     expect(() => raw.prepare(`UPDATE requests SET ${column} = ${value} WHERE id = ?`).run(id)).toThrow(
-      /does not change|cannot go that way|CHECK constraint failed|needs a grant/,
+      /does not change|cannot go that way|CHECK constraint failed|needs a grant|none changes/,
     );
   });
 
@@ -116,17 +117,17 @@ describe('the file refuses', () => {
     const record = await opened(store, draftOf({ agent: { id: 'user:alice', host: 'cli' }, action: stopAction(100, 'user:alice') }));
     const grant = await grantFor(record, createApprover('user:bob'), clock.now());
     const approve = (payload: object, by: string) => () => {
-      const signed = JSON.stringify({ ...grant, payload: { ...grant.payload, ...payload } });
+      const signed = JSON.stringify([{ ...grant, payload: { ...grant.payload, ...payload } }]);
       raw
-        .prepare("UPDATE requests SET status = 'approved', decision = '{}', approver = ?, signed_grant = ?, due_at = ? WHERE id = ?")
+        .prepare("UPDATE requests SET status = 'approved', decision = '{}', approver = ?, grants = ?, due_at = ? WHERE id = ?")
         .run(by, signed, grant.payload.expiresAt, record.id);
     };
-    const needs = /needs a grant for this very request/;
+    const needs = /grant for this very request/;
     expect(approve({ requestId: 'req-00000000' }, 'user:bob')).toThrow(needs);
     expect(approve({ digest: 'f'.repeat(64) }, 'user:bob')).toThrow(needs);
     expect(approve({ approver: 'user:carol' }, 'user:bob')).toThrow(needs);
     expect(approve({ expiresAt: 1 }, 'user:bob')).toThrow(needs);
-    expect(approve({ approver: 'user:alice' }, 'user:alice')).toThrow(/own request/);
+    expect(approve({ approver: 'user:alice' }, 'user:alice')).toThrow(/own request|grant for this very request/);
     expect(() =>
       raw
         .prepare("UPDATE requests SET status = 'approved', decision = '{}', approver = 'user:bob', due_at = 1 WHERE id = ?")
@@ -224,18 +225,17 @@ describe('a forger who dropped the triggers', () => {
     const record = await opened(store);
     const mallory = createApprover('user:alice');
     const grant = await grantFor(record, mallory, clock.now());
-    const keyId = (await grantFor(record, alice, clock.now())).keyId;
+    const { proof } = await grantFor(record, alice, clock.now());
+    const keyId = proof.kind === 'ed25519' ? proof.keyId : '';
     dropTriggers(raw);
     const forge = (signed: unknown) =>
       raw
-        .prepare(
-          "UPDATE requests SET status = 'approved', due_at = ?, approver = 'user:alice', decision = ?, signed_grant = ? WHERE id = ?",
-        )
-        .run(grant.payload.expiresAt, JSON.stringify(decisionBy()), signed === null ? null : JSON.stringify(signed), record.id);
+        .prepare("UPDATE requests SET status = 'approved', due_at = ?, approver = 'user:alice', decision = ?, grants = ? WHERE id = ?")
+        .run(grant.payload.expiresAt, JSON.stringify(decisionBy()), signed === null ? null : JSON.stringify([signed]), record.id);
     const outcomes = [];
-    for (const signed of [grant, { ...grant, keyId }, null, { nonsense: true }]) {
+    for (const signed of [grant, { ...grant, proof: { ...grant.proof, keyId } }, null, { nonsense: true }]) {
       forge(signed);
-      outcomes.push(await approvals().spendGrant(record.id, record.digest, 'x'));
+      outcomes.push(await approvals().spend(record.id, record.digest, 'x'));
     }
     expect(outcomes.map((outcome) => !outcome.ok && outcome.why)).toEqual([
       'untrusted_key',
@@ -251,31 +251,29 @@ describe('a forger who dropped the triggers', () => {
     const target = await opened(store, draftOf({ action: stopAction(103), title: 'Stop VM 103 (web103) on pve' }));
     dropTriggers(raw);
     raw
-      .prepare(
-        "UPDATE requests SET status = 'approved', due_at = ?, approver = 'user:alice', decision = '{}', signed_grant = ? WHERE id = ?",
-      )
-      .run(real.grant!.payload.expiresAt, JSON.stringify(real.grant), target.id);
-    expect(await approvals().spendGrant(target.id, target.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
+      .prepare("UPDATE requests SET status = 'approved', due_at = ?, approver = 'user:alice', decision = '{}', grants = ? WHERE id = ?")
+      .run(grantsEnd(real.grants!), JSON.stringify(real.grants), target.id);
+    expect(await approvals().spend(target.id, target.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
     raw
       .prepare("UPDATE requests SET draft = json_set(draft, '$.action', json(?)) WHERE id = ?")
       .run(JSON.stringify(stopAction(103)), real.id);
-    expect(await approvals().spendGrant(real.id, target.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
-    expect(await approvals().spendGrant(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
-    expect(approvals().card((await store.requests.get(real.id))!)).toMatchObject({ tampered: true });
+    expect(await approvals().spend(real.id, target.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
+    expect(await approvals().spend(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
+    expect(await approvals().card(real.id)).toMatchObject({ tampered: true });
   });
 
   it('cannot have a spent grant spent again by putting the row back', async () => {
     const { store, raw, clock, approvals } = await bench();
     const real = await approved(store, alice, clock.now());
     const here = approvals();
-    expect(await here.spendGrant(real.id, real.digest, 'x')).toMatchObject({ ok: true });
+    expect(await here.spend(real.id, real.digest, 'x')).toMatchObject({ ok: true });
     dropTriggers(raw);
     raw
       .prepare("UPDATE requests SET status = 'approved', due_at = ?, consumed_at = NULL, consumed_by = NULL WHERE id = ?")
-      .run(real.grant!.payload.expiresAt, real.id);
-    expect(await here.spendGrant(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'already_used' });
+      .run(grantsEnd(real.grants!), real.id);
+    expect(await here.spend(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
     // Another process has no memory of it; the trail has.
-    expect(await approvals().spendGrant(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await approvals().spend(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
   });
 
   it('cannot put a person before a request that says something else than it does', async () => {
@@ -283,7 +281,7 @@ describe('a forger who dropped the triggers', () => {
     const record = await opened(store);
     dropTriggers(raw);
     raw.prepare("UPDATE requests SET draft = json_set(draft, '$.title', 'Look at VM 200') WHERE id = ?").run(record.id);
-    expect(approvals().card((await store.requests.get(record.id))!)).toMatchObject({ tampered: true });
+    expect(await approvals().card(record.id)).toMatchObject({ tampered: true });
     expect(await approvals().approve(record.id, alice.signer)).toMatchObject({ ok: false, code: 'tampered' });
   });
 
@@ -291,14 +289,14 @@ describe('a forger who dropped the triggers', () => {
     const { store, raw, approvals } = await bench();
     const record = await opened(store);
     const here = approvals();
-    expect(here.card(record)).toMatchObject({ tampered: false, title: 'Stop VM 100 (web100) on pve?' });
+    expect(await here.card(record.id)).toMatchObject({ tampered: false, title: 'Stop VM 100 (web100) on pve?' });
     const other = draftOf({ action: stopAction(103), title: 'Stop VM 103 (web103) on pve' });
     dropTriggers(raw);
     raw.prepare('UPDATE requests SET draft = ?, digest = ? WHERE id = ?').run(JSON.stringify(other), other.digest, record.id);
     expect(await here.approve(record.id, alice.signer)).toMatchObject({ ok: false, code: 'tampered' });
     expect((await store.requests.get(record.id))?.status).toBe('pending');
     // What is on screen from now on is the other one; approving that is a person's own choice.
-    expect(here.card((await store.requests.get(record.id))!)).toMatchObject({ title: 'Stop VM 103 (web103) on pve?' });
+    expect(await here.card(record.id)).toMatchObject({ title: 'Stop VM 103 (web103) on pve?' });
     expect(await here.approve(record.id, alice.signer)).toMatchObject({ ok: true, record: { digest: other.digest } });
   });
 

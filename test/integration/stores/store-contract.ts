@@ -1,6 +1,7 @@
 /** What every store must do, whichever engine it is on. Each engine's test calls this with its own harness. */
 
 import type { MakeHarness } from './contract/harness.ts';
+import { passkeyContract } from './contract/passkeys.ts';
 import { reportContract } from './contract/reports.ts';
 import { requestContract } from './contract/requests.ts';
 import { searchContract } from './contract/search.ts';
@@ -21,4 +22,5 @@ export function storeContract(makeHarness: MakeHarness): void {
   settingsContract(makeHarness);
   sharingContract(makeHarness);
   waitContract(makeHarness);
+  passkeyContract(makeHarness);
 }

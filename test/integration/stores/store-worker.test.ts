@@ -21,6 +21,7 @@ import {
   openTestStore,
   reportBy,
   ruleSetting,
+  storeApproval,
   temporaryFolder,
 } from './store-fixtures.ts';
 
@@ -166,7 +167,7 @@ describe('a worker that crashes', () => {
     ];
     for (const call of calls) await expect(call).rejects.toMatchObject({ name: 'Fault', code: 'store_unavailable', retryable: true });
     expect(await store.requests.get(record.id)).toMatchObject({ status: 'pending' });
-    expect(await store.requests.approve(record.id, await grantFor(record, createApprover(), Date.now()), decisionBy())).toMatchObject({
+    expect(await storeApproval(store.requests, record.id, grantFor(record, createApprover(), Date.now()), decisionBy())).toMatchObject({
       ok: true,
     });
   });

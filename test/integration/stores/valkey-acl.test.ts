@@ -1,10 +1,11 @@
 /** What each user may do, proven on the live server with the documented access rules. */
+
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'iovalkey';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createApprovals } from '#approval/approvals';
-import { systemClock } from '#execution/system-clock';
-import { approved, createApprover, decisionBy, draftOf, grantFor, opened, stopAction } from './store-fixtures.ts';
+import { systemClock } from '#execution/deadline';
+import { approved, createApprover, decisionBy, draftOf, grantFor, opened, stopAction, storeApproval } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
 import { sampleCredentials, samplePasswords, startValkey, type ValkeyServer } from './valkey-server.ts';
 
@@ -95,7 +96,7 @@ describe('whoever has the agent’s credential', () => {
     const stored = JSON.parse((await agent.get(`molis:blocked:${real.id}`)) ?? '') as object;
     await agent.set(`molis:blocked:${real.id}`, JSON.stringify({ ...stored, status: 'approved', grant, decision: decisionBy() }));
     await expect(store.requests.get(real.id)).rejects.toMatchObject({ code: 'store_corrupt' });
-    await expect(approvals.spendGrant(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_corrupt' });
+    await expect(approvals.spend(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_corrupt' });
     await expect(store.requests.spend(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_corrupt' });
     expect((await store.requests.list({ limit: 10 })).records).toEqual([]);
   });
@@ -103,7 +104,7 @@ describe('whoever has the agent’s credential', () => {
   it('cannot swap a request under an open dialog, nor change what it says', async () => {
     const { store, approvals, agent } = await setUp();
     const real = await opened(store);
-    approvals.card(real);
+    await approvals.card(real.id);
     const other = draftOf({ action: stopAction(103), title: 'Stop VM 103 (web103) on pve' });
     const stored = JSON.parse((await agent.get(`molis:blocked:${real.id}`)) ?? '') as { request: object };
     await agent.set(`molis:blocked:${real.id}`, JSON.stringify({ ...stored, request: other }), 'EX', 3600);
@@ -116,7 +117,7 @@ describe('whoever has the agent’s credential', () => {
     );
     expect(await approvals.approve(real.id, alice.signer)).toMatchObject({ ok: false, code: 'tampered' });
     // What was shown is still worth a grant for exactly itself.
-    expect(await store.requests.approve(real.id, await grantFor(real, alice, Date.now()), decisionBy())).toMatchObject({
+    expect(await storeApproval(store.requests, real.id, grantFor(real, alice, Date.now()), decisionBy())).toMatchObject({
       ok: false,
       why: 'mismatch',
     });
@@ -141,7 +142,7 @@ describe('whoever has the agent’s credential', () => {
     for (const attempt of [
       () => alone.requests.spend(real.id, real.digest, 'x'),
       () => alone.requests.cancel(real.id, 'x'),
-      () => alone.requests.approve(real.id, grant, decisionBy()),
+      () => storeApproval(alone.requests, real.id, grant, decisionBy()),
       () => alone.requests.revoke(real.id, decisionBy()),
     ]) {
       await expect(attempt()).rejects.toMatchObject({ code: 'store_role_missing', next: expect.stringContaining('credentials file') });
@@ -150,7 +151,7 @@ describe('whoever has the agent’s credential', () => {
       credentials: async (role) => (role === 'log-writer' ? samplePasswords[role] : samplePasswords.agent),
       roles: ['agent'],
     });
-    await expect(posing.requests.approve(real.id, grant, decisionBy())).rejects.toMatchObject({ code: 'store_denied' });
+    await expect(storeApproval(posing.requests, real.id, grant, decisionBy())).rejects.toMatchObject({ code: 'store_denied' });
     await expect(posing.requests.spend(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_denied' });
     expect(await store.requests.spend(real.id, real.digest, 'x')).toMatchObject({ ok: true });
   });

@@ -1,10 +1,11 @@
 /** A server that is restarted, paused, full, or has taken somebody's rights away: clear faults, nothing lost, nothing twice. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
+import type { AuditRecord } from '#kernel/audit-event';
 import type { Fault } from '#kernel/errors';
 import type { ValkeyStore } from '#stores/valkey/open-valkey-store';
 import { onceBack } from './once-back.ts';
-import { approved, createApprover, decisionBy, draftBy, grantFor, opened } from './store-fixtures.ts';
+import { approved, createApprover, decisionBy, draftBy, grantFor, opened, storeApproval } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
 import { sampleCredentials, startValkey, type ValkeyServer } from './valkey-server.ts';
 
@@ -124,7 +125,7 @@ describe('a server that is full', () => {
     expect(await store.requests.countPending()).toBe(1);
     await expect(store.requests.open(draftBy('mcp:c'))).rejects.toMatchObject(full);
     await expect(store.requests.spend(granted.id, granted.digest, 'x')).rejects.toMatchObject(full);
-    await expect(store.requests.approve(pending.id, await grantFor(pending, alice, Date.now()), decisionBy())).rejects.toMatchObject(full);
+    await expect(storeApproval(store.requests, pending.id, grantFor(pending, alice, Date.now()), decisionBy())).rejects.toMatchObject(full);
     await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({
       code: 'audit_unavailable',
       retryable: true,
@@ -133,7 +134,7 @@ describe('a server that is full', () => {
     expect(await store.audit.head()).toEqual(before);
     expect(await store.requests.get(granted.id)).toEqual(granted);
     expect(await store.requests.spend(granted.id, granted.digest, 'x')).toMatchObject({ ok: true });
-    expect(await store.requests.approve(pending.id, await grantFor(pending, alice, Date.now()), decisionBy())).toMatchObject({ ok: true });
+    expect(await storeApproval(store.requests, pending.id, grantFor(pending, alice, Date.now()), decisionBy())).toMatchObject({ ok: true });
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, message: expect.stringContaining('1 chain') });
   });
 });
@@ -177,5 +178,31 @@ describe('a credential that is taken away in the middle', () => {
       retryable: false,
     });
     expect(await store.requests.countPending()).toBe(0);
+  });
+});
+
+describe('a trail in which somebody altered records', () => {
+  it('names each of them, whoever wrote them, and the rest is read', async () => {
+    const [one, other] = [await openTestValkey(server), await openTestValkey(server)];
+    for (let number = 1; number <= 30; number += 1)
+      await (number % 2 ? one : other).audit.append({ name: 'tool.started', attributes: { text: `mark-${number}-` } });
+    const members = await server.operator.zrange('molis:log:events', 0, -1, 'WITHSCORES');
+    const hurt: string[] = [];
+    for (const number of [4, 5, 20]) {
+      const at = members.findIndex((member) => member.includes(`"mark-${number}-"`));
+      const member = members[at] ?? '';
+      await server.operator.zrem('molis:log:events', member);
+      await server.operator.zadd('molis:log:events', Number(members[at + 1]), member.replace(`mark-${number}-`, `mask-${number}-`));
+      const { chain, sequence } = JSON.parse(member) as AuditRecord;
+      hurt.push(`chain \`${chain ?? ''}\`: record ${sequence} was altered: its content does not match its hash`);
+    }
+    const verdict = await verifyTrail(one.audit);
+    expect(verdict).toMatchObject({ ok: false, message: expect.stringMatching(/27 of 30 records fit/) });
+    // The second record of one writer, the third of the other, and the tenth. What two wrote within a millisecond has no order of its own.
+    expect(hurt.map((message) => / record (\d+) /.exec(message)?.[1])).toEqual(['2', '3', '10']);
+    expect(verdict.flaws?.map(({ message }) => message).toSorted()).toEqual(hurt.toSorted());
+    expect(await one.audit.read(0, 100)).toHaveLength(30);
+    const request = await opened(one, draftBy('mcp:a'));
+    expect(await other.requests.get(request.id)).toEqual(request);
   });
 });

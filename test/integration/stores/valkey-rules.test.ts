@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
 import type { AuditRecord } from '#kernel/audit-event';
+import { grantsEnd } from '#kernel/request';
 import type { ValkeyStore } from '#stores/valkey/open-valkey-store';
 import {
   approved,
@@ -15,6 +16,7 @@ import {
   grantFor,
   opened,
   stopAction,
+  storeApproval,
   temporaryFolder,
 } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
@@ -58,9 +60,12 @@ describe('keys and lifetimes', () => {
         [asked, within(86_390, 86_400)],
       ]),
     );
-    expect(JSON.parse((await server.operator.get(`molis:approved:${id}`)) ?? '')).toMatchObject({ ...granted.grant });
+    expect(JSON.parse((await server.operator.get(`molis:approved:${id}`)) ?? '')).toMatchObject({
+      status: 'approved',
+      grants: granted.grants,
+    });
     expect(await server.operator.zscore('molis:idx:pending', id)).toBeNull();
-    expect(await server.operator.zscore('molis:idx:approved', id)).toBe(String(granted.grant!.payload.expiresAt));
+    expect(await server.operator.zscore('molis:idx:approved', id)).toBe(String(grantsEnd(granted.grants!)));
 
     await store.requests.spend(id, digest, 'pid 1');
     expect([...(await lifetimes()).keys()]).toEqual([`molis:decided:${id}`, asked]);
@@ -79,11 +84,10 @@ describe('keys and lifetimes', () => {
     ] as const) {
       const record = await opened(store, draftOf({ action: stopAction(vmid) }));
       const grant = await grantFor(record, alice, Date.now());
-      const result = await store.requests.approve(
-        record.id,
-        { ...grant, payload: { ...grant.payload, expiresAt: Date.now() + life } },
-        decisionBy(),
-      );
+      const result = await storeApproval(store.requests, record.id, {
+        ...grant,
+        payload: { ...grant.payload, expiresAt: Date.now() + life },
+      });
       const ttl = await server.operator.pttl(`molis:approved:${record.id}`);
       // A grant that has all but run out may be refused as expired.
       const fits = result.ok ? ttl > 0 && ttl <= 300_000 : result.why === 'expired' && ttl === -2;
@@ -165,7 +169,7 @@ describe('roles', () => {
     const person = await openTestValkey(server, { credentials: sampleCredentials('admin') });
     expect((await person.requests.list({ statuses: ['pending'], limit: 10 })).records.map((record) => record.id)).toEqual([b.id, a.id]);
     expect(await person.requests.countPending()).toBe(2);
-    expect(await person.requests.approve(a.id, await grantFor(a, alice, Date.now()), decisionBy())).toMatchObject({ ok: true });
+    expect(await storeApproval(person.requests, a.id, grantFor(a, alice, Date.now()), decisionBy())).toMatchObject({ ok: true });
     expect(await person.requests.deny(b.id, { ...decisionBy(), message: 'no' })).toMatchObject({ ok: true });
     expect(await asking.requests.spend(a.id, a.digest, 'x')).toMatchObject({ ok: true });
     expect(await asking.requests.get(b.id)).toMatchObject({ status: 'denied', decision: { message: 'no' } });
@@ -227,7 +231,7 @@ describe('the server’s clock', () => {
     const store = await openTestValkey(server);
     const record = await opened(store);
     expect(Math.abs(record.createdAt - (await serverTime()))).toBeLessThan(60_000);
-    expect(await store.requests.approve(record.id, await grantFor(record, alice, await serverTime()), decisionBy())).toMatchObject({
+    expect(await storeApproval(store.requests, record.id, grantFor(record, alice, await serverTime()), decisionBy())).toMatchObject({
       ok: true,
     });
     expect(await server.operator.keys('*:clock:*')).toSatisfy((keys: string[]) => keys.length <= 1);
@@ -295,7 +299,7 @@ describe('races', () => {
       const record = await opened(stores[0]!, draftBy('mcp:a', 100 + round));
       const grant = await grantFor(record, alice, Date.now());
       const answers = await Promise.all([
-        stores[0]!.requests.approve(record.id, grant, decisionBy()),
+        storeApproval(stores[0]!.requests, record.id, grant, decisionBy()),
         stores[1]!.requests.deny(record.id, decisionBy()),
         stores[2]!.requests.cancel(record.id, 'x'),
       ]);

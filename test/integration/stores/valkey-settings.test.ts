@@ -1,6 +1,17 @@
 /** Settings and reports as they stand in the shared store: keys, who may write them, what a foreign hand can do. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { approved, createApprover, decisionBy, draftBy, grantFor, levelSetting, opened, reportBy, ruleSetting } from './store-fixtures.ts';
+import {
+  approved,
+  createApprover,
+  decisionBy,
+  draftBy,
+  grantFor,
+  levelSetting,
+  opened,
+  reportBy,
+  ruleSetting,
+  storeApproval,
+} from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
 import { sampleCredentials, samplePasswords, startValkey, type ValkeyServer } from './valkey-server.ts';
 
@@ -130,7 +141,7 @@ describe('a person\u2019s machine that has only the administrator\u2019s credent
       const record = await opened(machine, draftBy(`mcp:${round}`, round));
       const grant = await grantFor(record, alice, Date.now());
       const answers = await Promise.all([
-        stores[0]!.requests.approve(record.id, grant, decisionBy('user:alice', Date.now())),
+        storeApproval(stores[0]!.requests, record.id, grant, decisionBy('user:alice', Date.now())),
         stores[0]!.keepHouse(),
         stores[1]!.requests.deny(record.id, decisionBy('user:bob', Date.now())),
         stores[1]!.keepHouse(),

@@ -17,7 +17,7 @@ import {
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Pinning } from '#connectors/workspace-files/pin-root';
+import type { Pinning } from '#connectors/workspace-files/directory-pin';
 import { codeOf, never, openTestWorkspace, scope, type TestWorkspace } from './support.ts';
 
 const pinnings: readonly Pinning[] = process.platform === 'linux' ? ['descriptors', 'identity'] : ['identity'];
@@ -230,8 +230,8 @@ describe.each(pinnings)('with %s', (pinning) => {
   describe('writing', () => {
     it('makes files and directories, and says whether it was new', async () => {
       const workspace = await open();
-      expect(await write(workspace, 'new/deep/a.txt', 'é')).toEqual({ path: 'new/deep/a.txt', bytes: 2, created: true });
-      expect(await write(workspace, 'new/deep/a.txt', '')).toEqual({ path: 'new/deep/a.txt', bytes: 0, created: false });
+      expect(await write(workspace, 'new/deep/a.txt', 'é')).toMatchObject({ path: 'new/deep/a.txt', bytes: 2, created: true });
+      expect(await write(workspace, 'new/deep/a.txt', '')).toMatchObject({ path: 'new/deep/a.txt', bytes: 0, created: false });
       expect(readFileSync(workspace.absolute('new/deep/a.txt'), 'utf8')).toBe('');
       expect(await codeOf(write(workspace, 'none/a.txt', 'x', false))).toBe('FILE_NOT_FOUND');
       expect(existsSync(workspace.absolute('none'))).toBe(false);

@@ -4,28 +4,28 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Ollama, type Tool } from 'ollama';
 import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest';
-import { describeTool, describeTools } from '#app/catalog';
-import { type OllamaTool, ollamaTool } from '#app/ollama-tool';
+import { describeTool, describeTools, type OllamaTool, ollamaTool } from '#app/catalog';
 import { required } from './support.ts';
 
-const six = describeTools()
+const offered = describeTools()
   .filter((tool) => tool.group === 'workspace')
   .map(ollamaTool);
 
-const properties = (name: string) => six.find((tool) => tool.function.name === name)?.function.parameters;
+const properties = (name: string) => offered.find((tool) => tool.function.name === name)?.function.parameters;
 
 describe('the workspace tools for Ollama', () => {
-  it('are exactly six, typed as its client wants them', () => {
+  it('are exactly seven, typed as its client wants them', () => {
     expectTypeOf<OllamaTool>().toExtend<Tool>();
-    expect(six.map((tool) => tool.function.name).toSorted()).toEqual([
+    expect(offered.map((tool) => tool.function.name).toSorted()).toEqual([
       'edit_file',
       'list_directory',
       'read_file',
       'run_command',
       'search_files',
+      'undo_run',
       'write_file',
     ]);
-    for (const tool of six) {
+    for (const tool of offered) {
       expect(Object.keys(tool)).toEqual(['type', 'function']);
       expect(tool.function.parameters).toMatchObject({ type: 'object', additionalProperties: false });
       for (const [key, part] of Object.entries(tool.function.parameters.properties)) {
@@ -40,7 +40,8 @@ describe('the workspace tools for Ollama', () => {
     ['write_file', ['path', 'content', 'create_dirs'], ['path', 'content'], { create_dirs: true }],
     ['edit_file', ['path', 'edits', 'if_unchanged'], ['path', 'edits'], {}],
     ['list_directory', ['path', 'recursive', 'pattern'], ['path'], { recursive: false }],
-    ['run_command', ['command', 'timeout_ms'], ['command'], { timeout_ms: 30_000 }],
+    ['run_command', ['command', 'timeout_ms', 'network'], ['command'], { timeout_ms: 30_000 }],
+    ['undo_run', ['run_id'], ['run_id'], {}],
     ['search_files', ['pattern', 'path', 'file_pattern', 'max_results'], ['pattern'], { path: '.', max_results: 50 }],
   ])('%s takes what it must', (name, keys, needed, defaults) => {
     const parameters = required(properties(name));
@@ -67,7 +68,7 @@ describe('the workspace tools for Ollama', () => {
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const client = new Ollama({ host: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-    await client.chat({ model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: six });
-    expect(bodies).toMatchObject([{ tools: JSON.parse(JSON.stringify(six)) }]);
+    await client.chat({ model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: offered });
+    expect(bodies).toMatchObject([{ tools: JSON.parse(JSON.stringify(offered)) }]);
   });
 });

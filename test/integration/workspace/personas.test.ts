@@ -3,9 +3,8 @@ import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, truncateSync
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { personaControl } from '#app/persona-control';
-import { cleanSandboxes } from '#connectors/persona-sandbox/clean-sandboxes';
+import { cleanSandboxes, startCleaning } from '#connectors/persona-sandbox/clean-sandboxes';
 import { chargeOf, personaLifeMs } from '#connectors/persona-sandbox/persona-limits';
-import { startCleaning } from '#connectors/persona-sandbox/start-cleaning';
 import { startChild } from '../stores/child-process.ts';
 import { createFakeClock } from '../stores/store-fixtures.ts';
 import { codeOf, never, openTestWorkspace, required, type TestWorkspace } from './support.ts';
@@ -16,7 +15,7 @@ const as = (agentId: string, { files }: TestWorkspace) => ({
   list: async (name: string) => (await files.list(name, { recursive: true }, { agentId }, never)).entries.map((entry) => entry.path),
 });
 
-const directories = ({ personas }: TestWorkspace) => readdirSync(personas).filter((name) => name !== '.trash');
+const directories = ({ personas }: TestWorkspace) => readdirSync(personas).filter((name) => !name.startsWith('.'));
 const smallest = { bytes: chargeOf(1) * 4, files: 4 };
 
 describe('an agent’s own sandbox', () => {

@@ -33,6 +33,9 @@ describe.runIf(process.platform === 'linux')('while links are swapped', () => {
   it('the swapping is real: following the path by its name does leave the workspace', async () => {
     const race = await openRace();
     expect(await codeOf(race.naiveReads(20_000))).toBe('none');
-    expect((await race.naiveReads(20_000)).outside).toBeGreaterThan(0);
-  });
+    // On a busy machine the process that swaps may not run for many rounds.
+    let outside = 0;
+    for (let batch = 0; batch < 200 && outside === 0; batch += 1) ({ outside } = await race.naiveReads(20_000));
+    expect(outside).toBeGreaterThan(0);
+  }, 120_000);
 });

@@ -32,7 +32,9 @@ describe('banksman sandbox', () => {
     expect(await workspace.ledger.list()).toHaveLength(2);
     expect(JSON.parse(banksman(workspace, 'sandbox', 'clean', '--all', '--json').stdout)).toEqual({ sandboxes: 2, bytes: 12_288 });
     expect(await workspace.ledger.list()).toEqual([]);
-    expect(readdirSync(workspace.personas)).toEqual(['.trash']);
+    const left = readdirSync(workspace.personas).toSorted();
+    expect(left).toEqual(['.trash', '.writing']);
+    expect(left.flatMap((name) => readdirSync(path.join(workspace.personas, name)))).toEqual([]);
   });
 
   it.each([[['sandbox']], [['sandbox', 'empty']], [['sandbox', 'stats', 'more']]])('refuses %j', async (words) => {

@@ -1,19 +1,23 @@
 /** A real workspace on a real store, in folders of the test's own. */
+
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { pathRules } from '#app/path-policy';
+import { pathRules } from '#app/open-workspace';
 import { seal } from '#audit/seal';
 import { createPersonaSandboxes, type PersonaSandboxOptions } from '#connectors/persona-sandbox/persona-sandboxes';
 import { createWorkspaceSearch } from '#connectors/ripgrep/create-workspace-search';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
-import type { ListingLimits } from '#connectors/workspace-files/list-entries';
+import { type Pinning, usualPinning } from '#connectors/workspace-files/directory-pin';
 import type { FilePlaces } from '#connectors/workspace-files/open-path';
-import { type Pinning, usualPinning } from '#connectors/workspace-files/pin-root';
-import { programRunner } from '#execution/run-program';
+import type { ListingLimits } from '#connectors/workspace-files/walk-entries';
+import { createEffects, type Effects } from '#execution/effects/effects';
+import { programRunner } from '#execution/run-child';
+import type { FileJournal } from '#kernel/ports/file-journal';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { WorkspaceFiles, WorkspaceSearch } from '#kernel/ports/workspace';
+import { judgeChange } from '#policy/effects/judge-change';
 import { maxFileBytes } from '#policy/paths/decide-path';
 import { secretDirectories, secretNames } from '#policy/paths/secret-files';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
@@ -47,9 +51,22 @@ export interface TestWorkspaceOptions {
   readonly clock?: { now(): number };
   readonly limits?: PersonaSandboxOptions['limits'];
   readonly mostBytes?: number;
+  /** A reason: there is none. Left out: a real one, where directories are pinned by descriptors. */
+  readonly journal?: FileJournal | string;
   readonly listing?: ListingLimits;
   readonly ripgrep?: readonly string[];
   readonly timeoutMs?: number;
+}
+
+export function openJournal(base: string, root: string): Effects {
+  const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  return createEffects({
+    workspaceRoot: root,
+    journal: path.join(base, 'journal'),
+    programs: programRunner,
+    judge: judgeChange,
+    log: quiet,
+  });
 }
 
 // oxlint-disable-next-line complexity -- one default per option
@@ -67,7 +84,7 @@ export async function openTestWorkspace(options: TestWorkspaceOptions = {}): Pro
   const { clock } = options;
   const store = await openSqliteStore({ file: path.join(base, 'state', 'banksman.db'), seal, ...(clock && { clock }) });
   onTestFinished(() => store.close());
-  const { limits, listing } = options;
+  const { limits, listing, journal = pinning === 'descriptors' ? openJournal(base, root) : 'nothing is kept in this test' } = options;
   const rooms = createPersonaSandboxes({ base: personas, ledger: store.personas, ...(limits && { limits }) });
   const places: FilePlaces = { rules: pathRules([root]), workspaceRoot: root, personas: rooms, pinning };
   return {
@@ -75,7 +92,13 @@ export async function openTestWorkspace(options: TestWorkspaceOptions = {}): Pro
     root,
     personas,
     ledger: store.personas,
-    files: createWorkspaceFiles({ ...places, mostBytes, ...(listing && { listing }) }),
+    files: createWorkspaceFiles({
+      ...places,
+      mostBytes,
+      journal: () => journal,
+      notes: path.join(base, 'state', 'writing'),
+      ...(listing && { listing }),
+    }),
     search: createWorkspaceSearch({
       ...places,
       programs: programRunner,

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { catalog } from '#app/catalog';
-import { programRunner } from '#execution/run-program';
+import { programRunner } from '#execution/run-child';
 import type { CommandRequest, CommandResult, CommandRunner } from '#kernel/ports/command-runner';
 import type { CommandResource, PathResource, Target } from '#kernel/resource';
 import type { Tool, ToolContext } from '#kernel/tool';
@@ -177,9 +177,26 @@ describe('write_file', () => {
     expect(await made.run()).toEqual({
       ok: true,
       message: `created src/new.txt (${bytes} bytes)`,
-      result: { path: 'src/new.txt', bytes, created: true },
+      result: { path: 'src/new.txt', bytes, created: true, run_id: expect.any(String) },
     });
     expect(readFileSync(workspace.absolute('src/new.txt'), 'utf8')).toBe(content);
+  });
+
+  it('says before and after that it cannot be undone, where nothing is kept', async () => {
+    const workspace = await openTestWorkspace({ journal: 'there is no place for it' });
+    workspace.put({ 'a.txt': 'one\n' });
+    const written = call(workspace, 'write_file', { path: 'a.txt', content: 'two\n' });
+    expect(await written.preview()).toContain('It cannot be undone afterwards: there is no place for it.');
+    expect(await written.run()).toMatchObject({
+      message: 'replaced a.txt (4 bytes); it cannot be undone: there is no place for it',
+      result: { not_undoable: 'there is no place for it' },
+    });
+    const edited = call(workspace, 'edit_file', { path: 'a.txt', edits: [{ old_text: 'two', new_text: 'three' }] });
+    expect(await edited.preview()).toContain('It cannot be undone afterwards: there is no place for it.');
+    expect(await edited.run()).toMatchObject({ result: { not_undoable: 'there is no place for it' } });
+    const own = call(workspace, 'write_file', { path: '/tmp/a.txt', content: '' });
+    expect(await own.preview()).toContainEqual(expect.stringContaining('agent’s own sandbox'));
+    expect((await own.run()).result).toEqual({ path: '/tmp/a.txt', bytes: 0, created: true });
   });
 
   it('tells a person what it changes', async () => {
@@ -240,7 +257,7 @@ describe('run_command', () => {
         signal,
         onOutput,
       );
-      return { ...ended, sandbox: 'degraded', planted: [], scanIncomplete: false, ...changes };
+      return { ...ended, networkTries: 0, sandbox: 'degraded', planted: [], scanIncomplete: false, ...changes };
     },
   });
 
@@ -256,8 +273,8 @@ describe('run_command', () => {
     expect(made.headline).toBe('Run "echo out; echo err >&2" in the workspace');
     expect(await made.run()).toEqual({
       ok: true,
-      message: '`echo out; echo err >&2` ended with exit code 0',
-      result: { command: 'echo out; echo err >&2', stdout: 'out\n', stderr: 'err\n', exit_code: 0, sandbox: 'degraded' },
+      message: 'the command ended with exit code 0',
+      result: { stdout: 'out\n', stderr: 'err\n', exit_code: 0, sandbox: 'degraded' },
     });
     expect(await made.preview()).toEqual(['The sandbox is degraded: this is a test.']);
     expect(seen).toEqual([
@@ -288,21 +305,21 @@ describe('run_command', () => {
     expect(await run('echo half; exit 3')).toMatchObject({
       ok: false,
       code: 'command_failed',
-      message: '`echo half; exit 3` ended with exit code 3',
+      message: 'the command ended with exit code 3',
       result: { stdout: 'half\n', exit_code: 3 },
     });
     expect(await run('kill -9 $$')).toMatchObject({
       code: 'command_failed',
-      message: '`kill -9 $$` ended with signal SIGKILL',
+      message: 'the command ended with signal SIGKILL',
       result: { exit_code: null, signal: 'SIGKILL' },
     });
     expect(await run('exec sleep 60', {}, { timeout_ms: 100 })).toMatchObject({
       code: 'command_timeout',
-      message: '`exec sleep 60` was ended after 100 ms, with all that it had started; what it did until then stays done',
+      message: 'the command was ended after 100 ms, with all that it had started; what it did until then stays done',
     });
     expect(await run('true', { stoppedBy: 'memory' })).toMatchObject({
       code: 'command_limit',
-      message: '`true` was ended: it went over the limit for memory',
+      message: 'the command was ended: it went over the limit for memory',
     });
     expect(await run('true', { planted: ['.git/hooks/x (hook)'], scanIncomplete: true })).toMatchObject({
       result: { left_behind: ['.git/hooks/x (hook)'], left_behind_incomplete: true },
@@ -322,6 +339,28 @@ describe('run_command', () => {
       { surface: 'readonly_bash' },
       { surface: 'workspace_command' },
     ]);
+  });
+
+  it('wishes for the network where its caller does, and says so in its title', () => {
+    const { touches, headline, input } = toolOf('run_command');
+    const wish = input.parse({ command: 'npm ci', network: true });
+    const command: CommandResource = { kind: 'command', access: 'operate', surface: 'workspace_command', text: 'npm ci' };
+    expect(touches(wish)).toMatchObject([{ text: 'npm ci', network: true }]);
+    expect(headline(wish, [{ ...command, network: true }])).toBe('Run "npm ci" in the workspace with the network');
+    for (const plain of [{ command: 'npm ci' }, { command: 'npm ci', network: false }]) {
+      expect(touches(input.parse(plain))[0]).not.toHaveProperty('network');
+      expect(headline(input.parse(plain), [])).toBe('Run "npm ci" in the workspace');
+    }
+  });
+
+  it('takes as many bytes as Linux takes in one argument, and runs them', async () => {
+    const { input } = toolOf('run_command');
+    expect(input.safeParse({ command: `echo ${'€'.repeat(50_000)}` }).success).toBe(false);
+    const long = `cat > long <<'E'\n${'€'.repeat(39_900)}\nE\nwc -c < long`;
+    expect(input.safeParse({ command: long }).success).toBe(true);
+    const workspace = await openTestWorkspace();
+    const ran = await call(workspace, 'run_command', { command: long }, { text: long, runner: runnerIn(workspace, []) }).run();
+    expect(ran).toMatchObject({ ok: true, result: { stdout: '119701\n' } });
   });
 
   it('takes its limit from timeout_ms, up to ten minutes', () => {

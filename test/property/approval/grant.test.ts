@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { reviewCard } from '#approval/card';
 import { digestOf } from '#approval/digest';
-import { grantPayload, signGrant, verifyGrant } from '#approval/grant';
+import { verifyGrant } from '#approval/grant';
 import type { JsonObject } from '#kernel/json';
-import type { GrantPayload, RequestRecord } from '#kernel/request';
-import { createApprover, draftOf, stopAction } from '../../integration/stores/store-fixtures.ts';
+import type { Grant, GrantPayload, RequestRecord } from '#kernel/request';
+import { createApprover, draftOf, grantFor, stopAction } from '../../integration/stores/store-fixtures.ts';
 
 const alice = createApprover();
 const now = 1_800_000_000_000;
@@ -35,13 +35,14 @@ function sorted(value: unknown): unknown {
 
 describe('a grant', () => {
   it('verifies only as it was signed, whatever byte or field is changed', async () => {
-    const request = { id: 'req-0123abcd', digest: digestOf(stopAction()) };
-    const grant = await signGrant(grantPayload(request, 'user:alice', now), alice.signer);
-    const expected = { requestId: request.id, digest: request.digest, now, trustedKeys: [alice.pinned] };
-    expect(verifyGrant(grant, expected)).toEqual({ ok: true });
+    const request = { id: 'req-0123abcd', digest: digestOf(stopAction()), expiresAt: now + 3_600_000 };
+    const grant = await grantFor(request, alice, now, 'here');
+    const pins = [alice.pinned];
+    const expected = { decision: 'approve', requestId: request.id, digest: request.digest, store: 'here', now, pins } as const;
+    expect(verifyGrant(grant, expected)).toMatchObject({ ok: true });
     fc.assert(
       fc.property(
-        fc.constantFrom<keyof GrantPayload>('requestId', 'digest', 'approver', 'issuedAt', 'expiresAt', 'nonce'),
+        fc.constantFrom<keyof GrantPayload>(...(Object.keys(grant.payload) as (keyof GrantPayload)[])),
         fc.oneof(fc.string(), fc.nat()),
         (field, value) => {
           fc.pre(value !== grant.payload[field]);
@@ -50,12 +51,13 @@ describe('a grant', () => {
         },
       ),
     );
-    const bytes = Buffer.from(grant.signature, 'base64url');
+    const bytes = Buffer.from(grant.proof.signature, 'base64url');
     fc.assert(
       fc.property(fc.nat({ max: bytes.length - 1 }), fc.integer({ min: 1, max: 255 }), (index, flip) => {
         const other = Buffer.from(bytes);
         other[index] = (other[index] ?? 0) ^ flip;
-        expect(verifyGrant({ ...grant, signature: other.toString('base64url') }, expected)).toEqual({ ok: false, why: 'bad_signature' });
+        const forged: Grant = { ...grant, proof: { ...grant.proof, signature: other.toString('base64url') } };
+        expect(verifyGrant(forged, expected)).toEqual({ ok: false, why: 'bad_signature' });
       }),
     );
   });
@@ -71,7 +73,7 @@ describe('a review card', () => {
       fc.property(text, text, text, text, (title, risk, claim, label) => {
         const draft = draftOf({ title, risk: [risk], claim, reason: claim, agent: { id: 'mcp:laptop', host: 'mcp', label, model: label } });
         const record: RequestRecord = { ...draft, id: 'req-0123abcd', status: 'pending', createdAt: now, expiresAt: now + 1000 };
-        const card = reviewCard(record, { now });
+        const card = reviewCard(record, { now, via: 'cli' });
         expect(card.title + card.detail.replaceAll('\n', '')).not.toMatch(
           // biome-ignore lint/suspicious/noControlCharactersInRegex: this is what must not be there
           /[\u0000-\u001f\u007f-\u009f\u2028\u2029\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u,

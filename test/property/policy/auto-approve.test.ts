@@ -5,7 +5,7 @@ import type { Target } from '#kernel/resource';
 import { autoApproveActions } from '#kernel/security';
 import { actionTiers } from '#kernel/tiers';
 import { type LiveRule, parseRulePattern, ruleSubject, settleByRules } from '#policy/auto-approve';
-import { classify } from '#policy/classify';
+import { decideTier } from '#policy/classify';
 import { liveRule } from '../../unit/policy/live-rules.ts';
 
 const yellow = ['write_file', 'run_command'];
@@ -24,9 +24,9 @@ const rule: fc.Arbitrary<LiveRule> = fc
   .map(([given, action]) => liveRule(given, action));
 
 const asks: readonly Decision[] = [
-  ask('network_blocked', 'x', ['workspace.network-blocked']),
-  ask('unknown_program', 'x', ['workspace.unknown-program']),
-  ask('unclear', 'x', ['workspace.unclear']),
+  ask('network_blocked', 'x', ['workspace.network']),
+  ask('no_view', 'x', ['workspace.no-view']),
+  ask('confirmation_required', 'x', ['user.mine']),
   ask('sandbox_not_enforced', 'x', ['sandbox:unavailable']),
   ask('CONTROL_FILE', 'x', ['path.control-files']),
   ask('SECRET_FILE', 'x', ['path.secret-files']),
@@ -34,8 +34,8 @@ const asks: readonly Decision[] = [
 ];
 const decision = fc.constantFrom(
   ...asks,
-  allow('allowed', 'x', ['workspace.known-tools']),
-  deny('COMMAND_BLOCKED', 'x', ['workspace.gate']),
+  allow('allowed', 'x', ['effects.judged']),
+  deny('COMMAND_BLOCKED', 'x', ['workspace.own-command']),
 );
 const call = fc.record({
   tool: fc.constantFrom(...yellow),
@@ -53,7 +53,7 @@ interface Given {
   readonly own: readonly Decision[];
 }
 function settle({ tool, name, own }: Given, rules: readonly LiveRule[], level: 'balanced' | 'strict' = 'strict'): Decision {
-  return strictest(settleByRules([classify(tool, 'yellow', level), ...own], ruleSubject(tool, 'yellow', [targetOf(tool, name)]), rules));
+  return strictest(settleByRules([decideTier(tool, 'yellow', level), ...own], ruleSubject(tool, 'yellow', [targetOf(tool, name)]), rules));
 }
 const isExact = ({ pattern }: LiveRule) => pattern.kind === 'tool' && pattern.glob !== undefined && !pattern.glob.includes('*');
 
@@ -106,7 +106,7 @@ describe('auto-approve rules', () => {
         fc.array(rule),
         fc.constantFrom(...actionTiers.filter((tier) => tier !== 'yellow')),
         ({ tool, name, own }, rules, tier) => {
-          const decisions = [classify(tool, tier, 'strict'), ...own];
+          const decisions = [decideTier(tool, tier, 'strict'), ...own];
           expect(settleByRules(decisions, ruleSubject(tool, tier, [targetOf(tool, name)]), rules)).toBe(decisions);
         },
       ),

@@ -5,13 +5,12 @@ import type { Effect } from '#kernel/decision';
 import type { Resource, Target } from '#kernel/resource';
 import { actionTiers, securityLevels } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
-import { classify as classifyStage } from '#pipeline/classify';
-import { classify, effectiveTier } from '#policy/classify';
+import { classify } from '#pipeline/decide-call';
+import { decideTier, effectiveTier } from '#policy/classify';
 import { deriveProtection, type ProtectedList, protectLiteral, protectTarget } from '#policy/protected-resources';
 import { type Inventory, resolveTarget } from '#policy/resolve-target';
-import { decideServiceUnit } from '#policy/service-units';
+import { decideServiceUnit, unitName } from '#policy/service-units';
 import { decideSshCommand } from '#policy/ssh/decide-ssh-command';
-import { unitName } from '#policy/unit-name';
 
 const strictness: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 const tier = fc.constantFrom(...actionTiers);
@@ -33,7 +32,7 @@ describe('strictness', () => {
       fc.property(tool, fc.tuple(tier, tier), fc.tuple(level, level), (declared, [a, b], [x, y]) => {
         const [low, high] = [x, y].toSorted((p, q) => securityLevels.indexOf(p) - securityLevels.indexOf(q)) as [typeof x, typeof x];
         const effectAt = (configured: Record<string, typeof a>, at: typeof x) =>
-          strictness[classify(declared.name, effectiveTier(declared.name, declared.tier, configured), at).effect];
+          strictness[decideTier(declared.name, effectiveTier(declared.name, declared.tier, configured), at).effect];
         const [mild, hard] = [a, b].toSorted((p, q) => actionTiers.indexOf(p) - actionTiers.indexOf(q)) as [typeof a, typeof a];
         expect(effectAt({ [declared.name]: hard }, high)).toBeGreaterThanOrEqual(effectAt({ [declared.name]: mild }, low));
         expect(effectAt({ [declared.name]: a }, x)).toBeGreaterThanOrEqual(effectAt({}, x));
@@ -64,10 +63,10 @@ describe('strictness', () => {
           version: '1',
         };
         const agent = { id: 'cli:ann', host: 'cli', modelTier: 'advanced' } as const;
-        const { decision } = await classifyStage({ tool: declared, input: {}, resources: [], tier: at, targets: touched }, agent, {
+        const { decision } = await classify({ tool: declared, input: {}, resources: [], tier: at, targets: touched }, agent, {
           settings,
         });
-        expect(strictness[decision.effect]).toBeGreaterThanOrEqual(strictness[classify(declared.name, at, securityLevel).effect]);
+        expect(strictness[decision.effect]).toBeGreaterThanOrEqual(strictness[decideTier(declared.name, at, securityLevel).effect]);
       }),
     );
   });

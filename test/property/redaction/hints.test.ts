@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hintWords, holdsHint, pairText } from '#redaction/hint-pairs';
-import { secretPatterns } from '#redaction/secret-patterns';
-import { secretlintFinds, secretlintHints } from '#redaction/secretlint-rules';
+import { secretlintFinds, secretlintHints, secretPatterns } from '#redaction/secret-patterns';
 import { secretTexts } from '../../unit/redaction/secret-corpus.ts';
 
 const words = [...new Set([...secretPatterns.flatMap((pattern) => pattern.hints), ...secretlintHints])];

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '#kernel/json';
 import { redactJson, redactObject, redactText } from '#redaction/redact';
-import { secretPatterns } from '#redaction/secret-patterns';
-import { secretlintHints } from '#redaction/secretlint-rules';
+import { secretlintHints, secretPatterns } from '#redaction/secret-patterns';
 import { secretTexts } from '../../unit/redaction/secret-corpus.ts';
 
 const known = '3f0c1a9e-77aa-4b0d-9d2e-0123456789ab';

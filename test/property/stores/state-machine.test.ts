@@ -1,9 +1,10 @@
 /** Whatever is done to a store, in whatever order: only declared edges, one spending per grant, and the trail tells the same story. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ApprovalsCore, createApprovals } from '#approval/approvals';
+import { type CallApprovals, createApprovals } from '#approval/approvals';
 import { digestOf } from '#approval/digest';
 import { verifyTrail } from '#audit/verify-trail';
+import type { Approvals } from '#kernel/app';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
 import { type RequestStatus, requestTransitions } from '#kernel/request';
@@ -15,6 +16,7 @@ import {
   type FakeClock,
   grantFor,
   openTestStore,
+  storeApproval,
 } from '../../integration/stores/store-fixtures.ts';
 
 const agents = ['mcp:a', 'mcp:b', 'user:alice'];
@@ -33,7 +35,7 @@ interface World {
 interface Step {
   readonly world: World;
   readonly requests: RequestStore;
-  readonly approvals: ApprovalsCore;
+  readonly approvals: Approvals & CallApprovals;
   /** Chooses among the requests there are. */
   readonly pick: number;
   readonly id: string;
@@ -52,19 +54,19 @@ const operations: Record<string, (step: Step) => Promise<unknown>> = {
   spend: async ({ world, requests, approvals, id }) => {
     const record = await requests.get(id);
     const digest = record ? digestOf(record.action) : '';
-    const results = await Promise.all([approvals.spendGrant(id, digest, 'x'), approvals.spendGrant(id, digest, 'y')]);
+    const results = await Promise.all([approvals.spend(id, digest, 'x'), approvals.spend(id, digest, 'y')]);
     world.wins.set(id, (world.wins.get(id) ?? 0) + results.filter((result) => result.ok).length);
   },
   'spend for another digest': async ({ world, approvals, id }) => {
-    if ((await approvals.spendGrant(id, 'f'.repeat(64), 'x')).ok) world.scandals.push('spent for another digest');
+    if ((await approvals.spend(id, 'f'.repeat(64), 'x')).ok) world.scandals.push('spent for another digest');
   },
   'approve with a strange key': async ({ world, approvals, id }) => {
     if ((await approvals.approve(id, mallory.signer)).ok) world.scandals.push('approved with a strange key');
   },
   'approve with a stale grant': async ({ world, requests, id }) => {
     const record = await requests.get(id);
-    const grant = await grantFor(record ?? { id, digest: '' }, alice, world.clock.now() - 300_000);
-    if ((await requests.approve(id, grant, decisionBy())).ok) world.scandals.push('approved with a stale grant');
+    const grant = await grantFor(record ?? { id, digest: '', expiresAt: 0 }, alice, world.clock.now() - 300_000);
+    if ((await storeApproval(requests, id, grant, decisionBy())).ok) world.scandals.push('approved with a stale grant');
   },
   wait: async ({ world, ms }) => world.clock.advance(ms),
 };

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseGlob } from '#connectors/workspace-files/glob';
 import { isIgnored, parseIgnoreFile } from '#connectors/workspace-files/ignore-rules';
-import { lineRange } from '#connectors/workspace-files/line-range';
+import { lineRange } from '#connectors/workspace-files/read-text';
 
 const name = fc.stringMatching(/^[abc.]{1,4}$/).filter((text) => !/^\.+$/.test(text));
 const paths = fc.uniqueArray(fc.array(name, { minLength: 1, maxLength: 3 }), {

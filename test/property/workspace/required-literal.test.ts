@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, it } from 'vitest';
-import { lineMatcher } from '#connectors/ripgrep/line-matcher';
-import { requiredLiteral } from '#connectors/ripgrep/required-literal';
+import { lineMatcher, requiredLiteral } from '#connectors/ripgrep/line-matcher';
 
 const pieces = [
   ...['a', 'b', 'ab', 'é', ' ', '-', '.', '^', '$', '*', '+', '?', '*?', '{2}', '{0,1}', '{', '}', '(', ')', '(ab)', '(a|b)', '(?:ab)'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { announce } from '#app/announce';
 import { catalog } from '#app/catalog';
+import { announce } from '#app/create-app';
 import { settingsOf } from '../pipeline/support/bench.ts';
 
 const say = (tool: string, input: unknown, config: object = {}) => announce(tool, input, { tools: catalog, settings: settingsOf(config) });
@@ -35,6 +35,7 @@ describe('what is about to run', () => {
       service: 'nginx',
       command: 'uptime',
       request_id: 'req-1a2b3c4d',
+      run_id: 'm1-1a2b3c4d',
       path: 'a.txt',
       pattern: 'x',
       content: 'x',

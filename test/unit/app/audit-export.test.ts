@@ -2,11 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { generateApproverKey, signerFrom } from '#app/approver-keys';
-import { exportAudit } from '#app/audit-export';
+import { exportAudit, verifyExport } from '#app/audit-export';
 import { parseConfig } from '#app/config';
+import { generateApproverKey, signerFrom } from '#app/for-hosts';
 import { openStore } from '#app/open-store';
-import { verifyExport } from '#app/verify-export';
 
 const pair = generateApproverKey();
 const alice = signerFrom(pair.privateKey, 'user:alice');

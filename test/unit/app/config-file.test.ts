@@ -58,7 +58,8 @@ describe('the keys for every call', () => {
 
   it('are those in the file at that moment, even where a change leaves its length and its times as they were', () => {
     const file = join(folder(), 'c.json');
-    const read = createApproverReader(file);
+    const reader = createApproverReader(file);
+    const read = () => reader().approvers;
     const then = new Date(1_000_000);
     const write = (text: string) => {
       writeFileSync(file, text);
@@ -76,7 +77,8 @@ describe('the keys for every call', () => {
 
   it('are none that were known before where the file cannot be understood any more', () => {
     const file = join(folder(), 'c.json');
-    const read = createApproverReader(file);
+    const reader = createApproverReader(file);
+    const read = () => reader().approvers;
     writeFileSync(file, `\ufeff${holding('A')}`);
     expect(read()).toEqual([key('A')]);
     for (const broken of ['{', '[]', '']) {
@@ -102,11 +104,15 @@ describe('broken JSON', () => {
 });
 
 describe('pinning an approver', () => {
-  it('leaves everything else in the file as it was, and the file to its owner', async () => {
+  it.each([
+    [0o666, 0o644],
+    [0o640, 0o640],
+    [0o600, 0o600],
+  ])('leaves everything else as it was, and who may read the file (%o), which nobody else writes', async (before, after) => {
     const file = join(folder(), 'sub', 'config.json');
     mkdirSync(join(file, '..'));
     writeFileSync(file, JSON.stringify({ securityLevel: 'strict', protected: { guests: [103] } }));
-    chmodSync(file, 0o644);
+    chmodSync(file, before);
     await addApprover(file, key('A'));
     await addApprover(file, key('B'));
     await addApprover(file, { ...key('A'), name: 'again' });
@@ -115,7 +121,7 @@ describe('pinning an approver', () => {
       protected: { guests: [103] },
       approvers: [key('A'), key('B')],
     });
-    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(file).mode & 0o777).toBe(after);
     expect(readdirSync(join(file, '..'))).toEqual(['config.json']);
     expect(await readApprovers(file)).toEqual([key('A'), key('B')]);
   });

@@ -28,12 +28,23 @@ describe('a configuration', () => {
       defaultModelTier: 'intermediate',
       tiers: {},
       approvers: [],
+      approvals: { who: {}, outside: [], ownUser: true },
       commandRules: [],
       store: 'sqlite:',
-      workspace: { root: '.', requireSandbox: false },
+      workspace: { root: '.', requireSandbox: false, undo: { bytes: 5 * 2 ** 30, days: 14 } },
       limits: { callMs: 60_000, apiMs: 15_000, sshMs: 30_000, slowMs: 10_000 },
       approvalWait: { editor: 120_000, mcp: 40_000, cli: 0 },
     });
+  });
+
+  it.each([
+    { origin: 'http://localhost' },
+    { origin: 'http://localhost:779' },
+    { origin: 'http://localhost:18443', demo: true },
+    { origin: 'https://banksman', host: '10.0.0.5', certFile: 'c.pem', keyFile: 'k.pem' },
+    { origin: 'https://banksman.home.arpa:8443', host: '::1', certFile: 'c.pem', keyFile: 'k.pem' },
+  ])('takes the page %j', (page) => {
+    expect(parse({ page }).page).toEqual(page);
   });
 
   it('with everything in it is taken whole', () => {
@@ -126,6 +137,19 @@ describe('a bad configuration', () => {
     ['a tier', { tiers: { stop_vm: 'pink' } }, /`tiers\.stop_vm`: must be one of `green`, `yellow`, `red`, `black`/],
     ['a limit above the default', { limits: { callMs: 60_001 } }, /`limits\.callMs`: .*60000; found `60001`/],
     ['no limit', { limits: { callMs: 0 } }, /`limits\.callMs`/],
+    ...[
+      { origin: 'http://127.0.0.1:779' },
+      { origin: 'http://localhost:779/' },
+      { origin: 'http://localhost:80' },
+      { origin: 'http://banksman.lan' },
+      { origin: 'https://banksman.lan' },
+      ...['https://10.0.0.5', 'https://[fd00::1]', 'https://Banksman.lan', 'https://banksman.lan:443', 'https://banksman.lan/x'].map(
+        (origin) => ({
+          ...{ origin, certFile: 'c', keyFile: 'k' },
+        }),
+      ),
+      { origin: 'https://banksman.lan', certFile: 'c', keyFile: 'k', demo: true },
+    ].map((page): [string, unknown, RegExp] => [`a page of ${JSON.stringify(page)}`, { page }, /`page(?:\.origin)?`: must be /]),
     ['a wait', { approvalWait: { mcp: -1 } }, /`approvalWait\.mcp`/],
     ['a guest that is text', { protected: { guests: ['103'] } }, /`protected\.guests\.0`: .*found `"103"`/],
     [

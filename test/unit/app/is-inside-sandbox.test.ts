@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isInsideSandbox } from '#app/is-inside-sandbox';
+import { isInsideSandbox } from '#app/for-hosts';
 
 const root = '21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw';
 

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { cliAgent } from '#app/agents';
 import { parseConfig } from '#app/config';
 import { type AppOptions, createApp } from '#app/create-app';
+import { cliAgent } from '#app/for-hosts';
 
 let folder: string;
 let warnings: string[];
@@ -69,6 +69,8 @@ describe('the root of the file system or the home directory', () => {
   const places = (): readonly (readonly [string, RegExp])[] => [
     ['/', /`\/` is the root of the file system.*open a folder below it/],
     ['//', /root of the file system/],
+    ['/home', /home directories of all users/],
+    ['/root', /home directory/],
     [join(folder, 'to-root'), /root of the file system/],
     [home, /is the home directory.*open a folder below it/],
     [`${home}/`, /is the home directory/],

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cliAgent } from '#app/agents';
-import type { App } from '#app/app';
 import { parseConfig } from '#app/config';
 import { createApp } from '#app/create-app';
+import { cliAgent } from '#app/for-hosts';
 import { protectedListOf } from '#app/policy-settings';
+import type { App } from '#kernel/app';
 import { protectTarget } from '#policy/protected-resources';
 
 const silent = () => undefined;
@@ -18,12 +18,13 @@ const protectedEntries = {
   addresses: [{ address: '192.168.1.61', reason: 'token \u202eghp_abcdefghijklmnopqrstuvwxyz0123456789\u0007' }],
 };
 
+const config = parseConfig({ protected: protectedEntries }, 'test');
 let folder: string;
 let app: App;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'banksman-reason-'));
   app = await createApp({
-    config: parseConfig({ protected: protectedEntries }, 'test'),
+    config,
     baseDir: folder,
     stateDir: join(folder, 'state'),
     configFile: join(folder, 'config.json'),
@@ -56,7 +57,7 @@ describe('a protected entry with a reason', () => {
   });
 
   it('protects the node that its guest runs on for the same reason', () => {
-    const list = protectedListOf(app.config.protected);
+    const list = protectedListOf(config.protected);
     const target = { kind: 'node', access: 'operate', cluster: 'lab', node: 'pve', online: true, addresses: [] } as const;
     const derived = { hosts: new Map([['pve', [103]]]), addressed: new Map() };
     expect(protectTarget(target, list, derived).reason).toMatch(/hosts protected guest 103.*the reason given: the VPN/);
@@ -74,7 +75,7 @@ describe('a protected entry with a reason', () => {
   });
 
   it('is parsed again as it was', () => {
-    expect(parseConfig(app.config, 'again')).toEqual(app.config);
+    expect(parseConfig(config, 'again')).toEqual(config);
   });
 
   it.each([

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type ApprovalsDeps, createApprovals } from '#approval/approvals';
 import { generateApproverKey, signerFrom } from '#approval/keys';
-import type { ApproverKey } from '#kernel/answer';
+import type { ApproverKey, Signer } from '#kernel/answer';
 import type { RequestRecord } from '#kernel/request';
 import {
   createApprover,
@@ -31,6 +31,8 @@ async function bench(changes: Partial<ApprovalsDeps> = {}) {
   return { clock, store, alice, pinned, deps, approvals: createApprovals(deps), names };
 }
 
+const bobs = (publicKey: string) => ({ approver: 'user:bob', publicKey, sign: async () => new Uint8Array() });
+
 describe('approving', () => {
   it('writes a grant that its own digest, key and audit record stand behind', async () => {
     const { approvals, store, alice, names } = await bench();
@@ -46,9 +48,24 @@ describe('approving', () => {
     expect(answer.record).toMatchObject({
       status: 'approved',
       decision: { by: 'user:alice', via: 'editor' },
-      grant: { payload: { digest, requestId: id } },
+      grants: [{ payload: { version: 2, digest, requestId: id, person: 'alice', store: await store.requests.identity() } }],
     });
     expect(await names()).toEqual(['approval.requested', 'approval.approved']);
+  });
+
+  it('signs nothing but what was on the card: a record that was swapped since is refused', async () => {
+    const { deps, store, alice } = await bench();
+    const [seen, other] = [await opened(store), await opened(store, draftOf({ action: stopAction(101) }))];
+    const swapped = { ...other, id: seen.id };
+    let isSwapped = false;
+    const get = async (id: string) => (isSwapped ? swapped : store.requests.get(id));
+    const approvals = createApprovals({ ...deps, requests: { ...store.requests, get } });
+    await approvals.card(seen.id);
+    isSwapped = true;
+    const signer = { ...alice.signer, sign: vi.fn<Signer['sign']>(alice.signer.sign) };
+    expect(await approvals.approve(seen.id, signer)).toMatchObject({ ok: false, code: 'tampered' });
+    expect(signer.sign).not.toHaveBeenCalled();
+    expect((await store.requests.get(seen.id))?.status).toBe('pending');
   });
 
   it('of an unknown or malformed id is answered without a change', async () => {
@@ -78,7 +95,7 @@ describe('approving', () => {
     const { approvals, store, alice } = await bench();
     const { id, digest } = await opened(store);
     await approvals.approve(id, alice.signer);
-    if (status === 'consumed') await approvals.spendGrant(id, digest, 'test');
+    if (status === 'consumed') await approvals.spend(id, digest, 'test');
     if (status === 'cancelled') await approvals.cancel(id, 'mcp:laptop');
     if (status === 'revoked') await approvals.revoke(id, 'user:alice');
     expect(await approvals.deny(id, 'user:alice')).toMatchObject({ code: 'already_decided', message: expect.stringContaining(words) });
@@ -115,7 +132,10 @@ describe('approving', () => {
   it('by the one who asked is refused, except at the palette', async () => {
     const { approvals, store, alice } = await bench();
     const own = await opened(store, draftOf({ agent: { id: 'user:alice', host: 'cli' } }));
-    expect(await approvals.approve(own.id, alice.signer)).toMatchObject({ ok: false, code: 'self_approval' });
+    const unsigned = { ...alice.signer, sign: vi.fn<Signer['sign']>() };
+    expect(await approvals.approve(own.id, unsigned)).toMatchObject({ ok: false, code: 'self_approval' });
+    // Nothing is signed that the store would have to refuse.
+    expect(unsigned.sign).not.toHaveBeenCalled();
     expect((await approvals.get(own.id))?.status).toBe('pending');
     const palette = await opened(store, draftOf({ agent: { id: 'user:alice', host: 'palette' }, action: stopAction(101, 'user:alice') }));
     expect(await approvals.approve(palette.id, alice.signer)).toMatchObject({ ok: true });
@@ -189,8 +209,8 @@ describe('trusting a key', () => {
     const { approvals, names, pinned } = await bench();
     const { publicKey } = generateApproverKey();
     expect(await approvals.isTrusted(publicKey)).toBe(false);
-    await approvals.trust('user:bob', publicKey);
-    await approvals.trust('user:bob', publicKey);
+    await approvals.trust(bobs(publicKey));
+    await approvals.trust(bobs(publicKey));
     expect(await approvals.isTrusted(publicKey)).toBe(true);
     expect(pinned).toHaveLength(2);
     expect(await names()).toEqual(['approver.trusted']);
@@ -200,15 +220,15 @@ describe('trusting a key', () => {
     const { approvals, store } = await bench();
     await store.close();
     const { publicKey } = generateApproverKey();
-    await expect(approvals.trust('user:bob', publicKey)).rejects.toMatchObject({ code: 'audit_unavailable' });
+    await expect(approvals.trust(bobs(publicKey))).rejects.toMatchObject({ code: 'audit_unavailable' });
     expect(await approvals.isTrusted(publicKey)).toBe(false);
   });
 
   it('is refused for what is no key, and where nothing can be pinned', async () => {
     const { approvals, deps } = await bench();
-    await expect(approvals.trust('user:bob', 'ed25519:nonsense')).rejects.toMatchObject({ code: 'bad_key' });
+    await expect(approvals.trust(bobs('ed25519:nonsense'))).rejects.toMatchObject({ code: 'bad_key' });
     const { pinKey: _, ...without } = deps;
-    await expect(createApprovals(without).trust('user:bob', generateApproverKey().publicKey)).rejects.toMatchObject({ code: 'cannot_pin' });
+    await expect(createApprovals(without).trust(bobs(generateApproverKey().publicKey))).rejects.toMatchObject({ code: 'cannot_pin' });
   });
 });
 
@@ -232,8 +252,8 @@ describe('looking', () => {
     let level: 'balanced' | 'strict' = 'balanced';
     const { approvals, store } = await bench({ level: () => level });
     const record = await opened(store);
-    expect(approvals.card(record).typeToConfirm).toBeUndefined();
+    expect((await approvals.card(record.id))?.typeToConfirm).toBeUndefined();
     level = 'strict';
-    expect(approvals.card(record).typeToConfirm).toMatch(/^web100 /);
+    expect((await approvals.card(record.id))?.typeToConfirm).toMatch(/^web100 /);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { reviewCard } from '#approval/card';
 import { digestOf } from '#approval/digest';
-import type { RequestRecord } from '#kernel/request';
+import type { EffectiveAction, RequestRecord } from '#kernel/request';
 import { draftOf, stopAction } from '../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;
@@ -10,7 +10,7 @@ function recordOf(changes: Partial<RequestRecord> = {}): RequestRecord {
   return { ...draftOf(), id: 'req-0123abcd', status: 'pending', createdAt: now, expiresAt: now + 3_600_000, ...changes };
 }
 
-const cardOf = (changes: Partial<RequestRecord> = {}) => reviewCard(recordOf(changes), { now });
+const cardOf = (changes: Partial<RequestRecord> = {}) => reviewCard(recordOf(changes), { now, via: 'cli' });
 const lines = (card: { detail: string }): string[] => card.detail.split('\n');
 
 describe('reviewCard', () => {
@@ -19,7 +19,7 @@ describe('reviewCard', () => {
     expect(card).toMatchObject({ id: 'req-0123abcd', title: 'Stop VM 100 (web100) on pve?', tampered: false });
     expect(lines(card)).toEqual([
       'It interrupts what runs there.',
-      '- It has been up for 3 days.',
+      'Note: It has been up for 3 days.',
       '',
       'Target: VM 100 (web100) on pve, cluster lab',
       'Call: stop_vm {"vmid":100}',
@@ -41,10 +41,10 @@ describe('reviewCard', () => {
     const at = new Date(2027, 0, 5, 14, 2, 10).getTime();
     const waiting = { by: 'a', until: at + 60_000, seenAt: at };
     const cardAt = (later: number) =>
-      reviewCard(recordOf({ createdAt: at, expiresAt: at + 3_600_000, wait: waiting }), { now: at + later });
+      reviewCard(recordOf({ createdAt: at, expiresAt: at + 3_600_000, wait: waiting }), { now: at + later, via: 'cli' });
     expect(cardAt(1_000)).toMatchObject({ waits: true, detail: expect.stringContaining('The call waits for your answer until 14:03:10.') });
     const later = { ...waiting, seenAt: at + 60_000 };
-    const ended = reviewCard(recordOf({ createdAt: at, expiresAt: at + 3_600_000, wait: later }), { now: at + 70_000 });
+    const ended = reviewCard(recordOf({ createdAt: at, expiresAt: at + 3_600_000, wait: later }), { now: at + 70_000, via: 'cli' });
     expect(ended).toMatchObject({ waits: false, detail: expect.stringContaining('No call has waited for the answer since 14:03:10') });
     // Killed: it has said nothing for half a minute.
     expect(cardAt(30_000)).toMatchObject({ waits: false, detail: expect.stringContaining('since 14:02:10') });
@@ -52,7 +52,7 @@ describe('reviewCard', () => {
 
   it('leaves out what was not given', () => {
     const { claim: _, ...bare } = recordOf({ risk: [], agent: { id: 'mcp:laptop', host: 'mcp' } });
-    const card = reviewCard(bare, { now });
+    const card = reviewCard(bare, { now, via: 'cli' });
     expect(card.detail).not.toMatch(/claims|model|calls itself/);
     expect(card.detail).toContain('Asked by mcp:laptop through mcp\n');
   });
@@ -127,16 +127,18 @@ describe('reviewCard', () => {
     });
 
     it('a title or a tool that the catalog would not have given', () => {
-      const fromCatalog = () => ({ title: 'Stop VM 100 (web100) on pve', impact: 'disruptive' }) as const;
-      expect(reviewCard(recordOf(), { now, describe: fromCatalog }).tampered).toBe(false);
-      expect(reviewCard(recordOf({ title: 'Start VM 100 (web100) on pve' }), { now, describe: fromCatalog }).tampered).toBe(true);
-      expect(reviewCard(recordOf(), { now, describe: () => undefined }).tampered).toBe(true);
+      const fromCatalog = () => ({ title: 'Stop VM 100 (web100) on pve', tier: 'red', impact: 'disruptive' }) as const;
+      expect(reviewCard(recordOf(), { now, via: 'cli', describe: fromCatalog }).tampered).toBe(false);
+      expect(reviewCard(recordOf({ title: 'Start VM 100 (web100) on pve' }), { now, via: 'cli', describe: fromCatalog }).tampered).toBe(
+        true,
+      );
+      expect(reviewCard(recordOf(), { now, via: 'cli', describe: () => undefined }).tampered).toBe(true);
     });
   });
 
   describe('asks for typing', () => {
     const typed = (changes: Partial<RequestRecord>, level: 'balanced' | 'strict') =>
-      reviewCard(recordOf(changes), { now, level }).typeToConfirm;
+      reviewCard(recordOf(changes), { now, via: 'cli', level }).typeToConfirm;
 
     it.each([
       ['none', false, false],
@@ -161,8 +163,60 @@ describe('reviewCard', () => {
     });
 
     it('even where the stored impact was played down', () => {
-      const fromCatalog = () => ({ title: 'Stop VM 100 (web100) on pve', impact: 'irreversible' }) as const;
-      expect(reviewCard(recordOf({ impact: 'none' }), { now, describe: fromCatalog }).typeToConfirm).toMatch(/^web100 /);
+      const fromCatalog = () => ({ title: 'Stop VM 100 (web100) on pve', tier: 'red', impact: 'irreversible' }) as const;
+      expect(reviewCard(recordOf({ impact: 'none' }), { now, via: 'cli', describe: fromCatalog }).typeToConfirm).toMatch(/^web100 /);
     });
+  });
+});
+
+it('of a report says nothing of calls that wait: none does', () => {
+  const reported = { reason: 'url_blocked', destination: 'evil.example' } as const;
+  expect(cardOf().detail).toContain('No call waits for the answer');
+  expect(cardOf({ reported }).detail).not.toMatch(/call waits|may run it/);
+});
+
+describe('of held changes', () => {
+  const change = { path: 'a.txt', kind: 'create', facts: [], why: 'an editor runs or obeys it', diff: ['+x'] };
+  const target = { kind: 'held', access: 'operate', id: 'x-1-held', digest: 'ab', changes: [change], more: 0, lost: false };
+  const held = (action: Partial<EffectiveAction> = {}, changes: Partial<RequestRecord> = {}) => {
+    const whole = { ...stopAction(), cluster: null, tool: 'apply_held', arguments: { held: 'x-1-held' }, targets: [target], ...action };
+    const note = 'Exactly these changes are applied, all or none.';
+    return recordOf({
+      action: whole,
+      digest: digestOf(whole),
+      title: 'Apply 1 held change: a.txt',
+      impact: 'reversible',
+      risk: [note],
+      ...changes,
+    });
+  };
+  const inEditor = (record: RequestRecord) => reviewCard(record, { now, via: 'editor' }).detail;
+  const atTerminal = (record: RequestRecord) => reviewCard(record, { now, via: 'cli' }).detail;
+
+  it('names the way back where it is shown, and no internal name', () => {
+    expect(inEditor(held())).toContain('It can be undone: “Banksman: Undo This Run…”.');
+    expect(atTerminal(held())).toContain('It can be undone: banksman runs undo.');
+    for (const detail of [inEditor(held()), atTerminal(held())]) {
+      expect(detail).toContain('create a.txt');
+      expect(detail).not.toMatch(/x-1-held|Target:|Call:|`|^- /m);
+    }
+    expect(inEditor(held({}, { impact: 'irreversible' }))).toContain('It cannot be undone.');
+  });
+
+  it('says who applies it at a terminal; a window says that below the card', () => {
+    expect(atTerminal(held())).toMatch(/applied at once where this workspace is on this machine; else by a process/);
+    expect(inEditor(held())).not.toMatch(/five minutes|a process/);
+  });
+
+  it.each<Partial<EffectiveAction>>([
+    { arguments: { held: 'x-1-held', more: 'hidden' } },
+    { arguments: { held: 'another' } },
+    { cluster: 'lab' },
+    { targets: [target, { kind: 'node', node: 'pve' }] },
+    { targets: [{ ...target, changes: [] }] },
+  ])('hides nothing that does not belong to it: %j', (action) => {
+    const detail = inEditor(held(action));
+    expect(detail).toContain('Call: apply_held');
+    expect(detail).toContain('Target: ');
   });
 });

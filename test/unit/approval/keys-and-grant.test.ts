@@ -1,16 +1,16 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#approval/digest';
-import { grantPayload, signGrant, verifyGrant } from '#approval/grant';
-import { generateApproverKey, importPublicKey, isSameKey, keyIdOf, signerFrom } from '#approval/keys';
+import { grantPayload, verifyGrant } from '#approval/grant';
+import { generateApproverKey, importPublicKey, isSameKey, keyIdOf, signerFrom, signPayload } from '#approval/keys';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import { type GrantPayload, grantLifeMs } from '#kernel/request';
+import { type Grant, type GrantPayload, grantLifeMs } from '#kernel/request';
 import { createApprover, stopAction } from '../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;
-const request = { id: 'req-0123abcd', digest: digestOf(stopAction()) };
+const request = { id: 'req-0123abcd', digest: digestOf(stopAction()), expiresAt: now + 3_600_000 };
 const alice = createApprover();
-const expected = { digest: request.digest, requestId: request.id, now, trustedKeys: [alice.pinned] };
+const expected = { decision: 'approve', digest: request.digest, requestId: request.id, store: 'here', now, pins: [alice.pinned] } as const;
 
 describe('approver keys', () => {
   it('are 32 raw bytes that any Ed25519 implementation takes', () => {
@@ -61,68 +61,76 @@ describe('approver keys', () => {
 });
 
 describe('grants', () => {
-  const resigned = (changes: Partial<GrantPayload>, by = alice) =>
-    signGrant({ ...grantPayload(request, 'user:alice', now), ...changes }, by.signer);
+  const draft = { request, decision: 'approve', approver: 'user:alice', pin: alice.pinned, store: 'here', now, waits: false } as const;
+  const signed = async (changes: Partial<GrantPayload> = {}, by = alice): Promise<Grant> => {
+    const { payload, keyId, signature } = await signPayload({ ...grantPayload(draft), ...changes }, by.signer);
+    return { payload, proof: { kind: 'ed25519', keyId, signature } };
+  };
 
-  it('verify for the request, digest and key they were made with', async () => {
-    expect(verifyGrant(await resigned({}), expected)).toEqual({ ok: true });
+  it('verify for the request, digest, store and key they were made with', async () => {
+    expect(verifyGrant(await signed(), expected)).toEqual({ ok: true, pin: alice.pinned });
   });
 
   it('sign the canonical JSON of their payload', async () => {
-    const grant = await resigned({});
-    const message = Buffer.from(canonicalJson(grant.payload as unknown as JsonObject));
-    expect(verify(null, message, importPublicKey(alice.pinned.key)!, Buffer.from(grant.signature, 'base64url'))).toBe(true);
+    const { payload, proof } = await signed();
+    const message = Buffer.from(canonicalJson(payload as unknown as JsonObject));
+    expect(verify(null, message, importPublicKey(alice.pinned.key)!, Buffer.from(proof.signature, 'base64url'))).toBe(true);
   });
 
-  it('never share a nonce', () => {
-    const nonces = Array.from({ length: 100 }, () => grantPayload(request, 'user:alice', now).nonce);
+  it('have a nonce of 32 bytes and never share one', () => {
+    const nonces = Array.from({ length: 100 }, () => grantPayload(draft).nonce);
     expect(new Set(nonces).size).toBe(100);
+    expect(Buffer.from(nonces[0]!, 'base64url')).toHaveLength(32);
+  });
+
+  it('live five minutes, or as long as the request where others have to agree, too', () => {
+    expect(grantPayload(draft).expiresAt).toBe(now + grantLifeMs);
+    expect(grantPayload({ ...draft, waits: true }).expiresAt).toBe(request.expiresAt);
   });
 
   it.each([
     ['another request', { requestId: 'req-ffffffff' }, 'digest_mismatch'],
     ['another digest', { digest: 'f'.repeat(64) }, 'digest_mismatch'],
+    ['a denial', { decision: 'deny' }, 'digest_mismatch'],
+    ['another store', { store: 'elsewhere' }, 'other_store'],
+    ['another person than the pin’s', { person: 'bob' }, 'untrusted_key'],
+    ['another display than the pin’s', { display: 'outside' }, 'untrusted_key'],
     ['the past', { issuedAt: now - grantLifeMs, expiresAt: now }, 'expired'],
     ['the far future', { issuedAt: now + 600_000, expiresAt: now + 600_000 + grantLifeMs }, 'expired'],
     ['a whole day', { expiresAt: now + 86_400_000 }, 'expired'],
     ['no time at all', { issuedAt: now + 10, expiresAt: now + 10 }, 'expired'],
   ] as const)('honestly signed for %s are refused', async (_, changes, why) => {
-    expect(verifyGrant(await resigned(changes), expected)).toEqual({ ok: false, why });
+    expect(verifyGrant(await signed(changes), expected)).toEqual({ ok: false, why });
   });
 
-  it.each(['requestId', 'digest', 'approver', 'issuedAt', 'expiresAt', 'nonce', 'version'] as const)(
-    'whose %s was changed after signing are refused',
-    async (field) => {
-      const grant = await resigned({});
-      const payload = {
-        ...grant.payload,
-        [field]: typeof grant.payload[field] === 'number' ? grant.payload[field] + 1 : 'req-11111111',
-      } as GrantPayload;
-      expect(verifyGrant({ ...grant, payload }, { ...expected, requestId: payload.requestId, digest: payload.digest })).toEqual({
-        ok: false,
-        why: 'bad_signature',
-      });
-    },
-  );
+  it('whose payload was changed after signing are refused, whichever field it is', async () => {
+    const grant = await signed();
+    for (const [field, value] of Object.entries(grant.payload)) {
+      const payload = { ...grant.payload, [field]: typeof value === 'number' ? value + 1 : 'req-11111111' } as GrantPayload;
+      const fitting = { ...expected, requestId: payload.requestId, digest: payload.digest, store: payload.store };
+      expect(verifyGrant({ ...grant, payload }, fitting), field).toEqual({ ok: false, why: 'bad_signature' });
+    }
+  });
 
   it('are worth nothing without a pinned key', async () => {
-    const mallory = createApprover('user:mallory');
-    const grant = await resigned({}, mallory);
+    const grant = await signed({}, createApprover('user:mallory'));
+    const named = (keyId: string): Grant => ({ ...grant, proof: { kind: 'ed25519', keyId, signature: grant.proof.signature } });
     expect(verifyGrant(grant, expected)).toEqual({ ok: false, why: 'untrusted_key' });
-    expect(verifyGrant(grant, { ...expected, trustedKeys: [] })).toEqual({ ok: false, why: 'untrusted_key' });
-    expect(verifyGrant({ ...grant, keyId: keyIdOf(alice.pinned.key)! }, expected)).toEqual({ ok: false, why: 'bad_signature' });
-    expect(verifyGrant({ ...grant, keyId: '' }, { ...expected, trustedKeys: [{ name: 'damaged', key: 'ed25519:nonsense' }] })).toEqual({
+    expect(verifyGrant(grant, { ...expected, pins: [] })).toEqual({ ok: false, why: 'untrusted_key' });
+    expect(verifyGrant(named(keyIdOf(alice.pinned.key)!), expected)).toEqual({ ok: false, why: 'bad_signature' });
+    expect(verifyGrant(named(''), { ...expected, pins: [{ name: 'damaged', key: 'ed25519:nonsense' }] })).toEqual({
       ok: false,
       why: 'untrusted_key',
     });
   });
 
   it.each(['', 'AAAA', '!', 'A'.repeat(86)])('with the signature %j are refused', async (signature) => {
-    expect(verifyGrant({ ...(await resigned({})), signature }, expected)).toEqual({ ok: false, why: 'bad_signature' });
+    const grant = await signed();
+    expect(verifyGrant({ ...grant, proof: { ...grant.proof, signature } }, expected)).toEqual({ ok: false, why: 'bad_signature' });
   });
 
   it('with a payload that has no canonical form are refused, not thrown', async () => {
-    const grant = await resigned({});
+    const grant = await signed();
     const payload = { ...grant.payload, nonce: '\ud800' };
     expect(verifyGrant({ ...grant, payload }, expected)).toEqual({ ok: false, why: 'bad_signature' });
   });

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { generateApproverKey, signerFrom } from '#approval/keys';
+import { generateApproverKey, signerFrom, signPayload } from '#approval/keys';
 import { createSecuritySettings } from '#approval/security-settings';
-import { signSetting } from '#approval/setting';
 import type { ApproverKey, Signer } from '#kernel/answer';
 import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/security-store';
 import type { LevelPayload, RulePayload } from '#kernel/security';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
-import { createApprover, createFakeClock, openTestStore } from '../../integration/stores/store-fixtures.ts';
+import { createApprover, createFakeClock, grantFor, openTestStore } from '../../integration/stores/store-fixtures.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -96,8 +95,8 @@ describe('the security level', () => {
     const { settings, forged, clock, pinned } = await createDesk(configured);
     const stricter = securityLevels.indexOf(written) > securityLevels.indexOf(configured);
     const mallory = createApprover('user:alice');
-    const signed = await signSetting(levelPayload(written, clock.now()), mallory.signer);
-    const wrongKeyId = { ...signed, keyId: (await signSetting(levelPayload(written, 1), await pinnedSigner(pinned))).keyId };
+    const signed = await signPayload(levelPayload(written, clock.now()), mallory.signer);
+    const wrongKeyId = { ...signed, keyId: (await signPayload(levelPayload(written, 1), await pinnedSigner(pinned))).keyId };
     for (const level of [{ unsigned: written }, { signed }, { signed: wrongKeyId }]) {
       forged.level = level;
       const found = await settings.level();
@@ -212,7 +211,7 @@ describe('an auto-approve rule', () => {
   ] as const)('%s allows nothing', async (_name, changes, who, warning) => {
     const { settings, alice, forged } = await createDesk();
     const signer = who === 'alice' ? alice.signer : createApprover().signer;
-    forged.rules = [{ pattern: 'tool:wake_node', signed: await signSetting(rulePayload(changes), signer) }];
+    forged.rules = [{ pattern: 'tool:wake_node', signed: await signPayload(rulePayload(changes), signer) }];
     const [rule] = await settings.rules();
     expect(rule).not.toHaveProperty('counts');
     expect(rule?.warning).toMatch(warning);
@@ -220,7 +219,7 @@ describe('an auto-approve rule', () => {
 
   it('that counted once does not count changed, nor under a key that is pinned no more', async () => {
     const { settings, alice, forged, pinned } = await createDesk();
-    const signed = await signSetting(rulePayload(), alice.signer);
+    const signed = await signPayload(rulePayload(), alice.signer);
     forged.rules = [{ pattern: 'tool:wake_node', signed }];
     for (let time = 0; time < 2; time += 1) expect((await settings.rules())[0]).toMatchObject({ counts: 'allow' });
     const changed = { ...signed, payload: { ...signed.payload, expiresAt: signed.payload.expiresAt + 1 } };
@@ -233,12 +232,10 @@ describe('an auto-approve rule', () => {
 
   it('is not signed by a grant, nor a grant by a rule', async () => {
     const { settings, alice, forged } = await createDesk();
-    const { signGrant, grantPayload } = await import('#approval/grant');
-    const grant = await signGrant(
-      grantPayload({ id: 'req-1a2b3c4d', digest: 'a'.repeat(64) }, 'user:alice', 1_800_000_000_000),
-      alice.signer,
-    );
-    forged.rules = [{ pattern: 'tool:wake_node', signed: { ...grant, payload: rulePayload() } }];
+    const request = { id: 'req-1a2b3c4d', digest: 'a'.repeat(64), expiresAt: 0 };
+    const { proof } = await grantFor(request, alice, 1_800_000_000_000);
+    if (proof.kind !== 'ed25519') throw new Error('no such grant');
+    forged.rules = [{ pattern: 'tool:wake_node', signed: { ...proof, payload: rulePayload() } }];
     expect((await settings.rules())[0]).not.toHaveProperty('counts');
   });
 });

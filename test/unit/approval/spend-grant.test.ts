@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createSpender, type SpendDeps } from '#approval/spend-grant';
 import type { ApproverKey } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
-import type { RequestRecord } from '#kernel/request';
+import type { Grant, RequestRecord } from '#kernel/request';
 import {
   approved,
   createApprover,
@@ -13,6 +13,11 @@ import {
   opened,
   openTestStore,
 } from '../../integration/stores/store-fixtures.ts';
+
+function proved({ grants }: RequestRecord, change: object): Grant {
+  const [grant] = grants ?? [];
+  return { ...grant, proof: { ...grant?.proof, ...change } } as Grant;
+}
 
 async function bench() {
   const clock = createFakeClock();
@@ -36,7 +41,7 @@ describe('spending a grant', () => {
       ok: true,
       record: { status: 'consumed', consumedBy: 'pid 1', consumedAt: clock.now() },
     });
-    expect(await spend(id, digest, 'pid 1')).toMatchObject({ ok: false, why: 'already_used' });
+    expect(await spend(id, digest, 'pid 1')).toMatchObject({ ok: false, why: 'grant_used' });
   });
 
   it('has one winner among many tries at once, in one process or several', async () => {
@@ -96,15 +101,15 @@ describe('spending a grant', () => {
     const mallory = createApprover('user:alice');
     const record = await opened(store);
     const other = await approved(store, alice, clock.now(), draftBy('mcp:other', 101));
-    const approvedWith = (grant: RequestRecord['grant'] | undefined) =>
-      forging((found) => ({ ...found, status: 'approved', ...(grant ? { grant } : {}) }));
-    const own = await grantFor(record, mallory, clock.now());
-    const honestKeyId = (await grantFor(record, alice, clock.now())).keyId;
+    const approvedWith = (grant?: Grant) => forging((found) => ({ ...found, status: 'approved', ...(grant ? { grants: [grant] } : {}) }));
+    const own = await grantFor(record, mallory, clock.now(), await store.requests.identity());
+    const { keyId } = (await grantFor(record, alice, clock.now())).proof as { keyId: string };
+    const posing: Grant = { ...own, proof: { kind: 'ed25519', keyId, signature: own.proof.signature } };
     const tries = [
       [approvedWith(undefined), 'not_approved'],
       [approvedWith(own), 'untrusted_key'],
-      [approvedWith({ ...own, keyId: honestKeyId }), 'bad_signature'],
-      [approvedWith(other.grant), 'digest_mismatch'],
+      [approvedWith(posing), 'bad_signature'],
+      [approvedWith(other.grants?.[0]), 'digest_mismatch'],
     ] as const;
     for (const [deps, why] of tries) expect(await createSpender(deps)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why });
     expect((await store.requests.get(record.id))?.status).toBe('pending');
@@ -116,16 +121,19 @@ describe('spending a grant', () => {
     const moved = forging((found) => ({ ...found, action: { ...found.action, arguments: { vmid: 103 } } }));
     expect(await createSpender(moved)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
     const own = forging((found) => ({ ...found, agent: { ...found.agent, id: 'user:alice' } }));
-    expect(await createSpender(own)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await createSpender(own)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
   });
 
   it('stays refused when the store is put back to an earlier copy', async () => {
     const { deps, store, alice, clock } = await bench();
     const before = await approved(store, alice, clock.now());
-    const rolledBack: SpendDeps = { ...deps, requests: { get: async () => before, spend: async () => ({ ok: true, record: before }) } };
+    const rolledBack: SpendDeps = {
+      ...deps,
+      requests: { ...store.requests, get: async () => before, spend: async () => ({ ok: true, record: before }) },
+    };
     const spend = createSpender(rolledBack);
     expect(await spend(before.id, before.digest, 'x')).toMatchObject({ ok: true });
-    expect(await spend(before.id, before.digest, 'x')).toMatchObject({ ok: false, why: 'already_used' });
+    expect(await spend(before.id, before.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
   });
 
   it('may be tried again after a busy store, but not after a failure that leaves the outcome open', async () => {
@@ -135,7 +143,7 @@ describe('spending a grant', () => {
     const failing: SpendDeps = {
       ...deps,
       requests: {
-        get: (id) => store.requests.get(id),
+        ...store.requests,
         spend: async (...values) => {
           const fault = faults.shift();
           if (fault) throw fault;
@@ -146,10 +154,10 @@ describe('spending a grant', () => {
     const spend = createSpender(failing);
     await expect(spend(record.id, record.digest, 'x')).rejects.toMatchObject({ code: 'store_busy' });
     await expect(spend(record.id, record.digest, 'x')).rejects.toMatchObject({ code: 'store_unavailable' });
-    expect(await spend(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'already_used' });
+    expect(await spend(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
   });
 
-  it.each(['not_approved', 'already_used', 'expired', 'digest_mismatch', 'bad_signature', 'untrusted_key'])(
+  it.each(['not_approved', 'grant_used', 'expired', 'digest_mismatch', 'bad_signature', 'untrusted_key'])(
     'has a next step in the words for %s',
     async (why) => {
       const { forging, spend, store, alice, clock } = await bench();
@@ -159,8 +167,12 @@ describe('spending a grant', () => {
         await spend(record.id, 'f'.repeat(64), 'x'),
         await createSpender(forging((found) => ({ ...found, status: 'consumed' })))(record.id, record.digest, 'x'),
         await createSpender(forging((found) => ({ ...found, status: 'expired' })))(record.id, record.digest, 'x'),
-        await createSpender(forging((found) => ({ ...found, grant: { ...found.grant!, signature: 'AA' } })))(record.id, record.digest, 'x'),
-        await createSpender(forging((found) => ({ ...found, grant: { ...found.grant!, keyId: 'other' } })))(record.id, record.digest, 'x'),
+        await createSpender(forging((found) => ({ ...found, grants: [proved(found, { signature: 'AA' })] })))(
+          record.id,
+          record.digest,
+          'x',
+        ),
+        await createSpender(forging((found) => ({ ...found, grants: [proved(found, { keyId: 'other' })] })))(record.id, record.digest, 'x'),
       ];
       const found = outcomes.find((outcome) => !outcome.ok && outcome.why === why);
       expect(found).toMatchObject({

@@ -10,6 +10,7 @@ import {
   grantFor,
   opened,
   openTestStore,
+  storeApproval,
 } from '../../integration/stores/store-fixtures.ts';
 
 async function bench() {
@@ -42,7 +43,7 @@ describe('waiting for a decision', () => {
     const wait = waitForDecision(record.id, { timeoutMs: 120_000, signal }, deps);
     await clock.sleeping();
     expect(listening()).toBe(1);
-    await store.requests.approve(record.id, await grantFor(record, createApprover(), clock.now()), decisionBy());
+    await storeApproval(store.requests, record.id, grantFor(record, createApprover(), clock.now()), decisionBy());
     expect(await wait).toMatchObject({ status: 'approved' });
     expect(listening()).toBe(0);
   });

@@ -152,3 +152,9 @@ describe('verifyTrail', () => {
     expect(await verifyTrail(log)).toMatchObject({ ok: false });
   });
 });
+
+it('a whole record of another trail leaves its successor unfit, too', async () => {
+  const records = chain(5);
+  const foreign = records.map((record, at) => (at === 2 ? rehash(record, { previous: 'f'.repeat(64) }) : record));
+  expect((await verifyChain(foreign)).flaws?.map(({ broken }) => broken)).toEqual([3, 4]);
+});

@@ -72,6 +72,38 @@ describe('several chains', () => {
     expect(await verify(records)).toMatchObject({ ok: false, broken });
   });
 
+  it('name every record that does not fit, in whatever chain, and read on behind it', async () => {
+    const long = chainOf('c', 40);
+    const bad = new Set([a[1], b[0], long[3], long[4], long[30]]);
+    const all = [...mixed, ...long].map((record) => (bad.has(record) ? { ...record, attributes: { sequence: -1 } } : record));
+    const verdict = await verify(all);
+    expect(verdict.flaws?.map(({ broken, message }) => `${message.slice(0, 9)} ${broken}`)).toEqual([
+      'chain `b` 1',
+      'chain `a` 2',
+      ...['chain `c` 4', 'chain `c` 5', 'chain `c` 31'],
+    ]);
+    expect(verdict).toMatchObject({
+      ok: false,
+      broken: 1,
+      records: 42,
+      message: expect.stringMatching(/unfit, too: 2, 4, 5, 31; 42 of 47/),
+    });
+  });
+
+  it('name no more than twenty, and count the rest', async () => {
+    const verdict = await verify(chainOf('c', 60).map((record) => (record.sequence % 2 ? record : { ...record, attributes: {} })));
+    expect(verdict.flaws).toHaveLength(20);
+    expect(verdict.message).toMatch(/and 24 more; 30 of 60 records fit/);
+  });
+
+  it('name what was cut off of one besides what was altered in another', async () => {
+    const verdict = await verify(
+      [...a.slice(0, 3), ...b].map((record) => (record === b[1] ? { ...record, attributes: {} } : record)),
+      { anchors: [anchorAt(a[3]!)] },
+    );
+    expect(verdict.flaws?.map(({ broken }) => broken)).toEqual([2, 4]);
+  });
+
   it('may begin late where what came before was old enough, and only there', async () => {
     const late = a.slice(2);
     const before = Date.parse(a[1]!.time);

@@ -49,6 +49,27 @@ describe('privileges', () => {
     expect(names(access({ path: '/', subject: 'ops@pve', role: 'Auditor' }), own, '/')).toEqual([]);
   });
 
+  it('are none where any role there is NoAccess', () => {
+    const control = access(
+      { path: '/', subject: 'ops@pve', role: 'Auditor' },
+      { path: '/vms/100', subject: 'ops@pve', role: 'NoAccess' },
+      { path: '/vms/100', subject: 'ops@pve', role: 'Auditor' },
+    );
+    expect(names(control, 'ops@pve', '/vms/100')).toEqual([]);
+    expect(names(control, 'ops@pve', '/vms/101')).toEqual(['Sys.Audit', 'VM.Audit']);
+  });
+
+  it('of a separated token are handed on only where its user’s are, too', () => {
+    const control = access(
+      { path: '/vms', subject: 'ops@pve', role: 'Auditor', propagate: false },
+      { path: '/vms', subject: own, role: 'Auditor' },
+    );
+    expect([...control.privileges(own, '/vms')]).toEqual([
+      ['Sys.Audit', 0],
+      ['VM.Audit', 0],
+    ]);
+  });
+
   it('of root are all, of strangers and broken paths none', () => {
     const control = access();
     expect(names(control, 'root@pam', '/vms/1')).toEqual(['Sys.Audit', 'VM.Audit', 'VM.PowerMgmt']);

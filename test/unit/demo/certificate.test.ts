@@ -1,7 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createAuthority } from '#demo/certificate';
-import { bitString, integer, octetString, oid, sequence, time, utf8 } from '#demo/der';
+import { bitString, createAuthority, integer, octetString, oid, sequence, time, utf8 } from '#demo/certificate';
 
 const hex = (bytes: Buffer) => bytes.toString('hex');
 

@@ -1,10 +1,9 @@
 /** What workers do to guests, beyond what the recordings show: locks, forced ends, overruled tasks, containers that resist. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createManualClock, type ManualClock } from '#demo/manual-clock';
 import { type Cluster, createCluster } from '#demo/pve/cluster';
-import type { ClusterSeed, GuestSeed } from '#demo/pve/cluster-seed';
 import { rebootPlan, resetPlan, shutdownPlan, snapshotPlan, startPlan, stopPlan } from '#demo/pve/guest-plans';
-import type { TaskPlan } from '#demo/pve/task-engine';
+import type { ClusterSeed, GuestSeed } from '#demo/pve/state';
+import { createManualClock, type ManualClock, type TaskPlan } from '#demo/pve/task-engine';
 import { createRandom } from '#demo/random';
 
 const node = { nodeid: 1, ip: '10.0.0.1', cpus: 2, memoryBytes: 1e9, diskBytes: 1e9, diskUsedBytes: 1e8, uptimeSeconds: 100 };

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { demoSeed } from '#demo/initial-state';
-import { createManualClock } from '#demo/manual-clock';
 import { type Cluster, createCluster } from '#demo/pve/cluster';
+import { createManualClock } from '#demo/pve/task-engine';
 import { createRandom } from '#demo/random';
-import { durationSeconds } from '#demo/ssh/duration';
 import { fileTree } from '#demo/ssh/file-tree';
-import { hasOption, readOptions } from '#demo/ssh/node-command';
+import { durationSeconds, hasOption, readOptions } from '#demo/ssh/node-command';
 import { runScript } from '#demo/ssh/run-script';
 
 const at = Date.UTC(2026, 10, 21, 12);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseScript, ShellSyntaxError } from '#demo/ssh/shell-words';
+import { parseScript, ShellSyntaxError } from '#demo/ssh/run-script';
 
 function words(script: string): string[][][] {
   return parseScript(script).map((step) => step.pipeline.map((command) => command.words.map((word) => word.text)));

@@ -1,7 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createManualClock, type ManualClock } from '#demo/manual-clock';
-import { TaskEngine, TaskError, TaskInterrupted, type TaskPlan, type TaskStart } from '#demo/pve/task-engine';
-import { TaskFaults } from '#demo/pve/task-faults';
+import {
+  createManualClock,
+  type ManualClock,
+  TaskEngine,
+  TaskError,
+  TaskFaults,
+  TaskInterrupted,
+  type TaskPlan,
+  type TaskStart,
+} from '#demo/pve/task-engine';
 import { decodeUpid } from '#demo/pve/upid';
 
 const start: TaskStart = { node: 'pve', type: 'qmstart', id: '100', user: 'ops@pve!banksman' };

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { createTestSeam } from '../../editor/in-host/test-seam.ts';
 import { scriptedPerson } from '../hosts/vscode/gate/scripted-person.ts';
 
-const question = { id: 'req-00000001', severity: 'warning', title: 'Stop VM 100?', detail: '', buttons: ['Deny', 'Approve once'] } as const;
+const question = {
+  id: 'req-00000001',
+  severity: 'warning',
+  title: 'Stop VM 100?',
+  detail: 'To go on: press “Approve once”, then type web 7KQ2.',
+  buttons: ['Deny', 'Approve once'],
+} as const;
 const typed = { title: 'x', prompt: 'Type “web 7KQ2” to approve', check: () => undefined };
 
 describe('the seam', () => {

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Deadline, startDeadline } from '#execution/deadline';
-import { systemClock } from '#execution/system-clock';
+import { type Deadline, startDeadline, systemClock } from '#execution/deadline';
 import { Fault } from '#kernel/errors';
 
 const idle = () => new AbortController().signal;

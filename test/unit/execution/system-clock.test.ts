@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
 
 it('sleeps, and leaves no listener behind', async () => {
   const caller = new AbortController();

@@ -5,8 +5,7 @@ import { operands, parseCommandLine, wholeNumber } from '#hosts/cli/command-line
 import { agentOf, inputOf } from '#hosts/cli/commands/call';
 import { runTools } from '#hosts/cli/commands/tools';
 import { printError, printJson, printText, stderrLog } from '#hosts/cli/output';
-import { run } from '#hosts/cli/run';
-import { optionsOf } from '#hosts/cli/usage';
+import { optionsOf, run } from '#hosts/cli/run';
 
 const badUsage = expect.objectContaining({ code: 'bad_usage', audience: 'user', next: 'see `banksman --help`' });
 
@@ -244,7 +243,7 @@ describe('a command line as a whole', () => {
     [['approvals', 'list', '--status', 'pending,gone'], /not `gone`/],
     [['approvals', 'list', '--all', '--status', 'denied'], /exclude each other/],
     [['approvals', 'list', '--count', '0'], /--count/],
-    [['approvers', 'destroy'], /takes `list`, `create` or `revoke`/],
+    [['approvers', 'destroy'], /takes `list`, `create`, `enroll` or `revoke`/],
     [['approvers', 'create'], /missing NAME/],
     [['approvers', 'create', 'Mallory!'], /lower-case letters/],
     [['level', 'set'], /missing LEVEL/],

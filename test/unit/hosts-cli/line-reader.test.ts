@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLineReader, type Typed } from '#hosts/cli/line-reader';
+import { createLineReader, type Typed } from '#hosts/cli/terminal';
 
 /** What is read of these keys, and what was echoed. */
 async function typed(...chunks: readonly (string | Buffer)[]): Promise<{ readonly line: Typed; readonly echo: string }> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { showProgress } from '#hosts/cli/show-progress';
+import { showProgress } from '#hosts/cli/commands/call';
 
 function told(verbose: boolean, isTTY: boolean | undefined, steps: number): readonly string[] {
   const lines: string[] = [];

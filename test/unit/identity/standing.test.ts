@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resultBudget } from '#identity/context-budget';
+import { resultBudget } from '#identity/permissions';
 import { createStanding, errorTolerance, successesToRestore } from '#identity/standing';
 import type { Agent, AgentHost } from '#kernel/agent';
 import type { ModelTier } from '#kernel/tiers';
@@ -132,7 +132,7 @@ describe('the room for a result', () => {
     ['advanced', 'mcp', 512_000],
     ['basic', 'cli', 32_000],
     ['advanced', 'chat', 8_000],
-    ['basic', 'participant', 8_000],
+    ['basic', 'chat', 8_000],
   ] as const)('of a %s model at %s is %d characters', (tier, host, characters) => {
     expect(resultBudget({ id: 'x', host, modelTier: tier })).toBe(characters);
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { foundWords } from '#kernel/found-words';
-import { issueWords } from '#kernel/issue-words';
+import { foundWords, issueWords } from '#kernel/issue-words';
 
 /** Every way of zod 4 to refuse something, and what is said of it. */
 const cases: readonly (readonly [z.ZodType, unknown, string, string])[] = [

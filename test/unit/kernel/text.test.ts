@@ -51,6 +51,17 @@ describe('showing text plainly', () => {
     expect(showPlainly(text)).toBe(shown);
   });
 
+  it.each([
+    ['blank cells', `a${'\u2800'.repeat(2)}b`, 'a\\u{2800}\\u{2800}b'],
+    ['wide blanks', 'a\u3000b\u00a0c\u2003d', 'a\\u{3000}b\u00a0c\\u{2003}d'],
+    ['rows of blanks', 'a\u00a0\u00a0b', 'a\u00a0\\u{a0}b'],
+    ['marks that pile up', `a${'\u0301'.repeat(5)}b`, 'a\u0301\u0301\u0301\\u{301}\\u{301}b'],
+    ['a mark with no letter of its own', '\u0301a', '\\u{301}a'],
+    ['letters with two or three marks, as Vietnamese, Hebrew and Thai have them', 'ệ שָּׁ ที่', 'ệ שָּׁ ที่'.normalize()],
+  ])('shows %s, which hide what stands beside them', (_what, text, shown) => {
+    expect(showPlainly(text)).toBe(shown);
+  });
+
   it('says how much was left out', () => {
     expect(showPlainly('x'.repeat(300))).toBe('x'.repeat(300));
     expect(showPlainly('x'.repeat(301))).toBe(`${'x'.repeat(300)}… (301 bytes in all)`);

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agentHosts, callSources, sourceOf } from '#kernel/agent';
 import { allow, ask, deny, strictest } from '#kernel/decision';
-import { Fault, toFault } from '#kernel/errors';
-import { faultData, faultFrom } from '#kernel/fault-data';
+import { Fault, faultData, faultFrom, toFault } from '#kernel/errors';
 import { grantLifeMs, isSelfApproval, requestIdPattern, requestLifeMs, requestStatuses, requestTransitions } from '#kernel/request';
 import { describeTarget } from '#kernel/resource';
 import { actionTiers, stricterTier } from '#kernel/tiers';
@@ -11,11 +10,9 @@ describe('the sources of a call', () => {
   it('follow from the host', () => {
     expect(Object.fromEntries(agentHosts.map((host) => [host, sourceOf(host)]))).toEqual({
       chat: 'llm',
-      participant: 'llm',
       mcp: 'llm',
       cli: 'api',
       palette: 'user',
-      monitor: 'monitor',
     });
     expect([...new Set(agentHosts.map(sourceOf))].toSorted()).toEqual(callSources.toSorted());
   });
@@ -103,6 +100,9 @@ describe('a request', () => {
 it('targets are named in few words', () => {
   const guest = { kind: 'guest', access: 'operate', cluster: 'lab', vmid: 100, node: 'pve', guestType: 'qemu', addresses: [] } as const;
   expect(describeTarget({ ...guest, name: 'web' })).toBe('VM 100 (web) on pve');
+  // What anybody may write does not push out what identifies the guest.
+  expect(describeTarget({ ...guest, name: 'x'.repeat(5_000) })).toMatch(/^VM 100 \(x{64}… \(5000 bytes in all\)\) on pve$/);
+  expect(describeTarget({ ...guest, name: '\u2800'.repeat(100) }).length).toBeLessThan(120);
   expect(describeTarget({ ...guest, guestType: 'lxc' })).toBe('container 100 on pve');
   expect(describeTarget({ kind: 'node', access: 'read', cluster: 'lab', node: 'pve', online: true, addresses: [] })).toBe('node pve');
   expect(describeTarget({ kind: 'service', access: 'operate', cluster: 'lab', node: 'pve', service: 'a.service' })).toBe(

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Fault } from '#kernel/errors';
 import type { RequestRecord } from '#kernel/request';
+import { runCall } from '#pipeline/run-call';
 import { createApprover } from '../../integration/stores/store-fixtures.ts';
 import { agent, createBench } from './support/bench.ts';
 import { createProbe } from './support/probe-tool.ts';
@@ -41,6 +42,33 @@ describe('a red call', () => {
       agent: { id: 'mcp:laptop', host: 'mcp', model: 'some-model', label: 'Laptop' },
       action: { tool: 'stop_vm', arguments: { vmid: 100 }, agentId: 'mcp:laptop', cluster: 'lab' },
     });
+  });
+
+  it('without anybody to wait opens no dialog', async () => {
+    const bench = await createBench();
+    const ask = vi.fn<() => void>();
+    await bench.call('stop_vm', stop, { waitMs: 0, gate: { ask } });
+    expect(ask).not.toHaveBeenCalled();
+  });
+
+  it('whose caller gives up while it is looked at again spends no grant', async () => {
+    const bench = await createBench();
+    const id = await grantStop(bench);
+    const caller = new AbortController();
+    let looks = 0;
+    const tools = bench.deps.tools.map((tool) => ({
+      ...tool,
+      precheck: async () => {
+        looks += 1;
+        if (looks === 2) caller.abort(new Error('gone'));
+        return undefined;
+      },
+    }));
+    const call = { tool: 'stop_vm', input: stop, agent, signal: caller.signal, waitMs: 0 };
+    expect(await runCall(call, { ...bench.deps, tools })).toMatchObject({ status: 'error' });
+    expect(looks).toBe(2);
+    expect(await bench.store.requests.get(id)).toMatchObject({ status: 'approved' });
+    expect(stops(bench)).toEqual([]);
   });
 
   it('runs exactly once for one approval, and the next call asks anew', async () => {
@@ -150,7 +178,7 @@ async function draftLike(bench: Bench, value: string) {
 
 describe('a call that waits for a person', () => {
   const waiting = (bench: Bench, ask: (request: RequestRecord, done: AbortSignal) => void, more: object = {}) =>
-    bench.call('stop_vm', stop, { waitMs: 120_000, ask, ...more });
+    bench.call('stop_vm', stop, { waitMs: 120_000, gate: { ask }, ...more });
 
   it('runs when the answer comes, and tells the dialog that it is over', async () => {
     const bench = await createBench();
@@ -266,9 +294,11 @@ describe('a target that changes while a person thinks', () => {
     const bench = await createBench();
     const outcome = await bench.call('stop_vm', stop, {
       waitMs: 120_000,
-      ask: (request) => {
-        change(bench);
-        void bench.approvals.approve(request.id, bench.alice.signer);
+      gate: {
+        ask: (request) => {
+          change(bench);
+          void bench.approvals.approve(request.id, bench.alice.signer);
+        },
       },
     });
     return { bench, outcome };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runApproved, whyNotHere } from '#app/run-approved';
+import { createStanding } from '#identity/standing';
 import { agent, createBench, demoProtection, settingsOf } from './support/bench.ts';
 
 const stop = { vmid: 100 };
@@ -66,6 +67,43 @@ describe('a call that a person runs by hand', () => {
     expect((await bench.call('check_request_status', { request_id: id })).result).toMatchObject({ outcome: { code: 'ok' } });
   });
 
+  it('keeps what it gave for its agent, and for nobody else: redacted, and cut to 8,000 characters', async () => {
+    const secret = 'hunter2-the-api-token';
+    const bench = await createBench({ deps: { knownSecrets: () => [secret] } });
+    const id = await approvedStop(bench);
+    const deps = {
+      ...bench.deps,
+      tools: bench.deps.tools.map((tool) =>
+        tool.name === 'stop_vm'
+          ? {
+              ...tool,
+              run: async () => ({
+                ok: true as const,
+                message: 'done',
+                result: { exit_code: 0, stdout: `${secret} ${'long '.repeat(20_000)}` },
+              }),
+            }
+          : tool,
+      ),
+    };
+    const record = (await bench.store.requests.get(id))!;
+    await runApproved(record, { by: 'user:alice', signal: new AbortController().signal }, { deps, defaultTier: 'basic' });
+    const status = await bench.call('check_request_status', { request_id: id });
+    const kept = (status.result as { readonly outcome: { readonly result: { readonly stdout: string; readonly exit_code: number } } })
+      .outcome.result;
+    expect(kept.exit_code).toBe(0);
+    // Text from outside, for a model.
+    expect(kept.stdout).toMatch(/^<outside-[0-9a-f]{8}>\n[\s\S]*redacted[\s\S]*characters left out[\s\S]*<\/outside-[0-9a-f]{8}>$/);
+    expect(JSON.stringify(kept).length).toBeGreaterThan(7_000);
+    const inTrail = (await bench.trail.all()).map((entry) => entry.attributes['result']).filter((result) => result !== undefined);
+    expect(inTrail).toHaveLength(1);
+    expect(JSON.stringify(inTrail[0]).length).toBeLessThanOrEqual(8_000);
+    expect(JSON.stringify([status, await bench.trail.all()])).not.toContain(secret);
+    const other = await bench.call('check_request_status', { request_id: id }, { agent: { ...agent, id: 'mcp:somebody-else' } });
+    expect(other.result).toMatchObject({ status: 'consumed', mine: false });
+    expect(JSON.stringify(other)).not.toMatch(/exit_code|long/);
+  });
+
   it('is told as failed where it failed', async () => {
     const bench = await createBench();
     const id = await approvedStop(bench);
@@ -81,6 +119,58 @@ describe('a call that a person runs by hand', () => {
     const again = await bench.call('stop_vm', stop);
     expect(again).toMatchObject({ status: 'error', code: 'already_run' });
     expect(again.message).toContain('ended with error (');
+  });
+
+  it('is not told any more after an hour: the same call asks a person anew', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    await byHand(bench, id);
+    for (const guest of bench.cluster.guests) guest.status = 'running';
+    bench.clock.advance(3_600_001);
+    const again = await bench.call('stop_vm', stop);
+    expect(again).toMatchObject({ status: 'pending', code: 'approval_pending' });
+    expect(again.request_id).not.toBe(id);
+  });
+
+  it('that still runs is said to, and is not run beside it', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    const record = (await bench.store.requests.get(id))!;
+    await bench.store.requests.spend(id, record.digest, 'a window, by hand of user:alice');
+    const said = await bench.call('stop_vm', stop);
+    expect(said).toMatchObject({ status: 'pending', code: 'running_by_hand', request_id: id });
+    expect(said.message).toContain('nothing more was done');
+    // Past the longest that such a call lasts, nobody knows what came of it.
+    bench.clock.advance(600_000);
+    expect(await bench.call('stop_vm', stop)).toMatchObject({ status: 'error', code: 'already_run' });
+    expect(stops(bench)).toEqual([]);
+  });
+
+  it('is not made of a report, which is no call', async () => {
+    const bench = await createBench();
+    const report = { request_id: 'req-0badcafe', reason: 'url_blocked', destination: 'evil.example' };
+    await bench.call('report_block', report);
+    await bench.approvals.approve('req-0badcafe', bench.alice.signer);
+    const record = (await bench.store.requests.get('req-0badcafe'))!;
+    expect(record.status).toBe('approved');
+    expect(await whyNotHere(record, bench.deps)).toBe('there is no such call here');
+    expect(await byHand(bench, record.id)).toMatchObject({ status: 'error', code: 'request_not_opened' });
+  });
+
+  it('neither suffers from the standing of its agent nor changes it', async () => {
+    const bench = await createBench({ deps: { standing: createStanding() } });
+    const id = await approvedStop(bench);
+    for (let errors = 0; errors < 5; errors += 1) await bench.call('no_such_tool');
+    expect(bench.deps.standing?.effective(agent).modelTier).toBe('intermediate');
+    const fails = {
+      ...bench.deps,
+      tools: bench.deps.tools.map((tool) => (tool.name === 'stop_vm' ? { ...tool, permission: 'file:write' as const } : tool)),
+    };
+    const record = (await bench.store.requests.get(id))!;
+    // As advanced as it was when it asked: this tool takes that.
+    const run = { by: 'user:alice', signal: new AbortController().signal };
+    expect(await runApproved(record, run, { deps: fails, defaultTier: 'basic' })).toMatchObject({ status: 'ok' });
+    expect(bench.deps.standing?.effective(agent).modelTier).toBe('intermediate');
   });
 
   it('does not run without an approval, nor what is no longer what was asked; nothing new is asked', async () => {
@@ -116,6 +206,10 @@ describe('a call that a person runs by hand', () => {
     expect(await whyNotHere(command, bench.deps)).toContain('/home/a/project on laptop');
     expect(await whyNotHere(command, { ...bench.deps, workspacePlace: '/home/a/other on laptop' })).toContain('/home/a/project on laptop');
     expect(await whyNotHere(command, { ...bench.deps, workspacePlace: '/home/a/project on laptop' })).toBeUndefined();
+    const nowhere = { ...record, action: { ...record.action, tool: 'run_command' } };
+    expect(await whyNotHere(nowhere, bench.deps)).toContain('(not named)');
+    const unread = { ...bench.deps, settings: async () => ({ ...bench.state.settings, unavailable: 'the disk is gone' }) };
+    expect(await whyNotHere(record, unread)).toBe('the security level cannot be read: the disk is gone');
   });
 });
 
@@ -140,6 +234,8 @@ describe('a spent approval whose process was killed', () => {
     await bench.store.audit.append({ name: 'tool.started', attributes: { request_id: id, 'gen_ai.tool.call.id': 'x' } });
     const status = await bench.call('check_request_status', { request_id: id });
     expect(status.message).toContain('the call began, and no end of it is written down: the outcome is unknown');
+    expect(status.result).toMatchObject({ outcome: 'unknown' });
+    expect(status.next).toContain('look at what it would have changed');
   });
 
   it('after the call ended has its outcome, from the call that used it alone', async () => {
@@ -150,5 +246,7 @@ describe('a spent approval whose process was killed', () => {
     expect(status.message).toContain(`the approval was used at`);
     expect(status.result).toMatchObject({ outcome: { status: 'ok', message: expect.stringContaining('it is stopped now') } });
     expect(ran.message).toContain('it is stopped now');
+    // The agent has had the result; the trail does not keep it.
+    expect(JSON.stringify(status.result)).not.toContain('"result"');
   });
 });

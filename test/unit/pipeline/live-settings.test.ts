@@ -50,9 +50,11 @@ describe('the level at this moment', () => {
       { vmid: 100 },
       {
         waitMs: 60_000,
-        ask: (request) => {
-          setLevel(bench, 'strict');
-          void bench.approvals.approve(request.id, bench.alice.signer);
+        gate: {
+          ask: (request) => {
+            setLevel(bench, 'strict');
+            void bench.approvals.approve(request.id, bench.alice.signer);
+          },
         },
       },
     );
@@ -69,10 +71,12 @@ describe('the level at this moment', () => {
       { vmid: 100 },
       {
         waitMs: 60_000,
-        ask: (request) => {
-          setLevel(bench, 'strict');
-          bench.state.settings = { ...bench.state.settings, unavailable: 'the server cannot be reached' };
-          void bench.approvals.approve(request.id, bench.alice.signer);
+        gate: {
+          ask: (request) => {
+            setLevel(bench, 'strict');
+            bench.state.settings = { ...bench.state.settings, unavailable: 'the server cannot be reached' };
+            void bench.approvals.approve(request.id, bench.alice.signer);
+          },
         },
       },
     );
@@ -130,9 +134,11 @@ describe('a rule', () => {
       { node: 'pve' },
       {
         waitMs: 60_000,
-        ask: (request) => {
-          setRules(bench, ['tool:wake_node', 'block']);
-          void bench.approvals.approve(request.id, bench.alice.signer);
+        gate: {
+          ask: (request) => {
+            setRules(bench, ['tool:wake_node', 'block']);
+            void bench.approvals.approve(request.id, bench.alice.signer);
+          },
         },
       },
     );
@@ -151,17 +157,19 @@ describe('a rule', () => {
 });
 
 describe('a run that needs the network', () => {
-  const needs = ask('network_blocked', '`npm ci` needs the network', ['workspace.network-blocked']);
+  const needs = ask('network_blocked', 'this run is to have the network', ['workspace.network']);
   const judge = (decision: Decision, state: 'enforced' | 'unavailable' = 'enforced'): WorkspaceJudge => ({
-    decideCommand: async (_surface, text) => ({ decision, canonical: text }),
+    decideCommand: async () => decision,
     decidePath: async () => expect.fail('no path'),
+    held: async () => undefined,
     sandbox: async () => ({ state, reason: 'as told' }),
   });
   /** Explained only: what a run would be decided, with nothing run. */
   const decide = async (bench: Bench, command = 'npm ci') => {
     const { explainCall } = await import('#pipeline/explain-call');
     const agent = { id: 'mcp:a', host: 'mcp', modelTier: 'advanced' } as const;
-    return (await explainCall({ tool: 'run_command', input: { command }, agent }, bench.deps, new AbortController().signal)).decision;
+    const call = { tool: 'run_command', input: { command, network: true }, agent };
+    return (await explainCall(call, bench.deps, new AbortController().signal)).decision;
   };
 
   it.each([
@@ -175,7 +183,7 @@ describe('a run that needs the network', () => {
   });
 
   it('at level relaxed with anything else open still asks', async () => {
-    const bench = await createBench({ deps: { judge: judge({ ...needs, rules: [...needs.rules, 'workspace.unknown-program'] }) } });
+    const bench = await createBench({ deps: { judge: judge({ ...needs, rules: [...needs.rules, 'user.mine'] }) } });
     setLevel(bench, 'relaxed');
     expect(await decide(bench)).toMatchObject({ effect: 'ask', code: 'network_blocked' });
   });
@@ -245,9 +253,11 @@ describe('a person’s time', () => {
       {
         waitMs: 60_000,
         signal: caller.signal,
-        ask: (request) => {
-          thought = 3_600_000;
-          end(bench, request.id, caller);
+        gate: {
+          ask: (request) => {
+            thought = 3_600_000;
+            end(bench, request.id, caller);
+          },
         },
       },
     );

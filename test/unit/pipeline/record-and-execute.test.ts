@@ -4,8 +4,7 @@ import type { AuditDraft } from '#kernel/audit-event';
 import { allow, ask, type Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { ToolContext } from '#kernel/tool';
-import { withSettings } from '#pipeline/call-deps';
-import type { PipelineDeps, WorkspaceJudge } from '#pipeline/deps';
+import { type PipelineDeps, type WorkspaceJudge, withSettings } from '#pipeline/deps';
 import { execute } from '#pipeline/execute';
 import { agent, createBench } from './support/bench.ts';
 import { createProbe } from './support/probe-tool.ts';
@@ -120,6 +119,7 @@ describe('a record of a green call', () => {
   const judging = (decision: Decision): WorkspaceJudge => ({
     decideCommand: async () => expect.fail('no command'),
     decidePath: async () => ({ decision }),
+    held: async () => undefined,
     sandbox: async () => ({ state: 'enforced', reason: 'as told' }),
   });
   const grouped: AuditDraft[] = [];
@@ -209,12 +209,6 @@ describe('time', () => {
     });
   });
 
-  it('is the shorter of the tool’s and the configured', async () => {
-    const probe = createProbe({ timeoutMs: 20 }, forever);
-    const { call } = await createBench({ tools: [probe.tool] });
-    expect(await call('probe_tool')).toMatchObject({ code: 'timeout', message: 'probe_tool: took longer than 20ms' });
-  });
-
   it('is the cause, whatever a handler makes of the abort', async () => {
     // Handed on as it is: its rejection comes before anybody else hears of the abort.
     const run = (_input: unknown, { signal }: ToolContext) => {
@@ -272,12 +266,12 @@ describe('a caller who gives up', () => {
     await bench.approvals.approve(id, bench.alice.signer);
     const caller = new AbortController();
     const { approvals } = bench.deps;
-    const claim: typeof approvals.claim = async (request, digest) => {
-      const claimed = await approvals.claim(request, digest);
+    const spend: typeof approvals.spend = async (...what) => {
+      const spent = await approvals.spend(...what);
       caller.abort();
-      return claimed;
+      return spent;
     };
-    const late = await createBench({ tools: [probe.tool], deps: { approvals: { ...approvals, claim }, settings: bench.deps.settings } });
+    const late = await createBench({ tools: [probe.tool], deps: { approvals: { ...approvals, spend }, settings: bench.deps.settings } });
     expect(await late.call('probe_tool', {}, { signal: caller.signal })).toMatchObject({ status: 'error', code: 'cancelled' });
     expect(await late.call('probe_tool', {}, { signal: caller.signal })).toMatchObject({ status: 'error', code: 'cancelled' });
     expect(probe.runs).toEqual([]);
@@ -292,7 +286,7 @@ it('the execute stage by itself starts nothing once the signal has aborted', asy
   const decision = { effect: 'allow', code: 'x', reason: 'x', rules: [] } as const;
   const state = { tool: probe.tool, input: {}, resources: [], tier: 'red', targets: [], decision } as const;
   const deadline = startDeadline(60_000, call.signal);
-  expect(await execute(state, call, await withSettings(deps), deadline)).toMatchObject({ status: 'error', code: 'cancelled' });
+  expect(await execute(state, call, await withSettings(deps), deadline)).toMatchObject({ outcome: { status: 'error', code: 'cancelled' } });
   deadline.end();
   expect(probe.runs).toEqual([]);
 });

@@ -45,7 +45,7 @@ describe('report_block', () => {
     expect((record?.expiresAt ?? 0) - (record?.createdAt ?? 0)).toBe(3_600_000);
     expect(await bench.trail.names()).toEqual(['approval.requested', 'tool.finished']);
     // What people see is whole, and can be approved.
-    const card = record && bench.approvals.card(record);
+    const card = await bench.approvals.card(id);
     expect(card).toMatchObject({ tampered: false });
     expect(card?.detail).toContain(`The detector matched: ${secret}`);
     expect(card?.detail).toContain('It allows no tool call.');
@@ -168,7 +168,7 @@ describe('an approved report', () => {
       next: 'a person settled this report; it allows no tool call',
     });
     const record = await bench.store.requests.get(id);
-    expect(await bench.deps.approvals.claim(id, record?.digest ?? '')).toMatchObject({ ok: false, code: 'not_approved' });
+    expect(await bench.deps.approvals.spend(id, record?.digest ?? '', 'x')).toMatchObject({ ok: false, why: 'not_approved' });
     expect((await bench.store.requests.get(id))?.status).toBe('approved');
     expect(await bench.call('stop_vm', { vmid: 100 })).toMatchObject({ status: 'pending' });
   });
@@ -192,7 +192,7 @@ describe('an approved report', () => {
             const record = await bench.store.requests.get(id);
             return record === undefined ? { ok: false, why: 'not_found' } : { ok: true, record };
           },
-          claim: async () => ({ ok: false, code: 'never_asked', message: 'the claim came too late' }),
+          spend: async () => ({ ok: false, why: 'grant_used', message: 'the spending came too late' }),
         },
       },
     });

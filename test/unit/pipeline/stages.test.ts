@@ -8,11 +8,10 @@ import type { Target } from '#kernel/resource';
 import { modelTiers } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 import { effectiveAction, lastingTarget } from '#pipeline/action';
-import { authorize } from '#pipeline/authorize';
-import { classify } from '#pipeline/classify';
+import { authorize, classify } from '#pipeline/decide-call';
 import type { WorkspaceJudge } from '#pipeline/deps';
 import { explainCall } from '#pipeline/explain-call';
-import type { Resolved } from '#pipeline/stage';
+import { type Resolved, refuseBy } from '#pipeline/stage';
 import { findTool, validate } from '#pipeline/validate';
 import { agent, createBench, settingsOf } from './support/bench.ts';
 import { createProbe } from './support/probe-tool.ts';
@@ -147,8 +146,9 @@ describe('classify', () => {
   const decide = async (tool: Tool, targets: readonly Target[], changes: Partial<Parameters<typeof classify>[2]> = {}) =>
     classify(resolved(tool, targets), agent, { settings: settingsOf({}), ...changes });
   const judge = (decision: Decision, sandbox = 'enforced'): WorkspaceJudge => ({
-    decideCommand: async (_surface, text) => ({ decision, canonical: `${text} # checked` }),
+    decideCommand: async () => decision,
     decidePath: async () => ({ decision, real: 'real/path' }),
+    held: async () => undefined,
     sandbox: async () => ({ state: sandbox === 'enforced' ? 'enforced' : 'unavailable', reason: 'bwrap is missing' }),
   });
   const shell: Target = { kind: 'command', access: 'operate', surface: 'workspace_command', text: 'npm test' };
@@ -181,7 +181,7 @@ describe('classify', () => {
     const tool = toolNamed('run_command');
     const fine = allow('allowed', 'ordinary work');
     const held = await decide(tool, [shell], { judge: judge(fine) });
-    expect(held).toMatchObject({ decision: { effect: 'allow' }, targets: [{ ...shell, text: 'npm test # checked' }] });
+    expect(held).toMatchObject({ decision: { effect: 'allow' }, targets: [shell] });
     expect(held.targets[0]).not.toHaveProperty('unsandboxed');
     const open = await decide(tool, [shell], { judge: judge(fine, 'unavailable') });
     expect(open).toMatchObject({ decision: { effect: 'ask', code: 'sandbox_not_enforced' }, targets: [{ unsandboxed: true }] });
@@ -192,12 +192,18 @@ describe('classify', () => {
     expect(refused.decision.effect).toBe('deny');
   });
 
-  it('the network is marked only where the policy asks about it', async () => {
-    const tool = toolNamed('run_command');
-    const asked = await decide(tool, [shell], { judge: judge(ask('network_blocked', 'needs the network')) });
+  it('what the judge is told of is the call’s own target, its wish for the network included', async () => {
+    const told: unknown[] = [];
+    const wish: Target = { ...shell, network: true };
+    const asking = judge(ask('network_blocked', 'the network', ['workspace.network']));
+    const decideCommand: WorkspaceJudge['decideCommand'] = (target) => {
+      told.push(target);
+      return asking.decideCommand(target);
+    };
+    const listening: WorkspaceJudge = { ...asking, decideCommand };
+    const asked = await decide(toolNamed('run_command'), [wish], { judge: listening });
     expect(asked).toMatchObject({ decision: { effect: 'ask', code: 'network_blocked' }, targets: [{ network: true }] });
-    const other = await decide(tool, [shell], { judge: judge(ask('unclear', 'cannot be judged')) });
-    expect(other.targets[0]).not.toHaveProperty('network');
+    expect(told).toEqual([wish]);
   });
 
   it('a path becomes what it is, and is marked where a person has to agree', async () => {
@@ -207,6 +213,41 @@ describe('classify', () => {
     expect(fine.targets[0]).not.toHaveProperty('agreed');
     const secret = await decide(tool, [file], { judge: judge(ask('SECRET_FILE', 'a secret')) });
     expect(secret).toMatchObject({ decision: { effect: 'ask', code: 'SECRET_FILE' }, targets: [{ agreed: true }] });
+  });
+});
+
+describe('the words of a refusal', () => {
+  it.each([
+    ['execute_ssh', { node: 'pve', command: 'reboot' }, /write it as the message says/],
+    ['execute_ssh', { node: 'pve', command: 'df $(id)' }, /write it as the message says/],
+  ])('%s %j: what to do instead', async (tool, input, next) => {
+    const bench = await createBench();
+    const outcome = await bench.call(tool, input);
+    expect(outcome).toMatchObject({ status: 'denied', code: 'COMMAND_BLOCKED', next: expect.stringMatching(next) });
+    expect(outcome.next).not.toMatch(/another way/);
+  });
+
+  it('says why it waits, and never the whole command back', async () => {
+    const command = `cat > f <<'E'\n${'x'.repeat(100_000)}\nE`;
+    const judge: WorkspaceJudge = {
+      decideCommand: async () => ask('network_blocked', 'this run is to have the network', ['workspace.network']),
+      decidePath: async () => expect.fail('no path'),
+      held: async () => undefined,
+      sandbox: async () => ({ state: 'enforced', reason: 'as told' }),
+    };
+    const bench = await createBench({ deps: { judge } });
+    const caller = { ...agent, modelTier: 'advanced' } as const;
+    const outcome = await bench.call('run_command', { command, network: true }, { agent: caller });
+    expect(outcome).toMatchObject({
+      code: 'approval_pending',
+      message: expect.stringContaining('(this run is to have the network): waiting'),
+    });
+    expect(JSON.stringify(outcome).length).toBeLessThan(1_500);
+  });
+
+  it('names a person’s own rule as what it is, and a hidden character as a matter of writing', () => {
+    expect(refuseBy(deny('COMMAND_BLOCKED', 'x', ['user.mine'])).refusal.next).toMatch(/do not try again or another way/);
+    expect(refuseBy(deny('COMMAND_BLOCKED', 'x', ['workspace.hidden-character'])).refusal.next).toMatch(/call again/);
   });
 });
 

@@ -3,7 +3,7 @@ import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
 import { isTooWide, type LiveRule, parseRulePattern, ruleSubject, settleByRules } from '#policy/auto-approve';
-import { classify } from '#policy/classify';
+import { decideTier } from '#policy/classify';
 import { liveRule, patternOf, yellowTools } from './live-rules.ts';
 
 const [yellow, pattern, rule] = [yellowTools, patternOf, liveRule];
@@ -23,15 +23,15 @@ interface Case {
   readonly tier?: ActionTier;
 }
 function settle(
-  { tool, targets, decisions = [classify(tool, 'yellow', 'strict')], tier = 'yellow' }: Case,
+  { tool, targets, decisions = [decideTier(tool, 'yellow', 'strict')], tier = 'yellow' }: Case,
   ...rules: LiveRule[]
 ): Decision {
   return strictest(settleByRules(decisions, ruleSubject(tool, tier, targets), rules));
 }
 
-const atStrict = (tool: string) => classify(tool, 'yellow', 'strict');
+const atStrict = (tool: string) => decideTier(tool, 'yellow', 'strict');
 const npm = { tool: 'run_command', targets: [command('npm ci')] };
-const network = ask('network_blocked', 'needs the network', ['workspace.network-blocked']);
+const network = ask('network_blocked', 'needs the network', ['workspace.network']);
 
 describe('a pattern', () => {
   it.each([
@@ -124,11 +124,10 @@ describe('an allow', () => {
   });
 
   it.each([
-    ['network_blocked', 'workspace.network-blocked'],
-    ['unknown_program', 'workspace.unknown-program'],
-    ['runs_other_code', 'workspace.runs-other-code'],
+    ['network_blocked', 'workspace.network'],
+    ['no_view', 'workspace.no-view'],
   ])('lifts %s of a run only for the very command', (code, name) => {
-    const open = { ...npm, decisions: [classify('run_command', 'yellow', 'balanced'), ask(code, 'why', [name])] };
+    const open = { ...npm, decisions: [decideTier('run_command', 'yellow', 'balanced'), ask(code, 'why', [name])] };
     expect(settle(open, rule('tool:run_command:npm ci')).rules[0]).toBe('auto-approve:tool:run_command:npm ci');
     for (const wide of ['tool:run_command', 'tool:run_command:npm *', 'tool:run_command:npm ci*'])
       expect(settle(open, rule(wide))).toMatchObject({ effect: 'ask', code });
@@ -147,16 +146,11 @@ describe('an allow', () => {
 
   it.each([
     ask('sandbox_not_enforced', 'why', ['sandbox:unavailable']),
-    ask('unclear', 'why', ['workspace.unclear']),
-    ask('destructive', 'why', ['workspace.destructive']),
-    ask('SECRET_FILE', 'why', ['workspace.secret-file']),
-    ask('CONTROL_FILE', 'why', ['workspace.control-file']),
-    ask('PATH_OUTSIDE_WORKSPACE', 'why', ['workspace.path-outside-workspace']),
-    ask('network_blocked', 'two findings', ['workspace.network-blocked', 'workspace.destructive']),
+    ask('network_blocked', 'two findings', ['workspace.network', 'user.my-rule']),
     ask('asked_by_configuration', 'why', ['user.my-rule']),
     ask('undecided', 'no rule at all', []),
-    deny('COMMAND_BLOCKED', 'why', ['workspace.gate']),
-    deny('network_blocked', 'level strict', ['workspace.network-blocked', 'level:strict']),
+    deny('COMMAND_BLOCKED', 'why', ['workspace.own-command']),
+    deny('network_blocked', 'level strict', ['workspace.network', 'level:strict']),
   ])('never lifts %j', (decision) => {
     const every = ['tool:run_command', 'tool:run_command:npm ci', 'tool:run_command:**', 'destination:.example.com'].map((text) =>
       rule(text),
@@ -166,7 +160,7 @@ describe('an allow', () => {
   });
 
   it.each(['green', 'red', 'black'] as const)('changes nothing for a %s call', (tier) => {
-    const decision = classify('restart_service', tier, 'strict');
+    const decision = decideTier('restart_service', tier, 'strict');
     for (const action of ['allow', 'prompt', 'block'] as const)
       expect(
         settle({ tool: 'restart_service', targets: [service], decisions: [decision], tier }, rule('tool:restart_service', action)),
@@ -180,7 +174,7 @@ describe('an allow', () => {
 });
 
 describe('prompt and block', () => {
-  const runs = { ...npm, decisions: [classify('run_command', 'yellow', 'relaxed')] };
+  const runs = { ...npm, decisions: [decideTier('run_command', 'yellow', 'relaxed')] };
 
   it('ask about and refuse what would run', () => {
     expect(settle(runs, rule('tool:run_command', 'prompt'))).toMatchObject({

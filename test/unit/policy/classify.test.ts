@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ActionTier, actionTiers, type SecurityLevel, securityLevels } from '#kernel/tiers';
-import { classify, effectiveTier } from '#policy/classify';
+import { decideTier, effectiveTier } from '#policy/classify';
 
 /** The table of docs/design.md#who-may-do-what. */
 const table: Record<ActionTier, Record<SecurityLevel, string>> = {
@@ -14,20 +14,20 @@ const cells = actionTiers.flatMap((tier) => securityLevels.map((level) => [tier,
 
 describe('action tier × security level', () => {
   it.each(cells)('%s at %s: %s', (tier, level, effect) => {
-    const decision = classify('some_tool', tier, level);
+    const decision = decideTier('some_tool', tier, level);
     expect(decision.effect).toBe(effect);
     expect(decision.reason).toContain('`some_tool`');
     expect(decision.rules[0]).toBe(`tier:${tier}`);
   });
 
   it('says why in stable codes', () => {
-    const codes = actionTiers.map((tier) => classify('t', tier, 'strict').code);
+    const codes = actionTiers.map((tier) => decideTier('t', tier, 'strict').code);
     expect(codes).toEqual(['green', 'confirmation_required', 'confirmation_required', 'black_tier']);
   });
 
   it('refuses a tier it does not know', () => {
-    expect(classify('t', 'purple' as ActionTier, 'relaxed')).toMatchObject({ effect: 'deny', code: 'unknown_tier' });
-    expect(classify('t', undefined as unknown as ActionTier, 'relaxed').effect).toBe('deny');
+    expect(decideTier('t', 'purple' as ActionTier, 'relaxed')).toMatchObject({ effect: 'deny', code: 'unknown_tier' });
+    expect(decideTier('t', undefined as unknown as ActionTier, 'relaxed').effect).toBe('deny');
   });
 });
 

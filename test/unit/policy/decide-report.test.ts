@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AutoApproveAction, blockReasons, defaultApprovalDomains } from '#kernel/security';
-import { decideReport } from '#policy/decide-report';
+import { decideReport } from '#policy/auto-approve';
 import { parseDestination } from '#policy/destinations';
 import { liveRule } from './live-rules.ts';
 

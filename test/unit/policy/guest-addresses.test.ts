@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { guestAddresses } from '#policy/guest-addresses';
+import { guestAddresses } from '#policy/resolve-target';
 
 describe('the addresses of a guest', () => {
   it.each([

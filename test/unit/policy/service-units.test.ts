@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideServiceUnit } from '#policy/service-units';
-import { unitName, unitStem } from '#policy/unit-name';
+import { decideServiceUnit, unitName, unitStem } from '#policy/service-units';
 
 describe('a unit name', () => {
   it.each([

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { freshJson, keptJson } from '#redaction/json-text';
-import { redactJson, redactText } from '#redaction/redact';
+import { freshJson, keptJson, redactJson, redactText } from '#redaction/redact';
 
 const options = { knownSecrets: [], maxStringLength: 64_000 };
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -208,4 +208,8 @@ test('the command itself fails on a violation, and passes without one', async ()
   const bad = project({ 'policy/a.ts': "export { readFileSync } from 'node:fs';\n" });
   await expect(run(project({}))).resolves.toMatchObject({ stdout: 'architecture: 1 files, 0 imports, 0 violations\n' });
   await expect(run(bad)).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('src/policy/a.ts: must not import node:fs') });
+});
+
+test('the files that are only loaded when asked for are there: of one that moved the rule would say nothing', () => {
+  expect(lazyFiles.filter((file) => !existsSync(path.join(repository, 'src', file)))).toEqual([]);
 });

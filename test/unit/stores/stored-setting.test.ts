@@ -29,7 +29,7 @@ describe('a stored level', () => {
     JSON.stringify(ruleSetting('destination:a', 'allow', now)),
     '{"__proto__":{"payload":1}}',
   ])('%j is none, and counts as the strictest', (text) => {
-    expect(levelFrom(text)).toEqual({ unsigned: 'strict' });
+    expect(levelFrom(text)).toEqual({ unsigned: 'strict', damaged: true });
   });
 });
 
@@ -47,12 +47,16 @@ describe('a stored rule', () => {
   });
 
   it.each(['', 'yes', '{}', 'null', settingText(levelSetting('relaxed', now))])('%j is none, and counts as `block`', (text) => {
-    expect(ruleFrom('destination:a', text, now)).toEqual({ pattern: 'destination:a', unsigned: 'block' });
+    expect(ruleFrom('destination:a', text, now)).toEqual({ pattern: 'destination:a', unsigned: 'block', damaged: true });
   });
 
   it('that was moved under another pattern is no rule for it', () => {
-    expect(ruleFrom('destination:*', settingText(rule), now)).toEqual({ pattern: 'destination:*', unsigned: 'block' });
-    expect(ruleFrom('destination:*', settingText(rule), now + 5000)).toEqual({ pattern: 'destination:*', unsigned: 'block' });
+    expect(ruleFrom('destination:*', settingText(rule), now)).toEqual({ pattern: 'destination:*', unsigned: 'block', damaged: true });
+    expect(ruleFrom('destination:*', settingText(rule), now + 5000)).toEqual({
+      pattern: 'destination:*',
+      unsigned: 'block',
+      damaged: true,
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { catalog } from '#app/catalog';
 import { requestStatuses } from '#kernel/request';
 import { approved, createApprover, draftOf, opened, openTestStore } from '../../integration/stores/store-fixtures.ts';
 import { createToolBench } from './support/run-tool.ts';
@@ -29,7 +30,7 @@ describe('check_request_status', () => {
       result: { status: 'pending', tool: 'stop_vm', title: record.title, expires_at: new Date(record.expiresAt).toISOString() },
       next: expect.stringContaining('wait for the person'),
     });
-    const { id, grant } = await approved(
+    const { id, grants } = await approved(
       store,
       createApprover(),
       Date.now(),
@@ -37,10 +38,16 @@ describe('check_request_status', () => {
     );
     const result = await run('check_request_status', { request_id: id });
     expect(result).toMatchObject({
-      result: { status: 'approved', expires_at: new Date(grant?.payload.expiresAt ?? 0).toISOString() },
+      result: { status: 'approved', expires_at: new Date(grants?.[0]?.payload.expiresAt ?? 0).toISOString() },
       next: expect.stringContaining('it runs once'),
     });
-    expect(JSON.stringify(result)).not.toContain(grant?.signature);
+    expect(JSON.stringify(result)).not.toContain(grants?.[0]?.payload.nonce);
+  });
+
+  it('marks as outside text what any tool’s result does', () => {
+    const keys = catalog.flatMap((tool) => tool.outsideText ?? []);
+    expect(catalog.find(({ name }) => name === 'check_request_status')?.outsideText).toEqual(expect.arrayContaining([...new Set(keys)]));
+    expect(keys).toContain('stdout');
   });
 
   it.each(requestStatuses)('has a next step for %s', async (status) => {

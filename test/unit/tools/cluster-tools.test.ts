@@ -294,7 +294,20 @@ describe('restart_service', () => {
       code: 'service_restart_failed',
       message: 'nginx.service on pve could not be restarted (exit code 1): Job for nginx.service failed',
     });
-    expect(cluster.effects).toHaveLength(1);
+    expect(cluster.effects).toEqual([
+      'exec pve systemctl restart -- nginx.service',
+      'exec pve systemctl show --property=LoadState -- nginx.service',
+    ]);
+  });
+
+  it.each([
+    ['not-found', 'service_not_found'],
+    ['masked', 'service_masked'],
+    ['bad-setting', 'service_not_loaded'],
+  ])('says of a unit that systemd has %s that nothing was done, whatever a login prints first', async (state, code) => {
+    const noise = 'LoadState=loaded\nWelcome\n';
+    const { result } = start({ restart: { exitCode: 1 }, show: { stdout: `${noise}LoadState=${state}\n` } });
+    expect(await result).toMatchObject({ ok: false, code, effect: { state: 'not_sent' } });
   });
 });
 

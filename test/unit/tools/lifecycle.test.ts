@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '#kernel/errors';
 import type { GuestAction } from '#kernel/ports/cluster';
-import { guestRisk } from '#tools/support/guest-risk';
+import { guestRisk } from '#tools/support/guest-facts';
 import { createToolBench, target } from './support/run-tool.ts';
 
 const signal = new AbortController().signal;

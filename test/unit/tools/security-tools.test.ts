@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditDraft } from '#kernel/audit-event';
-import type { ReportAnswer } from '#kernel/ports/security-view';
+import type { ReportAnswer } from '#kernel/tool';
 import {
   approved,
   createApprover,

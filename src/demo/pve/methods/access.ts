@@ -1,8 +1,8 @@
 /** `/version` and `/access`. */
 
 import type { TokenSeed } from '../access-control.ts';
-import { ApiError, badParameters, failed, forbidden } from '../api-error.ts';
-import type { ApiCall, ApiMethod } from '../api-method.ts';
+import { ApiError, failed, forbidden } from '../api-error.ts';
+import { type ApiCall, type ApiMethod, flag, route, text } from '../api-method.ts';
 import type { Cluster } from '../cluster.ts';
 import { splitTokenId } from '../upid.ts';
 
@@ -10,54 +10,27 @@ import { splitTokenId } from '../upid.ts';
 export const release = { version: '9.1.5', release: '9.1', repoid: '80cf92a64bef6889' } as const;
 
 export const accessMethods: readonly ApiMethod[] = [
-  { verb: 'GET', path: '/version', permission: 'all', proxied: false, run: () => release },
-  {
-    verb: 'POST',
-    path: '/access/ticket',
-    permission: 'world',
-    proxied: false,
+  route('GET /version', 'all', () => release),
+  route('POST /access/ticket', 'world', login, {
     allowToken: false,
     parameters: {
       username: { type: 'string', maxLength: 64 },
       password: { type: 'string' },
-      realm: { type: 'string', optional: true, maxLength: 32 },
-      otp: { type: 'string', optional: true },
-      path: { type: 'string', optional: true, maxLength: 64, requires: 'privs' },
-      privs: { type: 'string', optional: true, maxLength: 64, requires: 'path' },
-      'new-format': { type: 'boolean', optional: true },
-      'tfa-challenge': { type: 'string', optional: true },
+      realm: { ...text, maxLength: 32 },
+      otp: text,
+      path: { ...text, maxLength: 64, requires: 'privs' },
+      privs: { ...text, maxLength: 64, requires: 'path' },
+      'new-format': flag,
+      'tfa-challenge': text,
     },
-    run: login,
-  },
-  {
-    verb: 'GET',
-    path: '/access/permissions',
-    permission: 'all',
-    proxied: false,
-    parameters: {
-      path: { type: 'string', optional: true },
-      userid: { type: 'string', optional: true, pattern: '[^\\s:/]+@[A-Za-z][A-Za-z0-9.\\-_]+(?:![A-Za-z][A-Za-z0-9.\\-_]+)?' },
-    },
-    run: permissions,
-  },
-  {
-    verb: 'GET',
-    path: '/access/users/{userid}',
-    permission: { path: '/access/groups', privileges: ['User.Modify', 'Sys.Audit'], any: true },
-    proxied: false,
-    run: userOf,
-  },
-  { verb: 'GET', path: '/access/acl', permission: 'all', proxied: false, unordered: true, run: accessList },
-  { verb: 'GET', path: '/access/roles/{roleid}', permission: 'all', proxied: false, run: role },
-  {
-    verb: 'GET',
-    path: '/access/users',
-    permission: 'all',
-    proxied: false,
-    unordered: true,
-    parameters: { enabled: { type: 'boolean', optional: true }, full: { type: 'boolean', optional: true } },
-    run: users,
-  },
+  }),
+  route('GET /access/permissions', 'all', permissions, {
+    parameters: { path: text, userid: { ...text, pattern: '[^\\s:/]+@[A-Za-z][A-Za-z0-9.\\-_]+(?:![A-Za-z][A-Za-z0-9.\\-_]+)?' } },
+  }),
+  route('GET /access/users/{userid}', { userGroup: ['User.Modify', 'Sys.Audit'] }, userOf),
+  route('GET /access/acl', 'all', accessList, { unordered: true }),
+  route('GET /access/roles/{roleid}', 'all', role),
+  route('GET /access/users', 'all', users, { unordered: true, parameters: { enabled: flag, full: flag } }),
 ];
 
 /** Entries of paths where the caller may hand out rights; who may audit `/access` sees all. */
@@ -66,10 +39,17 @@ function accessList({ cluster, user }: ApiCall): unknown {
   const audits = access.holds(user, '/access', 'Sys.Audit');
   return access
     .entries()
-    .filter(({ path }) => audits || access.holds(user, path, 'Permissions.Modify'))
+    .filter(({ path }) => audits || modifiers(path).some((name) => access.holds(user, path, name)))
     .map(({ path, subject, role: roleid, propagate = true }) => ({
       ...{ path, roleid, ugid: subject, type: subjectType(subject), propagate: propagate ? 1 : 0 },
     }));
+}
+
+/** Privileges of which any lets a subject hand out rights on a path (`check_perm_modify`). */
+function modifiers(path: string): readonly string[] {
+  const own: Readonly<Record<string, string>> = { storage: 'Datastore.Allocate', vms: 'VM.Allocate', pool: 'Pool.Allocate' };
+  const extra = own[/^\/(\w+)\/./.exec(path)?.[1] ?? ''];
+  return ['Permissions.Modify', ...(extra === undefined ? [] : [extra])];
 }
 
 function subjectType(subject: string): string {
@@ -147,8 +127,7 @@ function permissions({ cluster, user, parameters }: ApiCall): unknown {
   const subject = parameters.text('userid') ?? user;
   const ownToken = subject.includes('!') && splitTokenId(subject).user === user;
   if (subject !== user && !ownToken && !cluster.access.holds(user, '/access', 'Sys.Audit')) throw forbidden('/access, Sys.Audit');
-  const path = parameters.text('path');
-  if (path === undefined) return cluster.access.effective(subject);
-  if (!/^\/[a-zA-Z0-9./_-]*$/.test(path)) throw badParameters({ path: 'invalid format - value does not look like a valid ACL path\n' });
+  const path = parameters.text('path') ?? '';
+  if (path === '') return cluster.access.effective(subject);
   return { [path]: Object.fromEntries(cluster.access.privileges(subject, path)) };
 }

@@ -3,24 +3,33 @@
  * container's are checked at once. Both as recorded from a real cluster.
  */
 import { badParameters, failed } from '../api-error.ts';
-import type { ApiCall, ApiMethod } from '../api-method.ts';
-import { type GuestTarget, notOnNode, rebootPlan, resetPlan, shutdownPlan, snapshotPlan, startPlan, stopPlan } from '../guest-plans.ts';
-import { request, requestPlan } from '../ha-manager.ts';
+import { type ApiCall, type ApiMethod, count, flag, on, requirePrivilege, requireQuorum, route, text } from '../api-method.ts';
+import {
+  type GuestTarget,
+  hibernatePlan,
+  notOnNode,
+  rebootPlan,
+  resetPlan,
+  resumePlan,
+  shutdownPlan,
+  snapshotPlan,
+  startPlan,
+  stopPlan,
+  suspendPlan,
+} from '../guest-plans.ts';
+import { askedByCommand, request, requestPlan } from '../ha-manager.ts';
 import { managedResource } from '../high-availability.ts';
 import type { ParameterSpecs } from '../parameter.ts';
-import { type GuestKind, guestOn } from '../state.ts';
+import { type GuestKind, guestOn, lockOf } from '../state.ts';
 import type { TaskPlan } from '../task-engine.ts';
 import { requireGuest } from './guests.ts';
 
-const powerGuest = { path: '/vms/{vmid}', privileges: ['VM.PowerMgmt'] } as const;
-const flag = { type: 'boolean', optional: true } as const;
-const seconds = { type: 'integer', optional: true, minimum: 0 } as const;
-const text = { type: 'string', optional: true } as const;
-const nodeName = { type: 'string', optional: true, format: 'pve-node' } as const;
+const powerGuest = on('/vms/{vmid}', 'VM.PowerMgmt');
+const nodeName = { ...text, format: 'pve-node' } as const;
 const defaultTimeoutSeconds = 60;
 
 function action(kind: GuestKind, name: string, parameters: ParameterSpecs, run: (call: ApiCall) => unknown): ApiMethod {
-  return { verb: 'POST', path: `/nodes/{node}/${kind}/{vmid}/status/${name}`, permission: powerGuest, proxied: true, parameters, run };
+  return route(`POST /nodes/{node}/${kind}/{vmid}/status/${name}`, powerGuest, run, { parameters });
 }
 
 const migration: ParameterSpecs = {
@@ -35,20 +44,24 @@ const migration: ParameterSpecs = {
 };
 
 export const guestActionMethods: readonly ApiMethod[] = [
-  action('qemu', 'start', { skiplock: flag, timeout: seconds, machine: text, ...migration }, startQemu),
-  action(
-    'qemu',
-    'stop',
-    { skiplock: flag, migratedfrom: nodeName, timeout: seconds, keepActive: flag, 'overrule-shutdown': flag },
-    stopQemu,
-  ),
-  action('qemu', 'shutdown', { skiplock: flag, timeout: seconds, forceStop: flag, keepActive: flag }, shutdownQemu),
-  action('qemu', 'reboot', { timeout: seconds }, rebootQemu),
+  action('qemu', 'start', { skiplock: flag, timeout: count, machine: text, ...migration }, startQemu),
+  action('qemu', 'stop', { skiplock: flag, migratedfrom: nodeName, timeout: count, keepActive: flag, 'overrule-shutdown': flag }, stopQemu),
+  action('qemu', 'shutdown', { skiplock: flag, timeout: count, forceStop: flag, keepActive: flag }, shutdownQemu),
+  action('qemu', 'reboot', { timeout: count }, rebootQemu),
   action('qemu', 'reset', { skiplock: flag }, resetQemu),
   action('lxc', 'start', { skiplock: flag, debug: flag }, startLxc),
   action('lxc', 'stop', { skiplock: flag, 'overrule-shutdown': flag }, stopLxc),
-  action('lxc', 'shutdown', { timeout: seconds, forceStop: flag }, shutdownLxc),
-  action('lxc', 'reboot', { timeout: seconds }, rebootLxc),
+  action('lxc', 'shutdown', { timeout: count, forceStop: flag }, shutdownLxc),
+  action('lxc', 'reboot', { timeout: count }, rebootLxc),
+  action(
+    'qemu',
+    'suspend',
+    { skiplock: flag, statestorage: { ...text, format: 'pve-storage-id', requires: 'todisk' }, todisk: flag },
+    suspendQemu,
+  ),
+  action('qemu', 'resume', { nocheck: flag, skiplock: flag }, resumeQemu),
+  action('lxc', 'suspend', {}, suspendLxc),
+  action('lxc', 'resume', {}, resumeLxc),
   ...(['qemu', 'lxc'] as const).map(snapshotMethod),
 ];
 
@@ -63,15 +76,10 @@ export function begin(target: GuestTarget, call: ApiCall, type: string, plan: Ta
 /** Not even a token of root may: the check is on the plain user. */
 export function rootOnly(call: ApiCall, ...names: readonly string[]): void {
   for (const name of names) {
-    const value = call.parameters.text(name);
-    if (value !== undefined && value !== '0' && value !== 'false' && call.user !== 'root@pam')
-      throw badParameters({ [name]: 'Only root may use this option.' });
+    // Perl's truth.
+    const given = !['', '0', 'false'].includes(call.parameters.text(name) ?? '');
+    if (given && call.user !== 'root@pam') throw badParameters({ [name]: 'Only root may use this option.' });
   }
-}
-
-/** Starting writes to the configuration, so it needs quorum; stopping does not. */
-function requireQuorum(call: ApiCall): void {
-  if (!call.cluster.state.quorate) throw failed('cluster not ready - no quorum?');
 }
 
 /** The task that only asks the HA manager, for a guest that it manages; undefined: the node acts itself. */
@@ -80,13 +88,23 @@ function askManager(call: ApiCall, target: GuestTarget, want: 'start' | 'stop', 
   const resource = managedResource(cluster.ha, target);
   if (resource === undefined) return undefined;
   const words = `${want} for ${kind === 'qemu' ? 'VM' : 'CT'} ${vmid}`;
-  const state = want === 'start' ? 'started' : 'stopped';
-  return begin(
-    target,
-    call,
-    `ha${want}`,
-    requestPlan(cluster, words, () => request(cluster, resource, state, stopTimeoutSeconds)),
-  );
+  const [state, command] =
+    want === 'start'
+      ? (['started', `set ${resource.sid} --state started`] as const)
+      : (['stopped', `crm-command stop ${resource.sid} ${stopTimeoutSeconds ?? 0}`] as const);
+  const plan = requestPlan(cluster, words, (log) => {
+    askedByCommand(resource, command, log);
+    request(cluster, resource, state, stopTimeoutSeconds);
+  });
+  return begin(target, call, `ha${want}`, plan);
+}
+
+/** @throws {ApiError} 400 for overruling where the HA manager would be asked */
+function stopWith(call: ApiCall, target: GuestTarget, type: 'qmstop' | 'vzstop'): string {
+  const overrule = call.parameters.flag('overrule-shutdown');
+  if (overrule && managedResource(call.cluster.ha, target) !== undefined)
+    throw badParameters({ 'overrule-shutdown': 'Not applicable for HA resources.' });
+  return askManager(call, target, 'stop', 0) ?? begin(target, call, type, stopPlan(target, { overrule }));
 }
 
 function timeoutOf(call: ApiCall): number {
@@ -98,18 +116,7 @@ export function isRunning({ cluster, kind, node, vmid }: GuestTarget): boolean {
 }
 
 function startQemu(call: ApiCall): string {
-  rootOnly(
-    call,
-    'stateuri',
-    'skiplock',
-    'migratedfrom',
-    'migration_type',
-    'migration_network',
-    'targetstorage',
-    'force-cpu',
-    'with-conntrack-state',
-    'nets-host-mtu',
-  );
+  rootOnly(call, 'stateuri', 'skiplock', ...Object.keys(migration));
   requireQuorum(call);
   const target = targetOf(call, 'qemu');
   return askManager(call, target, 'start') ?? begin(target, call, 'qmstart', startPlan(target));
@@ -118,8 +125,8 @@ function startQemu(call: ApiCall): string {
 function stopQemu(call: ApiCall): string {
   rootOnly(call, 'skiplock', 'keepActive', 'migratedfrom');
   const target = targetOf(call, 'qemu');
-  const asked = call.parameters.has('keepActive') ? undefined : askManager(call, target, 'stop', 0);
-  return asked ?? begin(target, call, 'qmstop', stopPlan(target, { overrule: call.parameters.flag('overrule-shutdown') }));
+  if (call.parameters.has('migratedfrom')) return begin(target, call, 'qmstop', stopPlan(target, { overrule: false }));
+  return stopWith(call, target, 'qmstop');
 }
 
 function shutdownQemu(call: ApiCall): string {
@@ -128,7 +135,8 @@ function shutdownQemu(call: ApiCall): string {
   const timeoutSeconds = timeoutOf(call);
   const force = call.parameters.flag('forceStop');
   if (!force) refusePaused(target);
-  const plan = shutdownPlan(target, { timeoutSeconds, force });
+  // A paused one that may be killed is killed at once.
+  const plan = isPaused(target) ? stopPlan(target, { overrule: false }) : shutdownPlan(target, { timeoutSeconds, force });
   return askManager(call, target, 'stop', timeoutSeconds) ?? begin(target, call, 'qmshutdown', plan);
 }
 
@@ -139,9 +147,13 @@ export function requireRunningVm(target: GuestTarget): void {
 }
 
 /** A VM whose processors stand still cannot hear the request. @throws {ApiError} 500 */
-function refusePaused({ cluster, node, vmid }: GuestTarget): void {
+function refusePaused(target: GuestTarget): void {
+  if (isPaused(target)) throw failed('VM is paused - cannot shutdown');
+}
+
+function isPaused({ cluster, node, vmid }: GuestTarget): boolean {
   const guest = guestOn(cluster.state, 'qemu', node, vmid);
-  if (guest?.running === true && guest.paused) throw failed('VM is paused - cannot shutdown');
+  return guest?.running === true && guest.paused;
 }
 
 function rebootQemu(call: ApiCall): string {
@@ -158,25 +170,35 @@ function resetQemu(call: ApiCall): string {
   return begin(target, call, 'qmreset', resetPlan(target));
 }
 
-function startLxc(call: ApiCall): string {
-  rootOnly(call, 'skiplock');
+/** @throws {ApiError} 500 */
+function runningContainer(call: ApiCall): GuestTarget {
+  const target = targetOf(call, 'lxc');
+  if (!isRunning(target)) throw failed(`CT ${target.vmid} not running`);
+  return target;
+}
+
+/** @throws {ApiError} 500 */
+function stoppedContainer(call: ApiCall): GuestTarget {
   const target = targetOf(call, 'lxc');
   if (isRunning(target)) throw failed(`CT ${target.vmid} already running`);
+  return target;
+}
+
+function startLxc(call: ApiCall): string {
+  rootOnly(call, 'skiplock');
+  const target = stoppedContainer(call);
   requireQuorum(call);
   return askManager(call, target, 'start') ?? begin(target, call, 'vzstart', startPlan(target));
 }
 
 function stopLxc(call: ApiCall): string {
   rootOnly(call, 'skiplock');
-  const target = targetOf(call, 'lxc');
-  if (!isRunning(target)) throw failed(`CT ${target.vmid} not running`);
-  const plan = stopPlan(target, { overrule: call.parameters.flag('overrule-shutdown') });
-  return askManager(call, target, 'stop', 0) ?? begin(target, call, 'vzstop', plan);
+  const target = runningContainer(call);
+  return stopWith(call, target, 'vzstop');
 }
 
 function shutdownLxc(call: ApiCall): string {
-  const target = targetOf(call, 'lxc');
-  if (!isRunning(target)) throw failed(`CT ${target.vmid} not running`);
+  const target = runningContainer(call);
   const timeoutSeconds = timeoutOf(call);
   const plan = shutdownPlan(target, { timeoutSeconds, force: call.parameters.flag('forceStop') });
   return askManager(call, target, 'stop', timeoutSeconds) ?? begin(target, call, 'vzshutdown', plan);
@@ -190,18 +212,13 @@ function rebootLxc(call: ApiCall): string {
 }
 
 function snapshotMethod(kind: GuestKind): ApiMethod {
-  return {
-    verb: 'POST',
-    path: `/nodes/{node}/${kind}/{vmid}/snapshot`,
-    permission: { path: '/vms/{vmid}', privileges: ['VM.Snapshot'] },
-    proxied: true,
+  return route(`POST /nodes/{node}/${kind}/{vmid}/snapshot`, on('/vms/{vmid}', 'VM.Snapshot'), (call) => snapshot(call, kind), {
     parameters: {
       snapname: { type: 'string', format: 'pve-configid', maxLength: 40 },
       description: text,
       ...(kind === 'qemu' ? { vmstate: flag } : {}),
     },
-    run: (call) => snapshot(call, kind),
-  };
+  });
 }
 
 function snapshot(call: ApiCall, kind: GuestKind): string {
@@ -212,4 +229,35 @@ function snapshot(call: ApiCall, kind: GuestKind): string {
   const target = targetOf(call, kind);
   const wish = { name, description: call.parameters.text('description') ?? '', vmstate: call.parameters.flag('vmstate') };
   return begin(target, call, kind === 'qemu' ? 'qmsnapshot' : 'vzsnapshot', snapshotPlan(target, wish));
+}
+
+/** To disk takes more rights, as a volume is made. */
+function suspendQemu(call: ApiCall): string {
+  const todisk = call.parameters.flag('todisk');
+  rootOnly(call, 'skiplock');
+  const target = targetOf(call, 'qemu');
+  requireRunningVm(target);
+  if (todisk && managedResource(call.cluster.ha, target) !== undefined) throw failed('Cannot suspend HA managed VM to disk');
+  if (todisk) requirePrivilege(call, `/vms/${target.vmid}`, 'VM.Config.Disk');
+  if (todisk) requirePrivilege(call, `/storage/${call.parameters.text('statestorage') ?? 'local'}`, 'Datastore.AllocateSpace');
+  return begin(target, call, todisk ? 'qmsuspend' : 'qmpause', todisk ? hibernatePlan(target) : suspendPlan(target));
+}
+
+/** One that sleeps on disk is locked and not running, and is woken. */
+function resumeQemu(call: ApiCall): string {
+  rootOnly(call, 'skiplock', 'nocheck');
+  const target = targetOf(call, 'qemu');
+  const guest = guestOn(target.cluster.state, 'qemu', target.node, target.vmid);
+  if (guest === undefined || lockOf(guest) !== 'suspended') requireRunningVm(target);
+  return begin(target, call, 'qmresume', resumePlan(target));
+}
+
+function suspendLxc(call: ApiCall): string {
+  const target = runningContainer(call);
+  return begin(target, call, 'vzsuspend', suspendPlan(target));
+}
+
+function resumeLxc(call: ApiCall): string {
+  const target = stoppedContainer(call);
+  return begin(target, call, 'vzresume', resumePlan(target));
 }

@@ -1,89 +1,66 @@
 /** `/cluster/ha`. Without a manager that has ever run, the status is the quorum's row alone. */
-import { type ApiError, badParameters, failed } from '../api-error.ts';
-import type { ApiCall, ApiMethod } from '../api-method.ts';
+import { type ApiError, failed } from '../api-error.ts';
+import { type ApiCall, type ApiMethod, count, flag, on, requireQuorum, route, text } from '../api-method.ts';
 import { type Cluster, seesOnline } from '../cluster.ts';
-import { request } from '../ha-manager.ts';
-import { type HaRequest, type HaResource, haStates, requestOf, resourcesDigest, sidOf, verboseState } from '../high-availability.ts';
+import { moveResource, request } from '../ha-manager.ts';
+import {
+  type HaRequest,
+  type HaResource,
+  haStates,
+  managedResource,
+  refusedInError,
+  requestOf,
+  resourcesDigest,
+  sidOf,
+  verboseState,
+} from '../high-availability.ts';
 import { type ParameterSpecs, splitList } from '../parameter.ts';
+import type { GuestKind, GuestState } from '../state.ts';
 
-const audit = { path: '/', privileges: ['Sys.Audit'] } as const;
-const console = { path: '/', privileges: ['Sys.Console'] } as const;
-const tries = { type: 'integer', optional: true, minimum: 0 } as const;
-const text = { type: 'string', optional: true } as const;
+const audit = on('/', 'Sys.Audit');
+const console = on('/', 'Sys.Console');
 
 const options: ParameterSpecs = {
   comment: { ...text, maxLength: 4096 },
-  failback: { type: 'boolean', optional: true },
+  failback: flag,
   group: { ...text, format: 'pve-configid' },
-  max_relocate: tries,
-  max_restart: tries,
+  max_relocate: count,
+  max_restart: count,
   state: { ...text, enum: haStates },
 };
 const typeSpec = { ...text, enum: ['ct', 'vm'] } as const;
 
 export const haMethods: readonly ApiMethod[] = [
-  {
-    verb: 'GET',
-    path: '/cluster/ha/resources',
-    permission: audit,
-    proxied: false,
-    unordered: true,
-    parameters: { type: typeSpec },
-    run: list,
-  },
-  {
-    verb: 'POST',
-    path: '/cluster/ha/resources',
-    permission: console,
-    proxied: false,
+  route('GET /cluster/ha/resources', audit, list, { unordered: true, parameters: { type: typeSpec } }),
+  route('POST /cluster/ha/resources', console, add, {
     parameters: { sid: { type: 'string', format: 'pve-ha-resource-or-vm-id' }, type: typeSpec, ...options },
-    run: add,
-  },
-  {
-    verb: 'GET',
-    path: '/cluster/ha/resources/{sid}',
-    permission: audit,
-    proxied: false,
-    run: (call) => section(call, requireResource(call)),
-  },
-  {
-    verb: 'PUT',
-    path: '/cluster/ha/resources/{sid}',
-    permission: console,
-    proxied: false,
+  }),
+  route('GET /cluster/ha/resources/{sid}', audit, (call) => section(call, requireResource(call))),
+  route('PUT /cluster/ha/resources/{sid}', console, update, {
     parameters: { ...options, delete: { ...text, format: 'pve-configid-list', maxLength: 4096 }, digest: { ...text, maxLength: 64 } },
-    run: update,
-  },
-  {
-    verb: 'DELETE',
-    path: '/cluster/ha/resources/{sid}',
-    permission: console,
-    proxied: false,
-    parameters: { purge: { type: 'boolean', optional: true } },
-    run: remove,
-  },
-  {
-    verb: 'GET',
-    path: '/cluster/ha/rules',
-    permission: audit,
-    proxied: false,
+  }),
+  route('DELETE /cluster/ha/resources/{sid}', console, remove, { parameters: { purge: flag } }),
+  ...(['migrate', 'relocate'] as const).map((how) =>
+    route(`POST /cluster/ha/resources/{sid}/${how}`, console, (call) => move(call, how), {
+      parameters: { node: { type: 'string', format: 'pve-node' } },
+    }),
+  ),
+  route('GET /cluster/ha/groups', audit, () => {
+    throw failed('cannot index groups: ha groups have been migrated to rules');
+  }),
+  route('GET /cluster/ha/rules', audit, () => [], {
     parameters: { resource: text, type: { ...text, enum: ['node-affinity', 'resource-affinity'] } },
-    run: () => [],
-  },
-  { verb: 'GET', path: '/cluster/ha/status/current', permission: audit, proxied: false, run: status },
-  { verb: 'GET', path: '/cluster/ha/status/manager_status', permission: audit, proxied: false, run: managerStatus },
+  }),
+  route('GET /cluster/ha/status/current', audit, status),
+  route('GET /cluster/ha/status/manager_status', audit, managerStatus),
 ];
-
-function requireQuorum({ state }: Cluster): void {
-  if (!state.quorate) throw failed('cluster not ready - no quorum?');
-}
 
 /** A bare guest id is completed by what that guest is. @throws {ApiError} 500 */
 function sidIn({ cluster, parameters }: ApiCall): string {
   const given = parameters.text('sid') ?? '';
   if (!/^\d+$/.test(given)) return given;
   const guest = cluster.state.guests.get(Number(given));
-  if (guest === undefined) throw failed(`unable do add resource - VM/CT ${given} does not exist`);
+  if (guest === undefined) throw failed(`unable do detect SID from VMID - VM/CT ${given} does not exist`);
   return sidOf(guest);
 }
 
@@ -109,12 +86,9 @@ function list(call: ApiCall): unknown {
 
 function add(call: ApiCall): null {
   const { cluster, parameters } = call;
-  requireQuorum(cluster);
+  requireQuorum(call);
   const sid = sidIn(call);
-  const [, prefix, vmid] = /^(vm|ct):(\d+)$/.exec(sid) ?? [];
-  if (parameters.has('type') && parameters.text('type') !== prefix) throw badParameters({ type: 'types does not match' });
-  const guest = cluster.state.guests.get(Number(vmid));
-  if (guest === undefined || sidOf(guest) !== sid) throw failed(`resource '${sid}' does not exist in cluster`);
+  const guest = namedGuest(call, sid);
   if (cluster.ha.resources.has(sid)) throw failed(`create resource failed: resource ID '${sid}' already defined`);
   const resource: HaResource = {
     ...{ sid, kind: guest.kind, vmid: guest.vmid, state: undefined, options: new Map(), crmState: undefined, round: 0 },
@@ -125,20 +99,64 @@ function add(call: ApiCall): null {
   return null;
 }
 
+/** The guest behind a service id, checked in PVE's order. @throws {ApiError} 500 */
+function namedGuest({ cluster, parameters }: ApiCall, sid: string): GuestState {
+  const [prefix = '', vmid = ''] = sid.split(/:(.*)/s);
+  if ((parameters.text('type') ?? prefix) !== prefix) throw failed('types does not match');
+  if (parameters.has('group')) throw failed(groupsAreGone);
+  const kind = kindOf(prefix);
+  if (!/^[1-9][0-9]+$/.test(vmid)) throw failed('invalid VMID');
+  const guest = cluster.state.guests.get(Number(vmid));
+  if (guest === undefined) throw failed(`resource '${sid}' does not exist in cluster`);
+  if (guest.kind !== kind) throw failed(`resource '${sid}' - guest with ID ${vmid} is not a ${kind === 'qemu' ? 'VM' : 'container'}`);
+  return guest;
+}
+
+/** @throws {ApiError} 500 */
+function kindOf(prefix: string): GuestKind {
+  const kind = { vm: 'qemu', ct: 'lxc' }[prefix];
+  if (kind === 'qemu' || kind === 'lxc') return kind;
+  throw failed(`unknown section type '${prefix}'`);
+}
+
+const groupsAreGone = "invalid parameter 'group': ha groups have been migrated to rules";
+
+function move(call: ApiCall, how: 'migrate' | 'relocate'): object {
+  const { cluster } = call;
+  const sid = sidIn(call);
+  const resource = cluster.ha.resources.get(sid);
+  if (resource === undefined || managedResource(cluster.ha, resource) === undefined) throw failed(`resource '${sid}' is not HA managed`);
+  refuseError(resource);
+  requireQuorum(call);
+  const node = call.parameters.text('node') ?? '';
+  moveResource(cluster, resource, { how, node });
+  return { sid, 'requested-node': node };
+}
+
+function refuseError(resource: HaResource, wanted?: HaRequest): void {
+  const refusal = refusedInError(resource, wanted);
+  if (refusal !== undefined) throw failed(refusal);
+}
+
 function readOptions({ parameters }: ApiCall, resource: HaResource): void {
-  for (const name of ['comment', 'group']) if (parameters.has(name)) resource.options.set(name, parameters.text(name) ?? '');
+  if (parameters.has('comment')) resource.options.set('comment', parameters.text('comment') ?? '');
   for (const name of ['max_relocate', 'max_restart', 'failback'])
     if (parameters.has(name)) resource.options.set(name, parameters.integer(name) ?? 0);
 }
 
 function update(call: ApiCall): null {
   const { cluster, parameters } = call;
-  requireQuorum(cluster);
+  requireQuorum(call);
   const prefix = 'update resources config failed: ';
+  if (parameters.has('group')) throw failed(groupsAreGone);
+  const known = cluster.ha.resources.get(sidIn(call));
+  if (known !== undefined) refuseError(known, parameters.text('state') as HaRequest | undefined);
   const digest = parameters.text('digest');
   if (digest !== undefined && digest !== resourcesDigest(cluster.ha)) throw modified(prefix);
   const resource = requireResource(call, prefix);
   const dropped = splitList(parameters.text('delete') ?? '');
+  const unknown = dropped.find((name) => !(name in options));
+  if (unknown !== undefined) throw failed(`${prefix}no such option '${unknown}'`);
   for (const name of dropped) resource.options.delete(name);
   readOptions(call, resource);
   if (parameters.has('state')) request(cluster, resource, parameters.text('state') as HaRequest);
@@ -152,7 +170,7 @@ function modified(prefix: string): ApiError {
 
 function remove(call: ApiCall): null {
   const { cluster } = call;
-  requireQuorum(cluster);
+  requireQuorum(call);
   const sid = sidIn(call);
   if (!cluster.ha.resources.delete(sid)) throw failed(`cannot delete service '${sid}', not HA managed!`);
   return null;
@@ -218,9 +236,10 @@ function serviceRow(cluster: Cluster, resource: HaResource): object {
   const { sid, crmState, options: rest } = resource;
   const guest = cluster.state.guests.get(resource.vmid);
   const node = guest?.node ?? '---';
-  const state = verboseState(resource, guest?.running ?? false);
+  const state = verboseState(resource, guest);
   return {
-    ...{ id: `service:${sid}`, type: 'service', sid, node, state, status: `${sid} (${node}, ${state})` },
+    ...{ id: `service:${sid}`, type: 'service', sid, state, status: `${sid} (${node}, ${state})` },
+    ...(guest === undefined ? {} : { node }),
     ...(crmState === undefined ? {} : { crm_state: crmState }),
     ...{ request_state: requestOf(resource), max_restart: 1, max_relocate: 1, failback: 1 },
     ...Object.fromEntries(rest),

@@ -1,31 +1,16 @@
 /** What is configured and only shown: storages, pools, networks, datacenter options, packages, replication, the cluster's log. */
 import { createHash } from 'node:crypto';
 import { failed, forbidden } from '../api-error.ts';
-import type { ApiCall, ApiMethod, Permission } from '../api-method.ts';
+import { type ApiCall, type ApiMethod, anyOf, flag, guestId, on, type Permission, route, text } from '../api-method.ts';
 import { splitList } from '../parameter.ts';
 import { lockOf, type PoolState, type StorageState } from '../state.ts';
 import { requireGuest } from './guests.ts';
 
-const audit = { path: '/', privileges: ['Sys.Audit'] } as const;
-const auditOrStore: Permission = { path: '/', privileges: ['Sys.Audit', 'Datastore.Audit'], any: true };
-const storageTypes = [
-  'btrfs',
-  'cephfs',
-  'cifs',
-  'dir',
-  'esxi',
-  'iscsi',
-  'iscsidirect',
-  'lvm',
-  'lvmthin',
-  'nfs',
-  'pbs',
-  'rbd',
-  'zfs',
-  'zfspool',
-];
+const audit = on('/', 'Sys.Audit');
+const auditOrStore: Permission = anyOf('/', 'Sys.Audit', 'Datastore.Audit');
+const storageTypes = 'btrfs cephfs cifs dir esxi iscsi iscsidirect lvm lvmthin nfs pbs rbd zfs zfspool'.split(' ');
 const networkTypes = ['bridge', 'bond', 'eth', 'alias', 'vlan', 'fabric', 'OVSBridge', 'OVSBond', 'OVSPort', 'OVSIntPort', 'vnet'];
-const memberType = { type: 'string', optional: true, enum: ['qemu', 'lxc', 'storage'] } as const;
+const memberType = { ...text, enum: ['qemu', 'lxc', 'storage'] } as const;
 
 /** Every ceph method without ceph installed. */
 const cephPaths = [
@@ -37,110 +22,43 @@ const cephPaths = [
 ];
 
 export const inventoryMethods: readonly ApiMethod[] = [
-  {
-    verb: 'GET',
-    path: '/storage',
-    permission: 'all',
-    proxied: false,
-    unordered: true,
-    parameters: { type: { type: 'string', optional: true, enum: storageTypes } },
-    run: storages,
-  },
-  {
-    verb: 'GET',
-    path: '/storage/{storage}',
-    permission: { path: '/storage/{storage}', privileges: ['Datastore.Allocate'] },
-    proxied: false,
-    run: storage,
-  },
-  {
-    verb: 'GET',
-    path: '/pools',
-    permission: 'all',
-    proxied: false,
-    parameters: { poolid: { type: 'string', optional: true }, type: { ...memberType, requires: 'poolid' } },
-    run: pools,
-  },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/network',
-    permission: 'all',
-    proxied: true,
-    parameters: { type: { type: 'string', optional: true, enum: [...networkTypes, 'any_bridge', 'any_local_bridge', 'include_sdn'] } },
-    run: networks,
-  },
-  { verb: 'GET', path: '/cluster/options', permission: audit, proxied: false, run: options },
-  {
-    verb: 'GET',
-    path: '/cluster/log',
-    permission: 'all',
-    proxied: false,
-    parameters: { max: { type: 'integer', optional: true, minimum: 1 } },
-    run: () => [],
-  },
-  { verb: 'GET', path: '/cluster/replication', permission: 'all', proxied: false, run: () => [] },
-  {
-    verb: 'POST',
-    path: '/cluster/replication',
-    permission: 'all',
-    proxied: false,
+  route('GET /storage', 'all', storages, { unordered: true, parameters: { type: { ...text, enum: storageTypes } } }),
+  route('GET /storage/{storage}', on('/storage/{storage}', 'Datastore.Allocate'), storage),
+  route('GET /pools', 'all', pools, { parameters: { poolid: text, type: { ...memberType, requires: 'poolid' } } }),
+  route('GET /nodes/{node}/network', 'all', networks, {
+    parameters: { type: { ...text, enum: [...networkTypes, 'any_bridge', 'any_local_bridge', 'include_sdn'] } },
+  }),
+  route('GET /cluster/options', audit, options),
+  route('GET /cluster/log', 'all', () => [], { parameters: { max: { type: 'integer', optional: true, minimum: 1 } } }),
+  route('GET /cluster/replication', 'all', () => []),
+  route('POST /cluster/replication', 'all', addReplication, {
     parameters: {
       id: { type: 'string', pattern: '[1-9][0-9]{2,8}-\\d{1,9}' },
       target: { type: 'string', format: 'pve-node' },
       type: { type: 'string', enum: ['local'] },
-      comment: { type: 'string', optional: true, maxLength: 4096 },
-      disable: { type: 'boolean', optional: true },
+      comment: { ...text, maxLength: 4096 },
+      disable: flag,
       rate: { type: 'number', optional: true, minimum: 1 },
-      remove_job: { type: 'string', optional: true, enum: ['local', 'full'] },
-      schedule: { type: 'string', optional: true, maxLength: 128 },
-      source: { type: 'string', optional: true, format: 'pve-node' },
+      remove_job: { ...text, enum: ['local', 'full'] },
+      schedule: { ...text, maxLength: 128 },
+      source: { ...text, format: 'pve-node' },
     },
-    run: addReplication,
-  },
-  { verb: 'GET', path: '/cluster/replication/{id}', permission: 'all', proxied: false, run: missingJob },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/replication',
-    permission: 'all',
-    proxied: true,
-    parameters: { guest: { type: 'integer', optional: true, format: 'pve-vmid', minimum: 100, maximum: 999_999_999 } },
-    run: () => [],
-  },
-  { verb: 'GET', path: '/nodes/{node}/replication/{id}/status', permission: 'all', proxied: true, run: missingJob },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/apt/update',
-    permission: { path: '/nodes/{node}', privileges: ['Sys.Modify'] },
-    proxied: true,
-    run: () => [packageRow('dpkg', '1.21.22')],
-  },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/apt/versions',
-    permission: { path: '/nodes/{node}', privileges: ['Sys.Audit'] },
-    proxied: true,
-    run: () => [
-      { ...packageRow('corosync', '3.1.9-pve1'), CurrentState: 'Installed' },
-      { ...packageRow('ceph-fuse', undefined), CurrentState: 'NotInstalled' },
-    ],
-  },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/lxc/{vmid}/interfaces',
-    permission: { path: '/vms/{vmid}', privileges: ['VM.Audit'] },
-    proxied: true,
-    run: interfaces,
-  },
-  ...cephPaths.map(
-    (path): ApiMethod => ({
-      ...{ verb: 'GET', path, proxied: path.startsWith('/nodes') },
-      permission: path.endsWith('/flags') ? audit : auditOrStore,
-      run: () => {
-        throw failed('binary not installed: /usr/bin/ceph-mon');
-      },
-    }),
-  ),
+  }),
+  route('GET /cluster/replication/{id}', 'all', missingJob),
+  route('GET /nodes/{node}/replication', 'all', () => [], { parameters: { guest: { ...guestId, optional: true } } }),
+  route('GET /nodes/{node}/replication/{id}/status', 'all', missingJob),
+  route('GET /nodes/{node}/apt/update', on('/nodes/{node}', 'Sys.Modify'), () => [packageRow('dpkg', '1.21.22')]),
+  route('GET /nodes/{node}/apt/versions', on('/nodes/{node}', 'Sys.Audit'), () => [
+    { ...packageRow('corosync', '3.1.9-pve1'), CurrentState: 'Installed' },
+    { ...packageRow('ceph-fuse', undefined), CurrentState: 'NotInstalled' },
+  ]),
+  route('GET /nodes/{node}/lxc/{vmid}/interfaces', on('/vms/{vmid}', 'VM.Audit'), interfaces),
+  ...cephPaths.map((path) => route(`GET ${path}`, path.endsWith('/flags') ? audit : auditOrStore, noCeph)),
 ];
+
+function noCeph(): never {
+  throw failed('binary not installed: /usr/bin/ceph-mon');
+}
 
 function digestOf(value: unknown): string {
   return createHash('sha1').update(JSON.stringify(value)).digest('hex');

@@ -1,63 +1,39 @@
-/** `/nodes/{node}`: status, power, configuration, syslog, graphs. */
+/** `/nodes/{node}`: status, power, configuration, syslog, and PVE’s own units: the same records answer `systemctl` over ssh. */
 import { createHash } from 'node:crypto';
 import { failed } from '../api-error.ts';
-import type { ApiCall, ApiMethod } from '../api-method.ts';
-import { type Cluster, setNodeUp } from '../cluster.ts';
+import { type ApiCall, type ApiMethod, count, on, route, text } from '../api-method.ts';
+import type { Cluster } from '../cluster.ts';
 import { nodeFigures } from '../figures.ts';
-import { journalLines } from '../journal.ts';
-import type { NodeState } from '../state.ts';
+import { freezeAll, setNodeUp } from '../ha-manager.ts';
+import { controlService, journalLines, type ServiceCommand } from '../services.ts';
+import type { NodeState, ServiceState } from '../state.ts';
+import { TaskError } from '../task-engine.ts';
 import { release } from './access.ts';
 
-const auditNode = { path: '/nodes/{node}', privileges: ['Sys.Audit'] } as const;
-const powerNode = { path: '/nodes/{node}', privileges: ['Sys.PowerMgmt'] } as const;
-const configKeys = [
-  'acme',
-  'acmedomain0',
-  'acmedomain1',
-  'acmedomain2',
-  'acmedomain3',
-  'acmedomain4',
-  'acmedomain5',
-  'ballooning-target',
-  'description',
-  'startall-onboot-delay',
-  'wakeonlan',
-];
+const auditNode = on('/nodes/{node}', 'Sys.Audit');
+const powerNode = on('/nodes/{node}', 'Sys.PowerMgmt');
+const configKeys = `
+  acme acmedomain0 acmedomain1 acmedomain2 acmedomain3 acmedomain4 acmedomain5 ballooning-target description startall-onboot-delay
+  wakeonlan
+`
+  .trim()
+  .split(/\s+/);
 const datePattern = '\\d{4}-\\d{2}-\\d{2}( \\d{2}:\\d{2}(:\\d{2})?)?';
 
 export const nodeMethods: readonly ApiMethod[] = [
-  { verb: 'GET', path: '/nodes/{node}/status', permission: auditNode, proxied: true, run: status },
-  {
-    verb: 'POST',
-    path: '/nodes/{node}/status',
-    permission: powerNode,
-    proxied: true,
-    parameters: { command: { type: 'string', enum: ['reboot', 'shutdown'] } },
-    run: power,
-  },
-  { verb: 'POST', path: '/nodes/{node}/wakeonlan', permission: powerNode, proxied: false, run: wakeOnLan },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/config',
-    permission: { path: '/', privileges: ['Sys.Audit'] },
-    proxied: true,
-    parameters: { property: { type: 'string', optional: true, enum: configKeys } },
-    run: config,
-  },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/syslog',
-    permission: { path: '/nodes/{node}', privileges: ['Sys.Syslog'] },
-    proxied: true,
+  route('GET /nodes/{node}/status', auditNode, status),
+  route('POST /nodes/{node}/status', powerNode, power, { parameters: { command: { type: 'string', enum: ['reboot', 'shutdown'] } } }),
+  route('POST /nodes/{node}/wakeonlan', powerNode, wakeOnLan, { proxied: false }),
+  route('GET /nodes/{node}/config', on('/', 'Sys.Audit'), config, { parameters: { property: { ...text, enum: configKeys } } }),
+  route('GET /nodes/{node}/syslog', on('/nodes/{node}', 'Sys.Syslog'), syslog, {
     parameters: {
-      start: { type: 'integer', optional: true, minimum: 0 },
-      limit: { type: 'integer', optional: true, minimum: 0 },
-      since: { type: 'string', optional: true, pattern: datePattern },
-      until: { type: 'string', optional: true, pattern: datePattern },
-      service: { type: 'string', optional: true, maxLength: 128 },
+      start: count,
+      limit: count,
+      since: { ...text, pattern: datePattern },
+      until: { ...text, pattern: datePattern },
+      service: { ...text, maxLength: 128 },
     },
-    run: syslog,
-  },
+  }),
 ];
 
 /** The node that answers; it exists because a request cannot be routed to another. */
@@ -118,6 +94,7 @@ function power(call: ApiCall): null {
   const { cluster } = call;
   cluster.tasks.background(function* () {
     yield goesDownAfterMs;
+    if (comesBack) freezeAll(cluster, node);
     powerOff(cluster, node);
     if (comesBack) yield* boot(cluster, node);
   });
@@ -171,4 +148,62 @@ function syslog(call: ApiCall): unknown {
   const limit = call.parameters.integer('limit') ?? 50;
   const page = lines.slice(start, start + (limit === 0 ? 50 : limit)).map((t, index) => ({ n: start + index + 1, t }));
   return lines.length === 0 ? { page: [{ n: 1, t: '-- No entries --' }], total: 1 } : { page, total: lines.length };
+}
+
+/** Units that the API lists, sorted; the list is fixed in `PVE/API2/Services.pm`. */
+export const listedServices = `
+  chrony corosync cron ksmtuned lxcfs postfix proxmox-firewall pve-cluster pve-firewall pve-ha-crm pve-ha-lrm pve-lxc-syscalld
+  pvedaemon pvefw-logger pveproxy pvescheduler pvestatd qmeventd spiceproxy sshd syslog systemd-journald systemd-timesyncd
+`
+  .trim()
+  .split(/\s+/);
+
+/** Without one of these nobody could start them again over the API. */
+const essential: ReadonlySet<string> = new Set(['pveproxy', 'pvedaemon', 'pve-cluster']);
+
+const service = { type: 'string', enum: listedServices } as const;
+
+export const serviceMethods: readonly ApiMethod[] = [
+  route('GET /nodes/{node}/services', auditNode, list),
+  route('GET /nodes/{node}/services/{service}/state', auditNode, serviceState, { parameters: { service } }),
+  ...(['start', 'stop', 'restart', 'reload'] as const).map((command) =>
+    route(`POST /nodes/{node}/services/{service}/${command}`, on('/nodes/{node}', 'Sys.Modify'), (call) => control(call, command), {
+      parameters: { service },
+    }),
+  ),
+];
+
+function list(call: ApiCall): unknown {
+  const known = [...answeringNode(call).services.values()].filter((one) => one.listed);
+  return known.sort((one, other) => (one.name < other.name ? -1 : 1)).map(row);
+}
+
+function row(one: ServiceState): object {
+  const sub = { active: 'running', inactive: 'dead', failed: 'failed' }[one.active];
+  return { service: one.name, name: one.name, desc: one.description, state: sub, 'active-state': one.active, 'unit-state': one.unitState };
+}
+
+function serviceState(call: ApiCall): unknown {
+  const name = call.parameters.text('service') ?? '';
+  const known = answeringNode(call).services.get(name);
+  // A unit that is not installed is described by its own name, as systemd does.
+  if (known === undefined)
+    return { service: name, name, desc: `${name}.service`, state: 'dead', 'active-state': 'inactive', 'unit-state': 'not-found' };
+  return row(known);
+}
+
+function control(call: ApiCall, command: ServiceCommand): string {
+  const { cluster, user } = call;
+  const node = answeringNode(call);
+  const name = call.parameters.text('service') ?? '';
+  const systemctl = command === 'reload' ? 'try-reload-or-restart' : command;
+  return cluster.tasks.start({ node: node.name, type: `srv${command}`, id: name, user }, function* (task) {
+    yield Math.ceil(cluster.taskDurationMs / 2);
+    if (command === 'stop' && essential.has(name))
+      throw new TaskError(`invalid service cmd '${name} stop': refusing to stop essential service!`);
+    const failure = controlService(node, name, { command, now: task.now() });
+    if (failure === undefined) return;
+    for (const line of failure.text.split('\n')) task.log(line);
+    throw new TaskError(`command 'systemctl ${systemctl} ${name}' failed: exit code ${failure.exitCode}`);
+  });
 }

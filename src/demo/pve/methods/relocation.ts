@@ -1,7 +1,7 @@
 /** Migrate, clone and destroy a VM: the checks, and plain workers behind them. Copies are made at once; nothing of a disk is there to copy. */
 import { badParameters, failed, forbidden } from '../api-error.ts';
-import type { ApiCall, ApiMethod } from '../api-method.ts';
-import { requestPlan } from '../ha-manager.ts';
+import { type ApiCall, type ApiMethod, count, flag, guestId, on, requireQuorum, route, text } from '../api-method.ts';
+import { askedByCommand, moveResource, requestPlan } from '../ha-manager.ts';
 import { managedResource, sidOf } from '../high-availability.ts';
 import type { ParameterSpecs } from '../parameter.ts';
 import { type ClusterState, type GuestState, isTemplate, lockOf, type NodeState } from '../state.ts';
@@ -9,14 +9,11 @@ import { type TaskContext, TaskError, type TaskPlan } from '../task-engine.ts';
 import { begin, rootOnly, targetOf } from './guest-actions.ts';
 import { requireGuest } from './guests.ts';
 
-const flag = { type: 'boolean', optional: true } as const;
-const text = { type: 'string', optional: true } as const;
-const bwlimit = { type: 'integer', optional: true, minimum: 0 } as const;
 const base = '/nodes/{node}/qemu/{vmid}';
 
 const migration: ParameterSpecs = {
   target: { type: 'string', format: 'pve-node' },
-  bwlimit,
+  bwlimit: count,
   force: flag,
   migration_network: text,
   migration_type: { ...text, enum: ['secure', 'insecure'] },
@@ -27,8 +24,8 @@ const migration: ParameterSpecs = {
 };
 
 const cloning: ParameterSpecs = {
-  newid: { type: 'integer', format: 'pve-vmid', minimum: 100, maximum: 999_999_999 },
-  bwlimit,
+  newid: guestId,
+  bwlimit: count,
   description: text,
   format: { ...text, enum: ['raw', 'qcow2', 'vmdk'] },
   full: flag,
@@ -40,24 +37,15 @@ const cloning: ParameterSpecs = {
 };
 
 export const relocationMethods: readonly ApiMethod[] = [
-  { verb: 'POST', path: `${base}/migrate`, permission: onGuest('VM.Migrate'), proxied: true, parameters: migration, run: migrate },
-  { verb: 'POST', path: `${base}/clone`, permission: onGuest('VM.Clone'), proxied: true, parameters: cloning, run: clone },
-  {
-    verb: 'DELETE',
-    path: base,
-    permission: onGuest('VM.Allocate'),
-    proxied: true,
+  route(`POST ${base}/migrate`, onGuest('VM.Migrate'), migrate, { parameters: migration }),
+  route(`POST ${base}/clone`, onGuest('VM.Clone'), clone, { parameters: cloning }),
+  route(`DELETE ${base}`, onGuest('VM.Allocate'), destroy, {
     parameters: { 'destroy-unreferenced-disks': flag, purge: flag, skiplock: flag },
-    run: destroy,
-  },
+  }),
 ];
 
 function onGuest(privilege: string) {
-  return { path: '/vms/{vmid}', privileges: [privilege] };
-}
-
-function requireQuorum(call: ApiCall): void {
-  if (!call.cluster.state.quorate) throw failed('cluster not ready - no quorum?');
+  return on('/vms/{vmid}', privilege);
 }
 
 /** @throws {ApiError} 500 for a name that no node has */
@@ -100,19 +88,15 @@ function migrate(call: ApiCall): string {
   if (!call.parameters.has('targetstorage')) requireStorages(call, guest, target);
   const where = targetOf(call, 'qemu');
   const words = `migration for VM ${guest.vmid} to node ${target}`;
-  if (managedResource(call.cluster.ha, guest) !== undefined)
-    return begin(
-      where,
-      call,
-      'hamigrate',
-      requestPlan(call.cluster, words, () => move(guest, target)),
-    );
+  const resource = managedResource(call.cluster.ha, guest);
+  if (resource !== undefined) {
+    const plan = requestPlan(call.cluster, words, (log) => {
+      askedByCommand(resource, `migrate ${resource.sid} ${target}`, log);
+      moveResource(call.cluster, resource, { how: 'migrate', node: target });
+    });
+    return begin(where, call, 'hamigrate', plan);
+  }
   return begin(where, call, 'qmigrate', migratePlan(call, guest, node));
-}
-
-/** The HA manager carries it out at once here: a stopped guest's file is moved. */
-function move(guest: GuestState, target: string): void {
-  if (!guest.running) guest.node = target;
 }
 
 const sshTimeoutMs = 21_000;

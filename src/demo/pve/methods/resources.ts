@@ -1,9 +1,13 @@
-/** `/cluster/resources` and `/nodes`: rows that the caller may not see are left out, never refused. */
-import type { ApiCall, ApiMethod } from '../api-method.ts';
+/** `/cluster/resources`, `/nodes` and the graphs of nodes, guests and storage: rows that the caller may not see are left out, never refused. */
+
+import { failed } from '../api-error.ts';
+import { type ApiCall, type ApiMethod, on, type Permission, route, text } from '../api-method.ts';
 import { type Cluster, seesOnline } from '../cluster.ts';
-import { cpusOf, guestFigures, maxMemory, nodeFigures } from '../figures.ts';
+import { cpusOf, given, guestFigures, maxMemory, nodeFigures } from '../figures.ts';
 import { haStateOf } from '../high-availability.ts';
+import type { ParameterSpecs } from '../parameter.ts';
 import {
+  type GuestKind,
   type GuestState,
   guestName,
   isTemplate,
@@ -13,29 +17,29 @@ import {
   poolOfGuest,
   type StorageState,
 } from '../state.ts';
+import { readStorage } from './storage.ts';
 
 /** What is in a guest's row only where it has it. */
-function extras({ ha, state }: Cluster, guest: GuestState): object {
-  const facts = {
+function extras({ ha, access, state }: Cluster, user: string, guest: GuestState): object {
+  return given({
     lock: lockOf(guest),
     tags: guest.config.get('tags'),
-    pool: poolOfGuest(state, guest.vmid),
+    pool: visiblePool({ access, state }, user, guest),
     hastate: haStateOf(ha, guest),
-  };
-  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+  });
+}
+
+function visiblePool({ access, state }: Pick<Cluster, 'access' | 'state'>, user: string, { vmid }: GuestState): string | undefined {
+  const pool = poolOfGuest(state, vmid);
+  return pool !== undefined && access.holds(user, `/pool/${pool}`, 'Pool.Audit') ? pool : undefined;
 }
 
 export const resourceMethods: readonly ApiMethod[] = [
-  {
-    verb: 'GET',
-    path: '/cluster/resources',
-    permission: 'all',
-    proxied: false,
+  route('GET /cluster/resources', 'all', resources, {
     unordered: true,
-    parameters: { type: { type: 'string', optional: true, enum: ['vm', 'storage', 'node', 'sdn'] } },
-    run: resources,
-  },
-  { verb: 'GET', path: '/nodes', permission: 'all', proxied: false, unordered: true, run: nodes },
+    parameters: { type: { ...text, enum: ['vm', 'storage', 'node', 'sdn'] } },
+  }),
+  route('GET /nodes', 'all', nodes, { unordered: true }),
 ];
 
 function resources(call: ApiCall): unknown {
@@ -45,7 +49,7 @@ function resources(call: ApiCall): unknown {
   return [
     ...(type === undefined ? [...state.pools.values()].flatMap((pool) => poolRow(call, pool)) : []),
     ...(wants('vm') ? [...state.guests.values()].flatMap((guest) => guestRow(call, guest)) : []),
-    ...(wants('node') ? [...state.nodes.values()].map((node) => ({ ...nodeRow(call, node), 'cgroup-mode': 2 })) : []),
+    ...(wants('node') ? [...state.nodes.values()].map((node) => ({ ...nodeRow(call, node), ...nodeExtras(call, node) })) : []),
     ...(wants('storage') ? [...state.storages.values()].flatMap((storage) => storageRows(call, storage)) : []),
     // The built-in zone; asked for with `type=sdn`, PVE 9.1 answers with an empty list.
     ...(type === undefined ? [...state.nodes.keys()].flatMap((node) => networkRow(call, node)) : []),
@@ -68,7 +72,7 @@ function isStale(cluster: Cluster, node: NodeState | undefined): boolean {
 
 function guestRow({ cluster, user }: ApiCall, guest: GuestState): object[] {
   if (!cluster.access.holds(user, `/vms/${guest.vmid}`, 'VM.Audit')) return [];
-  const config = extras(cluster, guest);
+  const config = extras(cluster, user, guest);
   const identity = { id: `${guest.kind}/${guest.vmid}`, vmid: guest.vmid, node: guest.node, type: guest.kind };
   const node = cluster.state.nodes.get(guest.node);
   const neverSeen = node?.downSince !== undefined && guest.createdAt >= node.downSince;
@@ -91,7 +95,34 @@ function guestRow({ cluster, user }: ApiCall, guest: GuestState): object[] {
 }
 
 function poolRow({ cluster, user }: ApiCall, pool: PoolState): object[] {
-  return cluster.access.holds(user, `/pool/${pool.id}`, 'Pool.Audit') ? [{ id: `/pool/${pool.id}`, pool: pool.id, type: 'pool' }] : [];
+  if (!cluster.access.holds(user, `/pool/${pool.id}`, 'Pool.Audit')) return [];
+  return [{ id: `/pool/${pool.id}`, pool: pool.id, type: 'pool', ...poolFigures(cluster, pool) }];
+}
+
+/** Sums over the members that run; a pool where nothing does has none. */
+function poolFigures(cluster: Cluster, pool: PoolState): object {
+  const running = [...pool.guests].flatMap((vmid) => cluster.state.guests.get(vmid) ?? []).filter((guest) => guest.running);
+  if (running.length === 0) return {};
+  const figures = running.map((guest) => {
+    const maxcpu = cpusOf(guest, cluster.state.nodes.get(guest.node)?.cpus);
+    return { ...guestFigures(cluster, guest), maxcpu, maxmem: maxMemory(guest) };
+  });
+  const sum = (of: (one: (typeof figures)[number]) => number) => figures.reduce((total, one) => total + of(one), 0);
+  const maxcpu = sum((one) => one.maxcpu);
+  const cpu = sum((one) => one.cpu * one.maxcpu) / maxcpu;
+  return {
+    uptime: Math.max(...figures.map((one) => one.uptime)),
+    mem: sum((one) => one.mem),
+    maxmem: sum((one) => one.maxmem),
+    cpu,
+    maxcpu,
+  };
+}
+
+/** Once an HA manager has looked, each node's row has its view of it. */
+function nodeExtras({ cluster, node: viewer }: ApiCall, node: NodeState): object {
+  const hastate = cluster.ha.master === undefined ? {} : { hastate: seesOnline(cluster, viewer, node) ? 'online' : 'unknown' };
+  return { 'cgroup-mode': 2, ...hastate };
 }
 
 function nodeRow({ cluster, user, node: viewer }: ApiCall, node: NodeState): Record<string, unknown> {
@@ -125,4 +156,81 @@ function networkRow({ cluster, user }: ApiCall, node: string): object[] {
   return [
     { id: `network/${node}/zone/localnetwork`, type: 'network', 'network-type': 'zone', network: 'localnetwork', node, status: 'ok' },
   ];
+}
+
+/** Seconds between two rows, and how many there are. */
+const frames: Readonly<Record<string, readonly [step: number, rows: number]>> = {
+  hour: [60, 60],
+  day: [60, 1440],
+  week: [1800, 336],
+  month: [1800, 1440],
+  year: [21_600, 1439],
+  decade: [604_800, 569],
+};
+const shorter = ['hour', 'day', 'week', 'month', 'year'];
+
+function graphParameters(timeframes: readonly string[]): ParameterSpecs {
+  return { timeframe: { type: 'string', enum: timeframes }, cf: { ...text, enum: ['AVERAGE', 'MAX'] } };
+}
+
+function method(path: string, permission: Permission, run: (call: ApiCall) => unknown, timeframes = shorter): ApiMethod {
+  return route(`GET ${path}/rrddata`, permission, run, { proxied: path.includes('{storage}'), parameters: graphParameters(timeframes) });
+}
+
+export const graphMethods: readonly ApiMethod[] = [
+  method('/nodes/{node}', on('/nodes/{node}', 'Sys.Audit'), ofNode, [...shorter, 'decade']),
+  method('/nodes/{node}/storage/{storage}', readStorage, ofStorage),
+  ...(['qemu', 'lxc'] as const).map((kind) =>
+    method(`/nodes/{node}/${kind}/{vmid}`, on('/vms/{vmid}', 'VM.Audit'), (call) => ofGuest(call, kind)),
+  ),
+];
+
+/** @param figures at a time in seconds; undefined: it did not run then */
+function series({ cluster, parameters }: ApiCall, figures: (time: number) => object | undefined): object[] {
+  const [step, rows] = frames[parameters.text('timeframe') ?? 'hour'] ?? [60, 60];
+  const last = Math.floor(cluster.clock.now() / 1000 / step) * step;
+  return Array.from({ length: rows }, (_, index) => {
+    const time = last - (rows - 1 - index) * step;
+    return { time, ...figures(time) };
+  });
+}
+
+function ofNode(call: ApiCall): unknown {
+  const node = call.cluster.state.nodes.get(call.parameters.text('node') ?? '');
+  if (node === undefined) return [];
+  return series(call, (time) => {
+    if (time * 1000 < node.bootedAt) return undefined;
+    const cpu = 0.04 + 0.2 * call.cluster.random.stable('rrd', node.name, time);
+    const memused = node.memoryBytes * 0.32;
+    return {
+      ...{ cpu, maxcpu: node.cpus, loadavg: cpu * node.cpus, iowait: 0, netin: 900, netout: 700, arcsize: 0 },
+      ...{ memtotal: node.memoryBytes, memused, memavailable: node.memoryBytes - memused, swaptotal: 0, swapused: 0 },
+      ...{ roottotal: node.diskBytes, rootused: node.diskUsedBytes },
+      ...{ pressurecpusome: 0, pressureiosome: 0, pressureiofull: 0, pressurememorysome: 0, pressurememoryfull: 0 },
+    };
+  });
+}
+
+function ofStorage(call: ApiCall): unknown {
+  const storage = call.cluster.state.storages.get(call.parameters.text('storage') ?? '');
+  if (storage === undefined) throw missing(`pve-storage-9.0/${call.node}/${call.parameters.text('storage')}`);
+  return series(call, () => ({ total: storage.totalBytes, used: storage.usedBytes }));
+}
+
+function ofGuest(call: ApiCall, kind: GuestKind): unknown {
+  const { cluster } = call;
+  const guest = cluster.state.guests.get(call.parameters.integer('vmid') ?? 0);
+  if (guest?.kind !== kind) throw missing(`pve-vm-9.0/${call.parameters.text('vmid')}`);
+  return series(call, (time) => {
+    if (!guest.running || time * 1000 < guest.startedAt) return undefined;
+    const cpu = 0.01 + 0.15 * cluster.random.stable('rrd', guest.vmid, time);
+    return {
+      ...{ cpu, maxcpu: cpusOf(guest, cluster.state.nodes.get(guest.node)?.cpus), mem: maxMemory(guest) * 0.4, maxmem: maxMemory(guest) },
+      ...{ disk: 0, maxdisk: guest.maxdisk, netin: 0, netout: 0, diskread: 0, diskwrite: 0 },
+    };
+  });
+}
+
+function missing(file: string) {
+  return failed(`RRD error: opening '/var/lib/rrdcached/db/${file}': No such file or directory`);
 }

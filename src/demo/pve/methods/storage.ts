@@ -1,40 +1,28 @@
 /** `/nodes/{node}/storage`. */
 import { badParameters, failed } from '../api-error.ts';
-import type { ApiCall, ApiMethod } from '../api-method.ts';
+import { type ApiCall, type ApiMethod, anyOf, flag, guestId, route, text } from '../api-method.ts';
 import type { Cluster } from '../cluster.ts';
+import { given } from '../figures.ts';
 import { splitList } from '../parameter.ts';
 import type { StorageState, VolumeState } from '../state.ts';
 
-export const readStorage = { path: '/storage/{storage}', privileges: ['Datastore.Audit', 'Datastore.AllocateSpace'], any: true } as const;
+export const readStorage = anyOf('/storage/{storage}', 'Datastore.Audit', 'Datastore.AllocateSpace');
 
 export const storageMethods: readonly ApiMethod[] = [
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/storage',
-    permission: 'all',
-    proxied: true,
+  route('GET /nodes/{node}/storage', 'all', list, {
     unordered: true,
     parameters: {
-      storage: { type: 'string', optional: true, format: 'pve-storage-id' },
-      content: { type: 'string', optional: true, format: 'pve-storage-content-list' },
-      enabled: { type: 'boolean', optional: true },
-      target: { type: 'string', optional: true, format: 'pve-node' },
-      format: { type: 'boolean', optional: true },
+      storage: { ...text, format: 'pve-storage-id' },
+      content: { ...text, format: 'pve-storage-content-list' },
+      enabled: flag,
+      target: { ...text, format: 'pve-node' },
+      format: flag,
     },
-    run: list,
-  },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/storage/{storage}/content',
-    permission: readStorage,
-    proxied: true,
-    parameters: {
-      content: { type: 'string', optional: true, format: 'pve-storage-content' },
-      vmid: { type: 'integer', optional: true, format: 'pve-vmid', minimum: 100, maximum: 999_999_999 },
-    },
-    run: content,
-  },
-  { verb: 'GET', path: '/nodes/{node}/storage/{storage}/status', permission: readStorage, proxied: true, run: status },
+  }),
+  route('GET /nodes/{node}/storage/{storage}/content', readStorage, content, {
+    parameters: { content: { ...text, format: 'pve-storage-content' }, vmid: { ...guestId, optional: true } },
+  }),
+  route('GET /nodes/{node}/storage/{storage}/status', readStorage, status),
 ];
 
 function isOn(storage: StorageState, node: string): boolean {
@@ -57,7 +45,7 @@ function figures(storage: StorageState, node: string): Record<string, unknown> {
 function list({ cluster, node, user, parameters }: ApiCall): unknown {
   const only = parameters.text('storage');
   const types = parameters.has('content') ? splitList(parameters.text('content') ?? '') : undefined;
-  const target = parameters.text('target');
+  const target = ['localhost', node].includes(parameters.text('target') ?? node) ? undefined : parameters.text('target');
   const known = [...cluster.state.storages.values()].filter(
     (storage) => types === undefined || (isEnabled(storage, node) && types.some((type) => storage.content.includes(type))),
   );
@@ -66,7 +54,7 @@ function list({ cluster, node, user, parameters }: ApiCall): unknown {
     .filter((storage) => only === undefined || storage.id === only)
     .filter((storage) => mayRead(cluster, user, storage.id))
     .filter((storage) => !parameters.flag('enabled') || !storage.disabled)
-    .filter((storage) => target === undefined || target === node || (storage.shared && isOn(storage, node) && isOn(storage, target)))
+    .filter((storage) => target === undefined || (storage.shared && isOn(storage, node) && isOn(storage, target)))
     .map((storage) => {
       const formats = parameters.flag('format') && isEnabled(storage, node) ? formatsOf(storage.type) : {};
       const fraction = isEnabled(storage, node) ? { used_fraction: storage.usedBytes / storage.totalBytes } : {};
@@ -131,17 +119,9 @@ function maySee({ cluster, user }: ApiCall, volume: VolumeState): boolean {
   return onStorage('Datastore.Audit') && onGuest('VM.Config.Disk');
 }
 
-function row(volume: VolumeState): object {
-  const { volid, content: type, format, size, ctime, vmid, subtype, notes } = volume;
-  return {
-    ...{ volid, content: type, format, size, ctime },
-    ...(vmid === undefined ? {} : { vmid }),
-    ...(subtype === undefined ? {} : { subtype }),
-    ...(notes === undefined ? {} : { notes }),
-    ...(volume.protected ? { protected: 1 } : {}),
-    ...(volume.used === undefined ? {} : { used: volume.used }),
-    ...(volume.parent === undefined ? {} : { parent: volume.parent }),
-  };
+function row({ content: type, protected: kept, ...volume }: VolumeState): object {
+  const { volid, format, size, ctime, vmid, subtype, notes, used, parent } = volume;
+  return given({ volid, content: type, format, size, ctime, vmid, subtype, notes, used, parent, protected: kept ? 1 : undefined });
 }
 
 function status({ cluster, node, parameters }: ApiCall): unknown {

@@ -1,44 +1,28 @@
 /** `/nodes/{node}/tasks`. A token sees its own tasks, a user those of its tokens too; `Sys.Audit` on the node shows all. */
-import { badParameters, forbidden } from '../api-error.ts';
-import type { ApiCall, ApiMethod } from '../api-method.ts';
+import { badParameters, failed, forbidden } from '../api-error.ts';
+import { type ApiCall, type ApiMethod, count, flag, guestId, route, text } from '../api-method.ts';
 import { splitList } from '../parameter.ts';
 import type { TaskRecord } from '../task-engine.ts';
 import { decodeUpid, splitTokenId } from '../upid.ts';
 
 export const taskMethods: readonly ApiMethod[] = [
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/tasks',
-    permission: 'all',
-    proxied: true,
+  route('GET /nodes/{node}/tasks', 'all', list, {
     parameters: {
-      start: { type: 'integer', optional: true, minimum: 0 },
-      limit: { type: 'integer', optional: true, minimum: 0 },
-      userfilter: { type: 'string', optional: true },
-      typefilter: { type: 'string', optional: true },
-      vmid: { type: 'integer', optional: true, format: 'pve-vmid', minimum: 100, maximum: 999_999_999 },
-      errors: { type: 'boolean', optional: true },
-      source: { type: 'string', optional: true, enum: ['archive', 'active', 'all'] },
+      start: count,
+      limit: count,
+      userfilter: text,
+      typefilter: text,
+      vmid: { ...guestId, optional: true },
+      errors: flag,
+      source: { ...text, enum: ['archive', 'active', 'all'] },
       since: { type: 'integer', optional: true },
       until: { type: 'integer', optional: true },
-      statusfilter: { type: 'string', optional: true, format: 'pve-task-status-type-list' },
+      statusfilter: { ...text, format: 'pve-task-status-type-list' },
     },
-    run: list,
-  },
-  { verb: 'GET', path: '/nodes/{node}/tasks/{upid}/status', permission: 'all', proxied: true, run: status },
-  {
-    verb: 'GET',
-    path: '/nodes/{node}/tasks/{upid}/log',
-    permission: 'all',
-    proxied: true,
-    parameters: {
-      start: { type: 'integer', optional: true, minimum: 0 },
-      limit: { type: 'integer', optional: true, minimum: 0 },
-      download: { type: 'boolean', optional: true },
-    },
-    run: log,
-  },
-  { verb: 'DELETE', path: '/nodes/{node}/tasks/{upid}', permission: 'all', proxied: true, run: stop },
+  }),
+  route('GET /nodes/{node}/tasks/{upid}/status', 'all', status),
+  route('GET /nodes/{node}/tasks/{upid}/log', 'all', log, { parameters: { start: count, limit: count, download: flag } }),
+  route('DELETE /nodes/{node}/tasks/{upid}', 'all', stop),
 ];
 
 function list(call: ApiCall): unknown {
@@ -66,7 +50,9 @@ function taskFilter(call: ApiCall): TaskTest {
 
 function givenFilters({ parameters }: ApiCall): TaskTest[] {
   const makers: Readonly<Record<string, (value: string) => TaskTest>> = {
-    userfilter: (value) => (task) => task.user.toLowerCase().includes(value.toLowerCase()),
+    // A finished task's token has been split off by then.
+    userfilter: (value) => (task) =>
+      (task.exitstatus === undefined ? task.user : ownerOf(task).user).toLowerCase().includes(value.toLowerCase()),
     typefilter: (value) => (task) => task.type === value,
     vmid: (value) => (task) => task.id === value,
     since: (value) => (task) => task.starttime >= Number(value),
@@ -74,7 +60,7 @@ function givenFilters({ parameters }: ApiCall): TaskTest[] {
   };
   return Object.entries(makers).flatMap(([name, make]) => {
     const value = parameters.text(name);
-    return value === undefined ? [] : [make(value)];
+    return value === undefined || value === '' ? [] : [make(value)];
   });
 }
 
@@ -137,6 +123,8 @@ function status(call: ApiCall): unknown {
 function log(call: ApiCall): unknown {
   const task = taskOf(call, false);
   demand(call, 'Sys.Audit');
+  if (call.parameters.flag('download') && (call.parameters.has('start') || call.parameters.has('limit')))
+    throw failed("'download' cannot be used together with 'start' or 'limit' parameters");
   if (task === undefined) return { page: [{ n: 1, t: 'unable to open file - No such file or directory' }], total: 1 };
   if (task.log.length === 0) return { page: [{ n: 1, t: 'no content' }], total: 1 };
   const start = call.parameters.integer('start') ?? 0;

@@ -1,16 +1,20 @@
 /** `banksman approvals`: reading what is asked. The answers are in `approval-answers.ts`. */
-import type { App } from '#app/app';
-import { issueOneTimeCode } from '#app/one-time-codes';
+
+import { type CodeVerdict, issueOneTimeCode, redeemOneTimeCode } from '#app/one-time-codes';
+import { createRequestChanges } from '#app/request-changes';
+import type { ReviewCard, Signer } from '#kernel/answer';
+import type { App } from '#kernel/app';
+import { applyHeldTool } from '#kernel/effects';
+import { Fault } from '#kernel/errors';
 import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/request';
+import { changeLines, changesIn, heldLinesOnCard } from '#kernel/shown-change';
 import { formatDuration, showPlainly } from '#kernel/text';
-import { commandHint } from '../command-hint.ts';
-import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
-import { printError, printJson, printText } from '../output.ts';
-import { noSuchRequest, requestId, requestJson, requestLine } from '../request-text.ts';
-import { stateDirOf, untilStopped, withApp } from '../session.ts';
-import { hasTerminal, withTerminal } from '../terminal.ts';
-import { approveRequest, denyRequest, revokeRequest } from './approval-answers.ts';
-import { watchApprovals } from './approval-watch.ts';
+import { badUsage, type CommandOptions, commandHint, operands, wholeNumber } from '../command-line.ts';
+import { printError, printJson, printText, Refusal } from '../output.ts';
+import { approverHere, unlock } from '../passphrase.ts';
+import { noSuchRequest, personHere, reportAnswer, requestId, requestJson, requestLine } from '../request-text.ts';
+import { requireDecidedHere, stateDirOf, untilStopped, withApp } from '../session.ts';
+import { hasTerminal, type Terminal, withTerminal } from '../terminal.ts';
 
 const pageSize = 100;
 const verbs: Readonly<Record<string, (words: readonly string[], options: CommandOptions) => Promise<number>>> = {
@@ -98,30 +102,33 @@ async function showRequest(words: readonly string[], options: CommandOptions): P
   const id = requestId(words);
   return untilStopped((signal) =>
     withApp(options, async (app) => {
-      const record = await app.approvals.get(id);
-      if (record === undefined) throw noSuchRequest(id, options);
-      const seen = hasTerminal() ? record : withoutPattern(record);
-      const card = app.approvals.card(seen);
-      if (options.json) printJson({ ...requestJson(seen), card: { title: card.title, detail: card.detail, tampered: card.tampered } });
-      else printText([card.title, '', card.detail, ...allArguments(record)].join('\n'));
-      if (record.status === 'pending' && !card.tampered) await giveCode(record, options, signal);
+      // A program that reads this output is not shown what a detector matched.
+      const card = await app.approvals.card(id, hasTerminal() ? undefined : 'pattern');
+      if (card === undefined) throw noSuchRequest(id, options);
+      const { record } = card;
+      if (options.json) printJson({ ...requestJson(record), card: { title: card.title, detail: card.detail, tampered: card.tampered } });
+      else printText([card.title, '', card.detail, ...allArguments(record), ...allChanges(record)].join('\n'));
+      if (record.status === 'pending' && !card.tampered) await sayHow(app, record, options, signal);
       return 0;
     }),
   );
 }
 
-/** What a detector matched may be a secret; a program that reads this output is not shown it. */
-function withoutPattern(record: RequestRecord): RequestRecord {
-  if (record.reported === undefined) return record;
-  const { reason, destination } = record.reported;
-  return { ...record, reported: { reason, destination } };
-}
-
 /** The card cuts long ones short. */
 function allArguments({ action }: RequestRecord): readonly string[] {
   const text = JSON.stringify(action.arguments, null, 2);
-  if (text.length < 1_000) return [];
+  if (text.length < 500) return [];
   return ['', 'All arguments:', ...text.split('\n').map((line) => showPlainly(line, Number.POSITIVE_INFINITY))];
+}
+
+function allChanges({ action }: RequestRecord): readonly string[] {
+  const lines = changesIn(action.targets).flatMap(changeLines);
+  return lines.length <= heldLinesOnCard ? [] : ['', 'All changes:', ...lines];
+}
+
+async function sayHow({ config }: App, record: RequestRecord, options: CommandOptions, signal: AbortSignal): Promise<void> {
+  if (config.answersAt === undefined) await giveCode(record, options, signal);
+  else printError(`to approve it: ${config.answersAt}`);
 }
 
 /** On the terminal itself, so that it is in no pipe and no file. */
@@ -134,4 +141,150 @@ async function giveCode({ id, digest }: RequestRecord, options: CommandOptions, 
       `\none-time code: ${code}  (good once, for ${life})\napprove it:    ${commandHint(['approvals', 'approve', id], options)}\n`,
     );
   });
+}
+
+/** With the code from `show`, and an approver's passphrase. */
+async function approveRequest(words: readonly string[], options: CommandOptions): Promise<number> {
+  const id = requestId(words);
+  return atTerminal('approving', options, async (app, terminal) => {
+    requireDecidedHere(app);
+    // What is on the card now is what `approve` compares with: a record that is swapped from here on is refused.
+    const card = await app.approvals.card(id);
+    if (card === undefined) throw noSuchRequest(id, options);
+    const { record } = card;
+    // Looked for first: a code must not be spent where nobody could sign.
+    const key = await approverHere(options);
+    const isOpen = record.status === 'pending' && !card.tampered;
+    if (isOpen) await confirm(record, card, options, terminal);
+    else terminal.say(`${card.title}\n\n${card.detail}\n\n`);
+    const signer = isOpen ? await unlock(terminal, key) : withoutPassphrase(key);
+    const answer = await app.approvals.approve(id, signer);
+    const code = reportAnswer(answer, id, options);
+    return answer.ok && record.action.tool === applyHeldTool ? applyHere(app, record, signer.approver, options) : code;
+  });
+}
+
+/** Held changes lie on the machine that has them; nobody has to call again for them. */
+async function applyHere(app: App, record: RequestRecord, by: string, options: CommandOptions): Promise<number> {
+  const whyNot = await app.whyNotHere(record);
+  if (whyNot !== undefined) {
+    printError(`not applied from here: ${whyNot}; a process that has the workspace open applies it within five minutes, or nobody does`);
+    return 0;
+  }
+  const outcome = await app.runApproved(record.id, { by, signal: new AbortController().signal });
+  if (options.json) printError(outcome.message);
+  else printText(outcome.message);
+  return outcome.status === 'ok' ? 0 : 1;
+}
+
+/** For an answer that says why nothing can be approved: nobody types a passphrase for that. */
+function withoutPassphrase({ name, publicKey }: Awaited<ReturnType<typeof approverHere>>): Signer {
+  const sign = () => Promise.reject(new Fault('not_confirmed', 'this was never confirmed, so it is not signed', { audience: 'bug' }));
+  return { approver: `user:${name}`, publicKey, sign };
+}
+
+/** Needs no passphrase: it can only stop something. The message reaches the model. */
+async function denyRequest(words: readonly string[], options: CommandOptions): Promise<number> {
+  const id = requestId(words);
+  return atTerminal('denying', options, async (app) =>
+    reportAnswer(await app.approvals.deny(id, personHere(), options.message), id, options),
+  );
+}
+
+/** Takes an approval back before it is used. */
+async function revokeRequest(words: readonly string[], options: CommandOptions): Promise<number> {
+  const id = requestId(words);
+  return atTerminal('revoking', options, async (app) =>
+    reportAnswer(await app.approvals.revoke(id, personHere(), options.message), id, options),
+  );
+}
+
+/** The terminal comes first: without one nothing is opened. */
+function atTerminal(what: string, options: CommandOptions, work: (app: App, terminal: Terminal) => Promise<number>): Promise<number> {
+  return untilStopped((signal) => withTerminal(what, signal, (terminal) => withApp(options, (app) => work(app, terminal))));
+}
+
+async function confirm(record: RequestRecord, card: ReviewCard, options: CommandOptions, terminal: Terminal): Promise<void> {
+  terminal.say(`${card.title}\n\n${card.detail}\n\n`);
+  const { id, digest } = record;
+  const code = options.code ?? (await terminal.ask(`one-time code (from \`${showHint(id, options)}\`): `));
+  const verdict = await redeemOneTimeCode(stateDirOf(options), { requestId: id, digest }, code.trim());
+  if (!verdict.ok) throw wrongCode(verdict, id, showHint(id, options));
+  const { typeToConfirm } = card;
+  if (typeToConfirm === undefined) return;
+  if ((await terminal.ask(`type \`${typeToConfirm}\` to approve it once: `)).trim() !== typeToConfirm)
+    throw new Refusal('not_confirmed', `not approved, ${id} stays pending`, `start again with \`${showHint(id, options)}\``);
+}
+
+function showHint(id: string, options: CommandOptions): string {
+  return commandHint(['approvals', 'show', id], options);
+}
+
+function wrongCode(verdict: Exclude<CodeVerdict, { ok: true }>, id: string, hint: string): Refusal {
+  const show = `get a new one with \`${hint}\``;
+  if (verdict.why === 'none') return new Refusal('no_code', `there is no one-time code for ${id} as it is now`, show);
+  if (verdict.why === 'expired') return new Refusal('code_expired', 'the one-time code has expired', show);
+  if (verdict.why !== 'wrong') return new Refusal('code_void', 'that was one wrong code too many; the right one is void now', show);
+  const tries = verdict.triesLeft === 1 ? '1 try' : `${verdict.triesLeft} tries`;
+  return new Refusal('wrong_code', `that is not the one-time code of ${id}; ${tries} left`);
+}
+
+/** What is pending comes first; then a line per change. Nothing is polled: the store rings, and a timer stands at the next expiry. */
+async function watchApprovals(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  return withApp(options, async (app, signal) => {
+    const bell = createBell();
+    const unsubscribe = app.approvals.onChange(bell.ring);
+    signal.addEventListener('abort', bell.ring, { once: true });
+    try {
+      const changes = createRequestChanges(app.approvals);
+      for (let first = true; !signal.aborted; first = false) {
+        const changed = (await changes.look()).map(({ record }) => record);
+        // Of what was there before only what is still open to an answer.
+        print(first ? changed.filter(({ status }) => status === 'pending') : changed, options);
+        await bell.next(changes.nextExpiry());
+      }
+    } finally {
+      unsubscribe();
+      signal.removeEventListener('abort', bell.ring);
+    }
+    return 0;
+  });
+}
+
+function print(records: readonly RequestRecord[], options: CommandOptions): void {
+  for (const record of records) {
+    const at = new Date(changedAt(record)).toISOString();
+    const by = record.decision === undefined ? '' : `  by ${showPlainly(record.decision.by, 100)}`;
+    if (options.json) printJson({ at, ...requestJson(record) });
+    else printText(`${at}  ${record.status.padEnd(9)} ${record.id}  ${showPlainly(record.title, 160)}${by}`);
+  }
+}
+
+/** What ended by itself ended about now. */
+function changedAt({ status, consumedAt, decision, createdAt }: RequestRecord): number {
+  if (status === 'expired' || status === 'cancelled') return Date.now();
+  return consumedAt ?? decision?.at ?? createdAt;
+}
+
+/** Remembers a ring that nobody waited for. */
+function createBell() {
+  let rung = false;
+  let wake: (() => void) | undefined;
+  return {
+    ring: () => {
+      rung = true;
+      wake?.();
+    },
+    /** Until it rings, or `ms` have passed. */
+    next: async (ms: number): Promise<void> => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wake = resolve;
+      const timer = setTimeout(resolve, ms);
+      if (rung) resolve();
+      await promise;
+      clearTimeout(timer);
+      rung = false;
+    },
+  };
 }

@@ -1,8 +1,9 @@
 /** `banksman call`: one call through the pipeline. */
-import { userInfo } from 'node:os';
+
 import { text as readAll } from 'node:stream/consumers';
-import { cliAgent, modelTierOf } from '#app/agents';
 import { parseJson } from '#app/config-file';
+import { cliAgent, modelTierOf } from '#app/for-hosts';
+import { osUser } from '#app/paths';
 import type { Agent } from '#kernel/agent';
 import { Fault, toFault } from '#kernel/errors';
 import type { Outcome, OutcomeStatus } from '#kernel/outcome';
@@ -10,7 +11,6 @@ import type { ModelTier } from '#kernel/tiers';
 import { type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { withApp } from '../session.ts';
-import { showProgress } from '../show-progress.ts';
 
 export const exitStatus: Readonly<Record<OutcomeStatus, number>> = { ok: 0, error: 1, denied: 2, pending: 3 };
 
@@ -65,7 +65,7 @@ export async function inputOf(options: CommandOptions): Promise<unknown> {
 
 export function agentOf(options: CommandOptions, fallback: ModelTier): Agent {
   const { model } = options;
-  return cliAgent(userInfo().username, model === undefined ? fallback : modelTierOf(model), model);
+  return cliAgent(osUser().username, model === undefined ? fallback : modelTierOf(model), model);
 }
 
 function forPeople(outcome: Outcome): string {
@@ -73,4 +73,23 @@ function forPeople(outcome: Outcome): string {
   if (outcome.next !== undefined) lines.push(`next: ${outcome.next}`);
   if (outcome.result !== undefined) lines.push(JSON.stringify(outcome.result, null, 2));
   return lines.join('\n');
+}
+
+/** A command's output comes this way, too, a piece a line; all of it is in the result. */
+const mostLines = 100;
+
+interface ProgressPlace {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** @returns what to tell of each step; nothing is told where nobody watches: programs get the outcome alone */
+export function showProgress(verbose: boolean, place: ProgressPlace): (message: string) => void {
+  if (!verbose && place.isTTY !== true) return () => undefined;
+  let lines = 0;
+  return (message) => {
+    lines += 1;
+    if (lines <= mostLines) place.write(`… ${message}\n`);
+    else if (lines === mostLines + 1) place.write('… more of this is not shown; the result has it\n');
+  };
 }

@@ -1,5 +1,5 @@
 /** `banksman doctor`: exit 1 when something failed. */
-import type { Finding } from '#app/app';
+import type { Finding } from '#kernel/app';
 import { type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { withApp } from '../session.ts';

@@ -1,18 +1,24 @@
-/** `banksman level get|set`: how the action tiers are applied, for everyone on the same store. */
+/** What people set for everyone on the same store: the level and the auto-approve rules. */
+
+import type { Signer } from '#kernel/answer';
+import type { AutoApproveRule, SecuritySettings, SettingResult } from '#kernel/app';
+import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/security';
 import { showPlainly } from '#kernel/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
-import { changeSetting } from '../change-setting.ts';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
-import { withApp } from '../session.ts';
+import { signIn } from '../passphrase.ts';
+import { requireDecidedHere, untilStopped, withApp } from '../session.ts';
+import { withTerminal } from '../terminal.ts';
 
+/** `banksman level get|set`: how the action tiers are applied. */
 export async function runLevel([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
-  if (verb === 'get') return get(words, options);
-  if (verb === 'set') return set(words, options);
+  if (verb === 'get') return getLevel(words, options);
+  if (verb === 'set') return setLevel(words, options);
   throw badUsage(`\`level\` takes \`get\` or \`set\`, not \`${verb ?? 'nothing'}\``);
 }
 
-async function get(words: readonly string[], options: CommandOptions): Promise<number> {
+async function getLevel(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
   return withApp(options, async (app) => {
     const { level, from, by, warning } = await app.security.level();
@@ -24,7 +30,7 @@ async function get(words: readonly string[], options: CommandOptions): Promise<n
   });
 }
 
-async function set(words: readonly string[], options: CommandOptions): Promise<number> {
+async function setLevel(words: readonly string[], options: CommandOptions): Promise<number> {
   const level = levelOf(operands(words, ['LEVEL'])[0] ?? '');
   return changeSetting('setting the security level', options, (security, signer) => security.setLevel(level, signer));
 }
@@ -33,4 +39,83 @@ function levelOf(named: string): SecurityLevel {
   const level = securityLevels.find((known) => known === named);
   if (level === undefined) throw badUsage(`the level must be one of ${securityLevels.join(', ')}, not \`${showPlainly(named, 40)}\``);
   return level;
+}
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `banksman auto-approve list|set|remove`: yellow calls and destinations that people settled in advance. */
+export async function runAutoApprove([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
+  if (verb === 'list') return listRules(words, options);
+  if (verb === 'set') return setRule(words, options);
+  if (verb === 'remove') return removeRule(words, options);
+  throw badUsage(`\`auto-approve\` takes \`list\`, \`set\` or \`remove\`, not \`${verb ?? 'nothing'}\``);
+}
+
+async function listRules(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  return withApp(options, async (app) => {
+    const rules = await app.security.rules();
+    if (options.json) printJson(rules.map(forPrograms));
+    else for (const rule of rules) printText(line(rule));
+    if (rules.length === 0 && !options.json) printError('there are no rules');
+    return 0;
+  });
+}
+
+async function setRule(words: readonly string[], options: CommandOptions): Promise<number> {
+  const [pattern = '', action = ''] = operands(words, ['PATTERN', autoApproveActions.join('|')]);
+  const rule = { pattern, action: actionOf(action), lifeMs: lifeOf(options.expires) };
+  return changeSetting('setting an auto-approve rule', options, (security, signer) => security.setRule(rule, signer));
+}
+
+async function removeRule(words: readonly string[], options: CommandOptions): Promise<number> {
+  const [pattern = ''] = operands(words, ['PATTERN']);
+  return changeSetting('removing an auto-approve rule', options, (security, signer) => security.removeRule(pattern, signer));
+}
+
+function actionOf(named: string): AutoApproveAction {
+  const action = autoApproveActions.find((known) => known === named);
+  if (action === undefined) throw badUsage(`the action must be one of ${autoApproveActions.join(', ')}, not \`${showPlainly(named, 40)}\``);
+  return action;
+}
+
+/** In ms; there is no `never`. */
+function lifeOf(named: string | undefined): number {
+  if (named === undefined) return defaultRuleLifeMs;
+  const parts = /^(\d{1,5})([mhd])$/.exec(named);
+  const life = Number(parts?.[1] ?? 0) * (unitMs[parts?.[2] ?? ''] ?? 0);
+  if (life <= 0) throw badUsage(`\`--expires\` must be minutes, hours or days such as 30m, 8h or 7d, not \`${showPlainly(named, 40)}\``);
+  return life;
+}
+
+function forPrograms({ pattern, action, by, expiresAt, warning }: AutoApproveRule) {
+  return { pattern, action, by, expires_at: new Date(expiresAt).toISOString(), ...(warning === undefined ? {} : { warning }) };
+}
+
+function line({ pattern, action, by, expiresAt, warning }: AutoApproveRule): string {
+  const note = warning === undefined ? '' : `  DOES NOT COUNT: ${showPlainly(warning)}`;
+  return `${action.padEnd(7)} ${showPlainly(pattern)}  until ${new Date(expiresAt).toISOString()}, by ${showPlainly(by, 100)}${note}`;
+}
+
+/**
+ * @param what for people: `setting the security level`
+ * @returns 0 done, 1 bad input or nothing there, 2 refused
+ */
+function changeSetting(
+  what: string,
+  options: CommandOptions,
+  change: (security: SecuritySettings, signer: Signer) => Promise<SettingResult>,
+): Promise<number> {
+  return untilStopped((signal) =>
+    withTerminal(what, signal, (terminal) =>
+      withApp(options, async (app) => {
+        requireDecidedHere(app);
+        const { ok, code, message } = await change(app.security, await signIn(terminal, options));
+        if (options.json) printJson({ ok, code, message });
+        else printText(message);
+        if (ok) return 0;
+        return code === 'key_not_trusted' ? 2 : 1;
+      }),
+    ),
+  );
 }

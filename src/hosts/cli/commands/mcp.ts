@@ -1,5 +1,5 @@
 /** `banksman mcp`: MCP over stdio, until the client closes stdin. */
-import { version } from '#app/version';
+import { version } from '#app/for-hosts';
 import { type CommandOptions, operands } from '../command-line.ts';
 import { stderrLog } from '../output.ts';
 import { withApp } from '../session.ts';

@@ -1,10 +1,15 @@
 /** `banksman policy explain`: every stage's answer for one call, nothing executed. */
-import type { Explanation } from '#app/app';
+
+import type { Readable, Writable } from 'node:stream';
+import { linesOf } from '#app/audit-export';
+import type { Config } from '#app/config';
+import { createPolicyCheck, type PolicyCheck } from '#app/policy-check';
+import type { Explanation } from '#kernel/app';
+import { Fault, toFault } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { configOf, withApp } from '../session.ts';
 import { agentOf, exitStatus, inputOf } from './call.ts';
-import { runPolicyCheck } from './policy-check.ts';
 
 export async function runPolicy([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'check') return check(words, options);
@@ -42,4 +47,48 @@ function forPeople(explanation: Explanation): string {
 /** A call that is wrong in itself was not refused by any rule. */
 function inAll({ status, decision }: Explanation): string {
   return (status === 'error' ? 'error' : decision.effect).padEnd(6);
+}
+
+// `banksman policy check`: JSON Lines in, one decision a line out, in the same order.
+
+interface PolicyCheckOptions {
+  /** The workspace of `readonly_bash`, `workspace_command` and `path`; default: the current directory. */
+  readonly root?: string;
+  readonly userRules?: Config['commandRules'];
+  readonly input?: Readable;
+  readonly output?: Writable;
+  /** Told of a malformed line; the lines after it are still answered. */
+  onFault(message: string): void;
+}
+
+/** Answers every line. 0 when all were answered, 1 when one was malformed. */
+export async function runPolicyCheck(options: PolicyCheckOptions): Promise<number> {
+  const judge = createPolicyCheck(options.root ?? '.', { userRules: options.userRules, view: { judged: true } });
+  const output = options.output ?? process.stdout;
+  let status = 0;
+  let number = 0;
+  for await (const line of linesOf(options.input ?? process.stdin)) {
+    number += 1;
+    if (line.trim() === '') continue;
+    try {
+      output.write(`${answer(judge, line)}\n`);
+    } catch (thrown) {
+      status = 1;
+      options.onFault(`line ${number}: ${toFault(thrown).message}`);
+    }
+  }
+  return status;
+}
+
+function answer(judge: PolicyCheck, line: string): string {
+  const { id, decision } = judge.decide(parseLine(line));
+  return JSON.stringify({ id, decision: decision.effect, code: decision.code, reason: decision.reason, rules: decision.rules });
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw new Fault('bad_input', 'not a JSON object', { audience: 'user', cause });
+  }
 }

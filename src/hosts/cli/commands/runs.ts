@@ -1,6 +1,7 @@
 /** `banksman runs list|show|undo`: what commands changed in the workspace, and taking it back. */
-import type { ChangeList, RunHistory, RunRecord } from '#kernel/effects';
+import type { ChangeList, RunHistory, RunRecord, ShownChanges } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
+import { changeLines } from '#kernel/shown-change';
 import { showPlainly } from '#kernel/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
@@ -40,14 +41,22 @@ async function show(history: RunHistory, words: readonly string[], { json }: Com
   const record = (await history.list()).find((candidate) => candidate.id === id);
   if (record === undefined)
     throw new Fault('no_such_run', 'the journal has no such run', { audience: 'user', next: 'list them: `banksman runs list`' });
+  // Of an undone run nothing is kept but the names.
+  const shown = record.state === 'undone' ? undefined : await history.show(id);
   if (json) {
-    printJson(recordJson(record));
+    printJson({ ...recordJson(record), ...(shown === undefined ? {} : { differences: shown.changes, differences_left_out: shown.more }) });
     return 0;
   }
   printText(`${record.state}  ${timeOf(record)}  by ${showPlainly(record.agentId)}`);
   printText(showPlainly(record.title));
-  printChanges(record);
+  if (shown === undefined) printChanges(record);
+  else printDifferences(shown);
   return 0;
+}
+
+function printDifferences({ changes, more }: ShownChanges): void {
+  for (const change of changes) for (const line of changeLines({ ...change })) printText(line);
+  if (more > 0) printText(`(and ${more} more changes, not shown)`);
 }
 
 async function undo(history: RunHistory, words: readonly string[], { 'set-aside': force = false, json }: CommandOptions): Promise<number> {

@@ -1,5 +1,5 @@
 /** `banksman sandbox stats|clean`: the agents' own directories. */
-import { withPersonaControl } from '#app/open-persona-control';
+import { withPersonaControl } from '#app/persona-control';
 import { showPlainly } from '#kernel/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';

@@ -1,11 +1,14 @@
 /** `banksman serve --http`: MCP over HTTP, until stopped. */
 import { readFile } from 'node:fs/promises';
+import { version } from '#app/for-hosts';
 import { listMcpTokens } from '#app/mcp-tokens';
-import { version } from '#app/version';
 import { reasonOf } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, stderrLog } from '../output.ts';
 import { stateDirOf, withApp } from '../session.ts';
+
+const trustsNetwork =
+  'without TLS: whoever can listen on this network can read tokens and results, and act with them; it is trusted (--private-network). Peers with a public address are refused';
 
 /** The last line on stdout is JSON with the addresses. */
 export async function runServe(words: readonly string[], options: CommandOptions): Promise<number> {
@@ -13,13 +16,17 @@ export async function runServe(words: readonly string[], options: CommandOptions
   const address = listenAddress(options.http);
   const allowed = { allowedHosts: hostsOf(options), allowedOrigins: originsOf(options) };
   const tls = await tlsOf(options);
+  const privateNetwork = options['private-network'] === true;
+  if (privateNetwork && tls !== undefined)
+    throw badUsage('`--private-network` is for serving without TLS: leave it out, or the certificate');
   const stateDir = stateDirOf(options);
   // Loaded on demand: the other commands start without the protocol's packages.
-  const { serveAppOverHttp } = await import('#hosts/mcp/serve-app-over-http');
+  const { serveAppOverHttp } = await import('#hosts/mcp/http/serve-http');
   await withApp(options, async (app, signal) => {
     const endpoint = await serveAppOverHttp({
       ...address,
       ...(tls === undefined ? {} : { tls }),
+      privateNetwork,
       app,
       version,
       stateDir,
@@ -34,6 +41,7 @@ export async function runServe(words: readonly string[], options: CommandOptions
         health: `${origin}${endpoint.healthPath}`,
         ...(options.sse === true ? { sse: `${origin}${endpoint.ssePath}` } : {}),
       });
+      if (privateNetwork) printError(trustsNetwork);
       await sayWhoMayCome(stateDir);
       await stopped(signal);
     } finally {

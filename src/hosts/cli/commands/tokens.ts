@@ -1,6 +1,7 @@
 /** `banksman tokens list|create|revoke`: which MCP clients may connect over HTTP. */
-import { userInfo } from 'node:os';
+
 import { createMcpToken, listMcpTokens, type McpToken, revokeMcpToken } from '#app/mcp-tokens';
+import { osUser } from '#app/paths';
 import { Fault } from '#kernel/errors';
 import { type ModelTier, modelTiers } from '#kernel/tiers';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
@@ -28,7 +29,7 @@ async function list(words: readonly string[], options: CommandOptions): Promise<
 
 async function create(words: readonly string[], options: CommandOptions): Promise<number> {
   const [name = ''] = operands(words, ['NAME']);
-  if (name === userInfo().username) {
+  if (name === osUser().username) {
     // Grants are bound to the agent: the same id over both ways would let one client use what was granted to the other.
     throw new Fault('bad_token_name', `\`mcp:${name}\` is already the agent over stdio; choose another name`, { audience: 'user' });
   }

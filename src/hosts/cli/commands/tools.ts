@@ -1,7 +1,5 @@
 /** `banksman tools`: the catalog on stdout. */
-import { describeTools } from '#app/catalog';
-import { ollamaTool } from '#app/ollama-tool';
-import { toolAnnotations } from '#app/tool-annotations';
+import { describeTools, ollamaTool, toolAnnotations } from '#app/catalog';
 import { toolGroups } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';

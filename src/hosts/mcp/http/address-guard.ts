@@ -50,6 +50,14 @@ function valuesOf(rawHeaders: readonly string[], wanted: string): readonly strin
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === wanted);
 }
 
+/** What no router of the Internet forwards (RFC 1918, 4193, 3927, 6598), and loopback. */
+const privateAddress =
+  /^(?:10|127|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.|^f[cd]|^fe[89ab]|^::1$/;
+
+export function isPrivateAddress(address: string | undefined): boolean {
+  return privateAddress.test(canonicalAddress(address ?? '') ?? '');
+}
+
 /** 127.0.0.0/8, ::1 and `localhost`. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true;

@@ -1,17 +1,15 @@
 /** Who may come in, and how much: everything before a request reaches the protocol. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { McpToken } from '#app/mcp-tokens';
-import { type AddressGuard, createAddressGuard } from './address-guard.ts';
-import { bearerOf } from './bearer.ts';
+import { createRateLimit, createSlots } from '#kernel/rate-limit';
+import { type AddressGuard, createAddressGuard, isPrivateAddress } from './address-guard.ts';
 import type { HttpOptions } from './http-options.ts';
-import { createRateLimit } from './rate-limit.ts';
 import { RefusedRequest } from './refusal.ts';
-import { createSlots } from './slots.ts';
 
-export type Phase = 'reading' | 'answering';
+type Phase = 'reading' | 'answering';
 
 export interface Gatekeeper {
-  /** Host and origin. @throws {RefusedRequest} 403 */
+  /** Who is at the other end, host and origin. @throws {RefusedRequest} 403 */
   checkAddress(request: IncomingMessage): void;
   /** @throws {RefusedRequest} 401, or 429 for an address that keeps presenting wrong tokens */
   identify(request: IncomingMessage): Promise<McpToken>;
@@ -25,18 +23,19 @@ export interface Gatekeeper {
   sweep(): void;
 }
 
-const now = () => performance.now();
-
 export function createGatekeeper(options: HttpOptions): Gatekeeper {
   const { limits } = options;
   const guard = createAddressGuard({ boundHost: options.host, ...options });
   const scheme = options.tls === undefined ? 'http' : 'https';
-  const refusals = createRateLimit(limits.refusalsPerMinute / 60, limits.refusalBurst, now);
-  const messages = createRateLimit(limits.messagesPerSecond, limits.messageBurst, now);
+  const refusals = createRateLimit(limits.refusalsPerMinute / 60, limits.refusalBurst);
+  const messages = createRateLimit(limits.messagesPerSecond, limits.messageBurst);
   const newSlots = () => createSlots(limits.requestsAtOnce, limits.requestsAtOncePerToken);
   const slots = { reading: newSlots(), answering: newSlots() };
   return {
-    checkAddress: (request) => checkAddress(request, guard, scheme),
+    checkAddress: (request) => {
+      if (options.privateNetwork === true && !isPrivateAddress(request.socket.remoteAddress)) throw fromOutside();
+      checkAddress(request, guard, scheme);
+    },
     identify: async (request) => {
       const address = request.socket.remoteAddress ?? 'unknown';
       const bearer = bearerOf(request.headers);
@@ -89,6 +88,15 @@ function checkAddress(request: IncomingMessage, guard: AddressGuard, scheme: 'ht
   }
 }
 
+function fromOutside(): RefusedRequest {
+  return new RefusedRequest({ status: 403, message: 'only addresses of a private network are answered here without TLS', close: true });
+}
+
 function tooMany(message: string, seconds: number): RefusedRequest {
   return new RefusedRequest({ status: 429, message, headers: { 'retry-after': String(seconds) }, close: true });
+}
+
+/** The bearer token of a request (RFC 6750 §2.1). Never from the query: addresses end up in logs and histories. */
+function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
+  return /^Bearer ([A-Za-z0-9._~+/-]{1,200}=*)$/i.exec(authorization ?? '')?.[1];
 }

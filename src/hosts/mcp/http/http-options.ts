@@ -59,11 +59,13 @@ export interface Authentication {
 export type ProtocolServer = Server | McpServer;
 
 export interface HttpOptions {
-  /** An IP address, or `localhost`. Beyond loopback only with `tls`. */
+  /** An IP address, or `localhost`. Beyond loopback only with `tls` or `privateNetwork`. */
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
   readonly tls?: TlsFiles;
+  /** Without TLS beyond loopback: whoever is on that network is trusted to read along. Peers with a public address are refused. */
+  readonly privateNetwork?: boolean;
   /** The legacy transport of 2024-11-05 at `/sse` and `/messages`. */
   readonly sse: boolean;
   /** Names that clients may use for this server besides its own address and the loopback names. */

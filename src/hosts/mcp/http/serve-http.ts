@@ -7,17 +7,28 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { McpToken } from '#app/mcp-tokens';
+import { checkMcpToken, isMcpTokenLive, type McpToken } from '#app/mcp-tokens';
+import type { App } from '#kernel/app';
 import { Fault, reasonOf, toFault } from '#kernel/errors';
-import { isLoopback } from './address-guard.ts';
-import { createExchanges, type Exchanges } from './exchanges.ts';
+import type { Log } from '#kernel/ports/log';
+import { createCallTracker } from '../call-tracker.ts';
+import { mcpServerFactory } from '../mcp-server-factory.ts';
+import { isLoopback, isPrivateAddress } from './address-guard.ts';
 import { createGatekeeper, type Gatekeeper } from './gatekeeper.ts';
-import type { HttpOptions } from './http-options.ts';
-import { holdsRequest, messageCount, readBody } from './read-body.ts';
+import { defaultLimits, type HttpOptions } from './http-options.ts';
 import { RefusedRequest, sendRefusal } from './refusal.ts';
 import { createSseEndpoint, messagesPath, type SseEndpoint, ssePath } from './sse-endpoint.ts';
 import { createStreamableEndpoint, type StreamableEndpoint } from './streamable-endpoint.ts';
-import { goneSignal, webRequest, writeWebResponse } from './web-exchange.ts';
+import {
+  createExchanges,
+  type Exchanges,
+  goneSignal,
+  holdsRequest,
+  messageCount,
+  readBody,
+  webRequest,
+  writeWebResponse,
+} from './web-exchange.ts';
 
 export interface HttpEndpoint {
   /** `http://127.0.0.1:41234`, without a path. */
@@ -31,8 +42,8 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
-export const mcpPath = '/mcp';
-export const healthPath = '/health';
+const mcpPath = '/mcp';
+const healthPath = '/health';
 
 /** Sockets open at once, whoever holds them. */
 const maxConnections = 1024;
@@ -46,12 +57,12 @@ const requestTimeoutMs = 30_000;
 
 /** @throws {Fault} `tls_required`, `bad_tls`, `bad_address`, `port_taken`, `listen_failed` */
 export async function serveHttp(options: HttpOptions): Promise<HttpEndpoint> {
-  if (!isLoopback(options.host) && options.tls === undefined) {
+  if (!isLoopback(options.host) && options.tls === undefined && !isTrustedNetwork(options)) {
     throw new Fault(
       'tls_required',
       `\`${options.host}\` is beyond this machine, and without TLS tokens and results could be read on the way`,
       {
-        next: 'name --tls-cert and --tls-key, or listen on 127.0.0.1 and reach it through ssh -L',
+        next: 'name --tls-cert and --tls-key, or listen on 127.0.0.1 and reach it through ssh -L; on a network where everybody may read along, a private address and --private-network',
       },
     );
   }
@@ -78,6 +89,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpEndpoint> {
     },
     close: () => (closing ??= close(server, sweeper, parts)),
   };
+}
+
+/** An unspecified address stands for all of the machine's: then the peers' own addresses decide. */
+function isTrustedNetwork({ host, privateNetwork }: HttpOptions): boolean {
+  return privateNetwork === true && (['0.0.0.0', '::'].includes(host) || isPrivateAddress(host));
 }
 
 interface Parts {
@@ -219,4 +235,35 @@ async function close(server: HttpServer, sweeper: NodeJS.Timeout, { streamable, 
   await Promise.all([streamable.close(), sse?.close()]);
   const limit = setTimeout(() => server.closeAllConnections(), drainMs);
   await closed.finally(() => clearTimeout(limit));
+}
+
+/** MCP over HTTP for the App. */
+interface AppHttpOptions extends Pick<HttpOptions, 'host' | 'port' | 'sse' | 'allowedHosts' | 'allowedOrigins' | 'tls' | 'privateNetwork'> {
+  readonly app: App;
+  readonly version: string;
+  /** Where the tokens are. */
+  readonly stateDir: string;
+  readonly log: Log;
+}
+
+/** `close` cancels the calls under way and has them answered. @throws {Fault} as `serveHttp` */
+export async function serveAppOverHttp({ app, version, stateDir, ...options }: AppHttpOptions): Promise<HttpEndpoint> {
+  const calls = createCallTracker();
+  const endpoint = await serveHttp({
+    ...options,
+    limits: defaultLimits,
+    authentication: {
+      check: (bearer) => checkMcpToken(stateDir, bearer),
+      isLive: (token) => isMcpTokenLive(stateDir, token),
+    },
+    createServer: mcpServerFactory({ app, version, calls }),
+  });
+  return {
+    ...endpoint,
+    close: async () => {
+      // While the clients still listen: what was under way gets its answer.
+      await calls.cancelAll();
+      await endpoint.close();
+    },
+  };
 }

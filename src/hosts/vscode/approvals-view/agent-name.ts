@@ -5,11 +5,9 @@ import { showPlainly } from '#kernel/text';
 
 export const hostNames: Record<AgentHost, string> = {
   chat: 'Chat',
-  participant: '@banksman',
   mcp: 'MCP',
   cli: 'CLI',
   palette: 'Palette',
-  monitor: 'Monitor',
 };
 
 /** `Chat`, `MCP “laptop”`: for a row, where a session's number says nothing. */

@@ -1,14 +1,13 @@
 /** One request as a row of a list. */
-import type { RequestRecord, RequestStatus } from '#kernel/request';
+import { lapsesAt, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/request';
 import { endInWords, isSettledReport } from '#kernel/request-end';
 import { showPlainly } from '#kernel/text';
 import type { Impact } from '#kernel/tiers';
+import { codeSpan, escapeMarkdown } from '../markdown.ts';
 import { agentName, shortAgentName } from './agent-name.ts';
-import { countdown, timeLeft } from './countdown.ts';
-import { requestTooltip } from './request-tooltip.ts';
 
 /** What menus can be offered on: a call or a report that waits, an approval that nobody used yet, and what is over. */
-export type RowKind = 'approval' | 'report' | 'approved' | 'decided';
+type RowKind = 'approval' | 'report' | 'approved' | 'decided';
 
 export interface ApprovalRow {
   readonly id: string;
@@ -87,16 +86,16 @@ function shortTitle(title: string): string {
 
 /** `denied by alice · 14:02`; an approval that still counts says how long. */
 function endOf(record: RequestRecord, now: number): string {
-  const { status, grant } = record;
+  const { status } = record;
   if (status === 'approved' && !isSettledReport(record)) {
-    return `${endInWords(record)}, not used yet, ${timeLeft(grant?.payload.expiresAt ?? record.expiresAt, now)}`;
+    return `${endInWords(record)}, not used yet, ${timeLeft(lapsesAt(record), now)}`;
   }
   return `${endInWords(record)} · ${clockTime(endedAt(record), now)}`;
 }
 
 function endedAt(record: RequestRecord): number {
-  const { status, decision, grant, consumedAt, expiresAt, createdAt } = record;
-  if (status === 'expired' && !isSettledReport(record)) return grant?.payload.expiresAt ?? expiresAt;
+  const { status, decision, consumedAt, createdAt } = record;
+  if (status === 'expired' && !isSettledReport(record)) return lapsesAt(record);
   return consumedAt ?? decision?.at ?? createdAt;
 }
 
@@ -106,4 +105,74 @@ function clockTime(at: number, now: number): string {
   const clock = time.toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hour12: false });
   if (time.toDateString() === new Date(now).toDateString()) return clock;
   return `${time.toLocaleDateString('en', { month: 'short', day: 'numeric' })}, ${clock}`;
+}
+
+/** Everything from outside is escaped. */
+function requestTooltip(record: RequestRecord, now: number): string {
+  const risk = record.risk.map((fact) => `- ${escapeMarkdown(fact)}`).join('\n');
+  const claim = record.claim === undefined ? '' : `*The agent says:* ${escapeMarkdown(record.claim)}`;
+  const facts = [
+    `| Asked by | ${escapeMarkdown(agentName(record.agent))}${record.agent.model === undefined ? '' : `, ${escapeMarkdown(record.agent.model)}`} |`,
+    ...(record.reported === undefined ? callFacts(record) : reportFacts(record.reported)),
+    // That a red tool asks is no reason, as on the card.
+    ...(record.code === 'confirmation_required' ? [] : [`| Why it asks | ${escapeMarkdown(record.reason)} |`]),
+    ...decisionFacts(record),
+    `| Request | ${cell(record.id)}, ${record.status === 'pending' ? timeLeft(record.expiresAt, now) : record.status} |`,
+  ];
+  const table = ['| | |', '|:--|:--|', ...facts].join('\n');
+  return [`**${escapeMarkdown(record.title)}**`, risk, claim, table].filter((part) => part !== '').join('\n\n');
+}
+
+function callFacts(record: RequestRecord): readonly string[] {
+  return [
+    `| Call | ${cell(`${record.action.tool} ${JSON.stringify(record.action.arguments)}`)} |`,
+    ...(record.action.cluster === null ? [] : [`| Cluster | ${escapeMarkdown(record.action.cluster)} |`]),
+    `| Impact | ${record.impact}, ${record.tier} |`,
+  ];
+}
+
+function reportFacts({ reason, destination, pattern }: NonNullable<RequestRecord['reported']>): readonly string[] {
+  return [
+    `| Reported | ${escapeMarkdown(reason)} |`,
+    `| Destination | ${cell(destination)} |`,
+    ...(pattern === undefined ? [] : [`| Matched | ${cell(pattern)} |`]),
+  ];
+}
+
+function decisionFacts({ decision }: RequestRecord): readonly string[] {
+  if (decision === undefined) return [];
+  const { by, via, at, message } = decision;
+  const said = message === undefined || message === '' ? [] : [`| Message | ${escapeMarkdown(message)} |`];
+  return [`| Answered by | ${escapeMarkdown(by)} in the ${via}, ${escapeMarkdown(new Date(at).toLocaleString('en'))} |`, ...said];
+}
+
+/** In a table even a code span ends at a pipe; `\|` is the one escape that holds there (GFM tables). */
+function cell(text: string): string {
+  return codeSpan(text).replaceAll('|', '\\|');
+}
+
+/** How long a request can still be answered, in few characters: `59m`, below ten minutes `4:12`, `expired`. */
+export function countdown(expiresAt: number, now: number): string {
+  const seconds = Math.floor((expiresAt - now) / 1000);
+  if (seconds <= 0) return 'expired';
+  const minutes = Math.floor(seconds / 60);
+  return minutes >= 10 ? `${minutes}m` : `${minutes}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/** The same where it stands in a sentence: `4:12 left`, `expired`. */
+export function timeLeft(expiresAt: number, now: number): string {
+  return expiresAt - now < 1000 ? 'expired' : `${countdown(expiresAt, now)} left`;
+}
+
+// The request id in a command's argument. Commands take an id at most, never a decision: any extension and any model can run them.
+
+/** From an id or a row of the tree; undefined for anything else. */
+export function requestIdFrom(argument: unknown): string | undefined {
+  try {
+    const id = typeof argument === 'object' && argument !== null && 'id' in argument ? argument.id : argument;
+    return typeof id === 'string' && requestIdPattern.test(id) ? id : undefined;
+  } catch {
+    // A getter of whoever made the object.
+    return undefined;
+  }
 }

@@ -44,7 +44,7 @@ export class PendingFeed {
   get stateName(): StateName {
     const { state } = this.#session;
     if (state.kind === 'problem') return state.fault.code === 'bad_config' ? 'bad_config' : 'failed';
-    if (state.kind === 'ready' && state.app.config.clusters.length === 0) return 'unconfigured';
+    if (state.kind === 'ready' && state.app.live.clusters.length === 0) return 'unconfigured';
     return state.kind;
   }
 

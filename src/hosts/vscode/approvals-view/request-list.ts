@@ -1,17 +1,31 @@
 /** One list of requests in the side bar: its rows, filter, search, paging, and a countdown while somebody looks. */
-import { commands, type Disposable, EventEmitter, type TreeView, window } from 'vscode';
+import {
+  commands,
+  EventEmitter,
+  MarkdownString,
+  type QuickPickItem,
+  ThemeColor,
+  ThemeIcon,
+  TreeItem,
+  TreeItemCollapsibleState,
+  type TreeView,
+  window,
+} from 'vscode';
+import { agentHosts } from '#kernel/agent';
 import type { RequestStatus } from '#kernel/request';
-import { createDisposableBag } from '../disposables.ts';
-import { chooseFilter } from './choose-filter.ts';
+import type { AppSession } from '../app-session.ts';
+import { historyViewId, viewId } from '../contributes/views.ts';
+import { createDisposableBag, type Disposable } from '../disposables.ts';
+import { hostNames } from './agent-name.ts';
+import type { ApprovalRow } from './approval-row.ts';
 import type { PendingFeed } from './pending-feed.ts';
-import type { RequestFeed } from './request-feed.ts';
-import { filterInWords, noFilter } from './request-filter.ts';
-import { createShownRows, type ViewElement } from './shown-rows.ts';
-import { treeItem } from './tree-items.ts';
+import type { ProblemRow } from './problem-rows.ts';
+import { createShownRows, RequestFeed, type ViewElement } from './request-feed.ts';
+import { filterInWords, noFilter, type RequestFilter } from './request-filter.ts';
 
 const countdownMs = 5000;
 
-export interface RequestListOptions {
+interface RequestListOptions {
   readonly viewId: string;
   /** Its commands are `banksman.<verb><Name>`, its context key is `banksman.filtered<Name>`. */
   readonly name: 'Pending' | 'History';
@@ -23,7 +37,7 @@ export interface RequestListOptions {
 }
 
 /** Shows `feed`. Returns what to dispose. */
-export function createRequestList(options: RequestListOptions): Disposable {
+function createRequestList(options: RequestListOptions): Disposable {
   const { feed, state, name } = options;
   const bag = createDisposableBag();
   const changed = bag.add(new EventEmitter<ViewElement | undefined>());
@@ -106,4 +120,98 @@ function whileVisible(view: TreeView<ViewElement>, tick: () => void): Disposable
       listener.dispose();
     },
   };
+}
+
+interface FilterItem extends QuickPickItem {
+  add(filter: RequestFilter): RequestFilter;
+}
+
+/** undefined when the person gave up. The search stays as it was. */
+async function chooseFilter(filter: RequestFilter, statuses: readonly RequestStatus[]): Promise<RequestFilter | undefined> {
+  const chosen = await window.showQuickPick(filterItems(filter, statuses), {
+    title: 'Filter Requests',
+    placeHolder: 'Nothing chosen shows all',
+    canPickMany: true,
+  });
+  const start: RequestFilter = { search: filter.search, statuses: [], hosts: [], severe: false, reported: false };
+  return chosen?.reduce((made, item) => item.add(made), start);
+}
+
+function filterItems(filter: RequestFilter, statuses: readonly RequestStatus[]): FilterItem[] {
+  const ofStatus = statuses.map(
+    (status): FilterItem => ({
+      label: status,
+      description: 'status',
+      picked: filter.statuses.includes(status),
+      add: (made) => ({ ...made, statuses: [...made.statuses, status] }),
+    }),
+  );
+  const ofHost = agentHosts.map(
+    (host): FilterItem => ({
+      label: hostNames[host],
+      description: 'asked from',
+      picked: filter.hosts.includes(host),
+      add: (made) => ({ ...made, hosts: [...made.hosts, host] }),
+    }),
+  );
+  return [
+    ...(statuses.length > 1 ? ofStatus : []),
+    { label: 'Disruptive or irreversible', description: 'impact', picked: filter.severe, add: (made) => ({ ...made, severe: true }) },
+    { label: 'Reported blocks', description: 'kind', picked: filter.reported, add: (made) => ({ ...made, reported: true }) },
+    ...ofHost,
+  ];
+}
+
+/** @param moreCommand what `Load More` runs */
+function treeItem(element: ViewElement, rowOf: (id: string) => ApprovalRow | undefined, moreCommand: string): TreeItem {
+  if (element.kind === 'problem') return problemItem(element.row);
+  if (element.kind === 'more') return moreItem(moreCommand);
+  const row = rowOf(element.id);
+  const item = new TreeItem(row?.label ?? element.id, TreeItemCollapsibleState.None);
+  item.id = element.id;
+  item.contextValue = row?.kind ?? 'decided';
+  if (!row) return item;
+  item.description = row.description;
+  item.iconPath = new ThemeIcon(row.icon, new ThemeColor(row.iconColor));
+  item.accessibilityInformation = { label: row.spoken };
+  // Neither trusted (no command links) nor HTML nor icons: a request's words come from a model.
+  item.tooltip = new MarkdownString(row.tooltip, false);
+  const waits = row.kind === 'approval' || row.kind === 'report';
+  item.command = waits
+    ? { command: 'banksman.review', title: 'Review', arguments: [element.id] }
+    : { command: 'banksman.showDetails', title: 'Show Details', arguments: [element.id] };
+  return item;
+}
+
+function moreItem(command: string): TreeItem {
+  const item = new TreeItem('Load More…', TreeItemCollapsibleState.None);
+  item.contextValue = 'more';
+  item.iconPath = new ThemeIcon('ellipsis');
+  item.command = { command, title: 'Load More' };
+  return item;
+}
+
+function problemItem(row: ProblemRow): TreeItem {
+  const item = new TreeItem(row.label, TreeItemCollapsibleState.None);
+  item.contextValue = 'problem';
+  item.description = row.description;
+  item.tooltip = row.tooltip;
+  item.iconPath = new ThemeIcon('error', new ThemeColor('list.errorForeground'));
+  item.accessibilityInformation = { label: `Problem: ${row.label}: ${row.description}` };
+  item.command = { command: 'banksman.openSettings', title: 'Open Settings' };
+  return item;
+}
+
+/** The views `Pending Approvals` and `Decided Requests`, and the number on the activity bar. */
+const pending: readonly RequestStatus[] = ['pending'];
+/** Approved ones too: until they are used they can be taken back. */
+const decided: readonly RequestStatus[] = ['approved', 'consumed', 'denied', 'revoked', 'expired', 'cancelled'];
+
+export function createApprovalsViews(session: AppSession, state: PendingFeed, onError: (error: unknown) => void): Disposable {
+  const bag = createDisposableBag(onError);
+  const waiting = bag.add(new RequestFeed({ session, statuses: pending, onError }));
+  const over = bag.add(new RequestFeed({ session, statuses: decided, onError }));
+  bag.add(createRequestList({ viewId, name: 'Pending', feed: waiting, statuses: pending, state }));
+  bag.add(createRequestList({ viewId: historyViewId, name: 'History', feed: over, statuses: decided }));
+  return bag;
 }

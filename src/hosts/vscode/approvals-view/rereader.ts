@@ -1,5 +1,5 @@
 /** Reads something of the App again after every change, one read at a time. */
-import type { App } from '#app/app';
+import type { App } from '#kernel/app';
 import type { AppSession } from '../app-session.ts';
 
 const debounceMs = 50;

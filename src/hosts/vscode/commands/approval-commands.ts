@@ -1,16 +1,20 @@
 /** Commands on pending requests. They take an id at most; the answer is only ever given in the dialog. */
-import { commands, type Disposable, window } from 'vscode';
+import * as path from 'node:path';
+import { commands, type Disposable, EventEmitter, Uri, window, workspace } from 'vscode';
 import { toFault } from '#kernel/errors';
 import { type RequestStatus, requestStatuses } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 import type { AppSession } from '../app-session.ts';
 import { agentName } from '../approvals-view/agent-name.ts';
+import { requestIdFrom } from '../approvals-view/approval-row.ts';
 import { viewId } from '../contributes/views.ts';
+import { sideText, writtenFile } from '../details/write-sides.ts';
+import { createDisposableBag } from '../disposables.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
+import { notify } from '../notify.ts';
 import { plainLabel } from './picks.ts';
-import { requestIdFrom } from './request-id.ts';
 
-export interface ApprovalCommandDeps {
+interface ApprovalCommandDeps {
   readonly session: AppSession;
   /** `user:alice`. */
   readonly person: string;
@@ -56,12 +60,12 @@ async function pickRequest(session: AppSession, statuses: readonly RequestStatus
   });
   try {
     if ((await items).length === 0) {
-      void window.showInformationMessage(statuses.length === 1 ? `There is no ${statuses[0]} request.` : 'There is no request.');
+      void notify.info(statuses.length === 1 ? `There is no ${statuses[0]} request.` : 'There is no request.');
       return undefined;
     }
     return (await window.showQuickPick(items, { title: 'Requests', placeHolder: 'Choose a request', matchOnDescription: true }))?.id;
   } catch (thrown) {
-    void window.showErrorMessage(`Banksman: ${toFault(thrown).message}`);
+    void notify.error(`Banksman: ${toFault(thrown).message}`);
     return undefined;
   }
 }
@@ -70,8 +74,7 @@ async function pickRequest(session: AppSession, statuses: readonly RequestStatus
 async function deny(id: string, deps: ApprovalCommandDeps): Promise<void> {
   try {
     const record = await deps.session.use(({ approvals }) => approvals.get(id));
-    if (record?.status !== 'pending')
-      return void window.showInformationMessage(`Request ${id} is ${record?.status ?? 'not known'}: nothing to deny.`);
+    if (record?.status !== 'pending') return void notify.info(`Request ${id} is ${record?.status ?? 'not known'}: nothing to deny.`);
     const message = await window.showInputBox({
       title: `Deny: ${showPlainly(record.title, 160).replace(/\?$/, '')}`,
       prompt: 'Tell the agent why, or what to do instead. Enter denies; Esc denies nothing, the request stays pending.',
@@ -81,30 +84,64 @@ async function deny(id: string, deps: ApprovalCommandDeps): Promise<void> {
     if (message === undefined) return;
     const words = message.trim();
     const result = await deps.session.use(({ approvals }) => approvals.deny(id, deps.person, ...(words === '' ? [] : [words])));
-    if (result.ok) window.setStatusBarMessage(`Banksman: ${result.message}`, 6000);
-    else void window.showInformationMessage(`Not denied: ${result.message}`);
+    if (result.ok) notify.status(`Banksman: ${result.message}`);
+    else void notify.info(`Not denied: ${result.message}`);
   } catch (thrown) {
-    void window.showErrorMessage(`Not denied: ${toFault(thrown).message}`);
+    void notify.error(`Not denied: ${toFault(thrown).message}`);
   }
 }
 
 /** Taking back is always safe as well, but it ends what somebody agreed to: a person confirms it. */
 async function revoke(id: string, deps: ApprovalCommandDeps): Promise<void> {
   const record = await deps.session.use(({ approvals }) => approvals.get(id)).catch(() => undefined);
-  if (record?.status !== 'approved')
-    return void window.showInformationMessage(`Request ${id} is ${record?.status ?? 'not known'}: nothing to take back.`);
+  if (record?.status !== 'approved') return void notify.info(`Request ${id} is ${record?.status ?? 'not known'}: nothing to take back.`);
   const title = `Revoke the approval: ${showPlainly(record.title, 160).replace(/\?$/, '')}?`;
   const detail = 'It has not been used yet. After this the call does not run; the agent is told and can ask again.';
-  if (!(await confirmRun({ key: `revoke ${id}`, title, detail, stay: 'Keep', proceed: 'Revoke' }, deps.confirm))) return;
+  if (!(await confirmRun({ key: `revoke ${id}`, title, detail, stay: 'Keep', proceed: 'Revoke', harmless: true }, deps.confirm))) return;
   try {
     const result = await deps.session.use(({ approvals }) => approvals.revoke(id, deps.person));
-    if (result.ok) window.setStatusBarMessage(`Banksman: ${result.message}`, 6000);
-    else void window.showInformationMessage(`Not revoked: ${result.message}`);
+    if (result.ok) notify.status(`Banksman: ${result.message}`);
+    else void notify.info(`Not revoked: ${result.message}`);
   } catch (thrown) {
-    void window.showErrorMessage(`Not revoked: ${toFault(thrown).message}`);
+    void notify.error(`Not revoked: ${toFault(thrown).message}`);
   }
 }
 
 async function orTell(work: Promise<void>): Promise<void> {
-  await work.catch((thrown: unknown) => void window.showErrorMessage(`Banksman: ${toFault(thrown).message}`));
+  await work.catch((thrown: unknown) => void notify.error(`Banksman: ${toFault(thrown).message}`));
+}
+
+/** The native diff of a write that waits. Both sides are read-only documents. */
+const scheme = 'banksman-diff';
+
+interface WriteDiff extends Disposable {
+  show(id: string): Promise<void>;
+}
+
+export function createWriteDiff(session: AppSession): WriteDiff {
+  const bag = createDisposableBag();
+  const changed = bag.add(new EventEmitter<Uri>());
+  const textOf = ({ authority, query }: Uri) =>
+    session.use(async ({ approvals, config }) => {
+      const record = await approvals.get(authority);
+      return record ? sideText(record, query === 'now' ? 'now' : 'proposed', config.workspaceRoot) : 'There is no such request any more.';
+    });
+  bag.add(workspace.registerTextDocumentContentProvider(scheme, { onDidChange: changed.event, provideTextDocumentContent: textOf }));
+  return {
+    async show(id) {
+      try {
+        const record = await session.use(({ approvals }) => approvals.get(id));
+        const file = record && writtenFile(record);
+        if (file === undefined) return void notify.info('This request writes no file.');
+        const uriOf = (query: string) => Uri.from({ scheme, authority: id, path: `/${file.replace(/^\/+/, '')}`, query });
+        const [left, right] = [uriOf('now'), uriOf('proposed')];
+        for (const uri of [left, right]) changed.fire(uri);
+        const title = `${showPlainly(path.posix.basename(file), 60)}: now ↔ proposed`;
+        await commands.executeCommand('vscode.diff', left, right, title, { preview: true });
+      } catch (thrown) {
+        void notify.error(`Banksman: ${toFault(thrown).message}`);
+      }
+    },
+    dispose: () => bag.dispose(),
+  };
 }

@@ -1,26 +1,30 @@
 /** A command for every cluster tool: the same pipeline and the same gate as a model's call, with a person as the caller. */
-import { commands, type Disposable, window } from 'vscode';
-import { paletteAgent } from '#app/agents';
+import { commands, type Disposable, ThemeIcon, window } from 'vscode';
+import { paletteAgent } from '#app/for-hosts';
+import type { LiveLists, ProtectedNames } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
+import type { RequestRecord } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 import type { ToolDescription } from '#kernel/tool';
-
-import { isPaletteTool, paletteCommand } from '../contributes/palette-command.ts';
+import type { AppSession } from '../app-session.ts';
+import { isPaletteTool, paletteCommand } from '../contributes/names.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
-import { abortOnCancel } from '../tools/abort-on-cancel.ts';
-import { runTool, type ToolRunner } from '../tools/run-tool.ts';
-import { type Arguments, askArguments } from './ask-arguments.ts';
+import { notify } from '../notify.ts';
+import { abortOnCancel, showCallProgress } from '../tools/call-progress.ts';
+import { runTool, type ToolRunner, workspaceRestriction } from '../tools/run-tool.ts';
+import { type Choice, choose } from './choose.ts';
+import { type ArgumentStep, argumentPlan, guestPicks, type LiveRows, nodePicks, type Pick } from './picks.ts';
 import type { ResultDocuments } from './result-documents.ts';
 import { resultPage } from './result-page.ts';
 
-export interface OutcomeDeps {
+interface OutcomeDeps {
   readonly documents: ResultDocuments;
   /** Opens the dialog of a pending request. */
   review(id: string): Promise<unknown>;
 }
 
-export interface ClusterActionDeps extends OutcomeDeps {
+interface ClusterActionDeps extends OutcomeDeps {
   readonly runner: ToolRunner;
   readonly confirm: ConfirmDeps;
   /** The person's name on this machine. */
@@ -59,18 +63,149 @@ async function confirmed(tool: ToolDescription, input: Arguments, deps: ClusterA
 }
 
 /** What came of a call, for the person who started it. A command's output is worth a page, too. */
-export async function showOutcome(tool: ToolDescription, outcome: Outcome, deps: OutcomeDeps): Promise<void> {
+async function showOutcome(tool: ToolDescription, outcome: Outcome, deps: OutcomeDeps): Promise<void> {
   const isRead = tool.impact === 'none' || tool.group === 'workspace';
   if (outcome.status === 'ok' && isRead && outcome.result !== undefined)
     return deps.documents.show(tool.title, resultPage(tool.title, outcome));
   if (outcome.status === 'ok') return offerLog('info', outcome.message);
   if (outcome.status !== 'pending' || outcome.request_id === undefined) return offerLog('error', `${tool.title}: ${outcome.message}`);
-  const pressed = await window.showInformationMessage(`${tool.title}: ${outcome.message}`, 'Review');
+  const pressed = await notify.info(`${tool.title}: ${outcome.message}`, 'Review');
   if (pressed === 'Review') await deps.review(outcome.request_id);
 }
 
-export async function offerLog(kind: 'info' | 'error', message: string): Promise<void> {
-  const show = kind === 'info' ? window.showInformationMessage : window.showErrorMessage;
+async function offerLog(kind: 'info' | 'error', message: string): Promise<void> {
+  const show = kind === 'info' ? notify.info : notify.error;
   const button = 'Show Log';
   if ((await show(message, button)) === button) await commands.executeCommand('banksman.showLog');
+}
+
+/** `Approve and Run`: the call of a request that its agent no longer waits for, run for the person who approved it. */
+interface RunByHandDeps extends OutcomeDeps {
+  readonly session: AppSession;
+  readonly tools: readonly ToolDescription[];
+  /** `user:alice`. */
+  readonly person: string;
+}
+
+/** Never rejects: what goes wrong is told. Nobody is asked any more, so there is no gate. */
+export async function runByHand(record: RequestRecord, deps: RunByHandDeps): Promise<void> {
+  const tool = deps.tools.find(({ name }) => name === record.action.tool);
+  const call = abortOnCancel();
+  const progress = showCallProgress(`Banksman: ${showPlainly(record.title, 160)}`, { ask: () => undefined }, () => call.abort());
+  try {
+    const outcome = await deps.session.use((app) =>
+      app.runApproved(record.id, { by: deps.person, signal: call.signal, ...workspaceRestriction(), onProgress: progress.onProgress }),
+    );
+    progress.end();
+    if (tool !== undefined) await showOutcome(tool, outcome, deps);
+    else await offerLog(outcome.status === 'ok' ? 'info' : 'error', showPlainly(outcome.message));
+  } catch (thrown) {
+    await offerLog('error', `${showPlainly(record.title, 160)}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  } finally {
+    progress.end();
+    call.dispose();
+  }
+}
+
+// Asks a person for a tool's arguments, by live lists where there are some.
+
+type Arguments = Record<string, string | number>;
+
+interface AskContext {
+  readonly tool: ToolDescription;
+  readonly live: LiveLists;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * undefined when the person gave up.
+ * @throws {Fault} when a live list cannot be read
+ */
+async function askArguments(context: AskContext): Promise<Arguments | undefined> {
+  const filled: Arguments = {};
+  for (const step of argumentPlan(context.tool)) {
+    const answer = await askStep(step, context, filled);
+    if (answer === undefined) return undefined;
+    Object.assign(filled, answer);
+  }
+  return filled;
+}
+
+/** `{}` leaves an optional argument out. */
+async function askStep(step: ArgumentStep, context: AskContext, filled: Arguments): Promise<Arguments | undefined> {
+  switch (step.kind) {
+    case 'cluster':
+      return askCluster(context);
+    case 'guest':
+      return pickFrom(
+        context,
+        liveRows(context, filled).then((live) => guestPicks(live, step)),
+      );
+    case 'node':
+      return pickFrom(
+        context,
+        liveRows(context, filled).then((live) => nodePicks(live, step.offlineFirst)),
+      );
+    case 'choice':
+      return askChoice(step, context);
+    case 'text':
+      return askText(step, context);
+  }
+}
+
+const nothingProtected: ProtectedNames = { guests: new Map(), nodes: new Map() };
+
+async function liveRows(context: AskContext, filled: Arguments): Promise<LiveRows> {
+  const { tool, live, signal } = context;
+  const cluster = clusterOf(context, filled);
+  const [guests, nodes, protectedNames] = await Promise.all([
+    live.guests(cluster, signal),
+    live.nodes(cluster, signal),
+    // Reading what is protected is nobody's harm, unless the configuration says so; then the call itself is refused.
+    tool.tier === 'green' ? nothingProtected : live.protectedNames(cluster, signal),
+  ]);
+  return { guests, nodes, protected: protectedNames };
+}
+
+function clusterOf({ live }: AskContext, filled: Arguments): string {
+  return String(filled.cluster ?? live.clusters[0] ?? '');
+}
+
+async function askCluster({ tool, live }: AskContext): Promise<Arguments | undefined> {
+  if (live.clusters.length < 2) return {};
+  const name = await window.showQuickPick([...live.clusters], { title: tool.title, placeHolder: 'Cluster' });
+  return name === undefined ? undefined : { cluster: name };
+}
+
+const nothing: Choice = { label: 'Nothing to choose from', blocked: 'nothing in the cluster is in a state for this' };
+
+async function pickFrom({ tool }: AskContext, rows: Promise<readonly Pick[]>): Promise<Arguments | undefined> {
+  const items = rows.then((picks): (Choice & Partial<Pick>)[] =>
+    picks.length === 0 ? [nothing] : picks.map((pick) => ({ ...pick, iconPath: new ThemeIcon(pick.icon) })),
+  );
+  const chosen = await choose(items, { title: tool.title, placeHolder: 'Type to filter' });
+  return chosen?.fills && { ...chosen.fills };
+}
+
+async function askChoice(step: Extract<ArgumentStep, { kind: 'choice' }>, { tool }: AskContext): Promise<Arguments | undefined> {
+  const any = 'All';
+  const values = step.required ? [...step.values] : [any, ...step.values];
+  const chosen = await window.showQuickPick(values, { title: tool.title, placeHolder: step.prompt });
+  if (chosen === undefined) return undefined;
+  return chosen === any ? {} : { [step.name]: chosen };
+}
+
+async function askText(step: Extract<ArgumentStep, { kind: 'text' }>, { tool }: AskContext): Promise<Arguments | undefined> {
+  const pattern = step.pattern === undefined ? undefined : new RegExp(step.pattern, 'u');
+  const typed = await window.showInputBox({
+    title: tool.title,
+    prompt: step.required ? step.prompt : `${step.prompt} Optional.`,
+    ignoreFocusOut: true,
+    validateInput(text) {
+      if (text.trim() === '') return step.required ? `\`${step.name}\` is needed` : undefined;
+      return pattern && !pattern.test(text.trim()) ? `must match ${step.pattern}` : undefined;
+    },
+  });
+  if (typed === undefined) return undefined;
+  return typed.trim() === '' ? {} : { [step.name]: typed.trim() };
 }

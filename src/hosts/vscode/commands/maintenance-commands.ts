@@ -1,17 +1,21 @@
 /** Commands that look after Banksman itself. */
-import { commands, type Disposable, env, type LogOutputChannel, ProgressLocation, window } from 'vscode';
-import type { App } from '#app/app';
+import * as path from 'node:path';
+import { commands, type Disposable, env, type LogOutputChannel, ProgressLocation, type SecretStorage, window } from 'vscode';
+import type { App } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import type { SecretStore } from '../approval-key.ts';
-import { abortOnCancel } from '../tools/abort-on-cancel.ts';
+import { tokenFromInput, tokenSecret } from '../cluster-token.ts';
+import { clientConfigurations, type ServerCommand } from '../mcp/client-configuration.ts';
+import { notify } from '../notify.ts';
+import { abortOnCancel } from '../tools/call-progress.ts';
 import { seenPoint } from '../trail-memory.ts';
 import type { ResultDocuments } from './result-documents.ts';
 import { doctorPage } from './result-page.ts';
 
 const walkthroughId = 'banksman.banksman#banksman.start';
 
-export interface MaintenanceDeps {
+interface MaintenanceDeps {
   readonly session: AppSession;
   readonly channel: LogOutputChannel;
   readonly documents: ResultDocuments;
@@ -64,10 +68,10 @@ async function verifyAudit(app: App, channel: LogOutputChannel, secrets: SecretS
   const seen = await seenPoint(secrets, app);
   // The first thing a newcomer presses: an empty trail is a fault only where this editor has seen another one.
   if (seen === undefined && (await app.audit.tail(1)).length === 0)
-    return void window.showInformationMessage('Audit trail: nothing has been recorded yet, as far as this editor has seen.');
+    return void notify.info('Audit trail: nothing has been recorded yet, as far as this editor has seen.');
   const { ok, message } = await app.audit.verify(seen);
   channel[ok ? 'info' : 'error'](`audit: ${message}`);
-  if (ok) void window.showInformationMessage(`Audit trail: ${message}`);
+  if (ok) void notify.info(`Audit trail: ${message}`);
   // Too important for a notification that fades.
   else void window.showErrorMessage('The audit trail is broken', { modal: true, detail: message });
 }
@@ -78,9 +82,70 @@ async function withApp(session: AppSession, title: string, work: (app: App, sign
     try {
       await session.use((app) => work(app, call.signal));
     } catch (thrown) {
-      void window.showErrorMessage(`Banksman: ${toFault(thrown).message}`);
+      void notify.error(`Banksman: ${toFault(thrown).message}`);
     } finally {
       call.dispose();
     }
   });
+}
+
+/** @param clusterNames the configured clusters, as the settings name them now */
+export function registerClusterTokenCommand(secrets: SecretStorage, clusterNames: () => readonly string[]): Disposable {
+  return commands.registerCommand('banksman.setClusterToken', async () => {
+    const name = await chooseCluster(clusterNames());
+    if (name === undefined) return;
+    const typed = await window.showInputBox({
+      title: `API Token of ${name}`,
+      prompt: 'The token secret that Proxmox VE showed once, a UUID. It is kept in the editor’s secret storage.',
+      placeHolder: 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx',
+      password: true,
+      ignoreFocusOut: true,
+      validateInput: (text) =>
+        text !== '' && tokenFromInput(text) === undefined ? 'not a token secret: a UUID, or `user@realm!name=UUID`' : undefined,
+    });
+    const secret = tokenFromInput(typed ?? '');
+    if (secret === undefined) return;
+    await secrets.store(tokenSecret(name), secret);
+    void notify.info(`The API token of ${name} is stored.`);
+  });
+}
+
+async function chooseCluster(names: readonly string[]): Promise<string | undefined> {
+  if (names.length === 1) return names[0];
+  if (names.length > 1) return window.showQuickPick([...names], { title: 'Set API Token', placeHolder: 'Cluster' });
+  const button = 'Open Settings';
+  const pressed = await notify.info('Configure a cluster first: `banksman.clusters`.', button);
+  if (pressed === button) await commands.executeCommand('banksman.openSettings');
+  return undefined;
+}
+
+/** `Banksman: Copy MCP Client Configuration…`: for Claude Code, Codex, Cursor and others, which then ask the same person here. */
+interface CopyDeps {
+  readonly extensionPath: string;
+  /** The file that programs outside the editor read instead of the settings. */
+  readonly configFile: string;
+  /** The settings as that file would hold them. */
+  settings(): Readonly<Record<string, unknown>>;
+}
+
+export function registerCopyClientConfiguration(deps: CopyDeps): Disposable {
+  return commands.registerCommand('banksman.copyMcpConfiguration', () => copy(deps));
+}
+
+async function copy({ extensionPath, configFile, settings }: CopyDeps): Promise<void> {
+  const items = clientConfigurations.map((configuration) => ({
+    label: configuration.client,
+    description: configuration.place,
+    configuration,
+  }));
+  const chosen = await window.showQuickPick(items, { title: 'Copy MCP Client Configuration', placeHolder: 'Client' });
+  if (chosen === undefined) return;
+  const server: ServerCommand = { command: 'node', args: [path.join(extensionPath, 'dist', 'cli.cjs'), 'mcp'] };
+  await env.clipboard.writeText(chosen.configuration.text(server));
+  const button = 'Copy Settings for That File';
+  const pressed = await notify.info(
+    `Copied for ${chosen.label} (${chosen.description}). The server reads ${configFile}, not the editor’s settings; red calls are asked for in this editor.`,
+    button,
+  );
+  if (pressed === button) await env.clipboard.writeText(`${JSON.stringify(settings(), null, 2)}\n`);
 }

@@ -1,8 +1,13 @@
 /** Live rows as items of a quick pick. */
-import type { ProtectedNames } from '#app/app';
+import type { ProtectedNames } from '#kernel/app';
+import type { Decision, Effect } from '#kernel/decision';
+import { isJsonObject } from '#kernel/json';
 import { type GuestRow, type NodeRow, offlineStatus } from '#kernel/ports/cluster';
+import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { GuestType } from '#kernel/resource';
 import { showPlainly } from '#kernel/text';
+import type { SecurityLevel } from '#kernel/tiers';
+import type { ToolDescription } from '#kernel/tool';
 
 export interface Pick {
   readonly label: string;
@@ -23,7 +28,7 @@ export interface LiveRows {
   readonly protected: ProtectedNames;
 }
 
-export interface GuestFilter {
+interface GuestFilter {
   readonly guestType?: GuestType;
   /** What the guest must be for the action to make sense; undefined: the call only looks. */
   readonly running?: boolean;
@@ -102,4 +107,105 @@ function blockedBy(reason: string | undefined): Partial<Pick> {
 /** The editor draws `$(name)` in labels as an icon; a backslash before it shows the text. */
 export function plainLabel(text: string, maxLength = 120): string {
   return showPlainly(text, maxLength).replace(/\$\([A-Za-z0-9-]+(?:~[A-Za-z]+)?\)/g, '\\$&');
+}
+
+/** A decision of the policy as rows that a person reads. */
+interface DecisionItem {
+  readonly label: string;
+  readonly description?: string;
+  readonly detail?: string;
+}
+
+const marks: Record<Effect, string> = { allow: '$(pass) allow', ask: '$(question) ask', deny: '$(circle-slash) deny' };
+
+/** The decision with its reason, then each rule behind it, the deciding one first. */
+export function decisionItems({ effect, code, reason, rules }: Decision): DecisionItem[] {
+  const ofRules = rules.map((rule, order) => ({
+    label: `$(law) ${plainLabel(rule)}`,
+    description: order === 0 ? 'the rule that decided' : 'also applied',
+  }));
+  const byDefault = [{ label: '$(law) no rule', description: 'nothing matched, so the default applied' }];
+  return [{ label: marks[effect], description: code, detail: plainLabel(reason, 400) }, ...(rules.length === 0 ? byDefault : ofRules)];
+}
+
+/** Where a text that is only tested would run, in this window. */
+export interface TestedIn {
+  readonly surface: 'ssh' | 'workspace_command' | 'readonly_bash' | 'path';
+  readonly op?: 'read' | 'write' | 'list';
+  readonly level: SecurityLevel;
+  readonly sandbox: SandboxStatus;
+}
+
+/** What the decision on a text leaves open: what follows once it runs, and what else a call goes through. */
+export function testedItems({ effect }: { readonly effect: Effect }, where: TestedIn): DecisionItem[] {
+  const { surface, op, level, sandbox } = where;
+  const isCommand = surface === 'workspace_command' || surface === 'readonly_bash';
+  const isContained = sandbox.state === 'enforced';
+  const looksOnly = surface === 'path' && op !== 'write';
+  const contained = `the OS sandbox is ${sandbox.state}, so every command asks or is refused: ${sandbox.reason}`;
+  const onTop = `tiers and auto-approve rules that this window has are not looked at${looksOnly ? '' : '; at level strict each such call asks'}`;
+  return [
+    ...(isCommand && isContained && effect === 'allow' ? [{ label: '$(arrow-right) then', detail: followsIn(where) }] : []),
+    ...(isCommand && !isContained ? [{ label: '$(warning) no sandbox', detail: plainLabel(contained, 400) }] : []),
+    { label: '$(info) judged as at level balanced', description: `this window: ${level}`, detail: onTop },
+  ];
+}
+
+function followsIn({ surface, sandbox: { view } }: TestedIn): string {
+  const isReadOnly = surface === 'readonly_bash';
+  if (view?.judged !== true) return isReadOnly ? 'it can only look' : 'what it changes counts at once and cannot be undone';
+  return isReadOnly
+    ? 'everything it changes is dropped'
+    : 'ordinary changes count and can be undone; changes that other programs obey wait for a person';
+}
+
+/** What to ask a person for before a tool runs from the palette, derived from its schema. */
+export type ArgumentStep =
+  | { readonly kind: 'cluster' }
+  /** Fills `vmid` and `node` from the live list. `running`: keep only (false: not) running guests. */
+  | { readonly kind: 'guest'; readonly guestType?: GuestType; readonly running?: boolean }
+  | { readonly kind: 'node'; readonly offlineFirst: boolean }
+  | {
+      readonly kind: 'choice';
+      readonly name: string;
+      readonly prompt: string;
+      readonly values: readonly string[];
+      readonly required: boolean;
+    }
+  | { readonly kind: 'text'; readonly name: string; readonly prompt: string; readonly pattern?: string; readonly required: boolean };
+
+/** For models only: a person pages in the result's document, and needs to give themselves no reason. */
+const skipped = new Set(['limit', 'cursor', 'filter', 'reason']);
+
+export function argumentPlan(tool: ToolDescription): readonly ArgumentStep[] {
+  const properties = isJsonObject(tool.inputSchema.properties) ? tool.inputSchema.properties : {};
+  const required = new Set(Array.isArray(tool.inputSchema.required) ? tool.inputSchema.required : []);
+  const names = Object.keys(properties).filter((name) => !skipped.has(name) && !(name === 'node' && 'vmid' in properties));
+  // The cluster first: the live lists depend on it.
+  const ordered = [...names].sort((a, b) => Number(b === 'cluster') - Number(a === 'cluster'));
+  return ordered.map((name) => stepFor(tool, name, { schema: properties[name], required: required.has(name) }));
+}
+
+function stepFor(
+  tool: ToolDescription,
+  name: string,
+  { schema, required }: { readonly schema: unknown; readonly required: boolean },
+): ArgumentStep {
+  if (name === 'cluster') return { kind: 'cluster' };
+  if (name === 'vmid') return guestStep(tool.name);
+  if (name === 'node') return { kind: 'node', offlineFirst: tool.name === 'wake_node' };
+  const field = isJsonObject(schema) ? schema : {};
+  const prompt = typeof field.description === 'string' ? field.description : name;
+  if (Array.isArray(field.enum)) return { kind: 'choice', name, prompt, values: field.enum.map(String), required };
+  const pattern = typeof field.pattern === 'string' ? { pattern: field.pattern } : {};
+  return { kind: 'text', name, prompt, required, ...pattern };
+}
+
+function guestStep(tool: string): ArgumentStep {
+  const [, verb, kind] = /^(start|stop|restart)_(vm|container)$/.exec(tool) ?? [];
+  return {
+    kind: 'guest',
+    ...(kind === undefined ? {} : { guestType: kind === 'vm' ? ('qemu' as const) : ('lxc' as const) }),
+    ...(verb === undefined ? {} : { running: verb !== 'start' }),
+  };
 }

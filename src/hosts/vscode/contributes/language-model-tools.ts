@@ -1,18 +1,13 @@
-/** `contributes.languageModelTools` and the defaults that go with it, from the catalog. */
-
+/** `contributes.languageModelTools`, from the catalog. */
 import type { ActionTier, ToolGroup } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
-import { languageModelName } from './language-model-name.ts';
-import { toolSchema } from './tool-schema.ts';
-
-/** The key under which the editor looks a tool up: extension id in lower case and the reference name. */
-const extensionId = 'banksman.banksman';
+import { languageModelName } from './names.ts';
 
 const icons: Record<ToolGroup, string> = { cluster: '$(server-environment)', workspace: '$(files)', security: '$(shield)' };
 
 const tierWords: Record<ActionTier, string> = {
   green: 'Reads only.',
-  yellow: 'Checked against your policy and logged.',
+  yellow: 'Checked against your policy and logged; asks you in a dialog where the policy says so.',
   red: 'Asks you in a dialog each time.',
   black: 'Always refused, and recorded.',
 };
@@ -32,11 +27,34 @@ export function languageModelToolContributions(tools: readonly ToolDescription[]
   }));
 }
 
+type Schema = { readonly [key: string]: unknown };
+
+/** Copilot's normalizer removes these at the root, and with them what they mean. */
+const lostAtRoot = ['oneOf', 'anyOf', 'allOf', 'not', 'if', '$ref'];
+
 /**
- * No “always allow” where the editor's card is the only prompt. A courtesy: the gate does not rely on it. Red tools are left out, since our
- * dialog asks about each call of theirs and the editor would show its generic card before it; forbidden ones, since they are refused anyway.
+ * Only the keys that mean something to a model.
+ * @throws {Error} on what the chat would drop or reject: a root that is no object, an array without `items`, a required key that is not there
  */
-export function autoApprovalDefaults(tools: readonly ToolDescription[]): Record<string, boolean> {
-  const carded = tools.filter((tool) => tool.tier === 'yellow');
-  return Object.fromEntries(carded.map((tool) => [`${extensionId}/${languageModelName(tool.name)}`, false]));
+export function toolSchema(tool: string, schema: Schema): Schema {
+  if (schema.type !== 'object') throw new Error(`${tool}: the input must be an object`);
+  const lost = lostAtRoot.find((key) => key in schema);
+  if (lost !== undefined) throw new Error(`${tool}: \`${lost}\` at the root of the input is dropped by the chat`);
+  const properties = asSchema(schema.properties ?? {});
+  for (const [name, property] of Object.entries(properties)) checkProperty(`${tool}.${name}`, asSchema(property));
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const missing = required.find((name) => !(String(name) in properties));
+  if (missing !== undefined) throw new Error(`${tool}: \`${missing}\` is required but not declared`);
+  return { type: 'object', properties, ...(required.length === 0 ? {} : { required }), additionalProperties: false };
+}
+
+function checkProperty(path: string, property: Schema): void {
+  if (typeof property.description !== 'string') throw new Error(`${path}: a model needs a description`);
+  if (!('type' in property) && !('enum' in property)) throw new Error(`${path}: has no type`);
+  if (property.type === 'array' && !('items' in property)) throw new Error(`${path}: an array needs \`items\``);
+}
+
+function asSchema(value: unknown): Schema {
+  if (typeof value !== 'object' || value === null) throw new Error('not a schema');
+  return value as Schema;
 }

@@ -1,12 +1,68 @@
 /** The derived part of package.json. */
-import { configSchema } from '#app/config';
 import type { ToolDescription } from '#kernel/tool';
-import { commandContributions } from './commands.ts';
-import { autoApprovalDefaults, languageModelToolContributions } from './language-model-tools.ts';
-import { menuContributions } from './menus.ts';
+import { commandContributions, menuContributions } from './commands.ts';
+import { languageModelToolContributions } from './language-model-tools.ts';
 import { settingContributions } from './settings.ts';
 import { views, viewsContainers, viewsWelcome } from './views.ts';
-import { walkthroughs } from './walkthrough.ts';
+
+const walkthroughs = [
+  {
+    id: 'banksman.start',
+    title: 'Let an agent work on your cluster, safely',
+    description: 'Connect Proxmox VE, ask in the chat, answer one dialog, check the trail.',
+    icon: 'media/icon.png',
+    steps: [
+      {
+        id: 'cluster',
+        title: 'Connect a cluster',
+        description:
+          'Name its API endpoints, the API token’s id and the certificate’s fingerprint. These settings belong to this machine: no repository can change them.\n[Open the Setting](command:banksman.openSettings?%5B%22clusters%22%5D)',
+        media: { markdown: 'media/walkthrough/cluster.md' },
+        completionEvents: ['onSettingChanged:banksman.clusters'],
+      },
+      {
+        id: 'token',
+        title: 'Store the API token',
+        description:
+          'It goes into the editor’s secret storage, never into settings, logs or results.\n[Set API Token](command:banksman.setClusterToken)',
+        media: { markdown: 'media/walkthrough/token.md' },
+        completionEvents: ['onCommand:banksman.setClusterToken'],
+      },
+      {
+        id: 'protect',
+        title: 'Protect what must not stop',
+        description:
+          'Nodes, guests, services and addresses that no tool may change, and that nobody can approve away.\n[Open the Setting](command:banksman.openSettings?%5B%22protected%22%5D)',
+        media: { markdown: 'media/walkthrough/protect.md' },
+        completionEvents: ['onSettingChanged:banksman.protected'],
+      },
+      {
+        id: 'ask',
+        title: 'Ask in the chat',
+        description:
+          'In agent mode, ask for what you want to know or have done: “Which VMs are running?”, “Stop VM 100”.\n[Open Chat](command:workbench.action.chat.open)',
+        media: { markdown: 'media/walkthrough/ask.md' },
+        completionEvents: ['onCommand:workbench.action.chat.open'],
+      },
+      {
+        id: 'answer',
+        title: 'Answer in one place',
+        description:
+          'A call that can hurt waits for you: in a dialog that no command of the editor can press, and in this list.\n[Show Pending Approvals](command:banksman.showApprovals)',
+        media: { markdown: 'media/walkthrough/answer.md' },
+        completionEvents: ['onView:banksman.approvals', 'onCommand:banksman.showApprovals'],
+      },
+      {
+        id: 'trail',
+        title: 'Check the trail',
+        description:
+          'What changes anything is written down before it happens, in a chain that shows a change made afterwards.\n[Verify Audit Trail](command:banksman.verifyAudit)\n[Show Log](command:banksman.showLog)',
+        media: { markdown: 'media/walkthrough/trail.md' },
+        completionEvents: ['onCommand:banksman.verifyAudit'],
+      },
+    ],
+  },
+];
 
 /** Top-level keys of package.json that the generator owns. */
 export function manifestParts(tools: readonly ToolDescription[]) {
@@ -21,7 +77,7 @@ export function manifestParts(tools: readonly ToolDescription[]) {
       untrustedWorkspaces: {
         supported: 'limited',
         description: 'In an untrusted workspace only tools that read run; everything else is refused.',
-        restrictedConfigurations: Object.keys(configSchema.shape).map((key) => `banksman.${key}`),
+        restrictedConfigurations: Object.keys(settingContributions()),
       },
       virtualWorkspaces: {
         supported: 'limited',
@@ -30,7 +86,6 @@ export function manifestParts(tools: readonly ToolDescription[]) {
     },
     contributes: {
       languageModelTools: languageModelToolContributions(tools),
-      configurationDefaults: { 'chat.tools.eligibleForAutoApproval': autoApprovalDefaults(tools) },
       configuration: { title: 'Banksman', properties: settingContributions() },
       commands: commandContributions(tools),
       menus: menuContributions(tools),

@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import { type Config, configSchema } from '#app/config';
 
-type Key = keyof Config;
+/** SECURITY: any extension can write settings without a prompt. Who approves, and where, stands in the machine's configuration file alone. */
+type Key = Exclude<keyof Config, 'approvals' | 'approvers' | 'page'>;
 
 interface SettingText {
   /** Markdown, shown in the settings editor. */
@@ -39,14 +40,11 @@ const texts: Record<Key, SettingText> = {
   commandRules: {
     text: 'Your own rules for commands, each with an `id`, a `surface` (`ssh`, `readonly_bash`, `workspace_command`), an `effect`, a `program` with `args`, a `justification` and examples in `match` and `notMatch`. The strictest rule wins; an `allow` lifts only the refusal of what no rule knows.',
   },
-  approvers: {
-    text: 'Public keys of the people who may approve. Approving from this editor for the first time adds its key to the configuration file by itself, after you agreed in the dialog.',
-  },
   store: {
     text: 'Where requests and the audit trail are kept: `sqlite:` in your state directory, shared by all windows and the command line.',
   },
   workspace: {
-    text: 'The folder that workspace tools see (`root`, relative to the first folder of the window), and whether commands need the OS sandbox (`requireSandbox`).',
+    text: 'The folder that workspace tools see (`root`, relative to the first folder of the window), whether commands need the OS sandbox (`requireSandbox`), and how much is kept to undo what they changed (`undo`: `bytes`, `days`).',
   },
   limits: { text: 'Time limits in milliseconds. They can only be made shorter than the defaults.' },
   approvalWait: {

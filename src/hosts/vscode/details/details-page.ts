@@ -1,14 +1,17 @@
 /** Everything there is to know about one request, as a page without scripts. */
-import type { Explanation, LiveFact, ReviewCard } from '#app/app';
+import type { ReviewCard } from '#kernel/answer';
+import type { Explanation, LiveFact } from '#kernel/app';
+import { applyHeldTool } from '#kernel/effects';
+import { Html, html, lines, nothing } from '#kernel/html';
 import type { JsonObject } from '#kernel/json';
-import type { RequestRecord, RequestStatus } from '#kernel/request';
+import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/request';
 import { isSettledReport, lapsedUnused } from '#kernel/request-end';
 import { describeTarget, type Target } from '#kernel/resource';
+import { changeLines, changesIn } from '#kernel/shown-change';
 import { durationInWords } from '#kernel/text';
-import type { Impact } from '#kernel/tiers';
+import { impactInWords } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
 import { detailsStyle } from './details-style.ts';
-import { Html, html, lines, nothing } from './html.ts';
 import { writes } from './write-sides.ts';
 
 /** What is read while the page is open already: undefined while it is under way, a text where it cannot be read. */
@@ -19,6 +22,8 @@ export interface RequestFacts {
   readonly card: Pick<ReviewCard, 'title' | 'tampered'>;
   readonly live: Loaded<readonly LiveFact[]>;
   readonly policy: Loaded<Explanation>;
+  /** There is a page on which it can be approved with a passkey. */
+  readonly hasPage?: boolean;
   /** ms since the epoch */
   readonly now: number;
   /** Of this one page. */
@@ -38,13 +43,6 @@ function statusOf(record: RequestRecord): string {
   return lapsedUnused(record) ? 'approved, not used in time' : (statusInWords[record.status] ?? record.status);
 }
 
-const impactInWords: Record<Impact, string> = {
-  none: 'changes nothing',
-  reversible: 'can be undone',
-  disruptive: 'interrupts what runs there',
-  irreversible: 'cannot be undone',
-};
-
 /** A whole HTML document. SECURITY: its policy allows this one style sheet and nothing else: no script, no image, no request. */
 export function detailsPage(facts: RequestFacts): string {
   const { record, card, nonce } = facts;
@@ -62,11 +60,12 @@ export function detailsPage(facts: RequestFacts): string {
 <main>
 <h1>${card.title.replace(/\?$/, '')}</h1>
 ${banner(facts)}
-${actions(record)}
+${actions(record, facts.hasPage)}
 ${section('What', whatRows(record))}
 ${record.reported === undefined ? nothing : section('Reported block', reportRows(record.reported))}
 ${section('Who asks, and why', whyRows(record))}
 ${factList('What it affects, as told when it was asked', record.risk)}
+${heldSection(record.action.targets)}
 ${record.action.cluster === null ? nothing : liveSection(facts.live)}
 ${record.reported === undefined ? argumentSection(record) : nothing}
 ${record.reported === undefined ? policySection(facts.policy) : nothing}
@@ -90,9 +89,10 @@ function banner({ record, card, now }: RequestFacts): Html {
 }
 
 /** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */
-function actions(record: RequestRecord): Html {
+function actions(record: RequestRecord, hasPage = false): Html {
   const links = [
     ...(record.status === 'pending' ? [link('review', 'Review…', record.id), link('deny', 'Deny…', record.id, 'quiet')] : []),
+    ...(record.status === 'pending' && hasPage ? [link('openPage', 'Open Approval Page', record.id, 'quiet')] : []),
     ...(record.status === 'approved' && record.reported === undefined ? [link('revoke', 'Revoke…', record.id)] : []),
     ...(writes(record.action) ? [link('showDiff', 'Compare with the File', record.id, 'quiet')] : []),
   ];
@@ -104,15 +104,26 @@ function link(command: string, label: string, id: string, look = ''): Html {
   return html`<a class="button ${look}" role="button" href="${href}">${label}</a>`;
 }
 
+/** SECURITY: escaped twice over: what would hide or reorder is shown as its code, and nothing is markup. */
+function heldSection(targets: readonly JsonObject[]): Html {
+  const changes = changesIn(targets).flatMap(changeLines);
+  return changes.length === 0 ? nothing : html`<h2>The held changes</h2><pre>${changes.join('\n')}</pre>`;
+}
+
 type Row = readonly [label: string, value: Html | string];
 
 function whatRows({ action, tier, impact, reported }: RequestRecord): readonly Row[] {
   if (reported !== undefined) return [['Kind', 'a block that an agent reported; settling it runs nothing and lets nothing through']];
-  const targets = action.targets.map((target) => html`${targetInWords(target)}<br><code class="dim">${JSON.stringify(target)}</code><br>`);
+  const targets = action.targets.map(
+    (target) => html`${targetInWords(target)}<br><code class="dim">${JSON.stringify({ ...target, changes: undefined })}</code><br>`,
+  );
   return [
     ['Tool', html`<code>${action.tool}</code>`],
     ['Action tier', tier],
-    ['Impact', impactInWords[impact]],
+    [
+      'Impact',
+      action.tool === applyHeldTool && impact === 'reversible' ? 'can be undone: “Banksman: Undo This Run…”' : impactInWords[impact],
+    ],
     ...(targets.length === 0 ? [] : [['Target', html`${targets}`] as const]),
     ...(action.cluster === null ? [] : [['Cluster', action.cluster] as const]),
   ];
@@ -120,7 +131,7 @@ function whatRows({ action, tier, impact, reported }: RequestRecord): readonly R
 
 /** By its kind; what is of no kind we know is only shown as it is. */
 function targetInWords(target: JsonObject): string {
-  const known: readonly unknown[] = ['guest', 'node', 'service', 'command', 'path', 'destination'];
+  const known: readonly unknown[] = ['guest', 'node', 'service', 'command', 'path', 'destination', 'held'];
   return known.includes(target['kind']) ? describeTarget(target as unknown as Target) : '';
 }
 
@@ -144,12 +155,21 @@ function whyRows({ agent, reason, code, claim }: RequestRecord): readonly Row[] 
 
 function timeRows(record: RequestRecord): readonly Row[] {
   const time = (at: number) => new Date(at).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'medium', hour12: false });
-  const { createdAt, expiresAt, decision, grant, consumedAt, consumedBy } = record;
+  const { createdAt, expiresAt, decision, grants = [], consumedAt, consumedBy } = record;
   return [
     ['Asked', time(createdAt)],
     ['Expires', time(expiresAt)],
     ...(decision === undefined ? [] : [['Answered', `${time(decision.at)} by ${decision.by} (${decision.via})`] as const]),
-    ...(grant === undefined || record.reported !== undefined ? [] : [['Approval good until', time(grant.payload.expiresAt)] as const]),
+    ...grants.map(
+      ({ payload }) =>
+        [
+          'Approved by',
+          `${payload.approver}, ${payload.display === 'outside' ? 'outside the agents’ account' : 'in the agents’ account'}`,
+        ] as const,
+    ),
+    ...(decision === undefined || grants.length === 0 || record.reported !== undefined
+      ? []
+      : [['Approval good until', time(grantsEnd(grants))] as const]),
     ...(consumedAt === undefined ? [] : [['Used', `${time(consumedAt)}${consumedBy === undefined ? '' : ` by ${consumedBy}`}`] as const]),
     ['Request', html`<code>${record.id}</code>`],
     ['Digest', html`<code>${record.digest}</code>`],

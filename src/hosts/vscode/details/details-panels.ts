@@ -1,19 +1,21 @@
 /** The pages of requests: one panel each, drawn anew when the request changes. They show; the dialog asks. */
 import { randomBytes } from 'node:crypto';
 import { type Disposable, ViewColumn, type WebviewPanel, window } from 'vscode';
-import type { App } from '#app/app';
 import { agentOf } from '#app/run-approved';
+import type { ReviewCard } from '#kernel/answer';
+import type { App } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { RequestRecord, RequestStatus } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
 import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
 import { createDisposableBag } from '../disposables.ts';
+import { notify } from '../notify.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
 import { detailsPage, type Loaded, type RequestFacts } from './details-page.ts';
 
 /** SECURITY: what a link of the page may run; each takes an id and none decides anything. */
-const linkedCommands = ['banksman.review', 'banksman.deny', 'banksman.revoke', 'banksman.showDiff'];
+const linkedCommands = ['banksman.review', 'banksman.deny', 'banksman.revoke', 'banksman.showDiff', 'banksman.openPage'];
 /** The time left is in the page. */
 const redrawMs = 30_000;
 const askMs = 15_000;
@@ -47,7 +49,7 @@ export function createDetailsPanels(session: AppSession, onError: (error: unknow
   return {
     async show(id) {
       const record = await session.use(({ approvals }) => approvals.get(id));
-      if (!record) return void window.showInformationMessage(`There is no request ${id}.`);
+      if (!record) return void notify.info(`There is no request ${id}.`);
       (open.get(id) ?? openPanel(record)).reveal();
     },
     dispose() {
@@ -69,21 +71,23 @@ function follow(
     everyMs: redrawMs,
     follow: (app, changed) => app.approvals.onChange(changed),
     read: async (app) => {
-      const record = await app?.approvals.get(id);
-      if (!app || !record) return;
-      draw(panel, app, { record, ...(loaded ?? { live: undefined, policy: undefined }) });
+      const card = await app?.approvals.card(id);
+      if (!app || !card) return;
+      const { record } = card;
+      const hasPage = app.config.page !== undefined;
+      draw(panel, card, { record, hasPage, ...(loaded ?? { live: undefined, policy: undefined }) });
       // What the cluster said before the call ran is no longer so after it.
       if (loaded?.status === record.status) return;
       loaded = { ...(await load(app, record)), status: record.status };
-      draw(panel, app, { record, ...loaded });
+      draw(panel, card, { record, hasPage, ...loaded });
     },
   });
   return { dispose: () => rereader.dispose() };
 }
 
-function draw(panel: WebviewPanel, app: App, facts: { readonly record: RequestRecord } & Loadable): void {
+function draw(panel: WebviewPanel, card: ReviewCard, facts: Pick<RequestFacts, 'record' | 'hasPage'> & Loadable): void {
   const nonce = randomBytes(16).toString('hex');
-  panel.webview.html = detailsPage({ ...facts, card: app.approvals.card(facts.record), now: Date.now(), nonce });
+  panel.webview.html = detailsPage({ ...facts, card, now: Date.now(), nonce });
 }
 
 async function load(app: App, record: RequestRecord): Promise<Loadable> {

@@ -1,4 +1,4 @@
-/** The page's style: the editor's own colours, so that it fits every theme, high contrast included. */
+/** The style of our pages in the editor: the editor's own colours, so that it fits every theme, high contrast included. */
 export const detailsStyle = `
 body { padding: 0 2em 3em; color: var(--vscode-foreground); font-family: var(--vscode-font-family); font-size: var(--vscode-font-size); }
 main { max-width: 60em; }
@@ -23,5 +23,10 @@ ul { margin: 0; padding-left: 1.3em; }
 .button.quiet { background: var(--vscode-button-secondaryBackground); color: var(--vscode-button-secondaryForeground); }
 .button.quiet:hover { background: var(--vscode-button-secondaryHoverBackground); }
 .button:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }
+@media (max-width: 30em) {
+  body { padding: 0 .8em 2em; }
+  tr { display: block; margin-bottom: .5em; }
+  th, td { display: block; padding: 0; }
+}
 .trail td { border-bottom: 1px solid var(--vscode-panel-border, transparent); }
 `;

@@ -1,4 +1,5 @@
 /** The two sides of a write that waits: what is in the file now, and what would be. */
+import { isUtf8 } from 'node:buffer';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import * as path from 'node:path';
 import { isJsonObject } from '#kernel/json';
@@ -44,6 +45,14 @@ function editsOf(value: unknown): readonly TextEdit[] {
   });
 }
 
+/** As `edit_file` reads it: by the mark, else UTF-8, else Latin-1. */
+function textOf(bytes: Buffer): string {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);
+  return isUtf8(bytes) ? new TextDecoder().decode(bytes) : bytes.toString('latin1');
+}
+
 async function currentText(file: string, root: string): Promise<string> {
   // An agent's own sandbox is its own: nobody else's path leads there.
   if (file.startsWith('/tmp/')) return '';
@@ -54,7 +63,7 @@ async function currentText(file: string, root: string): Promise<string> {
     if (!real.startsWith(base + path.sep)) return '(not in this workspace)';
     const found = await stat(real);
     if (!found.isFile()) return '(not a file)';
-    return found.size > maxBytes ? `(${found.size} bytes: too long to compare)` : await readFile(real, 'utf8');
+    return found.size > maxBytes ? `(${found.size} bytes: too long to compare)` : textOf(await readFile(real));
   } catch {
     // No such file yet.
     return '';

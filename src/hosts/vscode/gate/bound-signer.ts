@@ -1,5 +1,5 @@
 /** Signers that sign nothing but what a person has seen. */
-import type { Signer } from '#app/app';
+import type { Signer } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { RequestRecord } from '#kernel/request';

@@ -1,10 +1,10 @@
 /** The person's side of the approvals in this window: what a waiting call opens, and what the tree's Review opens. */
-import type { HumanGate } from '#app/app';
+import type { HumanGate } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { RequestRecord } from '#kernel/request';
 import { showPlainly } from '#kernel/text';
+import type { ModalQueue } from './confirm-run.ts';
 import type { Dialogs } from './dialogs.ts';
-import type { ModalQueue } from './modal-queue.ts';
 import type { ReviewEnd } from './review.ts';
 
 export interface WindowGate extends HumanGate {
@@ -12,7 +12,7 @@ export interface WindowGate extends HumanGate {
   review(id: string): Promise<ReviewEnd>;
 }
 
-export interface WindowGateDeps {
+interface WindowGateDeps {
   readonly queue: ModalQueue;
   readonly dialogs: Dialogs;
   /** Runs the dialog of one request (`reviewRequest`), on an App that stays open meanwhile. */

@@ -1,19 +1,21 @@
 /** One request, one person, one answer: the dialog, from the stored record to the signed grant. */
-import type { AnswerResult, Approvals, ReviewCard, Signer } from '#app/app';
+import type { AnswerResult, ReviewCard, Signer } from '#kernel/answer';
+import type { Approvals } from '#kernel/app';
+import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
-import type { RequestRecord } from '#kernel/request';
+import { lapsesAt, type RequestRecord } from '#kernel/request';
 import { endInWords, expiryInWords } from '#kernel/request-end';
 import { clockTime, showPlainly } from '#kernel/text';
 import { boundSigner } from './bound-signer.ts';
-import { confirmNow, minimumOpenMs } from './confirm-run.ts';
+import { confirmNow, frontCode, minimumOpenMs, trustKey, typeCode, withCode } from './confirm-run.ts';
 import type { Dialogs, Question } from './dialogs.ts';
-import { trustKey } from './pin-key.ts';
-import { typedMatch } from './typed-match.ts';
 
 export const approveButton = 'Approve once';
 export const approveAndRunButton = 'Approve and Run';
 export const denyButton = 'Deny';
 export const detailsButton = 'Show Details';
+/** To where it can be approved with a passkey. */
+export const pageButton = 'Open Page';
 /** Approving a reported block grants no call (docs/design.md#requests-and-grants): the button must not look as if it did. */
 export const settleButton = 'Settle Report';
 
@@ -30,11 +32,15 @@ export interface ReviewDeps {
   readonly configFile: string;
   /** Opens the page with everything there is to know about the request. */
   showDetails(id: string): Promise<void>;
+  /** Opens the approval page at the request; absent: there is none. */
+  readonly openPage?: (id: string) => Promise<void>;
   /** Why this window cannot run the request's call itself; undefined: it can. */
   whyNotHere(record: RequestRecord): Promise<string | undefined>;
   /** Runs the call of a request that was just approved, and shows the person what came of it. Returns at once. */
   runByHand(record: RequestRecord): void;
   pause(ms: number): Promise<void>;
+  /** What somebody seems to have done to approvals, pins or configuration, in words. Never rejects. */
+  alarms(): Promise<readonly string[]>;
 }
 
 export type ReviewEnd = 'approved' | 'denied' | 'left_pending' | 'not_pending' | 'tampered' | 'failed';
@@ -56,19 +62,30 @@ interface Shown {
   readonly record: RequestRecord;
   readonly card: ReviewCard;
   readonly signer: Signer;
+  /** What an approval has to be typed with: it stands on this card and nowhere else. */
+  readonly code: string;
+  readonly alarms: readonly string[];
   /** What this window's person can do by hand; undefined where a call waits. */
   readonly byHand?: { readonly whyNot?: string };
 }
 
 async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
   for (let note = ''; ; ) {
-    const record = await deps.approvals.get(id);
-    if (record?.status !== 'pending') return tellNotPending(id, record, deps);
-    const card = deps.approvals.card(record);
+    const card = await deps.approvals.card(id);
+    if (card?.record.status !== 'pending') return tellNotPending(id, card?.record, deps);
+    const { record } = card;
     if (card.tampered) return refuseTampered(card, deps);
-    const shown: Shown = { record, card, signer: await deps.signer(), ...(await byHandOf(record, card, deps)) };
+    const code = card.typeToConfirm ?? frontCode();
+    const shown: Shown = {
+      record,
+      card,
+      code,
+      alarms: await deps.alarms(),
+      signer: await deps.signer(),
+      ...(await byHandOf(record, card, deps)),
+    };
     const openedAt = deps.now();
-    const answer = await askWatched(questionOf(shown, note), record, deps);
+    const answer = await askWatched(questionOf(shown, note, deps), record, deps);
     if (answer !== undefined && deps.now() - openedAt < minimumOpenMs) note = tooFastNote;
     else if (await isLate(answer, shown, deps)) note = lateNote;
     else return carryOut(answer, shown, deps);
@@ -86,22 +103,47 @@ async function byHandOf(record: RequestRecord, card: ReviewCard, deps: ReviewDep
   }
 }
 
-function questionOf({ record, card, byHand }: Shown, note: string): Question {
+function questionOf({ record, card, code, alarms, byHand }: Shown, note: string, { openPage }: ReviewDeps): Question {
   const run = byHand === undefined || byHand.whyNot !== undefined ? [] : [approveAndRunButton];
-  const detail = [note, card.detail, byHandWords(byHand)].filter((line) => line !== '').join('\n\n');
+  const { title, rest } = onOneLine(card.title);
+  const warnings = alarms.slice(0, 3).map((alarm) => `WARNING: ${alarm}`);
+  const detail = [...warnings, note, rest, card.detail, byHandWords(record, byHand)].filter((line) => line !== '').join('\n\n');
   return {
     id: card.id,
     severity: 'warning',
-    title: card.title,
-    detail,
-    buttons: [denyButton, detailsButton, ...run, approveLabel(record)],
+    title,
+    detail: withCode(detail, approveLabel(record), code),
+    buttons: [denyButton, detailsButton, ...(openPage === undefined ? [] : [pageButton]), ...run, approveLabel(record)],
   };
 }
 
-function byHandWords(byHand: Shown['byHand']): string {
+/** Fits on a line of the dialog, which is 465 pixels wide. */
+const longestTitle = 52;
+
+/** SECURITY: a dialog that is too tall keeps one line of its title and hides the others, the first among them; so what is longer stands whole below it. */
+function onOneLine(title: string): { readonly title: string; readonly rest: string } {
+  return title.length <= longestTitle ? { title, rest: '' } : { title: shortened(title), rest: title };
+}
+
+/** What is in brackets is a guest's own name, and gives way: number and node stay. */
+function shortened(title: string): string {
+  const [, before = '', name = '', after = ''] = /^([^(]*\()(.*)(\)[^()]*)$/s.exec(title) ?? [];
+  const room = longestTitle - before.length - after.length - 1;
+  if (name !== '' && room >= 3) return `${before}${name.slice(0, room).toWellFormed()}…${after}`;
+  return `${title.slice(0, longestTitle - 2).toWellFormed()}…?`;
+}
+
+function byHandWords({ action }: RequestRecord, byHand: Shown['byHand']): string {
   if (byHand === undefined) return '';
-  if (byHand.whyNot !== undefined) return `This window cannot run it for the agent: ${showPlainly(byHand.whyNot)}.`;
-  return `${approveAndRunButton}: it runs now, once, as it was asked; the agent is told when it asks.`;
+  const isHeld = action.tool === applyHeldTool;
+  if (byHand.whyNot !== undefined) {
+    const whyNot = showPlainly(byHand.whyNot);
+    return isHeld
+      ? `This window cannot apply it: ${whyNot}. Approved, it is applied by a process that has that workspace open, on its machine, within five minutes or not at all.`
+      : `This window cannot run it for the agent: ${whyNot}.`;
+  }
+  if (isHeld) return `Approved, it is applied here at once. With ${approveAndRunButton} you see what came of it.`;
+  return `${approveAndRunButton}: it runs now, once, as it was asked. You see the result; it is kept for the agent.`;
 }
 
 function approveLabel(record: RequestRecord): string {
@@ -111,8 +153,8 @@ function approveLabel(record: RequestRecord): string {
 /** The call stopped waiting while the person read: what they meant by the button is no longer what it would do. */
 async function isLate(answer: string | undefined, { record, card }: Shown, deps: ReviewDeps): Promise<boolean> {
   if (answer !== approveButton || !card.waits) return false;
-  const now = await deps.approvals.get(record.id);
-  return now?.status === 'pending' && !deps.approvals.card(now).waits;
+  const now = await deps.approvals.card(record.id);
+  return now?.record.status === 'pending' && !now.waits;
 }
 
 const lateNote = 'The call stopped waiting while you read this, so nothing was approved yet. Please answer again.';
@@ -124,6 +166,7 @@ async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDe
   if (answer === approveAndRunButton && shown.byHand !== undefined && shown.byHand.whyNot === undefined) return approveAndRun(shown, deps);
   // A dialog covers the window: the page is read first, and the dialog comes back from there.
   if (answer === detailsButton) await deps.showDetails(shown.record.id);
+  if (answer === pageButton) await deps.openPage?.(shown.record.id);
   return 'left_pending';
 }
 
@@ -169,8 +212,11 @@ const tooFastNote = 'Your last answer came within 0.7 seconds of this dialog ope
 
 /** @param done what the person is told once it is approved; default: what the answer says */
 async function confirmAndApprove(shown: Shown, deps: ReviewDeps, done?: string): Promise<ReviewEnd> {
-  const { record, card, signer } = shown;
-  if (card.typeToConfirm !== undefined && !(await typedRight(card, card.typeToConfirm, deps))) return 'left_pending';
+  const { record, card, signer, code } = shown;
+  if (!(await typeCode(card.title, code, deps.dialogs))) {
+    deps.dialogs.tell('info', `Not approved, it stays pending: ${card.title}`);
+    return 'left_pending';
+  }
   if (!(await trustKey(signer, { ...deps, confirm: (question) => confirmNow(question, deps) }))) {
     deps.dialogs.tell('info', `Not approved, it stays pending: ${card.title} The key of this window is not trusted.`);
     return 'left_pending';
@@ -184,8 +230,8 @@ async function confirmAndApprove(shown: Shown, deps: ReviewDeps, done?: string):
 async function tellIfUnused({ id, title }: RequestRecord, deps: ReviewDeps): Promise<void> {
   await deps.pause(unusedMs);
   const record = await deps.approvals.get(id).catch(() => undefined);
-  if (record?.status !== 'approved' || record.grant === undefined) return;
-  const until = clockTime(record.grant.payload.expiresAt, Date.now());
+  if (record?.status !== 'approved') return;
+  const until = clockTime(lapsesAt(record), Date.now());
   const what = showPlainly(title).replace(/\?$/, '');
   deps.dialogs.tell(
     'warning',
@@ -194,21 +240,6 @@ async function tellIfUnused({ id, title }: RequestRecord, deps: ReviewDeps): Pro
 }
 
 const unusedMs = 5_000;
-
-/** @param expected the target's name and a fresh code, shown in this prompt and nowhere else */
-async function typedRight(card: ReviewCard, expected: string, deps: ReviewDeps): Promise<boolean> {
-  const typed = await deps.dialogs
-    .type({
-      title: card.title,
-      prompt: `Type “${expected}” to approve it once. Esc leaves it pending.`,
-      check: (text) => (typedMatch(expected, text) ? undefined : `Type “${expected}”`),
-    })
-    .catch(() => undefined);
-  // The check above only guides the person: a program can accept an input box, so what came out of it is compared again.
-  if (typedMatch(expected, typed)) return true;
-  deps.dialogs.tell('info', `Not approved, it stays pending: ${card.title}`);
-  return false;
-}
 
 /** Pressed is denied; the words are the person's to add or not. */
 async function denyRequest(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {

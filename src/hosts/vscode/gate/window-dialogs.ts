@@ -1,8 +1,8 @@
 /** The gate's dialogs in a real window. */
 import { CancellationTokenSource, window } from 'vscode';
+import { notify } from '../notify.ts';
 import type { Dialogs } from './dialogs.ts';
 
-const statusMs = 6000;
 /** What the words belong to is decided already: it must not wait for ever on a box that nobody looks at. */
 const noteMs = 60_000;
 
@@ -28,13 +28,13 @@ export function createWindowDialogs(): Dialogs {
       }
     },
     tell(kind, message) {
-      if (kind === 'status') window.setStatusBarMessage(message, statusMs);
-      else if (kind === 'info') void window.showInformationMessage(message);
-      else if (kind === 'warning') void window.showWarningMessage(message);
-      else void window.showErrorMessage(message);
+      if (kind === 'status') notify.status(message);
+      else if (kind === 'info') void notify.info(message);
+      else if (kind === 'warning') void notify.warning(message);
+      else void notify.error(message);
     },
     async offer(message, label) {
-      return (await window.showInformationMessage(message, label)) === label;
+      return (await notify.info(message, label)) === label;
     },
   };
 }

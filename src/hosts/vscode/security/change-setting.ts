@@ -1,10 +1,10 @@
 /** A change of a shared security setting: shown in a modal, signed with this window's key, then carried out. */
-import type { App, SettingResult, Signer } from '#app/app';
+import type { Signer } from '#kernel/answer';
+import type { App, SettingResult } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { settingSigner } from '../gate/bound-signer.ts';
-import { type Confirmation, type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
-import { trustKey } from '../gate/pin-key.ts';
+import { type Confirmation, type ConfirmDeps, confirmRun, trustKey } from '../gate/confirm-run.ts';
 
 export interface SettingChange {
   readonly question: Confirmation;

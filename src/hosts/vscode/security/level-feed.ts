@@ -1,5 +1,5 @@
 /** The security level that counts, as it is now: people can change it for everyone on the same store. */
-import type { EffectiveLevel } from '#app/app';
+import type { EffectiveLevel } from '#kernel/app';
 import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
 

@@ -1,6 +1,6 @@
 /** Commands on what people set for everyone. Quick picks gather; a modal decides, since programs can press the former (docs/adr/0006-modal-gate.md). */
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
-import type { App, AutoApproveRule } from '#app/app';
+import type { App, AutoApproveRule } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import { type AutoApproveAction, autoApproveActions } from '#kernel/security';
 import { durationInWords } from '#kernel/text';
@@ -8,8 +8,18 @@ import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
 import { type Choice, choose } from '../commands/choose.ts';
 import { plainLabel } from '../commands/picks.ts';
+import { notify } from '../notify.ts';
 import { type ChangeDeps, changeSetting } from './change-setting.ts';
-import { actionWords, levelChange, levelWords, lifeInWords, type NewRule, ruleChange, ruleRemoval } from './setting-changes.ts';
+import {
+  actionWords,
+  configurationChange,
+  levelChange,
+  levelWords,
+  lifeInWords,
+  type NewRule,
+  ruleChange,
+  ruleRemoval,
+} from './setting-changes.ts';
 
 export interface SecurityCommandDeps extends Omit<ChangeDeps, 'approvals'> {
   readonly session: AppSession;
@@ -21,11 +31,12 @@ export function registerSecurityCommands(deps: SecurityCommandDeps): Disposable[
       try {
         await deps.session.use(act);
       } catch (thrown) {
-        void window.showErrorMessage(`Banksman: ${toFault(thrown).message}`);
+        void notify.error(`Banksman: ${toFault(thrown).message}`);
       }
     });
   return [
     onApp('banksman.setSecurityLevel', (app) => setLevel(app, { ...deps, approvals: app.approvals })),
+    onApp('banksman.agreeConfiguration', (app) => agreeConfiguration(app, { ...deps, approvals: app.approvals })),
     onApp('banksman.autoApproveRules', (app) => manageRules(app, { ...deps, approvals: app.approvals })),
   ];
 }
@@ -44,6 +55,14 @@ async function setLevel(app: App, deps: ChangeDeps): Promise<void> {
   const active = items.find((item) => item.level === now.level);
   const chosen = await choose(items, { title, placeHolder, ...(active ? { active } : {}) });
   if (chosen && chosen.level !== now.level) await changeSetting(levelChange(app.security, now, chosen.level), deps);
+}
+
+/** What waits is in the dialog whole, and what is agreed to is what was in it. */
+async function agreeConfiguration(app: App, deps: SecurityCommandDeps & ChangeDeps): Promise<void> {
+  const waiting = (await app.agreement?.pending()) ?? [];
+  const { agreement } = app;
+  if (agreement === undefined || waiting.length === 0) return void notify.info('Banksman: nothing waits, all of the configuration counts.');
+  if (await changeSetting(configurationChange(agreement, waiting), deps)) deps.session.reload();
 }
 
 type RuleItem = QuickPickItem & { readonly rule?: AutoApproveRule };

@@ -1,5 +1,5 @@
 /** The changes a person can make, in words. */
-import type { App, AutoApproveRule, EffectiveLevel } from '#app/app';
+import type { App, AutoApproveRule, ConfigAgreement, EffectiveLevel } from '#kernel/app';
 import type { AutoApproveAction } from '#kernel/security';
 import { durationInWords, showPlainly } from '#kernel/text';
 import type { SecurityLevel } from '#kernel/tiers';
@@ -36,6 +36,22 @@ export function levelChange(security: Security, now: EffectiveLevel, level: Secu
     },
     signed: { setting: 'security_level', level },
     carryOut: (signer) => security.setLevel(level, signer),
+  };
+}
+
+/** Every line is shown: one that nobody saw must not be agreed to. */
+export function configurationChange(agreement: ConfigAgreement, waiting: readonly string[]): SettingChange {
+  const lines = waiting.map((line) => `· ${showPlainly(line, 1_000)}`).join('\n');
+  return {
+    question: {
+      key: 'agree to the configuration',
+      title: 'Make the configuration looser?',
+      detail: `Somebody changed it. Until you agree, the old values count.\n\n${lines}\n\nIf it was not you, keep the old values, and find out who wrote it.`,
+      stay: 'Keep the Old Values',
+      proceed: 'Agree',
+    },
+    signed: { setting: 'configuration' },
+    carryOut: (signer) => agreement.agree(waiting, signer),
   };
 }
 

@@ -1,12 +1,12 @@
 /** What a person sees while a call runs: a word in the status bar at once, instead of it a notification with Cancel once it takes long. */
-import { ProgressLocation, window } from 'vscode';
-import type { HumanGate } from '#app/app';
+import { type CancellationToken, type Disposable, ProgressLocation, window } from 'vscode';
+import type { HumanGate } from '#kernel/app';
 import { showPlainly } from '#kernel/text';
 
 const longMs = 3000;
 const maxMessage = 160;
 
-export interface CallProgress {
+interface CallProgress {
   onProgress(message: string): void;
   /** The gate, wrapped: a person who is being asked needs no notification that it takes long. */
   readonly gate: HumanGate;
@@ -56,4 +56,19 @@ function showProgress(title: string, location: ProgressLocation, cancel?: () => 
     return ended.promise;
   });
   return { report: (message) => report(message), end: ended.resolve };
+}
+
+/** The editor's cancellation as an AbortSignal. */
+export interface CallSignal extends Disposable {
+  readonly signal: AbortSignal;
+  abort(): void;
+}
+
+/** Aborts with `token`, and by `abort()`. Dispose it when the call has ended. */
+export function abortOnCancel(token?: CancellationToken): CallSignal {
+  const controller = new AbortController();
+  const abort = () => controller.abort(new Error('cancelled by the caller'));
+  const listener = token?.onCancellationRequested(abort);
+  if (token?.isCancellationRequested) abort();
+  return { signal: controller.signal, abort, dispose: () => listener?.dispose() };
 }

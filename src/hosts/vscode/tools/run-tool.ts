@@ -1,15 +1,14 @@
 /** The one way from a surface of the editor into the App, and the rules that hold for all of them. */
 import { workspace } from 'vscode';
-import type { HumanGate } from '#app/app';
 import type { Agent } from '#kernel/agent';
+import type { HumanGate } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
 import type { Log } from '#kernel/ports/log';
 import type { ModelTier } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import type { AppSession } from '../app-session.ts';
-import type { CallSignal } from './abort-on-cancel.ts';
-import { showCallProgress } from './call-progress.ts';
+import { type CallSignal, showCallProgress } from './call-progress.ts';
 
 export interface ToolRunner {
   readonly session: AppSession;

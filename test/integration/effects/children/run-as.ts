@@ -4,14 +4,17 @@
  */
 import { type Disk, disk } from '#execution/effects/disk';
 import type { RunEffects } from '#kernel/effects';
-import { openBench } from '../support/effects-bench.ts';
+import { holdMarked, openBench, type Way } from '../support/effects-bench.ts';
 
 export interface Job {
   readonly root: string;
+  readonly way?: Way;
   readonly commands: readonly string[];
   /** Undo this run afterwards; `last`: that of the last command. */
   readonly undo?: string;
   readonly hide?: readonly string[];
+  /** Hold what the `holdMarked` judge holds; `apply`: and apply what the last command left held, the only changes of the disk that count then. */
+  readonly hold?: 'keep' | 'apply';
   /** End at once before this change of the disk (counted from 1), those of the first `sparing` runs left out. */
   readonly killAt?: number;
   readonly sparing?: number;
@@ -34,13 +37,16 @@ function counted(): Disk {
   ) as unknown as Disk;
 }
 
-const bench = openBench({ root: job.root, disk: counted() });
+const bench = openBench({ root: job.root, way: job.way, disk: counted(), ...(job.hold === undefined ? {} : { judge: holdMarked }) });
 const done: RunEffects[] = [];
 for (const [index, command] of job.commands.entries()) {
-  armed = index >= (job.sparing ?? 0);
+  armed = job.hold !== 'apply' && index >= (job.sparing ?? 0);
   done.push(await bench.run(command, { hide: job.hide ?? [] }));
 }
 armed = true;
+const heldId = done.at(-1)?.heldId;
+if (job.hold === 'apply' && heldId !== undefined)
+  done.push(await bench.effects.applyHeld(heldId, (await bench.effects.held(heldId))?.digest ?? ''));
 const undone = job.undo === 'last' ? done.at(-1)?.runId : job.undo;
 if (undone !== undefined) await bench.effects.undo(undone, { force: false });
 process.stdout.write(JSON.stringify({ done, steps: count }));

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { CommandLimits } from '#execution/command-ground';
 import { createCommandRunner } from '#execution/command-runner';
 import type { CommandRequest, CommandResult, CommandRunner } from '#kernel/ports/command-runner';
-import { isControlPath } from '#policy/paths/control-files';
+import { isControlPath } from '#policy/effects/control-places';
 import { isSecretPath } from '#policy/paths/secret-files';
 import { temporaryDirectory } from './temporary.ts';
 

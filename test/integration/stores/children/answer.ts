@@ -1,6 +1,6 @@
 /** answer URL NAME: a person's machine. Says the person's public key; for each line `ID approve|deny` gives the answer and says its result. */
 import { openValkeyStore } from '#stores/valkey/open-valkey-store';
-import { createApprover, decisionBy, grantFor } from '../request-fixtures.ts';
+import { createApprover, decisionBy, grantFor, storeApproval } from '../request-fixtures.ts';
 import { sampleCredentials } from '../valkey-server.ts';
 import { say, told } from './told.ts';
 
@@ -14,7 +14,7 @@ for (;;) {
   const now = Date.now();
   const result =
     record && answer === 'approve'
-      ? await requests.approve(id, await grantFor(record, approver, now), decisionBy(name, now))
+      ? await storeApproval(requests, id, grantFor(record, approver, now, await requests.identity()), decisionBy(name, now))
       : await requests.deny(id, decisionBy(name, now));
   say(JSON.stringify({ asked: record?.title, ok: result.ok, status: result.record?.status, why: result.ok ? undefined : result.why }));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RequestDraft } from '#kernel/request';
-import { approved, createApprover, decisionBy, draftBy, grantFor, opened, reportBy } from '../store-fixtures.ts';
+import { approved, createApprover, decisionBy, draftBy, grantFor, opened, reportBy, storeApproval } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 
 const alice = createApprover();
@@ -97,7 +97,7 @@ export function reportContract(makeHarness: MakeHarness): void {
       const store = await harness.open();
       const record = await opened(store, reportBy('mcp:a', id));
       const grant = await grantFor(record, alice, harness.now());
-      expect(await store.requests.approve(id, grant, decisionBy('user:alice', harness.now()))).toMatchObject({ ok: true });
+      expect(await storeApproval(store.requests, id, grant, decisionBy('user:alice', harness.now()))).toMatchObject({ ok: true });
       expect(await store.requests.spend(id, record.digest, 'x')).toMatchObject({ ok: false, why: 'mismatch' });
       expect(await store.requests.get(id)).toMatchObject({ status: 'approved' });
       expect(await store.requests.countApproved()).toBe(1);
@@ -107,7 +107,7 @@ export function reportContract(makeHarness: MakeHarness): void {
       const harness = await makeHarness();
       const store = await harness.open();
       const record = await opened(store, reportBy('mcp:a', id));
-      await store.requests.approve(id, await grantFor(record, alice, harness.now()), decisionBy('user:alice', harness.now()));
+      await storeApproval(store.requests, id, grantFor(record, alice, harness.now()), decisionBy('user:alice', harness.now()));
       await store.requests.revoke(id, decisionBy('user:bob'));
       const trail = await store.audit.read(0, 100);
       expect(trail).toHaveLength(3);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TransitionResult } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
 import { type GrantPayload, type RequestRecord, type RequestStatus, requestStatuses, requestTransitions } from '#kernel/request';
-import { approved, createApprover, decisionBy, draftOf, grantFor, opened, stopAction } from '../store-fixtures.ts';
+import { approved, createApprover, decisionBy, draftOf, grantFor, opened, stopAction, storeApproval } from '../store-fixtures.ts';
 import type { MakeHarness, StoreHarness } from './harness.ts';
 
 const alice = createApprover();
@@ -17,7 +17,7 @@ const leadsTo: Record<Operation, RequestStatus> = {
 
 async function act(store: Store, record: RequestRecord, operation: Operation, now: number): Promise<TransitionResult> {
   const { requests } = store;
-  if (operation === 'approve') return requests.approve(record.id, await grantFor(record, alice, now), decisionBy('user:alice', now));
+  if (operation === 'approve') return storeApproval(requests, record.id, grantFor(record, alice, now), decisionBy('user:alice', now));
   if (operation === 'deny') return requests.deny(record.id, decisionBy('user:alice', now));
   if (operation === 'cancel') return requests.cancel(record.id, 'mcp:laptop');
   if (operation === 'revoke') return requests.revoke(record.id, decisionBy('user:bob', now));
@@ -89,7 +89,7 @@ export function stateMachineContract(makeHarness: MakeHarness): void {
     const giving = async (harness: StoreHarness, store: Store, change: Partial<GrantPayload>, by = 'user:alice') => {
       const record = await opened(store);
       const grant = await grantFor(record, alice, harness.now());
-      const result = await store.requests.approve(record.id, { ...grant, payload: { ...grant.payload, ...change } }, decisionBy(by));
+      const result = await storeApproval(store.requests, record.id, { ...grant, payload: { ...grant.payload, ...change } }, decisionBy(by));
       expect((await store.requests.get(record.id))?.status).toBe(result.ok ? 'approved' : 'pending');
       return result;
     };
@@ -116,7 +116,7 @@ export function stateMachineContract(makeHarness: MakeHarness): void {
       for (const host of ['cli', 'palette'] as const) {
         const draft = draftOf({ agent: { id: 'user:alice', host }, action: stopAction(host === 'cli' ? 100 : 101, 'user:alice') });
         const record = await opened(store, draft);
-        const result = await store.requests.approve(record.id, await grantFor(record, alice, harness.now()), decisionBy());
+        const result = await storeApproval(store.requests, record.id, grantFor(record, alice, harness.now()), decisionBy());
         expect(result).toMatchObject(host === 'palette' ? { ok: true } : { ok: false, why: 'self_approval' });
       }
     });

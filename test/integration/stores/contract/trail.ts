@@ -73,7 +73,7 @@ export function trailContract(makeHarness: MakeHarness): void {
         by: 'user:alice',
         via: 'editor',
         digest: spent.digest,
-        nonce: spent.grant?.payload.nonce,
+        nonce: spent.grants?.[0]?.payload.nonce,
       });
       expect(records.find((record) => record.name === 'approval.denied')?.attributes.message).toBe('no\ufffd');
       expect(await verifyTrail(store.audit)).toMatchObject({ ok: true });

@@ -1,10 +1,10 @@
 /** fill-persona BASE NUMBER: waits for `go`, writes files as the same agent until the quota of 25 files refuses, says how many it wrote. */
 import path from 'node:path';
-import { pathRules } from '#app/path-policy';
+import { pathRules } from '#app/open-workspace';
 import { seal } from '#audit/seal';
 import { createPersonaSandboxes } from '#connectors/persona-sandbox/persona-sandboxes';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
-import { usualPinning } from '#connectors/workspace-files/pin-root';
+import { usualPinning } from '#connectors/workspace-files/directory-pin';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import { say, told } from '../../stores/children/told.ts';
 
@@ -16,7 +16,15 @@ const personas = createPersonaSandboxes({
   ledger: store.personas,
   limits: { bytes: 1e9, files: 25 },
 });
-const files = createWorkspaceFiles({ rules: pathRules([root]), workspaceRoot: root, personas, pinning: usualPinning, mostBytes: 1e6 });
+const files = createWorkspaceFiles({
+  rules: pathRules([root]),
+  workspaceRoot: root,
+  personas,
+  pinning: usualPinning,
+  mostBytes: 1e6,
+  journal: () => 'nothing is kept of a sandbox',
+  notes: path.join(base, 'writing'),
+});
 say('ready');
 await told();
 let written = 0;

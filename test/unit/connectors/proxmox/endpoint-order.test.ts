@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Endpoint } from '#connectors/proxmox/endpoint';
-import { createEndpointOrder, type EndpointOrder } from '#connectors/proxmox/endpoint-order';
+import { createEndpointOrder, type EndpointOrder } from '#connectors/proxmox/transport';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 
 const [a, b, c] = ['a', 'b', 'c'].map(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createChannelSlots } from '#connectors/ssh/channel-slots';
+import { createChannelSlots } from '#connectors/ssh/connection-pool';
 
 const never = new AbortController().signal;
 

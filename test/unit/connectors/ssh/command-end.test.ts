@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Progress, readCommandEnd } from '#connectors/ssh/command-end';
+import { type Progress, readCommandEnd } from '#connectors/ssh/create-node-shell';
 import { ConnectionLost } from '#connectors/ssh/node-connection';
 import type { CommandPlace } from '#connectors/ssh/run-command';
 import { TimeLimitReached } from '#connectors/time-limit';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { magicPacket } from '#connectors/wake-on-lan/magic-packet';
+import { magicPacket } from '#connectors/wake-on-lan/create-waker';
 
 describe('magicPacket', () => {
   it('is 6 × FF and 16 × the address', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { wakeApiUrl } from '#connectors/wake-on-lan/call-wake-api';
+import { wakeApiUrl } from '#connectors/wake-on-lan/create-waker';
 
 describe('wakeApiUrl', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lineRange, mostCharacters } from '#connectors/workspace-files/line-range';
+import { lineRange, mostCharacters } from '#connectors/workspace-files/read-text';
 
 describe('a range of lines', () => {
   it('counts as editors do', () => {

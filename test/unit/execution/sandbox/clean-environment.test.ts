@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { launcherEnvironment, plainEnvironment, sandboxEnvironment } from '#execution/sandbox/clean-environment';
-import { isInside } from '#execution/sandbox/is-inside';
+import { isInside } from '#execution/sandbox/entries';
 
 const caller = {
   PATH: '/home/me/.nvm/versions/node/v24/bin:relative/bin::/home/me/bin:/ws/node_modules/.bin:/opt/go/bin:/usr/bin:/home/me/.nvm/versions/../../.ssh',
@@ -21,23 +21,10 @@ const home = {
 describe('the environment of a command', () => {
   it('holds nothing of the caller’s but the time zone', () => {
     const env = sandboxEnvironment(home, caller, true);
-    expect(Object.keys(env).sort()).toEqual(
-      [
-        'GIT_PAGER',
-        'GIT_TERMINAL_PROMPT',
-        'HOME',
-        'LOGNAME',
-        'NO_COLOR',
-        'PAGER',
-        'PATH',
-        'PYENV_ROOT',
-        'SHELL',
-        'TERM',
-        'TMPDIR',
-        'TZ',
-        'USER',
-      ].sort(),
-    );
+    const common = ['GIT_PAGER', 'GIT_TERMINAL_PROMPT', 'NO_COLOR', 'PAGER', 'TERM'];
+    const quiet = ['DO_NOT_TRACK', 'NO_UPDATE_NOTIFIER', 'PIP_DISABLE_PIP_VERSION_CHECK', 'npm_config_update_notifier'];
+    const own = ['HOME', 'LOGNAME', 'PATH', 'PYENV_ROOT', 'SHELL', 'TMPDIR', 'TZ', 'USER'];
+    expect(Object.keys(env).sort()).toEqual([...common, ...quiet, ...own].sort());
     expect(env).toMatchObject({ HOME: '/home/me', TZ: 'Europe/Berlin', TMPDIR: '/tmp' });
     expect(JSON.stringify(env)).not.toMatch(/evil|agent|pw@/);
   });
@@ -54,9 +41,18 @@ describe('the environment of a command', () => {
     );
   });
 
-  it('tells package managers that there is no network, where there is none', () => {
-    expect(sandboxEnvironment(home, caller, false)).toMatchObject({ npm_config_offline: 'true', CARGO_NET_OFFLINE: 'true' });
-    expect(sandboxEnvironment(home, caller, true)).not.toHaveProperty('npm_config_offline');
+  it('lets package managers try the network once where there is none, and never says that they are offline', () => {
+    const without = sandboxEnvironment(home, caller, false);
+    expect(without).toMatchObject({ npm_config_fetch_retries: '0', PIP_RETRIES: '0', CARGO_NET_RETRY: '0' });
+    expect(Object.keys(without).join()).not.toMatch(/offline|GOPROXY/i);
+    expect(sandboxEnvironment(home, caller, true)).not.toHaveProperty('npm_config_fetch_retries');
+  });
+
+  it('names the proxy of a run with the network, unless it holds a password', () => {
+    const proxied = { ...caller, https_proxy: 'http://proxy:3128', NO_PROXY: 'localhost' };
+    expect(sandboxEnvironment(home, proxied, true)).toMatchObject({ https_proxy: 'http://proxy:3128', NO_PROXY: 'localhost' });
+    expect(sandboxEnvironment(home, proxied, true)).not.toHaveProperty('http_proxy');
+    expect(sandboxEnvironment(home, proxied, false)).not.toHaveProperty('https_proxy');
   });
 
   it('without a sandbox keeps what programs need to be found and started', () => {

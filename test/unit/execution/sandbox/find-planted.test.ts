@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findPlanted } from '#execution/sandbox/find-planted';
-import type { ScanFinding } from '#execution/sandbox/scan-workspace';
+import { findPlanted, type ScanFinding } from '#execution/sandbox/scan-workspace';
 
 const startedAt = 1_000_000;
 const finding = (more: Partial<ScanFinding>): ScanFinding => ({

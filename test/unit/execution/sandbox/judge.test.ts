@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { attempts } from '#execution/sandbox/canary';
-import { limitedCommand } from '#execution/sandbox/limited-command';
-import { judge } from '#execution/sandbox/probe-sandbox';
-import { sandboxFinding } from '#execution/sandbox/sandbox-finding';
+import { sandboxFinding } from '#app/doctor';
+import { attempts, judge } from '#execution/sandbox/probe-sandbox';
+import { limitedCommand } from '#execution/sandbox/sandbox-arguments';
 
 const nonce = 'n0nce';
 const output = (change: Readonly<Record<string, string | undefined>> = {}) => {

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { seccompFilter } from '#execution/sandbox/seccomp-filter';
-import { type Architecture, absentCalls, checkedCalls, machines, refusedCalls, unsupportedCalls } from '#execution/sandbox/syscall-numbers';
+import {
+  type Architecture,
+  absentCalls,
+  checkedCalls,
+  machines,
+  refusedCalls,
+  seccompFilter,
+  unsupportedCalls,
+} from '#execution/sandbox/seccomp-filter';
 import { runFilter } from './run-filter.ts';
 
 const allowed = 0x7fff0000;
@@ -82,6 +89,13 @@ describe.each(architectures)('the system call filter on %s', (architecture) => {
       ] as const)
         expect([name, check(name, args) ?? refused]).toEqual([name, refused]);
     }
+  });
+
+  it('lets the set-group-id bit be set over a view, and no other', () => {
+    const number = checkedCalls.fchmod[column];
+    const program = seccompFilter({ architecture, network: false, groupId: true });
+    const over = (mode: number) => runFilter(program, { architecture: auditArch, number, args: [3, mode] });
+    expect([0o2775, 0o755, 0o4755, 0o6755].map(over)).toEqual([allowed, allowed, refused, refused]);
   });
 
   it('does not take the mode for one where nothing is made', () => {

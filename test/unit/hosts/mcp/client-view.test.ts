@@ -1,6 +1,6 @@
 import { CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, type ServerContext } from '@modelcontextprotocol/server';
 import { describe, expect, it } from 'vitest';
-import { clientView } from '../../../../src/hosts/mcp/client-view.ts';
+import { clientView } from '#hosts/mcp/call-tool';
 
 const server = (info?: unknown, capabilities?: unknown) =>
   ({ getClientVersion: () => info, getClientCapabilities: () => capabilities }) as Parameters<typeof clientView>[0];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { limitLines } from '#hosts/mcp/limit-lines';
+import { limitLines } from '#hosts/mcp/serve-stdio';
 
 type Told = string | number | undefined;
 

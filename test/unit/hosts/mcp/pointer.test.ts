@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pointerAnswer, pointerKey, pointerTo } from '../../../../src/hosts/mcp/pointer.ts';
+import { pointerAnswer, pointerKey, pointerTo } from '#hosts/mcp/call-tool';
 
 describe('the pointer', () => {
   it('names the request and where to answer, and has nothing to fill in', () => {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { callResult } from '#hosts/mcp/call-tool';
+import { outcomeSchema } from '#hosts/mcp/mcp-server-factory';
 import { describeTools } from '../../../../src/app/catalog.ts';
-import { callResult } from '../../../../src/hosts/mcp/call-result.ts';
-import { guideText } from '../../../../src/hosts/mcp/guide.ts';
-import { outcomeSchema } from '../../../../src/hosts/mcp/outcome-schema.ts';
-import { toolList } from '../../../../src/hosts/mcp/tool-list.ts';
+import { guideText, toolList } from '../../../../src/hosts/mcp/mcp-server-factory.ts';
 import type { OutcomeStatus } from '../../../../src/kernel/outcome.ts';
 
 const statuses: readonly OutcomeStatus[] = ['ok', 'denied', 'pending', 'error'];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { App } from '#app/app';
 import { AppSession } from '#hosts/vscode/app-session';
+import type { App } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 
 /** Apps that only know their name and whether they were closed: what a session looks at. */

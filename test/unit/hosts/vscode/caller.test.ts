@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chatCaller } from '#hosts/vscode/caller';
+import { chatCaller } from '#hosts/vscode/tools/chat-words';
 
 const session = { scheme: 'vscode-chat-session', authority: 'local', path: '/abc', query: '', fragment: '' };
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeSpan, escapeMarkdown } from '#hosts/vscode/markdown';
+import { codeSpan, escapeMarkdown, plainNotice, plainStatus } from '#hosts/vscode/markdown';
 
 const hostile = fc.string({
   unit: fc.oneof(fc.constantFrom(...Array.from('[](){}<>`*_|!#\\&;:/.@$~\n\t')), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })),
@@ -42,4 +42,19 @@ describe('codeSpan', () => {
       }),
     );
   });
+});
+
+/** The workbench's own pattern for links in notifications (`parseLinkedText`, 1.139). */
+const linkInNotice = /\[([^\]]+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)(?: (["'])(.+?)(\3))?\)/i;
+
+it.each(['[Approve](command:banksman.review?%5B%22req-1%22%5D)', 'VM 100 ([web](command:x)) on pve', '[a](https://evil.example "t")'])(
+  'makes no link of %s in a notification',
+  (name) => {
+    expect(name).toMatch(linkInNotice);
+    expect(plainNotice(name)).not.toMatch(linkInNotice);
+  },
+);
+
+it('makes no icon of a name in the status bar', () => {
+  expect(plainStatus('approved: $(shield) $(check)')).toBe('approved: $ (shield) $ (check)');
 });

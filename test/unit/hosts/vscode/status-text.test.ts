@@ -6,9 +6,17 @@ const app: NonNullable<StatusFacts['app']> = {
   sandboxState: () => ({ state: 'unavailable', reason: 'no run_command' }),
   storeLocation: '/home/a_b/banksman.db',
 };
-const calm: StatusFacts = { state: 'ready', pending: 0, app, bypasses: [] };
+const calm: StatusFacts = { state: 'ready', pending: 0, app, bypasses: [], alarms: [] };
 
 describe('statusText', () => {
+  it('says what somebody did to approvals before all else', () => {
+    const { text, tooltip, spoken, attention } = statusText({ ...calm, pending: 1, alarms: ['approvers: [x](command:y) counts'] });
+    expect(text).toContain('$(alert) 1 alarm');
+    expect(tooltip.split('\n\n')[1]).not.toContain('[x](');
+    expect(spoken).toContain('1 alarm');
+    expect(attention).toBe('error');
+  });
+
   it('says level, sandbox and store', () => {
     const { text, tooltip, spoken, attention } = statusText(calm);
     expect(text).toBe('$(shield) Banksman: balanced $(unlock) no sandbox');

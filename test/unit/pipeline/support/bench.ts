@@ -1,9 +1,9 @@
 /** The pipeline with a cluster in memory, the real approval core and the real store in a folder of the test's own. */
 
-import { callApprovals, describeAction } from '#app/call-approvals';
 import { catalog } from '#app/catalog';
 import { parseConfig } from '#app/config';
 import { policySettings } from '#app/policy-settings';
+import { describeAction } from '#app/run-approved';
 import { createApprovals } from '#approval/approvals';
 import type { Agent } from '#kernel/agent';
 import type { ApproverKey } from '#kernel/answer';
@@ -55,7 +55,8 @@ export async function createBench(options: BenchOptions = {}) {
     tools: options.tools ?? catalog,
     clusters: new Map([['lab', { access: cluster.access, aliases: options.aliases ?? new Map() }]]),
     settings: async () => state.settings,
-    approvals: callApprovals(store, approvals),
+    approvals,
+    spender: 'test pid 1',
     requests: store.requests,
     audit: trail.audit,
     noteRead: async (draft) => {

@@ -12,8 +12,8 @@ import type {
   TaskStatus,
 } from '#kernel/ports/cluster';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
-import type { Waker } from '#kernel/ports/waker';
 import type { GuestType } from '#kernel/resource';
+import type { Waker } from '#kernel/tool';
 
 export interface FakeGuest {
   vmid: number;

@@ -23,7 +23,6 @@ export function createProbe(changes: Partial<Tool> = {}, run: ProbeRun = done): 
     tier: 'green',
     impact: 'none',
     permission: 'data:read',
-    timeoutMs: 60_000,
     input: z.strictObject({ value: z.string().optional(), reason: reasonArgument }),
     touches: () => [],
     headline: () => 'Probe',

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { credentialsFile } from '#stores/valkey/credentials-file';
+import { credentialsFile } from '#stores/valkey/store-url';
 
 let folder: string;
 let file: string;

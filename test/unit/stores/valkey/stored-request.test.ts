@@ -1,16 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '#kernel/request';
-import {
-  firstLiveScore,
-  historyScore,
-  lives,
-  pendingScore,
-  placeOfHistory,
-  placeOfPending,
-  secondsLeft,
-} from '#stores/valkey/request-index';
-import { grantText, parseStored, requestText } from '#stores/valkey/stored-request';
+import { firstLiveScore, historyScore, lives, pendingScore, placeOfHistory, placeOfPending, secondsLeft } from '#stores/valkey/keys';
+import { parseStored, requestText } from '#stores/valkey/stored-request';
 import { createApprover, decisionBy, draftOf, grantFor } from '../../../integration/stores/request-fixtures.ts';
 
 const id = 'req-0000abcd';
@@ -25,12 +17,10 @@ describe('a stored request', () => {
     expect(parseStored(requestText({ record: consumed, place }), id, ['consumed'])).toEqual({ record: consumed, place });
   });
 
-  it('that is approved holds the signed grant’s own fields at the top, for other verifiers', async () => {
+  it('that is approved keeps every grant whole', async () => {
     const grant = await grantFor(pending, createApprover(), now);
-    const record: RequestRecord = { ...pending, status: 'approved', decision: decisionBy(), grant };
-    const text = grantText({ record, place }, grant);
-    expect(JSON.parse(text)).toMatchObject({ payload: grant.payload, keyId: grant.keyId, signature: grant.signature });
-    expect(parseStored(text, id, ['approved'])).toEqual({ record, place });
+    const record: RequestRecord = { ...pending, status: 'approved', decision: decisionBy(), grants: [grant, grant] };
+    expect(parseStored(requestText({ record, place }), id, ['approved'])).toEqual({ record, place });
   });
 
   it('that has ended says by whom and why at the top', () => {
@@ -59,9 +49,15 @@ describe('a stored request', () => {
     );
   });
 
-  it('with a grant that is none is one without a grant', () => {
-    const text = JSON.stringify({ ...stored, status: 'approved', payload: { version: 1 }, keyId: 'x', signature: 'y' });
-    expect(parseStored(text, id, ['approved']).record).not.toHaveProperty('grant');
+  it('with a grant that is none, or an older version’s, is one without a grant', () => {
+    for (const grant of [
+      { payload: { version: 1 }, keyId: 'x', signature: 'y' },
+      { grants: [{ payload: { version: 1 } }] },
+      { grants: 7 },
+    ]) {
+      const text = JSON.stringify({ ...stored, status: 'approved', ...grant });
+      expect(parseStored(text, id, ['approved']).record).not.toHaveProperty('grants');
+    }
   });
 });
 

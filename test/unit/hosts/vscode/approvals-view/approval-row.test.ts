@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentName } from '#hosts/vscode/approvals-view/agent-name';
-import { approvalRow } from '#hosts/vscode/approvals-view/approval-row';
-import { countdown, timeLeft } from '#hosts/vscode/approvals-view/countdown';
+import { approvalRow, countdown, timeLeft } from '#hosts/vscode/approvals-view/approval-row';
 import type { RequestRecord } from '#kernel/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { App } from '#app/app';
 import { parseConfig } from '#app/config';
 import { createApprovals } from '#approval/approvals';
-import { systemClock } from '#execution/system-clock';
+import { systemClock } from '#execution/deadline';
 import { AppSession } from '#hosts/vscode/app-session';
 import { pageRows, RequestFeed } from '#hosts/vscode/approvals-view/request-feed';
 import { filterInWords, noFilter } from '#hosts/vscode/approvals-view/request-filter';
+import type { App } from '#kernel/app';
 import type { RequestStatus } from '#kernel/request';
 import { draftBy, draftOf, opened, openTestStore } from '../../../../integration/stores/store-fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createShownRows, type Shown } from '#hosts/vscode/approvals-view/shown-rows';
+import { createShownRows, type Shown } from '#hosts/vscode/approvals-view/request-feed';
 import type { RequestRecord } from '#kernel/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeTools } from '#app/catalog';
-import { argumentPlan } from '#hosts/vscode/commands/argument-plan';
-import { isPaletteTool } from '#hosts/vscode/contributes/palette-command';
+import { argumentPlan } from '#hosts/vscode/commands/picks';
+import { isPaletteTool } from '#hosts/vscode/contributes/names';
 
 const planOf = (name: string) => {
   const tool = describeTools().find((entry) => entry.name === name);

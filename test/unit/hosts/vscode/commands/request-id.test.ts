@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { requestIdFrom } from '#hosts/vscode/commands/request-id';
+import { requestIdFrom } from '#hosts/vscode/approvals-view/approval-row';
 
 it.each(['req-0123abcd', { id: 'req-0123abcd' }, { kind: 'approval', id: 'req-0123abcd', approve: true }])(
   'takes the id from %j',

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { describeTools } from '#app/catalog';
 import { configSchema } from '#app/config';
+import { toolSchema } from '#hosts/vscode/contributes/language-model-tools';
 import { manifestParts } from '#hosts/vscode/contributes/manifest';
 import { externalize, internalize } from '#hosts/vscode/contributes/nls';
-import { toolSchema } from '#hosts/vscode/contributes/tool-schema';
 import type { JsonObject } from '#kernel/json';
 
 const manifest = JSON.parse(readFileSync(new URL('../../../../../package.json', import.meta.url), 'utf8')) as Record<string, unknown>;
@@ -56,21 +56,19 @@ describe('languageModelTools', () => {
     expect(tool.modelDescription.length).toBeGreaterThan(20);
   });
 
-  it('are not eligible for “always allow” where the editor’s card is the only prompt; red tools have our dialog alone', () => {
-    const defaults = contributes.configurationDefaults['chat.tools.eligibleForAutoApproval'];
-    const carded = tools.filter(({ tier }) => tier === 'yellow').map((tool) => `banksman.banksman/banksman_${tool.name}`);
-    expect(defaults).toEqual(Object.fromEntries(carded.map((key) => [key, false])));
-    expect(carded).toContain('banksman.banksman/banksman_run_command');
-    expect(carded).not.toContain('banksman.banksman/banksman_stop_vm');
+  it('bring no defaults for the editor’s own confirmation card: the one prompt of a call is our dialog', () => {
+    expect(contributes).not.toHaveProperty('configurationDefaults');
+    expect(manifest['contributes']).not.toHaveProperty('configurationDefaults');
   });
 });
 
 describe('settings', () => {
   const properties: Record<string, { scope?: string; default?: unknown }> = contributes.configuration.properties;
 
-  it('are all of the configuration, and only for this machine', () => {
+  it('are all of the configuration but who approves and where, and only for this machine', () => {
     expect(Object.keys(properties).sort()).toEqual(
       Object.keys(configSchema.shape)
+        .filter((key) => key !== 'approvals' && key !== 'approvers' && key !== 'page')
         .map((key) => `banksman.${key}`)
         .sort(),
     );
@@ -118,6 +116,7 @@ describe('commands', () => {
       'banksman.approvals',
       'banksman.start',
       'banksman.state',
+      'banksman.page',
       'banksman.clusters',
       'banksman.protected',
     ]);

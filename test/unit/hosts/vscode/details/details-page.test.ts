@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { detailsPage, type RequestFacts } from '#hosts/vscode/details/details-page';
-import { Html, html, lines } from '#hosts/vscode/details/html';
+import { Html, html, lines } from '#kernel/html';
 import type { RequestRecord } from '#kernel/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
@@ -36,6 +36,12 @@ describe('the page of a request', () => {
     expect(shown).not.toMatch(/<script|<img|<iframe|<form|\son\w+=/i);
   });
 
+  it('of held changes names the way back of this window', () => {
+    const action = { ...draftOf().action, tool: 'apply_held' };
+    expect(textOf(page({ action, impact: 'reversible' }))).toContain('can be undone: “Banksman: Undo This Run…”');
+    expect(textOf(page({ impact: 'reversible' }))).not.toContain('Undo This Run');
+  });
+
   it('gives a reason for asking only where it is one', () => {
     expect(textOf(page({ code: 'confirmation_required', reason: 'it needs approval' }))).not.toContain('it needs approval');
     expect(textOf(page({ code: 'CONTROL_FILE', reason: 'an editor obeys it' }))).toContain('Why a person is asked');
@@ -45,6 +51,12 @@ describe('the page of a request', () => {
     const links = [...page().matchAll(/href="([^"]*)"/g)].map((match) => match[1]);
     const id = encodeURIComponent('["req-0123abcd"]');
     expect(links).toEqual([`command:banksman.review?${id}`, `command:banksman.deny?${id}`]);
+  });
+
+  it('leads to the approval page where there is one, with the id alone', () => {
+    const href = `command:banksman.openPage?${encodeURIComponent('["req-0123abcd"]')}`;
+    expect(page({}, { hasPage: true })).toContain(`href="${href}"`);
+    expect(page({ status: 'denied' }, { hasPage: true })).not.toContain('openPage');
   });
 
   it.each([

@@ -38,6 +38,19 @@ it.each([
   expect(await sideText(writing(target), 'now', workspace())).toBe(text);
 });
 
+it.each([
+  ['latin1', Buffer.from('caf\u00e9 old', 'latin1')],
+  ['UTF-16', Buffer.from('\ufeffcaf\u00e9 old', 'utf16le')],
+  ['UTF-16, the other way round', Buffer.from('\ufeffcaf\u00e9 old', 'utf16le').swap16()],
+  ['a byte order mark', Buffer.from('\ufeffcaf\u00e9 old')],
+])('reads %s as edit_file does', async (_what, bytes) => {
+  const root = workspace();
+  writeFileSync(path.join(root, 'src', 'a.ts'), bytes);
+  const { action } = writing({ path: 'src/a.ts' }, { edits: [{ old_text: 'é old', new_text: 'é new' }] });
+  const record = { action: { ...action, tool: 'edit_file' } };
+  expect([await sideText(record, 'now', root), await sideText(record, 'proposed', root)]).toEqual(['café old', 'café new']);
+});
+
 it('is nothing for a request of another kind, or one that holds no text', async () => {
   expect(writtenFile(draftOf())).toBeUndefined();
   expect(await sideText(draftOf(), 'now', workspace())).toBe('');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createModalQueue } from '#hosts/vscode/gate/confirm-run';
 import { createWindowGate, type WindowGate } from '#hosts/vscode/gate/human-gate';
-import { createModalQueue } from '#hosts/vscode/gate/modal-queue';
 import type { ReviewEnd } from '#hosts/vscode/gate/review';
 import type { RequestRecord } from '#kernel/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';

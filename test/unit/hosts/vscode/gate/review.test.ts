@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { type ApprovalsCore, createApprovals } from '#approval/approvals';
+import { type CallApprovals, createApprovals } from '#approval/approvals';
 import { verifyGrant } from '#approval/grant';
-import { trustButton } from '#hosts/vscode/gate/pin-key';
+import { trustButton } from '#hosts/vscode/gate/confirm-run';
 import {
   approveAndRunButton,
   approveButton,
   denyButton,
   detailsButton,
+  pageButton,
   type ReviewDeps,
   reviewRequest,
   settleButton,
 } from '#hosts/vscode/gate/review';
 import type { ApproverKey } from '#kernel/answer';
+import type { Approvals } from '#kernel/app';
 import type { Store } from '#kernel/ports/store';
 import type { RequestDraft, RequestRecord } from '#kernel/request';
 import type { SecurityLevel } from '#kernel/tiers';
@@ -23,13 +25,14 @@ import {
   type FakeClock,
   opened,
   openTestStore,
+  stopAction,
 } from '../../../../integration/stores/store-fixtures.ts';
-import { type PersonScript, type ScriptedPerson, scriptedPerson } from './scripted-person.ts';
+import { codeOn, type PersonScript, type ScriptedPerson, scriptedPerson } from './scripted-person.ts';
 
 interface Scene {
   readonly store: Store;
   readonly clock: FakeClock;
-  readonly approvals: ApprovalsCore;
+  readonly approvals: Approvals & CallApprovals;
   readonly approver: Approver;
   readonly pinned: ApproverKey[];
   readonly record: RequestRecord;
@@ -46,9 +49,12 @@ interface SceneOptions extends PersonScript {
   readonly draft?: RequestDraft;
   readonly level?: SecurityLevel;
   readonly keyIsPinned?: boolean;
+  readonly alarms?: readonly string[];
   /** A call waits for the answer, for this long. */
   readonly waitsMs?: number;
   readonly deps?: (deps: ReviewDeps) => Partial<ReviewDeps>;
+  /** What somebody made of the stored record. */
+  readonly stored?: (record: RequestRecord) => RequestRecord;
 }
 
 async function scene(options: SceneOptions): Promise<Scene> {
@@ -56,8 +62,12 @@ async function scene(options: SceneOptions): Promise<Scene> {
   const store = await openTestStore({ clock });
   const approver = createApprover();
   const pinned: ApproverKey[] = options.keyIsPinned === false ? [] : [approver.pinned];
+  const get = async (id: string) => {
+    const found = await store.requests.get(id);
+    return found && (options.stored?.(found) ?? found);
+  };
   const approvals = createApprovals({
-    requests: store.requests,
+    requests: { ...store.requests, get },
     audit: store.audit,
     clock,
     via: 'editor',
@@ -81,6 +91,7 @@ async function scene(options: SceneOptions): Promise<Scene> {
     whyNotHere: async () => undefined,
     runByHand: ({ id }) => void ran.push(id),
     pause: async () => undefined,
+    alarms: async () => options.alarms ?? [],
   };
   const complete = { ...deps, ...options.deps?.(deps) };
   return {
@@ -107,6 +118,16 @@ describe('the dialog', () => {
     expect(person.questions[0]?.detail).not.toContain('key');
   });
 
+  it('has a title on one line, for a tall dialog hides all others; a longer one stands whole below it', async () => {
+    const long = `Stop VM 100 (${'a-name-of-a-guest-that-goes-on-'.repeat(3)}) on pve`;
+    const { review, person } = await scene({ reactions: [{}], draft: draftOf({ title: long }) });
+    await review();
+    const { title = '', detail = '' } = person.questions[0] ?? {};
+    expect(title).toMatch(/^Stop VM 100 \(a-name-of-a-guest-.*…\) on pve\?$/);
+    expect(title.length).toBeLessThanOrEqual(52);
+    expect(detail.split('\n')[2]).toBe(`${long}?`);
+  });
+
   it('is not shown for a request that nobody made', async () => {
     const { review, person } = await scene({});
     expect(await review('req-ffffffff')).toBe('not_pending');
@@ -130,9 +151,17 @@ describe('an answer', () => {
     expect(await on.review()).toBe('approved');
     const record = await on.now();
     expect(record?.status).toBe('approved');
-    const grant = record?.grant;
+    const grant = record?.grants?.[0];
     if (!grant) throw new Error('no grant');
-    const expected = { digest: on.record.digest, requestId: on.record.id, now: on.clock.now(), trustedKeys: on.pinned };
+    const { store } = grant.payload;
+    const expected = {
+      decision: 'approve',
+      digest: on.record.digest,
+      requestId: on.record.id,
+      store,
+      now: on.clock.now(),
+      pins: on.pinned,
+    } as const;
     expect(verifyGrant(grant, expected).ok).toBe(true);
     expect(verifyGrant(grant, { ...expected, digest: 'ab'.repeat(32) }).ok).toBe(false);
     expect(on.person.told).toEqual([{ kind: 'status', message: expect.stringContaining('Approved once: Stop VM 100') }]);
@@ -163,18 +192,19 @@ describe('an answer', () => {
     expect((await on.now())?.status).toBe('pending');
   });
 
+  it('leads to the approval page where there is one, and stays pending', async () => {
+    const pages: string[] = [];
+    const openPage = async (id: string) => void pages.push(id);
+    const on = await scene({ reactions: [{ press: pageButton }], deps: () => ({ openPage }) });
+    expect(await on.review()).toBe('left_pending');
+    expect(pages).toEqual([on.record.id]);
+    expect((await on.now())?.status).toBe('pending');
+  });
+
   it('a reported block is settled, not approved: the other word counts for nothing', async () => {
     const on = await scene({
       reactions: [{ press: approveButton }],
-      deps: ({ approvals }) => ({
-        approvals: {
-          ...approvals,
-          get: async (id) => {
-            const record = await approvals.get(id);
-            return record && { ...record, reported: { reason: 'url_blocked', destination: 'evil.example' } };
-          },
-        },
-      }),
+      stored: (record) => ({ ...record, reported: { reason: 'url_blocked', destination: 'evil.example' } }),
     });
     expect(await on.review()).toBe('left_pending');
     expect(on.person.questions[0]?.buttons).toEqual([denyButton, detailsButton, settleButton]);
@@ -298,6 +328,62 @@ describe('where a call waits', () => {
   });
 });
 
+it('an approval that the waiting call uses is not told as unused', async () => {
+  const looked = Promise.withResolvers<void>();
+  const on: Scene = await scene({
+    waitsMs: 120_000,
+    reactions: [approves],
+    deps: ({ approvals }) => ({
+      pause: async () => void (await on.approvals.spend(on.record.id, on.record.digest, 'the call')),
+      approvals: {
+        ...approvals,
+        get: async (id) => {
+          const record = await approvals.get(id);
+          if (record?.status === 'consumed') setImmediate(looked.resolve);
+          return record;
+        },
+      },
+    }),
+  });
+  expect(await on.review()).toBe('approved');
+  await looked.promise;
+  expect(on.person.told.map(({ kind }) => kind)).toEqual(['status']);
+});
+
+it('a dialog that is closed already is not told to be over, however late the look at its request ends', async () => {
+  const slow = Promise.withResolvers<void>();
+  let changed: () => void = () => undefined;
+  const on: Scene = await scene({
+    reactions: [
+      {
+        press: () => {
+          changed();
+          return undefined;
+        },
+      },
+    ],
+    deps: ({ approvals }) => ({
+      approvals: {
+        ...approvals,
+        onChange: (listener) => {
+          changed = listener;
+          return () => undefined;
+        },
+        get: async (id) => {
+          const record = await approvals.get(id);
+          if (on.person.questions.length === 0) return record;
+          await slow.promise;
+          return record && { ...record, status: 'denied' };
+        },
+      },
+    }),
+  });
+  expect(await on.review()).toBe('left_pending');
+  slow.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(on.person.told).toEqual([]);
+});
+
 describe('where no call waits', () => {
   it('Approve once says that the agent may run it, and until when', async () => {
     const on = await scene({ reactions: [approves] });
@@ -309,6 +395,18 @@ describe('where no call waits', () => {
       },
     ]);
     expect(on.ran).toEqual([]);
+  });
+
+  it.each([
+    [undefined, /applied here at once/, /five minutes|a process/],
+    ['it belongs to another workspace', /cannot apply it: it belongs .*a process .*within five minutes/, /at once|Approve and Run/],
+  ])('of held changes says one thing of who applies them: %s', async (whyNot, said, unsaid) => {
+    const action = { ...stopAction(), tool: 'apply_held', cluster: null };
+    const draft = draftOf({ action });
+    const on = await scene({ draft, reactions: [{}], deps: () => ({ whyNotHere: async () => whyNot }) });
+    await on.review();
+    expect(on.person.questions[0]?.detail).toMatch(said);
+    expect(on.person.questions[0]?.detail).not.toMatch(unsaid);
   });
 
   it('Approve and Run approves and runs', async () => {
@@ -359,7 +457,7 @@ describe('the key', () => {
     expect(key).toMatchObject({ title: 'Trust the approval key of this window for user:alice?', buttons: ['Do Not Trust', trustButton] });
     for (const part of [on.approver.pinned.key, 'Fingerprint: ', '/home/alice/.config/banksman/config.json'])
       expect(key?.detail).toContain(part);
-    expect(on.pinned).toEqual([on.approver.pinned]);
+    expect(on.pinned).toEqual([{ ...on.approver.pinned, kind: 'window' }]);
     expect((await on.now())?.status).toBe('approved');
   });
 
@@ -408,17 +506,40 @@ describe('the key', () => {
   });
 });
 
+describe('alarms', () => {
+  it('stand on the card, before what it is about', async () => {
+    const on = await scene({ reactions: [{}], alarms: ['approvers: `mallory` counts, and no record says who let it'] });
+    await on.review();
+    expect(on.person.questions[0]?.detail.split('\n\n')[1]).toBe('WARNING: approvers: `mallory` counts, and no record says who let it');
+  });
+});
+
 describe('what has to be typed', () => {
-  const expectedIn = (prompt: string) => /“(.+?)”/.exec(prompt)?.[1] ?? '';
   const irreversible = draftOf({ impact: 'irreversible' });
 
-  it('is the target and a fresh code, in the prompt and nowhere else', async () => {
-    const first = await scene({ draft: irreversible, reactions: [approves], type: ({ prompt }) => expectedIn(prompt) });
+  it('is a fresh code that stands on the card, and in no other question', async () => {
+    const first = await scene({ reactions: [approves] });
     expect(await first.review()).toBe('approved');
-    const expected = expectedIn(first.person.typed[0]?.prompt ?? '');
-    expect(expected).toMatch(/^web100 [A-Z0-9]{4}$/);
-    const code = expected.split(' ')[1] ?? '';
-    expect(JSON.stringify([first.person.questions, first.person.told, await first.now()])).not.toContain(code);
+    const code = codeOn(first.person.questions[0]);
+    expect(first.person.questions[0]?.detail.split('\n')[0]).toBe(`To go on: press “Approve once”, then type ${code}.`);
+    expect(code).toMatch(/^[2-9A-HJ-NP-Z]{3}$/);
+    // As a word: three characters turn up in digests and times by chance.
+    expect(JSON.stringify([first.person.typed, first.person.told, await first.now()])).not.toMatch(new RegExp(`\\b${code}\\b`));
+    const second = await scene({ reactions: [approves] });
+    await second.review();
+    expect(codeOn(second.person.questions[0])).not.toBe(code);
+  });
+
+  it('is another one each time the card is shown', async () => {
+    const on = await scene({ reactions: [{ ...approves, after: 100 }, approves], type: () => codeOn(on.person.questions[0]) });
+    expect(await on.review()).toBe('left_pending');
+    expect(on.person.questions).toHaveLength(2);
+  });
+
+  it('is the target too where the call is irreversible', async () => {
+    const on = await scene({ draft: irreversible, reactions: [approves] });
+    expect(await on.review()).toBe('approved');
+    expect(codeOn(on.person.questions[0])).toMatch(/^web100 [A-Z0-9]{4}$/);
   });
 
   it.each([
@@ -426,20 +547,20 @@ describe('what has to be typed', () => {
     ['an empty box accepted by command', () => ''],
     ['the name alone', () => 'web100'],
     ['a guessed code', () => 'web100 ZZZZ!'],
+    ['the button again', () => approveButton],
   ])('leaves it pending after %s', async (_what, type) => {
-    const on = await scene({ draft: irreversible, reactions: [approves], type, keyIsPinned: false });
-    expect(await on.review()).toBe('left_pending');
-    expect((await on.now())?.status).toBe('pending');
-    expect(on.pinned).toEqual([]);
+    for (const draft of [irreversible, draftOf()]) {
+      const on = await scene({ draft, reactions: [approves], type });
+      expect(await on.review()).toBe('left_pending');
+      expect((await on.now())?.status).toBe('pending');
+      expect(on.person.told).toEqual([{ kind: 'info', message: expect.stringContaining('Not approved, it stays pending') }]);
+    }
   });
 
-  it('is asked of disruptive calls at level strict, and not at balanced', async () => {
-    const strict = await scene({ level: 'strict', reactions: [approves], type: ({ prompt }) => expectedIn(prompt).toLowerCase() });
+  it('is the target too for disruptive calls at level strict, in any case', async () => {
+    const strict = await scene({ level: 'strict', reactions: [approves], type: (_question, onCard) => onCard.toLowerCase() });
     expect(await strict.review()).toBe('approved');
-    expect(strict.person.typed).toHaveLength(1);
-    const balanced = await scene({ reactions: [approves] });
-    expect(await balanced.review()).toBe('approved');
-    expect(balanced.person.typed).toHaveLength(0);
+    expect(codeOn(strict.person.questions[0])).toMatch(/^web100 /);
   });
 });
 
@@ -447,15 +568,7 @@ describe('a request that was changed in the store', () => {
   const forged = async (press?: string) => {
     const on: Scene = await scene({
       reactions: [{ ...(press === undefined ? {} : { press }) }],
-      deps: ({ approvals }) => ({
-        approvals: {
-          ...approvals,
-          get: async (id) => {
-            const record = await approvals.get(id);
-            return record && { ...record, action: { ...record.action, arguments: { vmid: 103 } } };
-          },
-        },
-      }),
+      stored: (record) => ({ ...record, action: { ...record.action, arguments: { vmid: 103 } } }),
     });
     return { on, end: await on.review() };
   };

@@ -21,8 +21,8 @@ export interface ScriptedPerson {
 
 export interface PersonScript {
   readonly reactions?: readonly Reaction[];
-  /** What they type, given the prompt. */
-  type?(question: TypedQuestion): string | undefined;
+  /** What they type; default: the code that stood on the card before. */
+  type?(question: TypedQuestion, onCard: string): string | undefined;
   /** What they add to a denial. */
   note?(question: { readonly title: string; readonly prompt: string }): string | undefined | Promise<never>;
   /** Whether they take the offer. */
@@ -52,7 +52,8 @@ export function scriptedPerson(script: PersonScript): ScriptedPerson {
       },
       async type(question) {
         person.typed.push(question);
-        return script.type?.(question);
+        const onCard = codeOn(person.questions.at(-1));
+        return script.type === undefined ? onCard : script.type(question, onCard);
       },
       note: async (question) => script.note?.(question),
       tell: (kind, message) => void person.told.push({ kind, message }),
@@ -62,4 +63,9 @@ export function scriptedPerson(script: PersonScript): ScriptedPerson {
       },
     },
   };
+}
+
+/** What the card asks a person to type. */
+export function codeOn(question: Question | undefined): string {
+  return /then type (.+)\.$/m.exec(question?.detail ?? '')?.[1] ?? '';
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { typedMatch } from '#hosts/vscode/gate/typed-match';
+import { typedMatch } from '#hosts/vscode/gate/confirm-run';
 
 it.each(['web 7KQ2', 'WEB 7kq2', '  web   7KQ2 '])('takes %j', (typed) => {
   expect(typedMatch('web 7KQ2', typed)).toBe(true);

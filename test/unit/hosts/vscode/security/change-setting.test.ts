@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { App, AutoApproveRule, SettingResult, Signer } from '#app/app';
-import { createModalQueue } from '#hosts/vscode/gate/modal-queue';
+import { createModalQueue } from '#hosts/vscode/gate/confirm-run';
 import { changeSetting } from '#hosts/vscode/security/change-setting';
 import { levelChange, lifeInWords, ruleChange, ruleRemoval } from '#hosts/vscode/security/setting-changes';
+import type { Signer } from '#kernel/answer';
+import type { App, AutoApproveRule, SettingResult } from '#kernel/app';
 import { createApprover } from '../../../../integration/stores/store-fixtures.ts';
 import { type Reaction, scriptedPerson } from '../gate/scripted-person.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { maxResultLength, resultText } from '#hosts/vscode/tools/result-text';
+import { maxResultLength, resultText } from '#hosts/vscode/tools/chat-words';
 import type { JsonObject, JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 

@@ -1,0 +1,7 @@
+/** What the service's host needs of the inner folders, of which it may import nothing itself. */
+
+export { isIntact } from '#approval/card';
+export { connectService } from '#connectors/service/service-link';
+export { holdLock } from '#stores/sqlite/hold-lock';
+export { createApp, type LocalApp } from './create-app.ts';
+export * from './service-config.ts';

@@ -1,0 +1,172 @@
+/** What the page's script may ask, by name. */
+
+import type { AnswerResult, ReviewCard } from '#kernel/answer';
+import type { Approvals } from '#kernel/app';
+import { html } from '#kernel/html';
+import { isJsonObject, type JsonObject } from '#kernel/json';
+import type { EnrolRefusal, PasskeyDesk } from '#kernel/passkey';
+import { requestIdPattern } from '#kernel/request';
+import { Refused, textIn } from './door.ts';
+import { requestView } from './request-view.ts';
+import type { Session, Sessions } from './sessions.ts';
+import { displayInWords, listView, meView, plainName, type View } from './views.ts';
+
+export interface PageContext {
+  readonly approvals: Pick<Approvals, 'list' | 'get' | 'card' | 'deny'>;
+  readonly desk: PasskeyDesk;
+  readonly sessions: Sessions;
+}
+
+/** SECURITY: `known` needs the browser's own key. Nothing here approves but `finish`, and that by what a passkey signed. */
+type Action =
+  | { stranger(body: JsonObject, context: PageContext): Promise<object> }
+  | { known(body: JsonObject, context: PageContext, session: Session): Promise<object> };
+
+const mostListed = 100;
+
+export const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
+  ['nonce', { stranger: async (_, { sessions }) => ({ nonce: sessions.nonce() }) }],
+  [
+    'session',
+    {
+      stranger: async (body, { sessions }) => ({
+        token: await sessions.open({
+          device: textIn(body, 'device', 500),
+          nonce: textIn(body, 'nonce', 100),
+          signature: textIn(body, 'signature', 200),
+        }),
+      }),
+    },
+  ],
+  ['view', { known: (body, context, session) => view(textIn(body, 'path', 100), context, session) }],
+  ['begin', { known: begin }],
+  ['finish', { known: finish }],
+  ['deny', { known: (body, { approvals }, session) => approvals.deny(requestIn(body), personOf(session), ...wordsIn(body)) }],
+  ['deny-agent', { known: denyAgent }],
+  ['enrol', { stranger: beginEnrol }],
+  ['enrolled', { stranger: finishEnrol }],
+]);
+
+async function view(path: string, { approvals, desk }: PageContext, session: Session): Promise<View> {
+  const now = Date.now();
+  if (path === '/') {
+    const { records, cursor } = await approvals.list({ statuses: ['pending'], limit: mostListed });
+    const waits = await Promise.all(records.map(async (record) => (await approvals.get(record.id)) ?? record));
+    return listView({ records: waits.filter(({ status }) => status === 'pending'), more: cursor !== undefined, now });
+  }
+  if (path === '/me') return meView(session.approver, await desk.approvers());
+  const card = await approvals.card(path.replace('/r/', ''));
+  if (card === undefined) return noSuchRequest();
+  return requestView({ card: { ...card, ...sameToType(session, card) }, approver: session.approver, now });
+}
+
+function noSuchRequest(): View {
+  const words = 'There is no such request, or it is no longer kept.';
+  return {
+    title: 'No such request',
+    summary: words,
+    main: html`<h1>No such request</h1><p>${words}</p><p><a href="/">All that waits</a></p>`.markup,
+  };
+}
+
+/** Drawn anew while it is read, the card wants the same code. */
+function sameToType({ toType }: Session, { id, record, typeToConfirm: fresh }: ReviewCard): { typeToConfirm?: string } {
+  if (fresh === undefined) return {};
+  const key = `${id} ${record.digest}`;
+  const typeToConfirm = toType.get(key) ?? fresh;
+  toType.set(key, typeToConfirm);
+  return { typeToConfirm };
+}
+
+async function begin(body: JsonObject, { desk }: PageContext, session: Session): Promise<object> {
+  const requestId = requestIn(body);
+  const digest = textIn(body, 'digest', 64);
+  const wanted = session.toType.get(`${requestId} ${digest}`);
+  if (wanted !== undefined && textIn(body, 'typed', 300).trim() !== wanted) {
+    return { ok: false, code: 'not_typed', message: `not approved: type \`${wanted}\` first, exactly so` };
+  }
+  const begun = await desk.beginAnswer({ requestId, digest, decision: 'approve', approver: session.approver.name });
+  if ('options' in begun) session.begun.add(begun.options.challenge);
+  return begun;
+}
+
+/** SECURITY: a challenge is answered by the browser that asked for it, whoever else got hold of what the passkey signed. */
+async function finish(body: JsonObject, { desk }: PageContext, session: Session): Promise<AnswerResult> {
+  const challenge = challengeIn(body['assertion']);
+  if (challenge === undefined || !session.begun.delete(challenge)) {
+    throw new Refused(403, 'challenge_over', 'this browser did not ask for that, or it was answered already: look at the request again');
+  }
+  return desk.finishAnswer(body['assertion']);
+}
+
+function challengeIn(assertion: unknown): string | undefined {
+  const response = isJsonObject(assertion) ? assertion['response'] : undefined;
+  const text = isJsonObject(response) ? response['clientDataJSON'] : undefined;
+  if (typeof text !== 'string') return undefined;
+  try {
+    const data: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const challenge = isJsonObject(data) ? data['challenge'] : undefined;
+    return typeof challenge === 'string' ? challenge : undefined;
+  } catch {
+    // No JSON: no passkey's client made it.
+    return undefined;
+  }
+}
+
+/** Refusing is always safe: what came meanwhile goes with it. */
+async function denyAgent(body: JsonObject, { approvals }: PageContext, session: Session): Promise<object> {
+  const agent = textIn(body, 'agent', 500);
+  const { records } = await approvals.list({ statuses: ['pending'], limit: mostListed });
+  const theirs = records.filter((record) => record.agent.id === agent);
+  const results = await Promise.all(theirs.map(({ id }) => approvals.deny(id, personOf(session), ...wordsIn(body))));
+  const denied = results.filter(({ ok }) => ok).length;
+  const rest = theirs.length - denied;
+  const message = `denied ${denied} of ${plainName(agent)}${rest === 0 ? '' : `; ${rest} had ended before`}`;
+  return { ok: rest === 0, code: 'denied', message };
+}
+
+async function beginEnrol(body: JsonObject, { desk }: PageContext): Promise<object> {
+  const begun = await desk.beginEnrol(textIn(body, 'link', 200));
+  if (!begun.ok) return { view: refusedView(begun) };
+  const { options, name, person, display } = begun;
+  const main = html`<h1>Make a passkey for ${plainName(person)}</h1>
+<p>This device will then approve as <strong>${plainName(person)}</strong> (passkey <code>${plainName(name)}</code>), on a display ${displayInWords[display]}.</p>
+<p>Your device asks for your finger, face or PIN. Then compare the fingerprint that this page shows with the one at the command that gave you the link.</p>
+<div class="buttons"><button type="button" class="primary" data-act="enrol" id="enrol">Make the passkey on this device</button></div>
+<p class="quiet">The link is good once, for ten minutes.</p>`.markup;
+  return { options, view: { title: 'Enrol', summary: `Make a passkey for ${person}.`, main } };
+}
+
+async function finishEnrol(body: JsonObject, { desk }: PageContext): Promise<object> {
+  const made = await desk.finishEnrol(textIn(body, 'link', 200), body['credential'], textIn(body, 'device', 500));
+  if (!made.ok) throw new Refused(409, made.code, made.message);
+  const main = html`<h1>Compare the fingerprint</h1>
+<p class="fingerprint"><code>${made.fingerprint}</code></p>
+<p>The command that made the link shows a fingerprint, too. <strong>Only if it is the same</strong>, say so there. If it is another one, somebody else used your link: say no.</p>
+<p class="quiet">This page goes on by itself once it counts.</p>`.markup;
+  return { view: { title: 'Compare', summary: 'Passkey made. Compare the fingerprint.', main } };
+}
+
+function refusedView({ message }: EnrolRefusal): View {
+  const words = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  const main =
+    html`<h1>This link does not work</h1><p class="notice bad">${words}</p><p>Ask for a new one: <code>banksman approvers enroll NAME --display outside</code></p>`
+      .markup;
+  return { title: 'Link over', summary: words, main };
+}
+
+/** @throws {Refused} 400 */
+function requestIn(body: JsonObject): string {
+  const id = textIn(body, 'request', 40);
+  if (requestIdPattern.test(id)) return id;
+  throw new Refused(400, 'bad_body', '`request` must be a request’s id');
+}
+
+function wordsIn(body: JsonObject): readonly string[] {
+  const words = body['message'] === undefined ? '' : textIn(body, 'message', 2_000).trim();
+  return words === '' ? [] : [words];
+}
+
+function personOf({ approver }: Session): string {
+  return `user:${approver.person}`;
+}

@@ -1,0 +1,134 @@
+/** One request as a person reads it before they answer: the card of the store, what it is about first. */
+import type { CardSection, ReviewCard } from '#kernel/answer';
+import { type Html, html, lines, nothing } from '#kernel/html';
+import { isJsonObject } from '#kernel/json';
+import type { PasskeyApprover } from '#kernel/passkey';
+import type { RequestRecord } from '#kernel/request';
+import { endInWords } from '#kernel/request-end';
+import { showPlainly } from '#kernel/text';
+import { unifiedDiff } from '#kernel/unified-diff';
+import { agentName, displayInWords, plainName, targetsOf, timeLeft, type View, waitChip, withoutMark } from './views.ts';
+
+export interface ShownRequest {
+  readonly card: ReviewCard;
+  readonly approver: PasskeyApprover;
+  readonly now: number;
+}
+
+export function requestView({ card, approver, now }: ShownRequest): View {
+  const { record } = card;
+  const facts = targets(record);
+  const title = card.title.replace(/\?$/, '');
+  const waits = record.status === 'pending';
+  const summary = waits ? 'Waits for your answer.' : `${capital(endInWords(record))}.`;
+  return {
+    title,
+    summary,
+    ...(waits ? { open: true as const } : {}),
+    main: html`<article data-digest="${record.digest}" data-request="${record.id}">
+<p class="crumb"><a href="/" id="back">← All that waits</a></p>
+${stateLine(record, now)}
+<h1>${withoutMark(card.title)}${waits ? '?' : ''}</h1>
+${card.tampered ? html`<p class="notice bad"><strong>This request was changed after it was made.</strong> It cannot be approved. Deny it, and find out who writes to the store.</p>` : nothing}
+${facts}
+${card.sections.map((part) => section(part, facts.length > 0))}
+${writes(record.action)}
+${waits ? answer(card, approver) : nothing}
+<details class="small"><summary id="exact">Exactly what is signed</summary>
+<dl class="facts"><div><dt>Request</dt><dd><code>${record.id}</code></dd></div><div><dt>Digest</dt><dd><code class="break">${record.digest}</code></dd></div><div><dt>Policy</dt><dd>${showPlainly(record.action.policyVersion, 100)}</dd></div></dl>
+<pre>${lines(JSON.stringify(record.action.arguments, undefined, 2), 20_000)}</pre></details>
+</article>`.markup,
+  };
+}
+
+function stateLine(record: RequestRecord, now: number): Html {
+  if (record.status !== 'pending') return html`<p class="state ended"><strong>${capital(endInWords(record))}</strong>${said(record)}</p>`;
+  return html`<p class="state"><span class="chip">${agentName(record.agent)}</span>${waitChip(record, now)}${timeLeft(record.expiresAt - now)}</p>`;
+}
+
+function said({ decision }: RequestRecord): Html {
+  return decision?.message === undefined ? nothing : html` <q>${showPlainly(decision.message, 500)}</q>`;
+}
+
+function targets(record: RequestRecord): readonly Html[] {
+  const known = targetsOf(record).filter(({ facts }) => facts.length > 0);
+  return known.map(
+    ({ facts }) =>
+      html`<dl class="facts target">${facts.map(({ label, value }) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`,
+  );
+}
+
+const headings: Partial<Record<CardSection['kind'], string>> = {
+  effect: 'What happens',
+  report: 'The report',
+  changes: 'The changes',
+  call: 'The call',
+  asker: 'Who asks',
+  rules: 'Who has to agree',
+};
+
+function section({ kind, lines: told }: CardSection, hasTarget: boolean): Html {
+  const heading = headings[kind];
+  // The target stands at the top, in parts.
+  const shown = told.filter((line) => line !== '' && !(hasTarget && line.startsWith('Target: ')));
+  // The warning and the state stand at the top.
+  if (heading === undefined || shown.length === 0) return nothing;
+  const body = kind === 'changes' ? diff(shown) : html`${shown.map(sentence)}`;
+  return html`<section><h2>${heading}</h2>${body}</section>`;
+}
+
+/** `Note: …`, `Call: …`: the word before the colon is ours. */
+function sentence(line: string): Html {
+  const [, label, rest] = /^(Note|Call|Target|Workspace|Why it asks|Reported|The detector matched): (.*)$/s.exec(line) ?? [];
+  if (label === undefined || rest === undefined) return html`<p>${line}</p>`;
+  if (label === 'Note') return html`<p class="note">${rest}</p>`;
+  if (label === 'Call') return html`<p><code class="break">${rest}</code></p>`;
+  return html`<p><span class="quiet">${label}:</span> ${rest}</p>`;
+}
+
+function diff(changed: readonly string[]): Html {
+  const look = (line: string) =>
+    /^ {2}\+/.test(line) ? 'add' : /^ {2}-/.test(line) ? 'del' : /^ {2}(?:@@| |held)/.test(line) ? 'ctx' : 'file';
+  return html`<div class="diff" tabindex="0" role="group" aria-label="Differences"><pre>${changed.map(
+    (line) => html`<span class="${look(line)}">${line}
+</span>`,
+  )}</pre></div>`;
+}
+
+/** SECURITY: all of what would be written, in the page and not only in what is folded away: the line of the call ends after 600 characters. */
+function writes({ tool, arguments: values }: RequestRecord['action']): Html {
+  const { content, edits } = values;
+  if (tool === 'write_file' && typeof content === 'string') {
+    return html`<section><h2>The file, as it would be</h2><div class="diff" tabindex="0" role="group" aria-label="New content"><pre>${lines(content, maxShown)}</pre></div></section>`;
+  }
+  if (tool !== 'edit_file' || !Array.isArray(edits)) return nothing;
+  const changed = edits
+    .filter(isJsonObject)
+    .flatMap(({ old_text: before, new_text: after }) =>
+      typeof before === 'string' && typeof after === 'string' ? unifiedDiff(before, after) : [],
+    );
+  return html`<section><h2>The changes</h2>${diff(changed.map((line) => `  ${showPlainly(line, 2_000)}`))}</section>`;
+}
+
+const maxShown = 200_000;
+
+function answer({ record, typeToConfirm, tampered, progress }: ReviewCard, { person, display }: PasskeyApprover): Html {
+  const label = record.reported === undefined ? 'Approve once' : 'Settle the report';
+  const agreed = progress.people.includes(person);
+  const typed =
+    typeToConfirm === undefined
+      ? nothing
+      : html`<p class="field"><label for="typed">To approve, type <strong class="typed">${typeToConfirm}</strong></label><input id="typed" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="200"></p>`;
+  const approve = html`${typed}
+<div class="buttons">
+<button type="button" class="primary" data-act="approve" id="approve">${label}</button>`;
+  return html`<section class="answer" aria-labelledby="answer-title"><h2 id="answer-title">Your answer</h2>
+${agreed ? html`<p>You have approved it. Somebody else has to approve it, too.</p>` : html`<p class="quiet">With your passkey, as <strong>${plainName(person)}</strong>, on a display ${displayInWords[display]}.</p>`}
+${tampered || agreed ? html`<div class="buttons">` : approve}
+<button type="button" data-act="deny" id="deny">Deny…</button>
+</div></section>`;
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

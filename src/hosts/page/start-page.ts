@@ -1,0 +1,202 @@
+/** The page on which people approve with a passkey: served by whoever holds the store. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { PageConfig } from '#app/config';
+import type { Approvals } from '#kernel/app';
+import { toFault } from '#kernel/errors';
+import type { PasskeyDesk } from '#kernel/passkey';
+import type { Log } from '#kernel/ports/log';
+import { requestIdPattern } from '#kernel/request';
+import { actions, type PageContext } from './actions.ts';
+import { beginStream, bodyOf, createDoor, type Door, documentPolicy, Refused, send } from './door.ts';
+import { listenForPage, type PageAddress } from './listen.ts';
+import { pageScript } from './page-script.ts';
+import { pageStyle } from './page-style.ts';
+import { createSessions, type Session } from './sessions.ts';
+import { icon, shell, strangerView } from './views.ts';
+
+export interface PageOptions {
+  readonly app: {
+    readonly approvals: Pick<Approvals, 'list' | 'get' | 'card' | 'deny' | 'onChange'>;
+    passkeyDesk(origin: string): PasskeyDesk;
+  };
+  readonly page: PageConfig;
+  /** Relative paths in `page` count from here. */
+  readonly baseDir: string;
+  readonly log: Log;
+}
+
+export interface Page {
+  /** `http://localhost:443`; `origin + /r/ + id` shows a request. */
+  readonly origin: string;
+  close(): Promise<void>;
+}
+
+const sweepMs = 60_000;
+
+interface Parts extends PageContext {
+  readonly address: PageAddress;
+  readonly door: Door;
+  readonly changes: Changes;
+  readonly log: Log;
+}
+
+/** @throws {Fault} where the page's place cannot be held whole (`listenForPage`) */
+export async function startPage({ app, page, baseDir, log }: PageOptions): Promise<Page> {
+  // What comes before the parts are there is no earlier than the port.
+  let parts: Parts | undefined;
+  const listeners = await listenForPage(page, baseDir, (request, response) => {
+    if (parts !== undefined) void answer(request, response, parts);
+    else response.destroy();
+  });
+  const { address } = listeners;
+  const desk = app.passkeyDesk(address.origin);
+  const changes = createChanges(app.approvals);
+  const door = createDoor(address);
+  parts = { approvals: app.approvals, desk, sessions: createSessions(desk), address, door, changes, log };
+  const sweeper = setInterval(() => door.sweep(), sweepMs).unref();
+  log.info(`page: people approve at ${address.origin}`);
+  return {
+    origin: address.origin,
+    close: async () => {
+      clearInterval(sweeper);
+      changes.close();
+      await listeners.close();
+    },
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  try {
+    parts.door.check(request);
+    // As it was sent: `//host/` would be read as another server's.
+    const [pathname = ''] = (request.url ?? '').split('?');
+    if (request.method === 'POST') await act(pathname, { request, response, parts });
+    else look(pathname, { request, response, parts });
+  } catch (thrown) {
+    refuse(thrown, response, parts);
+  }
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly parts: Parts;
+}
+
+const assets: ReadonlyMap<string, { readonly type: string; readonly body: string }> = new Map([
+  ['/page.js', { type: 'text/javascript', body: pageScript }],
+  ['/page.css', { type: 'text/css', body: pageStyle }],
+  ['/icon.svg', { type: 'image/svg+xml', body: icon }],
+]);
+
+/** Nothing of anybody: the same for all who can connect. */
+function look(pathname: string, { request, response, parts }: Exchange): void {
+  parts.door.count(request.socket.remoteAddress ?? '');
+  const asset = assets.get(pathname);
+  if (asset !== undefined) {
+    send(response, asset);
+    return;
+  }
+  const id = /^\/r\/(.*)$/.exec(pathname)?.[1];
+  if (!['/', '/me', '/enrol'].includes(pathname) && !requestIdPattern.test(id ?? '')) throw new Refused(404, 'no_page', 'nothing is here');
+  const nonce = randomBytes(16).toString('base64url');
+  send(response, { type: 'text/html', body: shell(nonce), policy: documentPolicy(nonce) });
+}
+
+const sessionPattern = /^[\w-]{43}$/;
+
+async function act(pathname: string, exchange: Exchange): Promise<void> {
+  const { request, response, parts } = exchange;
+  const name = pathname.replace(/^\/api\//, '');
+  const token = tokenOf(request);
+  // Whoever is known is counted by that: a flood from the same address costs them little.
+  const session = token === undefined ? undefined : await parts.sessions.of(token);
+  parts.door.count(session?.client ?? request.socket.remoteAddress ?? '');
+  if (name === 'changes' && token !== undefined && session !== undefined) {
+    tellChanges(exchange, token, session.client);
+    return;
+  }
+  const action = actions.get(name);
+  if (action === undefined) throw new Refused(404, 'no_page', 'nothing is here');
+  const body = await bodyOf(request);
+  const found = 'stranger' in action ? await action.stranger(body, parts) : await action.known(body, parts, needed(session));
+  send(response, { type: 'application/json', body: JSON.stringify(found) });
+}
+
+function tokenOf({ headers }: IncomingMessage): string | undefined {
+  const token = headers['x-banksman-session'];
+  return typeof token === 'string' && sessionPattern.test(token) ? token : undefined;
+}
+
+function needed(session: Session | undefined): Session {
+  if (session === undefined) throw new Refused(401, 'no_session', 'load the page again');
+  return session;
+}
+
+function refuse(thrown: unknown, response: ServerResponse, { address, log }: Parts): void {
+  // The client left, or dawdled until it was cut off.
+  if (response.destroyed) return;
+  const isOurs = thrown instanceof Refused;
+  if (!isOurs) log.error(`page: ${toFault(thrown).message}`);
+  const { status, code, message } = isOurs ? thrown : new Refused(500, 'failed', toFault(thrown).message);
+  const view = code === 'not_enrolled' ? { view: strangerView(address.origin) } : {};
+  const asText = status === 421 || status === 404;
+  send(response, {
+    status,
+    ...(asText
+      ? { type: 'text/plain', body: `${message}\n` }
+      : { type: 'application/json', body: JSON.stringify({ code, message, ...view }) }),
+  });
+}
+
+/** How often it is said that nothing changed: the times on a card go on. In ms. */
+const beatMs = 15_000;
+const gatherMs = 100;
+
+interface Changes {
+  onTell(tell: () => void): () => void;
+  close(): void;
+}
+
+/** Changes that come together are told once. */
+function createChanges(approvals: Pick<Approvals, 'onChange'>): Changes {
+  const told = new Set<() => void>();
+  let timer: NodeJS.Timeout | undefined;
+  const tellAll = () => {
+    timer = undefined;
+    for (const tell of told) tell();
+  };
+  const unsubscribe = approvals.onChange(() => {
+    timer ??= setTimeout(tellAll, gatherMs);
+  });
+  return {
+    onTell: (tell) => {
+      told.add(tell);
+      return () => told.delete(tell);
+    },
+    close: () => {
+      clearTimeout(timer);
+      unsubscribe();
+    },
+  };
+}
+
+/** One line whenever something changed, and one now and then, until either side ends it. */
+function tellChanges({ response, parts }: Exchange, token: string, client: string): void {
+  const release = parts.door.listen(client);
+  const tell = () => {
+    // A reader that is stuck is not written to without end.
+    if (response.writableLength < 1_024) response.write('\n');
+  };
+  const beat = setInterval(() => {
+    parts.sessions.of(token).then(tell, () => response.end());
+  }, beatMs);
+  const forget = parts.changes.onTell(tell);
+  response.once('close', () => {
+    clearInterval(beat);
+    forget();
+    release();
+  });
+  beginStream(response);
+}

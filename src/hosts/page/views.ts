@@ -1,0 +1,256 @@
+/** What the page shows, as markup made here: everything in it that came from elsewhere is escaped (`kernel/html.ts`). */
+import { Html, html, nothing } from '#kernel/html';
+import type { PasskeyApprover } from '#kernel/passkey';
+import { type RequestRecord, waitState } from '#kernel/request';
+import { durationInWords, showPlainly } from '#kernel/text';
+import { impactInWords } from '#kernel/tiers';
+
+/** One view: the main part of the document. */
+export interface View {
+  readonly title: string;
+  /** Said aloud when it changes while the page is open. */
+  readonly summary: string;
+  readonly main: string;
+  /** It can be answered still. */
+  readonly open?: true;
+}
+
+/** The document without anything of anybody in it: the script asks for the rest. @param nonce of this document */
+export function shell(nonce: string): string {
+  return html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Banksman</title>
+<link rel="icon" href="/icon.svg">
+<link rel="stylesheet" href="/page.css" nonce="${nonce}">
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+<header>
+<a class="brand" href="/">${new Html(mark)}<span>Banksman</span></a>
+<nav aria-label="Pages"><a href="/" data-nav="/">Waiting</a><a href="/me" data-nav="/me">This browser</a></nav>
+</header>
+<div id="trouble" role="alert"></div>
+<div id="result" class="notice" role="status" tabindex="-1" hidden></div>
+<main id="main" tabindex="-1"><p class="quiet">Loading…</p></main>
+<div id="said" class="unseen" role="status" aria-live="polite"></div>
+<dialog id="ask" aria-labelledby="asktitle"><form method="dialog">
+<h2 id="asktitle">Deny?</h2>
+<p class="field"><label for="words">Words for the agent (optional)</label><textarea id="words" rows="3" maxlength="2000"></textarea></p>
+<div class="buttons"><button value="deny" class="danger">Deny</button><button value="">Keep waiting</button></div>
+</form></dialog>
+<noscript><p class="notice">This page needs its script: a passkey can be used by no other way.</p></noscript>
+<script type="module" src="/page.js" nonce="${nonce}"></script>
+</body>
+</html>`.markup;
+}
+
+/** As `media/activity.svg`. */
+const drawing =
+  '<path d="M9.3 7.8a4.2 4.2 0 0 1 8.4 0" fill="currentColor"/><path d="M8 7.8h11"/><path d="M10.4 8.3a3.1 3.1 0 0 0 6.2 0"/><path d="M7.6 21.2v-3.7a5.9 5.9 0 0 1 11.8 0v3.7"/><path d="M8.6 14 4.6 10.6V4.8"/>';
+const strokes = 'fill="none" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round"';
+const mark = `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" stroke="currentColor" ${strokes}>${drawing}</svg>`;
+export const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" stroke="#3b6fb6" color="#3b6fb6" ${strokes}>${drawing}</svg>`;
+
+export interface Listed {
+  readonly records: readonly RequestRecord[];
+  /** There are more than are shown. */
+  readonly more: boolean;
+  /** ms since the epoch */
+  readonly now: number;
+}
+
+export function listView({ records, more, now }: Listed): View {
+  // The oldest first: what comes meanwhile moves nothing that somebody is about to press.
+  const agents = Map.groupBy(records.toReversed(), ({ agent }) => agent.id);
+  const count = records.length;
+  const summary =
+    count === 0
+      ? 'Nothing waits for you.'
+      : `${count}${more ? ' and more' : ''} ${count === 1 ? 'request waits' : 'requests wait'} for an answer.`;
+  const body =
+    count === 0
+      ? html`<div class="empty"><p>Nothing waits for you.</p><p class="quiet">When an agent wants to do something that needs a person, it appears here by itself.</p></div>`
+      : html`${[...agents.values()].map((group) => agentGroup(group, now))}${more ? html`<p class="quiet">There are more; these are the newest.</p>` : nothing}`;
+  return { title: count === 0 ? 'Nothing waits' : `(${count}) Waiting`, summary, main: html`<h1>Waiting for an answer</h1>${body}`.markup };
+}
+
+function agentGroup(records: readonly RequestRecord[], now: number): Html {
+  const [first] = records;
+  if (first === undefined) return nothing;
+  const { agent } = first;
+  const key = `agent-${first.id}`;
+  const denyAll =
+    records.length > 1
+      ? html`<button type="button" class="small" data-act="deny-agent" data-agent="${agent.id}" data-count="${records.length}" id="deny-${first.id}">Deny all ${records.length}…</button>`
+      : nothing;
+  return html`<section class="group" aria-labelledby="${key}">
+<div class="grouphead"><h2 id="${key}">${agentName(agent)}</h2>${denyAll}</div>
+<ul class="rows">${records.map((record) => row(record, now))}</ul>
+</section>`;
+}
+
+function row(record: RequestRecord, now: number): Html {
+  const where = targetsOf(record).map(({ short }) => short);
+  return html`<li><a class="row" href="/r/${record.id}" id="row-${record.id}">
+<span class="rowtitle">${withoutMark(record.title)}</span>
+<span class="where">${where.join(' · ')}</span>
+<span class="meta"><span class="chip ${record.impact}">${impactInWords[record.impact]}</span>${waitChip(record, now)}${timeLeft(record.expiresAt - now)}</span>
+</a></li>`;
+}
+
+export function waitChip(record: RequestRecord, now: number): Html {
+  if (record.reported !== undefined || record.wait === undefined) return nothing;
+  return waitState(record.wait, now).waits
+    ? html`<span class="chip waits">a call waits</span>`
+    : html`<span class="chip">no call waits</span>`;
+}
+
+/** The script counts it down, on its own monotonic clock: a phone's time of day may be wrong. */
+export function timeLeft(ms: number): Html {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  return html`<span class="left" data-left="${seconds}">${seconds === 0 ? 'over' : `${durationInWords(seconds * 1000)} left`}</span>`;
+}
+
+/** How a kind of target is shown: its parts, and in a line. SECURITY: what it is (its number, its node) before what somebody named it. */
+interface TargetShape {
+  readonly parts: readonly (readonly [label: string, field: string])[];
+  short(of: (field: string) => string): string;
+}
+
+const guest = (label: string): TargetShape => ({
+  parts: [
+    [label, 'vmid'],
+    ['Node', 'node'],
+    ['Cluster', 'cluster'],
+    ['Name', 'name'],
+    ['State', 'status'],
+  ],
+  short: (of) => `${label} ${of('vmid')} on ${of('node')}`,
+});
+
+const targetShapes: ReadonlyMap<unknown, TargetShape> = new Map<unknown, TargetShape>([
+  ['qemu', guest('VM')],
+  ['lxc', guest('Container')],
+  [
+    'node',
+    {
+      parts: [
+        ['Node', 'node'],
+        ['Cluster', 'cluster'],
+      ],
+      short: (of) => `node ${of('node')}`,
+    },
+  ],
+  [
+    'service',
+    {
+      parts: [
+        ['Service', 'service'],
+        ['Node', 'node'],
+        ['Cluster', 'cluster'],
+      ],
+      short: (of) => `${of('service')} on ${of('node')}`,
+    },
+  ],
+  [
+    'path',
+    {
+      parts: [
+        ['File', 'path'],
+        ['Really', 'real'],
+      ],
+      short: (of) => of('path'),
+    },
+  ],
+  ['destination', { parts: [['Destination', 'host']], short: (of) => of('host') }],
+  ['command', { parts: [], short: (of) => of('text') }],
+]);
+
+export function targetsOf({
+  action,
+}: Pick<RequestRecord, 'action'>): readonly { readonly short: string; readonly facts: readonly Fact[] }[] {
+  return action.targets.flatMap((target) => {
+    const { kind, guestType } = target;
+    const shape = targetShapes.get(kind === 'guest' ? guestType : kind);
+    if (shape === undefined) return [];
+    // A forged record may hold anything.
+    const partOf = (field: string) => {
+      const value = target[field];
+      return typeof value === 'string' || typeof value === 'number' ? plainName(String(value)) : undefined;
+    };
+    const facts = shape.parts.flatMap(([label, field]) => {
+      const value = partOf(field);
+      return value === undefined ? [] : [{ label, value }];
+    });
+    return [{ short: shape.short((field) => partOf(field) ?? '?'), facts }];
+  });
+}
+
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+}
+
+const longestName = 80;
+
+/** A name from outside is short where it stands. */
+export function plainName(text: string): string {
+  return showPlainly(text, longestName);
+}
+
+export function agentName({ host, id, label }: RequestRecord['agent']): string {
+  const hosts = { chat: 'Chat', mcp: 'MCP', cli: 'Command line', palette: 'Palette' } as const;
+  const own = label ?? id.slice(id.indexOf(':') + 1);
+  return `${hosts[host]} · ${plainName(own)}`;
+}
+
+/** A question as a title. Its target stands beside it, however long it is. */
+export function withoutMark(title: string): string {
+  return plainName(title.replace(/\?$/, ''));
+}
+
+/** What a browser sees that nobody enrolled. */
+export function strangerView(origin: string): View {
+  return {
+    title: 'Not enrolled',
+    summary: 'This browser is not enrolled.',
+    main: html`<h1>This browser is not enrolled</h1>
+<p>Requests are shown, and answered, only in a browser that holds a passkey of an approver.</p>
+<ol class="steps">
+<li>Whoever runs Banksman makes a link for you: <code>banksman approvers enroll NAME --display outside</code></li>
+<li>Open that link within ten minutes <strong>on the device you will approve with</strong>. A phone is best: what an agent's programs can reach, they can show you a false card on.</li>
+<li>Compare the fingerprint that both sides show.</li>
+</ol>
+<p class="quiet">Was it enrolled before? Browsers forget such keys when their site data is cleared, and some after weeks without a visit. Ask for a new link. This page is ${origin}.</p>`
+      .markup,
+  };
+}
+
+export function meView({ name, person, display, fingerprint, enrolledAt }: PasskeyApprover, all: readonly PasskeyApprover[]): View {
+  const others = all.filter((other) => other.name !== name);
+  return {
+    title: 'This browser',
+    summary: `This browser approves as ${person}.`,
+    main: html`<h1>This browser</h1>
+<dl class="facts">
+<div><dt>Person</dt><dd>${plainName(person)}</dd></div>
+<div><dt>Passkey</dt><dd>${plainName(name)}</dd></div>
+<div><dt>Fingerprint</dt><dd><code>${fingerprint}</code></dd></div>
+<div><dt>Enrolled</dt><dd>${enrolledAt}</dd></div>
+<div><dt>Display</dt><dd>${displayInWords[display]}</dd></div>
+</dl>
+<h2>Other passkeys that count here</h2>
+${others.length === 0 ? html`<p class="quiet">None. Have a second one, on another device: a lost phone is then no trouble.</p>` : html`<ul class="plain">${others.map((other) => html`<li><strong>${plainName(other.person)}</strong> <span class="quiet">${plainName(other.name)}, <code>${other.fingerprint}</code></span></li>`)}</ul>`}
+<p class="quiet">A passkey is taken away with <code>banksman approvers revoke ${plainName(name)}</code>. It stops counting at once, also for what it approved and no call has used.</p>`
+      .markup,
+  };
+}
+
+export const displayInWords = {
+  outside: 'outside the agents’ account (a phone, another user)',
+  'same-account': 'in the agents’ own account: programs there can show another card than the one that is signed',
+} as const;

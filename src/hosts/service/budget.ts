@@ -1,0 +1,153 @@
+/** What one user may have under way, over all of that user's connections: a flood of one costs the others little. */
+import { Fault } from '#kernel/errors';
+
+export const userLimits = {
+  connections: 32,
+  /** Calls that run; one that waits for a person does not count, up to `waiting` of them. */
+  running: 8,
+  waiting: 64,
+  /** Beyond these a call is refused at once. */
+  queued: 64,
+  queuedBytes: 8 * 2 ** 20,
+  /** Messages: so many at once, and so many a second in the long run; beyond, nothing is read for a moment. */
+  burst: 4_000,
+  perSecond: 2_000,
+} as const;
+
+/** Whatever can be told to wait before it gives more. */
+export interface Source {
+  pause(): unknown;
+  resume(): unknown;
+}
+
+export interface Turn {
+  /** The call waits for a person: another may run meanwhile. */
+  waits(): void;
+  end(): void;
+}
+
+/** Whose calls, on whatever connection. `now` is a monotonic time in ms. */
+export class UserBudget {
+  readonly #now: () => number;
+  readonly #sources = new Set<Source>();
+  readonly #queue: { readonly start: () => void }[] = [];
+  #running = 0;
+  #waiting = 0;
+  #queuedBytes = 0;
+  #tokens: number = userLimits.burst;
+  #counted: number;
+  #isRefilling = false;
+  #isPaused = false;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#counted = now();
+  }
+
+  /** @throws {Fault} `too_many_connections` */
+  join(source: Source): () => void {
+    const { size } = this.#sources;
+    if (size >= userLimits.connections)
+      throw new Fault('too_many_connections', `you have ${size} connections to the service already; close some`, { retryable: true });
+    this.#sources.add(source);
+    if (this.#isPaused) source.pause();
+    return () => void this.#sources.delete(source);
+  }
+
+  /** Counts a message, and has the sources wait a moment where there are too many. */
+  note(): void {
+    this.#refill();
+    this.#tokens -= 1;
+    this.#look();
+    this.#refillSoon();
+  }
+
+  /** Resolves when the call may run. Rejects with the signal's reason. @throws {Fault} `user_busy` */
+  turn(bytes: number, signal: AbortSignal): Promise<Turn> {
+    if (this.#queue.length >= userLimits.queued || this.#queuedBytes + bytes > userLimits.queuedBytes) return Promise.reject(busy());
+    const { promise, resolve, reject } = Promise.withResolvers<Turn>();
+    this.#queuedBytes += bytes;
+    const entry = {
+      start: () => {
+        this.#queuedBytes -= bytes;
+        signal.removeEventListener('abort', abort);
+        resolve(this.#startTurn());
+      },
+    };
+    const abort = () => {
+      const place = this.#queue.indexOf(entry);
+      if (place < 0) return;
+      this.#queue.splice(place, 1);
+      this.#queuedBytes -= bytes;
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    this.#queue.push(entry);
+    this.#startNext();
+    return promise;
+  }
+
+  #look(): void {
+    const tooMuch = this.#tokens < 0;
+    if (tooMuch === this.#isPaused) return;
+    this.#isPaused = tooMuch;
+    for (const source of this.#sources) void (tooMuch ? source.pause() : source.resume());
+  }
+
+  #refill(): void {
+    const at = this.#now();
+    this.#tokens = Math.min(userLimits.burst, this.#tokens + ((at - this.#counted) / 1_000) * userLimits.perSecond);
+    this.#counted = at;
+  }
+
+  #refillSoon(): void {
+    if (this.#tokens >= 0 || this.#isRefilling) return;
+    this.#isRefilling = true;
+    setTimeout(() => {
+      this.#isRefilling = false;
+      this.#refill();
+      this.#look();
+      this.#refillSoon();
+    }, 20).unref();
+  }
+
+  #startNext(): void {
+    while (this.#running < userLimits.running) {
+      const next = this.#queue.shift();
+      if (next === undefined) return;
+      this.#running += 1;
+      next.start();
+    }
+  }
+
+  #startTurn(): Turn {
+    let state: 'running' | 'waiting' | 'over' = 'running';
+    return {
+      waits: () => {
+        if (state !== 'running' || this.#waiting >= userLimits.waiting) return;
+        state = 'waiting';
+        this.#waiting += 1;
+        this.#running -= 1;
+        this.#startNext();
+      },
+      end: () => {
+        if (state === 'running') this.#running -= 1;
+        if (state === 'waiting') this.#waiting -= 1;
+        state = 'over';
+        this.#startNext();
+      },
+    };
+  }
+}
+
+function busy(): Fault {
+  return new Fault(
+    'user_busy',
+    `you have ${userLimits.running} calls running and ${userLimits.queued} waiting for their turn; nothing was done`,
+    {
+      audience: 'user',
+      retryable: true,
+      next: 'wait for some of them, then call again',
+    },
+  );
+}

@@ -1,0 +1,252 @@
+/** What a user's socket can do. SECURITY: nothing here approves, trusts, or sets a level or a rule; whose request it is stands in its id. */
+import { isIntact, type LocalApp } from '#app/for-service';
+import { agentOfUser, osUserOf } from '#kernel/agent';
+import type { CallRequest } from '#kernel/app';
+import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
+import { applyHeldTool } from '#kernel/effects';
+import { Fault } from '#kernel/errors';
+import { isJsonObject, type JsonObject } from '#kernel/json';
+import type { Outcome } from '#kernel/outcome';
+import type { RequestPage } from '#kernel/ports/request-store';
+import type { RequestRecord } from '#kernel/request';
+import { requestParts } from '#kernel/request-schema';
+import type { WireMethod, WireValues } from '#kernel/wire';
+
+/** One call of one user. */
+export interface Caller {
+  readonly user: string;
+  readonly signal: AbortSignal;
+  readonly progress: (message: string) => void;
+  readonly ask: CallRequest['gate'];
+}
+
+type Methods = { readonly [M in WireMethod]: (values: WireValues<M>, caller: Caller) => Promise<unknown> };
+
+/** A request's page may be of others alone: so many are looked at for one answer. */
+const mostPages = 10;
+const recordsAtOnce = 1_000;
+
+export function createMethods(app: LocalApp): Methods {
+  const own = ownRequests(app);
+  return { ...callMethods(app, own), ...approvalMethods(app, own), ...readMethods(app), ...recordMethods(app, own) };
+}
+
+type Own = (id: string, caller: Caller) => Promise<RequestRecord>;
+type Of<Prefix extends string> = Pick<Methods, Extract<WireMethod, `${Prefix}.${string}`>>;
+
+function ownRequests({ approvals }: LocalApp): Own {
+  return async (id, { user }) => {
+    const record = await approvals.get(id);
+    // One answer for another user's and for none: whether there is one is not theirs to know.
+    if (record === undefined || osUserOf(record.agent.id) !== user)
+      throw new Fault('not_found', `there is no request ${id} of yours`, { audience: 'user' });
+    return plain(record);
+  };
+}
+
+function callMethods(app: LocalApp, own: Own): Pick<Methods, 'call' | 'runApproved' | 'explain' | 'whyNotHere' | 'doctor'> {
+  return {
+    call: async ([{ input, agent, ...call }], { user, signal, progress, ask }) =>
+      isLocalTool(app, call.tool)
+        ? runsWithTheUser(call.tool)
+        : app.call({
+            ...call,
+            input,
+            agent: agentOfUser(user, agent),
+            signal,
+            onProgress: progress,
+            ...(ask === undefined ? {} : { gate: ask }),
+          }),
+    runApproved: async ([id, { restrict }], caller) => {
+      await own(id, caller);
+      const { user, signal, progress } = caller;
+      return app.runApproved(id, { by: `user:${user}`, signal, onProgress: progress, ...(restrict === undefined ? {} : { restrict }) });
+    },
+    explain: ([{ input, agent, ...call }], { user }) => app.explain({ ...call, input, agent: agentOfUser(user, agent) }),
+    whyNotHere: async ([id], caller) => app.whyNotHere(await own(id, caller)),
+    doctor: (_none, { signal }) => app.doctor(signal),
+  };
+}
+
+function approvalMethods(app: LocalApp, own: Own): Of<'approvals'> {
+  const { approvals } = app;
+  const ownOrNone = (id: string, caller: Caller) => own(id, caller).catch(noneIfNotFound);
+  return {
+    'approvals.list': ([query], { user }) => ownPage(app, query, user),
+    'approvals.get': ([id], caller) => ownOrNone(id, caller),
+    'approvals.countPending': (_none, { user }) => countPending(app, user),
+    'approvals.card': async ([id], caller) => {
+      if ((await ownOrNone(id, caller)) === undefined) return undefined;
+      const card = await approvals.card(id, 'pattern');
+      return card && { ...card, record: plain(card.record) };
+    },
+    'approvals.deny': async ([id, message], caller) => {
+      await own(id, caller);
+      return approvals.deny(id, `user:${caller.user}`, message ?? undefined);
+    },
+    'approvals.revoke': async ([id, message], caller) => {
+      await own(id, caller);
+      return approvals.revoke(id, `user:${caller.user}`, message ?? undefined);
+    },
+    'approvals.cancel': async ([id], caller) => {
+      await own(id, caller);
+      await approvals.cancel(id, `user:${caller.user}`);
+    },
+  };
+}
+
+function readMethods(app: LocalApp): Of<'security' | 'audit' | 'live'> {
+  const { audit, live, security } = app;
+  return {
+    'security.level': () => security.level(),
+    'security.rules': () => security.rules(),
+    'audit.tail': ([count], { user }) => ownTail(app, count, user),
+    'audit.verify': ([seen]) => audit.verify(seen ?? undefined),
+    'audit.compare': ([seen]) => audit.compare(seen),
+    'audit.head': () => audit.head(),
+    'audit.continues': ([seen]) => audit.continues(seen),
+    'live.nodes': ([cluster], { signal }) => live.nodes(cluster, signal),
+    'live.guests': ([cluster], { signal }) => live.guests(cluster, signal),
+    'live.protectedNames': async ([cluster], { signal }) => {
+      const { guests, nodes } = await live.protectedNames(cluster, signal);
+      return { guests: [...guests], nodes: [...nodes] };
+    },
+    'live.facts': ([targets], { signal }) => live.facts({ targets }, signal),
+  };
+}
+
+/** For the tools that run in the user's own process. */
+function recordMethods(app: LocalApp, own: Own): Of<'records'> {
+  const { records } = app;
+  const here = async (id: string, caller: Caller): Promise<void> => {
+    const { action } = await own(id, caller);
+    if (!isLocalTool(app, action.tool)) throw notLocal(action.tool);
+  };
+  return {
+    'records.settings': () => records.settings(),
+    'records.open': ([raw], { user }) => {
+      const draft = requestParts.draft(raw);
+      if (draft === undefined) throw new Fault('invalid_input', 'this is no request', { audience: 'bug' });
+      if (!isLocalTool(app, draft.action.tool) || draft.reported !== undefined || draft.reportId !== undefined)
+        throw notLocal(draft.action.tool);
+      if (osUserOf(draft.agent.id) !== user || !isIntact(draft)) throw notYours();
+      return records.open(draft);
+    },
+    'records.spend': async ([id, digest, by], caller) => {
+      await here(id, caller);
+      return records.spend(id, digest, `${caller.user}: ${by}`);
+    },
+    'records.noteWait': async ([id, by, forMs], caller) => {
+      await here(id, caller);
+      await records.noteWait(id, `${caller.user}: ${by}`, forMs);
+    },
+    'records.waitOf': async ([id], caller) => {
+      await own(id, caller);
+      return records.waitOf(id);
+    },
+    'records.append': async ([drafts], caller) => {
+      const marked = drafts.map((draft) => markReported(app, draft, caller.user));
+      for (const { attributes } of marked) if (typeof attributes['request_id'] === 'string') await own(attributes['request_id'], caller);
+      await records.append(marked);
+    },
+    'records.ofRequest': async ([id, since], caller) => {
+      await own(id, caller);
+      return records.ofRequest(id, since);
+    },
+  };
+}
+
+/** SECURITY: what a detector matched is for people, and this answer goes to the account that agents run in. */
+function plain(record: RequestRecord): RequestRecord {
+  if (record.reported === undefined) return record;
+  const { pattern: _people, ...rest } = record.reported;
+  return { ...record, reported: rest };
+}
+
+function noneIfNotFound(thrown: unknown): undefined {
+  if (thrown instanceof Fault && thrown.code === 'not_found') return undefined;
+  throw thrown;
+}
+
+function isLocalTool({ tools }: LocalApp, name: string): boolean {
+  return name === applyHeldTool || tools.find((tool) => tool.name === name)?.group === 'workspace';
+}
+
+function notLocal(tool: string): Fault {
+  return new Fault('not_here', `\`${tool.slice(0, 100)}\` is no tool of a workspace: the service asks and spends for it itself`, {
+    audience: 'bug',
+  });
+}
+
+function notYours(): Fault {
+  return new Fault('not_yours', 'this is in the name of another user, or not what its digest says', { audience: 'bug' });
+}
+
+function runsWithTheUser(tool: string): Outcome {
+  const next = 'call it through the editor, `banksman mcp` or `banksman call`';
+  return {
+    status: 'error',
+    code: 'not_here',
+    message: `\`${tool}\` runs in the user's own process, not in the service; nothing was done`,
+    next,
+  };
+}
+
+/** A page of the store's with the caller's own in it; it may hold fewer than were asked for, none even, and have a cursor still. */
+async function ownPage({ approvals }: LocalApp, query: Parameters<LocalApp['approvals']['list']>[0], user: string): Promise<RequestPage> {
+  let { cursor } = query;
+  const found: RequestRecord[] = [];
+  for (let page = 0; page < mostPages; page += 1) {
+    const { cursor: _old, ...rest } = query;
+    const next = await approvals.list({ ...rest, limit: query.limit - found.length, ...(cursor === undefined ? {} : { cursor }) });
+    found.push(...next.records.filter(({ agent }) => osUserOf(agent.id) === user).map(plain));
+    cursor = next.cursor;
+    if (cursor === undefined || found.length >= query.limit) break;
+  }
+  return { records: found, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+async function countPending(app: LocalApp, user: string): Promise<number> {
+  let count = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await ownPage(app, { statuses: ['pending'], limit: 200, ...(cursor === undefined ? {} : { cursor }) }, user);
+    count += page.records.length;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return count;
+}
+
+/** The newest of the caller's own, oldest first; of others not even that there are any. */
+async function ownTail({ audit }: LocalApp, count: number, user: string): Promise<readonly AuditRecord[]> {
+  if (count === 0) return [];
+  for (let size = count; ; size *= 4) {
+    const records = await audit.tail(Math.min(size, recordsAtOnce));
+    const own = records.filter(({ attributes }) => osUserOf(agentOf(attributes)) === user || attributes['reported_by'] === user);
+    if (own.length >= count || records.length < size || size >= recordsAtOnce) return own.slice(-count);
+  }
+}
+
+function agentOf(attributes: JsonObject): string {
+  const agent = isJsonObject(attributes['agent']) ? attributes['agent']['id'] : (attributes['gen_ai.agent.id'] ?? attributes['agentId']);
+  return typeof agent === 'string' ? agent : '';
+}
+
+const reportedNames: ReadonlySet<AuditEventName> = new Set([
+  'tool.started',
+  'tool.finished',
+  'tool.denied',
+  'run.undone',
+  'standing.changed',
+]);
+const mostRecordText = 256 * 1024;
+
+/** What a user's own process says that it did. SECURITY: of its own tools and agents alone, and marked as said by it. */
+function markReported(app: LocalApp, { name, attributes }: AuditDraft, user: string): AuditDraft {
+  const tool = attributes['gen_ai.tool.name'];
+  const ofTool = tool === undefined ? !name.startsWith('tool.') : typeof tool === 'string' && isLocalTool(app, tool);
+  const agent = agentOf(attributes);
+  const ofUser = agent === '' ? name === 'run.undone' : osUserOf(agent) === user;
+  if (!reportedNames.has(name) || !ofTool || !ofUser || JSON.stringify(attributes).length > mostRecordText) throw notYours();
+  return { name, attributes: { ...attributes, reported_by: user } };
+}

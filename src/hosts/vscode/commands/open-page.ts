@@ -1,0 +1,46 @@
+/** From the editor to the page on which people approve with a passkey: in the system's browser, never in the editor. */
+import { commands, type Disposable, env, UIKind, Uri } from 'vscode';
+import { toFault } from '#kernel/errors';
+import type { AppSession } from '../app-session.ts';
+import { requestIdFrom } from '../approvals-view/approval-row.ts';
+import { notify } from '../notify.ts';
+
+/** The command, and `banksman.page` for menus: whether there is a page. */
+export function registerOpenPage(session: AppSession): Disposable[] {
+  const tellMenus = () => {
+    const hasPage = session.state.kind === 'ready' && session.state.app.config.page !== undefined;
+    void commands.executeCommand('setContext', 'banksman.page', hasPage);
+  };
+  tellMenus();
+  return [
+    { dispose: session.onChange(tellMenus) },
+    commands.registerCommand('banksman.openPage', (argument: unknown) => openPage(session, requestIdFrom(argument))),
+  ];
+}
+
+/** Opens the page, at a request where one is named. What the page shows decides nothing: a passkey does. */
+export async function openPage(session: AppSession, id: string | undefined): Promise<void> {
+  try {
+    const origin = await session.use(async ({ config }) => config.page);
+    if (origin === undefined) {
+      return void notify.info('No approval page is configured: `page` in the machine’s configuration file names it.');
+    }
+    const address = `${origin}/${id === undefined ? '' : `r/${id}`}`;
+    if (isElsewhere() && origin.startsWith('http://localhost')) return await offerAddress(origin, address);
+    await env.openExternal(Uri.parse(address, true));
+  } catch (thrown) {
+    void notify.error(`Banksman: ${toFault(thrown).message}`);
+  }
+}
+
+/** The window is not on the machine that this runs on, or it is a page in a browser itself. */
+function isElsewhere(): boolean {
+  return env.remoteName !== undefined || env.uiKind === UIKind.Web;
+}
+
+/** SECURITY: a remote editor opens `localhost` under a tunnel's port or its own origin, which every extension's webview has. No passkey counts there. */
+async function offerAddress(origin: string, address: string): Promise<void> {
+  const copy = 'Copy Address';
+  const why = `The approval page is ${origin} of the machine that Banksman runs on. This editor would open it under another address, where no passkey counts: open it in a browser of that machine, or give the page an https name.`;
+  if ((await notify.info(why, copy)) === copy) await env.clipboard.writeText(address);
+}

@@ -1,0 +1,255 @@
+/** The one thing hosts talk to, in this process or through the service's socket: hosts never see a handler, a store or a connector. */
+import type { Agent } from './agent.ts';
+import type { AnswerResult, ReviewCard, Signer } from './answer.ts';
+import type { AuditRecord, ChainPoint, ChainVerdict } from './audit-event.ts';
+import type { Decision } from './decision.ts';
+import type { RunHistory } from './effects.ts';
+import type { JsonObject } from './json.ts';
+import type { Outcome, OutcomeStatus } from './outcome.ts';
+import type { ChainAnchor } from './ports/chained-audit-log.ts';
+import type { GuestRow, NodeRow } from './ports/cluster.ts';
+import type { SandboxStatus } from './ports/command-runner.ts';
+import type { RequestPage, RequestQuery } from './ports/request-store.ts';
+import type { EffectiveAction, RequestRecord } from './request.ts';
+import type { AutoApproveAction } from './security.ts';
+import type { ModelTier, SecurityLevel } from './tiers.ts';
+import type { ToolDescription } from './tool.ts';
+
+/** Told when a call starts to wait for a person. A host shows its dialog; what it answers goes through `Approvals`, never through here. */
+export interface HumanGate {
+  /** Must return at once. `done` aborts when the call stops waiting (decided elsewhere, timed out, cancelled). */
+  ask(request: RequestRecord, done: AbortSignal): void;
+}
+
+export interface CallRequest {
+  readonly tool: string;
+  /** The caller's raw arguments; validated strictly inside. */
+  readonly input: unknown;
+  readonly agent: Agent;
+  /** The caller's cancel. */
+  readonly signal: AbortSignal;
+  /** How long to wait for a person, in ms; 0 answers `pending` at once. */
+  readonly waitMs: number;
+  readonly gate?: HumanGate;
+  /** Refuses whatever is not green (`untrusted_workspace`), and writes that down. */
+  readonly restrict?: 'green_only';
+  readonly onProgress?: (message: string) => void;
+}
+
+/** Who runs an approved call by hand, and how. */
+export interface ByHandRun {
+  /** `user:alice`. */
+  readonly by: string;
+  readonly signal: AbortSignal;
+  readonly restrict?: 'green_only';
+  readonly onProgress?: (message: string) => void;
+}
+
+export interface Approvals {
+  list(query: RequestQuery): Promise<RequestPage>;
+  get(id: string): Promise<RequestRecord | undefined>;
+  countPending(): Promise<number>;
+  onChange(listener: () => void): () => void;
+  /**
+   * What a person reads before they answer; undefined: there is no such request. The action on the last card is the one that `approve` signs.
+   * @param hide `pattern`: what a detector matched, for a reader that may be a program
+   */
+  card(id: string, hide?: 'pattern'): Promise<ReviewCard | undefined>;
+  /** Only a host's human gate may call this, after a person's own answer. */
+  approve(id: string, signer: Signer): Promise<AnswerResult>;
+  deny(id: string, by: string, message?: string): Promise<AnswerResult>;
+  /** Takes an approval back before it is spent. */
+  revoke(id: string, by: string, message?: string): Promise<AnswerResult>;
+  /** The host that opened it gives up on it (window closed, call cancelled). */
+  cancel(id: string, by: string): Promise<void>;
+  /** Whether this key is among the pinned ones, as they are now. */
+  isTrusted(publicKey: string): Promise<boolean>;
+  /**
+   * Pins a key in the machine-scoped configuration; only after a person's modal answer. Audited.
+   * @throws {Fault} `needs_approver` where others count already: one of them has to agree
+   */
+  trust(signer: Signer): Promise<void>;
+}
+
+/** What somebody made looser in a configuration that programs of the user's account can write, too. */
+export interface ConfigAgreement {
+  /** What does not count before a person agreed to it, in words; empty: nothing waits. */
+  pending(): Promise<readonly string[]>;
+  /** Only a host's human surface may call this. @param shown what the person saw: anything else is refused */
+  agree(shown: readonly string[], signer: Signer): Promise<SettingResult>;
+}
+
+/** The security level that counts, and where it comes from. */
+export interface EffectiveLevel {
+  readonly level: SecurityLevel;
+  readonly from: 'configuration' | 'store';
+  /** The person who set it. */
+  readonly by?: string;
+  /** A stored level that does not count, and why: unsigned, or signed by a key that is not pinned. */
+  readonly warning?: string;
+}
+
+/** An auto-approve rule as people see it. One that does not count says why and changes nothing. */
+export interface AutoApproveRule {
+  readonly pattern: string;
+  readonly action: AutoApproveAction;
+  readonly by: string;
+  /** ms since the epoch */
+  readonly expiresAt: number;
+  readonly warning?: string;
+}
+
+export interface SettingResult {
+  readonly ok: boolean;
+  readonly code:
+    | 'set'
+    | 'removed'
+    | 'not_found'
+    | 'invalid_pattern'
+    | 'invalid_life'
+    | 'key_not_trusted'
+    | 'not_here'
+    | 'changed_while_shown';
+  readonly message: string;
+}
+
+/**
+ * What people set for everyone on the same store. Patterns, and what a rule can lift: `policy/auto-approve.ts`; a rule's usual life:
+ * `defaultRuleLifeMs` of `kernel/security.ts`. Only a host's human surface may change it, after a person's own
+ * answer. Reading and changing reject with a `Fault` where the store cannot be reached.
+ */
+export interface SecuritySettings {
+  level(): Promise<EffectiveLevel>;
+  setLevel(level: SecurityLevel, signer: Signer): Promise<SettingResult>;
+  rules(): Promise<readonly AutoApproveRule[]>;
+  setRule(
+    rule: { readonly pattern: string; readonly action: AutoApproveAction; readonly lifeMs: number },
+    signer: Signer,
+  ): Promise<SettingResult>;
+  removeRule(pattern: string, signer: Signer): Promise<SettingResult>;
+  onChange(listener: () => void): () => void;
+}
+
+/** One stage's answer for `policy explain`; nothing is executed, asked or stored. */
+export interface StageReport {
+  readonly stage: string;
+  readonly decision: Decision;
+  /** Set where the call itself is wrong (bad input, no such node): no policy refused it. */
+  readonly error?: true;
+  /** What the stage found out (resolved target, effective tier). */
+  readonly detail?: JsonObject;
+}
+
+export interface Explanation {
+  readonly tool: string;
+  readonly decision: Decision;
+  /** What the call would end with: `pending` where a person would be asked, `error` where it is wrong in itself. */
+  readonly status: OutcomeStatus;
+  readonly stages: readonly StageReport[];
+}
+
+/** What was seen of a trail at an earlier time. */
+export interface SeenTrail {
+  /** Of a trail that is one chain. */
+  readonly points: readonly ChainPoint[];
+  /** Of a trail with a chain per writer: the newest record of each. */
+  readonly chains: readonly ChainAnchor[];
+}
+
+export interface AuditTrail {
+  tail(count: number): Promise<readonly AuditRecord[]>;
+  /**
+   * Reads the whole trail, also behind a record that does not fit. A missing or empty trail is not ok.
+   * @param seen a point of it that the caller kept outside the store
+   */
+  verify(seen?: ChainPoint): Promise<ChainVerdict>;
+  /**
+   * As `verify`, and the trail must go on from all that was seen of it: not ok, too, where that is no longer kept.
+   */
+  compare(seen: SeenTrail): Promise<ChainVerdict>;
+  /** Its newest record; undefined where there is none, or where each writer has a chain of its own (a shared store). */
+  head(): Promise<ChainPoint | undefined>;
+  /** Whether the trail goes on from a point that was seen earlier; true, too, where records of that age are no longer kept. */
+  continues(seen: ChainPoint): Promise<boolean>;
+}
+
+/** What works here, what does not, and the remedy. */
+export interface Finding {
+  readonly topic: string;
+  readonly state: 'ok' | 'warning' | 'failed';
+  readonly message: string;
+  readonly remedy?: string;
+}
+
+/** One thing that a cluster says now, for a person. `value` may hold outside text: show it plainly. */
+export interface LiveFact {
+  readonly label: string;
+  readonly value: string;
+  /** Worth stopping at. */
+  readonly warns?: boolean;
+}
+
+/** Why each is protected, in the policy's words. */
+export interface ProtectedNames {
+  readonly guests: ReadonlyMap<number, string>;
+  readonly nodes: ReadonlyMap<string, string>;
+}
+
+export interface LiveLists {
+  readonly clusters: readonly string[];
+  nodes(cluster: string, signal: AbortSignal): Promise<readonly NodeRow[]>;
+  guests(cluster: string, signal: AbortSignal): Promise<readonly GuestRow[]>;
+  /** Guests and nodes on which no call that changes anything gets through. Guests protected by an address alone are not among them. */
+  protectedNames(cluster: string, signal: AbortSignal): Promise<ProtectedNames>;
+  /** About what `action` touches: state, what runs there, HA, snapshots, last backup. What cannot be read is said. */
+  facts(action: Pick<EffectiveAction, 'targets'>, signal: AbortSignal): Promise<readonly LiveFact[]>;
+}
+
+/** What hosts need to know of the configuration. Whether there is a cluster, `LiveLists.clusters` says. */
+export interface HostConfig {
+  /** How long a call waits for a person, in ms. */
+  readonly approvalWait: { readonly editor: number; readonly mcp: number; readonly cli: number };
+  /** Of a caller whose model is not known. */
+  readonly defaultModelTier: ModelTier;
+  /** Origin of the page on which people approve with a passkey. Absent: there is none. */
+  readonly page?: string;
+  /** The directory that tools of the group `workspace` work in. */
+  readonly workspaceRoot: string;
+  /** Where people answer what cannot be answered here, in words. Absent: here. */
+  readonly answersAt?: string;
+}
+
+export interface App {
+  readonly config: HostConfig;
+  readonly tools: readonly ToolDescription[];
+  /** As last known, for what cannot wait; `security.level()` asks. */
+  readonly securityLevel: SecurityLevel;
+  /** OS sandbox of `run_command`, as far as it is known now; never claims more than is enforced. */
+  sandboxState(): SandboxStatus;
+  /** Where the store is, for people. */
+  readonly storeLocation: string;
+  /** The only way to run a tool. Never rejects: what goes wrong is an outcome. */
+  call(request: CallRequest): Promise<Outcome>;
+  /**
+   * Runs the call of an approved request in its agent's place, on that approval and once. Only a host's human gate may call this, after a person's
+   * own answer. Never rejects.
+   */
+  runApproved(id: string, run: ByHandRun): Promise<Outcome>;
+  /** Why `runApproved` could not run this request here; undefined: it can. Rejects where that cannot be read. */
+  whyNotHere(record: RequestRecord): Promise<string | undefined>;
+  /** The title and one-line summary for a host's "about to run" message, from literal arguments only; undefined for invalid input. */
+  announce(tool: string, input: unknown): { readonly title: string; readonly asks: boolean } | undefined;
+  explain(call: Pick<CallRequest, 'tool' | 'input' | 'agent' | 'restrict'>): Promise<Explanation>;
+  readonly approvals: Approvals;
+  readonly security: SecuritySettings;
+  readonly audit: AuditTrail;
+  readonly live: LiveLists;
+  /** What commands changed in the workspace, and taking it back; undefined where nothing is kept. `undo` is for people, and written down. */
+  runs(): Promise<RunHistory | undefined>;
+  doctor(signal: AbortSignal): Promise<readonly Finding[]>;
+  /** Absent where only an administrator can write the configuration. */
+  readonly agreement?: ConfigAgreement;
+  /** What somebody seems to have done to approvals, pins, configuration or trail: the part of `doctor` that is looked at again and again. Never rejects. */
+  alarms(): Promise<readonly Finding[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,56 @@
+/** What a run changed, as a model is told: in a few lines. */
+import { applyHeldTool, type ChangeList, type RunEffects } from '#kernel/effects';
+import type { JsonObject } from '#kernel/json';
+import { showPlainly } from '#kernel/text';
+
+const mostNamed = 40;
+
+function list(name: string, paths: readonly string[]): JsonObject {
+  return {
+    ...(paths.length === 0 ? {} : { [name]: paths.slice(0, mostNamed).map((path) => showPlainly(path)) }),
+    ...(paths.length > mostNamed ? { [`${name}_left_out`]: paths.length - mostNamed } : {}),
+  };
+}
+
+export function namedPaths({ created, changed, deleted }: ChangeList): JsonObject {
+  return { ...list('created', created), ...list('changed', changed), ...list('deleted', deleted) };
+}
+
+/** `1 created, 2 deleted`; empty where nothing changed. */
+export function changeCounts({ created, changed, deleted }: ChangeList): string {
+  const counts = { created, changed, deleted };
+  return Object.entries(counts)
+    .flatMap(([word, { length }]) => (length === 0 ? [] : [`${length} ${word}`]))
+    .join(', ');
+}
+
+export function changesOf({ runId, dropped, leftOut, nothingApplied, ...lists }: RunEffects): JsonObject {
+  const out = leftOut.map(({ path, reason, why }) => `${showPlainly(path)} (${reason}: ${showPlainly(why)})`);
+  return {
+    ...(runId === undefined ? {} : { run_id: runId }),
+    ...namedPaths(lists),
+    ...list('not_applied', out),
+    ...(dropped ? { dropped } : {}),
+    ...(nothingApplied === undefined ? {} : { nothing_applied: nothingApplied }),
+  };
+}
+
+/** The rest of a sentence about the run; empty where nothing changed. */
+export function effectsWords(effects: RunEffects): string {
+  const { leftOut, dropped, nothingApplied } = effects;
+  if (nothingApplied !== undefined) return `; ${nothingApplied}`;
+  const counts = changeCounts(effects);
+  const done = counts === '' ? '' : `; ${dropped ? 'it may only look, so dropped: ' : ''}${counts}`;
+  const [first] = leftOut;
+  if (first === undefined) return done;
+  const more = leftOut.length === 1 ? '' : ` and ${leftOut.length - 1} more, see \`not_applied\``;
+  return `${done}; not applied: \`${showPlainly(first.path)}\` (${showPlainly(first.why)})${more}`;
+}
+
+/** What a tool's answer asks for where something is held: a person decides about it. */
+export function askForHeld({ heldId, leftOut }: RunEffects) {
+  if (heldId === undefined) return {};
+  const paths = leftOut.filter(({ reason }) => reason === 'held').map(({ path }) => `\`${showPlainly(path, 80)}\``);
+  const named = `${paths.slice(0, 3).join(', ')}${paths.length > 3 ? ` and ${paths.length - 3} more` : ''}`;
+  return { asks: { tool: applyHeldTool, input: { held: heldId }, instead: `do it in another way that does not touch ${named}` } };
+}

@@ -1,0 +1,75 @@
+/** The dialog and the page of a request in dark and in high contrast, in a wide and in a narrow window (the other suites run in light). */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openApprovals, pressRowAction, waitRow } from '../harness/approvals-view.ts';
+import { callFromCommandLine } from '../harness/command-line.ts';
+import { waitDetails } from '../harness/details-page.ts';
+import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
+import { waitModal } from '../harness/modal.ts';
+import { screenshot } from '../harness/screenshot.ts';
+
+let bench: Workbench | undefined;
+
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail' && bench) await screenshot(bench.page, `failed-looks-${task.id}`);
+});
+
+const longName = `.github/workflows/${'a-name-that-is-longer-than-a-line-of-a-dialog-'.repeat(3)}.yml`;
+
+async function launch(theme: string): Promise<void> {
+  bench = await launchWorkbench({ settings: { 'workbench.colorTheme': theme } });
+  await callFromCommandLine(bench, 'stop_vm', { vmid: 100, reason: 'it answers nobody; its last word was an hour ago' });
+  await callFromCommandLine(bench, 'write_file', { path: longName, content: 'run: rm -rf /\n'.repeat(60) });
+  await openApprovals(bench.page);
+  await waitRow(bench.page, '100');
+  await waitRow(bench.page, '.github');
+}
+
+/** What of the title is cut off at its top, and how far it hangs into the text below, in pixels. */
+async function titleFaults({ page }: Workbench): Promise<{ readonly cut: number; readonly over: number }> {
+  return page.locator('.monaco-dialog-box .dialog-message-container').evaluate((container) => {
+    const title = container.querySelector('.dialog-message-text')?.getBoundingClientRect();
+    const detail = container.querySelector('.dialog-message-detail')?.getBoundingClientRect();
+    if (title === undefined || detail === undefined) throw new Error('no dialog');
+    const cut = Math.max(0, Math.round(container.getBoundingClientRect().top - title.top));
+    return { cut, over: Math.max(0, Math.round(title.bottom - detail.top)) };
+  });
+}
+
+describe.each([
+  ['Dark Modern', 'vs-dark'],
+  ['Default High Contrast', 'hc-black'],
+])('in %s', (theme, kind) => {
+  beforeAll(() => launch(theme));
+  afterAll(() => bench?.close());
+
+  it.each([
+    [1360, 860],
+    [700, 560],
+  ])('no part of a dialog hides its title at %d by %d, and the pages can be read', async (width, height) => {
+    const { page } = bench as Workbench;
+    await page.locator(`.monaco-workbench.${kind}`).waitFor({ timeout: 30_000 });
+    for (const [row, title] of [
+      ['100', 'Stop VM 100'],
+      ['.github', 'Write .github/workflows'],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await page.mouse.move(width / 2, height / 2);
+      await pressRowAction(page, row, 'Review');
+      const modal = await waitModal(page, title);
+      await screenshot(page, `k-${kind}-${width}-${row.replace('.', '')}`);
+      expect({ row, ...(await titleFaults(bench as Workbench)) }).toEqual({ row, cut: 0, over: 0 });
+      await modal.escape();
+      await page.mouse.move(width / 2, height / 2);
+      // The side bar takes most of a narrow window.
+      await page.setViewportSize({ width: 1360, height });
+      await pressRowAction(page, row, 'Show Details');
+      const details = await waitDetails(page, title);
+      await details.locator('.trail').waitFor({ timeout: 30_000 });
+      await page.setViewportSize({ width, height });
+      await page.waitForTimeout(1000);
+      await screenshot(page, `k-${kind}-${width}-${row.replace('.', '')}-page`);
+      const over = await details.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
+      expect({ row, over: Math.max(0, over) }).toEqual({ row, over: 0 });
+    }
+  });
+});

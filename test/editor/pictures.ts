@@ -1,0 +1,81 @@
+/** `npm run pictures`: the pictures of README.md, taken anew in a real editor with the demo cluster, so that they show what is there today. */
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { ROOT } from '../../scripts/lib/cache-folder.mjs';
+import { buildAndPackage } from '../../scripts/lib/package-extension.mjs';
+import { openPageWorld } from '../integration/page/page-world.ts';
+import { openApprovals, openHistory, pressRowAction, waitRow } from './harness/approvals-view.ts';
+import { sendPrompt } from './harness/chat.ts';
+import { callFromCommandLine } from './harness/command-line.ts';
+import { waitDetails } from './harness/details-page.ts';
+import { launchWorkbench, type Workbench } from './harness/launch-workbench.ts';
+import { approveInModal, waitModal } from './harness/modal.ts';
+import { waitForToolResult } from './harness/tool-results.ts';
+
+const fault = await buildAndPackage();
+if (fault !== undefined) throw new Error(fault);
+if (process.argv[2] !== 'page') {
+  const bench = await launchWorkbench();
+  try {
+    await takeAll(bench);
+  } finally {
+    await bench.close();
+  }
+}
+await takeApprovalPage();
+
+async function takeAll(bench: Workbench): Promise<void> {
+  const { page, model } = bench;
+  await sendPrompt(page, 'stop vm 100 on pve');
+  const modal = await waitModal(page, 'Stop VM 100');
+  await take(page, 'gate');
+  await approveInModal(page, modal);
+  await waitForToolResult(model, 1);
+  await callFromCommandLine(bench, 'start_vm', { vmid: 101, reason: 'the nightly job needs it' });
+  await callFromCommandLine(bench, 'stop_container', { vmid: 200 });
+  await openApprovals(page);
+  await openHistory(page);
+  await waitRow(page, '101');
+  await waitRow(page, 'approved by');
+  await pressRowAction(page, '200', 'Show Details');
+  const details = await waitDetails(page, '200');
+  await details.getByText('Last backup').waitFor({ timeout: 30_000 });
+  await page.locator('.notifications-toasts .notification-list-item').waitFor({ state: 'detached', timeout: 60_000 });
+  await take(page, 'tree');
+}
+
+/** On a desk and on a phone, in one picture. Its passkeys are Chromium's virtual ones; a person's browser has its own. */
+async function takeApprovalPage(): Promise<void> {
+  const world = await openPageWorld();
+  try {
+    const id = await world.ask(
+      'stop_vm',
+      { vmid: 100, reason: 'the nightly backup hangs, and a restart from inside did not help' },
+      'night-shift',
+    );
+    const shots: string[] = [];
+    for (const [name, width, scheme] of [
+      ['alice-laptop', 880, 'light'],
+      ['alice-phone', 390, 'dark'],
+    ] as const) {
+      const device = await world.enrolled(name, { width, scheme });
+      await device.open(`/r/${id}`);
+      shots.push((await device.tab.screenshot({ fullPage: true })).toString('base64'));
+    }
+    const { tab } = await world.device();
+    await tab.setViewportSize({ width: 1360, height: 1048 });
+    const images = shots.map((shot) => `<img src="data:image/png;base64,${shot}" style="height: 1000px; border-radius: 12px">`);
+    await tab.setContent(
+      `<body style="margin: 0; padding: 24px; display: flex; gap: 24px; justify-content: center; background: #8793a1">${images.join('')}</body>`,
+    );
+    await tab.locator('body').screenshot({ path: path.join(ROOT, 'media', 'screenshots', 'page.png') });
+    process.stdout.write('media/screenshots/page.png\n');
+  } finally {
+    await world.close();
+  }
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: path.join(ROOT, 'media', 'screenshots', `${name}.png`) });
+  process.stdout.write(`media/screenshots/${name}.png\n`);
+}

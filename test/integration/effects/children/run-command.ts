@@ -1,0 +1,38 @@
+/** `node run-command.ts REQUEST as JSON`: prints the way that this place gets, or with a `command` what becomes of that and of its undo. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createCommandRunner } from '#execution/command-runner';
+import { findWay } from '#execution/effects/find-place';
+import { programRunner } from '#execution/run-child';
+
+const request = JSON.parse(process.argv[2] ?? '') as {
+  readonly workspaceRoot: string;
+  readonly stateDir: string;
+  readonly command?: string;
+};
+const { workspaceRoot, stateDir, command } = request;
+const { signal } = new AbortController();
+const way = await findWay({ workspaceRoot, stateDir, programs: programRunner }, signal);
+
+async function runAndUndo(text: string) {
+  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  const runner = createCommandRunner({
+    workspaceRoot,
+    stateDir,
+    hiddenPaths: [],
+    requireSandbox: true,
+    rules: { isControl: () => false, isSecret: () => false },
+    judge: () => ({ action: 'apply', rule: 'test', why: 'a test' }),
+    log,
+  });
+  const line = { command: text, surface: 'workspace_command', timeoutMs: 60_000, network: false, agentId: 'cli:test' } as const;
+  const { effects, exitCode, stdout, stderr } = await runner.run(line, signal, () => undefined);
+  if (exitCode !== 0) throw new Error(`${exitCode}: ${stderr}`);
+  const scratch = way.kind !== 'none' && way.scratch !== undefined && existsSync(way.scratch) ? readdirSync(way.scratch) : [];
+  await (await runner.history?.())?.undo(effects?.runId ?? '', { force: false });
+  const undone = readdirSync(workspaceRoot, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => `${name} ${readFileSync(`${parentPath}/${name}`, 'utf8')}`);
+  return { way, done: effects, stdout, left: scratch, undone };
+}
+
+process.stdout.write(JSON.stringify(command === undefined ? way : await runAndUndo(command)));

@@ -1,0 +1,89 @@
+import { describe, expect, it, vi } from 'vitest';
+import { type Turn, UserBudget, userLimits } from '#hosts/service/budget';
+
+const never = new AbortController().signal;
+const take = (budget: UserBudget, count: number, signal = never) => Array.from({ length: count }, () => budget.turn(1, signal));
+const started = async (turns: readonly Promise<Turn>[]) => {
+  let count = 0;
+  for (const turn of turns)
+    void turn.then(
+      () => {
+        count += 1;
+      },
+      () => undefined,
+    );
+  await new Promise((resolve) => setImmediate(resolve));
+  return count;
+};
+
+describe('one user’s calls', () => {
+  it('run so many at once, the others in their order as places become free', async () => {
+    const budget = new UserBudget();
+    const turns = take(budget, userLimits.running + 3);
+    expect(await started(turns)).toBe(userLimits.running);
+    (await turns[0])?.end();
+    expect(await started(turns)).toBe(userLimits.running + 1);
+    // Ending twice frees one place.
+    (await turns[0])?.end();
+    expect(await started(turns)).toBe(userLimits.running + 1);
+  });
+
+  it('give their place back while a person thinks, up to a number', async () => {
+    const budget = new UserBudget();
+    for (let index = 0; index < userLimits.waiting; index += 1) (await budget.turn(1, never)).waits();
+    const more = take(budget, userLimits.running + 1);
+    for (const turn of more.slice(0, -1)) (await turn).waits();
+    expect(await started(more)).toBe(userLimits.running);
+  });
+
+  it('are refused where too many, or too many bytes, wait for their turn', async () => {
+    const budget = new UserBudget();
+    const all = take(budget, userLimits.running + userLimits.queued);
+    await expect(budget.turn(1, never)).rejects.toMatchObject({ code: 'user_busy', retryable: true });
+    const other = new UserBudget();
+    const running = take(other, userLimits.running);
+    const large = other.turn(userLimits.queuedBytes, never);
+    await expect(other.turn(1, never)).rejects.toMatchObject({ code: 'user_busy' });
+    expect([await started(all), await started([...running, large])]).toEqual([userLimits.running, userLimits.running]);
+  });
+
+  it('leave the queue when they are cancelled', async () => {
+    const budget = new UserBudget();
+    const turns = take(budget, userLimits.running);
+    const caller = new AbortController();
+    const queued = budget.turn(userLimits.queuedBytes, caller.signal);
+    caller.abort(new Error('gone'));
+    await expect(queued).rejects.toThrow('gone');
+    const next = budget.turn(userLimits.queuedBytes, never);
+    (await turns[0])?.end();
+    expect(await started([next])).toBe(1);
+  });
+});
+
+describe('one user’s connections', () => {
+  it('are paused together by too many messages, and go on', () => {
+    vi.useFakeTimers();
+    try {
+      let now = 0;
+      const budget = new UserBudget(() => now);
+      const sources = [1, 2].map(() => ({ pause: vi.fn<() => void>(), resume: vi.fn<() => void>() }));
+      for (const source of sources) budget.join(source);
+      for (let index = 0; index <= userLimits.burst; index += 1) budget.note();
+      for (const source of sources) expect([source.pause.mock.calls.length, source.resume.mock.calls.length]).toEqual([1, 0]);
+      now += 20;
+      vi.advanceTimersByTime(20);
+      for (const source of sources) expect(source.resume).toHaveBeenCalledTimes(1);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('are so many at most, and one that left makes room', () => {
+    const budget = new UserBudget();
+    const source = () => ({ pause: () => undefined, resume: () => undefined });
+    const leave = Array.from({ length: userLimits.connections }, () => budget.join(source()));
+    expect(() => budget.join(source())).toThrow(/connections to the service already/);
+    leave[0]?.();
+    expect(() => budget.join(source())).not.toThrow();
+  });
+});
