@@ -111,10 +111,18 @@ function stateInWords(status: JsonObject): string {
   return parts.join(', ');
 }
 
+/** The API's short names of a VM's system; a container's are names of distributions already. */
+function systemOf(config: JsonObject): string | undefined {
+  const name = textOf(config['ostype']);
+  if (name === 'other' || name === undefined) return undefined;
+  if (/^l2[46]$/.test(name)) return 'Linux';
+  return /^w(?:in\d+|xp|2k\d*|vista)$/.test(name) ? 'Windows' : name;
+}
+
 /** The owner's own words for it, where there are any. */
 function runsThere(config: JsonObject): readonly LiveFact[] {
   const description = textOf(config['description'])?.split('\n')[0]?.trim() ?? '';
-  const words = [textOf(config['ostype']), textOf(config['tags'])?.replaceAll(';', ', '), description].filter(
+  const words = [systemOf(config), textOf(config['tags'])?.replaceAll(';', ', '), description].filter(
     (part) => part !== undefined && part !== '',
   );
   return words.length === 0 ? [] : [{ label: 'What runs there', value: words.join(' · ') }];

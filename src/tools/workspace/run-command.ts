@@ -40,7 +40,8 @@ export const runCommand = defineTool({
       .default(30_000)
       .meta({ description: 'When to end the command, in ms; default 30000, at most 600000.' }),
     network: z.boolean().optional().meta({
-      description: 'Run it with the network. A person is asked first, so leave it out where the command may do without.',
+      description:
+        'Run it with the network. Unless the level is relaxed a person is asked first, or it is refused: leave it out where the command may do without.',
     }),
   }),
   // SECURITY: who may only look gets the surface that only looks: what such a run changes is dropped.

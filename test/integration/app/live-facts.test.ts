@@ -46,7 +46,7 @@ describe('live facts', () => {
   it('of a guest say its state, what runs there, HA, snapshots, last backup and what else is on its node', async () => {
     const facts = await factsOf(web);
     expect(facts['Now']).toMatch(/^running, up for /);
-    expect(facts['What runs there']).toContain('prod, web');
+    expect(facts['What runs there']).toBe('Linux · prod, web');
     expect(facts['HA']).toBe('not managed');
     expect(facts['Snapshots']).toBe('none to go back to');
     expect(facts['Last backup']).toMatch(/^\d+ \w+ ago \(\d+ in all\)$/);

@@ -14,7 +14,7 @@ export interface ApprovalRow {
   readonly kind: RowKind;
   /** Short enough that the description is seen beside it in a narrow view; the whole title is in the tooltip and the spoken label. */
   readonly label: string;
-  /** `4:12 · Chat`, `denied by alice · 14:02`: in a narrow view the end is cut off first. */
+  /** `4:12 · Chat`, `14:02 · denied by alice · Chat 1a2b3c`: in a narrow view the end is cut off first. */
   readonly description: string;
   /** Markdown in which everything from outside is escaped. */
   readonly tooltip: string;
@@ -41,7 +41,7 @@ const statusIcons: Record<RequestStatus, Icon> = {
   consumed: { icon: 'pass', iconColor: 'charts.green' },
   denied: { icon: 'circle-slash', iconColor: 'charts.red' },
   revoked: { icon: 'discard', iconColor: 'charts.red' },
-  cancelled: { icon: 'close', iconColor: 'disabledForeground' },
+  cancelled: { icon: 'dash', iconColor: 'disabledForeground' },
   expired: { icon: 'history', iconColor: 'disabledForeground' },
 };
 
@@ -84,13 +84,13 @@ function shortTitle(title: string): string {
   return fits ?? `${nameless.slice(0, labelLength - 1).trimEnd()}…`;
 }
 
-/** `denied by alice · 14:02`; an approval that still counts says how long. */
+/** `14:02 · denied by alice`; an approval that still counts says how long. */
 function endOf(record: RequestRecord, now: number): string {
   const { status } = record;
   if (status === 'approved' && !isSettledReport(record)) {
-    return `${endInWords(record)}, not used yet, ${timeLeft(lapsesAt(record), now)}`;
+    return `${timeLeft(lapsesAt(record), now)} · not used yet, ${endInWords(record)}`;
   }
-  return `${endInWords(record)} · ${clockTime(endedAt(record), now)}`;
+  return `${clockTime(endedAt(record), now)} · ${endInWords(record)}`;
 }
 
 function endedAt(record: RequestRecord): number {

@@ -19,7 +19,8 @@ export function resultPage(title: string, outcome: Outcome): Page {
 }
 
 export function doctorPage(findings: readonly Finding[]): Page {
-  const rows = findings.map(
+  const byNeed = findings.toSorted((a, b) => need[b.state] - need[a.state]);
+  const rows = byNeed.map(
     ({ topic, state, message, remedy }) => html`<tr><td class="${state}">${marks[state]}</td><th scope="row">${topic}</th>
 <td>${message}${remedy === undefined ? nothing : html`<p class="remedy">What to do: ${remedy}</p>`}</td></tr>`,
   );
@@ -28,6 +29,8 @@ export function doctorPage(findings: readonly Finding[]): Page {
   return page('Banksman Doctor', html`<p class="lead">${lead}</p><table class="rows findings">${rows}</table>`);
 }
 
+/** What wants attention comes first; the rest stays in the order in which it was looked at. */
+const need: Record<Finding['state'], number> = { ok: 0, warning: 1, failed: 2 };
 const marks: Record<Finding['state'], string> = { ok: '✔ ok', warning: '⚠ warning', failed: '✘ failed' };
 
 function sentence(text: string): string {
@@ -92,7 +95,7 @@ function factTable(value: JsonObject): Html {
 function texts(value: JsonObject): readonly Html[] {
   return Object.entries(value).flatMap(([name, item]) =>
     typeof item === 'string' && item.includes('\n')
-      ? [html`<h2>${fieldTitle(name) ?? name}</h2><pre>${lines(item.trimEnd(), maxText)}</pre>`]
+      ? [html`<h2>${columnTitle(name)}</h2><pre>${lines(item.trimEnd(), maxText)}</pre>`]
       : [],
   );
 }
@@ -104,7 +107,7 @@ function listPart(name: string, values: readonly JsonValue[]): Html {
   if (rows.length < values.length)
     return html`<ul>${values.slice(0, maxRows).map((value) => html`<li>${formatField('', value)}</li>`)}</ul>${more}`;
   const { title, columns } = tableShape(name, rows);
-  const head = columns.map((column) => html`<th scope="col">${fieldTitle(column) ?? column}</th>`);
+  const head = columns.map((column) => html`<th scope="col">${columnTitle(column)}</th>`);
   const body = rows.slice(0, maxRows).map((row) => html`<tr>${columns.map((column) => cell(row, column))}</tr>`);
   return html`<h2>${title}</h2><table class="rows"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>${more}`;
 }
@@ -114,7 +117,7 @@ function cell(row: JsonObject, column: string): Html {
   const text = rowField(row, column);
   // Only what is longer than any word may be broken anywhere: else `running` is broken before a long name is.
   const long = /\S{17}/.test(text) ? html` class="long"` : nothing;
-  return html`<td data-title="${fieldTitle(column) ?? column}"${long}>${text}</td>`;
+  return html`<td data-title="${columnTitle(column)}"${long}>${text}</td>`;
 }
 
 const resultStyle = `
@@ -187,11 +190,25 @@ const titles: Readonly<Record<string, string>> = {
   exit_code: 'Exit code',
   stdout: 'Output',
   stderr: 'Errors',
+  endpoint: 'Endpoint',
+  certificate: 'Certificate',
 };
 
 /** undefined: not worth a person's first look. */
 function fieldTitle(name: string): string | undefined {
   return Object.hasOwn(titles, name) ? titles[name] : undefined;
+}
+
+/** A name that the API gave and that is on no list of ours, as a person would write it. */
+function columnTitle(name: string): string {
+  return fieldTitle(name) ?? inWords(name);
+}
+
+function inWords(name: string): string {
+  const words = name
+    .replaceAll(/[_-]+/g, ' ')
+    .replaceAll(/([a-z])([A-Z])/g, (_all, end: string, start: string) => `${end} ${start.toLowerCase()}`);
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 interface TableShape {
@@ -206,6 +223,7 @@ const guestColumns = ['name', 'vmid', 'node', 'status', 'cpu', 'mem', 'uptime'];
 const tables: Readonly<Record<string, TableShape>> = {
   vms: { title: 'Virtual machines', columns: guestColumns },
   containers: { title: 'Containers', columns: guestColumns },
+  endpoints: { title: 'API endpoints', columns: ['endpoint', 'node', 'certificate'] },
   nodes: { title: 'Nodes', columns: ['node', 'online', 'ip'] },
   storage: { title: 'Storage', columns: ['storage', 'node', 'status', 'disk', 'plugintype', 'content'] },
   resources: { title: 'Resources', columns: ['name', 'vmid', 'type', 'node', 'status', 'cpu', 'mem', 'disk'] },
@@ -219,7 +237,7 @@ function tableShape(list: string, rows: readonly JsonObject[]): TableShape {
   const known = Object.hasOwn(tables, list) ? tables[list] : undefined;
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const shape = known ?? {
-    title: list === '' ? 'Rows' : list,
+    title: list === '' ? 'Rows' : inWords(list),
     columns: names.filter((name) => fieldTitle(name) !== undefined).slice(0, 7),
   };
   const columns = shape.columns.filter((column) => rows.some((row) => rowField(row, column) !== ''));

@@ -23,9 +23,9 @@ const texts: Record<Key, SettingText> = {
   securityLevel: {
     text: 'How calls are treated.',
     enumTexts: [
-      'Yellow calls run and are logged, red calls ask, unlisted network destinations are allowed and logged.',
-      'Yellow calls run and are logged, red calls and unlisted network destinations ask.',
-      'Yellow calls ask too; disruptive and irreversible ones also want the target’s name and a code typed.',
+      'Yellow calls run and are logged, red calls ask; a command with the network is allowed and logged.',
+      'Yellow calls run and are logged; red calls ask, and so does a command with the network.',
+      'Yellow calls ask too, disruptive and irreversible ones want the target’s name and a code typed; a command with the network is refused.',
     ],
   },
   defaultModelTier: {

@@ -30,7 +30,7 @@ export const viewsWelcome = [
     when: 'banksman.state == unconfigured',
     contents: [
       'No Proxmox VE cluster is configured yet.',
-      '[Configure a Cluster](command:banksman.openSettings)',
+      '[Configure a Cluster](command:banksman.openSettings?%5B%22clusters%22%5D)',
       '[Set API Token](command:banksman.setClusterToken)',
       'The [walkthrough](command:banksman.openWalkthrough) shows each step.',
     ].join('\n'),

@@ -8,7 +8,6 @@ import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/reque
 import { isSettledReport, lapsedUnused } from '#kernel/request-end';
 import { describeTarget, type Target } from '#kernel/resource';
 import { changeLines, changesIn } from '#kernel/shown-change';
-import { durationInWords } from '#kernel/text';
 import { impactInWords } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
 import { detailsStyle } from './details-style.ts';
@@ -19,7 +18,7 @@ export type Loaded<T> = T | { readonly failed: string } | undefined;
 
 export interface RequestFacts {
   readonly record: RequestRecord;
-  readonly card: Pick<ReviewCard, 'title' | 'tampered'>;
+  readonly card: Pick<ReviewCard, 'title' | 'tampered' | 'sections'>;
   readonly live: Loaded<readonly LiveFact[]>;
   readonly policy: Loaded<Explanation>;
   /** There is a page on which it can be approved with a passkey. */
@@ -76,16 +75,20 @@ ${section('Times', timeRows(record))}
   return page.markup;
 }
 
-function banner({ record, card, now }: RequestFacts): Html {
+function banner({ record, card }: RequestFacts): Html {
   if (card.tampered) {
     return html`<p class="banner bad">This request was changed in the store after it was made. It cannot be approved. Run “Banksman: Verify Audit Trail”.</p>`;
   }
   const { status, decision } = record;
-  if (status === 'pending')
-    return html`<p class="banner waits">Waits for a person; expires in ${durationInWords(record.expiresAt - now)}.</p>`;
+  if (status === 'pending') return html`<p class="banner waits">Waits for a person. ${stateOf(card).join(' ')}</p>`;
   const by = decision === undefined ? nothing : html` by ${decision.by} in the ${decision.via}`;
   const said = decision?.message === undefined ? nothing : html`: “${decision.message}”`;
   return html`<p class="banner over"><strong>${statusOf(record)}</strong>${by}${said}</p>`;
+}
+
+/** In the card's own words: whether a call waits for the answer, and how long it can be given. */
+function stateOf({ sections }: RequestFacts['card']): readonly string[] {
+  return sections.filter(({ kind }) => kind === 'state').flatMap(({ lines: said }) => said);
 }
 
 /** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */

@@ -223,7 +223,14 @@ async function confirmAndApprove(shown: Shown, deps: ReviewDeps, done?: string):
   }
   const result = await deps.approvals.approve(record.id, boundSigner(signer, record));
   if (result.ok && card.waits) void tellIfUnused(record, deps);
-  return tellAnswer(result.ok && done !== undefined ? { ...result, message: done } : result, card, deps) ? 'approved' : 'failed';
+  const told = { ...result, message: (result.ok ? done : undefined) ?? result.message };
+  // What starts it, and until when, must not be cut off by the status bar.
+  return tellAnswer(told, card, deps, done === undefined && startsNothing(shown) ? 'info' : 'status') ? 'approved' : 'failed';
+}
+
+/** An approval that no call waits for; held changes are applied by whoever has their workspace open. */
+function startsNothing({ record, card }: Shown): boolean {
+  return !card.waits && record.reported === undefined && record.action.tool !== applyHeldTool;
 }
 
 /** A waiting call takes its approval at once. One that was killed does not, and the person would believe that it ran. */
@@ -271,9 +278,9 @@ function tellNotPending(id: string, record: RequestRecord | undefined, deps: Rev
   return 'not_pending';
 }
 
-function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps): boolean {
+function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps, done: 'status' | 'info' = 'status'): boolean {
   const message = `${result.message.charAt(0).toUpperCase()}${result.message.slice(1)}`;
-  if (result.ok) deps.dialogs.tell('status', message);
+  if (result.ok) deps.dialogs.tell(done, message);
   else if (result.code === 'expired') deps.dialogs.tell('info', `Too late, nothing runs: ${card.title.replace(/\?$/, '')}. ${message}.`);
   else deps.dialogs.tell(result.code === 'already_decided' ? 'info' : 'error', `${message}.`);
   return result.ok;

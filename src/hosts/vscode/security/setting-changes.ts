@@ -7,14 +7,14 @@ import type { SettingChange } from './change-setting.ts';
 
 /** Two short halves: a list cuts a line off after some seventy characters. */
 export const levelWords: Record<SecurityLevel, { readonly calls: string; readonly network: string }> = {
-  relaxed: { calls: 'Yellow calls run and are logged, red calls ask.', network: 'unlisted destinations: allowed, logged' },
-  balanced: { calls: 'Yellow calls run and are logged, red calls ask.', network: 'unlisted destinations: ask' },
-  strict: { calls: 'Yellow and red calls ask, disruptive ones for a typed code too.', network: 'unlisted destinations: refused' },
+  relaxed: { calls: 'Yellow calls run and are logged, red calls ask.', network: 'commands with network: allowed, logged' },
+  balanced: { calls: 'Yellow calls run and are logged, red calls ask.', network: 'commands with network: ask' },
+  strict: { calls: 'Yellow and red calls ask, disruptive ones for a typed code too.', network: 'commands with network: refused' },
 };
 
 function levelInWords(level: SecurityLevel): string {
   const { calls, network } = levelWords[level];
-  return `${calls}\nNetwork, ${network}.`;
+  return `${calls}\n${network.charAt(0).toUpperCase()}${network.slice(1)}.`;
 }
 
 export const actionWords: Record<AutoApproveAction, string> = {

@@ -84,17 +84,17 @@ describe('approvalRow', () => {
     const reported = { reason: 'url_blocked', destination: 'evil.example' } as const;
     const row = approvalRow(record({ reported, status, decision: { by: 'user:bob', via: 'cli', at: now } }), now);
     expect(row).toMatchObject({ kind: 'decided', icon: 'pass' });
-    expect(row.description).toMatch(/^settled by bob · /);
+    expect(row.description).toMatch(/^\d\d:\d\d · settled by bob · /);
   });
 
   const decision = { by: 'user:alice', via: 'editor', at: now, message: 'not *today*' } as const;
   it.each([
-    ['denied', 'decided', /^denied by alice · \d\d:\d\d · /],
-    ['consumed', 'decided', /^approved by alice and used · /],
-    ['approved', 'approved', /^approved by alice, not used yet, /],
-    ['revoked', 'decided', /^revoked by alice · /],
-    ['expired', 'decided', /^approved by alice, not used in time · /],
-  ] as const)('that is %s says who and when', (status, kind, description) => {
+    ['denied', 'decided', /^\d\d:\d\d · denied by alice · /],
+    ['consumed', 'decided', /^\d\d:\d\d · approved by alice and used · /],
+    ['approved', 'approved', /^\S+ left · not used yet, approved by alice · /],
+    ['revoked', 'decided', /^\d\d:\d\d · revoked by alice · /],
+    ['expired', 'decided', /^\d\d:\d\d · approved by alice, not used in time · /],
+  ] as const)('that is %s says when and who, the time first, for the end is cut off in a narrow view', (status, kind, description) => {
     const row = approvalRow(record({ status, decision }), now);
     expect(row.kind).toBe(kind);
     expect(row.description).toMatch(description);
@@ -102,12 +102,12 @@ describe('approvalRow', () => {
   });
 
   it('that expired was nobody’s decision', () => {
-    expect(approvalRow(record({ status: 'expired' }), now).description).toMatch(/^expired \(nobody decided\) · \d\d:\d\d · /);
+    expect(approvalRow(record({ status: 'expired' }), now).description).toMatch(/^\d\d:\d\d · expired \(nobody decided\) · /);
   });
 
   it('of another day says which', () => {
     expect(approvalRow(record({ status: 'denied', decision }), now + 3 * 86_400_000).description).toMatch(
-      /· [A-Z][a-z]{2} \d+, \d\d:\d\d ·/,
+      /^[A-Z][a-z]{2} \d+, \d\d:\d\d · denied by/,
     );
   });
 
@@ -115,6 +115,13 @@ describe('approvalRow', () => {
     const statuses = ['approved', 'consumed', 'denied', 'revoked', 'cancelled', 'expired'] as const;
     expect(new Set(statuses.map((status) => approvalRow(record({ status }), now).icon)).size).toBe(statuses.length);
   });
+
+  it.each(['pending', 'approved', 'consumed', 'denied', 'revoked', 'cancelled', 'expired'] as const)(
+    'that is %s shows nothing that looks like a button to close it',
+    (status) => {
+      expect(approvalRow(record({ status }), now).icon).not.toMatch(/close|^x$|remove|trash/);
+    },
+  );
 
   it('differs in shape, not only in colour, by impact', () => {
     const icons = (['none', 'reversible', 'disruptive', 'irreversible'] as const).map(

@@ -42,6 +42,21 @@ describe('resultPage', () => {
     expect(text).not.toContain('fpu');
   });
 
+  it('of the cluster says how the certificate of each endpoint is known', () => {
+    const text = shown({ endpoints: [{ endpoint: 'https://10.0.0.11:8006', node: 'pve', certificate: 'pinned' }] });
+    expect(text).toContain('<h2>API endpoints</h2>');
+    expect(headers(text)).toEqual(['Endpoint', 'Node', 'Certificate']);
+    expect(cells(text)).toEqual(['pve', 'pinned']);
+    // Longer than a word, so that it may be broken.
+    expect(text).toContain('class="long">https://10.0.0.11:8006<');
+  });
+
+  it('of a list that it does not know names nothing as the API does', () => {
+    const text = shown({ ceph_pools: [{ pg_num: 8, crushRule: 'replicated' }], vms_left_out: 3 });
+    expect(text).toContain('<h2>Ceph pools</h2>');
+    expect(headers(text)).toEqual(['Pg num', 'Crush rule']);
+  });
+
   it('shows what a program printed as it printed it', () => {
     expect(shown({ node: 'pve', stdout: 'a  b\nc\n', stderr: '', exit_code: 0 })).toMatch(/<h2>Output<\/h2><pre>a {2}b\nc<\/pre>/);
   });
@@ -72,6 +87,14 @@ it('doctorPage lists findings, each with its remedy', () => {
   ])('n');
   expect(text).toContain('1 of 2 findings want your attention.');
   expect(text).toContain('What to do: run &#96;ssh-keyscan&#96;');
+  // What wants attention comes first, and the rest in the order in which it was looked at.
+  const order = doctorPage([
+    { topic: 'runtime', state: 'ok', message: 'fine' },
+    { topic: 'sandbox', state: 'warning', message: 'degraded' },
+    { topic: 'store', state: 'ok', message: 'fine' },
+    { topic: 'ssh', state: 'failed', message: 'refused' },
+  ])('n');
+  expect([...order.matchAll(/<th scope="row">([^<]*)</g)].map((match) => match[1])).toEqual(['ssh', 'sandbox', 'runtime', 'store']);
   const well = doctorPage([{ topic: 'store', state: 'ok', message: 'fine' }])('n');
   expect(well).toContain('All is well.');
   expect(well).not.toContain('What to do');

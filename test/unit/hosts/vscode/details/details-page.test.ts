@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { reviewCard } from '#approval/card';
 import { detailsPage, type RequestFacts } from '#hosts/vscode/details/details-page';
 import { Html, html, lines } from '#kernel/html';
 import type { RequestRecord } from '#kernel/request';
@@ -15,7 +16,7 @@ function page(changes: Partial<RequestRecord> = {}, facts: Partial<RequestFacts>
   const shown = record(changes);
   return detailsPage({
     record: shown,
-    card: { title: `${shown.title}?`, tampered: false },
+    card: { title: `${shown.title}?`, tampered: false, sections: [] },
     live: [{ label: 'Now', value: 'running' }],
     policy: undefined,
     now,
@@ -34,6 +35,20 @@ describe('the page of a request', () => {
     expect(csp).toBe(`default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`);
     expect(shown.match(/<style/g)).toHaveLength(1);
     expect(shown).not.toMatch(/<script|<img|<iframe|<form|\son\w+=/i);
+  });
+
+  it.each([
+    [{ by: 'a call', until: now + 120_000, seenAt: now }, /Waits for a person\. The call waits for your answer until \d\d:\d\d:\d\d\./],
+    [
+      { by: 'a call', until: now - 60_000, seenAt: now - 60_000 },
+      /Waits for a person\. No call has waited for the answer since \d\d:\d\d:\d\d\. Approved once, the agent may run it/,
+    ],
+    [undefined, /No call waits for the answer\./],
+  ])('says whether anybody waits for the answer: %j', (wait, words) => {
+    const changes = wait === undefined ? {} : { wait };
+    const text = textOf(page(changes, { card: reviewCard(record(changes), { now, via: 'editor' }) }));
+    expect(text).toMatch(words);
+    expect(text).toContain('can be answered for 1 hour');
   });
 
   it('of held changes names the way back of this window', () => {
@@ -77,16 +92,7 @@ describe('the page of a request', () => {
       stages: [{ stage: 'classify', decision: { effect: 'ask', code: 'red_tier', reason: 'a person decides', rules: ['tier.red'] } }],
     } as const;
     const text = textOf(page({ claim: 'maintenance' }, { policy }));
-    for (const part of [
-      'stop_vm',
-      'interrupts what runs there',
-      'maintenance',
-      'a person decides',
-      'tier.red',
-      'running',
-      'in 1 hour',
-      'req-0123abcd',
-    ])
+    for (const part of ['stop_vm', 'interrupts what runs there', 'maintenance', 'a person decides', 'tier.red', 'running', 'req-0123abcd'])
       expect(text).toContain(part);
   });
 
@@ -101,7 +107,7 @@ describe('the page of a request', () => {
   });
 
   it('of a changed record warns and does not pretend that it can be answered', () => {
-    expect(textOf(page({}, { card: { title: 'stop_vm?', tampered: true } }))).toContain('It cannot be approved');
+    expect(textOf(page({}, { card: { title: 'stop_vm?', tampered: true, sections: [] } }))).toContain('It cannot be approved');
   });
 
   it('of a reported block shows what was reported, and says that settling it lets nothing through', () => {
@@ -129,7 +135,11 @@ describe('the page of a request', () => {
         decision: { by: nasty, via: 'cli', at: now, message: nasty },
         reported: undefined as never,
       },
-      { live: [{ label: nasty, value: nasty, warns: true }], policy: { failed: nasty }, card: { title: nasty, tampered: false } },
+      {
+        live: [{ label: nasty, value: nasty, warns: true }],
+        policy: { failed: nasty },
+        card: { title: nasty, tampered: false, sections: [{ kind: 'state', lines: [nasty] }] },
+      },
     );
     expect(shown).not.toContain('<script');
     expect(shown.match(/<\/style>/g)).toHaveLength(1);

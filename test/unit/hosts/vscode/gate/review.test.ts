@@ -164,7 +164,7 @@ describe('an answer', () => {
     } as const;
     expect(verifyGrant(grant, expected).ok).toBe(true);
     expect(verifyGrant(grant, { ...expected, digest: 'ab'.repeat(32) }).ok).toBe(false);
-    expect(on.person.told).toEqual([{ kind: 'status', message: expect.stringContaining('Approved once: Stop VM 100') }]);
+    expect(on.person.told).toEqual([{ kind: 'info', message: expect.stringContaining('Approved once: Stop VM 100') }]);
   });
 
   it('Deny denies, as this person', async () => {
@@ -390,7 +390,8 @@ describe('where no call waits', () => {
     expect(await on.review()).toBe('approved');
     expect(on.person.told).toEqual([
       {
-        kind: 'status',
+        // The status bar would cut it off before the time.
+        kind: 'info',
         message: expect.stringMatching(/no call waits for it: the agent may run it until \d\d:\d\d:\d\d, when it asks again/),
       },
     ]);

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { settingContributions } from '#hosts/vscode/contributes/settings';
 import { createModalQueue } from '#hosts/vscode/gate/confirm-run';
 import { changeSetting } from '#hosts/vscode/security/change-setting';
-import { levelChange, lifeInWords, ruleChange, ruleRemoval } from '#hosts/vscode/security/setting-changes';
+import { levelChange, levelWords, lifeInWords, ruleChange, ruleRemoval } from '#hosts/vscode/security/setting-changes';
 import type { Signer } from '#kernel/answer';
 import type { App, AutoApproveRule, SettingResult } from '#kernel/app';
+import { ask } from '#kernel/decision';
+import { securityLevels } from '#kernel/tiers';
+import { networkAtLevel } from '#policy/classify';
 import { createApprover } from '../../../../integration/stores/store-fixtures.ts';
 import { type Reaction, scriptedPerson } from '../gate/scripted-person.ts';
 
@@ -107,4 +111,16 @@ it.each([
   [30 * 86_400_000, '30 days'],
 ])('%d ms is %s', (ms, words) => {
   expect(lifeInWords(ms)).toBe(words);
+});
+
+describe('the words of a level', () => {
+  const words = { allow: /network: allowed, logged/, ask: /network: ask/, deny: /network: refused/ } as const;
+  it.each(securityLevels)('%s say what it does to a command that wants the network, in the list and in the settings', (level) => {
+    const { effect } = networkAtLevel(ask('network_blocked', 'it wants the network', ['workspace.network']), level);
+    expect(levelWords[level].network).toMatch(words[effect]);
+    const { enumDescriptions = [] } = settingContributions()['banksman.securityLevel'] as { enumDescriptions?: string[] };
+    const inSettings = enumDescriptions[securityLevels.indexOf(level)] ?? '';
+    expect(inSettings).toMatch(/network/);
+    expect(inSettings).toContain({ allow: 'allowed', ask: 'ask', deny: 'refused' }[effect]);
+  });
 });
