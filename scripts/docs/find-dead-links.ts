@@ -15,8 +15,8 @@ export interface DeadLink {
   readonly message: string;
 }
 
-/** Documents that are not in the repository, as people cited them here. */
-const foreign: readonly RegExp[] = [/\bdesign(?:\.md)? §/i, /\bseeds? 0\d\d\b/i, /\bseeds['’]/i, /\bnotes\/[a-z]+\.md/, /\(issue \d+\b/i];
+/** Documents that are not in the repository, as people cited them here; a line may end within, and in code the next one begins with a comment's sign. */
+const foreign = /\bdesign(?:\.md)?[\s*/]+§|\bseeds?[\s*/]+0\d\d\b|\bseeds['’]|\bnotes\/[a-z]+\.md|\(issue[\s*/]+\d+\b/gi;
 
 /** `[text](target)`, pictures too. Targets in angle brackets and titles are not used here. */
 const markdownLink = /\[(?:[^\][]|\[[^\]]*\])*\]\(([^()\s]+)\)/g;
@@ -31,20 +31,22 @@ export function findDeadLinks(pages: readonly string[], sources: readonly string
 }
 
 function inPage(file: string, tree: Tree): readonly DeadLink[] {
-  return eachLine(file, withoutFences(tree.read(file)), (text) => [
+  const page = withoutFences(tree.read(file));
+  const links = eachLine(file, page, (text) => [
     ...matches(markdownLink, text).map(([, target = '']) => deadTarget(target, file, tree)),
     ...matches(namedFile, text).map(([, name = '']) => missingFile(name, file, tree)),
     ...records(text, tree),
-    ...foreigners(text),
   ]);
+  return [...links, ...foreigners(file, page)];
 }
 
 function inSource(file: string, tree: Tree): readonly DeadLink[] {
-  return eachLine(file, tree.read(file), (text) => [
+  const source = tree.read(file);
+  const cited = eachLine(file, source, (text) => [
     ...matches(citedPage, text).map(([, page = '', anchor]) => deadCitation(page, anchor, tree)),
     ...(/^\s*(?:\/?\*|\/\/)/.test(text) ? records(text, tree) : []),
-    ...foreigners(text),
   ]);
+  return [...cited, ...foreigners(file, source)];
 }
 
 function eachLine(file: string, text: string, look: (text: string) => readonly (string | undefined)[]): readonly DeadLink[] {
@@ -113,9 +115,12 @@ function records(text: string, tree: Tree): readonly (string | undefined)[] {
   });
 }
 
-function foreigners(text: string): readonly (string | undefined)[] {
-  const found = foreign.map((pattern) => pattern.exec(text)?.[0]).filter((cited) => cited !== undefined);
-  return found.map((cited) => `\`${cited}\` cites what is not in the repository; cite docs/ instead`);
+function foreigners(file: string, text: string): readonly DeadLink[] {
+  return matches(foreign, text).map(({ 0: cited, index }) => ({
+    file,
+    line: text.slice(0, index).split('\n').length,
+    message: `\`${cited.replace(/\s[\s*/]*/g, ' ')}\` cites what is not in the repository; cite docs/ instead`,
+  }));
 }
 
 function exists(file: string, tree: Tree): boolean {

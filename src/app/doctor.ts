@@ -187,7 +187,7 @@ async function trailState(audit: Store['audit']): Promise<string> {
   if (head.sequence > verifiedHere) return `${words}; whether all fit together is not looked at here: \`banksman audit verify\``;
   const verdict = await verifyTrail(audit);
   if (verdict.ok) return words;
-  const next = 'find out who changed the store, or what damaged it; `banksman audit verify` names every record that does not fit';
+  const next = 'find out who changed the store, or what damaged it; `banksman audit verify` names the records that do not fit';
   throw new Fault('audit_broken', verdict.message, { next });
 }
 

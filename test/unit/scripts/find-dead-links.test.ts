@@ -22,6 +22,18 @@ function inSource(text: string): readonly string[] {
   return findDeadLinks([], ['src/x.ts'], tree({ 'src/x.ts': text })).map(({ line, message }) => `${line}: ${message}`);
 }
 
+describe('a citation of what is not here', () => {
+  it.each([
+    ['only looks, and design\n§1 lets its record wait', 1],
+    ['text\n\nsee the design.md\n§10', 3],
+    ['as the seeds\n001 say', 1],
+  ])('is found over the end of a line: %j', (text, line) => {
+    expect(inPage(text)).toEqual([expect.stringMatching(new RegExp(`^${line}: .*cites what is not in the repository`))]);
+    const comment = `/**\n${text.replace(/^/gm, ' * ')}\n */`;
+    expect(inSource(comment)).toEqual([expect.stringMatching(new RegExp(`^${line + 1}: .*cites what is not in the repository`))]);
+  });
+});
+
 describe('a page', () => {
   it.each([
     '[a](page.md)',

@@ -44,7 +44,7 @@ export async function confirmNow(question: Confirmation, deps: Pick<ConfirmDeps,
   for (;;) {
     const code = harmless ? undefined : frontCode();
     const openedAt = deps.now();
-    const shown = { id: key, severity: 'warning', title, detail: withCode(detail, proceed, code), buttons: [stay, proceed] } as const;
+    const shown = { id: key, severity: 'warning', title, detail: withCode(detail, [proceed], code), buttons: [stay, proceed] } as const;
     const answer = await deps.dialogs.ask(shown).catch(() => undefined);
     if (answer !== proceed) return false;
     if (deps.now() - openedAt >= minimumOpenMs) return code === undefined || typeCode(title, code, deps.dialogs);
@@ -63,8 +63,9 @@ export function frontCode(): string {
 }
 
 /** The first line, which is on the screen however long the rest is. */
-export function withCode(detail: string, button: string, code: string | undefined): string {
-  return code === undefined ? detail : `To go on: press “${button}”, then type ${code}.\n\n${detail}`;
+export function withCode(detail: string, buttons: readonly string[], code: string | undefined): string {
+  const named = buttons.map((button) => `“${button}”`).join(' or ');
+  return code === undefined ? detail : `To go on: press ${named}, then type ${code}.\n\n${detail}`;
 }
 
 /** Whether a person typed the code of the card that they just answered. */

@@ -112,9 +112,14 @@ function questionOf({ record, card, code, alarms, byHand }: Shown, note: string,
     id: card.id,
     severity: 'warning',
     title,
-    detail: withCode(detail, approveLabel(record), code),
+    detail: withCode(detail, [approveLabel(record), ...run], code),
     buttons: [denyButton, detailsButton, ...(openPage === undefined ? [] : [pageButton]), ...run, approveLabel(record)],
   };
+}
+
+/** A title as a statement. */
+function plain(title: string): string {
+  return title.replace(/\?$/, '');
 }
 
 /** Fits on a line of the dialog, which is 465 pixels wide. */
@@ -172,7 +177,7 @@ async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDe
 
 /** The run has its own time; the next question does not wait for it. */
 async function approveAndRun(shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
-  const end = await confirmAndApprove(shown, deps, `Approved, and running now: ${shown.card.title.replace(/\?$/, '')}`);
+  const end = await confirmAndApprove(shown, deps, `Approved, and running now: ${plain(shown.card.title)}`);
   if (end === 'approved') deps.runByHand(shown.record);
   return end;
 }
@@ -187,8 +192,8 @@ async function askWatched(question: Question, record: RequestRecord, deps: Revie
     const now = await deps.approvals.get(record.id).catch(() => undefined);
     if (!isOpen || now === undefined || now.status === 'pending') return;
     isOpen = false;
-    const title = showPlainly(record.title).replace(/\?$/, '');
-    deps.dialogs.tell('info', `“${title}” is over: ${endInWords(now)}. Its dialog changes nothing any more; close it.`);
+    const title = plain(showPlainly(record.title));
+    deps.dialogs.tell('info', `It is over: ${endInWords(now)}. Its dialog changes nothing any more; close it: ${title}`);
   };
   const stop = deps.approvals.onChange(() => void look());
   try {
@@ -223,9 +228,25 @@ async function confirmAndApprove(shown: Shown, deps: ReviewDeps, done?: string):
   }
   const result = await deps.approvals.approve(record.id, boundSigner(signer, record));
   if (result.ok && card.waits) void tellIfUnused(record, deps);
-  const told = { ...result, message: (result.ok ? done : undefined) ?? result.message };
-  // What starts it, and until when, must not be cut off by the status bar.
-  return tellAnswer(told, card, deps, done === undefined && startsNothing(shown) ? 'info' : 'status') ? 'approved' : 'failed';
+  if (!result.ok) {
+    tellAnswer(result, card, deps);
+    return 'failed';
+  }
+  const until = done === undefined && startsNothing(shown) ? goodUntil(result) : undefined;
+  if (until === undefined) tellAnswer(done === undefined ? result : { ...result, message: done }, card, deps);
+  // First what the status bar, and a notification of one line, would cut off.
+  else
+    deps.dialogs.tell(
+      'info',
+      `Approved once; the agent may run it until ${until}, when it asks again: ${plain(card.title)} (${record.id})`,
+    );
+  return 'approved';
+}
+
+/** undefined as long as others have to agree. */
+function goodUntil({ code, record }: AnswerResult): string | undefined {
+  if (code !== 'approved' || record?.decision === undefined) return undefined;
+  return clockTime(lapsesAt(record), record.decision.at);
 }
 
 /** An approval that no call waits for; held changes are applied by whoever has their workspace open. */
@@ -239,7 +260,7 @@ async function tellIfUnused({ id, title }: RequestRecord, deps: ReviewDeps): Pro
   const record = await deps.approvals.get(id).catch(() => undefined);
   if (record?.status !== 'approved') return;
   const until = clockTime(lapsesAt(record), Date.now());
-  const what = showPlainly(title).replace(/\?$/, '');
+  const what = plain(showPlainly(title));
   deps.dialogs.tell(
     'warning',
     `“${what}” is approved, but the call that waited has not used it. The agent may run it until ${until}, when it asks again.`,
@@ -278,10 +299,10 @@ function tellNotPending(id: string, record: RequestRecord | undefined, deps: Rev
   return 'not_pending';
 }
 
-function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps, done: 'status' | 'info' = 'status'): boolean {
+function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps): boolean {
   const message = `${result.message.charAt(0).toUpperCase()}${result.message.slice(1)}`;
-  if (result.ok) deps.dialogs.tell(done, message);
-  else if (result.code === 'expired') deps.dialogs.tell('info', `Too late, nothing runs: ${card.title.replace(/\?$/, '')}. ${message}.`);
+  if (result.ok) deps.dialogs.tell('status', message);
+  else if (result.code === 'expired') deps.dialogs.tell('info', `Too late, nothing runs: ${plain(card.title)}. ${message}.`);
   else deps.dialogs.tell(result.code === 'already_decided' ? 'info' : 'error', `${message}.`);
   return result.ok;
 }

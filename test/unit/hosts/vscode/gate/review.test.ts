@@ -164,7 +164,7 @@ describe('an answer', () => {
     } as const;
     expect(verifyGrant(grant, expected).ok).toBe(true);
     expect(verifyGrant(grant, { ...expected, digest: 'ab'.repeat(32) }).ok).toBe(false);
-    expect(on.person.told).toEqual([{ kind: 'info', message: expect.stringContaining('Approved once: Stop VM 100') }]);
+    expect(on.person.told).toEqual([{ kind: 'info', message: expect.stringMatching(/^Approved once; .*: Stop VM 100/) }]);
   });
 
   it('Deny denies, as this person', async () => {
@@ -392,7 +392,10 @@ describe('where no call waits', () => {
       {
         // The status bar would cut it off before the time.
         kind: 'info',
-        message: expect.stringMatching(/no call waits for it: the agent may run it until \d\d:\d\d:\d\d, when it asks again/),
+        // A notification without a button shows some sixty characters.
+        message: expect.stringMatching(
+          /^Approved once; the agent may run it until \d\d:\d\d:\d\d, when it asks again: Stop VM 100 \(web100\) on pve \(req-/,
+        ),
       },
     ]);
     expect(on.ran).toEqual([]);
@@ -408,6 +411,12 @@ describe('where no call waits', () => {
     await on.review();
     expect(on.person.questions[0]?.detail).toMatch(said);
     expect(on.person.questions[0]?.detail).not.toMatch(unsaid);
+  });
+
+  it('names both buttons that go on', async () => {
+    const on = await scene({ reactions: [{}] });
+    await on.review();
+    expect(on.person.questions[0]?.detail).toMatch(/^To go on: press “Approve once” or “Approve and Run”, then type /);
   });
 
   it('Approve and Run approves and runs', async () => {
@@ -522,7 +531,9 @@ describe('what has to be typed', () => {
     const first = await scene({ reactions: [approves] });
     expect(await first.review()).toBe('approved');
     const code = codeOn(first.person.questions[0]);
-    expect(first.person.questions[0]?.detail.split('\n')[0]).toBe(`To go on: press “Approve once”, then type ${code}.`);
+    expect(first.person.questions[0]?.detail.split('\n')[0]).toBe(
+      `To go on: press “Approve once” or “Approve and Run”, then type ${code}.`,
+    );
     expect(code).toMatch(/^[2-9A-HJ-NP-Z]{3}$/);
     // As a word: three characters turn up in digests and times by chance.
     expect(JSON.stringify([first.person.typed, first.person.told, await first.now()])).not.toMatch(new RegExp(`\\b${code}\\b`));
