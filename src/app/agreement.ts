@@ -3,15 +3,16 @@
  * counts already signed that very difference; until then the old values stay in force. What makes it stricter counts at once.
  * LIMIT: beside the configuration, in the same account: who removes the file starts over, and is found by the trail's record of what was agreed.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
-import { signatureFlaw, signPayload } from '#approval/keys';
 import { stricterRules } from '#approval/rules';
-import type { ApproverKey, Signer } from '#kernel/answer';
+import { agreeFlaw, type LoosenFlaw, loosenWords, pinOf, type SignatureFlaw, signatureFlaw } from '#approval/signed';
+import type { ApproverKey } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
+import { type Signed, signedSchema } from '#kernel/proof';
 import { modelTiers, securityLevels, stricterTier } from '#kernel/tiers';
 import { approvalRules, type Config } from './config.ts';
 import { writeWhole } from './config-file.ts';
@@ -21,28 +22,29 @@ import { hasErrorCode } from './private-file.ts';
 export type Origin = 'machine' | 'editor';
 
 /** The part of a configuration that could be made looser. */
-type Terms = Pick<
+export type Terms = Pick<
   Config,
   'approvals' | 'clusters' | 'protected' | 'securityLevel' | 'defaultModelTier' | 'tiers' | 'commandRules' | 'store'
 > & {
   readonly requireSandbox: boolean;
 };
 
-const entrySchema = z.strictObject({
-  payload: z.strictObject({
-    version: z.literal(1),
-    setting: z.literal('configuration'),
-    /** The entry before; null in the first. */
-    previous: z.string().nullable(),
-    approvers: z.array(z.looseObject({ name: z.string(), key: z.string() })),
-    terms: z.strictObject({ machine: z.json().optional(), editor: z.json().optional() }),
-    approver: z.string(),
-    issuedAt: z.int(),
-  }),
-  keyId: z.string(),
-  signature: z.string(),
+const payloadSchema = z.strictObject({
+  version: z.literal(1),
+  setting: z.literal('configuration'),
+  /** The entry before; null in the first. */
+  previous: z.string().nullable(),
+  approvers: z.array(z.looseObject({ name: z.string(), key: z.string() })),
+  terms: z.strictObject({ machine: z.json().optional(), editor: z.json().optional() }),
+  approver: z.string(),
+  issuedAt: z.int(),
+  /** base64url of 32 random bytes. */
+  nonce: z.string().exactOptional(),
 });
-type Entry = z.output<typeof entrySchema>;
+export type AgreementPayload = z.output<typeof payloadSchema>;
+
+const entrySchema = signedSchema<AgreementPayload>(payloadSchema);
+type Entry = Signed<AgreementPayload>;
 
 /** undefined: nobody agreed to anything yet, and the configuration counts as it is. */
 export interface Agreement {
@@ -89,11 +91,16 @@ function readEntries(configFile: string): readonly Entry[] | undefined {
   return entries;
 }
 
-/** SECURITY: each entry is signed by who counted before it; only the first vouches for itself. */
 function follows(entry: Entry, before: Entry | undefined): boolean {
-  const { payload } = entry;
-  if (payload.previous !== (before === undefined ? null : digestOfEntry(before))) return false;
-  return signatureFlaw(entry, (before ?? entry).payload.approvers) === undefined;
+  return entry.payload.previous === (before === undefined ? null : digestOfEntry(before)) && signerFlaw(entry, before) === undefined;
+}
+
+/** SECURITY: each entry is signed by who counted before it and may agree; only the first vouches for itself. */
+function signerFlaw(entry: Entry, before: Entry | undefined): SignatureFlaw | LoosenFlaw | undefined {
+  const approvers = (before ?? entry).payload.approvers as readonly ApproverKey[];
+  const pin = pinOf(entry.proof, approvers);
+  if (pin === undefined) return 'untrusted_key';
+  return signatureFlaw(entry, [pin]) ?? agreeFlaw(pin, approvers);
 }
 
 function digestOfEntry({ payload }: Entry): string {
@@ -113,40 +120,49 @@ function broken(file: string, why: string, cause?: unknown): Fault {
 /** What a person would agree to now. */
 export interface Proposal {
   readonly approvers: readonly ApproverKey[];
-  /** Absent: only who approves changes. */
-  readonly origin?: Origin;
-  readonly config?: Config;
+  /** Of those origins that are looked at; absent: as they were agreed to. */
+  readonly terms?: Agreement['terms'];
 }
 
-/** Adds what is so now to what was agreed. @throws {Fault} `needs_approver`, `bad_agreement` */
-export async function signAgreement(configFile: string, { approvers, origin, config }: Proposal, signer: Signer): Promise<Agreement> {
-  const entries = readEntries(configFile) ?? [];
-  const last = entries.at(-1);
-  const payload: Entry['payload'] = {
+/** What is to be signed. @throws {Fault} `bad_agreement` */
+export function draftAgreement(configFile: string, { approvers, terms }: Proposal, approver: string): AgreementPayload {
+  const last = readEntries(configFile)?.at(-1);
+  return payloadSchema.parse({
     version: 1,
     setting: 'configuration',
     previous: last === undefined ? null : digestOfEntry(last),
     approvers: approvers.map((key) => ({ ...key })),
-    terms: {
-      ...last?.payload.terms,
-      ...(origin === undefined || config === undefined ? {} : { [origin]: JSON.parse(JSON.stringify(termsOf(config))) }),
-    },
-    approver: signer.approver,
+    terms: { ...last?.payload.terms, ...JSON.parse(JSON.stringify(terms ?? {})) },
+    approver,
     issuedAt: Date.now(),
-  };
-  const entry = entrySchema.parse(await signPayload(payload, signer));
-  if (!follows(entry, last))
-    throw new Fault('needs_approver', 'only an approver who counts here already may agree to this', {
-      audience: 'user',
-      next: `let ${(last?.payload.approvers ?? []).map(({ name }) => `\`${name}\``).join(' or ') || 'one of them'} agree: \`banksman config agree\`, or in their editor window`,
-    });
-  // Whoever reads the configuration has to know what of it counts: a server under another user, for one.
-  await writeWhole(agreementFileOf(configFile), `${JSON.stringify([...entries, entry], null, 1)}\n`, configFile);
-  const { terms, issuedAt } = payload;
-  return { approvers, terms: terms as Agreement['terms'], digest: digestOfEntry(entry), by: signer.approver, at: issuedAt };
+    nonce: randomBytes(32).toString('base64url'),
+  });
 }
 
-function termsOf(config: Config): Terms {
+/** Adds what was signed to what was agreed. @throws {Fault} `needs_approver`, `needs_passkey`, `changed_meanwhile`, `bad_agreement` */
+export async function addAgreement(configFile: string, entry: Signed<AgreementPayload>): Promise<Agreement> {
+  const entries = readEntries(configFile) ?? [];
+  const last = entries.at(-1);
+  const flaw = signerFlaw(entry, last);
+  if (flaw === 'window_key' || flaw === 'same_display')
+    throw new Fault('needs_passkey', `nothing was agreed to: ${loosenWords[flaw]}`, {
+      audience: 'user',
+      next: 'agree on the approval page, under “Settings”',
+    });
+  if (flaw !== undefined)
+    throw new Fault('needs_approver', 'only an approver who counts here already may agree to this', {
+      audience: 'user',
+      next: `let ${(last?.payload.approvers ?? []).map(({ name }) => `\`${name}\``).join(' or ') || 'one of them'} agree: \`banksman config agree\`, in their editor window, or on the approval page`,
+    });
+  if (!follows(entry, last))
+    throw new Fault('changed_meanwhile', 'somebody else agreed to something meanwhile; look again', { audience: 'user' });
+  // Whoever reads the configuration has to know what of it counts: a server under another user, for one.
+  await writeWhole(agreementFileOf(configFile), `${JSON.stringify([...entries, entry], null, 1)}\n`, configFile);
+  const { approvers, terms, approver, issuedAt } = entry.payload;
+  return { approvers, terms: terms as Agreement['terms'], digest: digestOfEntry(entry), by: approver, at: issuedAt };
+}
+
+export function termsOf(config: Config): Terms {
   const { approvals, clusters, protected: list, securityLevel, defaultModelTier, tiers, commandRules, store, workspace } = config;
   const { requireSandbox } = workspace;
   return { approvals, clusters, protected: list, securityLevel, defaultModelTier, tiers, commandRules, store, requireSandbox };

@@ -1,22 +1,31 @@
 /** The agreement at work in one App: which of its configuration counts, who may pin, and what a person is asked about. */
+import { readFileSync, rmSync, unwatchFile, watchFile, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import * as z from 'zod';
 import { isSameKey } from '#approval/keys';
 import { type ApprovalRules, stricterRules } from '#approval/rules';
+import { signPayload } from '#approval/signed';
 import type { ApproverKey, Signer } from '#kernel/answer';
 import type { ConfigAgreement, Finding, SettingResult } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
+import type { Signed } from '#kernel/proof';
 import {
   type Agreement,
+  type AgreementPayload,
+  addAgreement,
   agreedConfig,
   agreedPins,
   agreementFileOf,
+  draftAgreement,
   heldPins,
   type Origin,
   type Proposal,
   readAgreement,
-  signAgreement,
+  type Terms,
+  termsOf,
 } from './agreement.ts';
-import { approvalRules, type Config } from './config.ts';
+import { approvalRules, type Config, parseConfig } from './config.ts';
 import { addApprover, createApproverReader } from './config-file.ts';
 
 export type { Origin };
@@ -27,6 +36,9 @@ export interface AgreementParts {
   readonly origin?: Origin;
   readonly ownStore?: boolean;
 }
+
+/** Only who can write the proposal could make it anything else: then there is none. */
+const termsSchema = z.looseObject({ requireSandbox: z.boolean() });
 
 type Trail = Pick<AuditLog, 'append'>;
 
@@ -43,6 +55,10 @@ export interface AppAgreement {
   pin(key: ApproverKey, signer: Signer, trail: Trail): Promise<void>;
   /** What waits for a person. */
   pending(): readonly string[];
+  /** Nobody has agreed to any of it, or not to the editor's settings: then they count as they are, whoever wrote them. */
+  isNew(): boolean;
+  /** Of what is so now, for a signature. @throws {Fault} `bad_agreement` */
+  draft(approver: string): AgreementPayload;
   forPeople(trail: Trail, trustedKeys: () => Promise<readonly ApproverKey[]>): ConfigAgreement;
   findings(): readonly Finding[];
   /** The newest that was agreed to, to be held against the trail; undefined: nothing was. */
@@ -50,46 +66,84 @@ export interface AppAgreement {
 }
 
 /** @throws {Fault} `bad_agreement`: what counts cannot be known, so nothing starts */
-export function createConfigAgreement({ config: given, configFile, origin, ownStore = false }: AgreementParts): AppAgreement {
-  const approving = createApproverReader(configFile);
-  const inFile = () => approving().approvers;
-  const agreedTerms = (agreement: Agreement | undefined) => {
-    const terms = origin === undefined ? undefined : agreement?.terms[origin];
-    return terms !== undefined && ownStore ? { ...terms, store: given.store } : terms;
-  };
-  const now = () => agreedConfig(given, agreedTerms(readAgreement(configFile)));
-  const pending = (): readonly string[] => {
-    const agreement = readAgreement(configFile);
-    return [...heldPins(inFile(), agreement), ...(origin === undefined ? [] : agreedConfig(given, agreedTerms(agreement)).held)];
-  };
-  const agree = (approvers: readonly ApproverKey[], signer: Signer, trail: Trail) =>
-    recordAgreement(configFile, { approvers, ...(origin === undefined ? {} : { origin, config: given }) }, signer, trail);
+export function createConfigAgreement(parts: AgreementParts): AppAgreement {
+  const { configFile, origin } = parts;
+  const look = createLook(parts);
+  const { inFile, pending, proposal } = look;
+  const agree = (signer: Signer, trail: Trail) => recordAgreement(configFile, proposal(), signer, trail);
+  if (origin === 'editor') propose(configFile, parts.config, look.now().held.length > 0 || look.isNew());
   return {
     // The machine's pins are read from its file anew each time; these would go on counting.
-    config: origin === undefined ? now().config : { ...now().config, approvers: [] },
+    config: origin === undefined ? look.now().config : { ...look.now().config, approvers: [] },
     counting: (pins) => agreedPins(pins, readAgreement(configFile)),
     rules: (written) => {
       const agreed = readAgreement(configFile)?.terms.machine;
       return agreed === undefined ? written : stricterRules(written, approvalRules(agreed));
     },
-    mayPin: (key) => waitForOthers(configFile, key),
+    mayPin: (key) => waitForOthers(configFile, key, inFile().approvers),
     pin: async (key, signer, trail) => {
       await addApprover(configFile, key);
-      await agree(inFile(), signer, trail);
+      await agree(signer, trail);
     },
     pending,
+    isNew: look.isNew,
+    draft: (approver) => draftAgreement(configFile, proposal(), approver),
     forPeople: (trail, trustedKeys) => ({
       pending: async () => pending(),
       agree: async (shown, signer): Promise<SettingResult> => {
         if (shown.join('\n') !== pending().join('\n')) return changedMeanwhile;
         if (!(await trustedKeys()).some(({ key }) => isSameKey(key, signer.publicKey))) return notTrusted;
-        await agree(inFile(), signer, trail);
-        return { ok: true, code: 'set', message: 'agreed; it counts from the next start on, and a window starts again at once' };
+        await agree(signer, trail);
+        return { ok: true, code: 'set', message: agreedWords };
       },
+      onChange: (listener) => onAgreed(configFile, listener),
     }),
-    findings: () => findingsOf(configFile, inFile(), pending()),
+    findings: () => findingsOf(configFile, inFile().approvers, pending()),
     digest: () => readAgreement(configFile)?.digest,
   };
+}
+
+export const agreedWords = 'agreed; windows and MCP servers take it over within seconds, other programs at their next start';
+
+/** What is so now, and what was agreed to: read anew each time. */
+function createLook({ config: given, configFile, origin, ownStore = false }: AgreementParts) {
+  const inFile = createApproverReader(configFile);
+  // What stands in the machine's file is read as it is now: whoever serves the page has been there for long.
+  const present = () => (origin === 'machine' && !ownStore ? inFile() : given);
+  const agreedTerms = (agreement: Agreement | undefined) => {
+    const terms = origin === undefined ? undefined : agreement?.terms[origin];
+    return terms !== undefined && ownStore ? { ...terms, store: given.store } : terms;
+  };
+  return {
+    inFile,
+    now: () => agreedConfig(given, agreedTerms(readAgreement(configFile))),
+    pending: (): readonly string[] => {
+      const agreement = readAgreement(configFile);
+      return [
+        ...heldPins(inFile().approvers, agreement),
+        ...(origin === undefined ? [] : agreedConfig(present(), agreedTerms(agreement)).held),
+        ...(origin === 'machine' ? heldOfEditor(configFile, agreement) : []),
+      ];
+    },
+    isNew: (): boolean => {
+      const terms = readAgreement(configFile)?.terms;
+      const hasEditor = origin === 'editor' || readProposed(configFile) !== undefined;
+      return terms === undefined || (terms.editor === undefined && hasEditor);
+    },
+    proposal: (): Proposal => {
+      const editor = origin === 'machine' ? readProposed(configFile) : undefined;
+      const own = origin === undefined ? {} : { [origin]: termsOf(present()) };
+      return { approvers: inFile().approvers, terms: { ...own, ...(editor === undefined ? {} : { editor }) } };
+    },
+  };
+}
+
+/** Looked at every two seconds: a watch of the system's would miss a file that is renamed into place. */
+function onAgreed(configFile: string, listener: () => void): () => void {
+  const file = agreementFileOf(configFile);
+  const look = () => listener();
+  watchFile(file, { interval: 2_000, persistent: false }, look);
+  return () => unwatchFile(file, look);
 }
 
 const changedMeanwhile: SettingResult = {
@@ -104,25 +158,60 @@ const notTrusted: SettingResult = {
 };
 
 /** Where others count already the pin is written, and waits for one of them. @throws {Fault} `needs_approver` */
-async function waitForOthers(configFile: string, key: ApproverKey): Promise<void> {
+async function waitForOthers(configFile: string, key: ApproverKey, pins: readonly ApproverKey[]): Promise<void> {
   const agreement = readAgreement(configFile);
-  if (agreement === undefined || agreement.approvers.length === 0) return;
-  await addApprover(configFile, key);
-  throw new Fault(
-    'needs_approver',
-    `this key is new here, and ${names(agreement.approvers)} approves already: it counts once they agree to it`,
-    {
-      audience: 'user',
-      next: 'in their window “Banksman: Agree to the Configuration…”, or `banksman config agree` at a terminal',
-    },
-  );
+  const others = agreement?.approvers ?? pins.filter(({ passkey }) => passkey !== undefined);
+  if (others.length === 0) return;
+  // Before anybody agreed to anything, whatever stands in the file counts: a pin there would not wait.
+  if (agreement !== undefined) await addApprover(configFile, key);
+  throw new Fault('needs_approver', `this key is new here, and ${names(others)} approves already: it counts once they agree to it`, {
+    audience: 'user',
+    next: 'on the approval page, in their window “Banksman: Agree to the Configuration…”, or `banksman config agree` at a terminal',
+  });
 }
 
-/** Signed, and written down. @throws {Fault} `needs_approver`, `bad_agreement` */
+/** Signed, and written down. @throws {Fault} `needs_approver`, `needs_passkey`, `bad_agreement` */
 export async function recordAgreement(configFile: string, proposal: Proposal, signer: Signer, trail: Trail): Promise<void> {
-  const { digest } = await signAgreement(configFile, proposal, signer);
-  const approvers = proposal.approvers.map(({ key }) => key);
-  await trail.append({ name: 'policy.changed', attributes: { change: 'configuration_agreed', by: signer.approver, approvers, digest } });
+  await recordSigned(configFile, await signPayload(draftAgreement(configFile, proposal, signer.approver), signer), trail);
+}
+
+/** @throws {Fault} as `recordAgreement` */
+export async function recordSigned(configFile: string, entry: Signed<AgreementPayload>, trail: Trail): Promise<void> {
+  const { digest, approvers, by } = await addAgreement(configFile, entry);
+  const attributes = { change: 'configuration_agreed', by, approvers: approvers.map(({ key }) => key), digest };
+  await trail.append({ name: 'policy.changed', attributes });
+}
+
+/** Beside the machine's file: what the editor's settings say now, where nobody agreed to that. Whoever writes there proposes, and nothing else. */
+function proposedFile(configFile: string): string {
+  return path.join(path.dirname(configFile), 'proposed.json');
+}
+
+function propose(configFile: string, config: Config, waits: boolean): void {
+  try {
+    if (waits) writeFileSync(proposedFile(configFile), JSON.stringify(termsOf(config)), { mode: 0o600 });
+    else rmSync(proposedFile(configFile), { force: true });
+  } catch {
+    // Then it is agreed to in this window, or not at all.
+  }
+}
+
+function readProposed(configFile: string): Terms | undefined {
+  try {
+    const { requireSandbox, ...rest } = termsSchema.parse(JSON.parse(readFileSync(proposedFile(configFile), 'utf8')));
+    return termsOf(parseConfig({ ...rest, workspace: { requireSandbox } }, proposedFile(configFile)));
+  } catch {
+    return undefined;
+  }
+}
+
+function heldOfEditor(configFile: string, agreement: Agreement | undefined): readonly string[] {
+  const [proposed, agreed] = [readProposed(configFile), agreement?.terms.editor];
+  if (proposed === undefined || agreed === undefined) return [];
+  const { requireSandbox, ...rest } = proposed;
+  const config = { ...parseConfig({}, ''), ...rest };
+  const { held } = agreedConfig({ ...config, workspace: { ...config.workspace, requireSandbox } }, agreed);
+  return held.map((what) => `in the editor’s settings: ${what}`);
 }
 
 function names(approvers: readonly ApproverKey[]): string {

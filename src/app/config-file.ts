@@ -17,9 +17,6 @@ export async function loadConfigFile(file: string, optional: boolean): Promise<C
   return parseConfig((await readObject(file, optional)) ?? {}, file);
 }
 
-/** Who may approve, under which rules and where: what of the configuration counts as it is now. */
-export type Approving = Pick<Config, 'approvers' | 'approvals' | 'page'>;
-
 /** The keys pinned in `file` now; none where there is no such file. @throws {Fault} `bad_config` */
 export async function readApprovers(file: string): Promise<readonly ApproverKey[]> {
   return (await loadConfigFile(file, true)).approvers;
@@ -29,12 +26,12 @@ export async function readApprovers(file: string): Promise<readonly ApproverKey[
  * As `readApprovers`, for who asks at every call. The file is read each time, so a key taken out of it stops counting at once; only what its
  * text means is kept for as long as the text is the same. At once and not in turns: it is a small file, and each turn costs ten such reads.
  */
-export function createApproverReader(file: string): () => Approving {
-  let known: { readonly text: string | undefined; readonly approving: Approving } | undefined;
+export function createApproverReader(file: string): () => Config {
+  let known: { readonly text: string | undefined; readonly config: Config } | undefined;
   return () => {
     const text = readTextNow(file, true);
-    if (known === undefined || known.text !== text) known = { text, approving: parseConfig(objectIn(text, file) ?? {}, file) };
-    return known.approving;
+    if (known === undefined || known.text !== text) known = { text, config: parseConfig(objectIn(text, file) ?? {}, file) };
+    return known.config;
   };
 }
 

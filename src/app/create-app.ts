@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import type { AnswerDeps } from '#approval/accept-grant';
 import { type CallApprovals, createApprovals } from '#approval/approvals';
-import { createAnswerDesk } from '#approval/passkey-desk';
+import { type Changes, createAnswerDesk, createChangeDesk } from '#approval/passkey-desk';
 import { type ApprovalRules, stricterRules } from '#approval/rules';
 import type { SpendResult } from '#approval/spend-grant';
 import { systemClock } from '#execution/deadline';
@@ -40,6 +40,7 @@ import { createHeldAnswers, type HeldAnswers } from './held.ts';
 import { limitPending } from './limit-pending.ts';
 import { createLiveSettings, type LiveSettings } from './live-settings.ts';
 import { openStore } from './open-store.ts';
+import { createPageChanges } from './page-changes.ts';
 import { uselessTiers } from './policy-settings.ts';
 import { byHand, describeAction, runApproved } from './run-approved.ts';
 import { createTrailMemory, type TrailMemory } from './store-findings.ts';
@@ -112,6 +113,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const reads = groupReads(store.audit, options.log);
   const tasks = createTaskFollower({ audit: reads.audit, log: options.log });
   const answers = { requests: store.requests, clock: systemClock, trustedKeys, rules, describe: describeAction };
+  const changes = createPageChanges({ ...options, live, agreement, trustedKeys, audit: store.audit });
   const approvals = options.service?.approvals ?? ownApprovals(options, { store, reads, live, answers, agreement });
   const parts: Parts = { store, memory, reads, tasks, clusters, workspace, sandbox, live, approvals };
   const history = async () => recordedAccess(workspace?.access, reads.audit)?.runner.history?.();
@@ -134,13 +136,24 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     announce: (tool, input) => announce(tool, input, { tools: catalog, settings: live.known() }),
     explain: (call) => explainCall(call, deps, AbortSignal.timeout(options.config.limits.callMs)),
     approvals,
-    passkeyDesk: (origin) => ({ ...createAnswerDesk(origin, { ...answers, via: 'page' }), ...createEnrolDesk(options.stateDir, origin) }),
+    passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
     ...{ security: live.security, audit: auditTrail(store, reads.settle), live: clusters.live },
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
     alarms: () => alarms({ ...options, trustedKeys, agreement, trail }),
     close: () => closeAll(parts, held),
+  };
+}
+
+function passkeyDesk(
+  origin: string,
+  { answers, changes, stateDir }: { readonly answers: Answers; readonly changes: Changes } & Pick<AppOptions, 'stateDir'>,
+): PasskeyDesk {
+  return {
+    ...createAnswerDesk(origin, { ...answers, via: 'page' }),
+    ...createChangeDesk(origin, { ...answers, changes }),
+    ...createEnrolDesk(stateDir, origin),
   };
 }
 

@@ -1,5 +1,5 @@
 /** What decides at this moment: the configuration, and what people have set in the store. */
-import { createSecuritySettings, type StandingRule } from '#approval/security-settings';
+import { createSecuritySettings, type StandingRule, type StandingSettings } from '#approval/security-settings';
 import type { ApproverKey } from '#kernel/answer';
 import type { AutoApproveRule, EffectiveLevel, SecuritySettings } from '#kernel/app';
 import { toFault } from '#kernel/errors';
@@ -24,6 +24,8 @@ export interface LiveSettingsParts {
 }
 
 export interface LiveSettings {
+  /** For a page: what a passkey is to sign, and what it signed. Absent where a service holds the store. */
+  readonly signed?: Pick<StandingSettings, 'draft' | 'accept'>;
   /** For people. Rejects where the store cannot be read. */
   readonly security: SecuritySettings;
   /** For calls, read anew each time: the store is asked, so no other process's change is missed. Never rejects. */
@@ -35,7 +37,7 @@ export interface LiveSettings {
 /** Rules are for tools that are yellow as declared; configuration may make one stricter, and then they no longer lift anything. */
 const yellowTools = catalog.filter((tool) => tool.tier === 'yellow').map((tool) => tool.name);
 
-export function createLiveSettings(parts: LiveSettingsParts): LiveSettings {
+export function createLiveSettings(parts: LiveSettingsParts): LiveSettings & Required<Pick<LiveSettings, 'signed'>> {
   const { config, store, log } = parts;
   const core = createSecuritySettings({ ...parts, configured: config.securityLevel, checkPattern });
   const ofLevel = settingsByLevel(parts);
@@ -63,6 +65,7 @@ export function createLiveSettings(parts: LiveSettingsParts): LiveSettings {
   return {
     now,
     known: () => known,
+    signed: core,
     security: {
       level: async (): Promise<EffectiveLevel> => core.level(),
       setLevel: (level, signer) => core.setLevel(level, signer),

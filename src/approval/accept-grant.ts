@@ -4,6 +4,7 @@ import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Grant, GrantPayload, RequestDecision, RequestRecord } from '#kernel/request';
 import {
+  clonedWords,
   done,
   donePartly,
   keyNotTrusted,
@@ -16,8 +17,9 @@ import {
 } from './answer-words.ts';
 import { type DescribeAction, isIntact, reviewCard } from './card.ts';
 import { type GrantFlaw, grantPayload, personOf, verifyGrant } from './grant.ts';
-import { isSameKey, signPayload } from './keys.ts';
+import { isSameKey } from './keys.ts';
 import { type ApprovalRules, noRules, ruleFlaw, type Standing, standingOf } from './rules.ts';
+import { signPayload } from './signed.ts';
 
 export interface AnswerDeps {
   readonly requests: Pick<RequestStore, 'get' | 'approve' | 'deny' | 'waitOf' | 'identity'>;
@@ -61,8 +63,7 @@ export async function approveWith(signer: Signer, shown: Pick<AnswerDraft, 'id' 
   if (pin === undefined) return unpinned(shown.id, deps);
   const prepared = await prepareAnswer({ ...shown, decision: 'approve', approver: signer.approver, pin }, deps);
   if (!prepared.ok) return prepared.refusal;
-  const { payload, keyId, signature } = await signPayload(prepared.payload, signer);
-  return acceptGrant({ payload, proof: { kind: 'ed25519', keyId, signature } }, deps);
+  return acceptGrant(await signPayload(prepared.payload, signer), deps);
 }
 
 /** That a request is over, or is none, is said first. */
@@ -151,8 +152,7 @@ function countedAlready(record: RequestRecord, person: string): AnswerResult {
 }
 
 function cloned(record: RequestRecord): AnswerResult {
-  const message = `request ${record.id} is not answered: this passkey’s counter went back, so there may be a copy of it; revoke it and enrol another`;
-  return refuse('bad_assertion', message, record);
+  return refuse('bad_assertion', `request ${record.id} is not answered: ${clonedWords}`, record);
 }
 
 function flawed(record: RequestRecord, { proof }: Grant, why: GrantFlaw): AnswerResult {

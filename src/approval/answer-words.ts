@@ -96,3 +96,5 @@ function goodUntil({ wait, decision, grants = [], action }: RequestRecord): stri
 export function refuse(code: AnswerCode, message: string, record?: RequestRecord): AnswerResult {
   return { ok: false, code, message, ...(record ? { record } : {}) };
 }
+
+export const clonedWords = 'this passkey’s counter went back, so there may be a copy of it; revoke it and enrol another';

@@ -1,9 +1,7 @@
 /** Approvers' Ed25519 keys (RFC 8032), as short strings that fit a configuration file. */
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
-import type { ApproverKey, Signer } from '#kernel/answer';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { Signer } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
-import { canonicalJson, type JsonObject } from '#kernel/json';
-import type { Signed } from '#kernel/security';
 
 const publicPrefix = 'ed25519:';
 const privatePrefix = 'ed25519-private:';
@@ -73,37 +71,4 @@ function importPrivate(text: string): KeyObject {
     // SECURITY: the cause may quote key material, so it is dropped.
   }
   throw new Fault('bad_key', 'the approver key is damaged', { next });
-}
-
-/** Signs a payload with a person's key. Check the result with `signatureFlaw`: a signer from outside may sign nonsense. */
-export async function signPayload<Payload extends object>(payload: Payload, signer: Signer): Promise<Signed<Payload>> {
-  const signature = await signer.sign(messageOf(payload));
-  return { payload, keyId: keyIdOf(signer.publicKey) ?? '', signature: Buffer.from(signature).toString('base64url') };
-}
-
-export type SignatureFlaw = 'untrusted_key' | 'bad_signature';
-
-/** The pinned `ed25519:` key with this name. SECURITY: a passkey's is none, whatever it is spelled like: it signs challenges and nothing else. */
-export function pinnedKey(keyId: string, pins: readonly ApproverKey[]): ApproverKey | undefined {
-  return pins.find((pin) => pin.passkey === undefined && keyIdOf(pin.key) === keyId);
-}
-
-/**
- * What is wrong with the signature; undefined: nothing. `pins` are the pinned keys as they are now; empty: nothing verifies.
- * SECURITY: a grant's payload has other fields (`requestId`, `digest`) than a setting's, so neither signature is ever good for the other.
- */
-export function signatureFlaw({ payload, keyId, signature }: Signed<object>, pins: readonly ApproverKey[]): SignatureFlaw | undefined {
-  const pinned = pinnedKey(keyId, pins);
-  const key = pinned && importPublicKey(pinned.key);
-  if (!key) return 'untrusted_key';
-  try {
-    return verify(null, messageOf(payload), key, Buffer.from(signature, 'base64url')) ? undefined : 'bad_signature';
-  } catch {
-    // A payload without a canonical form was never signed.
-    return 'bad_signature';
-  }
-}
-
-function messageOf(payload: object): Uint8Array {
-  return Buffer.from(canonicalJson(payload as JsonObject));
 }

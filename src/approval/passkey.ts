@@ -6,7 +6,6 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 import type { ApproverKey } from '#kernel/answer';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { NewCredential, PasskeyAssertion } from '#kernel/passkey';
-import type { GrantPayload } from '#kernel/request';
 
 /** COSE's numbers for what we take: EdDSA and ES256, the preferred first. */
 export const passkeyAlgorithms = [-8, -7] as const;
@@ -27,11 +26,11 @@ const headBytes = 37;
 /** Behind the authenticator's model (16 bytes) and the length of the credential's id (2). */
 const credentialAt = headBytes + 18;
 
-/** The challenge that stands for this payload and no other, base64url: 32 bytes. */
-export function challengeOf(payload: GrantPayload): string {
+/** The challenge that stands for this grant, setting or agreement and no other, base64url: 32 bytes. */
+export function challengeOf(payload: object): string {
   return createHash('sha256')
-    .update('banksman approval, version 2\n')
-    .update(canonicalJson(payload as unknown as JsonObject))
+    .update('setting' in payload ? 'banksman setting, version 1\n' : 'banksman approval, version 2\n')
+    .update(canonicalJson(payload as JsonObject))
     .digest('base64url');
 }
 

@@ -5,6 +5,7 @@ import { type Grant, grantsEnd, isSelfApproval, type RequestRecord } from '#kern
 import { type Impact, impactInWords, impacts, stricterTier } from '#kernel/tiers';
 import { type DescribeAction, type Stakes, worse } from './card.ts';
 import { displayOf, type GrantFlaw, personOf, verifyGrant } from './grant.ts';
+import { hasPasskey, isWindowKey } from './signed.ts';
 
 /** From the configuration: `approvals`. */
 export interface ApprovalRules {
@@ -83,7 +84,7 @@ const ruleTable: readonly {
   },
   {
     why: 'not_allowed',
-    refuses: ({ stakes, pin }, { pins }) => isWindowKey(pin) && isGrave(stakes) && pins.some(({ passkey }) => passkey !== undefined),
+    refuses: ({ stakes, pin }, { pins }) => isWindowKey(pin) && isGrave(stakes) && hasPasskey(pins),
     message: () => 'a passkey is pinned, so the key of a window approves nothing red any more',
   },
 ];
@@ -112,11 +113,7 @@ function isOwnUsers({ agent }: RequestRecord, pin: ApproverKey): boolean {
 }
 
 export function needsOutside(impact: Impact, { rules, pins }: Pick<RuleContext, 'rules' | 'pins'>): boolean {
-  return rules.outside.includes(impact) || (impact === 'irreversible' && pins.some(({ passkey }) => passkey !== undefined));
-}
-
-function isWindowKey({ passkey, kind }: ApproverKey): boolean {
-  return passkey === undefined && kind !== 'terminal';
+  return rules.outside.includes(impact) || (impact === 'irreversible' && hasPasskey(pins));
 }
 
 function isGrave({ tier, impact }: Stakes): boolean {

@@ -1,14 +1,21 @@
 /** The settings that people share: read with what counts of them, changed only with a pinned key. */
 
-import { randomBytes, verify } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { ApproverKey, Signer } from '#kernel/answer';
 import type { AutoApproveRule, EffectiveLevel, SecuritySettings, SettingResult } from '#kernel/app';
-import { canonicalJson } from '#kernel/json';
+import type { SettingChange } from '#kernel/passkey';
 import type { Clock } from '#kernel/ports/clock';
 import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/security-store';
-import { type AutoApproveAction, type LevelPayload, maxRuleLifeMs, type RulePayload, type SignedSetting } from '#kernel/security';
+import {
+  type AutoApproveAction,
+  maxRuleLifeMs,
+  type RemovalPayload,
+  type RulePayload,
+  type SettingPayload,
+  type SignedSetting,
+} from '#kernel/security';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
-import { importPublicKey, isSameKey, keyIdOf, type SignatureFlaw, signatureFlaw, signPayload } from './keys.ts';
+import { hasPasskey, type LoosenFlaw, loosenFlaw, loosenWords, pinOf, type SignatureFlaw, signatureFlaw, signPayload } from './signed.ts';
 
 export interface SecuritySettingsDeps {
   readonly store: SecurityStore;
@@ -32,78 +39,120 @@ export interface StandingRule extends AutoApproveRule {
 /** `rules` also says which action of a rule counts. */
 export interface StandingSettings extends Omit<SecuritySettings, 'onChange'> {
   rules(): Promise<readonly StandingRule[]>;
+  /** What is to be signed for a change, or why it could not count. */
+  draft(change: SettingChange, approver: string): Promise<SettingDraft>;
+  /** Verifies what was signed, and carries it out. */
+  accept(signed: SignedSetting): Promise<SettingResult>;
 }
+
+export type SettingDraft =
+  | { readonly ok: true; readonly payload: SettingPayload }
+  | { readonly ok: false; readonly refusal: SettingResult };
 
 export function createSecuritySettings(deps: SecuritySettingsDeps): StandingSettings {
   const { store, clock } = deps;
   const memory = createLevelMemory();
   const flawOf = createSettingVerifier();
+  const level = async (): Promise<EffectiveLevel> => {
+    const stored = await store.level();
+    // Where nobody has set one there is nothing that a key could vouch for.
+    const keys = stored === undefined ? [] : await deps.trustedKeys();
+    return memory.checked(stored, effectiveLevel(stored, deps.configured, keys), deps.configured);
+  };
+  const rules = async () => {
+    const [stored, keys] = await Promise.all([store.rules(), deps.trustedKeys()]);
+    const context = { trustedKeys: keys, now: clock.now(), flawOf };
+    return stored.map((rule) => ({ pattern: rule.pattern, ...ruleStanding(rule, context) }));
+  };
+  const draft = (change: SettingChange, approver: string) => draftSetting(change, approver, deps);
+  const accept = (signed: SignedSetting) => acceptSetting(signed, { ...deps, level, rules });
+  const sign = async (change: SettingChange, signer: Signer): Promise<SettingResult> => {
+    const drafted = await draft(change, signer.approver);
+    return drafted.ok ? accept(await signPayload(drafted.payload, signer)) : drafted.refusal;
+  };
   return {
-    level: async () => {
-      const stored = await store.level();
-      // Where nobody has set one there is nothing that a key could vouch for.
-      const keys = stored === undefined ? [] : await deps.trustedKeys();
-      return memory.checked(stored, effectiveLevel(stored, deps.configured, keys), deps.configured);
-    },
-    rules: async () => {
-      const [stored, keys] = await Promise.all([store.rules(), deps.trustedKeys()]);
-      const context = { trustedKeys: keys, now: clock.now(), flawOf };
-      return stored.map((rule) => ({ pattern: rule.pattern, ...ruleStanding(rule, context) }));
-    },
-    setLevel: (level, signer) => setLevel(level, signer, deps),
-    setRule: (rule, signer) => setRule(rule, signer, deps),
-    removeRule: (pattern, signer) => removeRule(pattern, signer, deps),
+    ...{ level, rules, draft, accept },
+    setLevel: (wanted, signer) => sign({ kind: 'level', level: wanted }, signer),
+    setRule: (rule, signer) => sign({ kind: 'rule', ...rule }, signer),
+    removeRule: (pattern, signer) => sign({ kind: 'remove_rule', pattern }, signer),
   };
 }
 
-async function setLevel(level: SecurityLevel, signer: Signer, deps: SecuritySettingsDeps): Promise<SettingResult> {
-  const before = await deps.store.level();
-  const newest = before !== undefined && 'signed' in before ? before.signed.payload.issuedAt : 0;
-  // Later than the one before it even where that machine's clock was ahead by minutes; a forged far future is not followed.
+async function draftSetting(change: SettingChange, approver: string, deps: SecuritySettingsDeps): Promise<SettingDraft> {
   const now = deps.clock.now();
-  const issuedAt = newest >= now && newest < now + 3_600_000 ? newest + 1 : now;
-  const payload: LevelPayload = { version: 1, setting: 'security_level', level, approver: signer.approver, issuedAt };
-  const signed = await signPayload(payload, signer);
-  if (signatureFlaw(signed, await deps.trustedKeys()) !== undefined) return keyNotTrusted;
-  await deps.store.setLevel(signed);
-  return { ok: true, code: 'set', message: `the security level is ${level} for everyone on this store` };
+  const facts = { version: 1, approver, issuedAt: now, nonce: randomBytes(32).toString('base64url') } as const;
+  switch (change.kind) {
+    case 'level': {
+      const issuedAt = laterThan(await deps.store.level(), now);
+      return { ok: true, payload: { ...facts, setting: 'security_level', level: change.level, issuedAt } };
+    }
+    case 'rule': {
+      const { pattern, action, lifeMs } = change;
+      const checked = deps.checkPattern(pattern, action);
+      if (!checked.ok) return refuse('invalid_pattern', `${checked.why}; nothing was set`);
+      if (!Number.isSafeInteger(lifeMs) || lifeMs <= 0 || lifeMs > maxRuleLifeMs)
+        return refuse('invalid_life', 'a rule lives more than nothing and at most 30 days; nothing was set');
+      return { ok: true, payload: { ...facts, setting: 'auto_approve', pattern: checked.text, action, expiresAt: now + lifeMs } };
+    }
+    case 'remove_rule':
+      return { ok: true, payload: { ...facts, setting: 'auto_approve_removed', pattern: change.pattern } };
+  }
 }
 
-async function setRule(
-  { pattern, action, lifeMs }: { readonly pattern: string; readonly action: AutoApproveAction; readonly lifeMs: number },
-  signer: Signer,
-  deps: SecuritySettingsDeps,
-): Promise<SettingResult> {
-  const checked = deps.checkPattern(pattern, action);
-  if (!checked.ok) return { ok: false, code: 'invalid_pattern', message: `${checked.why}; nothing was set` };
-  if (!Number.isSafeInteger(lifeMs) || lifeMs <= 0 || lifeMs > maxRuleLifeMs)
-    return { ok: false, code: 'invalid_life', message: 'a rule lives more than nothing and at most 30 days; nothing was set' };
-  const issuedAt = deps.clock.now();
-  const payload: RulePayload = {
-    version: 1,
-    setting: 'auto_approve',
-    pattern: checked.text,
-    action,
-    approver: signer.approver,
-    issuedAt,
-    expiresAt: issuedAt + lifeMs,
-  };
-  const signed = await signPayload(payload, signer);
-  if (signatureFlaw(signed, await deps.trustedKeys()) !== undefined) return keyNotTrusted;
+/** Later than the one before it even where that machine's clock was ahead by minutes; a forged far future is not followed. */
+function laterThan(before: StoredLevel | undefined, now: number): number {
+  const newest = before !== undefined && 'signed' in before ? before.signed.payload.issuedAt : 0;
+  return newest >= now && newest < now + 3_600_000 ? newest + 1 : now;
+}
+
+type AcceptDeps = SecuritySettingsDeps & Pick<StandingSettings, 'level' | 'rules'>;
+
+async function acceptSetting(signed: SignedSetting, deps: AcceptDeps): Promise<SettingResult> {
+  const pins = await deps.trustedKeys();
+  const pin = pinOf(signed.proof, pins);
+  if (pin === undefined || signatureFlaw(signed, [pin]) !== undefined) return keyNotTrusted;
+  const { payload } = signed;
+  const flaw = (await loosens(payload, deps)) ? loosenFlaw(pin, pins) : undefined;
+  if (flaw !== undefined) return { ok: false, code: 'needs_passkey', message: `nothing was changed: ${loosenWords[flaw]}` };
+  if (payload.setting === 'auto_approve_removed') return removeRule(payload, deps);
+  if (isOf(signed, 'security_level')) {
+    await deps.store.setLevel(signed);
+    return { ok: true, code: 'set', message: `the security level is ${signed.payload.level} for everyone on this store` };
+  }
+  if (!isOf(signed, 'auto_approve')) return keyNotTrusted;
+  const { pattern, action, expiresAt } = signed.payload;
   await deps.store.setRule(signed);
-  return { ok: true, code: 'set', message: `\`${checked.text}\`: ${action} until ${new Date(payload.expiresAt).toISOString()}` };
+  return { ok: true, code: 'set', message: `\`${pattern}\`: ${action} until ${new Date(expiresAt).toISOString()}` };
 }
 
-async function removeRule(pattern: string, signer: Signer, deps: SecuritySettingsDeps): Promise<SettingResult> {
-  if (!(await provesKey(signer, await deps.trustedKeys()))) return keyNotTrusted;
+function isOf<Kind extends SettingPayload['setting']>(
+  signed: SignedSetting,
+  kind: Kind,
+): signed is SignedSetting<Extract<SettingPayload, { readonly setting: Kind }>> {
+  return signed.payload.setting === kind;
+}
+
+async function loosens(payload: SettingPayload, { level, rules }: AcceptDeps): Promise<boolean> {
+  if (payload.setting === 'security_level') return isStricter((await level()).level, payload.level);
+  if (payload.setting === 'auto_approve') return payload.action === 'allow';
+  return (await rules()).some(({ pattern, counts }) => pattern === payload.pattern && counts !== undefined && counts !== 'allow');
+}
+
+async function removeRule(
+  { pattern, approver }: Pick<RemovalPayload, 'pattern' | 'approver'>,
+  { store, checkPattern }: SecuritySettingsDeps,
+): Promise<SettingResult> {
   // A row that somebody wrote by hand may have any pattern, and must be removable, too.
-  const checked = deps.checkPattern(pattern, 'block');
+  const checked = checkPattern(pattern, 'block');
   const candidates = [...new Set([...(checked.ok ? [checked.text] : []), pattern])];
   for (const candidate of candidates) {
-    if (await deps.store.removeRule(candidate, signer.approver))
-      return { ok: true, code: 'removed', message: `\`${candidate}\` is removed` };
+    if (await store.removeRule(candidate, approver)) return { ok: true, code: 'removed', message: `\`${candidate}\` is removed` };
   }
   return { ok: false, code: 'not_found', message: 'there is no such rule; look at the list again' };
+}
+
+function refuse(code: SettingResult['code'], message: string): SettingDraft {
+  return { ok: false, refusal: { ok: false, code, message } };
 }
 
 const keyNotTrusted: SettingResult = {
@@ -129,15 +178,6 @@ function createLevelMemory() {
   };
 }
 
-/** Signs something that is neither a grant nor a setting, with a nonce of its own. False for a signer that fails or is not pinned. */
-async function provesKey(signer: Signer, trustedKeys: readonly ApproverKey[]): Promise<boolean> {
-  const pinned = trustedKeys.find((trusted) => isSameKey(trusted.key, signer.publicKey));
-  const key = pinned && importPublicKey(pinned.key);
-  if (!key) return false;
-  const message = Buffer.from(canonicalJson({ version: 1, proof: randomBytes(16).toString('base64url'), approver: signer.approver }));
-  return verify(null, message, key, await signer.sign(message));
-}
-
 // Whether a stored auto-approve rule counts, and what people are told where it does not.
 
 /** Two machines' clocks may differ by this much, in ms. */
@@ -149,7 +189,7 @@ interface StandingContext {
   readonly trustedKeys: readonly ApproverKey[];
   /** ms since the epoch */
   readonly now: number;
-  readonly flawOf: typeof signatureFlaw;
+  readonly flawOf: typeof settingFlaw;
 }
 
 /** What nobody signed may only make things stricter, so `prompt` and `block` count whoever wrote them; `allow` needs a pinned key. */
@@ -195,16 +235,27 @@ function effectiveLevel(
   if ('unsigned' in stored && stored.damaged) return damagedLevel(stored.unsigned, configured);
   if ('unsigned' in stored) return distrustedLevel(stored.unsigned, configured, why);
   const { payload } = stored.signed;
-  const flaw = signatureFlaw(stored.signed, trustedKeys);
+  const flaw = settingFlaw(stored.signed, trustedKeys);
   return flaw === undefined
     ? { level: payload.level, from: 'store', by: payload.approver }
     : distrustedLevel(payload.level, configured, flawInWords[flaw]);
 }
 
-const flawInWords: Readonly<Record<SignatureFlaw, string>> = {
+/** SECURITY: looked at anew each time, so that what a window's key signed loosens nothing from the first passkey on. */
+function settingFlaw(signed: SignedSetting, pins: readonly ApproverKey[]): SignatureFlaw | LoosenFlaw | undefined {
+  const pin = pinOf(signed.proof, pins);
+  return signatureFlaw(signed, pins) ?? (pin && loosenFlaw(pin, pins));
+}
+
+const flawInWords: Readonly<Record<SignatureFlaw | LoosenFlaw, string>> = {
+  ...loosenWords,
   untrusted_key: 'it was signed with a key that is not trusted here',
   bad_signature: 'its signature does not fit',
 };
+
+function isStricter(a: SecurityLevel, b: SecurityLevel): boolean {
+  return securityLevels.indexOf(a) > securityLevels.indexOf(b);
+}
 
 /** What is stored is no level: nobody can say what was meant. */
 function damagedLevel(level: SecurityLevel, configured: SecurityLevel): EffectiveLevel {
@@ -213,7 +264,7 @@ function damagedLevel(level: SecurityLevel, configured: SecurityLevel): Effectiv
 }
 
 function distrustedLevel(level: SecurityLevel, configured: SecurityLevel, why: string): EffectiveLevel {
-  const counts = securityLevels.indexOf(level) > securityLevels.indexOf(configured);
+  const counts = isStricter(level, configured);
   const what = `the store says \`${level}\`, but ${why}`;
   return counts
     ? { level, from: 'store', warning: `${what}; it counts because it is stricter than the configuration’s \`${configured}\`` }
@@ -221,18 +272,18 @@ function distrustedLevel(level: SecurityLevel, configured: SecurityLevel, why: s
 }
 
 /**
- * `signatureFlaw` that remembers: rules are looked at for every call, and a thousand signatures take a tenth of a second. What is
+ * `settingFlaw` that remembers: rules are looked at for every call, and a thousand signatures take a tenth of a second. What is
  * remembered hangs on the very key, payload and signature, so a key that is pinned no more is not found here either.
  */
-function createSettingVerifier(limit = 4_096): typeof signatureFlaw {
-  const known = new Map<string, SignatureFlaw | undefined>();
-  return (setting, trustedKeys) => {
-    const pinned = trustedKeys.find((trusted) => keyIdOf(trusted.key) === setting.keyId);
+function createSettingVerifier(limit = 4_096): typeof settingFlaw {
+  const known = new Map<string, ReturnType<typeof settingFlaw>>();
+  return (setting, pins) => {
+    const pinned = pinOf(setting.proof, pins);
     if (pinned === undefined) return 'untrusted_key';
-    const name = JSON.stringify([pinned.key, setting]);
+    const name = JSON.stringify([pinned, hasPasskey(pins), setting]);
     if (known.has(name)) return known.get(name);
     if (known.size >= limit) known.clear();
-    const flaw = signatureFlaw(setting, [pinned]);
+    const flaw = settingFlaw(setting, pins);
     known.set(name, flaw);
     return flaw;
   };

@@ -77,6 +77,8 @@ export interface ConfigAgreement {
   pending(): Promise<readonly string[]>;
   /** Only a host's human surface may call this. @param shown what the person saw: anything else is refused */
   agree(shown: readonly string[], signer: Signer): Promise<SettingResult>;
+  /** Somebody agreed to something, in any process; what counts now is another App's. Returns the unsubscribe. */
+  onChange(listener: () => void): () => void;
 }
 
 /** The security level that counts, and where it comes from. */
@@ -108,6 +110,9 @@ export interface SettingResult {
     | 'invalid_pattern'
     | 'invalid_life'
     | 'key_not_trusted'
+    | 'needs_passkey'
+    | 'bad_assertion'
+    | 'challenge_over'
     | 'not_here'
     | 'changed_while_shown';
   readonly message: string;
@@ -253,3 +258,6 @@ export interface App {
   alarms(): Promise<readonly Finding[]>;
   close(): Promise<void>;
 }
+
+/** What a server of calls needs. */
+export type CallingApp = Pick<App, 'tools' | 'config' | 'announce' | 'call'>;

@@ -1,7 +1,9 @@
 /** Answering and enrolling with a passkey, as the approval page needs it (WebAuthn: https://www.w3.org/TR/webauthn-3/). */
 import * as z from 'zod';
 import type { AnswerResult } from './answer.ts';
-import type { Display } from './security.ts';
+import type { AutoApproveRule, EffectiveLevel, SettingResult } from './app.ts';
+import { autoApproveActions, type Display, maxRuleLifeMs } from './security.ts';
+import { securityLevels } from './tiers.ts';
 
 /** The most that anything from a browser may have, in characters. */
 const base64url = z.string().min(1).max(4_096);
@@ -85,6 +87,43 @@ export interface PasskeyAsk {
   readonly message?: string;
 }
 
+const changeSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('level'), level: z.enum(securityLevels) }),
+  z.strictObject({
+    kind: z.literal('rule'),
+    pattern: z.string().max(300),
+    action: z.enum(autoApproveActions),
+    lifeMs: z.int().positive().max(maxRuleLifeMs),
+  }),
+  z.strictObject({ kind: z.literal('remove_rule'), pattern: z.string().max(300) }),
+]);
+
+/** What a person may change for everyone on the same store. */
+export type SettingChange = z.output<typeof changeSchema>;
+
+/** Or agree to: what waits in the configuration, as it was shown. */
+export type PageChange = SettingChange | { readonly kind: 'agree'; readonly shown: readonly string[] };
+
+const agreeSchema = z.strictObject({ kind: z.literal('agree'), shown: z.array(z.string().max(4_000)).max(200) });
+
+/** undefined where it is none. */
+export function parsePageChange(value: unknown): PageChange | undefined {
+  return z.union([changeSchema, agreeSchema]).safeParse(value).data;
+}
+
+/** What the page shows of the settings that people share. */
+export interface SharedView {
+  readonly level: EffectiveLevel;
+  readonly rules: readonly AutoApproveRule[];
+  /** Absent where only an administrator can write the configuration. */
+  readonly configuration?: {
+    /** What does not count before a person agreed to it, in words. */
+    readonly waiting: readonly string[];
+    /** Nobody has agreed to anything yet, so that it counts whoever wrote it. */
+    readonly isNew: boolean;
+  };
+}
+
 /** A pinned passkey of this origin. */
 export interface PasskeyApprover extends Enrolment {
   /** As both sides showed it when it was enrolled. */
@@ -102,6 +141,11 @@ export interface PasskeyDesk {
   beginAnswer(ask: PasskeyAsk): Promise<Begun<RequestOptions> | AnswerResult>;
   /** @param assertion outside input: `PasskeyAssertion` */
   finishAnswer(assertion: unknown): Promise<AnswerResult>;
+  settings(): Promise<SharedView>;
+  /** Refused at once where the change could not count. @param approver the pin's name */
+  beginChange(change: PageChange, approver: string): Promise<Begun<RequestOptions> | SettingResult>;
+  /** @param assertion outside input: `PasskeyAssertion` */
+  finishChange(assertion: unknown): Promise<SettingResult>;
   beginEnrol(link: string): Promise<(Begun<CreationOptions> & Enrolment) | EnrolRefusal>;
   /**
    * Pins nothing: whoever made the link compares the fingerprints and does.

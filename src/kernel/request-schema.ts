@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { agentHosts } from './agent.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
+import { proofSchema } from './proof.ts';
 import { type Grant, mostGrants, type RequestDecision, type RequestDraft, requestIdPattern } from './request.ts';
 import { approvalSources, blockReasons, displays } from './security.ts';
 import { actionTiers, impacts, modelTiers } from './tiers.ts';
@@ -52,9 +53,6 @@ const decisionSchema = z.strictObject({
   message: z.string().exactOptional(),
 });
 
-/** Enough for any assertion; a row that is larger was made to be a burden. */
-const bytes = z.string().max(4_096);
-
 const grantsSchema = z
   .array(
     z.strictObject({
@@ -72,16 +70,7 @@ const grantsSchema = z
         expiresAt: time,
         nonce: z.string(),
       }),
-      proof: z.discriminatedUnion('kind', [
-        z.strictObject({ kind: z.literal('ed25519'), keyId: bytes, signature: bytes }),
-        z.strictObject({
-          kind: z.literal('passkey'),
-          credentialId: bytes,
-          authenticatorData: bytes,
-          clientDataJSON: bytes,
-          signature: bytes,
-        }),
-      ]),
+      proof: proofSchema,
     }),
   )
   .max(mostGrants);

@@ -1,6 +1,7 @@
 /** A pending question to a person, and the answer that is worth exactly one call (docs/design.md#requests-and-grants). */
 import type { AgentHost } from './agent.ts';
 import type { JsonObject } from './json.ts';
+import type { Signed } from './proof.ts';
 import type { ApprovalSource, Display, ReportedBlock } from './security.ts';
 import type { ActionTier, Impact, ModelTier } from './tiers.ts';
 
@@ -64,30 +65,11 @@ export interface GrantPayload {
   readonly nonce: string;
 }
 
-/** All base64url. A passkey's is its whole assertion, as the browser gave it. */
-export type GrantProof =
-  | { readonly kind: 'ed25519'; readonly keyId: string; readonly signature: string }
-  | {
-      readonly kind: 'passkey';
-      readonly credentialId: string;
-      readonly authenticatorData: string;
-      readonly clientDataJSON: string;
-      readonly signature: string;
-    };
-
 /** One person's approval as it is stored, and verified again when it is spent. */
-export interface Grant {
-  readonly payload: GrantPayload;
-  readonly proof: GrantProof;
-}
+export type Grant = Signed<GrantPayload>;
 
 /** Two keys of each of the five people that a rule may want, at most. */
 export const mostGrants = 10;
-
-/** Names the key in the trail. */
-export function keyOfProof(proof: GrantProof): string {
-  return proof.kind === 'ed25519' ? proof.keyId : `passkey:${proof.credentialId}`;
-}
 
 /** When approvals can be used no more, ms since the epoch: five minutes after the newest, and none beyond its own time. Of none: 0. */
 export function grantsEnd(grants: readonly Grant[]): number {

@@ -1,4 +1,5 @@
 /** Why something was blocked, how destinations and yellow tools may be settled in advance. */
+import type { Signed } from './proof.ts';
 import type { SecurityLevel } from './tiers.ts';
 
 export const blockReasons = [
@@ -35,37 +36,37 @@ export interface ReportedBlock {
 /** Domains that approvals may be sent through (docs/design.md#requests-and-grants); dot-prefixed: the domain and what is below it. */
 export const defaultApprovalDomains = ['.api.telegram.org', '.api.slack.com', '.discord.com'] as const;
 
-/**
- * What a person's key signs when a security setting changes; canonical JSON of this is the signed message. Times are ms since the epoch.
- * `pattern` is `destination:HOST`, `destination:.DOMAIN`, or `tool:NAME` with, after another colon, a glob for its target.
- */
-export type SettingPayload =
-  | {
-      readonly version: 1;
-      readonly setting: 'security_level';
-      readonly level: SecurityLevel;
-      readonly approver: string;
-      readonly issuedAt: number;
-    }
-  | {
-      readonly version: 1;
-      readonly setting: 'auto_approve';
-      readonly pattern: string;
-      readonly action: AutoApproveAction;
-      readonly approver: string;
-      readonly issuedAt: number;
-      /** Every rule ends. */
-      readonly expiresAt: number;
-    };
-export type LevelPayload = Extract<SettingPayload, { setting: 'security_level' }>;
-export type RulePayload = Extract<SettingPayload, { setting: 'auto_approve' }>;
-
-/** A payload with a person's signature. `keyId` and `signature` are base64url; the key itself is looked up among the pinned ones. */
-export interface Signed<Payload> {
-  readonly payload: Payload;
-  readonly keyId: string;
-  readonly signature: string;
+/** Times are ms since the epoch. */
+interface SettingFacts {
+  readonly version: 1;
+  readonly approver: string;
+  readonly issuedAt: number;
+  /** Of what a passkey signs: base64url of 32 random bytes. */
+  readonly nonce?: string;
 }
+
+export interface LevelPayload extends SettingFacts {
+  readonly setting: 'security_level';
+  readonly level: SecurityLevel;
+}
+
+/** `pattern` is `destination:HOST`, `destination:.DOMAIN`, or `tool:NAME` with, after another colon, a glob for its target. */
+export interface RulePayload extends SettingFacts {
+  readonly setting: 'auto_approve';
+  readonly pattern: string;
+  readonly action: AutoApproveAction;
+  /** Every rule ends. */
+  readonly expiresAt: number;
+}
+
+/** Checked when it comes, and stored nowhere. */
+export interface RemovalPayload extends SettingFacts {
+  readonly setting: 'auto_approve_removed';
+  readonly pattern: string;
+}
+
+/** What a person's key signs when a security setting changes: the canonical JSON of this, or with a passkey a challenge that is made of it. */
+export type SettingPayload = LevelPayload | RulePayload | RemovalPayload;
 
 /** Verified when read: an unsigned or forged setting may only make things stricter. */
 export type SignedSetting<Payload extends SettingPayload = SettingPayload> = Signed<Payload>;

@@ -1,12 +1,12 @@
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject, type JsonValue } from '#kernel/json';
 import type { StoredAnswer } from '#kernel/ports/request-store';
+import { keyOfProof } from '#kernel/proof';
 import {
   type Grant,
   type GrantPayload,
   grantLifeMs,
   isSelfApproval,
-  keyOfProof,
   mostGrants,
   type RequestDraft,
   type RequestRecord,

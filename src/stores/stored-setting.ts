@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { StoredLevel, StoredRule } from '#kernel/ports/security-store';
+import { keyOfProof, signedSchema } from '#kernel/proof';
 import { autoApproveActions, type LevelPayload, type RulePayload, type SignedSetting } from '#kernel/security';
 import { securityLevels } from '#kernel/tiers';
 
@@ -10,29 +11,19 @@ import { securityLevels } from '#kernel/tiers';
 export const maxRules = 1000;
 
 const time = z.number().int().nonnegative();
-const signature = { keyId: z.string(), signature: z.string() };
-const levelSchema = z.strictObject({
-  payload: z.strictObject({
-    version: z.literal(1),
-    setting: z.literal('security_level'),
-    level: z.enum(securityLevels),
-    approver: z.string().min(1),
-    issuedAt: time,
-  }),
-  ...signature,
-});
-const ruleSchema = z.strictObject({
-  payload: z.strictObject({
-    version: z.literal(1),
+const facts = { version: z.literal(1), approver: z.string().min(1), issuedAt: time, nonce: z.string().max(100).exactOptional() };
+const levelSchema = signedSchema<LevelPayload>(
+  z.strictObject({ ...facts, setting: z.literal('security_level'), level: z.enum(securityLevels) }),
+);
+const ruleSchema = signedSchema<RulePayload>(
+  z.strictObject({
+    ...facts,
     setting: z.literal('auto_approve'),
     pattern: z.string(),
     action: z.enum(autoApproveActions),
-    approver: z.string().min(1),
-    issuedAt: time,
     expiresAt: time,
   }),
-  ...signature,
-});
+);
 const bareLevel = z.enum(securityLevels);
 const bareAction = z.enum(autoApproveActions);
 
@@ -80,9 +71,9 @@ export function tooManyRules(): Fault {
 }
 
 /** What the trail says about a change: who, what, with which key. */
-export function settingAttributes({ payload, keyId }: SignedSetting): JsonObject {
-  const { version: _, approver, ...what } = payload;
-  return wellFormed({ ...what, by: approver, key_id: keyId });
+export function settingAttributes({ payload, proof }: SignedSetting<LevelPayload> | SignedSetting<RulePayload>): JsonObject {
+  const { version: _, approver, nonce: _once, ...what } = payload;
+  return wellFormed({ ...what, by: approver, key_id: keyOfProof(proof) });
 }
 
 export function removalAttributes(pattern: string, by: string): JsonObject {

@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { mcpAgent } from '#app/for-hosts';
-import type { App, HumanGate } from '#kernel/app';
+import type { CallingApp, HumanGate } from '#kernel/app';
 import { isJsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { requestIdPattern } from '#kernel/request';
@@ -25,7 +25,7 @@ export interface Caller {
 }
 
 interface CallToolDeps {
-  readonly app: App;
+  readonly app: CallingApp;
   readonly server: Server;
   readonly caller: Caller;
   readonly era: 'legacy' | 'modern';

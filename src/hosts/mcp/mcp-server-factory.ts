@@ -1,7 +1,7 @@
 /** One protocol server over the App. Both eras of the protocol are served from here. */
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server, type Tool } from '@modelcontextprotocol/server';
 import { toolAnnotations } from '#app/catalog';
-import type { App } from '#kernel/app';
+import type { CallingApp } from '#kernel/app';
 import type { OutcomeStatus } from '#kernel/outcome';
 import type { ToolDescription } from '#kernel/tool';
 import { type Caller, callTool } from './call-tool.ts';
@@ -82,7 +82,7 @@ export function guideText(tools: readonly ToolDescription[]): string {
 }
 
 interface McpServerParts {
-  readonly app: App;
+  readonly app: CallingApp;
   readonly version: string;
   readonly calls: CallTracker;
 }

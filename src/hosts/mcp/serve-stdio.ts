@@ -5,7 +5,7 @@ import { pipeline, Transform, type TransformCallback } from 'node:stream';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { osUser } from '#app/paths';
-import type { App } from '#kernel/app';
+import type { CallingApp } from '#kernel/app';
 import { reasonOf } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { afterClose } from './after-close.ts';
@@ -13,7 +13,7 @@ import { type CallTracker, createCallTracker } from './call-tracker.ts';
 import { mcpServerFactory } from './mcp-server-factory.ts';
 
 interface StdioOptions {
-  readonly app: App;
+  readonly app: CallingApp;
   readonly version: string;
   readonly log: Log;
   /** Ends it, as the end of stdin does. */

@@ -1,14 +1,15 @@
 /** What the page's script may ask, by name. */
 
 import type { AnswerResult, ReviewCard } from '#kernel/answer';
-import type { Approvals } from '#kernel/app';
+import type { Approvals, SettingResult } from '#kernel/app';
 import { html } from '#kernel/html';
 import { isJsonObject, type JsonObject } from '#kernel/json';
-import type { EnrolRefusal, PasskeyDesk } from '#kernel/passkey';
+import { type EnrolRefusal, type PasskeyDesk, parsePageChange } from '#kernel/passkey';
 import { requestIdPattern } from '#kernel/request';
 import { Refused, textIn } from './door.ts';
 import { requestView } from './request-view.ts';
 import type { Session, Sessions } from './sessions.ts';
+import { settingsView } from './settings-view.ts';
 import { displayInWords, listView, meView, plainName, type View } from './views.ts';
 
 export interface PageContext {
@@ -41,6 +42,8 @@ export const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['view', { known: (body, context, session) => view(textIn(body, 'path', 100), context, session) }],
   ['begin', { known: begin }],
   ['finish', { known: finish }],
+  ['change', { known: beginChange }],
+  ['changed', { known: finishChange }],
   ['deny', { known: (body, { approvals }, session) => approvals.deny(requestIn(body), personOf(session), ...wordsIn(body)) }],
   ['deny-agent', { known: denyAgent }],
   ['enrol', { stranger: beginEnrol }],
@@ -52,8 +55,11 @@ async function view(path: string, { approvals, desk }: PageContext, session: Ses
   if (path === '/') {
     const { records, cursor } = await approvals.list({ statuses: ['pending'], limit: mostListed });
     const waits = await Promise.all(records.map(async (record) => (await approvals.get(record.id)) ?? record));
-    return listView({ records: waits.filter(({ status }) => status === 'pending'), more: cursor !== undefined, now });
+    const { configuration } = await desk.settings();
+    const held = configuration?.waiting.length ?? 0;
+    return listView({ records: waits.filter(({ status }) => status === 'pending'), more: cursor !== undefined, held, now });
   }
+  if (path === '/settings') return settingsView(await desk.settings(), { approver: session.approver, now });
   if (path === '/me') return meView(session.approver, await desk.approvers());
   const card = await approvals.card(path.replace('/r/', ''));
   if (card === undefined) return noSuchRequest();
@@ -90,13 +96,29 @@ async function begin(body: JsonObject, { desk }: PageContext, session: Session):
   return begun;
 }
 
-/** SECURITY: a challenge is answered by the browser that asked for it, whoever else got hold of what the passkey signed. */
+async function beginChange(body: JsonObject, { desk }: PageContext, session: Session): Promise<object> {
+  const change = parsePageChange(body['change']);
+  if (change === undefined) throw new Refused(400, 'bad_body', '`change` is none that can be made here');
+  const begun = await desk.beginChange(change, session.approver.name);
+  if ('options' in begun) session.begun.add(begun.options.challenge);
+  return begun;
+}
+
+async function finishChange(body: JsonObject, { desk }: PageContext, session: Session): Promise<SettingResult> {
+  takeOwn(body['assertion'], session);
+  return desk.finishChange(body['assertion']);
+}
+
 async function finish(body: JsonObject, { desk }: PageContext, session: Session): Promise<AnswerResult> {
-  const challenge = challengeIn(body['assertion']);
-  if (challenge === undefined || !session.begun.delete(challenge)) {
-    throw new Refused(403, 'challenge_over', 'this browser did not ask for that, or it was answered already: look at the request again');
-  }
+  takeOwn(body['assertion'], session);
   return desk.finishAnswer(body['assertion']);
+}
+
+/** SECURITY: a challenge is answered by the browser that asked for it, whoever else got hold of what the passkey signed. @throws {Refused} 403 */
+function takeOwn(assertion: unknown, { begun }: Session): void {
+  const challenge = challengeIn(assertion);
+  if (challenge !== undefined && begun.delete(challenge)) return;
+  throw new Refused(403, 'challenge_over', 'this browser did not ask for that, or it was answered already: look at it again');
 }
 
 function challengeIn(assertion: unknown): string | undefined {

@@ -117,7 +117,7 @@ function show(view) {
   if (key === shown.key) return renewTimes(view.main);
   const fresh = shown.key === '';
   const focused = document.activeElement?.id;
-  const values = [...main.querySelectorAll('input')].map((input) => [input.id, input.value]);
+  const values = [...main.querySelectorAll('input, select')].map((input) => [input.id, input.value]);
   const open = main.querySelector('details')?.open ?? false;
   main.innerHTML = trusted.createHTML(view.main);
   for (const [id, value] of values) if (document.getElementById(id)) document.getElementById(id).value = value;
@@ -174,7 +174,7 @@ async function refresh() {
       const view = await mine('view', { path: location.pathname });
       trouble('');
       // Decided elsewhere while the finger is on the key.
-      if (prompt && !view.open) prompt.abort();
+      if (prompt && !view.open && location.pathname.startsWith('/r/')) prompt.abort();
       show(view);
     } while (again);
   } catch (error) {
@@ -226,19 +226,34 @@ let prompt;
 const settled = () => performance.now() - shown.at > 700;
 
 async function approve(button) {
-  if (prompt || !settled()) return;
-  const article = main.querySelector('article');
+  const { request, digest } = main.querySelector('article').dataset;
   const typed = document.getElementById('typed')?.value ?? '';
+  await withPasskey(button, ['begin', { request, digest, typed }], 'finish');
+}
+
+/** What is sent is what stands in the page, as it was shown. */
+function change(button) {
+  return withPasskey(button, ['change', { change: JSON.parse(button.dataset.change) }], 'changed');
+}
+
+function addRule(form) {
+  const value = (id) => document.getElementById(id).value;
+  const rule = { kind: 'rule', pattern: value('pattern').trim(), action: value('ruleaction'), lifeMs: Number(value('rulelife')) };
+  return withPasskey(document.getElementById('addrule'), ['change', { change: rule }], 'changed');
+}
+
+async function withPasskey(button, [begin, body], finish) {
+  if (prompt || !settled()) return;
   prompt = new AbortController();
   button.setAttribute('aria-disabled', 'true');
   try {
-    const begun = await mine('begin', { request: article.dataset.request, digest: article.dataset.digest, typed });
+    const begun = await mine(begin, body);
     if (!begun.options) return result(begun);
     say('Confirm with your passkey.');
     const { options } = begun;
     const publicKey = { ...options, challenge: toBytes(options.challenge), allowCredentials: known(options.allowCredentials) };
     const credential = await navigator.credentials.get({ publicKey, signal: prompt.signal });
-    result(await mine('finish', { assertion: plain(credential) }));
+    result(await mine(finish, { assertion: plain(credential) }));
   } catch (error) {
     result({ ok: false, message: reason(error) });
   } finally {
@@ -284,7 +299,14 @@ document.addEventListener('click', (event) => {
   if (!button || button.getAttribute('aria-disabled') === 'true') return;
   if (button.dataset.act === 'approve') void approve(button);
   else if (button.dataset.act === 'enrol') void enrol(button);
+  else if (button.dataset.act === 'change') void change(button);
   else deny(button);
+});
+
+document.addEventListener('submit', (event) => {
+  if (event.target.dataset.act !== 'rule') return;
+  event.preventDefault();
+  void addRule(event.target);
 });
 
 // Enrolment: the link stands behind the #, which is sent to nobody.

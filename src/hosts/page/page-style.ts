@@ -85,7 +85,18 @@ button.danger { border-color: var(--bad); color: var(--bad); }
 button.small { min-height: 2.25rem; padding: .25rem .9rem; font-size: .9rem; }
 button[aria-disabled='true'] { opacity: .6; cursor: progress; }
 .field { display: grid; gap: .4rem; }
-input, textarea { width: 100%; padding: .6rem .75rem; border: 1px solid var(--dim); border-radius: .5rem; background: var(--ground); color: var(--text); font: inherit; }
+.pair { display: flex; flex-wrap: wrap; gap: 0 1rem; }
+.pair .field { flex: 1 1 12rem; }
+.choices { list-style: none; margin: .5rem 0; padding: 0; border: 1px solid var(--line); border-radius: .75rem; background: var(--sheet); }
+.choices li { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .5rem 1rem; padding: .75rem 1rem; }
+.choices li + li { border-top: 1px solid var(--line); }
+.choices li > div { flex: 1 1 15rem; min-width: 0; overflow-wrap: anywhere; }
+.choices p { margin: .1rem 0; }
+.waiting { padding-left: 1.2rem; }
+.waiting li { margin: .4rem 0; overflow-wrap: anywhere; }
+.newrule { margin-top: 1rem; }
+h3 { margin: 1rem 0 .25rem; font-size: 1rem; font-weight: 600; }
+input, textarea, select { width: 100%; padding: .6rem .75rem; border: 1px solid var(--dim); border-radius: .5rem; background: var(--ground); color: var(--text); font: inherit; }
 .typed { font-family: ui-monospace, Menlo, Consolas, monospace; }
 .fingerprint { padding: 1rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--sheet); text-align: center; font-size: 1.25rem; }
 dialog { width: min(32rem, calc(100vw - 2rem)); padding: 1.25rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--sheet); color: var(--text); }

@@ -99,7 +99,8 @@ function look(pathname: string, { request, response, parts }: Exchange): void {
     return;
   }
   const id = /^\/r\/(.*)$/.exec(pathname)?.[1];
-  if (!['/', '/me', '/enrol'].includes(pathname) && !requestIdPattern.test(id ?? '')) throw new Refused(404, 'no_page', 'nothing is here');
+  if (!['/', '/settings', '/me', '/enrol'].includes(pathname) && !requestIdPattern.test(id ?? ''))
+    throw new Refused(404, 'no_page', 'nothing is here');
   const nonce = randomBytes(16).toString('base64url');
   send(response, { type: 'text/html', body: shell(nonce), policy: documentPolicy(nonce) });
 }

@@ -31,7 +31,7 @@ export function shell(nonce: string): string {
 <a class="skip" href="#main">Skip to content</a>
 <header>
 <a class="brand" href="/">${new Html(mark)}<span>Banksman</span></a>
-<nav aria-label="Pages"><a href="/" data-nav="/">Waiting</a><a href="/me" data-nav="/me">This browser</a></nav>
+<nav aria-label="Pages"><a href="/" data-nav="/">Waiting</a><a href="/settings" data-nav="/settings">Settings</a><a href="/me" data-nav="/me">This browser</a></nav>
 </header>
 <div id="trouble" role="alert"></div>
 <div id="result" class="notice" role="status" tabindex="-1" hidden></div>
@@ -57,13 +57,15 @@ export const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"
 
 export interface Listed {
   readonly records: readonly RequestRecord[];
+  /** Changes of the configuration that wait for a person. */
+  readonly held: number;
   /** There are more than are shown. */
   readonly more: boolean;
   /** ms since the epoch */
   readonly now: number;
 }
 
-export function listView({ records, more, now }: Listed): View {
+export function listView({ records, more, held, now }: Listed): View {
   // The oldest first: what comes meanwhile moves nothing that somebody is about to press.
   const agents = Map.groupBy(records.toReversed(), ({ agent }) => agent.id);
   const count = records.length;
@@ -75,7 +77,16 @@ export function listView({ records, more, now }: Listed): View {
     count === 0
       ? html`<div class="empty"><p>Nothing waits for you.</p><p class="quiet">When an agent wants to do something that needs a person, it appears here by itself.</p></div>`
       : html`${[...agents.values()].map((group) => agentGroup(group, now))}${more ? html`<p class="quiet">There are more; these are the newest.</p>` : nothing}`;
-  return { title: count === 0 ? 'Nothing waits' : `(${count}) Waiting`, summary, main: html`<h1>Waiting for an answer</h1>${body}`.markup };
+  return {
+    title: count === 0 ? 'Nothing waits' : `(${count}) Waiting`,
+    summary,
+    main: html`<h1>Waiting for an answer</h1>${heldNotice(held)}${body}`.markup,
+  };
+}
+
+function heldNotice(held: number): Html {
+  if (held === 0) return nothing;
+  return html`<p class="notice"><a href="/settings">${held === 1 ? 'A change of the configuration waits' : `${held} changes of the configuration wait`} for a person, too</a></p>`;
 }
 
 function agentGroup(records: readonly RequestRecord[], now: number): Html {

@@ -142,6 +142,7 @@ function surfaces(core: Core): Disposable[] {
     logRequests(session, log),
     watchTrail(session, context.secrets, log),
     ...reloadTriggers(core),
+    followAgreement(session),
     retryService(session),
   ];
 }
@@ -194,6 +195,22 @@ function reloadTriggers({ context, session, log }: Core): Disposable[] {
     workspace.onDidChangeWorkspaceFolders(() => reloadWhen(true, 'the folders')),
     context.secrets.onDidChange(({ key }) => reloadWhen(key.startsWith(tokenSecret('')), 'the API tokens')),
   ];
+}
+
+/** Agreed to elsewhere (a terminal, the approval page, another window): it counts here from the next App on. */
+function followAgreement(session: AppSession): Disposable {
+  let unfollow: (() => void) | undefined;
+  const stop = session.onChange(() => {
+    unfollow?.();
+    const { state } = session;
+    unfollow = state.kind === 'ready' ? state.app.agreement?.onChange(() => session.reload()) : undefined;
+  });
+  return {
+    dispose: () => {
+      unfollow?.();
+      stop();
+    },
+  };
 }
 
 /** A service that did not answer when the window opened is asked again; one that goes away later is connected to again by the App itself. */

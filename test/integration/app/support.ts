@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '#app/config';
+import type { Origin } from '#app/config-agreement';
 import { createApp, type LocalApp } from '#app/create-app';
 import { cliAgent, generateApproverKey, signerFrom } from '#app/for-hosts';
 import { type DemoCluster, type DemoOptions, startDemoCluster } from '#demo/index';
@@ -26,7 +27,7 @@ export interface World {
    * Another App on the same state: a second window or process of the same user. Without `workspaceBase` it has no workspace; `version`: of the
    * program that asked, where this one runs its calls.
    */
-  open(changes?: { readonly [key: string]: unknown }, workspaceBase?: string, version?: string): Promise<LocalApp>;
+  open(changes?: { readonly [key: string]: unknown }, workspaceBase?: string, version?: string, origin?: Origin): Promise<LocalApp>;
   close(): Promise<void>;
 }
 
@@ -49,7 +50,7 @@ export async function startWorld(options: DemoOptions = {}): Promise<World> {
     stateDir,
     lines,
     person,
-    open: async (changes = {}, workspaceBase?: string, version = 'test') => {
+    open: async (changes = {}, workspaceBase?: string, version = 'test', origin?: Origin) => {
       const raw = { ...demo.config, approvers: [{ name: person.approver, key: pair.publicKey }], ...changes };
       const app = await createApp({
         config: parseConfig(raw, 'test'),
@@ -60,6 +61,7 @@ export async function startWorld(options: DemoOptions = {}): Promise<World> {
         via: 'editor',
         version,
         ...(workspaceBase === undefined ? {} : { workspaceBase }),
+        ...(origin === undefined ? {} : { origin }),
       });
       apps.push(app);
       return app;

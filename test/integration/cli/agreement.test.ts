@@ -12,6 +12,7 @@ import { sealKey } from '#approval/sealed-key';
 import { seal } from '#audit/seal';
 import { systemClock } from '#execution/deadline';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
+import { callTool, newOverStdio } from '../mcp/clients.ts';
 import { type Person, passphrase, personAt } from './person.ts';
 import { type Bench, type Outcome, startBench } from './support.ts';
 
@@ -126,6 +127,24 @@ describe('a configuration that a program made looser', () => {
     );
     writeFileSync(bench.machineFile, before);
     expect(await waiting()).toEqual([]);
+  });
+
+  it('counts for an MCP server that runs already from then on that an approver agreed, and no sooner', async () => {
+    const before = readFileSync(bench.machineFile, 'utf8');
+    edit((config) => Object.assign(config, { approvalWait: { mcp: 0 } }));
+    const { client } = await newOverStdio({ env: bench.env, config: [] });
+    const stop = async () => (await callTool(client, 'stop_vm', { vmid: 100 })).outcome;
+    expect(await stop()).toMatchObject({ status: 'pending' });
+    edit((config) => config.protected.guests.push(100));
+    expect((await agree()).status).toBe(0);
+    await vi.waitFor(async () => expect(await stop()).toMatchObject({ status: 'denied' }), { timeout: 20_000, interval: 1_000 });
+    writeFileSync(bench.machineFile, before);
+    edit((config) => Object.assign(config, { approvalWait: { mcp: 0 } }));
+    expect(await stop()).toMatchObject({ status: 'denied' });
+    expect((await agree()).status).toBe(0);
+    await vi.waitFor(async () => expect(await stop()).toMatchObject({ status: 'pending' }), { timeout: 20_000, interval: 1_000 });
+    await client.close();
+    writeFileSync(bench.machineFile, before);
   });
 
   it('counts at once where it is stricter', async () => {

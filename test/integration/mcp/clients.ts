@@ -44,7 +44,7 @@ interface StdioParameters {
   readonly stderr: 'pipe';
 }
 
-function stdioParameters(machine: Machine): StdioParameters {
+function stdioParameters(machine: Pick<Machine, 'env' | 'config'>): StdioParameters {
   const env = Object.fromEntries(Object.entries(machine.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
   return { command: process.execPath, args: [program, 'mcp', ...machine.config], env, stderr: 'pipe' };
 }
@@ -54,7 +54,7 @@ type NewOptions = ConstructorParameters<typeof NewClient>[1];
 
 /** 2025-11-25 over stdio. `prepare` may register handlers before the client connects. */
 export async function oldOverStdio(
-  machine: Machine,
+  machine: Pick<Machine, 'env' | 'config'>,
   options: OldOptions = {},
   prepare: (client: OldClient) => void = () => undefined,
 ): Promise<StdioConnection<OldClient>> {
@@ -68,7 +68,7 @@ export async function oldOverStdio(
 
 /** 2026-07-28 over stdio. */
 export async function newOverStdio(
-  machine: Machine,
+  machine: Pick<Machine, 'env' | 'config'>,
   options: NewOptions = {},
   prepare: (client: NewClient) => void = () => undefined,
 ): Promise<StdioConnection<NewClient>> {

@@ -10,7 +10,7 @@ const pictures = process.env['BANKSMAN_PICTURES'];
 let world: PageWorld;
 beforeAll(async () => {
   const workspace = { approvals: { disruptive: 5 } };
-  world = await openPageWorld(workspace);
+  world = await openPageWorld(workspace, undefined, 'machine');
   await world.ask('stop_vm', { vmid: 100, reason: 'the nightly backup hangs, and a restart from inside did not help' }, 'night');
   await world.ask('stop_container', { vmid: 200 }, 'night');
   await world.ask('start_vm', { vmid: 101 }, 'day');
@@ -58,6 +58,7 @@ describe.each([
         await device.tab.getByRole('dialog').waitFor();
       },
     ],
+    ['settings', () => open('/settings')],
     ['browser', () => open('/me')],
     [
       'answered',

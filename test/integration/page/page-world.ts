@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { type BrowserContext, type CDPSession, chromium, type Page as Tab } from 'playwright-core';
 import type { PageConfig } from '#app/config';
+import type { Origin } from '#app/config-agreement';
 import { addApprover, removeApprover } from '#app/config-file';
 import type { LocalApp } from '#app/create-app';
 import { openEnrolment } from '#app/enrolments';
@@ -26,7 +27,7 @@ export interface PageWorld {
   revoke(name: string): Promise<void>;
   device(options?: DeviceOptions): Promise<Device>;
   /** A device whose passkey counts already. */
-  enrolled(name: string, options?: DeviceOptions): Promise<Device>;
+  enrolled(name: string, options?: DeviceOptions, display?: Display): Promise<Device>;
   close(): Promise<void>;
 }
 
@@ -70,9 +71,10 @@ const chromiumPath = process.env['BANKSMAN_BROWSER'] ?? '/usr/bin/chromium';
 export async function openPageWorld(
   changes: { readonly [key: string]: unknown } = {},
   place: PageConfig = { origin: 'http://localhost:0', demo: true },
+  whose?: Origin,
 ): Promise<PageWorld> {
   const world = await startWorld();
-  const app = await world.open(changes);
+  const app = await world.open(changes, undefined, undefined, whose);
   const log = {
     debug: () => undefined,
     info: () => undefined,
@@ -132,9 +134,9 @@ export async function openPageWorld(
     invite,
     revoke: async (name) => void (await removeApprover(configFile, pins.get(name) ?? '')),
     device,
-    enrolled: async (name, options) => {
+    enrolled: async (name, options, display) => {
       const made = await device(options);
-      const invitation = await invite(name);
+      const invitation = await invite(name, display);
       await made.tab.goto(invitation.url);
       await made.tab.getByRole('button', { name: 'Make the passkey' }).click();
       await invitation.confirm();

@@ -1,7 +1,8 @@
 /** Requests, grants and approvers for tests; needs no test runner, so child processes use it, too. */
 import { digestOf } from '#approval/digest';
 import { grantPayload } from '#approval/grant';
-import { generateApproverKey, signerFrom, signPayload } from '#approval/keys';
+import { generateApproverKey, signerFrom } from '#approval/keys';
+import { signPayload } from '#approval/signed';
 import type { Agent } from '#kernel/agent';
 import type { ApproverKey, Signer } from '#kernel/answer';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
@@ -71,8 +72,7 @@ export async function grantFor(
   store = 'any store',
 ): Promise<Grant> {
   const draft = { request, decision: 'approve', approver: signer.approver, pin: pinned, store, now, waits: false } as const;
-  const { payload, keyId, signature } = await signPayload(grantPayload(draft), signer);
-  return { payload, proof: { kind: 'ed25519', keyId, signature } };
+  return signPayload(grantPayload(draft), signer);
 }
 
 /** As `acceptGrant` stores one that is enough. */
@@ -129,10 +129,10 @@ export function reportBy(agentId: string, reportId: string, changes: Partial<Rep
 }
 
 /** Stores check a setting's form, whoever reads it the signature: these are not signed by anybody. */
-const signature = { keyId: 'a2V5', signature: 'c2lnbmF0dXJl' };
+const unsigned = { proof: { kind: 'ed25519', keyId: 'a2V5', signature: 'c2lnbmF0dXJl' } } as const;
 
 export function levelSetting(level: SecurityLevel, issuedAt: number, approver = 'user:alice'): SignedSetting<LevelPayload> {
-  return { payload: { version: 1, setting: 'security_level', level, approver, issuedAt }, ...signature };
+  return { payload: { version: 1, setting: 'security_level', level, approver, issuedAt }, ...unsigned };
 }
 
 export function ruleSetting(
@@ -142,5 +142,5 @@ export function ruleSetting(
   { by = 'user:alice', lifeMs = 3_600_000 }: { readonly by?: string; readonly lifeMs?: number } = {},
 ): SignedSetting<RulePayload> {
   const payload = { version: 1, setting: 'auto_approve', pattern, action, approver: by, issuedAt, expiresAt: issuedAt + lifeMs } as const;
-  return { payload, ...signature };
+  return { payload, ...unsigned };
 }

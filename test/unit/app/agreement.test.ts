@@ -2,11 +2,24 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { agreedConfig, agreedPins, agreementFileOf, readAgreement, signAgreement } from '#app/agreement';
+import {
+  addAgreement,
+  agreedConfig,
+  agreedPins,
+  agreementFileOf,
+  draftAgreement,
+  type Proposal,
+  readAgreement,
+  termsOf,
+} from '#app/agreement';
 import { createTrailWatch, trailFindings } from '#app/alarms';
 import { parseConfig } from '#app/config';
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
+import { challengeOf } from '#approval/passkey';
+import { signPayload } from '#approval/signed';
+import type { Signer } from '#kernel/answer';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
+import { type SoftwareKey, softwareKey } from '../../integration/approval/software-key.ts';
 
 const cluster = { name: 'lab', endpoints: ['https://10.0.0.11:8006'], tokenId: 'ops@pve!banksman' };
 const rule = (id: string, effect: string) => ({ id, surface: 'ssh', effect, program: 'foo', justification: 'x', match: ['foo'] });
@@ -32,6 +45,9 @@ function person(name: string) {
   return { signer: signerFrom(pair.privateKey, `user:${name}`), pin: { name: `user:${name}`, key: pair.publicKey } };
 }
 
+const signAgreement = async (at: string, proposal: Proposal, signer: Signer) =>
+  addAgreement(at, await signPayload(draftAgreement(at, proposal, signer.approver), signer));
+
 let folder: string;
 let file: string;
 beforeEach(() => {
@@ -43,7 +59,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 async function terms() {
   const { signer, pin } = person('alice');
   const config = parseConfig(agreed, 'test');
-  return (await signAgreement(file, { approvers: [pin], origin: 'machine', config }, signer)).terms.machine;
+  return (await signAgreement(file, { approvers: [pin], terms: { machine: termsOf(config) } }, signer)).terms.machine;
 }
 
 describe('what counts', () => {
@@ -99,6 +115,62 @@ describe('what counts', () => {
 });
 
 const vmidOf = (entry: number | { readonly vmid: number }) => (typeof entry === 'number' ? entry : entry.vmid);
+
+describe('with a passkey pinned', () => {
+  const [phone, browser] = [softwareKey(), softwareKey({ name: 'alice-browser', display: 'same-account' })];
+  const [ann, mallory] = [person('ann'), person('mallory')];
+  const signedBy = (key: SoftwareKey, approvers: Proposal['approvers']) => {
+    const payload = draftAgreement(file, { approvers }, `user:${key.pin.name}`);
+    const { id, response } = key.get(challengeOf(payload));
+    return addAgreement(file, { payload, proof: { kind: 'passkey', credentialId: id, ...response } });
+  };
+
+  it('the window’s key, which any extension can read, agrees to nothing', async () => {
+    await signedBy(phone, [phone.pin, ann.pin]);
+    for (const approvers of [[phone.pin, ann.pin, mallory.pin], [ann.pin], [phone.pin, ann.pin]])
+      await expect(signAgreement(file, { approvers }, ann.signer)).rejects.toMatchObject({ code: 'needs_passkey' });
+    expect(agreedPins([mallory.pin], readAgreement(file))).toEqual([]);
+  });
+
+  it('not even to begin with', async () => {
+    await expect(signAgreement(file, { approvers: [phone.pin, ann.pin] }, ann.signer)).rejects.toMatchObject({ code: 'needs_passkey' });
+    expect(readAgreement(file)).toBeUndefined();
+  });
+
+  it('a chain that it wrote itself counts for nothing', async () => {
+    await signedBy(phone, [phone.pin, ann.pin]);
+    const text = readFileSync(agreementFileOf(file), 'utf8');
+    const entry = await signPayload(draftAgreement(file, { approvers: [ann.pin, mallory.pin] }, 'user:ann'), ann.signer);
+    writeFileSync(agreementFileOf(file), JSON.stringify([...(JSON.parse(text) as unknown[]), entry]));
+    expect(() => readAgreement(file)).toThrow(expect.objectContaining({ code: 'bad_agreement' }));
+  });
+
+  it('a terminal’s key agrees, too', async () => {
+    const terminal = { ...ann.pin, kind: 'terminal' as const };
+    await signedBy(phone, [phone.pin, terminal]);
+    await signAgreement(file, { approvers: [phone.pin, terminal, mallory.pin] }, ann.signer);
+    expect(agreedPins([mallory.pin], readAgreement(file))).toEqual([mallory.pin]);
+  });
+
+  it('one that is read in the account agrees only while there is none outside', async () => {
+    await signedBy(browser, [browser.pin]);
+    await signedBy(browser, [browser.pin, phone.pin]);
+    await expect(signedBy(browser, [browser.pin, phone.pin, mallory.pin])).rejects.toMatchObject({ code: 'needs_passkey' });
+    await signedBy(phone, [browser.pin, phone.pin, mallory.pin]);
+    expect(agreedPins([mallory.pin], readAgreement(file))).toEqual([mallory.pin]);
+  });
+
+  it('an answer to another entry is none to this one', async () => {
+    await signedBy(phone, [phone.pin]);
+    const [payload, other] = [
+      draftAgreement(file, { approvers: [phone.pin] }, 'x'),
+      draftAgreement(file, { approvers: [mallory.pin] }, 'x'),
+    ];
+    const { id, response } = phone.get(challengeOf(payload));
+    const forged = { payload: other, proof: { kind: 'passkey', credentialId: id, ...response } as const };
+    await expect(addAgreement(file, forged)).rejects.toMatchObject({ code: 'needs_approver' });
+  });
+});
 
 describe('the chain', () => {
   it('is begun by one who vouches for themselves, and goes on only with who counted before', async () => {

@@ -2,7 +2,8 @@ import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#approval/digest';
 import { grantPayload, verifyGrant } from '#approval/grant';
-import { generateApproverKey, importPublicKey, isSameKey, keyIdOf, signerFrom, signPayload } from '#approval/keys';
+import { generateApproverKey, importPublicKey, isSameKey, keyIdOf, signerFrom } from '#approval/keys';
+import { signPayload } from '#approval/signed';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import { type Grant, type GrantPayload, grantLifeMs } from '#kernel/request';
 import { createApprover, stopAction } from '../../integration/stores/store-fixtures.ts';
@@ -63,8 +64,7 @@ describe('approver keys', () => {
 describe('grants', () => {
   const draft = { request, decision: 'approve', approver: 'user:alice', pin: alice.pinned, store: 'here', now, waits: false } as const;
   const signed = async (changes: Partial<GrantPayload> = {}, by = alice): Promise<Grant> => {
-    const { payload, keyId, signature } = await signPayload({ ...grantPayload(draft), ...changes }, by.signer);
-    return { payload, proof: { kind: 'ed25519', keyId, signature } };
+    return signPayload({ ...grantPayload(draft), ...changes }, by.signer);
   };
 
   it('verify for the request, digest, store and key they were made with', async () => {

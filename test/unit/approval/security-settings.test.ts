@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { generateApproverKey, signerFrom, signPayload } from '#approval/keys';
+import { generateApproverKey, signerFrom } from '#approval/keys';
 import { createSecuritySettings } from '#approval/security-settings';
+import { signPayload } from '#approval/signed';
 import type { ApproverKey, Signer } from '#kernel/answer';
 import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/security-store';
 import type { LevelPayload, RulePayload } from '#kernel/security';
@@ -96,7 +97,9 @@ describe('the security level', () => {
     const stricter = securityLevels.indexOf(written) > securityLevels.indexOf(configured);
     const mallory = createApprover('user:alice');
     const signed = await signPayload(levelPayload(written, clock.now()), mallory.signer);
-    const wrongKeyId = { ...signed, keyId: (await signPayload(levelPayload(written, 1), await pinnedSigner(pinned))).keyId };
+    const other = (await signPayload(levelPayload(written, 1), await pinnedSigner(pinned))).proof;
+    if (other.kind !== 'ed25519' || signed.proof.kind !== 'ed25519') throw new Error('no such proof');
+    const wrongKeyId = { ...signed, proof: { ...signed.proof, keyId: other.keyId } };
     for (const level of [{ unsigned: written }, { signed }, { signed: wrongKeyId }]) {
       forged.level = level;
       const found = await settings.level();
@@ -234,8 +237,7 @@ describe('an auto-approve rule', () => {
     const { settings, alice, forged } = await createDesk();
     const request = { id: 'req-1a2b3c4d', digest: 'a'.repeat(64), expiresAt: 0 };
     const { proof } = await grantFor(request, alice, 1_800_000_000_000);
-    if (proof.kind !== 'ed25519') throw new Error('no such grant');
-    forged.rules = [{ pattern: 'tool:wake_node', signed: { ...proof, payload: rulePayload() } }];
+    forged.rules = [{ pattern: 'tool:wake_node', signed: { proof, payload: rulePayload() } }];
     expect((await settings.rules())[0]).not.toHaveProperty('counts');
   });
 });

@@ -2,12 +2,12 @@
 import { version } from '#app/for-hosts';
 import { type CommandOptions, operands } from '../command-line.ts';
 import { stderrLog } from '../output.ts';
-import { withApp } from '../session.ts';
+import { withFollowedApp } from '../session.ts';
 
 export async function runMcp(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
   // Loaded on demand: the other commands start without the protocol's packages.
   const { serveMcpOverStdio } = await import('#hosts/mcp/serve-stdio');
-  await withApp(options, (app, signal) => serveMcpOverStdio({ app, version, log: stderrLog, signal }));
+  await withFollowedApp(options, (app, signal) => serveMcpOverStdio({ app, version, log: stderrLog, signal }));
   return 0;
 }

@@ -5,7 +5,7 @@ import { listMcpTokens } from '#app/mcp-tokens';
 import { reasonOf } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, stderrLog } from '../output.ts';
-import { stateDirOf, withApp } from '../session.ts';
+import { stateDirOf, withFollowedApp } from '../session.ts';
 
 const trustsNetwork =
   'without TLS: whoever can listen on this network can read tokens and results, and act with them; it is trusted (--private-network). Peers with a public address are refused';
@@ -22,7 +22,7 @@ export async function runServe(words: readonly string[], options: CommandOptions
   const stateDir = stateDirOf(options);
   // Loaded on demand: the other commands start without the protocol's packages.
   const { serveAppOverHttp } = await import('#hosts/mcp/http/serve-http');
-  await withApp(options, async (app, signal) => {
+  await withFollowedApp(options, async (app, signal) => {
     const endpoint = await serveAppOverHttp({
       ...address,
       ...(tls === undefined ? {} : { tls }),

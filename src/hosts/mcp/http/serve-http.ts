@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { checkMcpToken, isMcpTokenLive, type McpToken } from '#app/mcp-tokens';
-import type { App } from '#kernel/app';
+import type { CallingApp } from '#kernel/app';
 import { Fault, reasonOf, toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { createCallTracker } from '../call-tracker.ts';
@@ -239,7 +239,7 @@ async function close(server: HttpServer, sweeper: NodeJS.Timeout, { streamable, 
 
 /** MCP over HTTP for the App. */
 interface AppHttpOptions extends Pick<HttpOptions, 'host' | 'port' | 'sse' | 'allowedHosts' | 'allowedOrigins' | 'tls' | 'privateNetwork'> {
-  readonly app: App;
+  readonly app: CallingApp;
   readonly version: string;
   /** Where the tokens are. */
   readonly stateDir: string;

@@ -86,8 +86,7 @@ export function ruleRemoval(security: Security, rule: AutoApproveRule): SettingC
       stay: 'Keep',
       proceed: 'Remove Rule',
     },
-    // Nothing is signed for a removal today; whatever asks for a signature gets none for anything else.
-    signed: { setting: 'auto_approve', pattern: rule.pattern },
+    signed: { setting: 'auto_approve_removed', pattern: rule.pattern },
     carryOut: (signer) => security.removeRule(rule.pattern, signer),
   };
 }

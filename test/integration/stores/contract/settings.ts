@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
 import type { Store } from '#kernel/ports/store';
+import { keyOfProof } from '#kernel/proof';
 import { levelSetting, ruleSetting } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 
@@ -30,7 +31,7 @@ export function settingsContract(makeHarness: MakeHarness): void {
       const setting = levelSetting('strict', harness.now());
       await store.security.setLevel(setting);
       expect(await changes(store)).toEqual([
-        { setting: 'security_level', level: 'strict', issuedAt: harness.now(), by: 'user:alice', key_id: setting.keyId },
+        { setting: 'security_level', level: 'strict', issuedAt: harness.now(), by: 'user:alice', key_id: keyOfProof(setting.proof) },
       ]);
       expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 1 });
     });
@@ -108,7 +109,7 @@ export function settingsContract(makeHarness: MakeHarness): void {
       await store.security.removeRule(pattern, 'user:bob');
       const { issuedAt, expiresAt } = setting.payload;
       expect(await changes(store)).toEqual([
-        { setting: 'auto_approve', pattern, action: 'allow', issuedAt, expiresAt, by: 'user:alice', key_id: setting.keyId },
+        { setting: 'auto_approve', pattern, action: 'allow', issuedAt, expiresAt, by: 'user:alice', key_id: keyOfProof(setting.proof) },
         { setting: 'auto_approve', pattern, removed: true, by: 'user:bob' },
       ]);
       expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 2 });
