@@ -1,5 +1,6 @@
 /** Composition: one App from one configuration, wired by hand. */
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { AnswerDeps } from '#approval/accept-grant';
 import { type CallApprovals, createApprovals } from '#approval/approvals';
 import { type Changes, createAnswerDesk, createChangeDesk } from '#approval/passkey-desk';
@@ -53,8 +54,10 @@ export interface AppOptions {
   readonly stateDir: string;
   /** Where this machine's approver keys are pinned. */
   readonly configFile: string;
-  /** The file that `config` was read from, where it is another. */
+  /** The file that `config` was read from: absent where that was text, or an editor's settings. */
   readonly namedConfigFile?: string;
+  /** Looked at each time before the approvers in `configFile` are read anew. @throws {Fault} where others could have written it */
+  checkConfigFile?(file: string): void;
   readonly log: Log;
   /** Whose values `config` holds, where programs of the user's account can write them: what loosens them counts only once a person agreed. Absent: all count. */
   readonly origin?: Origin;
@@ -293,15 +296,21 @@ function machinePage({ config, configFile, via }: AppOptions): Config['page'] {
 
 /** Read anew each time: a key taken out of the file stops counting at once. Of rules the stricter counts, wherever it stands. */
 function createApproving(
-  { config, configFile }: AppOptions,
+  { config, configFile, namedConfigFile, checkConfigFile }: AppOptions,
   { counting, rules }: Pick<AppAgreement, 'counting' | 'rules'>,
 ): {
   readonly trustedKeys: () => Promise<readonly ApproverKey[]>;
   readonly rules: () => ApprovalRules;
 } {
-  const inFile = createApproverReader(configFile);
+  const reader = createApproverReader(configFile);
+  const inFile = () => {
+    checkConfigFile?.(configFile);
+    return reader();
+  };
+  const named = namedConfigFile === undefined ? () => config : createApproverReader(namedConfigFile);
+  const isMachines = namedConfigFile !== undefined && resolve(namedConfigFile) === resolve(configFile);
   return {
-    trustedKeys: async () => [...config.approvers, ...counting(inFile().approvers)],
+    trustedKeys: async () => [...(isMachines ? [] : named().approvers), ...counting(inFile().approvers)],
     rules: () => stricterRules(approvalRules(config), rules(approvalRules(inFile()))),
   };
 }

@@ -3,9 +3,10 @@
 import type { CallApprovals } from '#approval/approvals';
 import { digestOf } from '#approval/digest';
 import type { Deadline } from '#execution/deadline';
-import type { Agent } from '#kernel/agent';
+import { type Agent, osUserOf } from '#kernel/agent';
 import { Fault } from '#kernel/errors';
 import { type KnownEffect, notSent } from '#kernel/known-effect';
+import { isRecordOfUser, type ReadableRequests, requestsOfUser } from '#kernel/of-user';
 import type { EffectiveAction, RequestDraft, RequestRecord } from '#kernel/request';
 import type { Target } from '#kernel/resource';
 import { showPlainly } from '#kernel/text';
@@ -39,8 +40,7 @@ export function toolContext(
         throw new Fault('no_workspace', 'there is no workspace', { next: 'open a folder, or set `workspace.root`' });
       return deps.workspace;
     },
-    requests: withoutPatterns(deps.requests),
-    trail: deps.audit,
+    ...knownTo(call.agent, deps),
     security: securityView(state, call, deps),
     clock: deps.clock,
     // Names from the cluster are in it, and some hosts print it to a terminal.
@@ -71,8 +71,23 @@ function securityView(state: Resolved, call: IncomingCall, deps: CallDeps): Secu
   };
 }
 
+/** SECURITY: where a service knows whose an agent is, it is told of that user's requests and records, and of no other's. */
+function knownTo({ id }: Agent, { requests, audit }: CallDeps): Pick<ToolContext, 'requests' | 'trail'> {
+  const user = osUserOf(id);
+  if (user === undefined) return { requests: withoutPatterns(requests), trail: audit };
+  const own = requestsOfUser(requests, user);
+  return {
+    requests: withoutPatterns(own),
+    trail: {
+      head: () => audit.head(),
+      read: async (after, limit) => (await audit.read(after, limit)).filter((record) => isRecordOfUser(record, user)),
+      ofRequest: async (request, since) => ((await own.get(request)) === undefined ? [] : audit.ofRequest(request, since)),
+    },
+  };
+}
+
 /** SECURITY: what a detector matched is for people; a handler cannot hand out what it does not get. */
-function withoutPatterns(requests: CallDeps['requests']): ToolContext['requests'] {
+function withoutPatterns(requests: ReadableRequests): ToolContext['requests'] {
   return {
     get: async (id) => withoutPattern(await requests.get(id)),
     list: async (query) => {

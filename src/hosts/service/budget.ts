@@ -9,15 +9,19 @@ export const userLimits = {
   /** Beyond these a call is refused at once. */
   queued: 64,
   queuedBytes: 8 * 2 ** 20,
-  /** Messages: so many at once, and so many a second in the long run; beyond, nothing is read for a moment. */
+  /** Messages, and each KiB of them: so many at once, and so many a second in the long run; beyond, nothing is read for a moment. */
   burst: 4_000,
   perSecond: 2_000,
+  /** Of answers that nobody reads. */
+  unreadBytes: 64 * 2 ** 20,
 } as const;
 
 /** Whatever can be told to wait before it gives more. */
 export interface Source {
   pause(): unknown;
   resume(): unknown;
+  /** Bytes that were sent to it and that it has not read. */
+  unread(): number;
 }
 
 export interface Turn {
@@ -30,8 +34,9 @@ export interface Turn {
 export class UserBudget {
   readonly #now: () => number;
   readonly #sources = new Set<Source>();
-  readonly #queue: { readonly start: () => void }[] = [];
+  readonly #queue: { readonly start: () => void; readonly isLong: boolean }[] = [];
   #running = 0;
+  #isLongRunning = false;
   #waiting = 0;
   #queuedBytes = 0;
   #tokens: number = userLimits.burst;
@@ -54,24 +59,35 @@ export class UserBudget {
     return () => void this.#sources.delete(source);
   }
 
-  /** Counts a message, and has the sources wait a moment where there are too many. */
-  note(): void {
+  /** Answers of this user's that nobody has read are more than may lie here. */
+  isDeaf(): boolean {
+    let unread = 0;
+    for (const source of this.#sources) unread += source.unread();
+    return unread > userLimits.unreadBytes;
+  }
+
+  /** Counts messages and their bytes, and has the sources wait a moment where there are too many. */
+  note({ messages = 0, bytes = 0 }: { readonly messages?: number; readonly bytes?: number }): void {
     this.#refill();
-    this.#tokens -= 1;
+    this.#tokens -= messages + bytes / 1_024;
     this.#look();
     this.#refillSoon();
   }
 
-  /** Resolves when the call may run. Rejects with the signal's reason. @throws {Fault} `user_busy` */
-  turn(bytes: number, signal: AbortSignal): Promise<Turn> {
+  /**
+   * Resolves when the call may run; of those that are `long`, one at a time. Rejects with the signal's reason.
+   * @throws {Fault} `user_busy`
+   */
+  turn({ bytes, isLong }: { readonly bytes: number; readonly isLong: boolean }, signal: AbortSignal): Promise<Turn> {
     if (this.#queue.length >= userLimits.queued || this.#queuedBytes + bytes > userLimits.queuedBytes) return Promise.reject(busy());
     const { promise, resolve, reject } = Promise.withResolvers<Turn>();
     this.#queuedBytes += bytes;
     const entry = {
+      isLong,
       start: () => {
         this.#queuedBytes -= bytes;
         signal.removeEventListener('abort', abort);
-        resolve(this.#startTurn());
+        resolve(this.#startTurn(isLong));
       },
     };
     const abort = () => {
@@ -113,14 +129,16 @@ export class UserBudget {
 
   #startNext(): void {
     while (this.#running < userLimits.running) {
-      const next = this.#queue.shift();
+      const place = this.#queue.findIndex(({ isLong }) => !isLong || !this.#isLongRunning);
+      const [next] = place < 0 ? [] : this.#queue.splice(place, 1);
       if (next === undefined) return;
       this.#running += 1;
+      if (next.isLong) this.#isLongRunning = true;
       next.start();
     }
   }
 
-  #startTurn(): Turn {
+  #startTurn(isLong: boolean): Turn {
     let state: 'running' | 'waiting' | 'over' = 'running';
     return {
       waits: () => {
@@ -133,6 +151,7 @@ export class UserBudget {
       end: () => {
         if (state === 'running') this.#running -= 1;
         if (state === 'waiting') this.#waiting -= 1;
+        if (isLong && state !== 'over') this.#isLongRunning = false;
         state = 'over';
         this.#startNext();
       },

@@ -2,12 +2,13 @@
 import { isIntact, type LocalApp } from '#app/for-service';
 import { agentOfUser, osUserOf } from '#kernel/agent';
 import type { CallRequest } from '#kernel/app';
+import type { AnswerResult } from '#kernel/answer';
 import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
-import { isJsonObject, type JsonObject } from '#kernel/json';
+import type { JsonObject } from '#kernel/json';
+import { agentsIn, isRecordOfUser, requestsOfUser } from '#kernel/of-user';
 import type { Outcome } from '#kernel/outcome';
-import type { RequestPage } from '#kernel/ports/request-store';
 import type { RequestRecord } from '#kernel/request';
 import { requestParts } from '#kernel/request-schema';
 import type { WireMethod, WireValues } from '#kernel/wire';
@@ -22,8 +23,6 @@ export interface Caller {
 
 type Methods = { readonly [M in WireMethod]: (values: WireValues<M>, caller: Caller) => Promise<unknown> };
 
-/** A request's page may be of others alone: so many are looked at for one answer. */
-const mostPages = 10;
 const recordsAtOnce = 1_000;
 
 export function createMethods(app: LocalApp): Methods {
@@ -36,9 +35,9 @@ type Of<Prefix extends string> = Pick<Methods, Extract<WireMethod, `${Prefix}.${
 
 function ownRequests({ approvals }: LocalApp): Own {
   return async (id, { user }) => {
-    const record = await approvals.get(id);
+    const record = await requestsOfUser(approvals, user).get(id);
     // One answer for another user's and for none: whether there is one is not theirs to know.
-    if (record === undefined || osUserOf(record.agent.id) !== user)
+    if (record === undefined)
       throw new Fault('not_found', `there is no request ${id} of yours`, { audience: 'user' });
     return plain(record);
   };
@@ -72,9 +71,12 @@ function approvalMethods(app: LocalApp, own: Own): Of<'approvals'> {
   const { approvals } = app;
   const ownOrNone = (id: string, caller: Caller) => own(id, caller).catch(noneIfNotFound);
   return {
-    'approvals.list': ([query], { user }) => ownPage(app, query, user),
+    'approvals.list': async ([query], { user }) => {
+      const page = await requestsOfUser(approvals, user).list(query);
+      return { ...page, records: page.records.map(plain) };
+    },
     'approvals.get': ([id], caller) => ownOrNone(id, caller),
-    'approvals.countPending': (_none, { user }) => countPending(app, user),
+    'approvals.countPending': (_none, { user }) => requestsOfUser(approvals, user).countPending(),
     'approvals.card': async ([id], caller) => {
       if ((await ownOrNone(id, caller)) === undefined) return undefined;
       const card = await approvals.card(id, 'pattern');
@@ -82,11 +84,11 @@ function approvalMethods(app: LocalApp, own: Own): Of<'approvals'> {
     },
     'approvals.deny': async ([id, message], caller) => {
       await own(id, caller);
-      return approvals.deny(id, `user:${caller.user}`, message ?? undefined);
+      return plainAnswer(await approvals.deny(id, `user:${caller.user}`, message ?? undefined));
     },
     'approvals.revoke': async ([id, message], caller) => {
       await own(id, caller);
-      return approvals.revoke(id, `user:${caller.user}`, message ?? undefined);
+      return plainAnswer(await approvals.revoke(id, `user:${caller.user}`, message ?? undefined));
     },
     'approvals.cancel': async ([id], caller) => {
       await own(id, caller);
@@ -122,6 +124,11 @@ function recordMethods(app: LocalApp, own: Own): Of<'records'> {
     const { action } = await own(id, caller);
     if (!isLocalTool(app, action.tool)) throw notLocal(action.tool);
   };
+  /** SECURITY: a request that a record names is the caller's own, and for the same tool: what is told of a cluster's call is the service's alone. */
+  const mayName = async ({ request_id: id, 'gen_ai.tool.name': tool }: JsonObject, caller: Caller): Promise<void> => {
+    if (id === undefined) return;
+    if (typeof id !== 'string' || (await own(id, caller)).action.tool !== tool) throw notYours();
+  };
   return {
     'records.settings': () => records.settings(),
     'records.open': ([raw], { user }) => {
@@ -146,7 +153,7 @@ function recordMethods(app: LocalApp, own: Own): Of<'records'> {
     },
     'records.append': async ([drafts], caller) => {
       const marked = drafts.map((draft) => markReported(app, draft, caller.user));
-      for (const { attributes } of marked) if (typeof attributes['request_id'] === 'string') await own(attributes['request_id'], caller);
+      for (const { attributes } of marked) await mayName(attributes, caller);
       await records.append(marked);
     },
     'records.ofRequest': async ([id, since], caller) => {
@@ -161,6 +168,10 @@ function plain(record: RequestRecord): RequestRecord {
   if (record.reported === undefined) return record;
   const { pattern: _people, ...rest } = record.reported;
   return { ...record, reported: rest };
+}
+
+function plainAnswer<Answer extends AnswerResult>(answer: Answer): Answer {
+  return 'record' in answer && answer.record !== undefined ? { ...answer, record: plain(answer.record) } : answer;
 }
 
 function noneIfNotFound(thrown: unknown): undefined {
@@ -192,44 +203,14 @@ function runsWithTheUser(tool: string): Outcome {
   };
 }
 
-/** A page of the store's with the caller's own in it; it may hold fewer than were asked for, none even, and have a cursor still. */
-async function ownPage({ approvals }: LocalApp, query: Parameters<LocalApp['approvals']['list']>[0], user: string): Promise<RequestPage> {
-  let { cursor } = query;
-  const found: RequestRecord[] = [];
-  for (let page = 0; page < mostPages; page += 1) {
-    const { cursor: _old, ...rest } = query;
-    const next = await approvals.list({ ...rest, limit: query.limit - found.length, ...(cursor === undefined ? {} : { cursor }) });
-    found.push(...next.records.filter(({ agent }) => osUserOf(agent.id) === user).map(plain));
-    cursor = next.cursor;
-    if (cursor === undefined || found.length >= query.limit) break;
-  }
-  return { records: found, ...(cursor === undefined ? {} : { cursor }) };
-}
-
-async function countPending(app: LocalApp, user: string): Promise<number> {
-  let count = 0;
-  let cursor: string | undefined;
-  do {
-    const page = await ownPage(app, { statuses: ['pending'], limit: 200, ...(cursor === undefined ? {} : { cursor }) }, user);
-    count += page.records.length;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return count;
-}
-
 /** The newest of the caller's own, oldest first; of others not even that there are any. */
 async function ownTail({ audit }: LocalApp, count: number, user: string): Promise<readonly AuditRecord[]> {
   if (count === 0) return [];
   for (let size = count; ; size *= 4) {
     const records = await audit.tail(Math.min(size, recordsAtOnce));
-    const own = records.filter(({ attributes }) => osUserOf(agentOf(attributes)) === user || attributes['reported_by'] === user);
+    const own = records.filter((record) => isRecordOfUser(record, user));
     if (own.length >= count || records.length < size || size >= recordsAtOnce) return own.slice(-count);
   }
-}
-
-function agentOf(attributes: JsonObject): string {
-  const agent = isJsonObject(attributes['agent']) ? attributes['agent']['id'] : (attributes['gen_ai.agent.id'] ?? attributes['agentId']);
-  return typeof agent === 'string' ? agent : '';
 }
 
 const reportedNames: ReadonlySet<AuditEventName> = new Set([
@@ -239,14 +220,15 @@ const reportedNames: ReadonlySet<AuditEventName> = new Set([
   'run.undone',
   'standing.changed',
 ]);
-const mostRecordText = 256 * 1024;
+/** Several times what the pipeline writes: others' looks at the trail read it, too. */
+const mostRecordText = 64 * 1024;
 
 /** What a user's own process says that it did. SECURITY: of its own tools and agents alone, and marked as said by it. */
 function markReported(app: LocalApp, { name, attributes }: AuditDraft, user: string): AuditDraft {
   const tool = attributes['gen_ai.tool.name'];
   const ofTool = tool === undefined ? !name.startsWith('tool.') : typeof tool === 'string' && isLocalTool(app, tool);
-  const agent = agentOf(attributes);
-  const ofUser = agent === '' ? name === 'run.undone' : osUserOf(agent) === user;
+  const agents = agentsIn(attributes);
+  const ofUser = agents.length === 0 ? name === 'run.undone' : agents.every((agent) => osUserOf(agent) === user);
   if (!reportedNames.has(name) || !ofTool || !ofUser || JSON.stringify(attributes).length > mostRecordText) throw notYours();
   return { name, attributes: { ...attributes, reported_by: user } };
 }

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import * as path from 'node:path';
 import type { Config } from '#app/config';
 import type { LocalApp } from '#app/create-app';
-import { createApp, credentialOf, holdLock, loadServiceConfig } from '#app/for-service';
+import { createApp, credentialOf, holdLock, loadServiceConfig, requireRootOwned } from '#app/for-service';
 import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { serveUsers } from './serve-users.ts';
@@ -31,6 +31,7 @@ export async function runService({ configFile, stateDir, version, log, signal }:
     const worker = path.join(path.dirname(process.argv[1] ?? ''), 'store-worker.cjs');
     const app = await createApp({
       ...{ config, stateDir, configFile, version, log, via: 'cli', baseDir: path.dirname(configFile) },
+      ...{ namedConfigFile: configFile, checkConfigFile: requireRootOwned },
       ...(existsSync(worker) ? { storeWorker: worker } : {}),
       clusterToken: (name) => credentialOf(config, name),
     });

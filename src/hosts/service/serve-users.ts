@@ -35,9 +35,10 @@ export interface UserServer {
   close(): Promise<void>;
 }
 
-/** A client that does not read what it asked for is not read either, and then it is ended. */
+/** A client that does not read what it asked for is not read either; in the end (`userLimits.unreadBytes`) it is let go. */
 const slowBytes = 8 * 2 ** 20;
-const deafBytes = 64 * 2 ** 20;
+/** These look through a whole trail, or ask every cluster. */
+const longMethods: ReadonlySet<string> = new Set(['doctor', 'audit.tail', 'audit.verify', 'audit.compare', 'audit.continues']);
 /** Changes are told at most so often. */
 const ringMs = 50;
 
@@ -84,6 +85,7 @@ class Connection {
   readonly #parts: ConnectionParts;
   readonly #calls = new Map<number, AbortController>();
   readonly #rung = new Map<string, NodeJS.Timeout>();
+  readonly #holds = new Set<'budget' | 'unread'>();
   #leave: () => void = () => undefined;
   #greeted = false;
   #limit: NodeJS.Timeout | undefined;
@@ -95,17 +97,33 @@ class Connection {
     socket.on('error', () => undefined);
     socket.once('close', () => this.#over());
     try {
-      this.#leave = parts.budget.join(socket);
+      this.#leave = parts.budget.join({
+        pause: () => this.#hold('budget'),
+        resume: () => this.#release('budget'),
+        unread: () => socket.writableLength,
+      });
     } catch (thrown) {
       this.#part(toFault(thrown));
       return;
     }
     this.#within(wireLimits.helloMs, 'nothing was said');
     socket.on('data', (chunk) => {
+      parts.budget.note({ bytes: chunk.length });
       if (!reader.take(chunk)) return this.#part(new Fault('too_large', `a message may have ${wireLimits.messageBytes} bytes`));
-      if (this.#greeted) this.#within(reader.isOpen() ? wireLimits.lineMs : undefined, 'half a message was sent');
+      // From its first byte on: one byte more, now and then, does not keep it open.
+      if (this.#greeted && reader.isOpen() && this.#limit === undefined) this.#within(wireLimits.lineMs, 'half a message was sent');
     });
-    socket.on('drain', () => socket.resume());
+    socket.on('drain', () => this.#release('unread'));
+  }
+
+  #hold(why: 'budget' | 'unread'): void {
+    this.#holds.add(why);
+    this.#socket.pause();
+  }
+
+  #release(why: 'budget' | 'unread'): void {
+    this.#holds.delete(why);
+    if (this.#holds.size === 0) this.#socket.resume();
   }
 
   ring(what: 'requests' | 'security'): void {
@@ -124,6 +142,7 @@ class Connection {
 
   #within(ms: number | undefined, why: string): void {
     clearTimeout(this.#limit);
+    this.#limit = undefined;
     if (ms !== undefined) this.#limit = setTimeout(() => this.#part(new Fault('too_slow', `${why} for ${ms / 1_000} s`)), ms).unref();
   }
 
@@ -143,7 +162,8 @@ class Connection {
 
   #take(line: string): void {
     if (this.#socket.destroyed || !this.#socket.writable) return;
-    this.#parts.budget.note();
+    this.#parts.budget.note({ messages: 1 });
+    if (this.#greeted) this.#within(undefined, '');
     const message = readClientMessage(line);
     if (message === undefined) this.#part(new Fault('bad_message', 'this is no message of the protocol'));
     else if (message.kind === 'hello') this.#greet(message);
@@ -170,7 +190,7 @@ class Connection {
     let turn: Turn | undefined;
     try {
       const run = this.#prepare(method, values);
-      turn = await this.#parts.budget.turn(bytes, call.signal);
+      turn = await this.#parts.budget.turn({ bytes, isLong: longMethods.has(method) }, call.signal);
       const value = await run(this.#caller(id, call.signal, turn));
       this.#send({ kind: 'answer', id, value });
     } catch (thrown) {
@@ -223,8 +243,8 @@ class Connection {
       return;
     }
     socket.write(`${text}\n`);
-    if (socket.writableLength > deafBytes) socket.destroy();
-    else if (socket.writableLength > slowBytes) socket.pause();
+    if (this.#parts.budget.isDeaf()) socket.destroy();
+    else if (socket.writableLength > slowBytes) this.#hold('unread');
   }
 }
 

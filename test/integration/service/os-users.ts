@@ -2,6 +2,8 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseConfig } from '#app/config';
+import { createApp, type LocalApp } from '#app/create-app';
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
 import { type DemoCluster, startDemoCluster } from '#demo/index';
 import type { Signer } from '#kernel/answer';
@@ -12,6 +14,9 @@ export const whyNoUsers =
     : !existsSync(join(import.meta.dirname, '../../../dist/cli.cjs'))
       ? 'needs the built program: `npm run build`'
       : undefined;
+
+const silent = () => undefined;
+const quiet = { debug: silent, info: silent, warn: silent, error: silent };
 
 export interface Said {
   readonly status: number | null;
@@ -40,6 +45,8 @@ export interface Machine {
   /** Any program as that user, in a directory that is theirs. */
   run(user: string, command: readonly string[]): Promise<Said>;
   writeConfig(more?: object): void;
+  /** Root beside the service, on its state: what the page and root's commands do. To be closed. */
+  inside(): Promise<LocalApp>;
   /** Pid of the service itself, which the launcher started. */
   servicePid(): number;
   close(): Promise<void>;
@@ -149,6 +156,11 @@ export async function startMachine(): Promise<Machine> {
       const approvers = [{ name: 'user:carol', key: pair.publicKey }];
       writeFileSync(configFile, JSON.stringify({ ...rest, clusters: secrets, approvers, ...more }, null, 2), { mode: 0o644 });
     },
+    inside: () =>
+      createApp({
+        config: parseConfig({}, 'test'),
+        ...{ baseDir: stateDir, stateDir, configFile, namedConfigFile: configFile, via: 'cli', version: 'test', log: quiet },
+      }),
     command: (user, words) => commandOf(user, [...program, ...words]),
     as: (user, words, group) => run(user, [...program, ...words], group),
     start: async () => {

@@ -4,15 +4,11 @@ import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { parseConfig } from '#app/config';
-import { createApp, type LocalApp } from '#app/create-app';
 import { credentialOf, loadServiceConfig } from '#app/service-config';
 import { type Machine, startMachine, whyNoUsers } from './os-users.ts';
 import { rawClient } from './support.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-
-const silent = () => undefined;
 
 /** Leaves no byte free, as a program of root's might. @returns what frees it again */
 function fillDisk(folder: string): () => void {
@@ -27,15 +23,6 @@ function fillDisk(folder: string): () => void {
   }
   closeSync(descriptor);
   return () => rmSync(file);
-}
-
-/** Root beside the service, on its state: what the page and root's commands do. */
-async function rootApp({ configFile, stateDir, person }: Machine): Promise<LocalApp> {
-  return createApp({
-    config: parseConfig({ approvers: [{ name: person.approver, key: person.publicKey }] }, 'test'),
-    ...{ baseDir: stateDir, stateDir, configFile, via: 'cli', version: 'test' },
-    log: { debug: silent, info: silent, warn: silent, error: silent },
-  });
 }
 
 describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers === undefined ? '' : ` (${whyNoUsers})`}`, () => {
@@ -115,7 +102,7 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
     expect(await call(alice, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'pending', request_id: id });
     // The other account, with the same words, is another agent and sees nothing.
     expect((await machine.as(bob, ['approvals', 'show', id])).err).toContain('no request');
-    const root = await rootApp(machine);
+    const root = await machine.inside();
     expect(await root.approvals.approve(id, machine.person)).toMatchObject({ ok: true });
     expect(await call(bob, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'pending' });
     expect(await call(alice, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'ok' });
