@@ -74,7 +74,7 @@ function textOf(value: JsonValue | undefined): string {
 }
 
 export interface AlarmParts extends ApproverParts {
-  readonly agreement: Pick<AppAgreement, 'findings' | 'digest'>;
+  readonly agreement: Pick<AppAgreement, 'findings' | 'digest' | 'isRoots'>;
   readonly trail: TrailWatch;
 }
 
@@ -94,9 +94,9 @@ export async function agreementFindings({
     const [seen, pinned] = await Promise.all([trail.look(), trustedKeys()]);
     return [
       ...agreement.findings(),
-      ...lostAgreement(agreement.digest(), seen, pinned),
       ...trailFindings(seen),
-      ...unannounced(pinned, seen),
+      // Root's own file is written by nobody else.
+      ...(agreement.isRoots ? [] : [...lostAgreement(agreement.digest(), seen, pinned), ...unannounced(pinned, seen)]),
     ];
   } catch (thrown) {
     const { code, message, next } = toFault(thrown);

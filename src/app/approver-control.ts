@@ -200,11 +200,12 @@ async function pin(key: ApproverKey, signer: Signer | undefined, options: Approv
 async function agreeToPins(
   added: readonly ApproverKey[],
   signer: Signer,
-  { configFile, machineFile = configFile }: ApproverOptions,
+  { configFile, machineFile = configFile, stateDir }: ApproverOptions,
   store: Store,
 ): Promise<void> {
   const agreement = readAgreement(configFile);
-  if (configFile !== machineFile || (added.length === 0 && agreement === undefined)) return;
+  // Root's own file, for a service, needs none.
+  if (isForService(stateDir) || configFile !== machineFile || (added.length === 0 && agreement === undefined)) return;
   const pins = await readApprovers(configFile);
   const approvers = pins.filter((entry) => isPinned(entry.key, added) || agreedPins([entry], agreement).length > 0);
   await recordAgreement(configFile, { approvers }, signer, store.audit);

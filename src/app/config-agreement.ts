@@ -35,6 +35,8 @@ export interface AgreementParts {
   readonly configFile: string;
   readonly origin?: Origin;
   readonly ownStore?: boolean;
+  /** Root's file, for a service: no program of the agents' account writes it, so there is nothing to agree to. */
+  readonly isRoots?: boolean;
 }
 
 /** Only who can write the proposal could make it anything else: then there is none. */
@@ -63,16 +65,19 @@ export interface AppAgreement {
   findings(): readonly Finding[];
   /** The newest that was agreed to, to be held against the trail; undefined: nothing was. */
   digest(): string | undefined;
+  readonly isRoots: boolean;
 }
 
 /** @throws {Fault} `bad_agreement`: what counts cannot be known, so nothing starts */
 export function createConfigAgreement(parts: AgreementParts): AppAgreement {
-  const { configFile, origin } = parts;
+  const { configFile, origin, isRoots = false } = parts;
+  if (isRoots) return rootsOwn(parts.config, configFile);
   const look = createLook(parts);
   const { inFile, pending, proposal } = look;
   const agree = (signer: Signer, trail: Trail) => recordAgreement(configFile, proposal(), signer, trail);
   if (origin === 'editor') propose(configFile, parts.config, look.now().held.length > 0 || look.isNew());
   return {
+    isRoots,
     // The machine's pins are read from its file anew each time; these would go on counting.
     config: origin === undefined ? look.now().config : { ...look.now().config, approvers: [] },
     counting: (pins) => agreedPins(pins, readAgreement(configFile)),
@@ -144,6 +149,30 @@ function onAgreed(configFile: string, listener: () => void): () => void {
   const look = () => listener();
   watchFile(file, { interval: 2_000, persistent: false }, look);
   return () => unwatchFile(file, look);
+}
+
+function rootsOwn(config: Config, configFile: string): AppAgreement {
+  const done = async (): Promise<SettingResult> => ({
+    ok: true,
+    code: 'set',
+    message: 'nothing had to be agreed to: the file is root’s own',
+  });
+  return {
+    isRoots: true,
+    config,
+    counting: (pins) => pins,
+    rules: (written) => written,
+    mayPin: async () => undefined,
+    pin: (key) => addApprover(configFile, key),
+    pending: () => [],
+    isNew: () => false,
+    draft: () => {
+      throw new Fault('no_agreement', 'the configuration is root’s own: there is nothing to agree to', { audience: 'user' });
+    },
+    forPeople: () => ({ pending: async () => [], agree: done, onChange: () => () => undefined }),
+    findings: () => [],
+    digest: () => undefined,
+  };
 }
 
 const changedMeanwhile: SettingResult = {

@@ -43,6 +43,7 @@ import { createLiveSettings, type LiveSettings } from './live-settings.ts';
 import { openStore } from './open-store.ts';
 import { createPageChanges } from './page-changes.ts';
 import { uselessTiers } from './policy-settings.ts';
+import { isForService } from './private-file.ts';
 import { byHand, describeAction, runApproved } from './run-approved.ts';
 import { createTrailMemory, type TrailMemory } from './store-findings.ts';
 
@@ -101,7 +102,8 @@ export interface LocalApp extends App {
 
 /** @throws {Fault} when the store cannot be opened or the configuration does not fit together */
 export async function createApp(given: AppOptions): Promise<LocalApp> {
-  const agreement = createConfigAgreement(given);
+  const isRoots = given.checkConfigFile !== undefined || isForService(given.stateDir);
+  const agreement = createConfigAgreement({ ...given, isRoots });
   const options = { ...given, config: agreement.config };
   // First: it opens nothing, and a setting that does not fit must not leave a store open.
   const clusters = connectClusters(options);

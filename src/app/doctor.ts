@@ -133,8 +133,8 @@ function megabytes(bytes: number): string {
 }
 
 /** What stays open where no service holds pins, token and store. */
-function embeddedFinding({ origin }: DoctorParts): readonly Finding[] {
-  if (origin === undefined) return [];
+function embeddedFinding({ origin, agreement }: DoctorParts): readonly Finding[] {
+  if (origin === undefined || agreement.isRoots) return [];
   const message = 'pins, store and cluster token lie in your account: a program of yours that reads the token needs nobody’s approval';
   const remedy =
     process.platform === 'linux'

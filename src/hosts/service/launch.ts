@@ -1,21 +1,26 @@
 /** Without systemd: root opens each user's socket, and starts the service with them as the user that owns its state. */
 import { spawn } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import * as path from 'node:path';
+import { loadServiceConfig, requireRootOwned } from '#app/for-service';
 import { Fault } from '#kernel/errors';
 
 export interface LaunchOptions {
   readonly users: readonly string[];
   readonly sockets: string;
   readonly stateDir: string;
-  /** The command line of the service itself. */
-  readonly command: readonly string[];
+  readonly configFile: string;
+  /** Node, and the file that it runs. */
+  readonly program: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** Until the service has ended; with its exit status. @throws {Fault} `no_such_user`, `bad_state` */
-export async function launchService({ users, sockets, stateDir, command, signal }: LaunchOptions): Promise<number> {
+/**
+ * Until the service has ended; with its exit status. The sockets stay: who comes meanwhile is told that nobody listens, and does not run embedded.
+ * @throws {Fault} `no_such_user`, `bad_state`, `bad_config`, `config_not_safe`, `already_running`
+ */
+export async function launchService({ users, sockets, stateDir, configFile, program, signal }: LaunchOptions): Promise<number> {
   const owner = statSync(stateDir, { throwIfNoEntry: false });
   if (owner === undefined || owner.uid === 0)
     throw new Fault('bad_state', `${stateDir} must belong to the service's own user, who is not root`, {
@@ -24,18 +29,21 @@ export async function launchService({ users, sockets, stateDir, command, signal 
   for (const user of users)
     if (await isHeard(path.join(sockets, `${user}.sock`)))
       throw new Fault('already_running', `another service listens for ${user} in ${sockets}`, { next: 'stop that one first' });
+  const { page } = loadServiceConfig(configFile);
+  // SECURITY: root starts it, and what others can write would be what root starts.
+  for (const file of program) requireRootOwned(realpathSync(file));
   mkdirSync(sockets, { recursive: true });
+  requireRootOwned(sockets);
   // Nobody comes in before the service itself listens: this process would take the connection.
   chmodSync(sockets, 0o700);
+  for (const name of readdirSync(sockets)) if (/\.sock(?:\.kept)?$/.test(name)) rmSync(path.join(sockets, name));
   const open: Opened[] = [];
   try {
     for (const user of users) open.push(await openSocket(path.join(sockets, `${user}.sock`), uidOf(user)));
-    return await runAs(owner, command, { open, sockets, signal });
+    const command = [...program, 'service', 'run', '--config', configFile, '--state', stateDir];
+    return await runAs(owner, command, { open, sockets, signal, rights: page?.origin.startsWith('http:') === true ? ['net_bind_service'] : [] });
   } finally {
-    for (const { server, file } of open) {
-      server.close();
-      rmSync(file, { force: true });
-    }
+    for (const one of open) letGo(one);
   }
 }
 
@@ -45,7 +53,7 @@ interface Opened {
 }
 
 /** Taking the place of a socket that somebody listens at would cut off everybody who uses it. */
-async function isHeard(file: string): Promise<boolean> {
+export async function isHeard(file: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ path: file });
   socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
@@ -84,12 +92,18 @@ async function openSocket(file: string, uid: number): Promise<Opened> {
   return { server, file };
 }
 
+interface RunParts extends Pick<LaunchOptions, 'sockets' | 'signal'> {
+  readonly open: readonly Opened[];
+  /** Capabilities that it keeps: a page on localhost needs a port below 1024. */
+  readonly rights: readonly string[];
+}
+
 async function runAs(
   { uid, gid }: { readonly uid: number; readonly gid: number },
   command: readonly string[],
-  { open, sockets, signal }: { readonly open: readonly Opened[] } & Pick<LaunchOptions, 'sockets' | 'signal'>,
+  { open, sockets, signal, rights }: RunParts,
 ): Promise<number> {
-  const drop = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'];
+  const drop = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs', ...capabilities(rights)];
   const { PATH = '/usr/sbin:/usr/bin:/sbin:/bin' } = process.env;
   const child = spawn('setpriv', [...drop, ...command], {
     stdio: ['ignore', 'inherit', 'inherit', ...open.map(({ server }) => descriptorOf(server))],
@@ -106,8 +120,14 @@ async function runAs(
   return promise;
 }
 
+function capabilities(rights: readonly string[]): readonly string[] {
+  const kept = ['-all', ...rights.map((right) => `+${right}`)].join();
+  return [`--bounding-set=${kept}`, `--inh-caps=${kept}`, ...(rights.length === 0 ? [] : [`--ambient-caps=${kept}`])];
+}
+
 /** The service has it now. Closing it here would take its name away, too (`uv_close`), so that is elsewhere meanwhile. */
 function letGo({ server, file }: Opened): void {
+  if (!server.listening) return;
   renameSync(file, `${file}.kept`);
   server.close();
   renameSync(`${file}.kept`, file);

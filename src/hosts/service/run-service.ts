@@ -1,5 +1,5 @@
 /** `banksman service run`: the service itself, as the user that owns its state. */
-import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import * as path from 'node:path';
 import type { Config } from '#app/config';
@@ -25,6 +25,7 @@ const firstDescriptor = 3;
 export async function runService({ configFile, stateDir, version, log, signal }: RunOptions): Promise<void> {
   if (process.getuid?.() === 0) throw new Fault('runs_as_root', 'the service does not run as root', { audience: 'bug' });
   requirePrivate(stateDir);
+  for (const file of [process.execPath, process.argv[1] ?? '']) requireRootOwned(realpathSync(file));
   const config = loadServiceConfig(configFile);
   const release = holdLock(stateDir, 'service');
   try {

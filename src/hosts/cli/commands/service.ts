@@ -13,7 +13,7 @@ export async function runService(words: readonly string[], options: CommandOptio
   const host = await import('#hosts/service/index');
   const users = usersOf(options);
   if (name === 'install') host.installService(users, printText);
-  else if (name === 'uninstall') host.uninstallService(options.purge === true, printText);
+  else if (name === 'uninstall') await host.uninstallService(options.purge === true, printText);
   else if (name === 'status') return host.serviceStatus(options.sockets ?? serviceSockets, version, printText);
   else if (name === 'run') return run(host, users, options);
   else throw badUsage(`\`service ${name}\`: there are install, status, uninstall and run`, 'banksman service --help');
@@ -30,8 +30,7 @@ async function run(host: typeof import('#hosts/service/index'), users: readonly 
   const { config: configFile = serviceConfigFile, state: stateDir = serviceStateDir, sockets = serviceSockets } = options;
   return untilStopped(async (signal) => {
     if (process.getuid?.() === 0) {
-      const command = [process.execPath, process.argv[1] ?? '', 'service', 'run', '--config', configFile, '--state', stateDir];
-      return host.launchService({ users, sockets, stateDir, command, signal });
+      return host.launchService({ users, sockets, stateDir, configFile, program: [process.execPath, process.argv[1] ?? ''], signal });
     }
     if (users.length > 0) throw badUsage('`--user` is for root, who opens the sockets');
     await host.runService({ configFile, stateDir, version, log: stderrLog, signal });
