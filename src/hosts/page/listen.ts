@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { PageConfig } from '#app/config';
 import { expandPath } from '#app/paths';
 import { Fault, reasonOf } from '#kernel/errors';
@@ -14,6 +15,12 @@ export interface PageAddress {
   readonly host: string;
 }
 
+export interface PageListener {
+  /** Of every connection, before anything of it is read. */
+  readonly connection: (socket: Socket) => void;
+  readonly request: RequestListener;
+}
+
 export interface PageListeners {
   readonly address: PageAddress;
   close(): Promise<void>;
@@ -23,12 +30,13 @@ export interface PageListeners {
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 15_000;
 const drainMs = 1_000;
-const mostConnections = 256;
+/** More than all that are let in (`createClients`): those of a flood are looked at before they are ended. */
+const mostConnections = 2_048;
 /** Tries to find a port that is free on both addresses. */
 const tries = 20;
 
 /** @throws {Fault} `bad_port`, `port_taken`, `bad_tls`, `listen_failed` */
-export async function listenForPage(page: PageConfig, baseDir: string, listener: RequestListener): Promise<PageListeners> {
+export async function listenForPage(page: PageConfig, baseDir: string, listener: PageListener): Promise<PageListeners> {
   if ('certFile' in page) return listenOnName(page, baseDir, listener);
   const port = portOf(page.origin);
   if (page.demo !== true) checkPrivileged(port);
@@ -70,13 +78,13 @@ function firstUnprivileged(): number {
 }
 
 /** SECURITY: `localhost` is either address. Who holds one alone leaves the other, and with it the page's name, to whoever comes. */
-async function listenOnBoth(wanted: number, listener: RequestListener): Promise<PageListeners> {
+async function listenOnBoth(wanted: number, { connection, request }: PageListener): Promise<PageListeners> {
   const servers: HttpServer[] = [];
   try {
-    const first = prepare(createHttpServer(timeouts, listener));
+    const first = prepare(createHttpServer(timeouts, request), connection);
     servers.push(first);
     const port = await listening(first, '127.0.0.1', wanted);
-    const second = prepare(createHttpServer(timeouts, listener));
+    const second = prepare(createHttpServer(timeouts, request), connection);
     servers.push(second);
     await listening(second, '::1', port).catch(unlessNoIpv6);
     const host = port === 80 ? 'localhost' : `localhost:${port}`;
@@ -98,10 +106,10 @@ type NamedPage = Extract<PageConfig, { readonly certFile: string }>;
 async function listenOnName(
   { origin, host, certFile, keyFile }: NamedPage,
   baseDir: string,
-  listener: RequestListener,
+  { connection, request }: PageListener,
 ): Promise<PageListeners> {
   const [cert, key] = [await readPem(certFile, baseDir), await readPem(keyFile, baseDir)];
-  const server = prepare(httpsServer(cert, key, listener));
+  const server = prepare(httpsServer(cert, key, request), connection);
   await listening(server, host, portOf(origin));
   return { address: { origin, host: new URL(origin).host }, close: () => closeAll([server]) };
 }
@@ -116,7 +124,8 @@ async function readPem(file: string, baseDir: string): Promise<Buffer> {
 
 const timeouts = { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, maxHeaderSize: 8_192 };
 
-function prepare<Server extends HttpServer>(server: Server): Server {
+function prepare<Server extends HttpServer>(server: Server, onConnection: PageListener['connection']): Server {
+  server.on('connection', onConnection);
   server.maxConnections = mostConnections;
   server.keepAliveTimeout = 5_000;
   return server;

@@ -8,6 +8,7 @@ import type { PasskeyDesk } from '#kernel/passkey';
 import type { Log } from '#kernel/ports/log';
 import { requestIdPattern } from '#kernel/request';
 import { actions, type PageContext } from './actions.ts';
+import { type Clients, createClients } from './clients.ts';
 import { beginStream, bodyOf, createDoor, type Door, documentPolicy, Refused, send } from './door.ts';
 import { listenForPage, type PageAddress } from './listen.ts';
 import { pageScript } from './page-script.ts';
@@ -37,6 +38,7 @@ const sweepMs = 60_000;
 interface Parts extends PageContext {
   readonly address: PageAddress;
   readonly door: Door;
+  readonly clients: Clients;
   readonly changes: Changes;
   readonly log: Log;
 }
@@ -45,16 +47,23 @@ interface Parts extends PageContext {
 export async function startPage({ app, page, baseDir, log }: PageOptions): Promise<Page> {
   // What comes before the parts are there is no earlier than the port.
   let parts: Parts | undefined;
-  const listeners = await listenForPage(page, baseDir, (request, response) => {
-    if (parts !== undefined) void answer(request, response, parts);
-    else response.destroy();
+  const clients = createClients();
+  const listeners = await listenForPage(page, baseDir, {
+    connection: clients.accept,
+    request: (request, response) => {
+      if (parts !== undefined) void answer(request, response, parts);
+      else response.destroy();
+    },
   });
   const { address } = listeners;
   const desk = app.passkeyDesk(address.origin);
   const changes = createChanges(app.approvals);
   const door = createDoor(address);
-  parts = { approvals: app.approvals, desk, sessions: createSessions(desk), address, door, changes, log };
-  const sweeper = setInterval(() => door.sweep(), sweepMs).unref();
+  parts = { approvals: app.approvals, desk, sessions: createSessions(desk), address, door, clients, changes, log };
+  const sweeper = setInterval(() => {
+    door.sweep();
+    clients.sweep();
+  }, sweepMs).unref();
   log.info(`page: people approve at ${address.origin}`);
   return {
     origin: address.origin,
@@ -72,7 +81,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, parts:
     // As it was sent: `//host/` would be read as another server's.
     const [pathname = ''] = (request.url ?? '').split('?');
     if (request.method === 'POST') await act(pathname, { request, response, parts });
-    else look(pathname, { request, response, parts });
+    else await look(pathname, { request, response, parts });
   } catch (thrown) {
     refuse(thrown, response, parts);
   }
@@ -91,8 +100,8 @@ const assets: ReadonlyMap<string, { readonly type: string; readonly body: string
 ]);
 
 /** Nothing of anybody: the same for all who can connect. */
-function look(pathname: string, { request, response, parts }: Exchange): void {
-  parts.door.count(request.socket.remoteAddress ?? '');
+async function look(pathname: string, { request, response, parts }: Exchange): Promise<void> {
+  parts.door.count(await parts.clients.of(request.socket));
   const asset = assets.get(pathname);
   if (asset !== undefined) {
     send(response, asset);
@@ -111,9 +120,7 @@ async function act(pathname: string, exchange: Exchange): Promise<void> {
   const { request, response, parts } = exchange;
   const name = pathname.replace(/^\/api\//, '');
   const token = tokenOf(request);
-  // Whoever is known is counted by that: a flood from the same address costs them little.
-  const session = token === undefined ? undefined : await parts.sessions.of(token);
-  parts.door.count(session?.client ?? request.socket.remoteAddress ?? '');
+  const session = await sessionOf(token, exchange);
   if (name === 'changes' && token !== undefined && session !== undefined) {
     tellChanges(exchange, token, session.client);
     return;
@@ -123,6 +130,20 @@ async function act(pathname: string, exchange: Exchange): Promise<void> {
   const body = await bodyOf(request);
   const found = 'stranger' in action ? await action.stranger(body, parts) : await action.known(body, parts, needed(session));
   send(response, { type: 'application/json', body: JSON.stringify(found) });
+}
+
+/** Whoever is known is counted by that, everybody else by who connects: a flood of one costs the others little. @throws {Refused} 401, 429 */
+async function sessionOf(token: string | undefined, { request, parts }: Exchange): Promise<Session | undefined> {
+  const { door, clients, sessions } = parts;
+  try {
+    const session = token === undefined ? undefined : await sessions.of(token);
+    door.count(session?.client ?? (await clients.of(request.socket)));
+    return session;
+  } catch (thrown) {
+    // A made-up session is a stranger's.
+    if (thrown instanceof Refused && thrown.status === 401) door.count(await clients.of(request.socket));
+    throw thrown;
+  }
 }
 
 function tokenOf({ headers }: IncomingMessage): string | undefined {

@@ -1,6 +1,7 @@
 /** The page's place: held whole, or not at all. */
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { listenForPage, type PageListeners } from '#hosts/page/listen';
@@ -12,7 +13,8 @@ afterEach(async () => {
 });
 
 async function listen(origin: string, demo = true): Promise<PageListeners> {
-  const listeners = await listenForPage(demo ? { origin, demo } : { origin }, '/', (_, response) => response.end('here'));
+  const listener = { connection: () => undefined, request: (_: unknown, response: ServerResponse) => void response.end('here') };
+  const listeners = await listenForPage(demo ? { origin, demo } : { origin }, '/', listener);
   open.push(listeners);
   return listeners;
 }
@@ -60,6 +62,6 @@ it('says what is wrong with a certificate', async () => {
     { certFile: 'none.pem', keyFile: one.keyFile },
   ];
   for (const pair of pairs) {
-    await expect(listenForPage({ ...page, ...pair }, one.folder, () => undefined)).rejects.toMatchObject({ code: 'bad_tls' });
+    await expect(listenForPage({ ...page, ...pair }, one.folder, { connection: () => undefined, request: () => undefined })).rejects.toMatchObject({ code: 'bad_tls' });
   }
 });
