@@ -173,10 +173,10 @@ export function createLineReader(most: number, onLine: (line: string) => void): 
   const endLine = (last: Buffer): string => {
     if (length === 0) return last.toString('utf8');
     keep(last);
-    const text = kept.toString('utf8', 0, length);
+    const whole = kept.toString('utf8', 0, length);
     kept = Buffer.alloc(0);
     length = 0;
-    return text;
+    return whole;
   };
   return {
     take: (chunk) => {

@@ -3,9 +3,10 @@
  * connections (`proc_net(5)`), and not an address that all of them share; elsewhere the address.
  */
 import { readFile } from 'node:fs/promises';
-import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { IncomingMessage } from 'node:http';
 import { createRateLimit, createSlots } from '#kernel/rate-limit';
+
+type Socket = IncomingMessage['socket'];
 
 export interface Clients {
   /** To be told of each connection as it comes: one too many is ended. */
@@ -31,7 +32,7 @@ export function createClients(read: (file: string) => Promise<string> = (file) =
   let last: Promise<unknown> = Promise.resolve();
   const table = (): Promise<ReadonlyMap<string, string>> => {
     gathered ??= (async () => {
-      await Promise.all([last, sleep(gatherMs)]);
+      await Promise.all([last, new Promise((resolve) => void setTimeout(resolve, gatherMs))]);
       gathered = undefined;
       const look = ownersOfConnections(read);
       last = look;

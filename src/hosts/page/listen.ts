@@ -1,9 +1,8 @@
 /** Where the page is served, and that nobody else can be there. */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
+import { createServer as createHttpServer, type Server as HttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
 import type { PageConfig } from '#app/config';
 import { expandPath } from '#app/paths';
 import { Fault, reasonOf } from '#kernel/errors';
@@ -17,7 +16,7 @@ export interface PageAddress {
 
 export interface PageListener {
   /** Of every connection, before anything of it is read. */
-  readonly connection: (socket: Socket) => void;
+  readonly connection: (socket: IncomingMessage['socket']) => void;
   readonly request: RequestListener;
 }
 

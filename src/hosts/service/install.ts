@@ -53,12 +53,7 @@ export async function uninstallService(purge: boolean, say: Say): Promise<void> 
   if (hasSystemd())
     for (const name of [...sockets().map((user) => `banksman@${user}.socket`), 'banksman.service'])
       spawnSync('systemctl', ['disable', '--now', name]);
-  for (const user of sockets())
-    if (await isHeard(path.join(serviceSockets, `${user}.sock`)))
-      throw new Fault('still_running', `the service still runs, and listens for ${user}; nothing was removed`, {
-        audience: 'user',
-        next: 'end what keeps `banksman service run` running',
-      });
+  await requireStopped();
   for (const file of [path.join(units, 'banksman.service'), path.join(units, 'banksman@.socket'), wrapper, programs, serviceSockets])
     rmSync(file, { recursive: true, force: true });
   if (hasSystemd()) run('systemctl', ['daemon-reload']);
@@ -66,12 +61,25 @@ export async function uninstallService(purge: boolean, say: Say): Promise<void> 
     for (const folder of [path.dirname(serviceConfigFile), serviceStateDir]) rmSync(folder, { recursive: true, force: true });
     spawnSync('userdel', [account]);
   }
-  const kept = [path.dirname(serviceConfigFile), serviceStateDir].filter((folder) => existsSync(folder));
   say(
-    purge
-      ? `the service is gone, with its configuration, its requests, its trail and the user \`${account}\``
-      : `the service is gone; ${kept.length === 0 ? 'of it nothing was there' : `${kept.join(' and ')} and the user \`${account}\` are kept (\`--purge\` removes them)`}`,
+    `the service is gone${purge ? `, with its configuration, its requests, its trail and the user \`${account}\`` : `; ${keptInWords()}`}`,
   );
+}
+
+async function requireStopped(): Promise<void> {
+  for (const user of sockets())
+    if (await isHeard(path.join(serviceSockets, `${user}.sock`)))
+      throw new Fault('still_running', `the service still runs, and listens for ${user}; nothing was removed`, {
+        audience: 'user',
+        next: 'end what keeps `banksman service run` running',
+      });
+}
+
+function keptInWords(): string {
+  const kept = [path.dirname(serviceConfigFile), serviceStateDir].filter((folder) => existsSync(folder));
+  return kept.length === 0
+    ? 'nothing of it is kept'
+    : `${kept.join(' and ')} and the user \`${account}\` are kept (\`--purge\` removes them)`;
 }
 
 /** Users that have a socket. */
@@ -84,7 +92,8 @@ function copyPrograms(): void {
   const bundle = path.dirname(process.argv[1] ?? '');
   run('install', ['-d', '-m', '0755', '-o', 'root', '-g', 'root', programs]);
   // Of the version before, too.
-  for (const name of readdirSync(programs)) if (path.resolve(bundle) !== programs && name.endsWith('.cjs')) rmSync(path.join(programs, name));
+  for (const name of readdirSync(programs))
+    if (path.resolve(bundle) !== programs && name.endsWith('.cjs')) rmSync(path.join(programs, name));
   for (const name of readdirSync(bundle).filter((entry) => entry.endsWith('.cjs'))) replace(path.join(bundle, name), name, 0o644);
   replace(process.execPath, 'node', 0o755);
   write(wrapper, `#!/bin/sh\nexec ${programs}/node ${programs}/cli.cjs "$@"\n`, 0o755);

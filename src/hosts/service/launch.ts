@@ -21,30 +21,43 @@ export interface LaunchOptions {
  * @throws {Fault} `no_such_user`, `bad_state`, `bad_config`, `config_not_safe`, `already_running`
  */
 export async function launchService({ users, sockets, stateDir, configFile, program, signal }: LaunchOptions): Promise<number> {
-  const owner = statSync(stateDir, { throwIfNoEntry: false });
-  if (owner === undefined || owner.uid === 0)
-    throw new Fault('bad_state', `${stateDir} must belong to the service's own user, who is not root`, {
-      next: `\`useradd --system banksman && install -d -m 0700 -o banksman -g banksman ${stateDir}\``,
-    });
+  const owner = ownerOf(stateDir);
   for (const user of users)
     if (await isHeard(path.join(sockets, `${user}.sock`)))
       throw new Fault('already_running', `another service listens for ${user} in ${sockets}`, { next: 'stop that one first' });
   const { page } = loadServiceConfig(configFile);
-  // SECURITY: root starts it, and what others can write would be what root starts.
+  // SECURITY: what others can write would be what root starts.
   for (const file of program) requireRootOwned(realpathSync(file));
-  mkdirSync(sockets, { recursive: true });
-  requireRootOwned(sockets);
-  // Nobody comes in before the service itself listens: this process would take the connection.
-  chmodSync(sockets, 0o700);
-  for (const name of readdirSync(sockets)) if (/\.sock(?:\.kept)?$/.test(name)) rmSync(path.join(sockets, name));
+  emptyFolder(sockets);
   const open: Opened[] = [];
   try {
     for (const user of users) open.push(await openSocket(path.join(sockets, `${user}.sock`), uidOf(user)));
     const command = [...program, 'service', 'run', '--config', configFile, '--state', stateDir];
-    return await runAs(owner, command, { open, sockets, signal, rights: page?.origin.startsWith('http:') === true ? ['net_bind_service'] : [] });
+    return await runAs(owner, command, {
+      open,
+      sockets,
+      signal,
+      rights: page?.origin.startsWith('http:') === true ? ['net_bind_service'] : [],
+    });
   } finally {
     for (const one of open) letGo(one);
   }
+}
+
+function ownerOf(stateDir: string): { readonly uid: number; readonly gid: number } {
+  const owner = statSync(stateDir, { throwIfNoEntry: false });
+  if (owner !== undefined && owner.uid !== 0) return owner;
+  throw new Fault('bad_state', `${stateDir} must belong to the service's own user, who is not root`, {
+    next: `\`useradd --system banksman && install -d -m 0700 -o banksman -g banksman ${stateDir}\``,
+  });
+}
+
+/** Of the sockets of an earlier run. Nobody comes in before the service itself listens: this process would take the connection. */
+function emptyFolder(sockets: string): void {
+  mkdirSync(sockets, { recursive: true });
+  requireRootOwned(sockets);
+  chmodSync(sockets, 0o700);
+  for (const name of readdirSync(sockets)) if (/\.sock(?:\.kept)?$/.test(name)) rmSync(path.join(sockets, name));
 }
 
 interface Opened {

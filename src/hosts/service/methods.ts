@@ -1,8 +1,8 @@
 /** What a user's socket can do. SECURITY: nothing here approves, trusts, or sets a level or a rule; whose request it is stands in its id. */
 import { isIntact, type LocalApp } from '#app/for-service';
 import { agentOfUser, osUserOf } from '#kernel/agent';
-import type { CallRequest } from '#kernel/app';
 import type { AnswerResult } from '#kernel/answer';
+import type { CallRequest } from '#kernel/app';
 import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
@@ -37,8 +37,7 @@ function ownRequests({ approvals }: LocalApp): Own {
   return async (id, { user }) => {
     const record = await requestsOfUser(approvals, user).get(id);
     // One answer for another user's and for none: whether there is one is not theirs to know.
-    if (record === undefined)
-      throw new Fault('not_found', `there is no request ${id} of yours`, { audience: 'user' });
+    if (record === undefined) throw new Fault('not_found', `there is no request ${id} of yours`, { audience: 'user' });
     return plain(record);
   };
 }

@@ -62,6 +62,8 @@ it('says what is wrong with a certificate', async () => {
     { certFile: 'none.pem', keyFile: one.keyFile },
   ];
   for (const pair of pairs) {
-    await expect(listenForPage({ ...page, ...pair }, one.folder, { connection: () => undefined, request: () => undefined })).rejects.toMatchObject({ code: 'bad_tls' });
+    await expect(
+      listenForPage({ ...page, ...pair }, one.folder, { connection: () => undefined, request: () => undefined }),
+    ).rejects.toMatchObject({ code: 'bad_tls' });
   }
 });

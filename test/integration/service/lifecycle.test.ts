@@ -52,7 +52,11 @@ describe.skipIf(whyNoUsers !== undefined)(`a service under way${whyNoUsers === u
     chmodSync(machine.configFile, 0o666);
     const refused = await call('stop_vm', { vmid: 100 });
     chmodSync(machine.configFile, 0o644);
-    expect(refused).toMatchObject({ status: 'error', code: 'config_not_safe', message: expect.stringContaining('can be written by others') });
+    expect(refused).toMatchObject({
+      status: 'error',
+      code: 'config_not_safe',
+      message: expect.stringContaining('can be written by others'),
+    });
     expect(await recordOf(id)).toMatchObject({ status: 'approved' });
     expect(await call('stop_vm', { vmid: 100 })).toMatchObject({ status: 'ok' });
   });
@@ -105,7 +109,10 @@ describe.skipIf(whyNoUsers !== undefined)(`a service under way${whyNoUsers === u
       expect(await ask()).toMatchObject({ status: 'ok' });
       // Built small, the constant goes by a name that only this sentence tells.
       const name = /the service speaks protocol \$\{([\w$]+)\}/.exec(text)?.[1] ?? 'wireProtocol';
-      const other = text.replace(new RegExp(`(?<![\\w$])${name.replaceAll('$', '\\$')}\\s*=\\s*${wireProtocol}(?=[,;])`), `${name}=${wireProtocol + 1}`);
+      const other = text.replace(
+        new RegExp(`(?<![\\w$])${name.replaceAll('$', '\\$')}\\s*=\\s*${wireProtocol}(?=[,;])`),
+        `${name}=${wireProtocol + 1}`,
+      );
       expect(other).not.toBe(text);
       await machine.stop();
       writeFileSync(bundle, other);

@@ -8,7 +8,7 @@ describe('lines of a socket', () => {
   it('are the same however they are cut into chunks', () => {
     fc.assert(
       fc.property(fc.array(line), fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), (lines, sizes) => {
-        const bytes = Buffer.from(lines.map((text) => `${text}\n`).join('') + 'half');
+        const bytes = Buffer.from([...lines, 'half'].join('\n'));
         const found: string[] = [];
         const reader = createLineReader(bytes.length, (text) => found.push(text));
         for (let at = 0, turn = 0; at < bytes.length; turn += 1) {

@@ -38,9 +38,9 @@ it.each([
 
 it.skipIf(process.platform !== 'linux')('a real one is this process’s user’s', async () => {
   const clients = createClients();
-  const server = createServer((socket) => {
-    clients.accept(socket);
-    void clients.of(socket).then((name) => socket.end(name));
+  const server = createServer((peer) => {
+    clients.accept(peer);
+    void clients.of(peer).then((name) => peer.end(name));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
