@@ -23,9 +23,9 @@ export function describeTool(name: string): ToolDescription | null {
 }
 
 function describe(tool: Tool): ToolDescription {
-  const { name, title, description, group, tier, impact, permission } = tool;
+  const { name, title, description, group, tier, impact, permission, rare } = tool;
   const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(tool.input, { io: 'input' });
-  return { name, title, description, group, tier, impact, permission, inputSchema };
+  return { name, title, description, group, tier, impact, permission, ...(rare === undefined ? {} : { rare }), inputSchema };
 }
 
 /** The part of JSON Schema that Ollama's clients type. */

@@ -1,13 +1,12 @@
 /** What a cluster says now of what a request is about, for the person who decides. Nothing is guessed: what cannot be read is said. */
 
 import type { LiveFact } from '#kernel/app';
-import type { JsonObject, JsonValue } from '#kernel/json';
+import { type JsonObject, textOf } from '#kernel/json';
 import { type ClusterPort, type GuestRef, type GuestRow, offlineStatus } from '#kernel/ports/cluster';
 import type { EffectiveAction } from '#kernel/request';
 import { lacking, type Need } from '#tools/support/visible';
 
 const shownNames = 8;
-const askedStorages = 6;
 const shownTasks = 3;
 
 interface Asking {
@@ -80,17 +79,10 @@ async function nodeFacts(node: string, asking: Asking): Promise<readonly LiveFac
   ];
 }
 
-/** Every storage that holds backups, as far as the node sees it; the token may not see all of them. */
+/** In ms since the epoch; the token may not see all of them. */
 async function backupTimes(guest: GuestRef, { api, signal }: Asking): Promise<readonly number[]> {
-  const storages = (await api.resources('storage', signal))
-    .filter((row) => row['node'] === guest.node && (textOf(row['content']) ?? '').includes('backup'))
-    .flatMap((row) => textOf(row['storage']) ?? []);
-  const lists = await Promise.all(
-    [...new Set(storages)].slice(0, askedStorages).map((storage) => api.backups(guest.node, storage, signal).catch(() => [])),
-  );
-  return lists
-    .flat()
-    .flatMap((row) => (Number(row['vmid']) === guest.vmid && typeof row['ctime'] === 'number' ? [row['ctime'] * 1000] : []));
+  const { backups } = await api.guestBackups(guest, signal);
+  return backups.flatMap((row) => (typeof row['ctime'] === 'number' ? [row['ctime'] * 1000] : []));
 }
 
 async function besides(guest: GuestRef, { api, signal }: Asking): Promise<readonly LiveFact[]> {
@@ -194,8 +186,4 @@ function span(ms: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
-}
-
-function textOf(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

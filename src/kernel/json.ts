@@ -45,3 +45,13 @@ function canonicalString(text: string): string {
   if (!text.isWellFormed()) throw new TypeError('not well-formed Unicode: lone surrogate');
   return JSON.stringify(text);
 }
+
+/** The value where it is a text. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A text or number as text; anything else is none. */
+export function wordOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}

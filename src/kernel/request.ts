@@ -38,6 +38,8 @@ export interface EffectiveAction {
   readonly cluster: string | null;
   /** Of a workspace tool: which directory on which machine. */
   readonly workspace?: string;
+  /** The guests as they were approved (`GuestCondition`), of a tool that says what it depends on. */
+  readonly before?: readonly JsonObject[];
   readonly policyVersion: string;
 }
 

@@ -1,6 +1,7 @@
 /** A tool is declared once; every surface is derived from that declaration (docs/architecture.md). */
 import type * as z from 'zod';
 import type { Agent } from './agent.ts';
+import type { GuestCondition, Inverse } from './guest-condition.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { KnownEffect } from './known-effect.ts';
 import type { AuditLog } from './ports/audit-log.ts';
@@ -60,6 +61,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The resolved targets, in the order of `touches`. Handlers use these, never the raw arguments. */
   readonly targets: readonly Target[];
+  /** What the call was approved for, read again just before; undefined where nobody was asked or the tool has no `precondition`. */
+  readonly before?: readonly GuestCondition[];
   /** The cluster of this call. @throws {Fault} `no_cluster` for a tool outside the cluster group */
   cluster(): ClusterAccess;
   /** The workspace. @throws {Fault} `no_workspace` where there is none */
@@ -106,6 +109,8 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   readonly input: Input;
   /** Names of arguments whose values no record, log line or explanation holds. */
   readonly concealed?: readonly string[];
+  /** Where a client shows a model few tools, it is reached by name through one that holds all of these; everywhere else it is like any other. */
+  readonly rare?: true;
   /** No caller can name it and no list shows it: the pipeline asks for it, and a person's approval runs it. */
   readonly internal?: true;
   /** Where the targets make it worse than `impact`. */
@@ -119,6 +124,16 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
    * nothing that could be read. May reject: then the call goes on.
    */
   precheck?(input: z.output<Input>, context: Pick<ToolContext, 'targets' | 'signal' | 'cluster'>): Promise<Obstacle | undefined>;
+  /**
+   * The guests that the call changes or makes, as they are now, one for each: a grant is worth something for just this state. Reads only; what
+   * cannot be read is left out.
+   */
+  precondition?(input: z.output<Input>, context: Pick<ToolContext, 'targets' | 'signal' | 'cluster'>): Promise<readonly GuestCondition[]>;
+  /**
+   * The call that takes this one back, as far as `before` and the arguments tell: shown to the person who decides, and kept by a plan. `result` is
+   * the call's own once it has run. Pure.
+   */
+  inverse?(input: z.output<Input>, before: readonly GuestCondition[], result?: JsonValue): Inverse;
   /** Blast radius from live data, one sentence a fact. Only for tools that may ask. */
   preview?(input: z.output<Input>, context: ToolContext): Promise<readonly string[]>;
   run(input: z.output<Input>, context: ToolContext): Promise<ToolResult>;
@@ -138,7 +153,7 @@ export function impactOf(tool: Tool, targets: readonly Target[]): Impact {
 }
 
 /** What hosts may know of a tool: everything but the way to run it. */
-export type ToolDescription = Pick<Tool, 'name' | 'title' | 'description' | 'group' | 'tier' | 'impact' | 'permission'> & {
+export type ToolDescription = Pick<Tool, 'name' | 'title' | 'description' | 'group' | 'tier' | 'impact' | 'permission' | 'rare'> & {
   /** JSON Schema 2020-12 of the input. */
   readonly inputSchema: { readonly [key: string]: unknown };
 };

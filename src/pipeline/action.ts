@@ -1,12 +1,18 @@
 /** Exactly what will run, in the form that is digested, shown and written down. */
 import type { Agent } from '#kernel/agent';
+import type { GuestCondition } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import type { EffectiveAction, RequestDraft } from '#kernel/request';
 import type { CommandResource, HeldResource, PathResource, Target } from '#kernel/resource';
-import type { Resolved } from './stage.ts';
+import type { Classified, Resolved } from './stage.ts';
 
 /** @param workspacePlace counts for workspace tools alone: `src/a.ts` is another file in another workspace */
-export function effectiveAction(state: Resolved, agent: Agent, policyVersion: string, workspacePlace?: string): EffectiveAction {
+export function effectiveAction(
+  state: Resolved & Pick<Classified, 'before'>,
+  agent: Agent,
+  policyVersion: string,
+  workspacePlace?: string,
+): EffectiveAction {
   return {
     tool: state.tool.name,
     arguments: state.input,
@@ -14,8 +20,21 @@ export function effectiveAction(state: Resolved, agent: Agent, policyVersion: st
     agentId: agent.id,
     cluster: state.cluster ?? null,
     ...(state.tool.group === 'workspace' && workspacePlace !== undefined ? { workspace: workspacePlace } : {}),
+    ...(state.before === undefined ? {} : { before: state.before.map(boundTo) }),
     policyVersion,
   };
+}
+
+/** The values of the configuration are in its digest. */
+function boundTo(condition: GuestCondition): JsonObject {
+  const { config: _values, ...bound } = condition;
+  return bound;
+}
+
+/** Without the state that it was asked in: the same call once it has run. */
+export function sameCall(action: EffectiveAction): EffectiveAction {
+  const { before: _state, ...same } = action;
+  return same;
 }
 
 /** What identifies a target; what changes by itself (status, online) is left out, or a grant would be void a second later. */

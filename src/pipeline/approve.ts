@@ -3,14 +3,15 @@ import { digestOf } from '#approval/digest';
 import type { Deadline } from '#execution/deadline';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
-import type { RequestDraft, RequestRecord } from '#kernel/request';
+import { changedSince, inverseWords } from '#kernel/guest-condition';
+import type { EffectiveAction, RequestDraft, RequestRecord } from '#kernel/request';
 import { expiryInWords } from '#kernel/request-end';
 import { alreadyRun, runInWords, runOf } from '#kernel/request-run';
 import { showPlainly } from '#kernel/text';
 import { impactOf } from '#kernel/tool';
-import { agentOfDraft, effectiveAction } from './action.ts';
+import { agentOfDraft, effectiveAction, sameCall } from './action.ts';
 import { toolContext } from './context.ts';
-import { decideTargets, findObstacle, passStages } from './decide-call.ts';
+import { decideTargets, findObstacle, passStages, withCondition } from './decide-call.ts';
 import type { CallDeps, IncomingCall, PolicySettings } from './deps.ts';
 import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
 import { limitOf } from './validate.ts';
@@ -26,17 +27,19 @@ interface ApproveContext {
   onWaiting(): () => void;
 }
 
-export async function approve(state: Classified, context: ApproveContext): Promise<Step<Approved>> {
-  const { call, deps } = context;
-  if (call.byHand !== undefined) return approvedByHand(state, call.byHand.requestId, context);
-  if (state.decision.effect === 'allow') return goOn(state);
+export async function approve(classified: Classified, context: ApproveContext): Promise<Step<Approved>> {
+  const { call, deps, deadline } = context;
+  if (call.byHand !== undefined)
+    return approvedByHand(await withCondition(classified, deps, deadline.signal), call.byHand.requestId, context);
+  if (classified.decision.effect === 'allow') return goOn(classified);
   // Asked under a level that only stands in for one that cannot be read, an approval would fit nothing later.
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable));
+  const state = await withCondition(classified, deps, deadline.signal);
   const action = effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace);
   const digest = digestOf(action);
-  const ran = await ranByHand(state, digest, context);
+  const ran = await ranByHand(state, action, context);
   if (ran !== undefined) return refuse(ran);
-  const obstacle = await findObstacle(state, deps, context.deadline.signal);
+  const obstacle = await findObstacle(state, deps, deadline.signal);
   if (obstacle !== undefined) return refuse(obstacle);
   const opened = await deps.approvals.open(await draftOf(state, { action, digest }, context));
   if (!opened.ok) return refuse(notOpened(opened.why));
@@ -55,7 +58,7 @@ async function approvedByHand(state: Classified, id: string, context: ApproveCon
   if (record.status !== 'approved') return refuse(undecided(record, deps.clock.now()));
   if (digestOf(effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace)) === record.digest)
     return spend(state, record, context);
-  return refuse(record.action.policyVersion === deps.settings.version ? targetChanged(record) : otherPolicy(record));
+  return refuse(record.action.policyVersion === deps.settings.version ? targetChanged(record, state) : otherPolicy(record));
 }
 
 async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | 'digest'>, context: ApproveContext): Promise<RequestDraft> {
@@ -72,7 +75,14 @@ async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | '
   };
 }
 
+/** Promise 9: whether it can be taken back stands on the card before it is done. */
 async function riskOf(state: Classified, context: ApproveContext): Promise<readonly string[]> {
+  const { tool, input, before } = state;
+  const back = tool.inverse === undefined || before === undefined ? [] : [inverseWords(tool.inverse(input, before))];
+  return [...(await previewOf(state, context)), ...back];
+}
+
+async function previewOf(state: Classified, context: ApproveContext): Promise<readonly string[]> {
   if (state.tool.preview === undefined) return [];
   try {
     return await state.tool.preview(state.input, toolContext(state, context).context);
@@ -110,13 +120,13 @@ async function spend(state: Classified, request: RequestRecord, { call, deps: be
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable, request));
   const again = await passStages(decideTargets(state, call.agent, deps, deadline.signal));
   if (!again.ok) return again;
-  const current = again.state;
-  const obstacle = await findObstacle(current, deps, deadline.signal);
+  const obstacle = await findObstacle(again.state, deps, deadline.signal);
   if (obstacle !== undefined) return refuse({ ...obstacle, requestId: request.id });
+  const current = await withCondition(again.state, deps, deadline.signal);
   const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version, deps.workspacePlace));
   if (digest !== request.digest) {
     if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request, before.settings, deps.settings));
-    return refuse(targetChanged(request));
+    return refuse(targetChanged(request, current));
   }
   deadline.signal.throwIfAborted();
   const by = call.byHand === undefined ? deps.spender : `${deps.spender}${byHandMark}${call.byHand.by}`;
@@ -125,11 +135,12 @@ async function spend(state: Classified, request: RequestRecord, { call, deps: be
   return goOn({ ...current, requestId: request.id });
 }
 
-function targetChanged({ id }: RequestRecord): Refusal {
+function targetChanged({ id, action }: RequestRecord, { before }: Classified): Refusal {
+  const what = changedSince(action.before, before);
   return {
     status: 'denied',
     code: 'target_changed',
-    message: 'what was approved is no longer what would run: the target changed meanwhile',
+    message: `what was approved is no longer what would run: the target changed meanwhile${what === undefined ? '' : ` (${what})`}`,
     next: 'look at the target again, then call again: a person is asked anew',
     requestId: id,
   };
@@ -248,8 +259,8 @@ interface Context {
 }
 
 /** undefined: nobody has, or the agent has been told. */
-async function ranByHand(state: Classified, digest: string, { call, deps }: Context): Promise<Refusal | undefined> {
-  const record = await newestByHand(digest, call, deps);
+async function ranByHand(state: Classified, action: EffectiveAction, { call, deps }: Context): Promise<Refusal | undefined> {
+  const record = await newestByHand(action, call, deps);
   if (record === undefined) return undefined;
   const run = runOf(await deps.audit.ofRequest(record.id, record.consumedAt ?? 0));
   if (run.told) return undefined;
@@ -269,12 +280,19 @@ async function ranByHand(state: Classified, digest: string, { call, deps }: Cont
   };
 }
 
-async function newestByHand(digest: string, { agent }: IncomingCall, { requests, clock }: CallDeps): Promise<RequestRecord | undefined> {
+async function newestByHand(
+  action: EffectiveAction,
+  { agent }: IncomingCall,
+  { requests, clock }: CallDeps,
+): Promise<RequestRecord | undefined> {
   // What cannot be looked up costs a person a second question at most.
   const { records } = await requests.list({ statuses: ['consumed'], limit: 50, search: agent.id }).catch(() => ({ records: [] }));
-  // The digest names the agent, too.
+  // The digest names the agent, too. What ran changed the state that it was asked in.
+  const digest = digestOf(sameCall(action));
   return records.find(
     (record) =>
-      record.digest === digest && record.consumedBy?.includes(byHandMark) === true && clock.now() - (record.consumedAt ?? 0) < rememberedMs,
+      digestOf(sameCall(record.action)) === digest &&
+      record.consumedBy?.includes(byHandMark) === true &&
+      clock.now() - (record.consumedAt ?? 0) < rememberedMs,
   );
 }

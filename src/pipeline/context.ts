@@ -17,7 +17,7 @@ import { redactText } from '#redaction/redact';
 import { agentOfDraft, lastingTarget } from './action.ts';
 import type { CallDeps, IncomingCall } from './deps.ts';
 import { redactionOf } from './record.ts';
-import type { Resolved } from './stage.ts';
+import type { Classified, Resolved } from './stage.ts';
 
 export interface HandlerContext {
   readonly context: ToolContext;
@@ -26,7 +26,7 @@ export interface HandlerContext {
 }
 
 export function toolContext(
-  state: Resolved,
+  state: Resolved & Pick<Classified, 'before'>,
   { call, deps, deadline }: { readonly call: IncomingCall; readonly deps: CallDeps; readonly deadline: Deadline },
 ): HandlerContext {
   let effect: KnownEffect = notSent;
@@ -34,6 +34,7 @@ export function toolContext(
     agent: call.agent,
     signal: deadline.signal,
     targets: state.targets,
+    ...(state.before === undefined ? {} : { before: state.before }),
     cluster: clusterOf(state.tool, state.cluster, deps),
     workspace: () => {
       if (deps.workspace === undefined)

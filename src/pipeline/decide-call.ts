@@ -117,6 +117,14 @@ export async function findObstacle(state: Classified, deps: CallDeps, caller: Ab
   }
 }
 
+/** With the guests as they are now, where the tool's grants are bound to that. What cannot be read is no part of it. */
+export async function withCondition(state: Classified, deps: CallDeps, caller: AbortSignal): Promise<Classified> {
+  const { tool, input, targets, cluster } = state;
+  if (tool.precondition === undefined) return state;
+  const signal = AbortSignal.any([caller, AbortSignal.timeout(lookMs)]);
+  return { ...state, before: await tool.precondition(input, { targets, signal, cluster: clusterOf(tool, cluster, deps) }) };
+}
+
 /** Goes through the stages up to the first refusal. */
 export async function passStages(
   answers: AsyncGenerator<StageAnswer, Classified | undefined>,

@@ -1,6 +1,7 @@
 /** The vocabulary of the stages: each is a plain function that hands on a fuller state, or refuses. */
 import type { Decision } from '#kernel/decision';
 import type { Fault } from '#kernel/errors';
+import type { GuestCondition } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import type { OutcomeStatus } from '#kernel/outcome';
 import type { Resource, Target } from '#kernel/resource';
@@ -38,6 +39,8 @@ export interface Resolved extends Validated {
 /** After classify: run or ask. */
 export interface Classified extends Resolved {
   readonly decision: Decision;
+  /** What a person is asked for, where the tool says it: the guests as they are. */
+  readonly before?: readonly GuestCondition[];
 }
 
 /** After approve. */

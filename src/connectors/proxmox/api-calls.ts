@@ -2,16 +2,18 @@
 import { Fault, toFault } from '#kernel/errors';
 import { cancelledFault } from '../time-limit.ts';
 import { answerFault, rightLackedIn } from './answer-fault.ts';
-import type { ApiAnswer, Endpoint } from './endpoint.ts';
+import type { ApiAnswer, ApiRequest, ChangeMethod, Endpoint } from './endpoint.ts';
 import { type LackedRight, rightsHint } from './rights-hint.ts';
 import { readData } from './rows.ts';
 import { AmbiguousSend, type Transport } from './transport.ts';
+
+export type ChangeRequest = Pick<ApiRequest, 'path' | 'form'> & { readonly method: ChangeMethod };
 
 export interface ApiCalls {
   /** @throws {Fault} what the API refused, or why there is no usable answer */
   get(path: string, signal: AbortSignal): Promise<unknown>;
   /** @throws {AmbiguousSend} when it may have arrived but no usable answer came back; {Fault} when it surely had no effect */
-  post(path: string, signal: AbortSignal, form?: Readonly<Record<string, string>>): Promise<unknown>;
+  change(request: ChangeRequest, signal: AbortSignal): Promise<unknown>;
   /** Whether this very endpoint can be reached, is recognised and takes the token; the fault says what is wrong. */
   check(endpoint: Endpoint, signal: AbortSignal): Promise<Fault | undefined>;
   /** How an administrator gives the token this right. */
@@ -65,9 +67,9 @@ export function createApiCalls({ name, tokenId, token, transport }: ApiCallsOpti
         return toFault(thrown);
       }
     },
-    async post(path, signal, form = {}) {
+    async change(request, signal) {
       const secret = await readSecret(signal);
-      const answer = await transport.post({ path, authorization: header(tokenId, secret), form }, signal);
+      const answer = await transport.change({ ...request, authorization: header(tokenId, secret) }, signal);
       if (answer.status !== 200) throw await refusal(answer, secret, signal);
       try {
         return readData(answer.body);

@@ -1,21 +1,20 @@
 /** The client of one Proxmox VE cluster (API viewer: https://pve.proxmox.com/pve-docs/api-viewer/). */
 import { Fault, toFault } from '#kernel/errors';
-import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
-import type { ClusterPort, EndpointState, GuestAction, GuestRef } from '#kernel/ports/cluster';
+import type { ClusterPort, EndpointState } from '#kernel/ports/cluster';
 import type { Log } from '#kernel/ports/log';
-import type { GuestType } from '#kernel/resource';
-import { cancelledFault, withTimeLimit } from '../time-limit.ts';
 import { type ApiCalls, createApiCalls } from './api-calls.ts';
 import { createEndpoint, type Endpoint } from './endpoint.ts';
+import { guestChanges, guestPath } from './guest-changes.ts';
 import { createPinLearner, type KeptPins, type PinLearner } from './learn-pins.ts';
-import { actionSegment, guestTypeSegment, nodeSegment, storageSegment, vmidSegment } from './path-parameters.ts';
+import { nodeSegment, storageSegment } from './path-parameters.ts';
 import { createPins, type Pins } from './pins.ts';
 import * as rows from './rows.ts';
+import { sourceReads } from './sources.ts';
 import { AmbiguousSend, createTransport } from './transport.ts';
 import { outdatedPin } from './transport-fault.ts';
-import { parseUpid, readUpid, type Upid } from './upid.ts';
+import { parseUpid, type Upid } from './upid.ts';
 import type { TlsTrust } from './verified-connector.ts';
 
 export interface ProxmoxClientOptions {
@@ -60,9 +59,6 @@ export interface ProxmoxClient extends ClusterPort {
   close(): Promise<void>;
 }
 
-/** How long the search for the task of a lost answer may take, in ms. */
-const searchLimitMs = 8_000;
-
 /** @throws {Fault} `bad_config` when the endpoints or the fingerprints do not fit */
 export function createProxmoxClient(options: ProxmoxClientOptions): ProxmoxClient {
   const connections = createConnections(options);
@@ -73,7 +69,9 @@ export function createProxmoxClient(options: ProxmoxClientOptions): ProxmoxClien
     ...clusterReads(api, connections),
     ...guestReads(api),
     ...taskReads(api),
-    ...actions(api, options),
+    ...sourceReads(api),
+    ...guestChanges(api, options),
+    ...waking(api),
     async close() {
       await connections.learner?.settle();
       await Promise.all(connections.endpoints.map((endpoint) => endpoint.close()));
@@ -168,10 +166,6 @@ function clusterReads(api: ApiCalls, { pins }: Connections) {
   } satisfies Partial<ProxmoxClient>;
 }
 
-function guestPath({ node, guestType, vmid }: GuestRef): string {
-  return `/nodes/${nodeSegment(node)}/${guestTypeSegment(guestType)}/${vmidSegment(vmid)}`;
-}
-
 function guestReads(api: ApiCalls) {
   return {
     guestConfig: async (guest, signal) => rows.readObject(await api.get(`${guestPath(guest)}/config`, signal)),
@@ -194,42 +188,11 @@ function taskReads(api: ApiCalls) {
   } satisfies Partial<ProxmoxClient>;
 }
 
-function actions(api: ApiCalls, { tokenId, clock }: ProxmoxClientOptions) {
-  async function listUpids(signal: AbortSignal): Promise<readonly string[]> {
-    const tasks: readonly JsonObject[] = rows.readObjects(await api.get('/cluster/tasks', signal));
-    return tasks.map((task) => task['upid']).filter((upid): upid is string => typeof upid === 'string');
-  }
-
-  async function resolveLostAnswer(search: OwnTaskSearch, lost: AmbiguousSend, signal: AbortSignal): Promise<string> {
-    if (signal.aborted) throw outcomeUnknown(search, `${lost.message} after the request had been sent`);
-    try {
-      return await withTimeLimit(clock, searchLimitMs, signal, (limited) => findOwnTask(search, lost.message, limited));
-    } catch (thrown) {
-      if (thrown instanceof Fault && thrown.code === 'outcome_unknown') throw thrown;
-      throw outcomeUnknown(search, `${lost.message}; the cluster's task list could not be read either`);
-    }
-  }
-
+function waking(api: ApiCalls) {
   return {
-    async changeGuest(guest, action, signal, { timeoutSeconds } = {}) {
-      let search: OwnTaskSearch | undefined;
-      try {
-        const path = `${guestPath(guest)}/status/${actionSegment(action)}`;
-        // Before, not after: a task is recognised as ours by not having been there. If this fails, nothing has been sent yet.
-        search = { guest, action, tokenId, clock, listUpids, before: new Set(await listUpids(signal)) };
-        if (signal.aborted) throw cancelledFault(signal, `${action} of ${guest.vmid} was not sent`);
-        const upid = await api.post(path, signal, timeoutSeconds === undefined ? {} : { timeout: String(timeoutSeconds) });
-        if (typeof upid !== 'string' || !readUpid(upid)) throw new AmbiguousSend('the answer names no task');
-        return upid;
-      } catch (thrown) {
-        if (thrown instanceof AmbiguousSend && search !== undefined) return resolveLostAnswer(search, thrown, signal);
-        // Not sent, or refused at once: the API starts no task then.
-        throw toFault(thrown).with({ effect: notSent });
-      }
-    },
     async wakeOnLan(node: string, signal: AbortSignal) {
       try {
-        return rows.readText(await api.post(`/nodes/${nodeSegment(node)}/wakeonlan`, signal));
+        return rows.readText(await api.change({ method: 'POST', path: `/nodes/${nodeSegment(node)}/wakeonlan` }, signal));
       } catch (thrown) {
         if (!(thrown instanceof AmbiguousSend)) throw toFault(thrown).with({ effect: notSent });
         const message = `it is unknown whether a wake-up packet was sent to \`${node}\`: ${thrown.message}`;
@@ -241,53 +204,4 @@ function actions(api: ApiCalls, { tokenId, clock }: ProxmoxClientOptions) {
       }
     },
   } satisfies Partial<ProxmoxClient>;
-}
-
-// Which task, if any, an action started whose answer was lost.
-
-/** Task types as the API names them; under high availability the request becomes one to the HA manager. */
-const taskTypes: Readonly<Record<GuestType, Readonly<Record<GuestAction, readonly string[]>>>> = {
-  qemu: { start: ['qmstart', 'hastart'], stop: ['qmstop', 'hastop'], reboot: ['qmreboot'] },
-  lxc: { start: ['vzstart', 'hastart'], stop: ['vzstop', 'hastop'], reboot: ['vzreboot'] },
-};
-
-/** Waits before each look, in ms: a node under load takes a while to show a new task. */
-const looks = [0, 500, 1_500, 3_000];
-
-interface OwnTaskSearch {
-  readonly guest: GuestRef;
-  readonly action: GuestAction;
-  /** `user@realm!tokenname`, as it stands in a UPID. */
-  readonly tokenId: string;
-  /** What was there before the action was sent: told by identity, because the clocks of node and client differ. */
-  readonly before: ReadonlySet<string>;
-  readonly listUpids: (signal: AbortSignal) => Promise<readonly string[]>;
-  readonly clock: Clock;
-}
-
-/**
- * @returns the UPID of the one task that this very action can have started
- * @throws {Fault} `outcome_unknown` when there is none to be seen, or more than one; `why` says what happened to the answer
- */
-async function findOwnTask(search: OwnTaskSearch, why: string, signal: AbortSignal): Promise<string> {
-  for (const wait of looks) {
-    if (wait > 0) await search.clock.sleep(wait, signal);
-    const upids = await search.listUpids(signal);
-    const found = upids.map(readUpid).filter((upid) => upid !== undefined && isOwn(upid, search));
-    const [only, ...others] = found;
-    if (only && others.length === 0) return only.text;
-    if (only) throw outcomeUnknown(search, `${why}; several tasks could be it: ${found.map((upid) => upid?.text).join(', ')}`);
-  }
-  throw outcomeUnknown(search, `${why}; no task of it shows in the cluster's list`);
-}
-
-function isOwn(upid: Upid, { guest, action, tokenId, before }: OwnTaskSearch): boolean {
-  const types = taskTypes[guest.guestType][action];
-  return types.includes(upid.type) && upid.id === String(guest.vmid) && upid.user === tokenId && !before.has(upid.text);
-}
-
-function outcomeUnknown({ guest, action }: Pick<OwnTaskSearch, 'guest' | 'action'>, why: string): Fault {
-  const message = `it is unknown whether the ${action} of ${guest.vmid} was carried out: ${why}`;
-  const next = 'do not repeat it blindly: look at the guest with get_vms or get_containers, and at get_recent_tasks, first';
-  return new Fault('outcome_unknown', message, { next, effect: { state: 'sent' } });
 }

@@ -5,13 +5,15 @@ import { caConnector, type PinCheck, pinConnector, type TlsTrust } from './verif
 
 type Connector = ReturnType<typeof caConnector>;
 
+export type ChangeMethod = 'POST' | 'PUT' | 'DELETE';
+
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | ChangeMethod;
   /** Below `/api2/json`, with query; every segment already checked. */
   readonly path: string;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
-  /** Form parameters of a POST; absent: none. */
+  /** Form parameters of a POST or PUT; absent: none. A DELETE has them in its path. */
   readonly form?: Readonly<Record<string, string>>;
 }
 
@@ -117,12 +119,13 @@ async function sendFresh(fresh: FreshConnection, path: string, request: ApiReque
 }
 
 async function exchange(dispatcher: Dispatcher, path: string, request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
-  const form = request.method === 'POST' ? { 'content-type': 'application/x-www-form-urlencoded' } : {};
+  const hasBody = request.method === 'POST' || request.method === 'PUT';
+  const form = hasBody ? { 'content-type': 'application/x-www-form-urlencoded' } : {};
   const response = await dispatcher.request({
     path,
     method: request.method,
     headers: { authorization: request.authorization, accept: 'application/json', ...form },
-    ...(request.method === 'POST' ? { body: new URLSearchParams(request.form).toString() } : {}),
+    ...(hasBody ? { body: new URLSearchParams(request.form).toString() } : {}),
     signal,
   });
   return { status: response.statusCode, statusText: response.statusText, body: await response.body.text() };

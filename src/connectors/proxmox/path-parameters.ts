@@ -13,7 +13,11 @@ const nodeName = /^[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?$/;
 /** `pve-storage-id` of the API. */
 const storageId = /^[a-zA-Z][a-zA-Z0-9._-]{0,98}[a-zA-Z0-9]$/;
 
-const guestActions: readonly GuestAction[] = ['start', 'stop', 'reboot'];
+const guestActions: readonly GuestAction[] = ['start', 'stop', 'reboot', 'shutdown', 'reset', 'suspend', 'resume'];
+/** `pve-configid` of the API, at most 40 characters. */
+const snapshotName = /^[a-zA-Z][a-zA-Z0-9_-]{1,39}$/;
+/** `storage:path`, without what a path or query could be split at. */
+const volumeId = /^[a-zA-Z][a-zA-Z0-9._-]{0,99}:[A-Za-z0-9][A-Za-z0-9._/+-]{0,299}$/;
 
 /**
  * A node name that is safe as a path segment.
@@ -40,9 +44,9 @@ export function guestTypeSegment(type: GuestType): string {
   return type;
 }
 
-/** @throws {Fault} `bad_target` unless one of the three that are offered: `status/…` of the API knows more, `suspend` for one */
+/** @throws {Fault} `bad_target` unless one that is offered: `status/…` of the API may know more */
 export function actionSegment(action: GuestAction): string {
-  if (!guestActions.includes(action)) throw badTarget(`${quote(action)} is not an action (start, stop, reboot)`);
+  if (!guestActions.includes(action)) throw badTarget(`${quote(action)} is not an action (${guestActions.join(', ')})`);
   return action;
 }
 
@@ -50,6 +54,18 @@ export function actionSegment(action: GuestAction): string {
 export function storageSegment(storage: string): string {
   if (!storageId.test(storage)) throw badTarget(`${quote(storage)} is not a storage name`);
   return storage;
+}
+
+/** @throws {Fault} `bad_target` unless a snapshot's name as the API defines it, and none of its own words */
+export function snapshotSegment(name: string): string {
+  if (!snapshotName.test(name) || name === 'current' || name === 'pending') throw badTarget(`${quote(name)} is not a snapshot's name`);
+  return name;
+}
+
+/** A volume, for a query or a form. @throws {Fault} `bad_target` unless `storage:path` with nothing but plain characters, and no `..` */
+export function volumeText(volume: string): string {
+  if (!volumeId.test(volume) || volume.includes('..')) throw badTarget(`${quote(volume)} is not a volume`);
+  return volume;
 }
 
 function quote(value: unknown): string {

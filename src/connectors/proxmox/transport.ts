@@ -4,7 +4,7 @@ import type { Log } from '#kernel/ports/log';
 import { formatDuration } from '#kernel/text';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 import { isAmbiguous, isGatewayFailure } from './answer-fault.ts';
-import type { ApiAnswer, ApiRequest, Endpoint } from './endpoint.ts';
+import type { ApiAnswer, ApiRequest, ChangeMethod, Endpoint } from './endpoint.ts';
 import type { PinLearner } from './learn-pins.ts';
 import type { Pins } from './pins.ts';
 import { readFailure, TransportFailure } from './transport-failure.ts';
@@ -26,14 +26,14 @@ export interface Transport {
    * @throws {AmbiguousSend} when it may have arrived, also if the caller cancelled
    * @throws {Fault} as `get`, when it surely did not
    */
-  post(request: Omit<ApiRequest, 'method'>, signal: AbortSignal): Promise<ApiAnswer>;
+  change(request: ApiRequest & { readonly method: ChangeMethod }, signal: AbortSignal): Promise<ApiAnswer>;
   /** As `get`, over this endpoint and no other; what the gateway there says is an answer, too. */
   getFrom(endpoint: Endpoint, path: string, authorization: string, signal: AbortSignal): Promise<ApiAnswer>;
 }
 
 interface TransportOptions extends AttemptOptions {
   readonly cluster: string;
-  /** For one call of `get` or `post`, all attempts together. */
+  /** For one call of `get` or `change`, all attempts together. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,7 +43,7 @@ export function createTransport(options: TransportOptions): Transport {
   const state: TransportState = { ...options, order: createEndpointOrder(options.endpoints, options.clock) };
   return {
     get: (path, authorization, signal) => sendRead(state, { method: 'GET', path, authorization }, signal),
-    post: (request, signal) => sendOnce(state, { method: 'POST', ...request }, signal),
+    change: (request, signal) => sendOnce(state, request, signal),
     async getFrom(endpoint, path, authorization, signal) {
       try {
         const request = { method: 'GET', path, authorization } as const;

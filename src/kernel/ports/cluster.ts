@@ -45,11 +45,79 @@ export interface GuestRef {
 }
 
 export type ResourceType = 'vm' | 'storage' | 'node' | 'sdn';
-export type GuestAction = 'start' | 'stop' | 'reboot';
+export type GuestAction = 'start' | 'stop' | 'reboot' | 'shutdown' | 'reset' | 'suspend' | 'resume';
 
 export interface ActionParameters {
-  /** How long the guest may take to shut down, in whole seconds; only for `reboot`. Absent: the API's own 60. */
+  /** How long the guest may take to shut down, in whole seconds; only for `reboot` and `shutdown`. Absent: the API's own 60. */
   readonly timeoutSeconds?: number;
+  /** Stop it the hard way when that time is over; only for `shutdown`. */
+  readonly forceStop?: boolean;
+}
+
+export type BackupMode = 'snapshot' | 'suspend' | 'stop';
+
+/** What is done to a guest besides switching it. `digest` is of the configuration it was meant for: any other one is refused. */
+export type GuestOperation =
+  | { readonly kind: 'snapshot'; readonly name: string; readonly description?: string; readonly memory?: boolean }
+  | { readonly kind: 'rollback'; readonly name: string }
+  | { readonly kind: 'delete_snapshot'; readonly name: string }
+  | {
+      readonly kind: 'clone';
+      readonly newVmid: number;
+      readonly name?: string;
+      readonly target?: string;
+      readonly storage?: string;
+      readonly full?: boolean;
+      readonly snapshot?: string;
+    }
+  /** `live`: it runs; a VM is moved as it runs, a container is stopped and started again. */
+  | { readonly kind: 'migrate'; readonly target: string; readonly live: boolean; readonly localDisks: boolean; readonly storage?: string }
+  | { readonly kind: 'resize'; readonly disk: string; readonly size: string; readonly digest?: string }
+  | {
+      readonly kind: 'configure';
+      readonly set: Readonly<Record<string, string>>;
+      readonly remove: readonly string[];
+      readonly digest?: string;
+    }
+  /** `purge`: out of backup jobs, replication and HA, too. */
+  | { readonly kind: 'destroy'; readonly purge: boolean }
+  | { readonly kind: 'backup'; readonly storage: string; readonly mode: BackupMode; readonly notes?: string }
+  /** The guest is the new one, on the node that it is to be on. */
+  | { readonly kind: 'restore'; readonly archive: string; readonly storage?: string };
+
+/** `upid` where the API began a task; without one it is done already, or (`said`) the API says something that is no task. */
+export interface OperationAnswer {
+  readonly upid?: string;
+  readonly said?: string;
+}
+
+export const timeframes = ['hour', 'day', 'week', 'month', 'year'] as const;
+export type Timeframe = (typeof timeframes)[number];
+
+/** Lists that the API has of one thing. Rows keep the API's own field names. */
+export type RowsSource =
+  | { readonly rows: 'pending' | 'interfaces'; readonly guest: GuestRef }
+  | { readonly rows: 'services' | 'updates' | 'replication_state'; readonly node: string }
+  /** `since` in seconds since the epoch; finished tasks and running ones. */
+  | { readonly rows: 'tasks'; readonly node: string; readonly vmid?: number; readonly errors?: boolean; readonly since?: number }
+  | { readonly rows: 'metrics'; readonly of: GuestRef | { readonly node: string }; readonly timeframe: Timeframe }
+  | { readonly rows: 'ha' | 'replication' }
+  | { readonly rows: 'content'; readonly node: string; readonly storage: string; readonly content: 'backup' | 'images' };
+
+/** One thing that the API has, as an object. */
+export type RecordSource =
+  | { readonly record: 'agent_network' | 'agent_os'; readonly guest: GuestRef }
+  | { readonly record: 'ceph' }
+  /** Whether and where it may be migrated to; offline nodes are not told apart. */
+  | { readonly record: 'migration'; readonly guest: GuestRef; readonly target?: string }
+  | { readonly record: 'feature'; readonly guest: GuestRef; readonly feature: 'snapshot' | 'clone' | 'copy' }
+  | { readonly record: 'snapshot_config'; readonly guest: GuestRef; readonly name: string }
+  | { readonly record: 'storage'; readonly node: string; readonly storage: string };
+
+/** Backups of one guest, wherever its node sees them; `whole`: no storage that may hold some was left out. */
+export interface GuestBackups {
+  readonly backups: readonly JsonObject[];
+  readonly whole: boolean;
 }
 
 /** `GET /nodes/{node}/tasks/{upid}/status`. `exitStatus` is `OK`, `WARNINGS: n` or the error's text once stopped. */
@@ -104,6 +172,16 @@ export interface ClusterPort {
    * the task in the cluster's list and returns that, else rejects with `outcome_unknown`. Every fault says in `effect` what is known.
    */
   changeGuest(guest: GuestRef, action: GuestAction, signal: AbortSignal, parameters?: ActionParameters): Promise<string>;
+  /** Sent once, as `changeGuest`; what has no task and whose answer is lost is `outcome_unknown`. */
+  operate(guest: GuestRef, operation: GuestOperation, signal: AbortSignal): Promise<OperationAnswer>;
+  rows(source: RowsSource, signal: AbortSignal): Promise<readonly JsonObject[]>;
+  record(source: RecordSource, signal: AbortSignal): Promise<JsonObject>;
+  /** Of every storage that its node sees and that may hold backups. */
+  guestBackups(guest: GuestRef, signal: AbortSignal): Promise<GuestBackups>;
+  /** The configuration in a backup, as its file reads. */
+  archivedConfig(node: string, archive: string, signal: AbortSignal): Promise<string>;
+  /** Whether the cluster says that no guest has this number, seen or not. */
+  isFree(vmid: number, signal: AbortSignal): Promise<boolean>;
   /** Polls the node named in the UPID, not the node that was called. */
   taskStatus(upid: string, signal: AbortSignal): Promise<TaskStatus>;
   taskLog(upid: string, signal: AbortSignal): Promise<readonly string[]>;

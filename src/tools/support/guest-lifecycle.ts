@@ -1,15 +1,18 @@
-/** The six tools that start, stop and restart guests: they differ in a few words. */
+/** The tools that switch guests: start, stop, restart, shut down, reset, suspend, resume. They differ in a few words. */
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument, vmidArgument } from '#kernel/arguments';
+import type { Inverse } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import { followTaskWords } from '#kernel/known-effect';
-import type { GuestAction } from '#kernel/ports/cluster';
+import type { ActionParameters, GuestAction } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget, type GuestType } from '#kernel/resource';
 import type { Impact } from '#kernel/tiers';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
+import { conditionOf } from './condition.ts';
 import { followTask, type LostTask, type TaskEnd } from './follow-task.ts';
-import { guestObstacle, guestRisk } from './guest-facts.ts';
-import { type GuestState, haAdvice, isAsWanted, readState, settledState, stateWords, statusAfter } from './guest-state.ts';
+import { guestRisk } from './guest-facts.ts';
+import { type GuestState, haAdvice, isAsWanted, readState, settledState, stateWords, wantedState } from './guest-state.ts';
+import { powerObstacle } from './obstacles.ts';
 import { guestOf } from './targets.ts';
 
 interface ActionWords {
@@ -18,12 +21,20 @@ interface ActionWords {
   readonly verb: string;
   /** `stopped` as in `VM 100 … stopped`. */
   readonly done: string;
+  /** `vm` or `container` is added to a name that ends with `_`. */
+  readonly back: { readonly tool: string; readonly loses?: string } | { readonly none: string };
 }
 
+const memoryLost = 'what its memory held does not come back';
+
 const words: Readonly<Record<GuestAction, ActionWords>> = {
-  start: { impact: 'reversible', verb: 'Start', done: 'started' },
-  stop: { impact: 'disruptive', verb: 'Stop', done: 'stopped' },
-  reboot: { impact: 'disruptive', verb: 'Restart', done: 'restarted' },
+  start: { impact: 'reversible', verb: 'Start', done: 'started', back: { tool: 'shutdown_' } },
+  stop: { impact: 'disruptive', verb: 'Stop', done: 'stopped', back: { tool: 'start_', loses: memoryLost } },
+  reboot: { impact: 'disruptive', verb: 'Restart', done: 'restarted', back: { none: 'what ran inside is interrupted' } },
+  shutdown: { impact: 'disruptive', verb: 'Shut down', done: 'shut down', back: { tool: 'start_', loses: memoryLost } },
+  reset: { impact: 'disruptive', verb: 'Reset', done: 'reset', back: { none: memoryLost } },
+  suspend: { impact: 'reversible', verb: 'Suspend', done: 'suspended', back: { tool: 'resume_' } },
+  resume: { impact: 'reversible', verb: 'Resume', done: 'resumed', back: { tool: 'suspend_' } },
 };
 
 interface GuestLifecycle {
@@ -34,6 +45,7 @@ interface GuestLifecycle {
   /** The start of the description. */
   readonly does: string;
   readonly notFor?: string;
+  readonly rare?: true;
 }
 
 const lifecycles: readonly GuestLifecycle[] = [
@@ -44,7 +56,7 @@ const lifecycles: readonly GuestLifecycle[] = [
     guestType: 'qemu',
     action: 'stop',
     does: 'Hard-stop a Proxmox VE virtual machine (qemu), like pulling the plug,',
-    notFor: 'Not for containers: use stop_container. ',
+    notFor: 'Not for containers: use stop_container. Prefer shutdown_vm. ',
   },
   {
     name: 'restart_vm',
@@ -53,6 +65,39 @@ const lifecycles: readonly GuestLifecycle[] = [
     action: 'reboot',
     does: 'Reboot a running Proxmox VE virtual machine (qemu)',
   },
+  {
+    name: 'shutdown_vm',
+    title: 'Shut down VM',
+    guestType: 'qemu',
+    action: 'shutdown',
+    does: 'Shut a Proxmox VE virtual machine (qemu) down cleanly, by its guest agent or ACPI,',
+  },
+  {
+    name: 'reset_vm',
+    title: 'Reset VM',
+    guestType: 'qemu',
+    action: 'reset',
+    rare: true,
+    does: 'Reset a running Proxmox VE virtual machine (qemu), like the reset button,',
+    notFor: 'Unsaved work inside is lost: prefer restart_vm. ',
+  },
+  {
+    name: 'suspend_vm',
+    title: 'Suspend VM',
+    guestType: 'qemu',
+    action: 'suspend',
+    rare: true,
+    does: 'Pause a running Proxmox VE virtual machine (qemu), its memory kept,',
+    notFor: 'Containers cannot be suspended. ',
+  },
+  {
+    name: 'resume_vm',
+    title: 'Resume VM',
+    guestType: 'qemu',
+    action: 'resume',
+    rare: true,
+    does: 'Let a paused or suspended Proxmox VE virtual machine (qemu) go on',
+  },
   { name: 'start_container', title: 'Start container', guestType: 'lxc', action: 'start', does: 'Start a Proxmox VE container (lxc)' },
   {
     name: 'stop_container',
@@ -60,7 +105,7 @@ const lifecycles: readonly GuestLifecycle[] = [
     guestType: 'lxc',
     action: 'stop',
     does: 'Hard-stop a Proxmox VE container (lxc)',
-    notFor: 'Not for VMs: use stop_vm. ',
+    notFor: 'Not for VMs: use stop_vm. Prefer shutdown_container. ',
   },
   {
     name: 'restart_container',
@@ -69,18 +114,30 @@ const lifecycles: readonly GuestLifecycle[] = [
     action: 'reboot',
     does: 'Reboot a running Proxmox VE container (lxc)',
   },
+  {
+    name: 'shutdown_container',
+    title: 'Shut down container',
+    guestType: 'lxc',
+    action: 'shutdown',
+    does: 'Shut a Proxmox VE container (lxc) down cleanly, by its init,',
+  },
 ];
 
-const lifecycleInput = z.strictObject({
-  vmid: vmidArgument,
-  node: nodeArgument.optional(),
-  cluster: clusterArgument,
-  reason: reasonArgument,
-});
+const lifecycleShape = { vmid: vmidArgument, node: nodeArgument.optional(), cluster: clusterArgument, reason: reasonArgument };
+
+const shutdownShape = {
+  timeout: z.number().int().min(5).max(600).default(40).meta({ description: 'Seconds the guest may take.' }),
+  on_timeout: z
+    .enum(['leave', 'stop'])
+    .default('leave')
+    .meta({ description: 'What if it is still up after that: leave it running, or stop it the hard way.' }),
+};
+
+type LifecycleInput = z.output<z.ZodObject<typeof lifecycleShape>> & Partial<z.output<z.ZodObject<typeof shutdownShape>>>;
 
 export const guestLifecycleTools: readonly Tool[] = lifecycles.map((lifecycle) => {
-  const { name, title, guestType, action, does, notFor = '' } = lifecycle;
-  return defineTool({
+  const { name, title, guestType, action, does, notFor = '', rare } = lifecycle;
+  const declared = {
     name,
     title,
     description: `${does} and wait for the task to end. Returns the task exit status and the new state. ${notFor}A person approves each call first: it may answer pending with a request id; then call check_request_status and, once approved, repeat the same call.`,
@@ -89,14 +146,35 @@ export const guestLifecycleTools: readonly Tool[] = lifecycles.map((lifecycle) =
     impact: words[action].impact,
     permission: 'cluster:operate',
     outsideText: ['log'],
-    input: lifecycleInput,
-    touches: ({ vmid, node }) => [{ kind: 'guest', access: 'operate', vmid, guestType, ...(node === undefined ? {} : { node }) }],
-    headline: (_input, targets) => `${words[action].verb} ${describeTarget(guestOf(targets))}`,
-    precheck: async (_input, context) => guestObstacle(context.cluster().api, guestOf(context.targets), action, context.signal),
-    preview: async (_input, context) => guestRisk(context.cluster().api, guestOf(context.targets), action, context.signal),
-    run: (_input, context) => runAction(action, context),
+    ...(rare === undefined ? {} : { rare }),
+    touches: ({ vmid, node }: LifecycleInput) => [
+      { kind: 'guest', access: 'operate', vmid, guestType, ...(node === undefined ? {} : { node }) } as const,
+    ],
+    headline: (input: LifecycleInput, targets: ToolContext['targets']) =>
+      `${words[action].verb} ${describeTarget(guestOf(targets))}${input.on_timeout === 'stop' ? `, the hard way after ${input.timeout} s` : ''}`,
+    precondition: async (_input: LifecycleInput, { cluster, targets, signal }: Pick<ToolContext, 'cluster' | 'targets' | 'signal'>) => [
+      await conditionOf(cluster().api, guestOf(targets), signal),
+    ],
+    inverse: ({ vmid }: LifecycleInput) => inverseOf(action, guestType, vmid),
+    precheck: async (_input: LifecycleInput, context: Pick<ToolContext, 'cluster' | 'targets' | 'signal'>) =>
+      powerObstacle(context.cluster().api, guestOf(context.targets), action, context.signal),
+    preview: async (_input: LifecycleInput, context: ToolContext) =>
+      guestRisk(context.cluster().api, guestOf(context.targets), action, context.signal),
+    run: (input: LifecycleInput, context: ToolContext) => runAction(action, input, context),
+  } as const;
+  const isShutdown = action === 'shutdown';
+  return defineTool<z.ZodObject<typeof lifecycleShape & Partial<typeof shutdownShape>>>({
+    ...declared,
+    input: isShutdown ? z.strictObject({ ...lifecycleShape, ...shutdownShape }) : z.strictObject(lifecycleShape),
+    ...(isShutdown ? { limitMs: ({ timeout }) => Number(timeout) * 1_000 + 2 * verdictMs } : {}),
   });
 });
+
+function inverseOf(action: GuestAction, guestType: GuestType, vmid: number): Inverse {
+  const { back } = words[action];
+  if ('none' in back) return back;
+  return { ...back, tool: `${back.tool}${guestType === 'qemu' ? 'vm' : 'container'}`, input: { vmid } };
+}
 
 /** What is left after PVE's own verdict on a shutdown, in ms, or a quarter of the time where that is short. */
 const verdictMs = 10_000;
@@ -104,13 +182,13 @@ const verdictMs = 10_000;
 /** The HA manager's tasks only note the request; it acts some time later. */
 const haTaskTypes: ReadonlySet<string> = new Set(['hastart', 'hastop']);
 
-async function runAction(action: GuestAction, context: ToolContext): Promise<ToolResult> {
+async function runAction(action: GuestAction, input: LifecycleInput, context: ToolContext): Promise<ToolResult> {
   const guest = guestOf(context.targets);
   const { api } = context.cluster();
   context.progress(`${words[action].verb} ${describeTarget(guest)}: asking the cluster`);
   // Until the UPID is known nobody can tell whether the cluster took the request.
   context.noteEffect({ state: 'sent', what: `the ${action} of ${describeTarget(guest)} may have been started` });
-  const parameters = action === 'reboot' ? { timeoutSeconds: shutdownSeconds(context.leftMs()) } : {};
+  const parameters = parametersOf(action, input, context.leftMs());
   const upid = await api.changeGuest(guest, action, context.signal, parameters);
   const end = await followTask(api, upid, context);
   if ('lost' in end) return lostResult(action, guest, end);
@@ -134,6 +212,12 @@ function reachedResult({ action, guest, end, now, result }: EndedAction): ToolRe
     message: `${describeTarget(guest)} ${words[action].done}${warned} (task exit status ${end.exitStatus}); ${state}`,
     result,
   };
+}
+
+function parametersOf(action: GuestAction, { timeout, on_timeout: onTimeout }: LifecycleInput, leftMs: number): ActionParameters {
+  if (action === 'reboot') return { timeoutSeconds: shutdownSeconds(leftMs) };
+  if (action !== 'shutdown' || timeout === undefined) return {};
+  return { timeoutSeconds: timeout, ...(onTimeout === 'stop' ? { forceStop: true } : {}) };
 }
 
 /** The guest's time to shut down, in whole seconds, so that PVE says how it went before our own limit does. */
@@ -176,14 +260,14 @@ const ignoredShutdown = /got timeout|did not stop/;
 
 function failedResult({ action, guest, end, now, result }: EndedAction, timeoutSeconds: number | undefined): ToolResult {
   const failed = `${words[action].verb} ${describeTarget(guest)} failed: ${end.exitStatus}`;
-  if (action === 'reboot' && ignoredShutdown.test(end.exitStatus) && !end.exitStatus.includes('lock')) {
+  if ((action === 'reboot' || action === 'shutdown') && ignoredShutdown.test(end.exitStatus) && !end.exitStatus.includes('lock')) {
     const kind = guest.guestType === 'qemu' ? 'vm' : 'container';
     return {
       ok: false,
       code: 'guest_ignored_shutdown',
       message: `${failed}; the guest did not shut down within ${timeoutSeconds ?? 0} s and was left as it was; ${stateWords(now, guest.node)}`,
       result,
-      next: `a person can look at its console or shut it down from inside (it needs a running guest agent, or ACPI); stop_${kind} and then start_${kind} restart it the hard way, and what is unsaved inside is lost`,
+      next: `a person can look at its console or shut it down from inside (it needs a running guest agent, or ACPI); stop_${kind}${action === 'reboot' ? ` and then start_${kind} restart it` : ' stops it'} the hard way, and what is unsaved inside is lost`,
     };
   }
   return {
@@ -196,7 +280,7 @@ function failedResult({ action, guest, end, now, result }: EndedAction, timeoutS
 }
 
 function notReachedResult({ action, guest, end, now, result }: EndedAction, byHa: boolean): ToolResult {
-  const wanted = statusAfter[action];
+  const wanted = wantedState(action);
   const asked = byHa ? `the HA manager was asked to ${action} ${describeTarget(guest)}` : `the ${action} of ${describeTarget(guest)} ended`;
   const list = guest.guestType === 'qemu' ? 'get_vms' : 'get_containers';
   const look = `look again in a minute with ${list} and \`filter\` \`${guest.vmid}\`; do not repeat the call before`;

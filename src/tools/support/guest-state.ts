@@ -5,7 +5,28 @@ import type { ClusterPort, GuestAction } from '#kernel/ports/cluster';
 import type { GuestTarget } from '#kernel/resource';
 import type { ToolContext } from '#kernel/tool';
 
-export const statusAfter: Readonly<Record<GuestAction, 'running' | 'stopped'>> = { start: 'running', stop: 'stopped', reboot: 'running' };
+/** What an action leads to, as `status/current` says it; `qmpStatus` where that alone tells it. */
+const after: Readonly<Record<GuestAction, { readonly status: 'running' | 'stopped'; readonly qmpStatus?: string }>> = {
+  start: { status: 'running' },
+  stop: { status: 'stopped' },
+  reboot: { status: 'running' },
+  shutdown: { status: 'stopped' },
+  reset: { status: 'running' },
+  suspend: { status: 'running', qmpStatus: 'paused' },
+  resume: { status: 'running', qmpStatus: 'running' },
+};
+
+/** `running`, `stopped` or `paused`. */
+export function wantedState(action: GuestAction): string {
+  const { status, qmpStatus } = after[action];
+  return qmpStatus === 'paused' ? qmpStatus : status;
+}
+
+/** Whether the guest is what the action leads to. A cluster that tells no `qmpstatus` is believed by its `status`. */
+export function isAfter({ status, qmpStatus }: Pick<GuestState, 'status' | 'qmpStatus'>, action: GuestAction): boolean {
+  const wanted = after[action];
+  return status === wanted.status && (wanted.qmpStatus === undefined || (qmpStatus ?? status) === wanted.qmpStatus);
+}
 
 /** A guest as it was last seen; undefined keys where that could not be read. */
 export interface GuestState {
@@ -54,13 +75,13 @@ export async function settledState(guest: GuestTarget, action: GuestAction, byHa
  * A request to the HA manager is carried out when the manager's own state says so, too: a guest that was down already, or still runs on a
  * node that is being fenced, may be something else a moment later.
  */
-export function isAsWanted({ status, haState }: GuestState, action: GuestAction, byHa: boolean): boolean {
-  return status === statusAfter[action] && (!byHa || haState === undefined || haState === haStateAfter(action));
+export function isAsWanted(state: GuestState, action: GuestAction, byHa: boolean): boolean {
+  return isAfter(state, action) && (!byHa || state.haState === undefined || state.haState === haStateAfter(action));
 }
 
 /** Of a resource that the HA manager has done with. */
 export function haStateAfter(action: GuestAction): 'started' | 'stopped' {
-  return action === 'stop' ? 'stopped' : 'started';
+  return after[action].status === 'stopped' ? 'stopped' : 'started';
 }
 
 function isHopeless({ status, haState }: GuestState, byHa: boolean): boolean {

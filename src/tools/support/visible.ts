@@ -6,7 +6,7 @@ import type { ClusterPort, Permissions } from '#kernel/ports/cluster';
 import type { ToolResult } from '#kernel/tool';
 import { countMessage, listResult, type PageOfRows } from './paging.ts';
 
-interface Right {
+export interface Right {
   readonly privilege: string;
   readonly path: string;
 }

@@ -50,7 +50,16 @@ describe('an action', () => {
     expect(server.seen.filter((one) => one.method === 'POST')).toMatchObject([{ path, body: '' }]);
   });
 
-  it.each(['suspend', 'shutdown', '../../../access/users', ''])('`%s` is not sent', async (action) => {
+  it('a shutdown carries its time and what comes after it, and nothing else', async () => {
+    const server = await node((_tasks, _request, response) => data(response, upid('qmshutdown', 100)));
+    const client = start(clientOf([server]));
+    await client.changeGuest(vm, 'shutdown', never, { timeoutSeconds: 30, forceStop: true });
+    expect(server.seen.filter((one) => one.method === 'POST')).toMatchObject([
+      { path: '/api2/json/nodes/pve/qemu/100/status/shutdown', body: 'timeout=30&forceStop=1' },
+    ]);
+  });
+
+  it.each(['template', 'migrate', '../../../access/users', ''])('`%s` is not sent', async (action) => {
     const server = await node((_tasks, _request, response) => data(response, upid('x', 100)));
     const client = start(clientOf([server]));
     await expect(client.changeGuest(vm, action as GuestAction, never)).rejects.toMatchObject({ code: 'bad_target' });

@@ -12,25 +12,70 @@ const tierWords: Record<ActionTier, string> = {
   black: 'Always refused, and recorded.',
 };
 
+/** Copilot puts tools beyond 64 into groups of its own, with those of everybody else (docs/adr/0024-tools-in-the-editor.md). */
+export const mostTools = 48;
+
+/** The one that holds the rare ones. */
+export const moreTools = 'more_tools';
+
+/**
+ * Those that are offered by themselves, and one for the rest.
+ * @throws {Error} where they are more than `mostTools`
+ */
 export function languageModelToolContributions(tools: readonly ToolDescription[]) {
-  return tools.map((tool) => ({
+  const rare = tools.filter((tool) => tool.rare === true);
+  const offered = tools.filter((tool) => tool.rare !== true).map((tool) => contribution(tool, tierWords[tool.tier]));
+  const all =
+    rare.length === 0 ? offered : [...offered, contribution(drawer(rare), 'Each of these asks you, or not, as its own tier says.')];
+  if (all.length > mostTools)
+    throw new Error(`${all.length} tools are offered in the editor, at most ${mostTools} may be: mark some as \`rare\``);
+  return all;
+}
+
+function contribution(tool: Pick<ToolDescription, 'name' | 'title' | 'description' | 'group' | 'inputSchema'>, userDescription: string) {
+  return {
     name: languageModelName(tool.name),
     // Equal, since some hosts show models this one.
     toolReferenceName: languageModelName(tool.name),
     canBeReferencedInPrompt: true,
     displayName: `Banksman: ${tool.title}`,
-    userDescription: tierWords[tool.tier],
+    userDescription,
     modelDescription: tool.description,
     inputSchema: toolSchema(tool.name, tool.inputSchema),
     icon: icons[tool.group],
-    tags: ['banksman', tool.group, tool.tier],
-  }));
+  };
+}
+
+function drawer(rare: readonly ToolDescription[]) {
+  const names = rare.map((tool) => tool.name);
+  return {
+    name: moreTools,
+    title: 'More tools',
+    description: `Tools that are needed less often: ${names.join(', ')}. With \`tool\` alone it returns that tool's description and arguments; with \`arguments\`, too, it runs it, and a person is asked where that tool asks.`,
+    group: 'cluster' as const,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        tool: { type: 'string', enum: names, description: 'Which tool.' },
+        arguments: { type: 'object', description: 'Its arguments, as its description says; leave out to get that.' },
+      },
+      required: ['tool'],
+    },
+  };
 }
 
 type Schema = { readonly [key: string]: unknown };
 
 /** Copilot's normalizer removes these at the root, and with them what they mean. */
 const lostAtRoot = ['oneOf', 'anyOf', 'allOf', 'not', 'if', '$ref'];
+
+/** Checked when the tool is called, and answered with what is allowed: in the manifest they would only take room. */
+const checkedLater: ReadonlySet<string> = new Set(['minLength', 'maxLength', 'pattern', 'format', 'additionalProperties']);
+
+function forModels(schema: Schema): Schema {
+  const kept = Object.entries(schema).filter(([key]) => !checkedLater.has(key));
+  return Object.fromEntries(kept.map(([key, value]) => [key, key === 'items' ? forModels(asSchema(value)) : value]));
+}
 
 /**
  * Only the keys that mean something to a model.
@@ -45,7 +90,8 @@ export function toolSchema(tool: string, schema: Schema): Schema {
   const required = Array.isArray(schema.required) ? schema.required : [];
   const missing = required.find((name) => !(String(name) in properties));
   if (missing !== undefined) throw new Error(`${tool}: \`${missing}\` is required but not declared`);
-  return { type: 'object', properties, ...(required.length === 0 ? {} : { required }), additionalProperties: false };
+  const shown = Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, forModels(asSchema(property))]));
+  return { type: 'object', properties: shown, ...(required.length === 0 ? {} : { required }), additionalProperties: false };
 }
 
 function checkProperty(path: string, property: Schema): void {

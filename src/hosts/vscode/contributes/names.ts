@@ -5,9 +5,20 @@ export function paletteCommand(tool: string): string {
   return `banksman.run.${tool}`;
 }
 
-/** Cluster tools; a forbidden one would only ever be refused. */
-export function isPaletteTool(tool: Pick<ToolDescription, 'group' | 'tier'>): boolean {
-  return tool.group === 'cluster' && tool.tier !== 'black';
+/** What the palette has questions for. Everything else is in a list, or needs more words than a person would type there. */
+const asked: ReadonlySet<string> = new Set(['vmid', 'node', 'command', 'service', 'storage', 'timeout', 'on_timeout']);
+const unasked: ReadonlySet<string> = new Set(['cluster', 'reason', 'limit', 'cursor', 'filter', 'type', 'storage']);
+
+/** Cluster tools whose arguments the palette can ask for; a forbidden one would only ever be refused. */
+export function isPaletteTool(tool: Pick<ToolDescription, 'group' | 'tier' | 'rare' | 'inputSchema'>): boolean {
+  const { properties } = tool.inputSchema;
+  const names = Object.keys(typeof properties === 'object' && properties !== null ? properties : {});
+  return (
+    tool.group === 'cluster' &&
+    tool.tier !== 'black' &&
+    tool.rare === undefined &&
+    names.every((name) => asked.has(name) || unasked.has(name))
+  );
 }
 
 /** `Stop VM…`: dots where a question follows. */

@@ -71,7 +71,10 @@ function nameOf(entry: JsonValue): string | undefined {
   return [name, command, id, view].find((own): own is string => typeof own === 'string');
 }
 
-/** The last name that says something, and what kind of text it is: `get_vms.modelDescription`, `vmid.description`. */
+/** What a name holds by itself: said only where two of them differ. */
+const usualKinds: ReadonlySet<string> = new Set(['description', 'modelDescription', 'markdownDescription', 'title']);
+
+/** The last name that says something, and what kind of text it is where that is not the usual one: `get_vms`, `vmid`, `get_vms.displayName`. */
 function shortName(names: readonly string[]): string {
   const isNumber = (name: string) => /^\d+$/.test(name);
   const structure = new Set([
@@ -86,5 +89,5 @@ function shortName(names: readonly string[]): string {
     'configuration',
   ]);
   const telling = names.filter((name) => !structure.has(name) && !isNumber(name)).map((name) => name.replace(/^banksman[._]/, ''));
-  return telling.slice(-2).join('.');
+  return telling.slice(-2, telling.length > 1 && usualKinds.has(telling.at(-1) ?? '') ? -1 : undefined).join('.');
 }

@@ -10,17 +10,39 @@ import {
   MarkdownString,
   type PreparedToolInvocation,
 } from 'vscode';
+import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text';
 import type { ToolDescription } from '#kernel/tool';
+import { moreTools } from '../contributes/language-model-tools.ts';
 import { languageModelName } from '../contributes/names.ts';
 import { escapeMarkdown } from '../markdown.ts';
 import { abortOnCancel } from './call-progress.ts';
 import { chatCaller, resultText } from './chat-words.ts';
+import { fromDrawer } from './drawer.ts';
 import { runTool, type ToolRunner } from './run-tool.ts';
 
-/** Registers every tool of the catalog under its prefixed name. */
+/** Registers the tools of the catalog under their prefixed names, and one for those that are needed less often. */
 export function registerLanguageModelTools(tools: readonly ToolDescription[], runner: ToolRunner): Disposable[] {
-  return tools.map((tool) => lm.registerTool(languageModelName(tool.name), languageModelTool(tool, runner)));
+  const rare = tools.filter((tool) => tool.rare === true);
+  const offered = tools.filter((tool) => tool.rare !== true);
+  return [
+    ...offered.map((tool) => lm.registerTool(languageModelName(tool.name), languageModelTool(tool, runner))),
+    ...(rare.length === 0 ? [] : [lm.registerTool(languageModelName(moreTools), drawerTool(rare, runner))]),
+  ];
+}
+
+/** Calls the tool that it names, as if that had been called: the same stages, the same question, the same record. */
+function drawerTool(rare: readonly ToolDescription[], runner: ToolRunner): LanguageModelTool<unknown> {
+  return {
+    prepareInvocation: async ({ input }) => {
+      const asked = fromDrawer(input, rare);
+      return 'run' in asked ? prepare(asked.run, asked.input, runner) : { invocationMessage: 'Look up a Banksman tool' };
+    },
+    invoke: async (options, token) => {
+      const asked = fromDrawer(options.input, rare);
+      return 'run' in asked ? invoke(asked.run, { ...options, input: asked.input }, { runner, token }) : textResult(asked.outcome);
+    },
+  };
 }
 
 function languageModelTool(tool: ToolDescription, runner: ToolRunner): LanguageModelTool<unknown> {
@@ -49,6 +71,10 @@ async function invoke(
     agent: (tier) => chatCaller(options.toolInvocationToken, tier),
     call: abortOnCancel(token),
   });
+  return textResult(outcome);
+}
+
+function textResult(outcome: Outcome): LanguageModelToolResult {
   const { summary, json } = resultText(outcome);
   // Text only: JSON data parts never reach the model.
   return new LanguageModelToolResult([new LanguageModelTextPart(summary), new LanguageModelTextPart(json)]);

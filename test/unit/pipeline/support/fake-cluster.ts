@@ -6,6 +6,7 @@ import type {
   ClusterStatusRow,
   EndpointState,
   GuestAction,
+  GuestOperation,
   GuestRef,
   GuestRow,
   NodeRow,
@@ -38,10 +39,11 @@ export interface FakeCluster {
   task: TaskStatus;
   rows: JsonObject[];
   nodeStatus: JsonObject;
+  record: JsonObject;
   endpoints: readonly EndpointState[];
   permissions: Readonly<Record<string, Readonly<Record<string, boolean>>>>;
   /** Runs before an action is accepted: may wait for the signal, or throw. */
-  beforeChange: (guest: GuestRef, action: GuestAction, signal: AbortSignal) => void | Promise<void>;
+  beforeChange: (guest: GuestRef, action: GuestAction | GuestOperation['kind'], signal: AbortSignal) => void | Promise<void>;
 }
 
 const upid = 'UPID:pve:0001A2B3:00C4D5E6:65A1B2C3:qmstop:100:ops@pve!banksman:';
@@ -68,6 +70,7 @@ export function createFakeCluster(name = 'lab'): FakeCluster {
     task: { upid, node: 'pve', running: false, exitStatus: 'OK' },
     rows: [],
     nodeStatus: {},
+    record: {},
     endpoints: [],
     permissions: {
       '/': {
@@ -110,6 +113,16 @@ function apiOf(name: string, self: () => FakeCluster): ClusterPort {
     guestStatus: (guest, signal) => read(`guestStatus ${guest.vmid}`, signal, () => ({ status: find(self(), guest).status, uptime: 90 })),
     snapshots: (guest, signal) => read(`snapshots ${guest.vmid}`, signal, () => [{ name: 'current' }]),
     changeGuest: (guest, action, signal) => change(self(), guest, action, signal),
+    operate: async (guest, operation, signal) => {
+      await self().beforeChange(guest, operation.kind, signal);
+      self().effects.push(`operate ${operation.kind} ${guest.vmid} on ${guest.node}`);
+      return { upid };
+    },
+    rows: (source, signal) => read(`rows ${source.rows}`, signal, () => self().rows),
+    record: (source, signal) => read(`record ${source.record}`, signal, () => self().record),
+    guestBackups: (guest, signal) => read(`guestBackups ${guest.vmid}`, signal, () => ({ backups: self().rows, whole: true })),
+    archivedConfig: (_node, archive, signal) => read(`archivedConfig ${archive}`, signal, () => ''),
+    isFree: (vmid, signal) => read(`isFree ${vmid}`, signal, () => self().guests.every((guest) => guest.vmid !== vmid)),
     taskStatus: (id, signal) => read(`taskStatus ${id}`, signal, () => self().task),
     taskLog: (id, signal) => read(`taskLog ${id}`, signal, () => ['TASK OK']),
   };

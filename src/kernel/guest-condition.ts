@@ -1,0 +1,62 @@
+/**
+ * What a change to a guest is approved for, and how it is taken back: data, so that a grant can be bound to the one and a plan can keep the
+ * other (docs/design.md#the-promises).
+ */
+import type { JsonObject } from './json.ts';
+
+/**
+ * A guest at one moment. What is bound to it does not run once one of these is something else; a key that is absent could not be read, and has
+ * to be unreadable then, too.
+ */
+export interface GuestCondition {
+  readonly vmid: number;
+  /** False: no guest has this number; nothing else is set then. */
+  readonly exists: boolean;
+  readonly node?: string;
+  /** `running`, `stopped`, `paused`. */
+  readonly status?: string;
+  /** PVE's own, of the configuration. */
+  readonly digest?: string;
+  readonly lock?: string;
+  /** Names, sorted. */
+  readonly snapshots?: readonly string[];
+  /** The values that taking a change back would restore: `cores`, `memory`, `tags`, `description`, `onboot`; a key that is not set is absent. */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+/** How a change is taken back: a call, or why there is none. */
+export type Inverse =
+  | {
+      readonly tool: string;
+      readonly input: JsonObject;
+      /** What does not come back with it. */
+      readonly loses?: string;
+    }
+  | { readonly none: string };
+
+/** For the card: one sentence. */
+export function inverseWords(inverse: Inverse): string {
+  if ('none' in inverse) return `cannot be taken back: ${inverse.none}`;
+  const { tool, loses } = inverse;
+  return `can be taken back by ${tool}${loses === undefined ? '' : `; ${loses}`}`;
+}
+
+const partWords: Readonly<Record<string, string>> = {
+  exists: 'whether it is there',
+  node: 'its node',
+  status: 'its state',
+  digest: 'its configuration',
+  lock: 'its lock',
+  snapshots: 'its snapshots',
+};
+
+/** Which part of which guest became something else, in words; undefined where that is not what changed. */
+export function changedSince(was: readonly JsonObject[] = [], now: readonly GuestCondition[] = []): string | undefined {
+  for (const guest of now) {
+    const old = was.find((entry) => entry['vmid'] === guest.vmid);
+    if (old === undefined) continue;
+    const parts = Object.keys(partWords).filter((key) => JSON.stringify(old[key]) !== JSON.stringify(guest[key as keyof GuestCondition]));
+    if (parts.length > 0) return `guest ${guest.vmid}: ${parts.map((part) => partWords[part]).join(', ')}`;
+  }
+  return undefined;
+}
