@@ -1,6 +1,6 @@
 /** What a person reads before they decide. Built from the stored record alone; plain text for a native dialog. */
 import { randomInt } from 'node:crypto';
-import type { ApprovalProgress, CardSection, ReviewCard } from '#kernel/answer';
+import { type ApprovalProgress, type CardSection, cardText, type ReviewCard } from '#kernel/answer';
 import { applyHeldTool } from '#kernel/effects';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import { type EffectiveAction, type RequestRecord, waitState } from '#kernel/request';
@@ -62,7 +62,7 @@ export function reviewCard(record: RequestRecord, options: CardOptions): ReviewC
     id: record.id,
     record,
     title: `${showPlainly(title, 160)}?`,
-    detail: sections.flatMap(withGap).join('\n'),
+    detail: cardText(sections),
     sections,
     progress: { needed, people, outside },
     tampered,
@@ -91,15 +91,10 @@ function sectionsOf(record: RequestRecord, { now, via, progress = onePerson }: C
     { kind: 'call', lines: actionLines(record) },
     { kind: 'asker', lines: askerLines(record) },
     { kind: 'rules', lines: ruleLines(record, progress) },
-    { kind: 'state', lines: [...waitLines(record, now, via), stateLine(record, now)] },
+    { kind: 'wait', lines: waitLines(record, now, via) },
+    { kind: 'state', lines: [stateLine(record, now)] },
   ];
   return sections.filter(({ lines }) => lines.length > 0);
-}
-
-/** A report belongs to the effect, and one line about the state to who asks. */
-function withGap({ kind, lines }: CardSection, index: number): readonly string[] {
-  const joins = index === 0 || kind === 'report' || (kind === 'state' && lines.length === 1);
-  return joins ? lines : ['', ...lines];
 }
 
 function ruleLines(record: RequestRecord, { needed, people, outside }: ApprovalProgress): readonly string[] {

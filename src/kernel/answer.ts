@@ -88,8 +88,14 @@ export interface ReviewCard {
 }
 
 export interface CardSection {
-  readonly kind: 'warning' | 'effect' | 'report' | 'changes' | 'call' | 'asker' | 'rules' | 'state';
+  readonly kind: 'warning' | 'effect' | 'report' | 'changes' | 'call' | 'asker' | 'rules' | 'wait' | 'state';
   readonly lines: readonly string[];
+}
+
+/** Sections as one text, with an empty line between them. A report belongs to the effect, and the state to what stands before it. */
+export function cardText(sections: readonly CardSection[]): string {
+  const joins = ({ kind }: CardSection, index: number) => index === 0 || kind === 'report' || kind === 'state';
+  return sections.flatMap((section, index) => (joins(section, index) ? section.lines : ['', ...section.lines])).join('\n');
 }
 
 /** How many people have agreed to a request, and how many have to. */

@@ -88,7 +88,7 @@ function banner({ record, card }: RequestFacts): Html {
 
 /** In the card's own words: whether a call waits for the answer, and how long it can be given. */
 function stateOf({ sections }: RequestFacts['card']): readonly string[] {
-  return sections.filter(({ kind }) => kind === 'state').flatMap(({ lines: said }) => said);
+  return sections.filter(({ kind }) => kind === 'wait' || kind === 'state').flatMap(({ lines: said }) => said);
 }
 
 /** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */

@@ -1,5 +1,5 @@
 /** One request, one person, one answer: the dialog, from the stored record to the signed grant. */
-import type { AnswerResult, ReviewCard, Signer } from '#kernel/answer';
+import { type AnswerResult, cardText, type ReviewCard, type Signer } from '#kernel/answer';
 import type { Approvals } from '#kernel/app';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
@@ -107,7 +107,14 @@ function questionOf({ record, card, code, alarms, byHand }: Shown, note: string,
   const run = byHand === undefined || byHand.whyNot !== undefined ? [] : [approveAndRunButton];
   const { title, rest } = onOneLine(card.title);
   const warnings = alarms.slice(0, 3).map((alarm) => `WARNING: ${alarm}`);
-  const detail = [...warnings, note, rest, card.detail, byHandWords(record, byHand)].filter((line) => line !== '').join('\n\n');
+  const parts = [
+    ...warnings,
+    note,
+    rest,
+    waitWords(card, byHandWords(record, byHand)),
+    cardText(card.sections.filter(({ kind }) => kind !== 'wait')),
+  ];
+  const detail = parts.filter((line) => line !== '').join('\n\n');
   return {
     id: card.id,
     severity: 'warning',
@@ -115,6 +122,12 @@ function questionOf({ record, card, code, alarms, byHand }: Shown, note: string,
     detail: withCode(detail, [approveLabel(record), ...run], code),
     buttons: [denyButton, detailsButton, ...(openPage === undefined ? [] : [pageButton]), ...run, approveLabel(record)],
   };
+}
+
+/** Above the rest: a long call, or many changes, are longer than the dialog. */
+function waitWords({ sections }: ReviewCard, byHand: string): string {
+  const waits = cardText(sections.filter(({ kind }) => kind === 'wait'));
+  return [waits, byHand].filter((words) => words !== '').join('\n');
 }
 
 /** A title as a statement. */

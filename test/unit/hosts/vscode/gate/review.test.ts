@@ -413,6 +413,15 @@ describe('where no call waits', () => {
     expect(on.person.questions[0]?.detail).not.toMatch(unsaid);
   });
 
+  it('says so above all that may be longer than the dialog', async () => {
+    const on = await scene({ reactions: [{}] });
+    await on.review();
+    const paragraphs = on.person.questions[0]?.detail.split('\n\n') ?? [];
+    expect(paragraphs[1]).toMatch(/^No call waits for the answer\. .*\nApprove and Run: it runs now, once, as it was asked\./);
+    expect(paragraphs[2]).toMatch(/^It interrupts what runs there\./);
+    expect(paragraphs.at(-1)).toMatch(/\nRequest req-\w+ can be answered for 1 hour\.$/);
+  });
+
   it('names both buttons that go on', async () => {
     const on = await scene({ reactions: [{}] });
     await on.review();
