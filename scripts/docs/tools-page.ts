@@ -4,7 +4,7 @@ import type { ToolDescription } from '#kernel/tool';
 
 const tierMeaning = {
   green: 'runs',
-  yellow: 'runs, written down first; asks under `strict`',
+  yellow: 'runs, written down first; asks where the look at the call says so, and always under `strict`',
   red: 'a person answers each call',
   black: 'never runs',
 } as const;

@@ -25,7 +25,7 @@ export function doctorPage(findings: readonly Finding[]): Page {
 <td>${message}${remedy === undefined ? nothing : html`<p class="remedy">What to do: ${remedy}</p>`}</td></tr>`,
   );
   const wrong = findings.filter(({ state }) => state !== 'ok').length;
-  const lead = wrong === 0 ? 'All is well.' : `${wrong} of ${findings.length} findings want your attention.`;
+  const lead = wrong === 0 ? 'All is well.' : `${wrong} of ${findings.length} findings ${wrong === 1 ? 'wants' : 'want'} your attention.`;
   return page('Banksman Doctor', html`<p class="lead">${lead}</p><table class="rows findings">${rows}</table>`);
 }
 
@@ -130,7 +130,7 @@ const resultStyle = `
 .rows thead th { font-weight: 600; }
 .failed { color: var(--vscode-errorForeground); white-space: nowrap; }
 .warning { color: var(--vscode-editorWarning-foreground); white-space: nowrap; }
-.ok { color: var(--vscode-testing-iconPassed, var(--vscode-foreground)); white-space: nowrap; }
+.ok { color: var(--vscode-charts-green, var(--vscode-foreground)); white-space: nowrap; }
 .remedy { margin: .3em 0 0; color: var(--vscode-descriptionForeground); }
 details { margin-top: 2em; color: var(--vscode-descriptionForeground); }
 summary { cursor: pointer; }

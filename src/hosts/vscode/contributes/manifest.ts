@@ -50,7 +50,7 @@ const walkthroughs = [
         description:
           'A call that can hurt waits for you: in a dialog that no command of the editor can press, and in this list.\n[Show Pending Approvals](command:banksman.showApprovals)',
         media: { markdown: 'media/walkthrough/answer.md' },
-        completionEvents: ['onView:banksman.approvals', 'onCommand:banksman.showApprovals'],
+        completionEvents: ['onCommand:banksman.review', 'onCommand:banksman.showApprovals'],
       },
       {
         id: 'trail',

@@ -13,7 +13,7 @@ ul { margin: 0; padding-left: 1.3em; }
 .dim { color: var(--vscode-descriptionForeground); }
 .bad, .deny { color: var(--vscode-errorForeground); }
 .ask { color: var(--vscode-editorWarning-foreground); }
-.allow { color: var(--vscode-testing-iconPassed, var(--vscode-foreground)); }
+.allow { color: var(--vscode-charts-green, var(--vscode-foreground)); }
 .banner { padding: .6em 1em; border-left: 4px solid var(--vscode-descriptionForeground); background: var(--vscode-textBlockQuote-background); }
 .banner.waits { border-color: var(--vscode-editorWarning-foreground); }
 .banner.bad { border-color: var(--vscode-errorForeground); color: inherit; }

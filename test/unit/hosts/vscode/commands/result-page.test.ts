@@ -85,7 +85,7 @@ it('doctorPage lists findings, each with its remedy', () => {
     { topic: 'store', state: 'ok', message: 'fine' },
     { topic: 'ssh', state: 'failed', message: 'refused', remedy: 'run `ssh-keyscan`' },
   ])('n');
-  expect(text).toContain('1 of 2 findings want your attention.');
+  expect(text).toContain('1 of 2 findings wants your attention.');
   expect(text).toContain('What to do: run &#96;ssh-keyscan&#96;');
   // What wants attention comes first, and the rest in the order in which it was looked at.
   const order = doctorPage([

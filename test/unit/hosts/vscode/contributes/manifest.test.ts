@@ -153,3 +153,12 @@ describe('toolSchema', () => {
     });
   });
 });
+
+it('no step of the walkthrough is done by opening the view that its link stands in', () => {
+  const { walkthroughs } = contributes as unknown as {
+    walkthroughs: readonly { steps: readonly { completionEvents: readonly string[] }[] }[];
+  };
+  const events = walkthroughs.flatMap(({ steps }) => steps.flatMap(({ completionEvents }) => completionEvents));
+  expect(events.length).toBeGreaterThan(5);
+  expect(events.filter((event) => event.startsWith('onView:'))).toEqual([]);
+});
