@@ -3,9 +3,9 @@
  * needs the newer Node may be loaded before this has been asked.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 
 const wanted = 24;
 /** Tells the second start that it is one, and whose child it is. */
@@ -65,7 +65,8 @@ function findNewer(): string | undefined {
 /** A named one, then npm's `node` package beside this program, then the PATH, then nvm's. */
 function candidates(): readonly string[] {
   const named = process.env['BANKSMAN_NODE'];
-  const program = resolve(process.argv[1] ?? '.');
+  // `npm link` puts a link on the PATH.
+  const program = realpathSync(process.argv[1] ?? '.');
   const beside = [1, 2, 3, 4].map((up) => join(program, ...Array<string>(up).fill('..'), 'node_modules', 'node', 'bin', 'node'));
   const onPath = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'node'));
   return [...(named === undefined ? [] : [named]), ...beside, ...onPath, '/usr/local/bin/node', '/usr/bin/node', ...versionManager()];

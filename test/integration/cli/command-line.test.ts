@@ -1,12 +1,13 @@
 /** The command line's own behaviour: bad input, a bad state, an old Node. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Bench, startBench } from './support.ts';
+import { type Bench, cli, startBench } from './support.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -315,5 +316,21 @@ describe.runIf(oldNode !== undefined)('under an old Node', () => {
     });
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'ok' });
+  });
+
+  it('finds the one beside the program, through the link that `npm link` makes, too', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'banksman-link-'));
+    try {
+      const link = join(folder, 'banksman');
+      symlinkSync(cli, link);
+      const { status, stdout, stderr } = spawnSync(oldNode ?? '', [link, '--version'], {
+        encoding: 'utf8',
+        env: { PATH: folder, HOME: folder },
+      });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
