@@ -1,5 +1,5 @@
 /** The agreement at work in one App: which of its configuration counts, who may pin, and what a person is asked about. */
-import { readFileSync, rmSync, unwatchFile, watchFile, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, type Stats, unwatchFile, watchFile, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
 import { isSameKey } from '#approval/keys';
@@ -146,7 +146,10 @@ function createLook({ config: given, configFile, origin, ownStore = false }: Agr
 /** Looked at every two seconds: a watch of the system's would miss a file that is renamed into place. */
 function onAgreed(configFile: string, listener: () => void): () => void {
   const file = agreementFileOf(configFile);
-  const look = () => listener();
+  // Of a file that is not there the first look is told, too: nothing and nothing. Who builds anew for that would do so for ever.
+  const look = (now: Stats, before: Stats) => {
+    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) listener();
+  };
   watchFile(file, { interval: 2_000, persistent: false }, look);
   return () => unwatchFile(file, look);
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, unwatchFile, watchFile, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,6 +14,7 @@ import {
 } from '#app/agreement';
 import { createTrailWatch, trailFindings } from '#app/alarms';
 import { parseConfig } from '#app/config';
+import { createConfigAgreement } from '#app/config-agreement';
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
 import { challengeOf } from '#approval/passkey';
 import { signPayload } from '#approval/signed';
@@ -221,4 +222,28 @@ describe('the trail', () => {
     expect(trailFindings(seen)).toMatchObject([{ topic: 'approvals', state: 'failed', message: expect.stringContaining('req-00000002') }]);
     expect(await watch.look()).toEqual(seen);
   });
+});
+
+it('a window is told once somebody agreed, and not because nobody has: it would start again, and again', async () => {
+  const calls: number[] = [];
+  const { forPeople } = createConfigAgreement({ config: parseConfig(agreed, 'x'), configFile: file, origin: 'editor' });
+  const stop = forPeople({ append: async () => ({}) as AuditRecord }, async () => []).onChange(() => void calls.push(1));
+  const place = agreementFileOf(file);
+  const looks: (() => void)[] = [];
+  const looked = () => new Promise<void>((resolve) => void looks.push(resolve));
+  // Of the same file there is one watch, whose listeners are called one after the other.
+  const probe = () => looks.shift()?.();
+  const first = looked();
+  watchFile(place, { interval: 2_000 }, probe);
+  try {
+    await first;
+    expect(calls).toEqual([]);
+    const next = looked();
+    writeFileSync(place, '{}');
+    await next;
+    expect(calls).toEqual([1]);
+  } finally {
+    unwatchFile(place, probe);
+    stop?.();
+  }
 });
