@@ -104,7 +104,12 @@ describe('npm start', () => {
       const page = context.pages()[0] ?? (await context.newPage());
       const toasts = collectToasts(page);
       await page.goto(url);
-      await openBanksmanWalkthrough(page);
+      // A fresh browser profile on a busy machine; every other suite waits for it like this.
+      await page.locator('.monaco-workbench .activitybar').waitFor({ timeout: 60_000 });
+      await openBanksmanWalkthrough(page).catch(async (error: unknown) => {
+        await screenshot(page, 'failed-npm-start');
+        throw error;
+      });
       // Git looks for repositories, and says what it found, some seconds after everything else is there.
       await page.waitForTimeout(15_000);
       await screenshot(page, 's1-npm-start');
