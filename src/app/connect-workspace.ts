@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { createCommandRunner } from '#execution/command-runner';
 import { programRunner } from '#execution/run-child';
+import { runsFolder } from '#execution/sandbox/entries';
 import { deny } from '#kernel/decision';
 import type { RunHistory } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
@@ -211,6 +212,7 @@ function ownPlaces(parts: OwnPlacesParts, root: string): readonly string[] {
     ...(namedConfigFile === undefined ? [] : [namedConfigFile]),
     ...storeFilesOf(parts),
     ...clusterFiles(parts),
+    path.join(root, runsFolder),
   ];
   const real = [...new Set(places.map(realPlace))].filter((place) => isBelow(place, root));
   return real.filter((place) => !real.some((outer) => isBelow(place, outer)));

@@ -11,7 +11,7 @@ import { look } from './effects/stamp.ts';
 import { isPrivileged } from './effects/view.ts';
 import { programRunner } from './run-child.ts';
 import { launcherEnvironment, sandboxEnvironment, sandboxUser } from './sandbox/clean-environment.ts';
-import { isInside } from './sandbox/entries.ts';
+import { isInside, runsFolder } from './sandbox/entries.ts';
 import { configuredPlaces } from './sandbox/git-directory.ts';
 import { coverOwn, guardWorkspace, makeMasks } from './sandbox/guard-workspace.ts';
 import { findHome, type GitSettings } from './sandbox/home.ts';
@@ -19,7 +19,7 @@ import { type LaunchOptions, type LaunchResult, launch } from './sandbox/launch.
 import type { SandboxParts } from './sandbox/probe-sandbox.ts';
 import { limitedCommand, type SandboxPlan } from './sandbox/sandbox-arguments.ts';
 import type { Scan } from './sandbox/scan-workspace.ts';
-import { resetModes } from './sandbox/system-root.ts';
+import { deviceFolder, resetModes } from './sandbox/system-root.ts';
 import type { WorkspaceIndex, WorkspaceLook } from './sandbox/workspace-index.ts';
 
 export interface ViewRun {
@@ -186,7 +186,9 @@ function obeyedPlaces(root: string, { repositories }: WorkspaceLook): readonly s
 
 /** As names below the workspace. */
 function ownPlaces({ ground: { workspaceRoot, stateDir, hiddenPaths } }: ContainedRun): readonly string[] {
-  const inside = [stateDir, ...hiddenPaths].filter((place) => place !== workspaceRoot && isInside(place, workspaceRoot));
+  const inside = [stateDir, ...hiddenPaths, `${workspaceRoot}/${runsFolder}`].filter(
+    (place) => place !== workspaceRoot && isInside(place, workspaceRoot),
+  );
   return inside.map((place) => place.slice(workspaceRoot.length + 1));
 }
 
@@ -270,8 +272,12 @@ export async function runContained(run: ContainedRun & RunGround, signal: AbortS
   // A view may be written: what was written to it is dropped.
   const readonly = request.surface === 'readonly_bash' && view === undefined;
   resetModes(run.parts.devices);
-  const hidden = [ground.stateDir, ...ground.hiddenPaths, ...(view?.covered ?? [])].map(realOrSame);
-  const place = { root: ground.workspaceRoot, masks: makeMasks(ground.stateDir), hidden };
+  const runs = `${ground.workspaceRoot}/${runsFolder}`;
+  const hidden = [ground.stateDir, ...ground.hiddenPaths, ...(view?.covered ?? []), runs]
+    .map(realOrSame)
+    // In a view there is nothing at that place.
+    .filter((place) => view === undefined || place !== runs);
+  const place = { root: ground.workspaceRoot, masks: () => makeMasks(ground.stateDir), hidden };
   const guard = scan === undefined ? { mounts: coverOwn(place), release: () => undefined } : guardWorkspace({ ...place, scan, readonly });
   try {
     const plan = planOf(run, readonly, guard.mounts);
@@ -284,16 +290,19 @@ export async function runContained(run: ContainedRun & RunGround, signal: AbortS
       onOutput: run.onOutput,
       ...placeOf(view, plan),
     };
-    return await launch({ ...plan, workspaceSource: view?.isCopy ? view.upper : undefined }, { ...options, ...more }, signal);
+    // Over an overlay they are laid over `/dev` before bubblewrap starts, which takes a mount instead of six.
+    const over = view?.isCopy === false ? { devices: [] } : { workspaceSource: view?.upper };
+    return await launch({ ...plan, ...over }, { ...options, ...more }, signal);
   } finally {
     guard.release();
   }
 }
 
 /** SECURITY: only an overlay has a mount namespace of its own to mount in. */
-function placeOf(view: RunView | undefined, { home }: SandboxPlan): Pick<LaunchOptions, 'over' | 'onMounted' | 'writesTo'> {
+function placeOf(view: RunView | undefined, { home, devices }: SandboxPlan): Pick<LaunchOptions, 'over' | 'onMounted' | 'writesTo'> {
   if (view === undefined || view.isCopy) return { writesTo: view?.upper };
-  return { over: (line) => view.over(line, home.caches), onMounted: view.hold, writesTo: view.upper };
+  const host = { caches: home.caches, devices: deviceFolder(devices) };
+  return { over: (line) => view.over(line, host), onMounted: view.hold, writesTo: view.upper };
 }
 
 function planOf(

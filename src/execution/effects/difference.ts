@@ -119,6 +119,7 @@ function isLaid(path: string, { ino, birthtimeNs }: BigIntStats, { laid }: View)
 
 /** Nothing that the command did. */
 function isAsLaid({ path, stats }: TreeEntry, view: View): boolean {
+  if (path === view.concealed) return isWhiteout({ path, stats });
   if (stats.isDirectory()) return isLaid(path, stats, view) && stats.mode === view.laid.get(path)?.mode;
   if (view.holders.get(String(stats.ino)) === path) return isUnwritten(stats) && modeOf(stats) === holderMode && stats.nlink === 2n;
   // Written anew with the very same words: a stash that was popped, `sed -i` that found nothing.

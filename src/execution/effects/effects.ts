@@ -1,6 +1,6 @@
 /** Runs over a copy-on-write view: opened, sorted when the command has ended, listed, undone. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import type { ChangeList, EffectJudge, LeftOut, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { FileChange, FileJournal } from '#kernel/ports/file-journal';
@@ -18,7 +18,7 @@ import { copyMarked, keptBytesOf, listsOf, makePlan, nameOf } from './make-plan.
 import { carryOut, conflictOf, directoryOf, isInRepository, nothing, repositoryConflict, rollBack, without, workOf } from './run-plan.ts';
 import { showRun, textsOfRun } from './show-changes.ts';
 import { look } from './stamp.ts';
-import { createHeldView, createLooker, type HeldView, overView, type ProgramLine, upperOf, type View } from './view.ts';
+import { createHeldView, createLooker, type HeldView, type OverHost, overView, type ProgramLine, upperOf, type View } from './view.ts';
 
 export interface EffectsLimits extends DifferenceLimits {
   /** What the journal keeps for undo, over all runs. One run that would need more is held. */
@@ -50,8 +50,8 @@ export interface EffectsOptions {
 }
 
 export interface OpenRun {
-  /** The line that starts a program over the view; `caches` of the home directory get overlays of their own. */
-  over(line: ProgramLine, caches?: readonly string[]): ProgramLine;
+  /** The line that starts a program over the view. */
+  over(line: ProgramLine, host?: OverHost): ProgramLine;
   /** Once it has started: the process that it is. */
   hold(pid: number): void;
   /** What the command writes goes there. */
@@ -208,11 +208,10 @@ async function openRun(ground: Ground, hide: readonly string[], { copy = false, 
     claim(directory);
     if (scratch !== directory) mkdirSync(scratch, { recursive: true, mode: 0o700 });
     // The file system's own clock: a change time beyond this one's is a change from outside.
-    writeFileSync(`${directory}/started`, '');
-    const startedAt = look(`${directory}/started`)?.ctimeNs ?? 0n;
+    const startedAt = look(`${directory}/owner`)?.ctimeNs ?? 0n;
     const view = await openView({ kind, workspaceRoot: ground.workspaceRoot, directory, scratch }, hide, ground.programs);
     return {
-      over: (line, caches) => overView(view, line, caches),
+      over: (line, host) => overView(view, line, host),
       hold: held.open,
       upper: upperOf(view),
       isCopy: kind === 'copy',

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { reasonOf } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
-import { isInside } from '../sandbox/entries.ts';
+import { isInside, runsFolder } from '../sandbox/entries.ts';
 import { readDifference } from './difference.ts';
 import { disk } from './disk.ts';
 import { isSmall, openView } from './lay-view.ts';
@@ -54,15 +54,10 @@ export function findJournal(request: PlaceRequest): { readonly kind: 'place'; re
   if (base === undefined) {
     if (isReadOnly(request.workspaceRoot))
       return none('the workspace is on a file system that is read-only', 'mount it so that it can be written');
-    const isMount = mountOf(request.workspaceRoot, mounts)?.at === request.workspaceRoot;
-    const why = 'there is no place of our own on the file system of the workspace';
-    return isMount
-      ? none(
-          `${why}, which is a mount of its own`,
-          'open a folder below it, or mount the folder that holds it (in a container: bind that one)',
-        )
-      : none(why, `put Banksman's state directory on the workspace's file system, or make its parent folder writable`);
+    return none('there is no place of our own on the file system of the workspace', 'make the workspace or its parent folder writable');
   }
+  // Git, of people, leaves it alone.
+  if (isInside(base, request.workspaceRoot)) writeFileSync(path.join(base, '.gitignore'), '*\n');
   const key = createHash('sha256').update(request.workspaceRoot).digest('hex').slice(0, 16);
   return { kind: 'place', base, journal: path.join(base, key) };
 }
@@ -73,18 +68,28 @@ export async function findWay(request: PlaceRequest, signal: AbortSignal): Promi
   if (found.kind === 'none') return found;
   const { base, journal } = found;
   const failed = await whyNot({ base, kind: 'overlay' }, request.programs, signal);
-  if (failed === undefined) return { kind: 'overlay', journal, ...notes([]) };
+  const within = isInside(base, request.workspaceRoot) ? [keptWithin(base, request.workspaceRoot)] : [];
+  if (failed === undefined) return { kind: 'overlay', journal, ...notes(within) };
   const better = remedyFor(failed);
   for (const scratch of scratchPlaces(request, base)) {
     if ((await whyNot({ base, scratch, kind: 'overlay' }, request.programs, signal)) !== undefined) continue;
     const said = `what commands write is kept in \`${scratch}\` until it is copied, for beside the workspace overlayfs cannot be mounted (${failed}); better: ${better}`;
-    return { kind: 'overlay', journal, scratch: path.join(scratch, path.basename(journal)), ...notes([said]) };
+    return { kind: 'overlay', journal, scratch: path.join(scratch, path.basename(journal)), ...notes([...within, said]) };
   }
   if ((await isSmall(request.workspaceRoot)) && (await whyNot({ base, kind: 'copy' }, request.programs, signal)) === undefined) {
     const note = `each command works on a copy of the workspace (at most 20,000 entries, 1 GB), for overlayfs cannot be mounted (${failed}); better: ${better}`;
-    return { kind: 'copy', journal, note };
+    return { kind: 'copy', journal, note: [...within, note].join('; ') };
   }
   return none(`overlayfs cannot be mounted: ${failed}, and the workspace cannot be copied for each command`, better);
+}
+
+/** Renaming ends at a mount, so there is no other place. */
+function keptWithin(base: string, workspaceRoot: string): string {
+  const isMount = mountOf(workspaceRoot, readMounts())?.at === workspaceRoot;
+  const [why, better] = isMount
+    ? ['is a mount of its own', 'open a folder below it, or mount the folder that holds it (in a container: bind that one)']
+    : ['is on another file system than the state directory', 'make its parent folder writable'];
+  return `the journal lies in the workspace, in \`${path.basename(base)}\`, which no command or tool sees, for the workspace ${why}; better: ${better}`;
 }
 
 function isReadOnly(directory: string): boolean {
@@ -105,7 +110,7 @@ function notes(said: readonly string[]): { readonly note?: string } {
 
 /** On other file systems than the journal's, memory last. */
 function scratchPlaces({ workspaceRoot, stateDir }: PlaceRequest, base: string): readonly string[] {
-  const own = `banksman-runs-${process.getuid?.() ?? 0}`;
+  const own = runsFolder.slice(1);
   const devices = new Set([lstatSync(base).dev]);
   const places = [path.join(stateDir, 'scratch'), ...['/var/tmp', os.tmpdir(), '/dev/shm'].map((place) => path.join(place, own))];
   return places.filter((place) => {
@@ -126,15 +131,15 @@ function remedyFor(why: string): string {
   return 'use a file system for the workspace that overlayfs can write to (ext4, xfs, btrfs), and Linux 5.11 or later';
 }
 
-/** The state directory first: nothing shows up elsewhere then. Never inside the workspace, which would be a view of itself. */
+/** The state directory first: nothing shows up elsewhere then. In the workspace last, for people see it there. */
 function placesFor({ workspaceRoot, stateDir }: PlaceRequest, mounts: readonly MountPoint[]): readonly string[] {
-  const own = `.banksman-runs-${process.getuid?.() ?? 0}`;
   const mount = mountOf(workspaceRoot, mounts);
-  return [
+  const outside = [
     path.join(stateDir, 'runs'),
-    ...(mount === undefined || mount.at === '/' ? [] : [path.join(mount.at, own)]),
-    path.join(path.dirname(workspaceRoot), own),
+    ...(mount === undefined || mount.at === '/' ? [] : [path.join(mount.at, runsFolder)]),
+    path.join(path.dirname(workspaceRoot), runsFolder),
   ].filter((place) => !isInside(place, workspaceRoot));
+  return [...outside, path.join(workspaceRoot, runsFolder)];
 }
 
 /** Renaming works within one mount only, even of one file system. */

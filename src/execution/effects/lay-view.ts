@@ -3,6 +3,7 @@ import { chmodSync, chownSync, linkSync, lutimesSync, mkdirSync, readdirSync, rm
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
+import { isInside, runsFolder } from '../sandbox/entries.ts';
 import type { Hands } from './carry-out.ts';
 import { look, walk } from './stamp.ts';
 import { holderMode, holderText, isPrivileged, upperOf, type View, type ViewPlace } from './view.ts';
@@ -15,24 +16,45 @@ import { holderMode, holderText, isPrivileged, upperOf, type View, type ViewPlac
 export async function openView(place: ViewPlace, hide: readonly string[], programs: ProgramRunner): Promise<View> {
   const { workspaceRoot, scratch, kind } = place;
   const upper = upperOf(place);
-  for (const part of ['upper', 'work', 'hidden']) mkdirSync(`${scratch}/${part}`, { mode: 0o700 });
+  for (const part of ['upper', 'work']) mkdirSync(`${scratch}/${part}`, { mode: 0o700 });
   if (kind === 'copy') await copyWorkspace(place, programs);
   const there = hide.filter((file) => look(`${workspaceRoot}/${file}`) !== undefined);
   const parents = [...new Set(there.flatMap(directoriesAbove))];
-  if (kind === 'overlay') await copyParents(place, there, programs);
+  if (kind === 'overlay') await layOverlay(place, there, programs);
   for (const parent of parents) {
     mkdirSync(`${upper}/${parent}`, { recursive: true });
     chmodSync(`${upper}/${parent}`, 0o700);
   }
-  writeFileSync(`${scratch}/hidden/parents`, parents.map((parent) => `${parent}\0`).join(''));
+  if (there.length > 0) writeFileSync(`${scratch}/work/parents`, parents.map((parent) => `${parent}\0`).join(''));
   const holders = new Map(there.map((file, index) => [layHolder(place, file, index), file]));
   for (const parent of ['', ...parents]) giveLooks(`${workspaceRoot}/${parent}`, `${upper}/${parent}`);
   return {
     ...place,
+    ...(isWithin(place) ? { concealed: runsFolder } : {}),
     holders,
     hidden: new Set(there),
     laid: kind === 'copy' ? await lookAtAll(upper) : new Map(parents.flatMap((parent) => laidDirectory(upper, parent))),
   };
+}
+
+/** The journal lies in the workspace. */
+function isWithin({ directory, workspaceRoot }: ViewPlace): boolean {
+  return isInside(directory, workspaceRoot);
+}
+
+async function layOverlay(place: ViewPlace, hide: readonly string[], programs: ProgramRunner): Promise<void> {
+  await copyParents(place, hide, programs);
+  if (isWithin(place)) await layWhiteout(`${upperOf(place)}/${runsFolder}`, programs);
+}
+
+/** The overlay's mark that there is nothing: any user may make one, and Node cannot. Source: `overlayfs.rst`; Linux 5.8. */
+async function layWhiteout(at: string, programs: ProgramRunner): Promise<void> {
+  const options = { cwd: '/', env: launcherEnvironment, timeoutMs: 20_000, keepBytes: 1_024 };
+  const { exitCode, stderr } = await programs.run(
+    { program: 'mknod', args: [at, 'c', '0', '0'], ...options },
+    new AbortController().signal,
+  );
+  if (exitCode !== 0) throw new Fault('sandbox_failed', `the journal cannot be hidden from commands: ${stderr.trim()}`);
 }
 
 /** A file system that does not know when a directory was made cannot tell it from one that takes its place. */
@@ -41,10 +63,16 @@ function laidDirectory(upper: string, path: string) {
   return stats === undefined || stats.birthtimeNs === 0n ? [] : [[path, stats] as const];
 }
 
+/** All but the journal, which lies in the workspace. */
+const copyAll = `shopt -s dotglob nullglob; GLOBIGNORE="./$2"; set -o pipefail
+printf '%s\\0' ./* | xargs -0 -r cp -a --reflink=auto -t "$1" --`;
+
 async function copyWorkspace(place: ViewPlace, programs: ProgramRunner): Promise<void> {
-  const args = ['-a', '--reflink=auto', '-T', '--', place.workspaceRoot, upperOf(place)];
-  const options = { cwd: '/', env: launcherEnvironment, timeoutMs: 120_000, keepBytes: 1_024 };
-  const { exitCode, stderr } = await programs.run({ program: '/bin/cp', args, ...options }, new AbortController().signal);
+  const line = isWithin(place)
+    ? { program: '/bin/bash', args: ['--noprofile', '--norc', '-c', copyAll, 'bash', upperOf(place), runsFolder] }
+    : { program: '/bin/cp', args: ['-a', '--reflink=auto', '-T', '--', '.', upperOf(place)] };
+  const options = { cwd: place.workspaceRoot, env: launcherEnvironment, timeoutMs: 120_000, keepBytes: 1_024 };
+  const { exitCode, stderr } = await programs.run({ ...line, ...options }, new AbortController().signal);
   if (exitCode !== 0) throw new Fault('sandbox_failed', `the workspace could not be copied: ${stderr.trim().split('\n', 1)[0]}`);
 }
 
@@ -63,7 +91,7 @@ const mostCopied = { entries: 20_000, bytes: 2 ** 30 };
 /** Whether a copy for each run takes no longer than a person waits. */
 export async function isSmall(root: string): Promise<boolean> {
   let [entries, bytes] = [0, 0];
-  for await (const { stats } of walk(root)) {
+  for await (const { stats } of walk(root, new Set(), runsFolder)) {
     entries += 1;
     bytes += Number(stats.blocks) * 512;
     if (entries > mostCopied.entries || bytes > mostCopied.bytes) return false;
@@ -90,13 +118,13 @@ async function copyParents({ workspaceRoot, scratch }: ViewPlace, files: readonl
   }
 }
 
-/** @returns its inode number, which a second name keeps from being given away */
+/** @returns its inode number, which a second name keeps from being given away; the kernel leaves that one alone in its `work` */
 function layHolder({ scratch }: ViewPlace, file: string, index: number): string {
   const holder = `${upperOf({ scratch })}/${file}`;
   rmSync(holder, { force: true });
   writeFileSync(holder, holderText, { flag: 'wx' });
   chmodSync(holder, holderMode);
-  linkSync(holder, `${scratch}/hidden/${index}`);
+  linkSync(holder, `${scratch}/work/hidden-${index}`);
   return String(look(holder)?.ino);
 }
 
@@ -110,8 +138,9 @@ function giveLooks(lower: string, upper: string): void {
 
 /** Of a run that is sorted, or came to nothing. */
 export async function closeView({ directory, scratch }: Pick<ViewPlace, 'directory' | 'scratch'>, hands: Hands): Promise<void> {
-  for (const part of ['upper', 'work', 'look', 'caches', 'hidden']) await removeApart(`${scratch}/${part}`, hands);
-  for (const table of ['mounts', 'look-mounts']) for (const file of [table, `${table}-said`]) hands.disk.remove(`${scratch}/${file}`);
+  for (const part of ['upper', 'work', 'look', 'caches']) await removeApart(`${scratch}/${part}`, hands);
+  for (const table of ['mounts', 'look-mounts']) hands.disk.remove(`${scratch}/${table}`);
+  for (const list of ['ask', 'seen']) hands.disk.remove(`${directory}/${list}`);
   await removeApart(`${directory}/copied`, hands);
   if (scratch !== directory) hands.disk.remove(scratch);
 }

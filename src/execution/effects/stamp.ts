@@ -74,12 +74,14 @@ const sliceMs = 8;
 /**
  * Everything below a directory, outer entries first, in slices that leave the event loop free. What cannot be read is not in it.
  * @param odd gets the directories with a name that is no text, which nothing here can open
+ * @param skip an entry that is passed over
  */
-export async function* walk(root: string, odd: Set<string> = new Set()): AsyncGenerator<TreeEntry> {
+export async function* walk(root: string, odd: Set<string> = new Set(), skip?: string): AsyncGenerator<TreeEntry> {
   const open = [''];
   let sliceStart = performance.now();
   for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
     for (const entry of list(root, directory, odd)) {
+      if (entry.path === skip) continue;
       if (entry.stats.isDirectory()) open.push(entry.path);
       yield entry;
     }

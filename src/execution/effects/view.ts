@@ -39,6 +39,8 @@ export interface View extends ViewPlace {
   readonly holders: ReadonlyMap<string, string>;
   /** Their paths. */
   readonly hidden: ReadonlySet<string>;
+  /** Where in the workspace the journal lies; the view has nothing there. */
+  readonly concealed?: string;
   /** In `upper` before anything was started, by path: the directories above place holders; of a copy all. */
   readonly laid: ReadonlyMap<string, BigIntStats>;
 }
@@ -77,21 +79,25 @@ interface Layer {
   readonly options: string;
 }
 
-const firstDescriptor = 200;
+/** Of the run's directory and its scratch directory: the view may lie over their paths. */
+const [ownDescriptor, scratchDescriptor, firstDescriptor] = [198, 199, 200];
+const [own, scratchOf] = [`/proc/self/fd/${ownDescriptor}`, `/proc/self/fd/${scratchDescriptor}`];
 
 /**
  * All mounts by one `mount -a`: a process for each would take longer than most commands. The layers go in as open descriptors: a comma or colon in a
  * path would end an option. SECURITY: they are closed before anything else is started, for they lead out of the view. The first layer must be
  * there; a later one that the kernel refuses is read-only instead. `volatile`: what is applied is flushed by us, the rest is thrown away.
  * Source: `fstab(5)`, `mount(8)`, `overlayfs.rst`.
+ * @param devices laid over `/dev`. SECURITY: a root's command could change the modes of the machine's own
  */
-function mountScript(table: string, layers: readonly Layer[], more: string): string {
+function mountScript(table: string, layers: readonly Layer[], { more, devices }: { more: string; devices?: string | undefined }): string {
   const numbers = layers.flatMap((_layer, index) => [0, 1, 2].map((part) => firstDescriptor + index * 3 + part));
   const places = layers.flatMap(({ at, upper, work }) => [at, upper, work]);
   const lines = layers.map(({ at, options }, index) => {
     const [lower, upper, work] = [0, 1, 2].map((part) => `/proc/self/fd/${firstDescriptor + index * 3 + part}`);
     return `banksman-${index} ${escaped(at)} overlay lowerdir=${lower},upperdir=${upper},workdir=${work},volatile${options}\n`;
   });
+  if (devices !== undefined) lines.push(`${escaped(devices)} /dev none bind\n`);
   writeFileSync(table, lines.join(''));
   const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   const others = layers
@@ -100,11 +106,12 @@ function mountScript(table: string, layers: readonly Layer[], more: string): str
       ({ at }, index) => `isThere ${index + 1} || { mount -i --bind ${quote(at)} ${quote(at)}; mount -i -o remount,bind,ro ${quote(at)}; }`,
     );
   return `set -e
-exec ${places.map((place, index) => `${numbers[index]}<${quote(place)}`).join(' ')}
-mount -i -a -T ${quote(table)} 2>${quote(`${table}-said`)} || {
+exec ${ownDescriptor}<"$2" ${scratchDescriptor}<"$3" ${places.map((place, index) => `${numbers[index]}<${quote(place)}`).join(' ')}
+said=$(mount -i -a -T ${quote(table)} 2>&1) || {
 mounts=$(</proc/self/mountinfo)
 isThere() { [[ $mounts == *" - overlay banksman-$1 "* ]]; }
-isThere 0 || { cat ${quote(`${table}-said`)} >&2; exit 1; }
+isThere 0 || { echo "$said" >&2; exit 1; }
+${devices === undefined ? '' : `mount -i --bind ${quote(devices)} /dev`}
 ${others.join('\n')}
 }
 exec ${numbers.map((number) => `${number}<&-`).join(' ')}
@@ -123,9 +130,13 @@ function viewLayer(view: ViewPlace, work: string): Layer {
 }
 
 /** What is put into a cache is this run's alone, and gone at its end. */
-function cacheLayer(at: string, place: string): Layer {
-  for (const part of ['upper', 'work']) mkdirSync(`${place}/${part}`, { recursive: true, mode: 0o700 });
-  return { at, upper: `${place}/upper`, work: `${place}/work`, options: isPrivileged() ? '' : ',userxattr' };
+function cacheLayers(caches: readonly string[], place: string): readonly Layer[] {
+  if (caches.length > 0) mkdirSync(place, { mode: 0o700 });
+  return caches.map((at, index) => {
+    const [upper, work] = [`${place}/${index}`, `${place}/${index}-work`];
+    for (const part of [upper, work]) mkdirSync(part, { mode: 0o700 });
+    return { at, upper, work, options: isPrivileged() ? '' : ',userxattr' };
+  });
 }
 
 /** What a command reads where a secret is: a comment in most of the formats that secrets have, so that `cp -r`, `tar` and parsers go on. */
@@ -133,14 +144,20 @@ export const holderText = '# Hidden by Banksman: a secret that git does not trac
 /** Nobody writes to it by accident. */
 export const holderMode = 0o444;
 
-/**
- * The line that starts a program over the view. It keeps its process id and its descriptors all the way.
- * @param caches directories elsewhere that get an overlay, too; absolute, links resolved
- */
-export function overView(view: View, line: ProgramLine, caches: readonly string[] = []): ProgramLine {
+/** What lies over the machine's own for one run, all absolute, links resolved. */
+export interface OverHost {
+  /** Directories that get an overlay, too; left out: none. */
+  readonly caches?: readonly string[] | undefined;
+  /** Laid over `/dev`; left out: nothing. */
+  readonly devices?: string | undefined;
+}
+
+/** The line that starts a program over the view. It keeps its process id and its descriptors all the way. */
+export function overView(view: View, line: ProgramLine, { caches = [], devices }: OverHost = {}): ProgramLine {
   if (view.kind === 'copy') return line;
-  const layers = [viewLayer(view, 'work'), ...caches.map((cache, index) => cacheLayer(cache, `${view.scratch}/caches/${index}`))];
-  const script = mountScript(`${view.scratch}/mounts`, layers, `${settle}shift 3\nexec "$@"`);
+  const layers = [viewLayer(view, 'work'), ...cacheLayers(caches, `${view.scratch}/caches`)];
+  const more = `${view.hidden.size > 0 ? settle : ''}shift 3\nexec ${ownDescriptor}<&- ${scratchDescriptor}<&-\nexec "$@"`;
+  const script = mountScript(`${view.scratch}/mounts`, layers, { more, devices });
   return inNamespace(view, script, [line.program, ...line.args]);
 }
 
@@ -148,7 +165,7 @@ export function overView(view: View, line: ProgramLine, caches: readonly string[
  * The first look at a directory that lies in both layers writes the kernel's mark on the one above it, which `tar` would take for a change
  * while it reads: so each is looked at before.
  */
-const settle = `while IFS= read -r -d '' at; do [ -e "$1/$at" ] || :; done < "$3/hidden/parents"\n`;
+const settle = `while IFS= read -r -d '' at; do [ -e "$1/$at" ] || :; done < ${scratchOf}/work/parents\n`;
 
 function inNamespace({ workspaceRoot, directory, scratch }: View, script: string, args: readonly string[]): ProgramLine {
   const namespaces = isPrivileged() ? ['-m'] : ['-U', '-r', '-m'];
@@ -207,7 +224,7 @@ export function createLooker(programs: ProgramRunner, held?: HeldView): Looker {
     await held?.close();
     writeFileSync(`${view.directory}/ask`, paths.map((path) => `./${path}\0`).join(''));
     mkdirSync(`${view.scratch}/look`, { recursive: true, mode: 0o700 });
-    const mounts = mountScript(`${view.scratch}/look-mounts`, [viewLayer(view, 'look')], `cd "$1"\n${script}`);
+    const mounts = mountScript(`${view.scratch}/look-mounts`, [viewLayer(view, 'look')], { more: `cd "$1"\n${script}` });
     const options = { cwd: '/', env: launcherEnvironment, timeoutMs: looksMs, keepBytes: 4_096 };
     const { exitCode, stderr } = await programs.run({ ...inNamespace(view, mounts, []), ...options }, signal);
     if (exitCode !== 0) throw new Fault('effects_failed', `what the command changed could not be read: ${stderr.trim()}`);
@@ -221,7 +238,7 @@ export function createLooker(programs: ProgramRunner, held?: HeldView): Looker {
       const known = seen === undefined ? undefined : await inodesIn(seen, paths);
       if (known !== undefined) return known;
       // What is not there (any more) has no line, and is no failure.
-      await run(view, `xargs -0 -a "$2/ask" stat --printf '%i %n\\0' -- > "$2/seen" 2>/dev/null || true`, paths, signal);
+      await run(view, `xargs -0 -a ${own}/ask stat --printf '%i %n\\0' -- > ${own}/seen 2>/dev/null || true`, paths, signal);
       return new Map(namedInodes(`${view.directory}/seen`).map(({ path, inode }) => [path, inode]));
     },
     copyOut: async (view, paths, signal) => {
@@ -233,9 +250,9 @@ export function createLooker(programs: ProgramRunner, held?: HeldView): Looker {
 }
 
 /** Without root an access list that names other people cannot be written in the namespace, where nobody but this user has a number. */
-const copyScript = `mkdir -p "$2/copied"
-copy() { local own=$1; shift; xargs -0 -a "$own/ask" cp -a --reflink=auto --remove-destination "$@" --parents -t "$own/copied" --; }
-copy "$2" 2>/dev/null || { copy "$2" --no-preserve=mode && echo bare > "$2/bare"; }`;
+const copyScript = `mkdir -p ${own}/copied
+copy() { xargs -0 -a ${own}/ask cp -a --reflink=auto --remove-destination "$@" --parents -t ${own}/copied --; }
+copy 2>/dev/null || { copy --no-preserve=mode && echo bare > ${own}/bare; }`;
 
 /** Outside of the namespace: the upper directory has them, too. */
 async function copyModes(

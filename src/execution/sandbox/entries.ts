@@ -17,6 +17,12 @@ export function statsOf(file: string): Stats | undefined {
   }
 }
 
+/**
+ * Where a workspace's runs are kept when that is not below the state directory: on the mount of the workspace, in a directory of this user's. Where it
+ * has to lie in the workspace itself, no command and no tool sees it.
+ */
+export const runsFolder = `.banksman-runs-${process.getuid?.() ?? 0}`;
+
 /** Whether `inner` is `outer` or below it; both absolute and normal. */
 export function isInside(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`);

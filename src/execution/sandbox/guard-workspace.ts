@@ -15,7 +15,8 @@ import type { Scan, ScanFinding } from './scan-workspace.ts';
 export interface GuardRequest {
   readonly root: string;
   readonly scan: Scan;
-  readonly masks: Masks;
+  /** Made where there is something to hide. */
+  readonly masks: () => Masks;
   /** Absolute, real paths that must not be seen; those outside the workspace are absent anyway. */
   readonly hidden: readonly string[];
   /** The workspace as a whole is read-only: only what is hidden needs a mount. */
@@ -119,7 +120,7 @@ function cover({ root, masks }: Pick<GuardRequest, 'root' | 'masks'>, places: re
     if (descriptor === undefined) return [];
     const isDirectory = fstatSync(descriptor).isDirectory();
     closeSync(descriptor);
-    return [{ how: '--ro-bind' as const, source: isDirectory ? masks.directory : masks.file, at: path.join(root, ...segments) }];
+    return [{ how: '--ro-bind' as const, source: isDirectory ? masks().directory : masks().file, at: path.join(root, ...segments) }];
   });
 }
 

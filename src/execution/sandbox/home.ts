@@ -107,8 +107,8 @@ function settingFile(home: string, name: string): readonly (readonly [string, st
 
 function readSmall(file: string): string | undefined {
   try {
-    const stats = statSync(file);
-    return stats.isFile() && stats.size <= largestSetting ? readFileSync(file, 'utf8') : undefined;
+    const stats = statSync(file, { throwIfNoEntry: false });
+    return stats?.isFile() && stats.size <= largestSetting ? readFileSync(file, 'utf8') : undefined;
   } catch {
     return undefined;
   }
@@ -117,7 +117,7 @@ function readSmall(file: string): string | undefined {
 /** A directory that this user cannot reach is none: `HOME` may be another user's. */
 function isDirectory(place: string): boolean {
   try {
-    return statSync(place).isDirectory();
+    return statSync(place, { throwIfNoEntry: false })?.isDirectory() ?? false;
   } catch {
     return false;
   }

@@ -2,8 +2,7 @@
  * A control group for each run, with an exact limit on its tasks: for root, whom RLIMIT_NPROC does not bind. It lies below this process's own
  * group, so that limits further out still hold. Source: the kernel's `cgroup-v2.rst`, `cgroup-v1/pids.rst` and `proc(5)`, mountinfo.
  */
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, write, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -48,7 +47,7 @@ export function findProcessCages(): ProcessCages | undefined {
 
 function waitForProcessors(place: () => Place): void {
   try {
-    writeFile(path.join(place().directory, 'cgroup.procs'), String(process.pid)).catch(() => undefined);
+    move(place().directory, process.pid).catch(() => undefined);
   } catch {
     // `open` says what is wrong.
   }
@@ -57,9 +56,21 @@ function waitForProcessors(place: () => Place): void {
 function openCage(place: Place, tasks: number): ProcessCage {
   const group = makeGroup(place, tasks);
   return {
-    hold: (pid) => writeFile(path.join(group, 'cgroup.procs'), String(pid)),
+    hold: (pid) => move(group, pid),
     remove: () => remove(group, place.version),
   };
+}
+
+/** The write alone may wait, so it alone is left to another thread. */
+function move(group: string, pid: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const descriptor = openSync(path.join(group, 'cgroup.procs'), 'w');
+    write(descriptor, String(pid), (error) => {
+      closeSync(descriptor);
+      if (error === null) resolve();
+      else reject(error);
+    });
+  });
 }
 
 function makeGroup({ directory, version }: Place, tasks: number): string {

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Segments } from '#kernel/ports/path-facts';
 import { showPlainly } from '#kernel/text';
-import { entriesOf, isInside, statsOf } from './entries.ts';
+import { entriesOf, isInside, runsFolder, statsOf } from './entries.ts';
 import { gitDirectoryPoints, isGitDirectory } from './git-directory.ts';
 
 /** Which names matter; the policy's own lists, handed in. `segments` are below the root. */
@@ -108,6 +108,7 @@ function look({ segments, inPackages }: Place, options: ScanOptions, findings: S
 }
 
 function lookAt(item: Dirent, segments: Segments, where: Where, findings: ScanFinding[]): readonly Place[] {
+  if (segments.length === 1 && item.name === runsFolder) return [];
   if (item.name === '.git' && item.isDirectory()) {
     findings.push(...gitFindings(segments, where));
     return [];

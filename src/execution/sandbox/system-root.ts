@@ -93,9 +93,14 @@ export async function deviceNodes(stateDir: string, programs: ProgramRunner, sig
   return nodes;
 }
 
+/** Where the nodes lie, by their names below `/dev`; undefined where there are none. */
+export function deviceFolder([first]: readonly DeviceNode[]): string | undefined {
+  return first === undefined ? undefined : path.dirname(first.source);
+}
+
 /** A former command may have changed them. */
 export function resetModes(nodes: readonly DeviceNode[]): void {
-  for (const { source } of nodes) chmodSync(source, 0o666);
+  for (const { source } of nodes) if (((statsOf(source)?.mode ?? 0) & 0o7777) !== 0o666) chmodSync(source, 0o666);
 }
 
 /** Linux packs small numbers as `major << 8 | minor` (`makedev(3)`). */

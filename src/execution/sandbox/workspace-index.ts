@@ -6,7 +6,7 @@
 import { type Dirent, type FSWatcher, readdirSync, readFileSync, statfsSync, watch } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { statsOf } from './entries.ts';
+import { runsFolder, statsOf } from './entries.ts';
 import { isGitDirectory } from './git-directory.ts';
 import { type NameRules, packageFolders } from './scan-workspace.ts';
 
@@ -170,7 +170,7 @@ class IndexState {
   #meet(place: string, parent: Directory): void {
     const name = path.posix.basename(place);
     if (name === '.git') parent.repositories.add(name);
-    else if (!packageFolders.has(name)) {
+    else if (!packageFolders.has(name) && place !== runsFolder) {
       parent.inner.add(name);
       this.#readDirectory(place);
     }
@@ -193,7 +193,7 @@ class IndexState {
   #sort(place: string, entry: Dirent, directory: Omit<Directory, 'isClosed'>): void {
     if (entry.isDirectory()) {
       if (entry.name === '.git') directory.repositories.add(entry.name);
-      else if (!packageFolders.has(entry.name)) {
+      else if (!packageFolders.has(entry.name) && place !== runsFolder) {
         directory.inner.add(entry.name);
         this.#open.add(place);
       }

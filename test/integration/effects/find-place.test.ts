@@ -75,18 +75,59 @@ describe.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)('the p
     expect(existsSync(path.join(workspaceRoot, 'state'))).toBe(false);
   });
 
-  it.each([
-    ['a mount of its own', (place: string) => `mount --bind "${place}" "${place}"`, /a mount of its own/, /the folder that holds it/],
-    [
-      'read-only',
-      (place: string) => `mount --bind "${place}" "${place}"; mount -o remount,bind,ro "${place}"`,
-      /read-only/,
-      /can be written/,
-    ],
-  ])('there is none where the workspace is %s, and it is said with what helps', (_name, mount, reason, better) => {
+  it('there is none where the workspace is read-only, and it is said with what helps', () => {
     const { workspaceRoot, stateDir } = places();
-    const way = inMounts(mount(workspaceRoot), { workspaceRoot, stateDir });
-    expect(way).toMatchObject({ kind: 'none', reason: expect.stringMatching(reason), better: expect.stringMatching(better) });
+    const way = inMounts(`mount --bind "${workspaceRoot}" "${workspaceRoot}"; mount -o remount,bind,ro "${workspaceRoot}"`, {
+      workspaceRoot,
+      stateDir,
+    });
+    expect(way).toMatchObject({
+      kind: 'none',
+      reason: expect.stringMatching(/read-only/),
+      better: expect.stringMatching(/can be written/),
+    });
+  });
+
+  describe.each([
+    ['a bind mount', (at: string) => `mount --bind "${at}" "${at}"`],
+    ['in memory', (at: string) => `mount -t tmpfs none "${at}"`],
+    ['an ext4 of its own', (at: string) => `truncate -s 64M "${at}.img" && mkfs.ext4 -q "${at}.img" && mount -o loop "${at}.img" "${at}"`],
+  ])('lies in the workspace, unseen, where that is %s', (_name, mount) => {
+    const script =
+      'ls -A; git init -q . && git add -A && git clean -fdxn; echo more >> old; mv d e; mkdir -p new/deep; echo > new/deep/f; rm gone; find . -name ".banksman*"';
+
+    it.each([
+      ['root', 0],
+      ['another user', otherUser],
+    ] as const)('as %s', (_who, as) => {
+      const { root, workspaceRoot, stateDir } = places();
+      const fill = `rmdir "${workspaceRoot}/lost+found" 2>/dev/null; cd "${workspaceRoot}" && mkdir d && echo in > d/f && echo old > old && echo gone > gone && chown -R ${as}:${as} "${root}"`;
+      const { way, done, stdout, undone } = inMounts(
+        `${mount(workspaceRoot)} && ${fill}; cd /`,
+        { workspaceRoot, stateDir, as },
+        script,
+      ) as Ran;
+      expect(way).toMatchObject({ kind: 'overlay', note: expect.stringMatching(/in the workspace.*no command or tool sees/) });
+      expect(done).toMatchObject({
+        created: expect.arrayContaining(['e/', 'new/']),
+        changed: ['old'],
+        deleted: expect.arrayContaining(['d/', 'gone']),
+        leftOut: [],
+      });
+      expect(stdout).toBe('d\ngone\nold\n');
+      expect(undone.toSorted()).toEqual(['f in\n', 'gone gone\n', 'old old\n']);
+    });
+
+    it('and nobody can put anything at its place', () => {
+      const { workspaceRoot, stateDir } = places();
+      const own = '.banksman-runs-0';
+      const { done } = inMounts(
+        mount(workspaceRoot),
+        { workspaceRoot, stateDir },
+        `mkdir -p ${own}/x; echo y > ${own}/x/plan; echo > other`,
+      ) as Ran;
+      expect(done).toMatchObject({ created: ['other'], leftOut: [expect.objectContaining({ path: `${own}/`, reason: 'refused' })] });
+    });
   });
 
   it('there is none where something is mounted in the workspace, and it is said', () => {

@@ -25,7 +25,7 @@ async function guarded(
   const rules = { isControl: isControlPath, isSecret: isSecretPath };
   const scan = await scanWorkspace({ root, rules, limitMs: 10_000, thorough: false }, new AbortController().signal);
   const masks = makeMasks(temporaryDirectory('state-'));
-  const guard = guardWorkspace({ root, scan, masks, hidden: more.hidden ?? [], readonly: more.readonly ?? false });
+  const guard = guardWorkspace({ root, scan, masks: () => masks, hidden: more.hidden ?? [], readonly: more.readonly ?? false });
   try {
     use(guard);
   } finally {

@@ -30,7 +30,7 @@ async function runAndUndo(text: string) {
   const scratch = way.kind !== 'none' && way.scratch !== undefined && existsSync(way.scratch) ? readdirSync(way.scratch) : [];
   await (await runner.history?.())?.undo(effects?.runId ?? '', { force: false });
   const undone = readdirSync(workspaceRoot, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes('/.banksman-runs-'))
     .map(({ parentPath, name }) => `${name} ${readFileSync(`${parentPath}/${name}`, 'utf8')}`);
   return { way, done: effects, stdout, left: scratch, undone };
 }
