@@ -55,7 +55,7 @@ export const importTable: readonly FolderRule[] = [
   {
     folder: 'app',
     folders: ['kernel', ...stages, 'pipeline', 'tools', 'connectors', 'stores'],
-    packages: ['zod'],
+    packages: ['qr', 'zod'],
     builtins: [...harmless, ...system, 'crypto', 'worker_threads'],
   },
   { folder: 'demo', folders: ['kernel'], packages: ['ssh2'], builtins: [...harmless, ...system, ...sockets, ...servers, 'crypto'] },

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -33,6 +34,8 @@ export interface EditorOptions {
   /** Lets a page run a test suite inside the extension host. */
   readonly smokeTestDriver?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  /** As this user of the operating system; needs root. The profile becomes theirs. */
+  readonly user?: string;
 }
 
 export interface RunningEditor {
@@ -56,7 +59,8 @@ export async function startEditor(options: EditorOptions): Promise<RunningEditor
   if (options.chatModel) writeChatModel(profile, options.chatModel.url, options.chatModel.name);
   const env = editorEnv(options, profile);
   await installExtensions(options, profile, env);
-  const server = spawnLeashed(options.paths.node, serverArguments(options, profile), { env, cwd: profile.root });
+  const [command, ...args] = asUser(options, [options.paths.node, ...serverArguments(options, profile)]);
+  const server = spawnLeashed(command, args, { env, cwd: profile.root });
   try {
     const port = await waitUntilReady(server);
     return {
@@ -72,6 +76,13 @@ export async function startEditor(options: EditorOptions): Promise<RunningEditor
     await server.stop();
     throw error;
   }
+}
+
+/** What root wrote into the profile so far is the user's from then on. */
+function asUser({ user, profileDir }: EditorOptions, command: readonly [string, ...string[]]): readonly [string, ...string[]] {
+  if (user === undefined) return command;
+  execFileSync('chown', ['-R', `${user}:${user}`, profileDir]);
+  return ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', ...command];
 }
 
 /** code-server is a `#!/usr/bin/env node` script and starts more of them: its own Node goes first on the PATH. */
@@ -114,7 +125,8 @@ async function installExtensions(options: EditorOptions, profile: EditorProfile,
   if (files.length === 0 || (existsSync(stamp) && readFileSync(stamp, 'utf8') === content)) return;
   rmSync(stamp, { force: true });
   const installs = files.flatMap((file) => ['--install-extension', file]);
-  const result = await runCommand(options.paths.node, [...profileArguments(options, profile), ...installs, '--force'], { env });
+  const [command, ...args] = asUser(options, [options.paths.node, ...profileArguments(options, profile), ...installs, '--force']);
+  const result = await runCommand(command, args, { env });
   if (!result.ok) throw new Error(`the editor did not install ${files.join(', ')}:\n${result.output}`);
   writeFileSync(stamp, content);
 }

@@ -14,6 +14,7 @@ const keptPackages = {
 
 /** Packages that look at names which minifying does not change, or only to say them. */
 const harmlessPackages = {
+  qr: 'knows `Uint8Array` of another realm by its name, and only in its byte mode for binary input',
   undici: 'compares with the names of classes that are built in, and with types of its `fetch`, which is not used',
   zod: 'says of what class a value is, which for JSON is a built-in one; and what a schema that cannot encode is',
 };

@@ -9,7 +9,17 @@ import { connectService, type RequestOptions, type ServiceLink } from '#connecto
 import { systemClock } from '#execution/deadline';
 import { agentOfUser } from '#kernel/agent';
 import type { AnswerResult } from '#kernel/answer';
-import type { App, Approvals, AuditTrail, CallRequest, LiveLists, ProtectedNames, SecuritySettings, SettingResult } from '#kernel/app';
+import type {
+  App,
+  Approvals,
+  AuditTrail,
+  CallRequest,
+  Finding,
+  LiveLists,
+  ProtectedNames,
+  SecuritySettings,
+  SettingResult,
+} from '#kernel/app';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
 import { effectData, type KnownEffect, notSent } from '#kernel/known-effect';
@@ -18,6 +28,7 @@ import type { Store } from '#kernel/ports/store';
 import { requestIdPattern } from '#kernel/request';
 import type { SharedSettings } from '#kernel/wire';
 import { catalog, describeTools } from './catalog.ts';
+import { type Config, parseConfig } from './config.ts';
 import { type AppOptions, announce, createApp, type SharedParts } from './create-app.ts';
 import { type LiveSettings, liveRules } from './live-settings.ts';
 import { policySettings } from './policy-settings.ts';
@@ -56,7 +67,8 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
   const local = await createApp({ ...options, config, service: shared });
   return {
     get config() {
-      return { ...link.welcome.config, workspaceRoot: config.workspace.root };
+      const unused = unusedKeys(options.config);
+      return { ...link.welcome.config, workspaceRoot: config.workspace.root, ...(unused.length === 0 ? {} : { unused }) };
     },
     tools: describeTools(),
     get securityLevel() {
@@ -72,7 +84,11 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
     audit: remoteTrail(ask),
     live: remoteLists(link, ask),
     runs: () => local.runs(),
-    doctor: async (signal) => [...(await serviceFindings(link, signal)), ...(await local.doctor(signal))],
+    doctor: async (signal) => [
+      ...(await serviceFindings(link, signal)),
+      ...unusedFindings(options.config),
+      ...(await local.doctor(signal)),
+    ],
     // Pins and configuration are the service's, which no program of this account can write.
     alarms: async () => [],
     close: async () => {
@@ -80,6 +96,32 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
       link.close();
     },
   };
+}
+
+/** What a person may believe to have set: the service has its own. The rest is the workspace's, whose tools run as this user. */
+const servicesKeys = [
+  'clusters',
+  'securityLevel',
+  'defaultModelTier',
+  'tiers',
+  'approvals',
+  'approvers',
+  'approvalWait',
+  'store',
+  'page',
+] as const;
+
+function unusedKeys(config: Config): readonly string[] {
+  const usual = parseConfig({}, 'the defaults');
+  return servicesKeys.filter((key) => JSON.stringify(config[key]) !== JSON.stringify(usual[key]));
+}
+
+function unusedFindings(config: Config): readonly Finding[] {
+  const unused = unusedKeys(config);
+  if (unused.length === 0) return [];
+  const named = unused.map((key) => `\`${key}\``).join(', ');
+  const message = `${named} of this user’s own settings or configuration file count for nothing: the service has its own`;
+  return [{ topic: 'configuration', state: 'warning', message, remedy: 'take them out, or ask root to set them for the service' }];
 }
 
 type Ask = <T>(method: string, values?: readonly unknown[], more?: RequestOptions) => Promise<T>;

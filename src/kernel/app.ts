@@ -222,6 +222,8 @@ export interface HostConfig {
   readonly workspaceRoot: string;
   /** Where people answer what cannot be answered here, in words. Absent: here. */
   readonly answersAt?: string;
+  /** Keys of this user's own configuration that count for nothing, since a service has its own. Absent: all count. */
+  readonly unused?: readonly string[];
 }
 
 export interface App {

@@ -63,7 +63,7 @@ async function view(path: string, { approvals, desk }: PageContext, session: Ses
   if (path === '/me') return meView(session.approver, await desk.approvers());
   const card = await approvals.card(path.replace('/r/', ''));
   if (card === undefined) return noSuchRequest();
-  return requestView({ card: { ...card, ...sameToType(session, card) }, approver: session.approver, now });
+  return requestView({ card: { ...card, ...sameToType(session, card) }, approver: session.approver, now, origin: desk.origin });
 }
 
 function noSuchRequest(): View {

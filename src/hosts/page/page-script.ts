@@ -118,10 +118,10 @@ function show(view) {
   const fresh = shown.key === '';
   const focused = document.activeElement?.id;
   const values = [...main.querySelectorAll('input, select')].map((input) => [input.id, input.value]);
-  const open = main.querySelector('details')?.open ?? false;
+  const open = [...main.querySelectorAll('details[open] > summary')].map((summary) => summary.id);
   main.innerHTML = trusted.createHTML(view.main);
   for (const [id, value] of values) if (document.getElementById(id)) document.getElementById(id).value = value;
-  if (main.querySelector('details')) main.querySelector('details').open = open;
+  for (const id of open) if (document.getElementById(id)) document.getElementById(id).parentElement.open = true;
   if (focused && document.activeElement?.id !== focused) (main.querySelector('#' + CSS.escape(focused)) ?? (fresh ? undefined : main))?.focus({ preventScroll: true });
   if (!fresh && view.summary !== shown.summary) say(view.summary);
   shown = { key, summary: view.summary, at: performance.now() };

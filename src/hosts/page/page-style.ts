@@ -71,6 +71,7 @@ code { overflow-wrap: anywhere; }
 .diff .del { background: var(--badsoft); color: var(--bad); }
 .diff .ctx { color: var(--dim); }
 .diff .file { font-weight: 650; }
+details .qr { display: block; width: min(14rem, 100%); height: auto; margin: .75rem 0; border-radius: .5rem; }
 details { margin-top: 2rem; color: var(--dim); }
 summary { cursor: pointer; padding: .35rem 0; }
 details pre { padding: .75rem 1rem; border-radius: .6rem; background: var(--soft); white-space: pre-wrap; overflow-wrap: anywhere; }

@@ -1,4 +1,5 @@
 /** One request as a person reads it before they answer: the card of the store, what it is about first. */
+import { isForPhones, qrPath } from '#app/qr-code';
 import type { CardSection, ReviewCard } from '#kernel/answer';
 import { type Html, html, lines, nothing } from '#kernel/html';
 import { isJsonObject } from '#kernel/json';
@@ -13,9 +14,11 @@ export interface ShownRequest {
   readonly card: ReviewCard;
   readonly approver: PasskeyApprover;
   readonly now: number;
+  /** Of the page. */
+  readonly origin: string;
 }
 
-export function requestView({ card, approver, now }: ShownRequest): View {
+export function requestView({ card, approver, now, origin }: ShownRequest): View {
   const { record } = card;
   const facts = targets(record);
   const title = card.title.replace(/\?$/, '');
@@ -34,6 +37,7 @@ ${facts}
 ${card.sections.map((part) => section(part, facts.length > 0))}
 ${writes(record.action)}
 ${waits ? answer(card, approver) : nothing}
+${waits ? elsewhere(record.id, origin) : nothing}
 <details class="small"><summary id="exact">Exactly what is signed</summary>
 <dl class="facts"><div><dt>Request</dt><dd><code>${record.id}</code></dd></div><div><dt>Digest</dt><dd><code class="break">${record.digest}</code></dd></div><div><dt>Policy</dt><dd>${showPlainly(record.action.policyVersion, 100)}</dd></div></dl>
 <pre>${lines(JSON.stringify(record.action.arguments, undefined, 2), 20_000)}</pre></details>
@@ -127,6 +131,16 @@ ${agreed ? html`<p>You have approved it. Somebody else has to approve it, too.</
 ${tampered || agreed ? html`<div class="buttons">` : approve}
 <button type="button" data-act="deny" id="deny">Deny…</button>
 </div></section>`;
+}
+
+/** For who reads it at a desk and has the passkey on a phone. */
+function elsewhere(id: string, origin: string): Html {
+  const address = `${origin}/r/${id}`;
+  if (!isForPhones(address)) return nothing;
+  const { size, path } = qrPath(address);
+  return html`<details class="small"><summary id="phone">Open it on a phone</summary>
+<svg class="qr" role="img" aria-label="QR code of ${address}" viewBox="0 0 ${size} ${size}" width="200" height="200" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${path}"/></svg>
+<p class="quiet">The phone needs a passkey of its own here. ${address}</p></details>`;
 }
 
 function capital(text: string): string {

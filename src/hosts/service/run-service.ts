@@ -65,10 +65,9 @@ async function servePage(
 
 /** Where people answer what the users' sockets do not. */
 function answersAt({ page }: { readonly page?: string }): string {
-  const byRoot = 'a level or a rule is set by root, with `banksman level` and `banksman auto-approve`';
   return page === undefined
-    ? `an approver answers at root's terminal, with \`banksman approvals approve\`; ${byRoot}`
-    : `an approver answers at ${page}; ${byRoot}`;
+    ? 'an approver answers at root’s terminal, with `banksman approvals approve`; a level or a rule is set there, too, with `banksman level` and `banksman auto-approve`'
+    : `an approver answers at ${page}; a level or a rule is set there, too, or by root with \`banksman level\` and \`banksman auto-approve\``;
 }
 
 function requirePrivate(stateDir: string): void {

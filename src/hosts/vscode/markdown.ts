@@ -16,6 +16,13 @@ export function plainStatus(text: string): string {
   return text.replaceAll('$(', '$ (');
 }
 
+/** SECURITY: what a call says on its way stands in the status bar first, and then in a notification; a task's last line is anybody's. */
+export function plainProgress(text: string): string {
+  return plainStatus(plainNotice(showPlainly(text, maxProgress)));
+}
+
+const maxProgress = 160;
+
 /** As code: shown exactly as it is. The fence is longer than any run of backticks inside (CommonMark §6.1). */
 export function codeSpan(text: string, maxLength = 300): string {
   const plain = showPlainly(text, maxLength);

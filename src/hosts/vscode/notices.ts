@@ -6,6 +6,7 @@ import type { AppSession } from './app-session.ts';
 import type { SecretStore } from './approval-key.ts';
 import { problemNotice } from './approvals-view/problem-rows.ts';
 import { notify } from './notify.ts';
+import { unusedWords } from './status-text.ts';
 import { lookAtTrail } from './trail-memory.ts';
 
 /** Between two looks, in ms. */
@@ -48,10 +49,17 @@ async function tell(flaw: string, log: Log): Promise<void> {
 
 export function reportProblems(session: AppSession, log: Log): Disposable {
   let reported = '';
+  let toldUnused = '';
   const report = () => {
     const { state } = session;
     if (state.kind === 'ready') {
       reported = '';
+      const { unused } = state.app.config;
+      if (unused !== undefined && toldUnused !== unused.join()) {
+        toldUnused = unused.join();
+        log.warn(unusedWords(unused));
+        void notify.warning(`Banksman: ${unusedWords(unused)}.`);
+      }
       log.info(`started: store ${state.app.storeLocation}, sandbox ${state.app.sandboxState().state} (${state.app.sandboxState().reason})`);
     }
     // Settings are typed key by key: the same problem is not announced again for each of them.

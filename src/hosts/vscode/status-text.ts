@@ -8,7 +8,7 @@ export interface StatusFacts {
   readonly state: StateName;
   readonly pending: number;
   /** undefined while there is no App. */
-  readonly app?: Pick<App, 'securityLevel' | 'sandboxState' | 'storeLocation'>;
+  readonly app?: Pick<App, 'securityLevel' | 'sandboxState' | 'storeLocation' | 'config'>;
   /** The level that counts; undefined while it is not known: then the configuration's is shown. */
   readonly level?: EffectiveLevel | undefined;
   /** Editor settings that switch its own confirmations off. */
@@ -75,6 +75,11 @@ function levelWords({ level }: StatusFacts, app: Pick<App, 'securityLevel'>): st
   return `${level.level}${from}${level.warning === undefined ? '' : `; $(warning) ${escapeMarkdown(level.warning)}`}`;
 }
 
+export function unusedWords(keys: readonly string[]): string {
+  const named = keys.map((key) => `banksman.${key}`).join(', ');
+  return `${named} ${keys.length === 1 ? 'counts' : 'count'} for nothing here: the service has its own`;
+}
+
 function tooltip(facts: StatusFacts, headline: string): string {
   const { app } = facts;
   const rows = app
@@ -83,6 +88,8 @@ function tooltip(facts: StatusFacts, headline: string): string {
         `| Approvals | ${pendingWords(facts.pending)} |`,
         `| Sandbox | ${app.sandboxState().state}: ${escapeMarkdown(app.sandboxState().reason)} |`,
         `| Store | ${escapeMarkdown(app.storeLocation)} |`,
+        ...(app.config.answersAt === undefined ? [] : [`| Answers | ${escapeMarkdown(app.config.answersAt)} |`]),
+        ...(app.config.unused === undefined ? [] : [`| Settings | ${escapeMarkdown(unusedWords(app.config.unused))} |`]),
       ]
     : [];
   const table = rows.length === 0 ? '' : ['| | |', '|:--|:--|', ...rows].join('\n');

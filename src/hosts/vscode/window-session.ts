@@ -130,7 +130,7 @@ function surfaces(core: Core): Disposable[] {
     ...registerOpenPage(session),
     ...registerMaintenanceCommands({ session, channel: core.channel, documents, secrets: context.secrets }),
     registerUndoRun({ session, confirm }),
-    registerClusterTokenCommand(context.secrets, () => settingsClusterNames(readSettings(core.places.stateDir))),
+    registerClusterTokenCommand(context.secrets, session, () => settingsClusterNames(readSettings(core.places.stateDir))),
     registerCopyClientConfiguration({
       extensionPath: context.extensionPath,
       configFile,
@@ -173,7 +173,8 @@ function windowGate(
           person,
           configFile,
           showDetails: details.show,
-          ...(config.page === undefined ? {} : { openPage: (request) => openPage(session, request) }),
+          ...(config.page === undefined ? {} : { openPage: (request) => openPage(session, `r/${request}`) }),
+          ...(config.answersAt === undefined ? {} : { answersAt: config.answersAt }),
           whyNotHere,
           runByHand: run,
           pause,

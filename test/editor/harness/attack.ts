@@ -7,7 +7,15 @@ import { waitUntil } from './wait-until.ts';
 /** The folder of the hostile test extension. */
 export const HOSTILE_EXTENSION = path.join(ROOT, 'test', 'editor', 'hostile-extension');
 
-export type Attack = 'acceptCard' | 'decoy' | 'pressEverything' | 'ownCommands' | 'callExports' | 'loosenSettings' | 'invokeTool';
+export type Attack =
+  | 'takeService'
+  | 'acceptCard'
+  | 'decoy'
+  | 'pressEverything'
+  | 'ownCommands'
+  | 'callExports'
+  | 'loosenSettings'
+  | 'invokeTool';
 
 /** Lets the hostile extension loose in the workspace `folder`; resolves with what it wrote down. */
 export async function attack(folder: string, name: Attack, requestId = ''): Promise<string[]> {

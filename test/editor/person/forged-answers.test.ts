@@ -1,13 +1,18 @@
 /** Ways to an approval that no person gave, tried in the editor's own account: a click that was meant for another dialog. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openApprovals, pressRowAction } from '../harness/approvals-view.ts';
 import { attack, HOSTILE_EXTENSION } from '../harness/attack.ts';
 import { channelLines, waitForLine } from '../harness/channel-log.ts';
 import { sendPrompt } from '../harness/chat.ts';
 import { guestStates } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { denyInModal, hasModal, waitModal } from '../harness/modal.ts';
+import { waitForNotification } from '../harness/notifications.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
+import { waitUntil } from '../harness/wait-until.ts';
 
 let bench: Workbench;
 let atStart: Record<string, string | undefined>;
@@ -63,5 +68,31 @@ describe('a decoy in front of the dialog', () => {
     await page.keyboard.press('Escape');
     await page.waitForTimeout(500);
     await page.keyboard.press('Escape');
+  });
+});
+
+describe('a repository that colours the editor', () => {
+  const settings = () => path.join(bench.folder, '.vscode', 'settings.json');
+  const paint = (colours: object) => {
+    mkdirSync(path.dirname(settings()), { recursive: true });
+    writeFileSync(settings(), JSON.stringify({ 'workbench.colorCustomizations': colours }));
+  };
+  const groundOf = () => bench.page.evaluate<string>('getComputedStyle(document.querySelector(".part.sidebar")).backgroundColor');
+
+  it('leaves no dialog that cannot be read: nothing is asked, and it is said why', async () => {
+    const { page } = bench;
+    const blank = { 'editorWidget.background': '#123456', 'editorWidget.foreground': '#123456', foreground: '#123456' };
+    paint({ ...blank, 'sideBar.background': '#123456' });
+    await waitUntil('the colours of the folder', async () => (await groundOf()) === 'rgb(18, 52, 86)', 30_000);
+    await sendPrompt(page, 'stop container 201 on pve');
+    await waitForNotification(page, /Nothing was asked: this folder's settings colour the editor's dialogs/);
+    expect(await hasModal(page, '201')).toBe(false);
+    await expectNothingApproved();
+    rmSync(settings());
+    await waitUntil('the usual colours', async () => (await groundOf()) !== 'rgb(18, 52, 86)', 30_000);
+    await openApprovals(page);
+    await pressRowAction(page, '201', 'Review');
+    await denyInModal(page, await waitModal(page, '201'));
+    await expectNothingApproved();
   });
 });

@@ -153,7 +153,7 @@ export async function openPageWorld(
 }
 
 /** Chrome DevTools Protocol, domain WebAuthn. */
-async function addKey(session: CDPSession): Promise<VirtualKey> {
+export async function addKey(session: CDPSession): Promise<VirtualKey> {
   await session.send('WebAuthn.enable');
   const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
     options: {

@@ -3,6 +3,7 @@
 import { type ApproverControl, type ApproverEntry, withApproverControl } from '#app/approver-control';
 import { approverName } from '#app/approver-key-file';
 import { defaultConfigFile } from '#app/paths';
+import { isForPhones, qrText } from '#app/qr-code';
 import type { Signer } from '#kernel/answer';
 import { Fault } from '#kernel/errors';
 import { displays } from '#kernel/security';
@@ -100,7 +101,7 @@ async function enroll(words: readonly string[], options: CommandOptions): Promis
           ...{ name, person, display, origin, signal, ...(voucher === undefined ? {} : { voucher }) },
           onLink: (address, expiresAt) =>
             terminal.say(
-              `open this once, within ${formatDuration(expiresAt - Date.now())}, on the device that has the passkey:\n\n  ${address}\n\nwaiting…\n`,
+              `open this once, within ${formatDuration(expiresAt - Date.now())}, on the device that has the passkey:\n\n  ${address}\n\n${isForPhones(address) ? `${qrText(address)}\n\n` : ''}waiting…\n`,
             ),
           confirm: async (fingerprint) =>
             (await terminal.ask(`fingerprint: ${fingerprint}\ndoes the page show the same? Type \`yes\` to pin it: `)).trim() === 'yes',

@@ -90,8 +90,17 @@ async function withApp(session: AppSession, title: string, work: (app: App, sign
 }
 
 /** @param clusterNames the configured clusters, as the settings name them now */
-export function registerClusterTokenCommand(secrets: SecretStorage, clusterNames: () => readonly string[]): Disposable {
+export function registerClusterTokenCommand(
+  secrets: SecretStorage,
+  session: AppSession,
+  clusterNames: () => readonly string[],
+): Disposable {
   return commands.registerCommand('banksman.setClusterToken', async () => {
+    const { state } = session;
+    if (state.kind === 'ready' && state.app.config.answersAt !== undefined)
+      return void notify.info(
+        'The service holds the clusters’ tokens, and none of this editor counts: root puts them into `/etc/banksman/secrets`.',
+      );
     const name = await chooseCluster(clusterNames());
     if (name === undefined) return;
     const typed = await window.showInputBox({

@@ -14,18 +14,25 @@ export function registerOpenPage(session: AppSession): Disposable[] {
   tellMenus();
   return [
     { dispose: session.onChange(tellMenus) },
-    commands.registerCommand('banksman.openPage', (argument: unknown) => openPage(session, requestIdFrom(argument))),
+    commands.registerCommand('banksman.openPage', (argument: unknown) => openPage(session, pathFrom(argument))),
   ];
 }
 
-/** Opens the page, at a request where one is named. What the page shows decides nothing: a passkey does. */
-export async function openPage(session: AppSession, id: string | undefined): Promise<void> {
+function pathFrom(argument: unknown): PagePath {
+  const id = requestIdFrom(argument);
+  return id === undefined ? '' : `r/${id}`;
+}
+
+type PagePath = '' | 'settings' | `r/${string}`;
+
+/** Opens the page. What it shows decides nothing: a passkey does. */
+export async function openPage(session: AppSession, path: PagePath): Promise<void> {
   try {
     const origin = await session.use(async ({ config }) => config.page);
     if (origin === undefined) {
       return void notify.info('No approval page is configured: `page` in the machine’s configuration file names it.');
     }
-    const address = `${origin}/${id === undefined ? '' : `r/${id}`}`;
+    const address = `${origin}/${path}`;
     if (isElsewhere() && origin.startsWith('http://localhost')) return await offerAddress(origin, address);
     await env.openExternal(Uri.parse(address, true));
   } catch (thrown) {

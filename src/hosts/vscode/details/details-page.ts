@@ -1,4 +1,5 @@
 /** Everything there is to know about one request, as a page without scripts. */
+import { isForPhones, qrPath } from '#app/qr-code';
 import type { ReviewCard } from '#kernel/answer';
 import type { Explanation, LiveFact } from '#kernel/app';
 import { applyHeldTool } from '#kernel/effects';
@@ -21,8 +22,8 @@ export interface RequestFacts {
   readonly card: Pick<ReviewCard, 'title' | 'tampered' | 'sections'>;
   readonly live: Loaded<readonly LiveFact[]>;
   readonly policy: Loaded<Explanation>;
-  /** There is a page on which it can be approved with a passkey. */
-  readonly hasPage?: boolean;
+  /** Origin of the page on which it can be approved with a passkey; absent: there is none. */
+  readonly page?: string;
   /** ms since the epoch */
   readonly now: number;
   /** Of this one page. */
@@ -59,7 +60,7 @@ export function detailsPage(facts: RequestFacts): string {
 <main>
 <h1>${card.title.replace(/\?$/, '')}</h1>
 ${banner(facts)}
-${actions(record, facts.hasPage)}
+${actions(record, facts.page !== undefined)}
 ${section('What', whatRows(record))}
 ${record.reported === undefined ? nothing : section('Reported block', reportRows(record.reported))}
 ${section('Who asks, and why', whyRows(record))}
@@ -69,6 +70,7 @@ ${record.action.cluster === null ? nothing : liveSection(facts.live)}
 ${record.reported === undefined ? argumentSection(record) : nothing}
 ${record.reported === undefined ? policySection(facts.policy) : nothing}
 ${section('Times', timeRows(record))}
+${record.status === 'pending' && facts.page !== undefined ? phoneSection(`${facts.page}/r/${record.id}`) : nothing}
 </main>
 </body>
 </html>`;
@@ -92,7 +94,7 @@ function stateOf({ sections }: RequestFacts['card']): readonly string[] {
 }
 
 /** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */
-function actions(record: RequestRecord, hasPage = false): Html {
+function actions(record: RequestRecord, hasPage: boolean): Html {
   const links = [
     ...(record.status === 'pending' ? [link('review', 'Review…', record.id), link('deny', 'Deny…', record.id, 'quiet')] : []),
     ...(record.status === 'pending' && hasPage ? [link('openPage', 'Open Approval Page', record.id, 'quiet')] : []),
@@ -105,6 +107,15 @@ function actions(record: RequestRecord, hasPage = false): Html {
 function link(command: string, label: string, id: string, look = ''): Html {
   const href = `command:banksman.${command}?${encodeURIComponent(JSON.stringify([id]))}`;
   return html`<a class="button ${look}" role="button" href="${href}">${label}</a>`;
+}
+
+/** For who has the passkey on a phone. */
+function phoneSection(address: string): Html {
+  if (!isForPhones(address)) return nothing;
+  const { size, path } = qrPath(address);
+  return html`<h2>On a phone with a passkey</h2>
+<svg role="img" aria-label="QR code of ${address}" viewBox="0 0 ${size} ${size}" width="200" height="200" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${path}"/></svg>
+<p>${address}</p>`;
 }
 
 /** SECURITY: escaped twice over: what would hide or reorder is shown as its code, and nothing is markup. */

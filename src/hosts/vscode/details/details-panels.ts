@@ -74,18 +74,18 @@ function follow(
       const card = await app?.approvals.card(id);
       if (!app || !card) return;
       const { record } = card;
-      const hasPage = app.config.page !== undefined;
-      draw(panel, card, { record, hasPage, ...(loaded ?? { live: undefined, policy: undefined }) });
+      const page = app.config.page === undefined ? {} : { page: app.config.page };
+      draw(panel, card, { record, ...page, ...(loaded ?? { live: undefined, policy: undefined }) });
       // What the cluster said before the call ran is no longer so after it.
       if (loaded?.status === record.status) return;
       loaded = { ...(await load(app, record)), status: record.status };
-      draw(panel, card, { record, hasPage, ...loaded });
+      draw(panel, card, { record, ...page, ...loaded });
     },
   });
   return { dispose: () => rereader.dispose() };
 }
 
-function draw(panel: WebviewPanel, card: ReviewCard, facts: Pick<RequestFacts, 'record' | 'hasPage'> & Loadable): void {
+function draw(panel: WebviewPanel, card: ReviewCard, facts: Pick<RequestFacts, 'record' | 'page'> & Loadable): void {
   const nonce = randomBytes(16).toString('hex');
   panel.webview.html = detailsPage({ ...facts, card, now: Date.now(), nonce });
 }

@@ -34,6 +34,8 @@ export interface ReviewDeps {
   showDetails(id: string): Promise<void>;
   /** Opens the approval page at the request; absent: there is none. */
   readonly openPage?: (id: string) => Promise<void>;
+  /** Where people answer, in words, where no answer of a window counts; absent: it counts here. */
+  readonly answersAt?: string;
   /** Why this window cannot run the request's call itself; undefined: it can. */
   whyNotHere(record: RequestRecord): Promise<string | undefined>;
   /** Runs the call of a request that was just approved, and shows the person what came of it. Returns at once. */
@@ -61,13 +63,16 @@ export async function reviewRequest(id: string, deps: ReviewDeps): Promise<Revie
 interface Shown {
   readonly record: RequestRecord;
   readonly card: ReviewCard;
-  readonly signer: Signer;
+  /** Absent where no window's counts. */
+  readonly signer?: Signer;
   /** What an approval has to be typed with: it stands on this card and nowhere else. */
   readonly code: string;
   readonly alarms: readonly string[];
   /** What this window's person can do by hand; undefined where a call waits. */
   readonly byHand?: { readonly whyNot?: string };
 }
+
+type Signable = Shown & Required<Pick<Shown, 'signer'>>;
 
 async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
   for (let note = ''; ; ) {
@@ -81,7 +86,7 @@ async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
       card,
       code,
       alarms: await deps.alarms(),
-      signer: await deps.signer(),
+      ...(deps.answersAt === undefined ? { signer: await deps.signer() } : {}),
       ...(await byHandOf(record, card, deps)),
     };
     const openedAt = deps.now();
@@ -94,7 +99,7 @@ async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
 
 /** Not for a report, which runs nothing, nor where a call waits and runs it itself. */
 async function byHandOf(record: RequestRecord, card: ReviewCard, deps: ReviewDeps): Promise<Pick<Shown, 'byHand'>> {
-  if (card.waits || record.reported !== undefined) return {};
+  if (card.waits || record.reported !== undefined || deps.answersAt !== undefined) return {};
   try {
     const whyNot = await deps.whyNotHere(record);
     return { byHand: whyNot === undefined ? {} : { whyNot } };
@@ -103,24 +108,24 @@ async function byHandOf(record: RequestRecord, card: ReviewCard, deps: ReviewDep
   }
 }
 
-function questionOf({ record, card, code, alarms, byHand }: Shown, note: string, { openPage }: ReviewDeps): Question {
+function questionOf(shown: Shown, note: string, { openPage, answersAt }: ReviewDeps): Question {
+  const { record, card, code, alarms, byHand } = shown;
   const run = byHand === undefined || byHand.whyNot !== undefined ? [] : [approveAndRunButton];
   const { title, rest } = onOneLine(card.title);
   const warnings = alarms.slice(0, 3).map((alarm) => `WARNING: ${alarm}`);
-  const parts = [
-    ...warnings,
-    note,
-    rest,
-    waitWords(card, byHandWords(record, byHand)),
-    cardText(card.sections.filter(({ kind }) => kind !== 'wait')),
-  ];
-  const detail = parts.filter((line) => line !== '').join('\n\n');
+  const page = openPage === undefined ? [] : [pageButton];
+  const asked = { id: card.id, severity: 'warning', title } as const;
+  const detailOf = (...parts: readonly string[]) => [...warnings, note, ...parts].filter((line) => line !== '').join('\n\n');
+  const rows = cardText(card.sections.filter(({ kind }) => kind !== 'wait'));
+  // No button here approves: one that looked as if it did would only teach to press it.
+  if (answersAt !== undefined) {
+    const detail = detailOf(elsewhereWords(answersAt), rest, waitWords(card, ''), rows);
+    return { ...asked, detail, buttons: [denyButton, detailsButton, ...page] };
+  }
   return {
-    id: card.id,
-    severity: 'warning',
-    title,
-    detail: withCode(detail, [approveLabel(record), ...run], code),
-    buttons: [denyButton, detailsButton, ...(openPage === undefined ? [] : [pageButton]), ...run, approveLabel(record)],
+    ...asked,
+    detail: withCode(detailOf(rest, waitWords(card, byHandWords(record, byHand)), rows), [approveLabel(record), ...run], code),
+    buttons: [denyButton, detailsButton, ...page, ...run, approveLabel(record)],
   };
 }
 
@@ -128,6 +133,10 @@ function questionOf({ record, card, code, alarms, byHand }: Shown, note: string,
 function waitWords({ sections }: ReviewCard, byHand: string): string {
   const waits = cardText(sections.filter(({ kind }) => kind === 'wait'));
   return [waits, byHand].filter((words) => words !== '').join('\n');
+}
+
+function elsewhereWords(answersAt: string): string {
+  return `No window approves this, here it can only be denied: ${answersAt}.`;
 }
 
 /** A title as a statement. */
@@ -180,8 +189,10 @@ const lateNote = 'The call stopped waiting while you read this, so nothing was a
 /** Only the buttons mean anything; whatever else comes back leaves the request pending. */
 async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
   if (answer === denyButton) return denyRequest(shown.card, deps);
-  if (answer === approveLabel(shown.record)) return confirmAndApprove(shown, deps);
-  if (answer === approveAndRunButton && shown.byHand !== undefined && shown.byHand.whyNot === undefined) return approveAndRun(shown, deps);
+  const { signer } = shown;
+  if (answer === approveLabel(shown.record) && signer !== undefined) return confirmAndApprove({ ...shown, signer }, deps);
+  if (answer === approveAndRunButton && signer !== undefined && shown.byHand !== undefined && shown.byHand.whyNot === undefined)
+    return approveAndRun({ ...shown, signer }, deps);
   // A dialog covers the window: the page is read first, and the dialog comes back from there.
   if (answer === detailsButton) await deps.showDetails(shown.record.id);
   if (answer === pageButton) await deps.openPage?.(shown.record.id);
@@ -189,7 +200,7 @@ async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDe
 }
 
 /** The run has its own time; the next question does not wait for it. */
-async function approveAndRun(shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
+async function approveAndRun(shown: Signable, deps: ReviewDeps): Promise<ReviewEnd> {
   const end = await confirmAndApprove(shown, deps, `Approved, and running now: ${plain(shown.card.title)}`);
   if (end === 'approved') deps.runByHand(shown.record);
   return end;
@@ -229,7 +240,7 @@ async function askSafely(question: Question, deps: ReviewDeps): Promise<string |
 const tooFastNote = 'Your last answer came within 0.7 seconds of this dialog opening, so it did not count. Please read and answer again.';
 
 /** @param done what the person is told once it is approved; default: what the answer says */
-async function confirmAndApprove(shown: Shown, deps: ReviewDeps, done?: string): Promise<ReviewEnd> {
+async function confirmAndApprove(shown: Signable, deps: ReviewDeps, done?: string): Promise<ReviewEnd> {
   const { record, card, signer, code } = shown;
   if (!(await typeCode(card.title, code, deps.dialogs))) {
     deps.dialogs.tell('info', `Not approved, it stays pending: ${card.title}`);

@@ -7,6 +7,7 @@ import { durationInWords } from '#kernel/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
 import { type Choice, choose } from '../commands/choose.ts';
+import { openPage } from '../commands/open-page.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { notify } from '../notify.ts';
 import { type ChangeDeps, changeSetting } from './change-setting.ts';
@@ -35,10 +36,37 @@ export function registerSecurityCommands(deps: SecurityCommandDeps): Disposable[
       }
     });
   return [
-    onApp('banksman.setSecurityLevel', (app) => setLevel(app, { ...deps, approvals: app.approvals })),
-    onApp('banksman.agreeConfiguration', (app) => agreeConfiguration(app, { ...deps, approvals: app.approvals })),
-    onApp('banksman.autoApproveRules', (app) => manageRules(app, { ...deps, approvals: app.approvals })),
+    onApp('banksman.setSecurityLevel', (app) => here(app, deps, levelInWords) ?? setLevel(app, { ...deps, approvals: app.approvals })),
+    onApp(
+      'banksman.agreeConfiguration',
+      (app) =>
+        here(app, deps, async () => 'The configuration is root’s own') ?? agreeConfiguration(app, { ...deps, approvals: app.approvals }),
+    ),
+    onApp('banksman.autoApproveRules', (app) => here(app, deps, rulesInWords) ?? manageRules(app, { ...deps, approvals: app.approvals })),
   ];
+}
+
+/** Where no window changes anything: what is so, and where it is changed. undefined: it is changed here. */
+function here(app: App, { session }: SecurityCommandDeps, words: (app: App) => Promise<string>): Promise<void> | undefined {
+  const { answersAt, page } = app.config;
+  if (answersAt === undefined) return undefined;
+  return (async () => {
+    const buttons = page === undefined ? [] : ['Open Page'];
+    const pressed = await notify.info(`${await words(app)}. No window changes that: ${answersAt}.`, ...buttons);
+    if (pressed !== undefined) await openPage(session, 'settings');
+  })();
+}
+
+async function levelInWords({ security }: App): Promise<string> {
+  const { level, by } = await security.level();
+  return `The security level is ${level}${by === undefined ? '' : `, set by ${by}`}`;
+}
+
+async function rulesInWords({ security }: App): Promise<string> {
+  const rules = (await security.rules()).map(
+    ({ pattern, action, warning }) => `${pattern}: ${action}${warning === undefined ? '' : ' (does not count)'}`,
+  );
+  return rules.length === 0 ? 'There are no auto-approve rules' : `Auto-approve rules: ${rules.join(', ')}`;
 }
 
 async function setLevel(app: App, deps: ChangeDeps): Promise<void> {

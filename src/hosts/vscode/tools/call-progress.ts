@@ -1,10 +1,9 @@
 /** What a person sees while a call runs: a word in the status bar at once, instead of it a notification with Cancel once it takes long. */
 import { type CancellationToken, type Disposable, ProgressLocation, window } from 'vscode';
 import type { HumanGate } from '#kernel/app';
-import { showPlainly } from '#kernel/text';
+import { plainProgress } from '../markdown.ts';
 
 const longMs = 3000;
-const maxMessage = 160;
 
 interface CallProgress {
   onProgress(message: string): void;
@@ -23,7 +22,7 @@ export function showCallProgress(title: string, gate: HumanGate, cancel: () => v
   let timer = setTimeout(becomeLong, longMs);
   const ended = new AbortController();
   return {
-    onProgress: (message) => shown.report(showPlainly(message, maxMessage)),
+    onProgress: (message) => shown.report(plainProgress(message)),
     gate: {
       ask(request, done) {
         clearTimeout(timer);

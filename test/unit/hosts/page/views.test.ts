@@ -51,7 +51,9 @@ function card(shown: RequestRecord, changes: Partial<ReviewCard> = {}): ReviewCa
   };
 }
 
-const view = (shown: RequestRecord, changes: Partial<ReviewCard> = {}) => requestView({ card: card(shown, changes), approver, now }).main;
+const origin = 'https://banksman.lan';
+const view = (shown: RequestRecord, changes: Partial<ReviewCard> = {}) =>
+  requestView({ card: card(shown, changes), approver, now, origin }).main;
 const textOf = (markup: string) => markup.replace(/<[^>]*>/g, '\n');
 
 describe.each(hostileNames)('a guest named %j', (name) => {
@@ -115,7 +117,7 @@ describe('one request', () => {
 
   it('says on which display it is read', () => {
     expect(textOf(view(record('web')))).toContain('outside the agents’ account');
-    const same = requestView({ card: card(record('web')), approver: { ...approver, display: 'same-account' }, now }).main;
+    const same = requestView({ card: card(record('web')), approver: { ...approver, display: 'same-account' }, now, origin }).main;
     expect(textOf(same)).toContain('programs there can show another card');
   });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeSpan, escapeMarkdown, plainNotice, plainStatus } from '#hosts/vscode/markdown';
+import { codeSpan, escapeMarkdown, plainNotice, plainProgress, plainStatus } from '#hosts/vscode/markdown';
 
 const hostile = fc.string({
   unit: fc.oneof(fc.constantFrom(...Array.from('[](){}<>`*_|!#\\&;:/.@$~\n\t')), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })),
@@ -57,4 +57,10 @@ it.each(['[Approve](command:banksman.review?%5B%22req-1%22%5D)', 'VM 100 ([web](
 
 it('makes no icon of a name in the status bar', () => {
   expect(plainStatus('approved: $(shield) $(check)')).toBe('approved: $ (shield) $ (check)');
+});
+
+it('makes neither of what a call says on its way', () => {
+  const said = plainProgress('task: [Allow](command:banksman.deny) $(check) \u202eevil');
+  expect(said).not.toMatch(linkInNotice);
+  expect(said).not.toMatch(/\$\(|\u202e/);
 });

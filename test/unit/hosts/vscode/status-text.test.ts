@@ -5,6 +5,7 @@ const app: NonNullable<StatusFacts['app']> = {
   securityLevel: 'balanced',
   sandboxState: () => ({ state: 'unavailable', reason: 'no run_command' }),
   storeLocation: '/home/a_b/banksman.db',
+  config: { approvalWait: { editor: 1, mcp: 1, cli: 1 }, defaultModelTier: 'basic', workspaceRoot: '/' },
 };
 const calm: StatusFacts = { state: 'ready', pending: 0, app, bypasses: [], alarms: [] };
 
@@ -15,6 +16,13 @@ describe('statusText', () => {
     expect(tooltip.split('\n\n')[1]).not.toContain('[x](');
     expect(spoken).toContain('1 alarm');
     expect(attention).toBe('error');
+  });
+
+  it('says with a service who answers, and which settings count for nothing', () => {
+    const config = { ...app.config, answersAt: 'an approver answers at https://banksman.lan', unused: ['clusters', 'securityLevel'] };
+    const { tooltip } = statusText({ ...calm, app: { ...app, config } });
+    expect(tooltip).toContain('| Answers | an approver answers at');
+    expect(tooltip).toContain('the service has its own');
   });
 
   it('says level, sandbox and store', () => {

@@ -70,8 +70,8 @@ describe('the page of a request', () => {
 
   it('leads to the approval page where there is one, with the id alone', () => {
     const href = `command:banksman.openPage?${encodeURIComponent('["req-0123abcd"]')}`;
-    expect(page({}, { hasPage: true })).toContain(`href="${href}"`);
-    expect(page({ status: 'denied' }, { hasPage: true })).not.toContain('openPage');
+    expect(page({}, { page: 'https://banksman.lan' })).toContain(`href="${href}"`);
+    expect(page({ status: 'denied' }, { page: 'https://banksman.lan' })).not.toContain('openPage');
   });
 
   it.each([
