@@ -1,7 +1,8 @@
 /**
  * What a person agreed to of a configuration that every program of their account can write. What makes it looser counts only after an approver who
  * counts already signed that very difference; until then the old values stay in force. What makes it stricter counts at once.
- * LIMIT: beside the configuration, in the same account: who removes the file starts over, and is found by the trail's record of what was agreed.
+ * LIMIT: beside the configuration, in the same account: who removes the file starts over in processes that start later. `alarms.ts` finds that by
+ * the trail's record of what was agreed to last.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -64,7 +65,29 @@ export function agreementFileOf(configFile: string): string {
 
 /** @throws {Fault} `bad_agreement`: then nobody can approve, since nobody knows who may */
 export function readAgreement(configFile: string): Agreement | undefined {
-  const entries = readEntries(configFile);
+  return newestOf(readEntries(configFile));
+}
+
+/**
+ * As `readAgreement`, for who stays: what was agreed to once goes on, or nobody can approve. SECURITY: a program that removes the file, or puts an
+ * older copy back, gains nothing in processes that run.
+ */
+export function createAgreementReader(configFile: string): () => Agreement | undefined {
+  let known: string | undefined;
+  return () => {
+    const entries = readEntries(configFile);
+    if (known !== undefined && entries?.some((entry) => digestOfEntry(entry) === known) !== true)
+      throw broken(
+        agreementFileOf(configFile),
+        `${entries === undefined ? 'it was removed' : 'an older copy, or another, was put in its place'} while this process ran`,
+      );
+    const newest = newestOf(entries);
+    known = newest?.digest;
+    return newest;
+  };
+}
+
+function newestOf(entries: readonly Entry[] | undefined): Agreement | undefined {
   const last = entries?.at(-1);
   if (last === undefined) return undefined;
   const { approvers, terms, approver, issuedAt } = last.payload;

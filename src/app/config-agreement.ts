@@ -1,5 +1,5 @@
 /** The agreement at work in one App: which of its configuration counts, who may pin, and what a person is asked about. */
-import { readFileSync, rmSync, type Stats, unwatchFile, watchFile, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, unwatchFile, watchFile, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
 import { isSameKey } from '#approval/keys';
@@ -17,6 +17,7 @@ import {
   agreedConfig,
   agreedPins,
   agreementFileOf,
+  createAgreementReader,
   draftAgreement,
   heldPins,
   type Origin,
@@ -72,7 +73,8 @@ export interface AppAgreement {
 export function createConfigAgreement(parts: AgreementParts): AppAgreement {
   const { configFile, origin, isRoots = false } = parts;
   if (isRoots) return rootsOwn(parts.config, configFile);
-  const look = createLook(parts);
+  const read = createAgreementReader(configFile);
+  const look = createLook(parts, read);
   const { inFile, pending, proposal } = look;
   const agree = (signer: Signer, trail: Trail) => recordAgreement(configFile, proposal(), signer, trail);
   if (origin === 'editor') propose(configFile, parts.config, look.now().held.length > 0 || look.isNew());
@@ -80,9 +82,9 @@ export function createConfigAgreement(parts: AgreementParts): AppAgreement {
     isRoots,
     // The machine's pins are read from its file anew each time; these would go on counting.
     config: origin === undefined ? look.now().config : { ...look.now().config, approvers: [] },
-    counting: (pins) => agreedPins(pins, readAgreement(configFile)),
+    counting: (pins) => agreedPins(pins, read()),
     rules: (written) => {
-      const agreed = readAgreement(configFile)?.terms.machine;
+      const agreed = read()?.terms.machine;
       return agreed === undefined ? written : stricterRules(written, approvalRules(agreed));
     },
     mayPin: (key) => waitForOthers(configFile, key, inFile().approvers),
@@ -101,17 +103,17 @@ export function createConfigAgreement(parts: AgreementParts): AppAgreement {
         await agree(signer, trail);
         return { ok: true, code: 'set', message: agreedWords };
       },
-      onChange: (listener) => onAgreed(configFile, listener),
+      onChange: (listener) => onAgreed(configFile, read, listener),
     }),
-    findings: () => findingsOf(configFile, inFile().approvers, pending()),
-    digest: () => readAgreement(configFile)?.digest,
+    findings: () => findingsOf({ agreement: read(), configFile, pins: inFile().approvers, pending: pending() }),
+    digest: () => read()?.digest,
   };
 }
 
 export const agreedWords = 'agreed; windows and MCP servers take it over within seconds, other programs at their next start';
 
 /** What is so now, and what was agreed to: read anew each time. */
-function createLook({ config: given, configFile, origin, ownStore = false }: AgreementParts) {
+function createLook({ config: given, configFile, origin, ownStore = false }: AgreementParts, read: () => Agreement | undefined) {
   const inFile = createApproverReader(configFile);
   // What stands in the machine's file is read as it is now: whoever serves the page has been there for long.
   const present = () => (origin === 'machine' && !ownStore ? inFile() : given);
@@ -121,9 +123,9 @@ function createLook({ config: given, configFile, origin, ownStore = false }: Agr
   };
   return {
     inFile,
-    now: () => agreedConfig(given, agreedTerms(readAgreement(configFile))),
+    now: () => agreedConfig(given, agreedTerms(read())),
     pending: (): readonly string[] => {
-      const agreement = readAgreement(configFile);
+      const agreement = read();
       return [
         ...heldPins(inFile().approvers, agreement),
         ...(origin === undefined ? [] : agreedConfig(present(), agreedTerms(agreement)).held),
@@ -131,7 +133,7 @@ function createLook({ config: given, configFile, origin, ownStore = false }: Agr
       ];
     },
     isNew: (): boolean => {
-      const terms = readAgreement(configFile)?.terms;
+      const terms = read()?.terms;
       const hasEditor = origin === 'editor' || readProposed(configFile) !== undefined;
       return terms === undefined || (terms.editor === undefined && hasEditor);
     },
@@ -144,11 +146,18 @@ function createLook({ config: given, configFile, origin, ownStore = false }: Agr
 }
 
 /** Looked at every two seconds: a watch of the system's would miss a file that is renamed into place. */
-function onAgreed(configFile: string, listener: () => void): () => void {
+function onAgreed(configFile: string, read: () => Agreement | undefined, listener: () => void): () => void {
   const file = agreementFileOf(configFile);
-  // Of a file that is not there the first look is told, too: nothing and nothing. Who builds anew for that would do so for ever.
-  const look = (now: Stats, before: Stats) => {
-    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) listener();
+  let known = read()?.digest;
+  const look = () => {
+    try {
+      const digest = read()?.digest;
+      if (digest === known) return;
+      known = digest;
+      listener();
+    } catch {
+      // Removed or rewritten: nothing of it counts here, and `alarms` says so.
+    }
   };
   watchFile(file, { interval: 2_000, persistent: false }, look);
   return () => unwatchFile(file, look);
@@ -250,8 +259,14 @@ function names(approvers: readonly ApproverKey[]): string {
   return approvers.map(({ name }) => `\`${name}\``).join(', ');
 }
 
-function findingsOf(configFile: string, pins: readonly ApproverKey[], pending: readonly string[]): readonly Finding[] {
-  const agreement = readAgreement(configFile);
+interface Looked {
+  readonly agreement: Agreement | undefined;
+  readonly configFile: string;
+  readonly pins: readonly ApproverKey[];
+  readonly pending: readonly string[];
+}
+
+function findingsOf({ agreement, configFile, pins, pending }: Looked): readonly Finding[] {
   const topic = 'configuration';
   if (agreement === undefined) {
     if (pins.length === 0) return [];

@@ -6,8 +6,8 @@ import { createApp, type LocalApp } from '#app/create-app';
 import { serviceSocket, version } from '#app/for-hosts';
 import { defaultConfigFile, defaultStateDir } from '#app/paths';
 import { connectApp } from '#app/remote-app';
-import type { App, CallingApp } from '#kernel/app';
-import { Fault, toFault } from '#kernel/errors';
+import type { App } from '#kernel/app';
+import { Fault } from '#kernel/errors';
 import { badUsage, type CommandOptions } from './command-line.ts';
 import { Refusal, stderrLog } from './output.ts';
 
@@ -24,49 +24,8 @@ export async function withLocalApp<T>(options: CommandOptions, work: (app: Local
   return during(await localApp(options), work);
 }
 
-/** As `withApp`, for what runs for long: once somebody agreed to a change of the configuration, new calls run with it. Calls under way end as they began. */
-export async function withFollowedApp<T>(options: CommandOptions, work: (app: CallingApp, signal: AbortSignal) => Promise<T>): Promise<T> {
-  return withApp(options, async (first, signal) => {
-    const { agreement } = first;
-    if (agreement === undefined) return work(first, signal);
-    let current = { app: first, calls: new Set<Promise<unknown>>(), isOurs: false };
-    const retire = async ({ app, calls, isOurs }: typeof current) => {
-      await Promise.allSettled(calls);
-      if (isOurs) await app.close();
-    };
-    let last = Promise.resolve();
-    const takeOver = async () => {
-      try {
-        const app = await localApp(options);
-        const old = current;
-        current = { app, calls: new Set(), isOurs: true };
-        stderrLog.info('somebody agreed to the configuration: new calls run with it');
-        void retire(old);
-      } catch (thrown) {
-        stderrLog.warn(`somebody agreed to the configuration, and it cannot be used: ${toFault(thrown).message}`);
-      }
-    };
-    const unfollow = agreement.onChange(() => {
-      last = last.then(takeOver);
-    });
-    try {
-      const call: App['call'] = (request) => {
-        const { app, calls } = current;
-        const running = app.call(request);
-        calls.add(running);
-        return running.finally(() => calls.delete(running));
-      };
-      const { tools, config } = first;
-      return await work({ tools, config, call, announce: (tool, input) => current.app.announce(tool, input) }, signal);
-    } finally {
-      unfollow();
-      await last;
-      await retire(current);
-    }
-  });
-}
-
-async function localApp(options: CommandOptions): Promise<LocalApp> {
+/** A second one beside it may be opened while it runs. */
+export async function localApp(options: CommandOptions): Promise<LocalApp> {
   const parts = await partsOf(options);
   const { namedConfigFile: file } = parts;
   const isMachines = file !== undefined && resolve(file) === resolve(defaultConfigFile());

@@ -91,7 +91,7 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
   const demo = await startDemoProcess(env);
   cleanups.push(() => demo.stop());
   const { account } = options;
-  if (account !== undefined) execFileSync('chown', ['-R', `${account.user}:${account.user}`, root]);
+  giveTo(account, root);
   const model = await startScriptedModel(options.script ? { script: options.script } : {});
   cleanups.push(() => model.close());
   const helpers = await Promise.all([DRIVER, ...(options.extensions ?? [])].map(packExtension));
@@ -99,11 +99,10 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
     paths: bench.editor,
     profileDir: path.join(root, 'profile'),
     folder,
-    env: { ...env, ...account?.env },
-    ...(account === undefined ? {} : { user: account.user }),
+    ...ownPlace(account, env),
     extensions: [packagedExtension(), ...helpers],
     settings: options.settings ?? {},
-    machineSettings: { ...(account === undefined ? demoSettings(demo.config) : {}), ...options.machineSettings },
+    machineSettings: { ...clusterSettings(options, demo), ...options.machineSettings },
     chatModel: { url: model.url, name: MODEL_NAME },
   });
   cleanups.push(() => editor.stop());
@@ -121,6 +120,19 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
     stateDir: env.XDG_STATE_HOME,
     openWindow,
   };
+}
+
+function giveTo(account: Account | undefined, folder: string): void {
+  if (account !== undefined) execFileSync('chown', ['-R', `${account.user}:${account.user}`, folder]);
+}
+
+function ownPlace(account: Account | undefined, env: Readonly<Record<string, string>>) {
+  return account === undefined ? { env } : { env: { ...env, ...account.env }, user: account.user };
+}
+
+/** With a service the cluster is not the editor's affair. */
+function clusterSettings({ account }: WorkbenchOptions, demo: DemoProcess): Settings {
+  return account === undefined ? demoSettings(demo.config) : {};
 }
 
 async function openEditorWindow(context: BrowserContext, url: string): Promise<Page> {

@@ -273,7 +273,7 @@ function speak(file, requestId) {
     });
     const send = (message) => socket.write(`${JSON.stringify(message)}\n`);
     send({ kind: 'hello', protocol: 1, version: 'raw' });
-    methods.forEach((method, index) => send({ kind: 'call', id: index + 1, method, values: [requestId, 'approve', true] }));
+    for (const [index, method] of methods.entries()) send({ kind: 'call', id: index + 1, method, values: [requestId, 'approve', true] });
   });
 }
 

@@ -168,6 +168,33 @@ describe('the file of what was agreed to', () => {
     writeFileSync(file(), kept);
   });
 
+  it('that is gone, or older, makes nothing looser in a server that runs, which says so within a minute', async () => {
+    const kept = readFileSync(file(), 'utf8');
+    const before = readFileSync(bench.machineFile, 'utf8');
+    edit((config) => Object.assign(config, { approvalWait: { mcp: 0 } }));
+    const { client, said } = await newOverStdio({ env: bench.env, config: [] });
+    const stop = async () => (await callTool(client, 'stop_vm', { vmid: 103 })).outcome;
+    expect(await stop()).toMatchObject({ status: 'denied' });
+    edit((config) => {
+      config.protected.guests = [];
+      config.approvers.push({ name: 'mallory', key: mallory.publicKey });
+    });
+    for (const text of [undefined, JSON.stringify((JSON.parse(kept) as unknown[]).slice(0, 1))]) {
+      if (text === undefined) rmSync(file());
+      else writeFileSync(file(), text);
+      await vi.waitFor(() => expect(said()).toMatch(text === undefined ? /it was removed while/ : /an older copy, or another/), {
+        timeout: 60_000,
+      });
+      expect(await stop()).toMatchObject({ status: 'denied' });
+      const { request_id: asked } = (await callTool(client, 'stop_vm', { vmid: 100 })).outcome;
+      if (asked !== undefined) await forge(asked);
+      expect((await callTool(client, 'stop_vm', { vmid: 100 })).outcome).not.toMatchObject({ status: 'ok' });
+    }
+    await client.close();
+    writeFileSync(file(), kept);
+    writeFileSync(bench.machineFile, before);
+  });
+
   it('that is gone is told: the trail remembers it', async () => {
     const kept = readFileSync(file(), 'utf8');
     rmSync(file());

@@ -1,5 +1,5 @@
 /** The codes are read back by a decoder that sees pixels, as a camera does. */
-import decodeQR from 'qr/decode.js';
+import { decodeQR } from 'qr/decode.js';
 import { describe, expect, it } from 'vitest';
 import { isForPhones, qrPath, qrText } from '#app/qr-code';
 
@@ -20,7 +20,10 @@ describe('an address as a QR code', () => {
     const lines = qrText(address)
       .split('\n')
       .map((line) => line.replace('\u001b[30;47m', '').replace('\u001b[0m', ''));
-    const rows = lines.flatMap((line) => [[...line].map((char) => '▀█'.includes(char)), [...line].map((char) => '▄█'.includes(char))]);
+    const rows = lines.flatMap((line) => [
+      line.split('').map((char) => '▀█'.includes(char)),
+      line.split('').map((char) => '▄█'.includes(char)),
+    ]);
     expect(decode(rows)).toBe(address);
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(78);
   });

@@ -1,8 +1,8 @@
 /** `banksman mcp`: MCP over stdio, until the client closes stdin. */
 import { version } from '#app/for-hosts';
 import { type CommandOptions, operands } from '../command-line.ts';
+import { withFollowedApp } from '../follow-agreement.ts';
 import { stderrLog } from '../output.ts';
-import { withFollowedApp } from '../session.ts';
 
 export async function runMcp(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);

@@ -4,8 +4,9 @@ import { version } from '#app/for-hosts';
 import { listMcpTokens } from '#app/mcp-tokens';
 import { reasonOf } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
+import { withFollowedApp } from '../follow-agreement.ts';
 import { printError, printJson, stderrLog } from '../output.ts';
-import { stateDirOf, withFollowedApp } from '../session.ts';
+import { stateDirOf } from '../session.ts';
 
 const trustsNetwork =
   'without TLS: whoever can listen on this network can read tokens and results, and act with them; it is trusted (--private-network). Peers with a public address are refused';

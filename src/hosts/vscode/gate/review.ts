@@ -86,7 +86,7 @@ async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
       card,
       code,
       alarms: await deps.alarms(),
-      ...(deps.answersAt === undefined ? { signer: await deps.signer() } : {}),
+      ...(await signerHere(deps)),
       ...(await byHandOf(record, card, deps)),
     };
     const openedAt = deps.now();
@@ -95,6 +95,10 @@ async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
     else if (await isLate(answer, shown, deps)) note = lateNote;
     else return carryOut(answer, shown, deps);
   }
+}
+
+async function signerHere({ answersAt, signer }: ReviewDeps): Promise<Pick<Shown, 'signer'>> {
+  return answersAt === undefined ? { signer: await signer() } : {};
 }
 
 /** Not for a report, which runs nothing, nor where a call waits and runs it itself. */
@@ -135,8 +139,9 @@ function waitWords({ sections }: ReviewCard, byHand: string): string {
   return [waits, byHand].filter((words) => words !== '').join('\n');
 }
 
+/** What follows a semicolon is about settings. */
 function elsewhereWords(answersAt: string): string {
-  return `No window approves this, here it can only be denied: ${answersAt}.`;
+  return `No window approves this, here it can only be denied: ${answersAt.split('; ')[0] ?? answersAt}.`;
 }
 
 /** A title as a statement. */
@@ -189,14 +194,17 @@ const lateNote = 'The call stopped waiting while you read this, so nothing was a
 /** Only the buttons mean anything; whatever else comes back leaves the request pending. */
 async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
   if (answer === denyButton) return denyRequest(shown.card, deps);
-  const { signer } = shown;
-  if (answer === approveLabel(shown.record) && signer !== undefined) return confirmAndApprove({ ...shown, signer }, deps);
-  if (answer === approveAndRunButton && signer !== undefined && shown.byHand !== undefined && shown.byHand.whyNot === undefined)
-    return approveAndRun({ ...shown, signer }, deps);
+  if (canSign(shown) && answer === approveLabel(shown.record)) return confirmAndApprove(shown, deps);
+  if (canSign(shown) && answer === approveAndRunButton && shown.byHand !== undefined && shown.byHand.whyNot === undefined)
+    return approveAndRun(shown, deps);
   // A dialog covers the window: the page is read first, and the dialog comes back from there.
   if (answer === detailsButton) await deps.showDetails(shown.record.id);
   if (answer === pageButton) await deps.openPage?.(shown.record.id);
   return 'left_pending';
+}
+
+function canSign(shown: Shown): shown is Signable {
+  return shown.signer !== undefined;
 }
 
 /** The run has its own time; the next question does not wait for it. */

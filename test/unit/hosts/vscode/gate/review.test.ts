@@ -192,20 +192,6 @@ describe('an answer', () => {
     expect((await on.now())?.status).toBe('pending');
   });
 
-  it('in a window whose answers count for nothing has no button that approves, and no key is made', async () => {
-    const answersAt = 'an approver answers at https://banksman.lan';
-    const signer = () => Promise.reject(new Error('no key is made here'));
-    const on = await scene({
-      reactions: [{ press: approveButton }, { press: approveAndRunButton }, { press: denyButton }],
-      deps: () => ({ answersAt, signer, openPage: async () => undefined }),
-    });
-    for (const end of ['left_pending', 'left_pending', 'denied']) expect(await on.review()).toBe(end);
-    expect(on.person.questions[0]?.buttons).toEqual([denyButton, detailsButton, pageButton]);
-    expect(on.person.questions[0]?.detail).toContain(`No window approves this, here it can only be denied: ${answersAt}.`);
-    expect(on.person.questions[0]?.detail).not.toContain('then type');
-    expect(await on.now()).toMatchObject({ status: 'denied' });
-  });
-
   it('leads to the approval page where there is one, and stays pending', async () => {
     const pages: string[] = [];
     const openPage = async (id: string) => void pages.push(id);
