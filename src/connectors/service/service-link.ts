@@ -197,7 +197,7 @@ class Link implements ServiceLink {
     this.#tries += 1;
     this.#timer = setTimeout(() => {
       this.open().catch((thrown: unknown) => {
-        this.#why = thrown instanceof Error ? thrown.message : 'it does not answer';
+        this.#why = whyLost(thrown);
         this.#again();
       });
     }, wait);
@@ -264,10 +264,17 @@ function whyOf({ code, message }: NodeJS.ErrnoException): string {
   return message;
 }
 
+/** What `unavailable` says around it is not said twice. */
+function whyLost(thrown: unknown): string {
+  if (thrown instanceof Fault && typeof thrown.cause === 'string') return thrown.cause;
+  return thrown instanceof Error ? thrown.message : 'it does not answer';
+}
+
 function unavailable(why: string): Fault {
   return new Fault('service_unavailable', `Banksman's service cannot be reached: ${why}; nothing was sent`, {
     retryable: true,
     next: 'root looks with `banksman service status`; it is connected to again by itself',
+    cause: why,
   });
 }
 

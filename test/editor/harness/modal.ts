@@ -66,6 +66,16 @@ export function hasModal(page: Page, title: string): Promise<boolean> {
   return modalBox(page, title).isVisible();
 }
 
+/** Esc until none is left: attacks have queued some. */
+export async function closeModals(page: Page): Promise<void> {
+  const modal = page.locator('.monaco-dialog-box');
+  for (let quiet = 0; quiet < 3; ) {
+    quiet = (await modal.isVisible()) ? 0 : quiet + 1;
+    if (quiet === 0) await page.keyboard.press('Escape');
+    await page.waitForTimeout(500);
+  }
+}
+
 /** Any button but those that go nowhere asks for the code that stands on the card. */
 function codeFor(button: string, detail: string): string | undefined {
   if (['Deny', 'Cancel', 'Show Details'].includes(button) || button.startsWith('Keep') || button.startsWith('Do Not')) return undefined;

@@ -84,13 +84,14 @@ describe('a repository that colours the editor', () => {
     const blank = { 'editorWidget.background': '#123456', 'editorWidget.foreground': '#123456', foreground: '#123456' };
     paint({ ...blank, 'sideBar.background': '#123456' });
     await waitUntil('the colours of the folder', async () => (await groundOf()) === 'rgb(18, 52, 86)', 30_000);
-    await sendPrompt(page, 'stop container 201 on pve');
+    // The call of the test before still waits.
+    await openApprovals(page);
+    await pressRowAction(page, '201', 'Review');
     await waitForNotification(page, /Nothing was asked: this folder's settings colour the editor's dialogs/);
     expect(await hasModal(page, '201')).toBe(false);
     await expectNothingApproved();
     rmSync(settings());
     await waitUntil('the usual colours', async () => (await groundOf()) !== 'rgb(18, 52, 86)', 30_000);
-    await openApprovals(page);
     await pressRowAction(page, '201', 'Review');
     await denyInModal(page, await waitModal(page, '201'));
     await expectNothingApproved();

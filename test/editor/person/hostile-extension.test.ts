@@ -6,7 +6,7 @@ import { channelLines, waitForLine } from '../harness/channel-log.ts';
 import { sendPrompt } from '../harness/chat.ts';
 import { guestStates } from '../harness/demo-api.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { hasModal, waitModal } from '../harness/modal.ts';
+import { closeModals, hasModal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
@@ -95,7 +95,7 @@ describe('another extension in the same host', () => {
 
 describe('with what the installed module exports', () => {
   it('cannot start it a second time with a context of its own: both are off then, and the window says so', async () => {
-    await closeModals();
+    await closeModals(bench.page);
     const results = toolResults(bench.model).length;
     await sendPrompt(bench.page, 'stop container 201 on pve');
     const report = await attack(bench.folder, 'callExports', await pendingRequest('201'));
@@ -113,13 +113,3 @@ describe('with what the installed module exports', () => {
     );
   });
 });
-
-/** Esc until none is left: the attacks before have queued some. */
-async function closeModals(): Promise<void> {
-  const modal = bench.page.locator('.monaco-dialog-box');
-  for (let quiet = 0; quiet < 3; ) {
-    quiet = (await modal.isVisible()) ? 0 : quiet + 1;
-    if (quiet === 0) await bench.page.keyboard.press('Escape');
-    await bench.page.waitForTimeout(500);
-  }
-}

@@ -8,7 +8,7 @@ import { attack, HOSTILE_EXTENSION } from '../harness/attack.ts';
 import { channelLines, waitForLine } from '../harness/channel-log.ts';
 import { sendPrompt } from '../harness/chat.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { denyInModal, hasModal, waitModal } from '../harness/modal.ts';
+import { closeModals, denyInModal, hasModal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
 import { runCommand } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
@@ -212,6 +212,7 @@ describe.skipIf(why !== undefined)(`an editor with the service${why === undefine
     ['that does not answer', () => undefined, /nobody answers/],
     ['of another version', (say) => say({ kind: 'welcome', protocol: 99 }), /another version of the protocol/],
   ])('a service %s is said, and nothing falls back', async (_what, serve, said) => {
+    await closeModals(bench.page);
     await service.machine.stop();
     const end = await service.pose(serve);
     await runCommand(bench.page, 'Banksman: Reload Settings and Store');

@@ -195,12 +195,15 @@ const lateNote = 'The call stopped waiting while you read this, so nothing was a
 async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
   if (answer === denyButton) return denyRequest(shown.card, deps);
   if (canSign(shown) && answer === approveLabel(shown.record)) return confirmAndApprove(shown, deps);
-  if (canSign(shown) && answer === approveAndRunButton && shown.byHand !== undefined && shown.byHand.whyNot === undefined)
-    return approveAndRun(shown, deps);
+  if (canSign(shown) && answer === approveAndRunButton && runsHere(shown)) return approveAndRun(shown, deps);
   // A dialog covers the window: the page is read first, and the dialog comes back from there.
   if (answer === detailsButton) await deps.showDetails(shown.record.id);
   if (answer === pageButton) await deps.openPage?.(shown.record.id);
   return 'left_pending';
+}
+
+function runsHere({ byHand }: Shown): boolean {
+  return byHand !== undefined && byHand.whyNot === undefined;
 }
 
 function canSign(shown: Shown): shown is Signable {
