@@ -162,3 +162,9 @@ it('no step of the walkthrough is done by opening the view that its link stands 
   expect(events.length).toBeGreaterThan(5);
   expect(events.filter((event) => event.startsWith('onView:'))).toEqual([]);
 });
+
+it('no button of ours looks like one that only closes something', () => {
+  const { commands } = contributes as unknown as { commands: readonly { command: string; icon?: string }[] };
+  expect(commands.find(({ command }) => command === 'banksman.deny')?.icon).toBe('$(circle-slash)');
+  expect(commands.filter(({ icon = '' }) => /\((?:[\w-]*close[\w-]*|x|trash|error|remove)\)/.test(icon))).toEqual([]);
+});
