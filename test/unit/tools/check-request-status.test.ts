@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { catalog } from '#app/catalog';
+import type { AuditRecord } from '#kernel/audit-event';
 import { requestStatuses } from '#kernel/request';
 import { approved, createApprover, draftOf, opened, openTestStore } from '../../integration/stores/store-fixtures.ts';
 import { createToolBench } from './support/run-tool.ts';
@@ -59,5 +60,41 @@ describe('check_request_status', () => {
     const result = await run('check_request_status', { request_id: record.id });
     expect(result.next).toMatch(/\w+/);
     expect(result.result).toMatchObject({ status, message: 'because' });
+  });
+
+  const entry = (name: AuditRecord['name'], attributes: AuditRecord['attributes'] = {}): AuditRecord => ({
+    ...{ version: 1, sequence: 1, time: '2026-11-23T10:00:00.000Z', previous: '', hash: '', name },
+    attributes: { 'gen_ai.tool.call.id': 'a', ...attributes },
+  });
+  const began = [entry('approval.consumed'), entry('tool.started')];
+  // 19 of 180 spent grants had run nothing, after kills: that one was spent says nothing of the call.
+  it.each([
+    [
+      'nothing',
+      [],
+      'unknown',
+      { message: /nothing says that the call began: the outcome is unknown/, next: /do not repeat.*look at what/ },
+    ],
+    [
+      'that it began',
+      began,
+      'unknown',
+      { message: /no end of it is written down: the outcome is unknown/, next: /do not repeat.*look at/ },
+    ],
+    [
+      'how it ended',
+      [...began, entry('tool.finished', { status: 'error', code: 'pve_task_failed', message: 'VM is locked' })],
+      { status: 'error', code: 'pve_task_failed' },
+      { message: /the call ended with error \(pve_task_failed\): VM is locked/, next: /used up: do not repeat/ },
+    ],
+  ] as const)('of a spent approval says what the trail knows: %s', async (_, records, outcome, said) => {
+    const store = await openTestStore();
+    const record = await opened(store);
+    const trail = { read: async () => [], ofRequest: async () => records, head: async () => undefined };
+    const { run } = createToolBench({ get: async () => ({ ...record, status: 'consumed', consumedAt: 1_800_000_000_000 }) }, { trail });
+    const result = await run('check_request_status', { request_id: record.id });
+    expect(result).toMatchObject({ message: expect.stringMatching(said.message), next: expect.stringMatching(said.next) });
+    expect(result.result).toMatchObject({ status: 'consumed', outcome });
+    expect(JSON.stringify(result)).not.toContain('has run');
   });
 });
