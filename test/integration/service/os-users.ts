@@ -84,8 +84,11 @@ export async function startMachine(): Promise<Machine> {
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
+  /** Were expected to end by themselves. */
+  const expected = new Set<ChildProcess>();
   const close = async () => {
     await stop();
+    for (const child of expected) child.kill('SIGTERM');
     await demo.close();
     spawnSync('umount', ['--lazy', stateDir]);
     for (const user of made) spawnSync('userdel', ['--force', user]);
@@ -177,6 +180,7 @@ export async function startMachine(): Promise<Machine> {
     },
     fails: async (names) => {
       const child = launch(names);
+      expected.add(child);
       let err = '';
       child.stderr?.on('data', (chunk: Buffer) => {
         err += chunk.toString();
@@ -184,7 +188,7 @@ export async function startMachine(): Promise<Machine> {
       const status = await new Promise<number | null>((resolve) => void child.once('exit', resolve));
       return { status, out: '', err };
     },
-    servicePid: () => Number(execFileSync('pgrep', ['-u', users.service, '-f', 'service run'], { encoding: 'utf8' }).trim()),
+    servicePid: () => Number(execFileSync('pgrep', ['-u', users.service, '-f', `${folder}.*service run`], { encoding: 'utf8' }).trim()),
   };
   machine.writeConfig();
   return machine;

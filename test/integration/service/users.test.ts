@@ -1,5 +1,18 @@
 /** The service by hand, on this machine, with users of the operating system: what the agents' account can do with everything that is its own. */
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -238,6 +251,7 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
   it.each([
     ['the configuration', () => machine.configFile, 0o666],
     ['its folder', () => dirname(machine.configFile), 0o777],
+    ['a folder above', () => machine.folder, 0o775],
   ])('%s that others can write is refused, and named', async (_what, place, mode) => {
     const [file, before] = [place(), statSync(place()).mode & 0o7777];
     chmodSync(file, mode);
@@ -245,6 +259,21 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
     chmodSync(file, before);
     expect(status).not.toBe(0);
     expect(err).toContain(`${file} can be written by others`);
+  });
+
+  it('one that is a link, lies behind one, or belongs to somebody else, is refused, and named', async () => {
+    const [file, folder] = [machine.configFile, dirname(machine.configFile)];
+    for (const place of [file, folder]) {
+      renameSync(place, `${place}.real`);
+      symlinkSync(`${place}.real`, place);
+      expect((await machine.fails()).err).toContain(`${place} is a link`);
+      rmSync(place);
+      renameSync(`${place}.real`, place);
+    }
+    chownSync(file, machine.uidOf(alice), 0);
+    expect((await machine.fails()).err).toContain(`${file} belongs to another user`);
+    machine.writeConfig();
+    chownSync(file, 0, 0);
   });
 
   it('a configuration with a key twice, and a state that others can read, are refused', async () => {
