@@ -1,5 +1,6 @@
 /** What one user may have under way, over all of that user's connections: a flood of one costs the others little. */
 import { Fault } from '#kernel/errors';
+import { createRateLimit } from '#kernel/rate-limit';
 
 export const userLimits = {
   connections: 32,
@@ -12,6 +13,10 @@ export const userLimits = {
   /** Messages, and each KiB of them: so many at once, and so many a second in the long run; beyond, nothing is read for a moment. */
   burst: 4_000,
   perSecond: 2_000,
+  /** What is written down, and each KiB that the caller adds to it: the trail is kept for days, on a disk that is everybody's. */
+  writes: 5_000,
+  writesPerSecond: 10,
+  longestRestMs: 5_000,
   /** Of answers that nobody reads. */
   unreadBytes: 64 * 2 ** 20,
 } as const;
@@ -33,6 +38,7 @@ export interface Turn {
 /** Whose calls, on whatever connection. `now` is a monotonic time in ms. */
 export class UserBudget {
   readonly #now: () => number;
+  readonly #writes: ReturnType<typeof createRateLimit>;
   readonly #sources = new Set<Source>();
   readonly #queue: { readonly start: () => void; readonly isLong: boolean }[] = [];
   #running = 0;
@@ -47,6 +53,13 @@ export class UserBudget {
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.#counted = now();
+    this.#writes = createRateLimit(userLimits.writesPerSecond, userLimits.writes, now);
+  }
+
+  /** Counts what will be written down. @throws {Fault} `user_busy` */
+  write(bytes: number): void {
+    const seconds = this.#writes.take('', 1 + Math.floor(bytes / 1_024));
+    if (seconds > 0) throw busy(`your calls have written down more than ${userLimits.writesPerSecond} records a second for long`, seconds);
   }
 
   /** @throws {Fault} `too_many_connections` */
@@ -75,11 +88,12 @@ export class UserBudget {
   }
 
   /**
-   * Resolves when the call may run; of those that are `long`, one at a time. Rejects with the signal's reason.
+   * Resolves when the call may run; of those that are `long`, one at a time, with a rest after each. Rejects with the signal's reason.
    * @throws {Fault} `user_busy`
    */
   turn({ bytes, isLong }: { readonly bytes: number; readonly isLong: boolean }, signal: AbortSignal): Promise<Turn> {
-    if (this.#queue.length >= userLimits.queued || this.#queuedBytes + bytes > userLimits.queuedBytes) return Promise.reject(busy());
+    if (this.#queue.length >= userLimits.queued || this.#queuedBytes + bytes > userLimits.queuedBytes)
+      return Promise.reject(busy(`you have ${userLimits.running} calls running and ${userLimits.queued} waiting for their turn`));
     const { promise, resolve, reject } = Promise.withResolvers<Turn>();
     this.#queuedBytes += bytes;
     const entry = {
@@ -138,7 +152,17 @@ export class UserBudget {
     }
   }
 
+  /** As long as it took nothing of the kind runs: half of the time is the others'. */
+  #restFor(ms: number): void {
+    const over = () => {
+      this.#isLongRunning = false;
+      this.#startNext();
+    };
+    setTimeout(over, Math.min(ms, userLimits.longestRestMs)).unref();
+  }
+
   #startTurn(isLong: boolean): Turn {
+    const startedAt = this.#now();
     let state: 'running' | 'waiting' | 'over' = 'running';
     return {
       waits: () => {
@@ -151,7 +175,7 @@ export class UserBudget {
       end: () => {
         if (state === 'running') this.#running -= 1;
         if (state === 'waiting') this.#waiting -= 1;
-        if (isLong && state !== 'over') this.#isLongRunning = false;
+        if (isLong && state !== 'over') this.#restFor(this.#now() - startedAt);
         state = 'over';
         this.#startNext();
       },
@@ -159,14 +183,10 @@ export class UserBudget {
   }
 }
 
-function busy(): Fault {
-  return new Fault(
-    'user_busy',
-    `you have ${userLimits.running} calls running and ${userLimits.queued} waiting for their turn; nothing was done`,
-    {
-      audience: 'user',
-      retryable: true,
-      next: 'wait for some of them, then call again',
-    },
-  );
+function busy(why: string, seconds?: number): Fault {
+  return new Fault('user_busy', `${why}; nothing was done`, {
+    audience: 'user',
+    retryable: true,
+    next: seconds === undefined ? 'wait for some of them, then call again' : `wait ${seconds} s, then call again`,
+  });
 }

@@ -28,7 +28,7 @@ export async function launchService({ users, sockets, stateDir, configFile, prog
   const { page } = loadServiceConfig(configFile);
   // SECURITY: what others can write would be what root starts.
   for (const file of program) requireRootOwned(realpathSync(file));
-  emptyFolder(sockets);
+  await emptyFolder(sockets);
   const open: Opened[] = [];
   try {
     for (const user of users) open.push(await openSocket(path.join(sockets, `${user}.sock`), uidOf(user)));
@@ -53,11 +53,12 @@ function ownerOf(stateDir: string): { readonly uid: number; readonly gid: number
 }
 
 /** Of the sockets of an earlier run. Nobody comes in before the service itself listens: this process would take the connection. */
-function emptyFolder(sockets: string): void {
+async function emptyFolder(sockets: string): Promise<void> {
   mkdirSync(sockets, { recursive: true });
   requireRootOwned(sockets);
   chmodSync(sockets, 0o700);
-  for (const name of readdirSync(sockets)) if (/\.sock(?:\.kept)?$/.test(name)) rmSync(path.join(sockets, name));
+  const files = readdirSync(sockets).filter((name) => /\.sock(?:\.kept)?$/.test(name));
+  for (const file of files.map((name) => path.join(sockets, name))) if (!(await isHeard(file))) rmSync(file, { force: true });
 }
 
 interface Opened {

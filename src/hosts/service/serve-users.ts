@@ -39,6 +39,8 @@ export interface UserServer {
 const slowBytes = 8 * 2 ** 20;
 /** These look through a whole trail, or ask every cluster. */
 const longMethods: ReadonlySet<string> = new Set(['doctor', 'audit.tail', 'audit.verify', 'audit.compare', 'audit.continues']);
+/** Each leaves records in the trail. */
+const writingMethods: ReadonlySet<string> = new Set(['call', 'runApproved', 'records.open', 'records.spend', 'records.append']);
 /** Changes are told at most so often. */
 const ringMs = 50;
 
@@ -190,6 +192,7 @@ class Connection {
     let turn: Turn | undefined;
     try {
       const run = this.#prepare(method, values);
+      if (writingMethods.has(method)) this.#parts.budget.write(bytes);
       turn = await this.#parts.budget.turn({ bytes, isLong: longMethods.has(method) }, call.signal);
       const value = await run(this.#caller(id, call.signal, turn));
       this.#send({ kind: 'answer', id, value });

@@ -56,7 +56,37 @@ describe('one user’s calls', () => {
     const others = take(budget, userLimits.running - 1);
     expect(await started(others)).toBe(userLimits.running - 1);
     (await first).end();
+    await second;
     expect(await started([second])).toBe(1);
+  });
+
+  it('of that kind rest as long as they took', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let now = 0;
+      const budget = new UserBudget(() => now);
+      const [first, second] = [0, 1].map(() => budget.turn({ bytes: 1, isLong: true }, never));
+      const turn = await first;
+      now += 400;
+      turn?.end();
+      await vi.advanceTimersByTimeAsync(399);
+      expect(await started(second === undefined ? [] : [second])).toBe(0);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await started(second === undefined ? [] : [second])).toBe(1);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('are refused where they write down more than a disk for all can hold, until time has passed', () => {
+    let now = 0;
+    const budget = new UserBudget(() => now);
+    for (let count = 0; count < userLimits.writes; count += 1) budget.write(0);
+    expect(() => budget.write(0)).toThrow(/written down more than 10 records a second/);
+    now += 1_000;
+    expect(() => budget.write(20 * 1_024)).toThrow(/written down more/);
+    for (let count = 0; count < userLimits.writesPerSecond; count += 1) budget.write(0);
+    expect(() => budget.write(0)).toThrow(/written down more/);
   });
 
   it('leave the queue when they are cancelled', async () => {
