@@ -16,7 +16,8 @@ export const userLimits = {
   /** What is written down, and each KiB that the caller adds to it: the trail is kept for days, on a disk that is everybody's. */
   writes: 5_000,
   writesPerSecond: 10,
-  longestRestMs: 5_000,
+  /** Of what looks through everything: so long at once, and half of the time in the long run. */
+  longMs: 2_000,
   /** Of answers that nobody reads. */
   unreadBytes: 64 * 2 ** 20,
 } as const;
@@ -43,6 +44,8 @@ export class UserBudget {
   readonly #queue: { readonly start: () => void; readonly isLong: boolean }[] = [];
   #running = 0;
   #isLongRunning = false;
+  #longLeft: number = userLimits.longMs;
+  #longCounted: number;
   #waiting = 0;
   #queuedBytes = 0;
   #tokens: number = userLimits.burst;
@@ -53,6 +56,7 @@ export class UserBudget {
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.#counted = now();
+    this.#longCounted = now();
     this.#writes = createRateLimit(userLimits.writesPerSecond, userLimits.writes, now);
   }
 
@@ -88,7 +92,7 @@ export class UserBudget {
   }
 
   /**
-   * Resolves when the call may run; of those that are `long`, one at a time, with a rest after each. Rejects with the signal's reason.
+   * Resolves when the call may run; of those that are `long`, one at a time, and not all the time. Rejects with the signal's reason.
    * @throws {Fault} `user_busy`
    */
   turn({ bytes, isLong }: { readonly bytes: number; readonly isLong: boolean }, signal: AbortSignal): Promise<Turn> {
@@ -152,13 +156,17 @@ export class UserBudget {
     }
   }
 
-  /** As long as it took nothing of the kind runs: half of the time is the others'. */
-  #restFor(ms: number): void {
+  /** Now and then at once; one after the other without end, half of the time is the others'. */
+  #endLong(startedAt: number): void {
+    const at = this.#now();
+    this.#longLeft = Math.min(userLimits.longMs, this.#longLeft + (at - this.#longCounted) / 2) - (at - startedAt);
+    this.#longCounted = at;
     const over = () => {
       this.#isLongRunning = false;
       this.#startNext();
     };
-    setTimeout(over, Math.min(ms, userLimits.longestRestMs)).unref();
+    if (this.#longLeft >= 0) over();
+    else setTimeout(over, -2 * this.#longLeft).unref();
   }
 
   #startTurn(isLong: boolean): Turn {
@@ -175,7 +183,7 @@ export class UserBudget {
       end: () => {
         if (state === 'running') this.#running -= 1;
         if (state === 'waiting') this.#waiting -= 1;
-        if (isLong && state !== 'over') this.#restFor(this.#now() - startedAt);
+        if (isLong && state !== 'over') this.#endLong(startedAt);
         state = 'over';
         this.#startNext();
       },
