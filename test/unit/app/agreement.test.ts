@@ -239,7 +239,8 @@ it('a window is told once somebody agreed, and not because nobody has: it would 
     await first;
     expect(calls).toEqual([]);
     const next = looked();
-    writeFileSync(place, '{}');
+    const alice = person('alice');
+    await signAgreement(file, { approvers: [alice.pin] }, alice.signer);
     await next;
     expect(calls).toEqual([1]);
   } finally {
