@@ -67,6 +67,8 @@ export interface AppOptions {
   /** The surface that people answer through. */
   readonly via: RequestDecision['via'];
   readonly version: string;
+  /** The process lasts longer than one call: it follows what earlier ones left behind. */
+  readonly stays?: boolean;
   /** Path of the bundled worker: the store then stays off this thread. */
   readonly storeWorker?: string;
   /** Where `workspace.root` counts from; absent: there is no workspace. */
@@ -128,6 +130,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   });
   const deps = pipelineDeps(options, parts, held);
   await settleEditor(options, parts, held);
+  if (options.stays === true && clusters.configured.size > 0) void tasks.resume((name) => clusters.configured.get(name)?.access.api);
   sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
     config: hostConfig({ ...options.config, page: machinePage(options) }),

@@ -1,7 +1,11 @@
-/** The end of tasks that outlived their call: asked for as long as this process lives, and written to the trail. */
+/**
+ * The end of tasks that outlived their call: asked for as long as this process lives, and written to the trail. A process that stays takes up
+ * those of earlier ones as well.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuditRecord } from '#kernel/audit-event';
 import { reasonOf } from '#kernel/errors';
-import type { JsonObject } from '#kernel/json';
+import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { Log } from '#kernel/ports/log';
@@ -17,6 +21,8 @@ export interface UnfinishedTask {
 export interface TaskFollower {
   /** Returns at once; never fails. */
   follow(task: UnfinishedTask): void;
+  /** Follows the tasks of the last day whose end no record holds: the process that called was gone by then. Never rejects. */
+  resume(apiOf: (cluster: string) => ClusterPort | undefined): Promise<void>;
   /** Stops asking. What has not ended by then has no record of its end. */
   close(): Promise<void>;
 }
@@ -25,6 +31,8 @@ export interface TaskFollower {
 const waits = { first: 2_000, longest: 30_000, inAll: 24 * 3_600_000 } as const;
 /** Followed at a time; more are left to get_recent_tasks. */
 const mostTasks = 50;
+/** Looked through for tasks without an end: a busy day has that many. */
+const recordsLookedAt = 2_000;
 
 export function createTaskFollower({
   audit,
@@ -47,6 +55,7 @@ export function createTaskFollower({
       const seen = await lookAt(api, upid, signal);
       if ('code' in seen || seen.running) continue;
       const exitStatus = seen.exitStatus ?? 'no exit status';
+      if (await isWritten(audit, upid, attributes['request_id'])) return;
       await audit.append({ name: 'task.ended', attributes: { ...attributes, upid, exit_status: exitStatus } });
       log.info(`task ended after its call: ${upid} ${exitStatus}`);
       return;
@@ -64,9 +73,58 @@ export function createTaskFollower({
         .finally(() => following.delete(task.upid));
       following.set(task.upid, done);
     },
+    async resume(apiOf) {
+      try {
+        for (const task of unfinishedIn(await lastRecords(audit), apiOf)) this.follow(task);
+      } catch (thrown) {
+        if (!closing.signal.aborted) log.warn(`whether tasks of earlier processes have ended is not looked at: ${reasonOf(thrown)}`);
+      }
+    },
     async close() {
       closing.abort();
       await Promise.all(following.values());
     },
   };
+}
+
+async function lastRecords(audit: AuditLog): Promise<readonly AuditRecord[]> {
+  const head = await audit.head();
+  return head === undefined ? [] : audit.read(Math.max(0, head.sequence - recordsLookedAt), recordsLookedAt);
+}
+
+/** Several processes may follow the same task; one record of its end is enough. */
+async function isWritten(audit: AuditLog, upid: string, requestId: unknown): Promise<boolean> {
+  if (typeof requestId !== 'string') return false;
+  const records = await audit.ofRequest(requestId, Date.now() - waits.inAll);
+  return records.some(({ name, attributes }) => name === 'task.ended' && attributes['upid'] === upid);
+}
+
+/** Of calls that ended while their task went on, as far as its cluster is still configured. */
+function unfinishedIn(records: readonly AuditRecord[], apiOf: (cluster: string) => ClusterPort | undefined): readonly UnfinishedTask[] {
+  const ended = new Set(records.flatMap(({ name, attributes }) => (name === 'task.ended' ? [attributes['upid']] : [])));
+  const since = Date.now() - waits.inAll;
+  const left = records.filter(({ name, time }) => name === 'tool.finished' && Date.parse(time) >= since);
+  return left.flatMap(({ attributes }) => {
+    const upid = upidLeft(attributes['effect']);
+    const api = apiOf(clusterIn(attributes['target']));
+    return upid === undefined || ended.has(upid) || api === undefined ? [] : [{ api, upid, attributes: ofCall(attributes) }];
+  });
+}
+
+function upidLeft(effect: JsonValue | undefined): string | undefined {
+  const upid = isJsonObject(effect) && effect['last_seen'] !== 'ended' ? effect['upid'] : undefined;
+  return typeof upid === 'string' ? upid : undefined;
+}
+
+/** Empty where no target names one. */
+function clusterIn(targets: JsonValue | undefined): string {
+  const [first] = Array.isArray(targets) ? targets : [];
+  const cluster = isJsonObject(first) ? first['cluster'] : undefined;
+  return typeof cluster === 'string' ? cluster : '';
+}
+
+/** What a record of its end says of the call. */
+function ofCall(attributes: JsonObject): JsonObject {
+  const kept = ['gen_ai.tool.name', 'gen_ai.tool.call.id', 'agent', 'request_id'];
+  return Object.fromEntries(Object.entries(attributes).filter(([key]) => kept.includes(key)));
 }

@@ -5,7 +5,7 @@ export const auditEventNames = [
   'tool.denied',
   'tool.started',
   'tool.finished',
-  // A task of the cluster that outlived its call has ended; absent where this process ended before.
+  // A task of the cluster that outlived its call has ended; absent while no process that stays has seen it.
   'task.ended',
   'approval.requested',
   // One of several people who have to agree has.

@@ -29,7 +29,7 @@ export function effectNext(effect: KnownEffect): string | undefined {
 
 /** How to see the end of a task. INVARIANT: works when followed literally; a test does. */
 export function followTaskWords(upid: string): string {
-  return `it was not stopped: follow it with get_recent_tasks and \`filter\` \`${upid}\` (\`status\` is its exit status once it has ended), and do not repeat the call before`;
+  return `ending the call does not end the task: follow it with get_recent_tasks and \`filter\` \`${upid}\` (\`status\` is its exit status once it has ended), and do not repeat the call before`;
 }
 
 /** As outcomes and records hold it. */

@@ -34,8 +34,7 @@ export async function execute(state: Approved, call: IncomingCall, deps: CallDep
 }
 
 function outcomeOf(result: ToolResult, { requestId }: Approved, handler: HandlerContext): Executed {
-  const noted = handler.effect();
-  const effect = (result.ok ? undefined : result.effect) ?? (noted.state === 'task' ? noted : undefined);
+  const effect = effectOf(result, handler.effect());
   const outcome: Outcome = {
     status: result.ok ? 'ok' : 'error',
     code: result.ok ? 'ok' : result.code,
@@ -43,6 +42,13 @@ function outcomeOf(result: ToolResult, { requestId }: Approved, handler: Handler
     ...given({ request_id: requestId, next: result.next, effect: effect && effectData(effect), result: result.result }),
   };
   return { outcome, ...given({ asks: result.asks }) };
+}
+
+/** A task can be looked up whatever came of it; that something left is worth saying where it did not end well. */
+function effectOf(result: ToolResult, noted: KnownEffect): KnownEffect | undefined {
+  if (noted.state === 'task') return (result.ok ? undefined : result.effect) ?? noted;
+  if (result.ok) return undefined;
+  return result.effect ?? (noted.state === 'sent' ? noted : undefined);
 }
 
 function failure(state: Approved, thrown: unknown, { signal }: Deadline, handler: HandlerContext): Outcome {

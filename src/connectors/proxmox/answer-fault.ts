@@ -15,9 +15,14 @@ export function isGatewayFailure(status: number): boolean {
   return [502, 503, 504].includes(status) || (status >= 595 && status <= 599);
 }
 
-/** Whether a request that changes something may have arrived although this is what came back. 595 is a refused connection: it did not. */
+/**
+ * Whether a request that changes something may have been carried out although this is what came back. The API says 200, or refuses with 4xx,
+ * 500 or 501; 595 is a connection that its proxy did not get. Anything else (204, 408, 524, …) is the word of something in between, which does
+ * not know.
+ */
 export function isAmbiguous(status: number): boolean {
-  return isGatewayFailure(status) && status !== 595;
+  if (status >= 500) return ![500, 501, 595].includes(status);
+  return status === 408 || (status < 300 && status !== 200);
 }
 
 /** Any answer that is not a success, as the fault it stands for. `tokenId` names the token; its secret never gets here. */

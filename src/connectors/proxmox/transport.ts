@@ -103,7 +103,7 @@ async function sendOnce(state: TransportState, request: ApiRequest, signal: Abor
       failures.push(noteFailure(state, endpoint, thrown, signal));
       continue;
     }
-    if (isAmbiguous(answer.status)) throw new AmbiguousSend(`its gateway answered with status ${answer.status}`);
+    if (isAmbiguous(answer.status)) throw new AmbiguousSend(`what answered was not the API itself (status ${answer.status})`);
     order.succeeded(endpoint);
     return answer;
   }

@@ -11,9 +11,10 @@ const alarmMs = 30_000;
 
 /** As `withApp`. Once somebody agreed to a change of the configuration, new calls run with it; calls under way end as they began. */
 export async function withFollowedApp<T>(options: CommandOptions, work: (app: CallingApp, signal: AbortSignal) => Promise<T>): Promise<T> {
-  return withApp(options, async (first, signal) => {
+  const stays = { stays: true } as const;
+  const follow = async (first: App, signal: AbortSignal): Promise<T> => {
     const { agreement, tools, config } = first;
-    const followed = createFollowed(first, () => localApp(options));
+    const followed = createFollowed(first, () => localApp(options, stays));
     const watch = setInterval(() => void followed.look(), alarmMs).unref();
     const unfollow = agreement?.onChange(followed.takeOver);
     try {
@@ -23,7 +24,8 @@ export async function withFollowedApp<T>(options: CommandOptions, work: (app: Ca
       unfollow?.();
       await followed.close();
     }
-  });
+  };
+  return withApp(options, follow, stays);
 }
 
 function createFollowed(first: App, open: () => Promise<App>) {

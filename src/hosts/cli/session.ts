@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { type Config, parseConfig } from '#app/config';
 import { loadConfigFile, parseJson } from '#app/config-file';
-import { createApp, type LocalApp } from '#app/create-app';
+import { type AppOptions, createApp, type LocalApp } from '#app/create-app';
 import { serviceSocket, version } from '#app/for-hosts';
 import { defaultConfigFile, defaultStateDir } from '#app/paths';
 import { connectApp } from '#app/remote-app';
@@ -11,9 +11,14 @@ import { Fault } from '#kernel/errors';
 import { badUsage, type CommandOptions } from './command-line.ts';
 import { Refusal, stderrLog } from './output.ts';
 
-export async function withApp<T>(options: CommandOptions, work: (app: App, signal: AbortSignal) => Promise<T>): Promise<T> {
+/** @param stays a server: it lasts longer than one call */
+export async function withApp<T>(
+  options: CommandOptions,
+  work: (app: App, signal: AbortSignal) => Promise<T>,
+  stays: Pick<AppOptions, 'stays'> = {},
+): Promise<T> {
   const socket = socketOf(options);
-  return during(await (socket === undefined ? localApp(options) : connectApp({ ...(await partsOf(options)), socket })), work);
+  return during(await (socket === undefined ? localApp(options, stays) : connectApp({ ...(await partsOf(options)), socket })), work);
 }
 
 /** With the store in this process. @throws {Fault} `has_service` where a service holds it */
@@ -25,14 +30,14 @@ export async function withLocalApp<T>(options: CommandOptions, work: (app: Local
 }
 
 /** A second one beside it may be opened while it runs. */
-export async function localApp(options: CommandOptions): Promise<LocalApp> {
-  const parts = await partsOf(options);
+export async function localApp(options: CommandOptions, stays: Pick<AppOptions, 'stays'> = {}): Promise<LocalApp> {
+  const parts = { ...(await partsOf(options)), ...stays };
   const { namedConfigFile: file } = parts;
   const isMachines = file !== undefined && resolve(file) === resolve(defaultConfigFile());
   return createApp({ ...parts, ...(isMachines ? { origin: 'machine', ownStore: options.store !== undefined } : {}) });
 }
 
-async function partsOf(options: CommandOptions): Promise<Parameters<typeof createApp>[0]> {
+async function partsOf(options: CommandOptions): Promise<AppOptions> {
   const { config, baseDir, file } = await configOf(options);
   return {
     config,

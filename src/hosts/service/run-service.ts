@@ -31,7 +31,7 @@ export async function runService({ configFile, stateDir, version, log, signal }:
   try {
     const worker = path.join(path.dirname(process.argv[1] ?? ''), 'store-worker.cjs');
     const app = await createApp({
-      ...{ config, stateDir, configFile, version, log, via: 'cli', baseDir: path.dirname(configFile) },
+      ...{ config, stateDir, configFile, version, log, via: 'cli', stays: true, baseDir: path.dirname(configFile) },
       ...{ namedConfigFile: configFile, checkConfigFile: requireRootOwned },
       ...(existsSync(worker) ? { storeWorker: worker } : {}),
       clusterToken: (name) => credentialOf(config, name),

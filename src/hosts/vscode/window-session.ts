@@ -267,6 +267,7 @@ async function startApp(context: ExtensionContext, places: Places, log: Log): Pr
     baseDir: path.dirname(places.configFile),
     log,
     via: 'editor' as const,
+    stays: true,
     ...(folder === undefined ? {} : { workspaceBase: folder.uri.fsPath }),
     editorRoot: env.appRoot,
     version: String(context.extension.packageJSON.version),

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { applyHeldTool } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
+import { followTaskWords } from '#kernel/known-effect';
 import { lapsesAt, type RequestRecord } from '#kernel/request';
 import { expiryInWords, isSettledReport } from '#kernel/request-end';
-import { runInWords, runOf } from '#kernel/request-run';
+import { type RequestRun, runInWords, runOf } from '#kernel/request-run';
 import { clockTime, formatDuration, showPlainly } from '#kernel/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { invalidRequestId, isRequestId, requestIdArgument, viewOf } from '../support/request-view.ts';
@@ -92,6 +93,10 @@ function approvalInWords(record: RequestRecord, now: number): string {
   return `${by}, until ${clockTime(expiresAt, now)} (${formatDuration(expiresAt - now)} left); it has not been used`;
 }
 
+function taskData({ upid, exitStatus, at }: NonNullable<RequestRun['task']>): JsonObject {
+  return { upid, exit_status: exitStatus ?? null, ...(at === undefined ? {} : { seen_at: at }) };
+}
+
 /** That a grant was spent is one thing, what came of it another: the process may have been killed in between. */
 async function spent(record: RequestRecord, { trail, clock }: ToolContext, plain: Standing): Promise<Standing> {
   const run = runOf(await trail.ofRequest(record.id, record.consumedAt ?? record.createdAt));
@@ -100,8 +105,12 @@ async function spent(record: RequestRecord, { trail, clock }: ToolContext, plain
     const next = 'do not repeat the call: look at what it would have changed, and tell the user';
     return { message, next, more: { outcome: 'unknown' } };
   }
-  const { status = '', code = '', message: said = '', at = '', startedBy, result } = run;
+  const { task } = run;
+  const next = task === undefined || task.exitStatus !== undefined ? plain.next : `${plain.next}; ${followTaskWords(task.upid)}`;
+  return { message, next, more: { outcome: outcomeData(run) } };
+}
+
+function outcomeData({ status = '', code = '', message = '', at = '', startedBy, result, task }: RequestRun): JsonObject {
   const byHand = startedBy === undefined ? {} : { started_by: startedBy, ...(result === undefined ? {} : { result }) };
-  const outcome = { status, code, message: said, at, ...byHand };
-  return { message, next: plain.next, more: { outcome } };
+  return { status, code, message, at, ...byHand, ...(task === undefined ? {} : { task: taskData(task) }) };
 }

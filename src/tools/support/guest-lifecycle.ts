@@ -255,6 +255,9 @@ function lostResult(action: GuestAction, guest: GuestTarget, { upid, lost }: Los
   };
 }
 
+/** A worker that was killed, or whose log ends without a verdict: how far it came is not known. */
+const noVerdict = /^(?:unexpected status|unknown|no exit status)$/;
+
 /** PVE's words for a guest that did not do what ACPI, its agent or init was told. */
 const ignoredShutdown = /got timeout|did not stop/;
 
@@ -265,15 +268,18 @@ function failedResult({ action, guest, end, now, result }: EndedAction, timeoutS
     return {
       ok: false,
       code: 'guest_ignored_shutdown',
-      message: `${failed}; the guest did not shut down within ${timeoutSeconds ?? 0} s and was left as it was; ${stateWords(now, guest.node)}`,
+      message: `${failed}; the guest did not shut down within ${timeoutSeconds ?? 0} s and was not forced; ${stateWords(now, guest.node)}`,
       result,
-      next: `a person can look at its console or shut it down from inside (it needs a running guest agent, or ACPI); stop_${kind}${action === 'reboot' ? ` and then start_${kind} restart it` : ' stops it'} the hard way, and what is unsaved inside is lost`,
+      next: `it may still go down${action === 'reboot' ? ', and then stays down' : ''}: look again with get_${kind === 'vm' ? 'vms' : 'containers'} and \`filter\` \`${guest.vmid}\` in a minute; a person can look at its console or shut it down from inside (it needs a running guest agent, or ACPI); stop_${kind}${action === 'reboot' ? ` and then start_${kind} restart it` : ' stops it'} the hard way, and what is unsaved inside is lost`,
     };
   }
+  const said = noVerdict.test(end.exitStatus)
+    ? `${words[action].verb} ${describeTarget(guest)}: its task ended without a word on how it went (${end.exitStatus})`
+    : failed;
   return {
     ok: false,
     code: 'task_failed',
-    message: failed,
+    message: `${said}; ${stateWords(now, guest.node)}`,
     result,
     next: 'read the task log in the result; repeating the call asks a person again',
   };

@@ -1,5 +1,5 @@
 /** Whether a guest has become what an action was to make it: a task's end alone does not say so, least of all the HA manager's. */
-import { toFault } from '#kernel/errors';
+import { type Fault, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { ClusterPort, GuestAction } from '#kernel/ports/cluster';
 import type { GuestTarget } from '#kernel/resource';
@@ -36,8 +36,8 @@ export interface GuestState {
   readonly qmpStatus?: string;
   /** The HA manager's state of it (`started`, `error`, `fence`, …); absent where it manages it not. */
   readonly haState?: string;
-  /** Why it could not be read. */
-  readonly why?: string;
+  /** Why its status could not be read. */
+  readonly fault?: Fault;
 }
 
 /** How long to wait for a plain guest: a VM's reboot task ends when it is down, another starts it about two seconds later. In ms. */
@@ -100,12 +100,14 @@ export async function readState(api: ClusterPort, guest: GuestTarget, signal: Ab
     const configured = row?.raw['hastate'];
     return configured === 'ignored' ? { ...state, haState: configured } : state;
   } catch (thrown) {
-    const why = toFault(thrown).message;
+    const fault = toFault(thrown);
     const row = (await api.guests(signal).catch(() => [])).find((entry) => entry.vmid === guest.vmid);
-    if (row === undefined || row.node === guest.node) return { node: guest.node, why };
-    return api.guestStatus({ ...guest, node: row.node }, signal).then(
-      (moved) => stateOf(row.node, moved),
-      () => ({ node: row.node, why }),
+    const { node = guest.node, raw: { hastate: haState } = {} } = row ?? {};
+    const unread = { node, fault, ...(typeof haState === 'string' ? { haState } : {}) };
+    if (node === guest.node) return unread;
+    return api.guestStatus({ ...guest, node }, signal).then(
+      (moved) => stateOf(node, moved),
+      () => unread,
     );
   }
 }
@@ -122,10 +124,10 @@ function stateOf(node: string, row: JsonObject): GuestState {
 }
 
 /** `it is running`, `it is running on Home (HA state \`error\`)`, `its state could not be read: …`. @param from where it was asked for */
-export function stateWords({ node, status, haState, why }: GuestState, from: string): string {
-  if (status === undefined) return `its state could not be read${why === undefined ? '' : `: ${why}`}`;
-  const place = node === from ? '' : ` on ${node}`;
-  return `it is ${status}${place}${haState === undefined ? '' : ` (HA state \`${haState}\`)`}`;
+export function stateWords({ node, status, haState, fault }: GuestState, from: string): string {
+  const ha = haState === undefined ? '' : ` (HA state \`${haState}\`)`;
+  if (status === undefined) return `its state could not be read${ha}${fault === undefined ? '' : `: ${fault.message}`}`;
+  return `it is ${status}${node === from ? '' : ` on ${node}`}${ha}`;
 }
 
 /** What a person can do about an HA state that stands in the way; undefined where waiting is all. */

@@ -1,4 +1,5 @@
 /** What surely stands in the way of a change to a guest, from live data, before a person is asked. An undefined fact stands in nobody's way. */
+import type { Fault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterPort, ClusterStatusRow, GuestAction, NodeRow, Permissions } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget } from '#kernel/resource';
@@ -62,7 +63,7 @@ export function isQuorate(look: Pick<GuestLook, 'cluster'>): boolean | undefined
 }
 
 function noCluster(look: GuestLook, { withoutQuorum }: Needs): Obstacle | undefined {
-  const { guest, nodes } = look;
+  const { guest, nodes, state } = look;
   if (isQuorate(look) === false && withoutQuorum !== undefined) {
     return {
       code: 'pve_no_quorum',
@@ -70,7 +71,17 @@ function noCluster(look: GuestLook, { withoutQuorum }: Needs): Obstacle | undefi
       next: 'the cluster takes no changes until most of its nodes are online again; see get_cluster_status',
     };
   }
-  return nodes?.find((row) => row.node === guest.node)?.status === 'offline' ? nodeOffline(guest.node, guest) : undefined;
+  if (nodes?.find((row) => row.node === guest.node)?.status === 'offline') return nodeOffline(guest.node, guest);
+  // Every endpoint was asked, and what changes something goes the same way.
+  return state.fault?.code === 'pve_node_unreachable' ? apiGone(guest, state.fault) : undefined;
+}
+
+function apiGone(guest: GuestTarget, { code, message }: Fault): Obstacle {
+  return {
+    code,
+    message: `the API of node ${guest.node} does not answer, so ${describeTarget(guest)} cannot be reached: ${message}`,
+    next: `the cluster counts ${guest.node} as online, so it may come back: try again in a minute; if it stays so, a person looks at \`pveproxy\` there`,
+  };
 }
 
 /** @param guest what cannot be reached because of it; undefined: nothing can be put there */

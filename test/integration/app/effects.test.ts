@@ -49,6 +49,7 @@ async function followLiterally(onApp: App, next: string | undefined): Promise<Ou
 describe('a task that was started', () => {
   it('is named when its node answers no more, and followed over the cluster’s own list', async () => {
     const down = { kind: 'status', status: 595, reason: 'Connection refused' } as const;
+    Object.assign(world.demo.cluster, { taskDurationMs: 1_000 });
     const onProgress = (message: string) => {
       if (message.includes('waiting for the task')) world.demo.faults.api({ path: '^/nodes/pve/', effect: down });
     };
@@ -92,6 +93,47 @@ describe('a task that was started', () => {
     expect(outcome.message).toMatch(upidPattern);
     expect(outcome.message).not.toContain('exit status OK');
   }, 30_000);
+
+  it('can be followed by what `next` says while its node is away, and when the list has it no more', async () => {
+    const hasty = await world.open({ limits: { callMs: 12_000 } });
+    const { tasks } = world.demo.cluster;
+    Object.assign(world.demo.cluster, { taskDurationMs: 1_000 });
+    let isDown = false;
+    const onProgress = (message: string) => {
+      if (isDown || !message.includes('waiting for the task')) return;
+      isDown = true;
+      void world.demo.faults.nodeDown('pve');
+    };
+    const outcome = await approved(hasty, 'stop_vm', { vmid: 100 }, { onProgress });
+    expect(outcome).toMatchObject({ code: 'task_end_unknown', effect: { last_seen: 'running' } });
+    // The list has it as it was last heard of: running.
+    expect(await followLiterally(hasty, outcome.next)).toMatchObject({ result: { tasks: [{ status: 'unknown, node offline' }] } });
+    await world.demo.faults.nodeUp('pve');
+    for (let more = 0; more < 30; more += 1) tasks.start({ node: 'pve', type: 'vncproxy', id: '100', user: 'root@pam' }, function* () {});
+    const upid = outcome.effect?.['upid'];
+    // Not "0 tasks", which reads as if there were none.
+    expect(JSON.stringify((await call(hasty, 'get_recent_tasks', { limit: 500 })).result)).not.toContain(upid);
+    expect(await followLiterally(hasty, outcome.next)).toMatchObject({
+      status: 'ok',
+      result: { total: 1, tasks: [{ upid, type: 'qmstop', id: '100', status: tasks.find(String(upid))?.exitstatus }] },
+    });
+    const gone = String(upid).replace(':qmstop:', ':qmstart:');
+    expect(await call(hasty, 'get_recent_tasks', { filter: gone })).toMatchObject({ status: 'error', code: 'pve_not_found' });
+    await world.demo.faults.nodeDown('pve');
+    expect(await followLiterally(hasty, outcome.next)).toMatchObject({
+      status: 'error',
+      code: 'pve_node_unreachable',
+      message: expect.stringMatching(/^how the task stands is not known: it is not in the cluster's list, and .*could not reach the node/),
+    });
+  }, 30_000);
+
+  it('and was killed is not said to have failed: the guest’s state is said', async () => {
+    const status = 'unexpected status';
+    world.demo.faults.taskFails({ type: 'qmstop' }, status);
+    const outcome = await approved(app, 'stop_vm', { vmid: 100 });
+    expect(outcome).toMatchObject({ status: 'error', code: 'task_failed', effect: { last_seen: 'ended', exit_status: status } });
+    expect(outcome.message).toMatch(/its task ended without a word on how it went \(unexpected status\); it is running[.]/);
+  });
 
   it.each([
     [500, 'got no worker'],
@@ -141,15 +183,36 @@ describe('a task that was started', () => {
     expect(after).toMatchObject({ result: { tasks: [{ status: 'OK' }] } });
   }, 30_000);
 
-  it('and outlives the process has no end in the trail, and keeps nothing waiting', async () => {
+  it('and outlives the process: that no record tells its end is said, until one that stays has seen it', async () => {
     const hasty = await world.open({ limits: { callMs: 1_000 } });
-    world.demo.faults.taskNeverEnds({ type: 'qmstop' });
-    expect(await approved(hasty, 'stop_vm', { vmid: 100 })).toMatchObject({ code: 'task_still_running' });
+    Object.assign(world.demo.cluster, { taskDurationMs: 3_000 });
+    const outcome = await approved(hasty, 'stop_vm', { vmid: 100 });
+    expect(outcome).toMatchObject({ code: 'task_still_running' });
     const before = performance.now();
     await hasty.close();
     expect(performance.now() - before).toBeLessThan(1_000);
     expect(await records(app, 'task.ended')).toEqual([]);
-  });
+
+    const check = (onApp: App) => call(onApp, 'check_request_status', { request_id: outcome.request_id }, { agent });
+    const unknown = await check(app);
+    expect(unknown).toMatchObject({
+      message: expect.stringMatching(/\(task_still_running\).*; no record says how its task ended$/),
+      result: { outcome: { task: { upid: outcome.effect?.['upid'], exit_status: null } } },
+    });
+    expect(await followLiterally(app, unknown.next)).toMatchObject({ status: 'ok', result: { total: 1 } });
+
+    // Two that stay; one record is enough.
+    const windows = [await world.open({}, undefined, 'test', { stays: true }), await world.open({}, undefined, 'test', { stays: true })];
+    await vi.waitFor(async () => expect(await records(app, 'task.ended')).toHaveLength(1), { timeout: 15_000, interval: 200 });
+    expect(await check(app)).toMatchObject({
+      message: expect.stringMatching(/its task was seen to have ended at .* \(OK\)$/),
+      next: expect.not.stringContaining('get_recent_tasks'),
+      result: { outcome: { task: { exit_status: 'OK' } } },
+    });
+    await windows[0]?.close();
+    await world.open({}, undefined, 'test', { stays: true });
+    expect(await records(app, 'task.ended')).toHaveLength(1);
+  }, 30_000);
 });
 
 describe('nothing was done', () => {
@@ -203,6 +266,25 @@ describe('nothing was done', () => {
 });
 
 describe('what was sent and not answered', () => {
+  it.each([204, 408, 524])(
+    'is unknown where what answers is not the API (status %i)',
+    async (status) => {
+      // The action is done, or not: who stands in between does not know.
+      world.demo.faults.api({ method: 'POST', path: '/status/stop$', effect: { kind: 'status', status, reason: 'between' } });
+      const outcome = await approved(app, 'stop_vm', { vmid: 100 });
+      expect(outcome).toMatchObject({ code: 'outcome_unknown', effect: { state: 'sent' } });
+      expect(outcome.message).not.toContain('nothing was');
+    },
+    20_000,
+  );
+
+  it('is said of a restart that was answered, and not well', async () => {
+    expect(await call(app, 'restart_service', { node: 'pve', service: 'failing' })).toMatchObject({
+      code: 'service_restart_failed',
+      effect: { state: 'sent' },
+    });
+  });
+
   it('is unknown where no task of it shows', async () => {
     const hasty = await world.open({ limits: { apiMs: 500 } });
     world.demo.faults.api({ method: 'POST', path: '/status/stop$', effect: { kind: 'hang' } });

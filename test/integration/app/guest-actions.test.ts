@@ -111,6 +111,24 @@ describe('a guest under high availability', () => {
     });
   });
 
+  it('whose node dies meanwhile is said to be fenced, as far as the cluster knows', async () => {
+    const hasty = await world.open({ limits: { callMs: 10_000 } });
+    manage(100, 'started');
+    world.demo.faults.haStalls();
+    const die = (message: string) => {
+      if (!message.includes('waiting for the HA manager')) return;
+      manage(100, 'fence', 'stopped');
+      void world.demo.faults.nodeDown('pve');
+    };
+    const outcome = await approved(hasty, 'stop_vm', { vmid: 100 }, die);
+    expect(outcome).toMatchObject({
+      code: 'state_not_reached',
+      message: expect.stringMatching(/but it is not seen stopped: its state could not be read \(HA state `fence`\): .*could not reach/),
+      result: { ha_state: 'fence' },
+      next: expect.stringContaining('its node is being fenced'),
+    });
+  }, 20_000);
+
   it('that is in an error already is not asked about', async () => {
     manage(100, 'error');
     const outcome = await call(app, 'stop_vm', { vmid: 100 });
@@ -133,11 +151,12 @@ describe('a guest that does not answer', () => {
       status: 'error',
       code: 'guest_ignored_shutdown',
       message: expect.stringMatching(
-        /VM quit\/powerdown failed - got timeout; the guest did not shut down within 4 s and was left as it was; it is running/,
+        /VM quit\/powerdown failed - got timeout; the guest did not shut down within [34] s and was not forced; it is running/,
       ),
       effect: { state: 'task', last_seen: 'ended' },
-      next: expect.stringContaining('stop_vm and then start_vm'),
+      next: expect.stringMatching(/^it may still go down, and then stays down.*stop_vm and then start_vm/),
     });
+    expect(await lookLiterally(outcome.next)).toMatchObject({ status: 'ok', result: { total: 1 } });
     expect(guestStatus(world, 100)).toBe('running');
   }, 20_000);
 
@@ -213,6 +232,20 @@ describe('nobody is asked for what cannot work', () => {
     const outcome = await call(open, 'restart_vm', { vmid: 100 });
     expect(outcome).toMatchObject({ status: 'error', code: 'node_offline', next: expect.stringContaining('wake_node') });
     expect(await call(app, 'restart_vm', { vmid: 100 })).toMatchObject({ status: 'error', code: 'pve_node_unreachable' });
+  });
+
+  it.each(['stop_vm', 'restart_vm'])('a node whose API is gone while it is online itself: %s', async (tool) => {
+    const open = await world.open({ protected: { nodes: [], guests: [], services: [], addresses: [] } });
+    await world.demo.faults.proxyDown('pve');
+    expect(await call(open, tool, { vmid: 100 })).toMatchObject({
+      status: 'error',
+      code: 'pve_node_unreachable',
+      message: expect.stringContaining('the API of node pve does not answer, so VM 100 (web) on pve cannot be reached'),
+      effect: { state: 'not_sent' },
+    });
+    expect(await open.approvals.countPending()).toBe(0);
+    await world.demo.faults.proxyUp('pve');
+    expect(await call(open, tool, { vmid: 100 })).toMatchObject({ status: 'pending' });
   });
 
   it('the advice for a locked guest works literally', async () => {

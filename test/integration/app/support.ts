@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '#app/config';
-import type { Origin } from '#app/config-agreement';
-import { createApp, type LocalApp } from '#app/create-app';
+import { type AppOptions, createApp, type LocalApp } from '#app/create-app';
 import { cliAgent, generateApproverKey, signerFrom } from '#app/for-hosts';
 import { type DemoCluster, type DemoOptions, startDemoCluster } from '#demo/index';
 import type { HaResource } from '#demo/pve/high-availability';
@@ -25,9 +24,14 @@ export interface World {
   readonly person: Signer;
   /**
    * Another App on the same state: a second window or process of the same user. Without `workspaceBase` it has no workspace; `version`: of the
-   * program that asked, where this one runs its calls.
+   * program that asked, where this one runs its calls. `stays`: as a window or a server does.
    */
-  open(changes?: { readonly [key: string]: unknown }, workspaceBase?: string, version?: string, origin?: Origin): Promise<LocalApp>;
+  open(
+    changes?: { readonly [key: string]: unknown },
+    workspaceBase?: string,
+    version?: string,
+    more?: Pick<AppOptions, 'origin' | 'stays'>,
+  ): Promise<LocalApp>;
   close(): Promise<void>;
 }
 
@@ -50,7 +54,7 @@ export async function startWorld(options: DemoOptions = {}): Promise<World> {
     stateDir,
     lines,
     person,
-    open: async (changes = {}, workspaceBase?: string, version = 'test', origin?: Origin) => {
+    open: async (changes = {}, workspaceBase?: string, version = 'test', more = {}) => {
       const raw = { ...demo.config, approvers: [{ name: person.approver, key: pair.publicKey }], ...changes };
       const app = await createApp({
         config: parseConfig(raw, 'test'),
@@ -61,7 +65,7 @@ export async function startWorld(options: DemoOptions = {}): Promise<World> {
         via: 'editor',
         version,
         ...(workspaceBase === undefined ? {} : { workspaceBase }),
-        ...(origin === undefined ? {} : { origin }),
+        ...more,
       });
       apps.push(app);
       return app;

@@ -74,7 +74,7 @@ export async function openPageWorld(
   whose?: Origin,
 ): Promise<PageWorld> {
   const world = await startWorld();
-  const app = await world.open(changes, undefined, undefined, whose);
+  const app = await world.open(changes, undefined, undefined, whose === undefined ? {} : { origin: whose });
   const log = {
     debug: () => undefined,
     info: () => undefined,

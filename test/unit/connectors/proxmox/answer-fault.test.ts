@@ -130,9 +130,14 @@ describe('gateways', () => {
     expect(faultOf(status, 'x')).toMatchObject({ code: 'pve_node_unreachable', retryable: true });
   });
 
-  it.each([200, 400, 401, 403, 500, 501, 594, 600])('%d is not', (status) => {
+  it.each([200, 302, 400, 401, 403, 404, 413, 429, 500, 501])('%d is not', (status) => {
     expect(isGatewayFailure(status)).toBe(false);
     expect(isAmbiguous(status)).toBe(false);
+  });
+
+  it.each([202, 204, 408, 505, 520, 522, 524, 594])('%d is no word of the API: what was sent may have been carried out', (status) => {
+    expect(isGatewayFailure(status)).toBe(false);
+    expect(isAmbiguous(status)).toBe(true);
   });
 
   it('595 alone says for certain that nothing was carried out', () => {
