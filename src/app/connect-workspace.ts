@@ -91,7 +91,7 @@ function badRoot(root: string, cause: unknown): Fault {
 
 function refusingWorkspace(code: string, why: string): ConnectedWorkspace {
   const decision = deny(code, why, ['workspace:none']);
-  const sandbox: SandboxStatus = { state: 'unavailable', reason: why };
+  const sandbox: SandboxStatus = { state: 'unavailable', reason: why, noWorkspace: true };
   return {
     judge: {
       decideCommand: async () => decision,
@@ -160,7 +160,11 @@ export function createSandboxMemory(workspace: ConnectedWorkspace | undefined) {
 }
 
 const notTried: SandboxStatus = { state: 'unavailable', reason: 'it has not been tried yet' };
-const withoutWorkspace: SandboxStatus = { state: 'unavailable', reason: 'there is no workspace, so no command runs' };
+const withoutWorkspace: SandboxStatus = {
+  state: 'unavailable',
+  reason: 'there is no workspace, so no command runs',
+  noWorkspace: true,
+};
 
 /** Whoever takes a run back, it goes to the trail. */
 export function recordedAccess<Access extends WorkspaceAccess | undefined>(access: Access, audit: Pick<AuditLog, 'append'>): Access {

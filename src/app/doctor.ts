@@ -82,6 +82,10 @@ async function ofThisProcess(parts: DoctorParts): Promise<readonly Finding[]> {
 export function sandboxFinding(status: SandboxStatus, required: boolean): Finding {
   const message = `${status.state}: ${status.reason}`;
   if (status.state === 'enforced') return { topic: 'sandbox', state: 'ok', message };
+  if (status.noWorkspace === true) {
+    const remedy = 'run_command is refused until there is one: open a folder, or set `workspace.root`; the cluster tools need none';
+    return { topic: 'sandbox', state: 'warning', message, remedy };
+  }
   return {
     topic: 'sandbox',
     state: required ? 'failed' : 'warning',

@@ -8,6 +8,8 @@ export interface SandboxStatus {
   readonly state: 'enforced' | 'degraded' | 'unavailable';
   /** Why, and the remedy, in one sentence. */
   readonly reason: string;
+  /** No directory to run in: every command is refused, whatever a person says. */
+  readonly noWorkspace?: true;
   /** Whether commands run over a copy-on-write view, so that what they changed is judged afterwards; left out: nobody looked. */
   readonly view?: ViewStatus;
 }

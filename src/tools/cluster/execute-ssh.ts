@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument, text } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import { defineTool } from '#kernel/tool';
+import { overSsh } from '../support/node-obstacle.ts';
 import { nodeOf } from '../support/targets.ts';
 
 export const executeSsh = defineTool({
@@ -25,6 +26,11 @@ export const executeSsh = defineTool({
     { kind: 'command', access: 'operate', surface: 'ssh', text: command },
   ],
   headline: (input, targets) => `Run ${JSON.stringify(input.command)} on node ${nodeOf(targets).node}`,
+  precheck: (_input, { targets, cluster, signal }) =>
+    overSsh(signal, async () => {
+      await cluster().shell.exec(nodeOf(targets).node, 'true', signal);
+      return undefined;
+    }),
   run: async (_input, context) => {
     const { node } = nodeOf(context.targets);
     const command = context.targets.find((target) => target.kind === 'command');

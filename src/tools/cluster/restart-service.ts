@@ -5,6 +5,7 @@ import { notSent } from '#kernel/known-effect';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
 import { describeTarget } from '#kernel/resource';
 import { defineTool, type Obstacle, type ToolContext, type ToolResult } from '#kernel/tool';
+import { overSsh } from '../support/node-obstacle.ts';
 import { serviceOf } from '../support/targets.ts';
 
 /** How long a service may take to fall over again before it is asked how it is. */
@@ -23,16 +24,7 @@ export const restartService = defineTool({
   input: z.strictObject({ node: nodeArgument, service: serviceArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node, service }) => [{ kind: 'service', access: 'operate', node, service }],
   headline: (_input, targets) => `Restart ${describeTarget(serviceOf(targets))}`,
-  precheck: async (_input, { targets, cluster, signal }) => {
-    const at = serviceOf(targets);
-    try {
-      return await lookAtUnit(at, cluster().shell, signal);
-    } catch (thrown) {
-      signal.throwIfAborted();
-      const { code, message, next } = toFault(thrown);
-      return { code, message, ...(next === undefined ? {} : { next }) };
-    }
-  },
+  precheck: (_input, { targets, cluster, signal }) => overSsh(signal, () => lookAtUnit(serviceOf(targets), cluster().shell, signal)),
   run: async (_input, context) => {
     const { node, service } = serviceOf(context.targets);
     const { shell } = context.cluster();

@@ -334,6 +334,26 @@ describe('units on which more hangs', () => {
     expect(await careful.approvals.countPending()).toBe(0);
   });
 
+  it('nor for a command on a node that ssh does not reach', async () => {
+    const strict = await world.open({ securityLevel: 'strict' });
+    const ping = (count: number) => call(strict, 'execute_ssh', { node: 'pve', command: `ping -c ${count} 192.0.2.1` });
+    expect(await ping(1)).toMatchObject({ status: 'pending' });
+    await world.demo.faults.ssh.refuseConnections('pve');
+    expect(await ping(2)).toMatchObject({ status: 'error', code: 'ssh_unreachable', effect: { state: 'not_sent' } });
+    expect(await strict.approvals.countPending()).toBe(1);
+  });
+
+  it('nor for waking a node that is up', async () => {
+    const strict = await world.open({ securityLevel: 'strict' });
+    expect(await call(strict, 'wake_node', { node: 'pve' })).toMatchObject({
+      status: 'error',
+      code: 'node_already_online',
+      effect: { state: 'not_sent' },
+      next: expect.stringContaining('get_cluster_status'),
+    });
+    expect(await strict.approvals.countPending()).toBe(0);
+  });
+
   it('a masked unit is restarted once a person has done what the words say', async () => {
     const cron = service('cron');
     cron.unitState = 'masked';

@@ -92,6 +92,8 @@ describe('the root of the file system or the home directory', () => {
         expect(await call('run_command', { command: 'ls' }), base).toMatchObject(refused);
         expect(await call('get_security_status', {}), base).toMatchObject({ status: 'ok' });
         expect(app.sandboxState().reason).toMatch(message);
+        const said = (await app.doctor(new AbortController().signal)).find(({ topic }) => topic === 'sandbox');
+        expect(said).toMatchObject({ state: 'warning', remedy: expect.stringContaining('run_command is refused until there is one') });
         await app.close();
       }
     },
