@@ -141,6 +141,7 @@ describe('a task that was started', () => {
     [596, 'Connection timed out'],
   ])('is followed on after a blip (%i)', async (status, reason) => {
     const effect = { kind: 'status', status, reason } as const;
+    Object.assign(world.demo.cluster, { taskDurationMs: 1_000 });
     let struck: ReturnType<typeof world.demo.faults.api> | undefined;
     const onProgress = (message: string) => {
       if (message.includes('waiting for the task'))

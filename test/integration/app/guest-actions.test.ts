@@ -39,14 +39,17 @@ function lookLiterally(next: string | undefined): Promise<Outcome> {
 
 describe('a guest under high availability', () => {
   it('is followed until it is what was asked for', async () => {
+    Object.assign(world.demo.cluster, { taskDurationMs: 800 });
     manage(100, 'started');
-    const stopped = await approved(app, 'stop_vm', { vmid: 100 });
+    const said: string[] = [];
+    const stopped = await approved(app, 'stop_vm', { vmid: 100 }, (message) => void said.push(message));
+    expect(said).toContainEqual(expect.stringContaining('waiting for the HA manager to stop it: it is running'));
     expect(stopped).toMatchObject({ status: 'ok', result: { status: 'stopped', task: { upid: expect.stringContaining(':hastop:') } } });
     expect(guestStatus(world, 100)).toBe('stopped');
     const started = await approved(app, 'start_vm', { vmid: 100 });
     expect(started).toMatchObject({ status: 'ok', message: expect.stringContaining('it is running (HA state `started`) now') });
     expect(guestStatus(world, 100)).toBe('running');
-  });
+  }, 30_000);
 
   it.each([
     ['stop_vm', 100, 'running', 'stopped'],

@@ -54,7 +54,7 @@ describe('a clean shutdown', () => {
     expect(outcome).toMatchObject({
       status: 'error',
       code: 'guest_ignored_shutdown',
-      message: expect.stringMatching(/did not shut down within 5 s and was left as it was; it is running/),
+      message: expect.stringMatching(/did not shut down within 5 s and was not forced; it is running/),
       next: expect.stringContaining('stop_vm stops it the hard way'),
     });
     expect(guestStatus(world, 100)).toBe('running');
