@@ -18,16 +18,23 @@ export interface Need extends Right {
   readonly unless?: Right;
 }
 
+/** In every answer of `GET /access/permissions` where anything is held there (`get_effective_permissions`, `PVE/RPCEnvironment.pm`). */
+const alwaysNamed: ReadonlySet<string> = new Set(['/', '/access', '/access/groups', '/nodes', '/pool', '/sdn', '/storage', '/vms']);
+
 /**
  * Whether the token holds a privilege on exactly `path`: named there, or handed down from the nearest path above that is named.
  * `false` in the permissions means "not handed down", not "not held".
+ *
+ * LIMIT: a path on which nothing is held is not named either. Below `/vms`, one that was taken away (`NoAccess` on `/vms/100`) looks like one
+ * that has what `/vms` hands down.
  */
 export function holds(permissions: Permissions, path: string, privilege: string): boolean {
   const here = permissions[path];
   if (here !== undefined) return Object.hasOwn(here, privilege);
-  for (let above = parentOf(path); above !== undefined; above = parentOf(above)) {
-    const found = permissions[above];
+  for (let at: string | undefined = path; at !== undefined; at = parentOf(at)) {
+    const found = permissions[at];
     if (found !== undefined) return found[privilege] === true;
+    if (alwaysNamed.has(at)) return false;
   }
   return false;
 }

@@ -126,6 +126,11 @@ describe('a list of a part says that it is one', () => {
     ['on all but one', ['/vms Audit', '/vms/103 Look'], /^\d VMs visible.*it lacks `VM.Audit on \/vms\/103`, so/],
     ['on all, of which one is named', ['/vms Audit', '/vms/103 Power'], /^\d VMs, \d running$/],
     ['from the top', ['/ Audit'], /^\d VMs, \d running$/],
+    [
+      'from the top, and taken away below',
+      ['/ Audit', '/vms NoAccess'],
+      /^0 VMs visible.*it lacks `VM.Audit on \/vms`, so there may be some/,
+    ],
   ])('rights %s', async (_what, acl, message) => {
     expect((await call(await open({ acl }), 'get_vms')).message).toMatch(message);
   });

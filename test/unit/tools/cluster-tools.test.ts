@@ -113,7 +113,7 @@ describe('get_backups', () => {
   it('tells "none" from "not allowed to see them"', async () => {
     const { run, cluster } = createToolBench();
     expect((await run('get_backups', { node: 'pve' }, [target.node('pve')])).message).toBe('0 backups');
-    cluster.permissions = { '/': { 'VM.Audit': true } };
+    cluster.permissions = { '/': { 'VM.Audit': true }, '/vms': { 'VM.Audit': true }, '/storage': { 'VM.Audit': true } };
     expect(await run('get_backups', { node: 'pve' }, [target.node('pve')])).toMatchObject({
       message: expect.stringContaining('it lacks `Datastore.AllocateSpace on /storage/local` and `VM.Backup on /vms`'),
       result: { missing_privileges: ['Datastore.AllocateSpace on /storage/local', 'VM.Backup on /vms'] },

@@ -48,6 +48,17 @@ export interface FakeCluster {
 
 const upid = 'UPID:pve:0001A2B3:00C4D5E6:65A1B2C3:qmstop:100:ops@pve!banksman:';
 
+/** As an administrator's token has it: the API names the top paths, though all is handed down from the first. */
+const everything = {
+  'Datastore.AllocateSpace': true,
+  'Datastore.Audit': true,
+  'SDN.Audit': true,
+  'Sys.Audit': true,
+  'VM.Audit': true,
+  'VM.Backup': true,
+  'VM.PowerMgmt': true,
+};
+
 export function createFakeCluster(name = 'lab'): FakeCluster {
   const cluster: FakeCluster = {
     access: { api: apiOf(name, () => cluster), shell: shellOf(() => cluster), waker: wakerOf(() => cluster) },
@@ -72,17 +83,7 @@ export function createFakeCluster(name = 'lab'): FakeCluster {
     nodeStatus: {},
     record: {},
     endpoints: [],
-    permissions: {
-      '/': {
-        'Datastore.AllocateSpace': true,
-        'Datastore.Audit': true,
-        'SDN.Audit': true,
-        'Sys.Audit': true,
-        'VM.Audit': true,
-        'VM.Backup': true,
-        'VM.PowerMgmt': true,
-      },
-    },
+    permissions: Object.fromEntries(['/', '/nodes', '/sdn', '/storage', '/vms'].map((path) => [path, everything])),
     beforeChange: () => undefined,
   };
   return cluster;
