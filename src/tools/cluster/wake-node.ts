@@ -15,12 +15,6 @@ export const wakeNode = defineTool({
   input: z.strictObject({ node: nodeArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node }) => [{ kind: 'node', access: 'operate', node }],
   headline: (_input, targets) => `Wake node ${nodeOf(targets).node}`,
-  precheck: async (_input, { targets }) => {
-    const { node, online } = nodeOf(targets);
-    if (!online) return undefined;
-    const next = 'nothing is to be done; where it does not answer, it may have gone a moment ago: see get_cluster_status in a minute';
-    return { code: 'node_already_online', message: `node ${node} is online already, as far as the cluster knows`, next };
-  },
   run: async (_input, context) => {
     const { node, online } = nodeOf(context.targets);
     // Sent to an online node, too: it does no harm, and `online` may be a minute old.

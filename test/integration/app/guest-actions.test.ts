@@ -346,17 +346,6 @@ describe('units on which more hangs', () => {
     expect(await strict.approvals.countPending()).toBe(1);
   });
 
-  it('nor for waking a node that is up', async () => {
-    const strict = await world.open({ securityLevel: 'strict' });
-    expect(await call(strict, 'wake_node', { node: 'pve' })).toMatchObject({
-      status: 'error',
-      code: 'node_already_online',
-      effect: { state: 'not_sent' },
-      next: expect.stringContaining('get_cluster_status'),
-    });
-    expect(await strict.approvals.countPending()).toBe(0);
-  });
-
   it('a masked unit is restarted once a person has done what the words say', async () => {
     const cron = service('cron');
     cron.unitState = 'masked';
