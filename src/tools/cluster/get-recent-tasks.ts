@@ -41,7 +41,8 @@ function newestFirst(task: JsonObject): RowKey {
 /** A node that went offline stays in the list as it was last heard of: that its task was running then does not say that it is. */
 async function withoutStale(api: ClusterPort, tasks: readonly JsonObject[], signal: AbortSignal): Promise<readonly JsonObject[]> {
   if (tasks.every((task) => task['status'] !== undefined)) return tasks;
-  const nodes = await api.nodes(signal);
+  const nodes = await api.nodes(signal).catch(() => []);
+  signal.throwIfAborted();
   const offline = new Set<unknown>(nodes.flatMap(({ node, status }) => (status === 'offline' ? [node] : [])));
   const isStale = (task: JsonObject) => task['status'] === undefined && offline.has(task['node']);
   return tasks.map((task) => (isStale(task) ? { ...task, status: offlineStatus } : task));
