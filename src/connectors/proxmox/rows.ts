@@ -99,7 +99,7 @@ const staleFigures = ['cpu', 'mem', 'memhost', 'uptime', 'netin', 'netout', 'dis
  */
 export function readResources(data: unknown): readonly JsonObject[] {
   const resources = readObjects(data);
-  const offline = new Set(resources.filter((row) => row['type'] === 'node' && row['status'] !== 'online').map((row) => row['node']));
+  const offline = new Set(resources.filter((row) => row['type'] === 'node' && row['status'] === 'offline').map((row) => row['node']));
   return resources.map((row) => {
     if (!placedTypes.includes(row['type']) || !offline.has(row['node'])) return row;
     const known = Object.entries(row).filter(([key]) => !staleFigures.includes(key));

@@ -204,6 +204,11 @@ describe('what a refusal says helps, and takes nothing away', () => {
     expect(await call(app, 'stop_vm', stop)).toMatchObject({ status: 'ok' });
   });
 
+  it('a right on the guest itself that is not handed down is one', async () => {
+    const app = await open({ acl: ['/ Node', '/vms/100 Power exactly'] });
+    expect(await call(app, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'pending' });
+  });
+
   it('where the token cannot find out which kind it is, both ways are there, and each works', async () => {
     const acl = ['/nodes Node'];
     const app = await open({ acl });

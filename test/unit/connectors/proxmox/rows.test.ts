@@ -61,6 +61,16 @@ describe('guests', () => {
   });
 
   it.each([
+    ['online', 'running'],
+    // Of a node without a cluster around it, or one that has just started (`extract_node_stats`, `PVE/API2Tools.pm`).
+    ['unknown', 'running'],
+    ['offline', 'unknown, node offline'],
+  ])('of a node that is %s are %s', (status, expected) => {
+    const guest = { type: 'qemu', vmid: 100, node: 'pve', status: 'running' };
+    expect(rows.readGuests([{ type: 'node', node: 'pve', status }, guest])).toMatchObject([{ status: expected }]);
+  });
+
+  it.each([
     [{ vmid: 1.5, node: 'pve', type: 'qemu' }],
     [{ vmid: 'x', node: 'pve', type: 'qemu' }],
     [{ vmid: 100, node: '', type: 'qemu' }],
