@@ -30,7 +30,7 @@ export const bundles = [
     external: [],
     program: true,
     // As the extension, and the MCP SDK with about 385 kB, the approval page with 40 kB.
-    budget: 2_820_000,
+    budget: 2_840_000,
     forbidden: [/^src\/hosts\/vscode\//, /node_modules\/playwright-core\//],
   },
   {

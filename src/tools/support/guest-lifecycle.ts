@@ -261,21 +261,20 @@ const noVerdict = /^(?:unexpected status|unknown|no exit status)$/;
 /** PVE's words for a guest that did not do what ACPI, its agent or init was told. */
 const ignoredShutdown = /got timeout|did not stop/;
 
-function failedResult({ action, guest, end, now, result }: EndedAction, timeoutSeconds: number | undefined): ToolResult {
-  const failed = `${words[action].verb} ${describeTarget(guest)} failed: ${end.exitStatus}`;
-  if ((action === 'reboot' || action === 'shutdown') && ignoredShutdown.test(end.exitStatus) && !end.exitStatus.includes('lock')) {
-    const kind = guest.guestType === 'qemu' ? 'vm' : 'container';
+function failedResult(ended: EndedAction, timeoutSeconds: number | undefined): ToolResult {
+  const { action, guest, end, now, result } = ended;
+  const what = `${words[action].verb} ${describeTarget(guest)}`;
+  const failed = `${what} failed: ${end.exitStatus}`;
+  if (timeoutSeconds !== undefined && ignoredShutdown.test(end.exitStatus) && !end.exitStatus.includes('lock')) {
     return {
       ok: false,
       code: 'guest_ignored_shutdown',
-      message: `${failed}; the guest did not shut down within ${timeoutSeconds ?? 0} s and was not forced; ${stateWords(now, guest.node)}`,
+      message: `${failed}; the guest did not shut down within ${timeoutSeconds} s and was not forced; ${stateWords(now, guest.node)}`,
       result,
-      next: `it may still go down${action === 'reboot' ? ', and then stays down' : ''}: look again with get_${kind === 'vm' ? 'vms' : 'containers'} and \`filter\` \`${guest.vmid}\` in a minute; a person can look at its console or shut it down from inside (it needs a running guest agent, or ACPI); stop_${kind}${action === 'reboot' ? ` and then start_${kind} restart it` : ' stops it'} the hard way, and what is unsaved inside is lost`,
+      next: afterIgnored(ended),
     };
   }
-  const said = noVerdict.test(end.exitStatus)
-    ? `${words[action].verb} ${describeTarget(guest)}: its task ended without a word on how it went (${end.exitStatus})`
-    : failed;
+  const said = noVerdict.test(end.exitStatus) ? `${what}: its task ended without a word on how it went (${end.exitStatus})` : failed;
   return {
     ok: false,
     code: 'task_failed',
@@ -283,6 +282,14 @@ function failedResult({ action, guest, end, now, result }: EndedAction, timeoutS
     result,
     next: 'read the task log in the result; repeating the call asks a person again',
   };
+}
+
+/** It has been told to, and takes it late or never: PVE starts one again only within its time. */
+function afterIgnored({ action, guest }: EndedAction): string {
+  const kind = guest.guestType === 'qemu' ? 'vm' : 'container';
+  const [late, hard] = action === 'reboot' ? [', and then stays down', ` and then start_${kind} restart it`] : ['', ' stops it'];
+  const look = `look again with get_${kind}s and \`filter\` \`${guest.vmid}\` in a minute`;
+  return `it may still go down${late}: ${look}; a person can look at its console or shut it down from inside (it needs a running guest agent, or ACPI); stop_${kind}${hard} the hard way, and what is unsaved inside is lost`;
 }
 
 function notReachedResult({ action, guest, end, now, result }: EndedAction, byHa: boolean): ToolResult {
