@@ -151,12 +151,33 @@ function isExact(key: string, recorded: Fields, parentExact: boolean): boolean {
 /** Rows are matched by what they are about. Rows of tasks are not: there only the set of row shapes counts. */
 function listDifferences(recorded: readonly unknown[], answered: readonly unknown[], path: string, exact: boolean): string[] {
   if (recorded.some((row) => isObject(row) && 'upid' in row)) return shapeDifferences(recorded, answered, path);
+  if (recorded.some(isLogLine)) return logDifferences(recorded, answered, path);
   if (recorded.length !== answered.length) return [`${path}: recorded ${recorded.length} rows, answered ${answered.length}`];
   const rows = new Map(answered.map((row, index) => [identity(row, index), row]));
   return recorded.flatMap((row, index) => {
     const key = identity(row, index);
     return rows.has(key) ? differences(row, rows.get(key), `${path}[${key}]`, exact && !isObject(row)) : [`${path}: no row ${key}`];
   });
+}
+
+/** A line of a task's log: its number and its text. */
+function isLogLine(row: unknown): boolean {
+  return isObject(row) && 't' in row && 'n' in row;
+}
+
+/** What a copy reports while it goes on, and its figures at the end: how often depends on how long it takes. */
+const progress = /^INFO: {1,3}\d+% \(|\d+\+\d+ records |\d+ bytes .* copied, /;
+
+function logDifferences(recorded: readonly unknown[], answered: readonly unknown[], path: string): string[] {
+  const linesOf = (rows: readonly unknown[]) =>
+    rows.map((row) => (isObject(row) ? String(row['t']) : '')).filter((line) => !progress.test(line));
+  const [wanted, got] = [linesOf(recorded), linesOf(answered)];
+  const numbered = answered.every((row, index) => isObject(row) && row['n'] === Number((answered[0] as Fields)['n']) + index);
+  return [
+    ...(wanted.length === got.length ? [] : [`${path}: recorded ${wanted.length} lines, answered ${got.length}`]),
+    ...(numbered ? [] : [`${path}: the lines are not numbered in order`]),
+    ...wanted.flatMap((line, index) => differences(line, got[index] ?? '', `${path}[${index}].t`, true)),
+  ];
 }
 
 function identity(row: unknown, index: number): string {
@@ -167,6 +188,7 @@ function identity(row: unknown, index: number): string {
     'vmid',
     'storage',
     'service',
+    'key',
     'sid',
     'poolid',
     'subdir',
@@ -213,7 +235,7 @@ function stable(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   // The order of a storage's content types changes from call to call.
   if (/^[a-z]+(?:,[a-z]+)+$/.test(value)) return value.split(',').sort().join(',');
-  return value
+  return withoutFigures(value)
     .replace(/UPID:([^:]*):[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:/g, 'UPID:$1:…:')
     .replace(/\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}/g, 'date')
     .replace(/\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?/g, 'date');
@@ -221,4 +243,20 @@ function stable(value: unknown): unknown {
 
 function show(value: unknown): string {
   return (JSON.stringify(value) ?? 'nothing').slice(0, 160);
+}
+
+/** A log line without what differs between two runs: sizes, speeds, durations, identities, the order of a command line's options. */
+function withoutFigures(line: string): string {
+  const [, job, options = ''] = /^(INFO: starting new backup job: vzdump[ \d]*)(.*)$/.exec(line) ?? [];
+  if (job !== undefined) return `${job.trim()} ${options.split(/ ?--/).sort().join(' --').trim()}`;
+  return line
+    .replace(/\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d/g, 'date')
+    .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, 'uuid')
+    .replace(/SHA256:\S+/g, 'fingerprint')
+    .replace(/\(duration \d\d:\d\d:\d\d\)|\(\d\d:\d\d:\d\d\)$/g, 'duration')
+    .replace(/\d+\+\d+ records/g, 'records')
+    .replace(/copied, .*$/, 'copied')
+    .replace(/(Total bytes (?:read|written): |archive file size: |transferred |backup is sparse: ).*$/, '$1figure')
+    .replace(/after (?:<1|\d+) seconds/, 'after some seconds')
+    .replace(/(saving the VM state in ).*$/, '$1figures');
 }

@@ -1,13 +1,12 @@
 /** A fixture of configuration files (`/etc/pve`) as the emulator's initial state. */
 
+import { createHash } from 'node:crypto';
 import { administratorPrivileges } from '#demo/initial-state';
 import type { AclSeed } from '#demo/pve/access-control';
-import type { ClusterSeed, ConfigValue, GuestSeed, PoolSeed, SnapshotState, StorageSeed, VolumeSeed } from '#demo/pve/state';
+import { configText, parseGuestFile } from '#demo/pve/guest-config';
+import type { ClusterSeed, GuestSeed, PoolSeed, StorageSeed } from '#demo/pve/state';
 import { labFacts, labServices, labState, labUuid } from './lab-fixture.ts';
 import type { RecordedFile, RecordedGuest } from './recordings.ts';
-
-const mib = 1_048_576;
-const units: Readonly<Record<string, number>> = { K: 1024, M: mib, G: 1024 * mib, T: mib * mib };
 
 /** Name of a token in the recordings → its `Authorization` header. */
 export type Tokens = Readonly<Record<string, string>>;
@@ -24,14 +23,16 @@ export function readFixture({ fixture }: RecordedFile): Fixture {
   if (fixture === undefined) return { seed: labState, tokens: { ...tokens, nobody: tokens['none'] ?? '', root: tokens['lab'] ?? '' } };
   const guests = Object.entries(fixture).flatMap(([path, text]) => guestIn(path, text));
   const storages = readStorages(fixture['storage.cfg'] ?? '');
-  const options = Object.fromEntries(properties(fixture['datacenter.cfg'] ?? ''));
+  const options = Object.fromEntries(
+    [...(fixture['datacenter.cfg'] ?? '').matchAll(/^(\w+): (.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+  );
   const seed: ClusterSeed = {
     name: 'lab',
     version: 3,
     nodes: labState.nodes.map((node) => ({ ...node, ...labFacts, services: labServices, journal: false })),
     guests,
     storages,
-    volumes: guests.flatMap(disksOf),
+    volumes: [],
     pools: readPools(fixture['user.cfg'] ?? ''),
     options,
     tasks: [],
@@ -52,69 +53,14 @@ function guestIn(path: string, config: string): GuestSeed[] {
 }
 
 /** A guest from its configuration file. Nothing runs inside: VMs ignore ACPI, containers obey their init. */
-export function guestSeed(vmid: number, recorded: RecordedGuest): GuestSeed {
-  const [main = '', ...sections] = recorded.config.split(/^(?=\[)/m);
-  const config = Object.fromEntries(properties(main).map(([name, value]) => [name, typed(recorded.kind, name, value)]));
-  const size = Object.entries(config).find(([name]) => (recorded.kind === 'lxc' ? name === 'rootfs' : name === bootDisk(config)));
+export function guestSeed(vmid: number, { kind, node, status, config: text }: RecordedGuest): GuestSeed {
+  const { config, pending, snapshots } = parseGuestFile(kind, text);
   return {
-    vmid,
-    ...{ kind: recorded.kind, node: recorded.node, running: recorded.status === 'running', config },
-    maxdisk: size === undefined ? 0 : sizeOf(String(size[1])),
-    obeysShutdown: recorded.kind === 'lxc',
-    snapshots: sections.flatMap((section) => snapshotIn(section)),
+    ...{ vmid, kind, node, running: status === 'running', obeysShutdown: kind === 'lxc', snapshots },
+    config: Object.fromEntries(config),
+    pending: Object.fromEntries(pending),
+    origin: { digest: createHash('sha1').update(text).digest('hex'), text: configText({ kind, config, pending, snapshots }) },
   };
-}
-
-/** `key: value` lines. A line that starts with `#` belongs to the description. */
-function properties(text: string): [string, string][] {
-  const comments = [...text.matchAll(/^#(.*)$/gm)].map(([, line = '']) => decodeURIComponent(line));
-  const pairs = [...text.matchAll(/^([\w.-]+): (.*)$/gm)].map(([, name = '', value = '']): [string, string] => [name, value]);
-  return comments.length === 0 ? pairs : [...pairs, ['description', `${comments.join('\n')}\n`]];
-}
-
-const texts: Readonly<Record<string, readonly string[]>> = {
-  qemu: ['memory', 'agent', 'description', 'name', 'tags'],
-  lxc: ['description', 'hostname', 'tags'],
-};
-
-/** PVE's JSON has a number where the schema says so; a VM's memory is text. */
-function typed(kind: string, name: string, value: string): ConfigValue {
-  return /^\d+$/.test(value) && !(texts[kind] ?? []).includes(name) ? Number(value) : value;
-}
-
-function bootDisk(config: Readonly<Record<string, ConfigValue>>): string | undefined {
-  const [, first] = /^order=([^;]+)/.exec(String(config['boot'] ?? '')) ?? [];
-  return first;
-}
-
-function sizeOf(disk: string): number {
-  const [, amount = '0', unit = ''] = /(?:^|,)size=(\d+)([KMGT]?)/.exec(disk) ?? [];
-  return Number(amount) * (units[unit] ?? 1);
-}
-
-function snapshotIn(section: string): SnapshotState[] {
-  const [, name = ''] = /^\[([^\]]+)\]/.exec(section) ?? [];
-  const pairs = new Map(properties(section));
-  if (name === '' || name.includes(':') || name === 'PENDING') return [];
-  return [
-    {
-      name,
-      description: pairs.get('description') ?? '',
-      parent: pairs.get('parent'),
-      vmstate: pairs.has('vmstate'),
-      snaptime: Number(pairs.get('snaptime') ?? 0),
-    },
-  ];
-}
-
-function disksOf(guest: GuestSeed): VolumeSeed[] {
-  return Object.entries(guest.config).flatMap(([name, value]) => {
-    const [, volid = '', format = ''] = /^([\w-]+:\d+\/[\w.-]+\.(\w+))(?:,|$)/.exec(String(value)) ?? [];
-    if (volid === '' || !/^(?:scsi|virtio|ide|sata|unused|rootfs|mp)\d*$/.test(name)) return [];
-    const content = guest.kind === 'lxc' ? 'rootdir' : 'images';
-    const size = sizeOf(String(value)) || 1024 * mib;
-    return [{ volid, node: guest.node, content, format, size, ctime: 1_795_374_344, vmid: guest.vmid, used: 200_704, parent: null }];
-  });
 }
 
 function readStorages(text: string): StorageSeed[] {

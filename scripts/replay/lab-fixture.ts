@@ -3,7 +3,6 @@ import type { ClusterSeed } from '#demo/index';
 import { listedServices } from '#demo/pve/methods/nodes';
 import type { ServiceSeed } from '#demo/pve/state';
 
-const mib = 1_048_576;
 export const labFacts = {
   cpus: 2,
   memoryBytes: 25_276_514_304,
@@ -53,7 +52,6 @@ export const labState: ClusterSeed = {
       kind: 'lxc',
       node: 'Home',
       startLog,
-      maxdisk: 4096 * mib,
       config: { ...container, hostname: 'dns', rootfs: '/srv/ct/200' },
     },
     {
@@ -61,7 +59,6 @@ export const labState: ClusterSeed = {
       kind: 'lxc',
       node: 'pve',
       startLog,
-      maxdisk: 4096 * mib,
       config: { ...container, hostname: 'proxy', rootfs: '/srv/ct/201' },
     },
     { vmid: 900, kind: 'qemu', node: 'pve', config: { ...machine, name: 'tmpl', template: 1 } },

@@ -1,5 +1,6 @@
 /** Recordings of a real cluster, as files hold them. */
 import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 
 export interface RecordedGuest {
   readonly node: string;
@@ -20,6 +21,7 @@ export interface Recording {
   /** A list that was cut: how many rows there were. */
   readonly rowsInAll?: number;
   readonly before?: Readonly<Record<string, RecordedGuest | null>>;
+  readonly after?: Readonly<Record<string, RecordedGuest | null>>;
   readonly request: {
     readonly method: string;
     readonly path: string;
@@ -45,9 +47,10 @@ export interface RecordedFile {
 
 type Loose = Omit<Recording, 'name' | 'family'> & { readonly name?: string; readonly family?: string };
 
-/** Reads a file in any of the two forms: a list, or `{ exchanges, fixture }`. */
+/** Reads a file in any of the two forms: a list, or `{ exchanges, fixture }`; packed where its name says so. */
 export function readRecordings(path: string): RecordedFile {
-  const parsed = JSON.parse(readFileSync(path, 'utf8')) as
+  const bytes = readFileSync(path);
+  const parsed = JSON.parse((path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')) as
     | readonly Loose[]
     | { readonly exchanges: readonly Loose[]; readonly fixture?: Readonly<Record<string, string>> };
   const rows = 'exchanges' in parsed ? parsed.exchanges : parsed;

@@ -5,9 +5,10 @@ import { createAuthority } from '#demo/certificate';
 import { issueCertificates } from '#demo/demo-cluster';
 import { type ApiEndpoint, startApiEndpoint } from '#demo/pve/api-endpoint';
 import { type Cluster, createCluster } from '#demo/pve/cluster';
+import { namedVolumes } from '#demo/pve/drives';
 import { ApiFaults } from '#demo/pve/faults';
 import { setNodeUp } from '#demo/pve/ha-manager';
-import type { ServiceSeed } from '#demo/pve/state';
+import type { ServiceSeed, VolumeSeed } from '#demo/pve/state';
 import { createManualClock, type ManualClock } from '#demo/pve/task-engine';
 import { createRandom } from '#demo/random';
 import { compareAnswers, type WireAnswer } from './compare.ts';
@@ -107,7 +108,10 @@ function setStage({ stage, fixture }: Scene, situation: Situation): void {
   const seed = {
     ...fixture.seed,
     guests: situation.guests,
-    volumes: [...fixture.seed.volumes.filter((one) => !situation.volumes.some((other) => other.volid === one.volid)), ...situation.volumes],
+    volumes: volumesOf(fixture, situation),
+    pools: situation.pools,
+    backupJobs: situation.backupJobs,
+    storages: situation.storages,
     tasks: [...fixture.seed.tasks, ...situation.tasks],
     options: { ...fixture.seed.options, ...situation.options },
     nodes: fixture.seed.nodes.map((node) => ({ ...node, services: (node.services ?? []).map((one) => withState(one, situation)) })),
@@ -116,6 +120,11 @@ function setStage({ stage, fixture }: Scene, situation: Situation): void {
   issueCertificates(cluster);
   stage.clock = clock;
   stage.cluster = cluster;
+  for (const [vmid, { rules, options }] of situation.firewalls)
+    cluster.state.firewalls.set(vmid, {
+      rules: rules.map((rule) => new Map(Object.entries(rule))),
+      options: new Map(Object.entries(options)),
+    });
   for (const vmid of situation.paused) pause(cluster, vmid);
   for (const { upid, status, log } of situation.known) cluster.tasks.adopt(upid, status, log);
   setHa(cluster, situation);
@@ -126,6 +135,16 @@ function setStage({ stage, fixture }: Scene, situation: Situation): void {
     clock.advance(situation.ha.length > 0 ? 60_000 : 0);
   }
   cluster.state.quorate = situation.quorate;
+}
+
+/** What the recording shows, then what the configurations name, then what was there at the start: each volume once. */
+function volumesOf(fixture: Fixture, situation: Situation): readonly VolumeSeed[] {
+  const shared = new Set(fixture.seed.storages.filter((storage) => storage.shared === true).map(({ id }) => id));
+  const named = situation.guests.flatMap((guest) =>
+    namedVolumes({ ...guest, config: new Map(Object.entries(guest.config)) }, (storage) => shared.has(storage)),
+  );
+  const all = [...situation.volumes, ...named, ...fixture.seed.volumes];
+  return [...new Map(all.reverse().map((volume) => [volume.volid, volume])).values()];
 }
 
 function withState(service: ServiceSeed, { services }: Situation): ServiceSeed {
@@ -149,8 +168,9 @@ function setHa({ ha }: Cluster, { ha: settings, haMaster }: Situation): void {
 async function perform(scene: Scene, story: Story, recording: Recording): Promise<WireAnswer> {
   const { stage } = scene;
   const situation = situationOf(scene.fixture, story, scene.all);
-  for (const { path, form } of situation.first) {
-    await send(scene, { ...story.request.request, method: 'POST', path, ...(form === undefined ? {} : { form }) });
+  for (const { path, form, auth } of situation.first) {
+    const { json: _, ...asked } = story.request.request;
+    await send(scene, { ...asked, method: 'POST', path, ...(form === undefined ? {} : { form }), ...(auth === undefined ? {} : { auth }) });
     stage.clock.advance(500);
   }
   if (story.request === recording) {
@@ -159,20 +179,21 @@ async function perform(scene: Scene, story: Story, recording: Recording): Promis
   const answer = await send(scene, story.request.request);
   const upid = (answer.body as { readonly data?: unknown } | undefined)?.data;
   if (typeof upid !== 'string' || !upid.startsWith('UPID:')) throw new Error(`its request got ${answer.status} ${answer.statusMessage}`);
-  follow(stage, upid, recording);
+  follow(stage, upid, story.recordings);
   const path = recording.request.path.replace(/^task status of .*$/, `/nodes/${upid.split(':')[1]}/tasks/{upid}/status`);
   return send(scene, { ...recording.request, path: path.replace('{upid}', encodeURIComponent(upid)) });
 }
 
-const interrupted = /received interrupt|unexpected status/;
+const interrupted = /received interrupt|unexpected status|interrupted by signal/;
 
-/** Lets the task come to its end, or to where the recording left it. */
-function follow({ clock, cluster }: Stage, upid: string, recording: Recording): void {
+/** Lets the task come to its end, or to where the recordings of it left it. */
+function follow({ clock, cluster }: Stage, upid: string, recordings: readonly Recording[]): void {
   if (cluster === undefined) return;
   const { tasks } = cluster;
-  const text = JSON.stringify(recording.response.body);
+  const text = JSON.stringify(recordings.map(({ response }) => response.body));
   if (interrupted.test(text)) {
-    clock.advance(500);
+    // An agent that says nothing takes three seconds.
+    clock.advance(text.includes('guest-ping') ? 3500 : 500);
     tasks.advance();
     tasks.interrupt(upid);
   }

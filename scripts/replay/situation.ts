@@ -7,6 +7,7 @@
 import type { CrmState, HaRequest } from '#demo/pve/high-availability';
 import type { GuestKind, GuestSeed, ServiceSeed, TaskSeed, VolumeSeed } from '#demo/pve/state';
 import { decodeUpid } from '#demo/pve/upid';
+import { type Belongings, belongingsOf } from './belongings.ts';
 import { type Fixture, guestSeed } from './fixture.ts';
 import { dataOf, type Fields, fieldsOf, type Recording, rowsOf } from './recordings.ts';
 
@@ -20,7 +21,7 @@ export interface HaSetting {
   readonly options: Readonly<Record<string, string | number>>;
 }
 
-export interface Situation {
+export interface Situation extends Belongings {
   readonly guests: readonly GuestSeed[];
   readonly paused: ReadonlySet<number>;
   readonly volumes: readonly VolumeSeed[];
@@ -33,8 +34,7 @@ export interface Situation {
   readonly down: string | undefined;
   readonly quorate: boolean;
   /** Requests that must have been made just before, as the same identity. */
-  readonly first: readonly { readonly path: string; readonly form?: Readonly<Record<string, string>> }[];
-  readonly options: Readonly<Record<string, unknown>>;
+  readonly first: readonly { readonly path: string; readonly form?: Readonly<Record<string, string>>; readonly auth?: string }[];
 }
 
 /** What belongs together: a request, and what was read of its task. */
@@ -48,19 +48,21 @@ export interface Story {
 export function situationOf(fixture: Fixture, story: Story, all: readonly Recording[]): Situation {
   const { request, recordings } = story;
   const outcome = outcomeOf(request, recordings);
+  const belongings = belongingsOf(fixture, request, outcome.text);
   const guests = guestsBefore(fixture, request, outcome);
+  const first = firstRequests(request, outcome, guests);
   return {
-    guests,
+    ...belongings,
+    guests: guests.map((guest) => (first.some(({ form }) => form?.['vmid'] === String(guest.vmid)) ? { ...guest, running: true } : guest)),
     paused: new Set(outcome.paused && outcome.vmid !== undefined ? [outcome.vmid] : []),
-    volumes: volumesOf(request),
+    volumes: [...belongings.volumes, ...volumesOf(request)],
     tasks: historyOf(request),
     known: [...knownTasks(request, all), ...runningTasks(request)],
     services: servicesOf(request, outcome.text),
     ...haOf(request, outcome),
     down: downNode(request),
     quorate: request.phase !== 'no-quorum',
-    first: firstRequests(request, outcome),
-    options: optionsOf(request),
+    first,
   };
 }
 
@@ -128,12 +130,23 @@ function guestsBefore(fixture: Fixture, request: Recording, outcome: Outcome): G
     if (recorded === null) guests.delete(Number(id));
     else guests.set(Number(id), guestSeed(Number(id), recorded));
   }
+  if (request.request.path === '/cluster/backup-info/not-backed-up') addUncovered(guests, request);
   if (/^\/cluster\/resources|^\/nodes\/[^/]+\/(?:qemu|lxc)(?:\?|$)/.test(request.request.path)) applyRows(guests, request);
   // What HA shows as started runs.
   for (const row of rowsOf(request).filter(({ type }) => type === 'service'))
     setRunning(guests, Number(cell(row, 'sid').split(':')[1]), row['state'] === 'started' || row['state'] === 'stopping');
   if (request.before === undefined) setRunning(guests, outcome.vmid, outcome.running);
   return [...guests.values()];
+}
+
+/** Guests that were made meanwhile show up as not backed up. */
+function addUncovered(guests: Map<number, GuestSeed>, request: Recording): void {
+  for (const row of rowsOf(request)) {
+    const kind = row['type'] === 'lxc' ? 'lxc' : 'qemu';
+    const config = { [kind === 'lxc' ? 'hostname' : 'name']: cell(row, 'name') };
+    const vmid = Number(row['vmid']);
+    if (!guests.has(vmid)) guests.set(vmid, { vmid, kind, node: 'pve', config });
+  }
 }
 
 function setRunning(guests: Map<number, GuestSeed>, vmid: number | undefined, running: boolean | undefined): void {
@@ -180,14 +193,8 @@ const listed = /^\/nodes\/([^/]+)\/storage\/([^/?]+)\/content(?:\/(.+))?/;
 /** Volumes that the recording names and no configuration does: backups, ISO images, templates. */
 function volumesOf(request: Recording): VolumeSeed[] {
   const [, node = '', , single] = listed.exec(request.request.path) ?? [];
-  if (node === '') return [];
-  if (single !== undefined) return isoNamed(decodeURIComponent(single), node);
+  if (node === '' || single !== undefined) return [];
   return rowsOf(request).map((row) => ({ ...(row as unknown as VolumeSeed), node }));
-}
-
-function isoNamed(volid: string, node: string): VolumeSeed[] {
-  const [, content = ''] = /:(iso|vztmpl)\//.exec(volid) ?? [];
-  return content === '' ? [] : [{ volid, node, content, format: 'iso', size: 1_048_576, ctime: 1_795_374_344 }];
 }
 
 /** Finished tasks that a list shows. */
@@ -342,16 +349,24 @@ function optionsShown(request: Recording): HaSetting['options'] {
   return Object.fromEntries(Object.entries(fieldsOf(request)).filter(([name]) => names.includes(name))) as HaSetting['options'];
 }
 
-function optionsOf(request: Recording): Readonly<Record<string, unknown>> {
-  if (request.request.method !== 'GET' || request.request.path !== '/cluster/options') return {};
-  return Object.fromEntries(Object.entries(fieldsOf(request)).filter(([name]) => !['allowed-tags', 'description'].includes(name)));
-}
-
 /** A lock that was not to be had, or a task that was overruled: somebody was shutting the guest down. */
-function firstRequests({ request }: Recording, { text, log, vmid, kind, action }: Outcome): Situation['first'] {
+function firstRequests(recording: Recording, { text, log, vmid, kind, action }: Outcome, guests: readonly GuestSeed[]): Situation['first'] {
+  const { request } = recording;
+  if (text.includes('trying to get global lock')) return [otherBackup(request.path, request.form?.['vmid'], guests)];
   if (vmid === undefined || action === 'status/shutdown') return [];
   const overruled = log.some((line) => line.startsWith('overruled '));
   if (!overruled && !/can't lock file/.test(text)) return [];
   const base = request.path.slice(0, request.path.indexOf(`/${kind}/${vmid}`));
   return [{ path: `${base}/${kind}/${vmid}/status/shutdown`, form: { timeout: '60' } }];
+}
+
+/** The node's backup lock was taken: another guest of it is being shut down for its backup. */
+function otherBackup(path: string, vmid: string | undefined, guests: readonly GuestSeed[]): Situation['first'][number] {
+  const node = /^\/nodes\/([^/]+)/.exec(path)?.[1] ?? '';
+  const other = guests.find((guest) => guest.node === node && guest.kind === 'qemu' && String(guest.vmid) !== vmid && isFree(guest));
+  return { path: `/nodes/${node}/vzdump`, form: { vmid: String(other?.vmid ?? ''), storage: 'local', mode: 'stop' }, auth: 'root' };
+}
+
+function isFree({ config }: GuestSeed): boolean {
+  return config['lock'] === undefined && config['template'] === undefined;
 }

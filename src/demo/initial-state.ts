@@ -1,5 +1,6 @@
 /** The cluster that `banksman demo` starts with: three nodes, guests of every kind that matters, some history. */
 
+import { configText } from './pve/guest-config.ts';
 import { listedServices } from './pve/methods/nodes.ts';
 import type { ClusterSeed, GuestSeed, NodeSeed, ServiceSeed, TaskSeed, VolumeSeed } from './pve/state.ts';
 
@@ -112,8 +113,8 @@ type Facts = Pick<GuestSeed, 'running' | 'agentAnswers'>;
 
 function vm(vmid: number, node: string, config: Config, facts: Facts = {}): GuestSeed {
   const scsi0 = `local-lvm:${config['template'] === 1 ? 'base' : 'vm'}-${vmid}-disk-0,size=32G`;
-  const hardware = { ostype: 'l26', scsihw: 'virtio-scsi-single', kvm: 1, vga: 'none', serial0: 'socket' };
-  return { vmid, kind: 'qemu', node, maxdisk: 32 * gib, ...facts, config: { ...hardware, cores: 1, memory: '1024', ...config, scsi0 } };
+  const hardware = { ostype: 'l26', boot: 'order=scsi0', scsihw: 'virtio-scsi-single', kvm: 1, vga: 'none', serial0: 'socket' };
+  return { vmid, kind: 'qemu', node, ...facts, config: { ...hardware, cores: 1, memory: '1024', ...config, scsi0 } };
 }
 
 /** A container that runs. */
@@ -121,7 +122,7 @@ function container(vmid: number, node: string, hostname: string, ip: string): Gu
   const rootfs = `local-lvm:vm-${vmid}-disk-0,size=4G`;
   const net0 = `name=eth0,bridge=vmbr0,ip=${ip}/24,gw=192.168.1.1`;
   const config = { arch: 'amd64', ostype: 'debian', unprivileged: 1, swap: 512, hostname, cores: 1, memory: 512, rootfs, net0 };
-  return { vmid, kind: 'lxc', node, running: true, maxdisk: 4 * gib, config };
+  return { vmid, kind: 'lxc', node, running: true, config };
 }
 
 function network(mac: string, ip: string) {
@@ -147,6 +148,13 @@ const guests: readonly GuestSeed[] = [
   vm(900, 'pve', { name: 'tmpl', template: 1 }),
 ];
 
+/** The configuration in a backup: the guest's own, as nothing was changed since. */
+function savedConfig(vmid: number): string {
+  const guest = guests.find((one) => one.vmid === vmid);
+  const config = new Map(Object.entries(guest?.config ?? {}));
+  return configText({ kind: guest?.kind ?? 'qemu', config, pending: new Map(), snapshots: [] });
+}
+
 function backup(
   vmid: number,
   kind: 'qemu' | 'lxc',
@@ -160,7 +168,16 @@ function backup(
   return {
     volid: `${storage}:backup/vzdump-${kind}-${vmid}-${stamp}.${format}`,
     ...(place.node === undefined ? {} : { node: place.node }),
-    ...{ content: 'backup', format, size: 700_000_000 + vmid * 65_536, ctime, vmid, subtype: kind, notes: place.notes },
+    ...{
+      content: 'backup',
+      format,
+      size: 700_000_000 + vmid * 65_536,
+      ctime,
+      vmid,
+      subtype: kind,
+      notes: place.notes,
+      archived: savedConfig(vmid),
+    },
   };
 }
 

@@ -36,3 +36,12 @@ function mix(value: number): number {
   mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
   return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
 }
+
+/** A version 4 UUID. */
+export function randomUuid(random: Random): string {
+  const hex = Array.from({ length: 32 }, () => Math.floor(random.next() * 16).toString(16));
+  hex[12] = '4';
+  hex[16] = '89ab'.charAt(Math.floor(random.next() * 4));
+  const text = hex.join('');
+  return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join('-');
+}

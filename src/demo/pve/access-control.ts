@@ -44,10 +44,12 @@ const topLevelPaths = ['/', '/access', '/access/groups', '/nodes', '/pool', '/sd
 export class AccessControl {
   private readonly seed: AclSeed;
   private readonly tokens: Map<string, TokenSeed>;
+  private acl: readonly AclEntry[];
   private readonly pools: PoolMembership;
 
   constructor(seed: AclSeed, pools: PoolMembership = { poolsOf: () => [], members: () => [] }) {
     this.seed = seed;
+    this.acl = seed.entries;
     this.pools = pools;
     this.tokens = new Map(seed.tokens.map((token) => [token.id, token]));
   }
@@ -67,7 +69,12 @@ export class AccessControl {
   }
 
   entries(): readonly AclEntry[] {
-    return this.seed.entries;
+    return this.acl;
+  }
+
+  /** Takes away what is granted on a path; a guest's or a pool's rights go with it. */
+  forgetPath(path: string): void {
+    this.acl = this.acl.filter((entry) => entry.path !== path);
   }
 
   /** Privileges of a role; undefined: there is none of that name. */
@@ -143,7 +150,7 @@ export class AccessControl {
 
   /** Paths that have an ACL of their own. */
   paths(): readonly string[] {
-    return [...new Set(this.seed.entries.map((entry) => entry.path))];
+    return [...new Set(this.acl.map((entry) => entry.path))];
   }
 
   private everything(): Privileges {
@@ -168,7 +175,7 @@ export class AccessControl {
   private rolesOn(subject: string, path: string): readonly AclEntry[] {
     let roles: readonly AclEntry[] = [];
     for (const level of levelsOf(path)) {
-      const here = this.seed.entries.filter(
+      const here = this.acl.filter(
         (entry) => entry.path === level && entry.subject === subject && (level === path || entry.propagate !== false),
       );
       if (here.length > 0) roles = here;

@@ -99,6 +99,8 @@ export const pathParameters: Readonly<Record<string, ParameterSpec>> = {
   id: { type: 'string', pattern: '[1-9][0-9]{2,8}-\\d{1,9}' },
   volume: { type: 'string' },
   sid: { type: 'string', format: 'pve-ha-resource-or-vm-id' },
+  snapname: { type: 'string', format: 'pve-configid', maxLength: 40 },
+  pos: { type: 'integer', optional: true, minimum: 0 },
 };
 
 export function isPage(value: unknown): value is Page {

@@ -5,8 +5,9 @@ import { normalizeAclPath } from './access-control.ts';
 import { ApiError, badParameters, failed, forbidden, ProxyError } from './api-error.ts';
 import { type ApiMethod, type Permission, pathParameters, type Verb } from './api-method.ts';
 import { type Cluster, seesOnline } from './cluster.ts';
-import { apiMethods, type OtherMethod, otherMethods } from './methods/index.ts';
-import { formats, normalizeParameters, readParameters, scalarText, verifyParameters } from './parameter.ts';
+import { formats } from './formats.ts';
+import { apiMethods } from './methods/index.ts';
+import { normalizeParameters, readParameters, scalarText, verifyParameters } from './parameter.ts';
 import type { NodeState } from './state.ts';
 
 export interface ApiRequest {
@@ -22,11 +23,11 @@ export interface ApiRequest {
 }
 
 interface Route {
-  readonly method: ApiMethod | OtherMethod;
+  readonly method: ApiMethod;
   readonly segments: readonly string[];
 }
 
-const routes: readonly Route[] = [...apiMethods, ...otherMethods].map((method) => ({ method, segments: splitPath(method.path) }));
+const routes: readonly Route[] = apiMethods.map((method) => ({ method, segments: splitPath(method.path) }));
 
 /**
  * Answers one request.
@@ -39,12 +40,11 @@ export function dispatch(cluster: Cluster, request: ApiRequest): unknown {
   if (found === undefined) throw notImplemented(request);
   const { method, variables } = found;
   const values = merge(variables, request.parameters);
-  if (request.byToken && 'run' in method && method.allowToken === false) {
+  if (request.byToken && method.allowToken === false) {
     throw forbidden(`URI '${request.path}' not available with API token, need proper ticket.\n`);
   }
   checkPermission(cluster, method.permission, request.user, values);
   const node = method.proxied ? resolveNode(cluster, request.node, String(variables['node'])) : request.node;
-  if (!('run' in method)) throw notImplemented(request);
   const specs = { ...pathSpecs(variables), ...method.parameters };
   const normal = normalizeParameters(specs, values);
   verifyParameters(specs, normal);

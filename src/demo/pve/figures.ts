@@ -1,5 +1,6 @@
 /** Load figures. They follow the seed and change every ten seconds, as `pvestatd` would; guests that stand still use nothing. */
 import type { Cluster } from './cluster.ts';
+import { maxDisk } from './guest-config.ts';
 import { type GuestState, guestName, isTemplate, lockOf, type NodeState } from './state.ts';
 
 const periodMs = 10_000;
@@ -55,7 +56,7 @@ export function guestFigures(cluster: Cluster, guest: GuestState): GuestFigures 
   return {
     cpu: 0.01 + 0.15 * wobble(cluster, 'guest', guest.vmid),
     mem: round(maxMemory(guest) * (0.35 + 0.1 * wobble(cluster, 'guestmem', guest.vmid)), 4096),
-    disk: guest.kind === 'lxc' ? round(guest.maxdisk * 0.3, 4096) : 0,
+    disk: guest.kind === 'lxc' ? round(maxDisk(guest) * 0.3, 4096) : 0,
     netin: rate('netin', 900),
     netout: rate('netout', 700),
     diskread: rate('diskread', 400),
@@ -84,7 +85,7 @@ export function qemuStatus(cluster: Cluster, guest: GuestState): Record<string, 
     status: guest.running ? 'running' : 'stopped',
     cpus: cpusOf(guest, undefined),
     maxmem: maxMemory(guest),
-    maxdisk: guest.maxdisk,
+    maxdisk: maxDisk(guest),
     ...{ disk: 0, cpu, mem, memhost: mem, netin, netout, uptime },
     ...(guest.config.has('serial0') ? { serial: 1 } : {}),
     ...optionalFacts(guest),
@@ -102,7 +103,7 @@ export function lxcStatus(cluster: Cluster, guest: GuestState): Record<string, u
     status: guest.running ? 'running' : 'stopped',
     cpus: cpusOf(guest, cluster.state.nodes.get(guest.node)?.cpus),
     maxmem: maxMemory(guest),
-    maxdisk: guest.maxdisk,
+    maxdisk: maxDisk(guest),
     maxswap: Number(guest.config.get('swap') ?? 0) * 1_048_576,
     ...{ swap: 0, cpu, mem, disk, netin, netout, diskread, diskwrite, uptime },
     ...optionalFacts(guest),

@@ -20,7 +20,7 @@ const pingTimeoutMs = 3000;
 const held = new WeakMap<Cluster, Set<string>>();
 
 /** Runs steps under the guest's configuration lock; waits ten seconds for it. */
-function* locked(target: GuestTarget, task: TaskContext, steps: () => TaskSteps): TaskSteps {
+export function* locked(target: GuestTarget, task: TaskContext, steps: () => TaskSteps): TaskSteps {
   const locks = held.get(target.cluster) ?? new Set<string>();
   held.set(target.cluster, locks);
   const file = target.kind === 'qemu' ? `/var/lock/qemu-server/lock-${target.vmid}.conf` : `/run/lock/lxc/pve-config-${target.vmid}.lock`;
@@ -46,7 +46,7 @@ function* waitFor(done: () => boolean, limitMs: number, error: string): TaskStep
 }
 
 /** @throws {TaskError} when the configuration file is not on that node */
-function load(target: GuestTarget): GuestState {
+export function load(target: GuestTarget): GuestState {
   const guest = guestOn(target.cluster.state, target.kind, target.node, target.vmid);
   if (guest === undefined) throw new TaskError(missingConfig(target));
   return guest;
@@ -72,12 +72,12 @@ function unlocked(target: GuestTarget, steps: GuestSteps): TaskPlan {
   });
 }
 
-function checkLock(guest: GuestState): void {
+export function checkLock(guest: GuestState): void {
   const lock = lockOf(guest);
   if (lock !== undefined) throw new TaskError(`${guest.kind === 'qemu' ? 'VM' : 'CT'} is locked (${lock})`);
 }
 
-function setRunning(guest: GuestState, task: TaskContext): void {
+export function setRunning(guest: GuestState, task: TaskContext): void {
   guest.running = true;
   guest.paused = false;
   guest.startedAt = task.now();
@@ -188,11 +188,16 @@ export function hasAgent(guest: GuestState): boolean {
   return guest.kind === 'qemu' && /^(?:enabled=)?1(?:,|$)|,enabled=1/.test(String(guest.config.get('agent') ?? ''));
 }
 
+/** The agent is asked and says nothing for three seconds. */
+export function* agentSilent(guest: GuestState, task: TaskContext): TaskSteps {
+  yield pingTimeoutMs;
+  task.log(`QEMU Guest Agent is not running - VM ${guest.vmid} qga command 'guest-ping' failed - got timeout`);
+}
+
 /** PVE catches whatever interrupts the ping, even the signal to stop, and goes on: such a worker has to be killed. */
 function* pingInVain(guest: GuestState, task: TaskContext): TaskSteps {
   try {
-    yield pingTimeoutMs;
-    task.log(`QEMU Guest Agent is not running - VM ${guest.vmid} qga command 'guest-ping' failed - got timeout`);
+    yield* agentSilent(guest, task);
   } catch (thrown) {
     if (!(thrown instanceof TaskInterrupted)) throw thrown;
     task.log(`QEMU Guest Agent is not running - ${thrown.message}`);
@@ -272,21 +277,5 @@ function* wake(target: GuestTarget, guest: GuestState, task: TaskContext): TaskS
 export function resetPlan(target: GuestTarget): TaskPlan {
   return unlocked(target, function* () {
     yield Math.ceil(target.cluster.taskDurationMs / 4);
-  });
-}
-
-export interface SnapshotWish {
-  readonly name: string;
-  readonly description: string;
-  readonly vmstate: boolean;
-}
-
-export function snapshotPlan(target: GuestTarget, wish: SnapshotWish): TaskPlan {
-  return unlocked(target, function* (guest, task) {
-    if (isTemplate(guest)) throw new TaskError("you can't take a snapshot if it's a template");
-    if (guest.snapshots.some((one) => one.name === wish.name)) throw new TaskError(`snapshot name '${wish.name}' already used`);
-    yield target.cluster.taskDurationMs;
-    const parent = guest.snapshots.at(-1)?.name;
-    guest.snapshots.push({ ...wish, parent, snaptime: Math.floor(task.now() / 1000) });
   });
 }

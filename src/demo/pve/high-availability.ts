@@ -103,3 +103,11 @@ export function resourcesDigest(ha: HighAvailability): string {
   const sections = [...ha.resources.values()].map(({ sid, state, options }) => [sid, state, ...options]);
   return createHash('sha1').update(JSON.stringify(sections)).digest('hex');
 }
+
+/** Puts a guest under the manager's care; the manager has not looked yet. */
+export function addResource(ha: HighAvailability, { kind, vmid }: Pick<GuestState, 'kind' | 'vmid'>): HaResource {
+  const sid = sidOf({ kind, vmid });
+  const resource: HaResource = { sid, kind, vmid, state: undefined, options: new Map(), crmState: undefined, round: 0 };
+  ha.resources.set(sid, resource);
+  return resource;
+}

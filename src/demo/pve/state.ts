@@ -53,9 +53,10 @@ export interface SnapshotState {
   readonly name: string;
   readonly description: string;
   readonly parent: string | undefined;
-  readonly vmstate: boolean;
   /** Seconds since the epoch. */
   readonly snaptime: number;
+  /** The configuration as it was; `vmstate` in it: the volume that holds the RAM. */
+  readonly config: ReadonlyMap<string, ConfigValue>;
 }
 
 export interface GuestState {
@@ -63,8 +64,11 @@ export interface GuestState {
   readonly kind: GuestKind;
   /** What `…/config` answers, without the digest. `name` or `hostname`, `memory`, `cores`, `tags`, `lock`, `template`, `agent`, … */
   readonly config: Map<string, ConfigValue>;
+  /** Changes that a running guest takes over later. Null: the option goes then. */
+  readonly pending: Map<string, ConfigValue | null>;
   readonly snapshots: SnapshotState[];
-  readonly maxdisk: number;
+  /** The digest that it came with, and the configuration that this was of; undefined: made here. */
+  readonly origin: { readonly digest: string; readonly text: string } | undefined;
   /** Whether something in the guest answers the agent's pings (only asked when `agent` is configured). */
   readonly agentAnswers: boolean;
   /** Whether a clean shutdown request is obeyed. */
@@ -97,6 +101,8 @@ export interface StorageState {
 }
 
 export interface VolumeState {
+  /** Of a backup: the configuration file in it. */
+  readonly archived?: string | undefined;
   readonly storage: string;
   /** The node whose disk holds it; undefined for a shared storage. */
   readonly node: string | undefined;
@@ -121,6 +127,15 @@ export interface PoolState {
   readonly storages: ReadonlySet<string>;
 }
 
+/** Options of a backup job by name, its `id` among them. */
+export type BackupJobState = Map<string, ConfigValue>;
+
+/** A guest's own rules, in their order, and options. */
+export interface FirewallState {
+  readonly rules: readonly Map<string, ConfigValue>[];
+  readonly options: ReadonlyMap<string, ConfigValue>;
+}
+
 export interface ClusterState {
   readonly name: string;
   readonly version: number;
@@ -130,6 +145,10 @@ export interface ClusterState {
   readonly volumes: VolumeState[];
   readonly pools: Map<string, PoolState>;
   readonly options: Map<string, unknown>;
+  readonly backupJobs: Map<string, BackupJobState>;
+  readonly firewalls: Map<number, FirewallState>;
+  /** Nodes where a backup job has the node's one lock. */
+  readonly backupsRunning: Set<string>;
   /** Whether a majority of the nodes see each other; without it the configuration is read-only and the others look offline. */
   quorate: boolean;
 }
@@ -180,10 +199,11 @@ export interface NodeSeed extends Pick<NodeState, NodeFacts>, Partial<Pick<NodeS
   readonly config?: Readonly<Record<string, string>>;
 }
 
-type GuestDefaults = 'running' | 'maxdisk' | 'agentAnswers' | 'obeysShutdown' | 'startLog' | 'createdAt';
+type GuestDefaults = 'running' | 'origin' | 'agentAnswers' | 'obeysShutdown' | 'startLog' | 'createdAt';
 
 export interface GuestSeed extends Pick<GuestState, 'vmid' | 'kind' | 'node'>, Partial<Pick<GuestState, GuestDefaults>> {
   readonly config: Readonly<Record<string, ConfigValue>>;
+  readonly pending?: Readonly<Record<string, ConfigValue | null>>;
   readonly snapshots?: readonly SnapshotState[];
 }
 
@@ -221,6 +241,7 @@ export interface ClusterSeed {
   readonly pools?: readonly PoolSeed[];
   /** `datacenter.cfg`. */
   readonly options?: Readonly<Record<string, unknown>>;
+  readonly backupJobs?: readonly Readonly<Record<string, ConfigValue>>[];
   readonly tasks: readonly TaskSeed[];
   readonly access: AclSeed;
 }
@@ -238,6 +259,9 @@ export function buildState(seed: ClusterSeed, now: number): ClusterState {
     volumes: seed.volumes.map(buildVolume),
     options: new Map(Object.entries(seed.options ?? {})),
     pools: new Map((seed.pools ?? []).map((pool) => [pool.id, buildPool(pool)])),
+    backupJobs: new Map((seed.backupJobs ?? []).map((job) => [String(job['id']), new Map(Object.entries(job))])),
+    firewalls: new Map(),
+    backupsRunning: new Set(),
     quorate: true,
   };
 }
@@ -265,9 +289,10 @@ function buildService(seed: ServiceSeed, since: number): ServiceState {
 
 function buildGuest(seed: GuestSeed, index: number, now: number): GuestState {
   return {
-    ...{ maxdisk: 0, agentAnswers: false, obeysShutdown: true, startLog: [], running: false, createdAt: 0 },
+    ...{ origin: undefined, agentAnswers: false, obeysShutdown: true, startLog: [], running: false, createdAt: 0 },
     ...seed,
     config: new Map(Object.entries(seed.config)),
+    pending: new Map(Object.entries(seed.pending ?? {})),
     snapshots: [...(seed.snapshots ?? [])],
     paused: false,
     startedAt: now - runningForMs,

@@ -1,7 +1,8 @@
 /** What workers do to guests, beyond what the recordings show: locks, forced ends, overruled tasks, containers that resist. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Cluster, createCluster } from '#demo/pve/cluster';
-import { rebootPlan, resetPlan, shutdownPlan, snapshotPlan, startPlan, stopPlan } from '#demo/pve/guest-plans';
+import { rebootPlan, resetPlan, shutdownPlan, startPlan, stopPlan } from '#demo/pve/guest-plans';
+import { snapshotPlan } from '#demo/pve/operations/snapshots';
 import type { ClusterSeed, GuestSeed } from '#demo/pve/state';
 import { createManualClock, type ManualClock, type TaskPlan } from '#demo/pve/task-engine';
 import { createRandom } from '#demo/random';
@@ -182,9 +183,10 @@ describe('starting and snapshots', () => {
       return end(upid).exit;
     };
     expect([snapshot('one'), snapshot('two'), snapshot('one')]).toEqual(['OK', 'OK', "snapshot name 'one' already used"]);
-    expect(cluster.state.guests.get(100)?.snapshots).toMatchObject([
-      { name: 'one', parent: undefined, vmstate: true },
-      { name: 'two', parent: 'one' },
+    const taken = cluster.state.guests.get(100)?.snapshots ?? [];
+    expect(taken.map(({ name, parent, config }) => [name, parent, config.has('vmstate')])).toEqual([
+      ['one', undefined, true],
+      ['two', 'one', true],
     ]);
   });
 });

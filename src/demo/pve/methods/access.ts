@@ -46,7 +46,7 @@ function accessList({ cluster, user }: ApiCall): unknown {
 }
 
 /** Privileges of which any lets a subject hand out rights on a path (`check_perm_modify`). */
-function modifiers(path: string): readonly string[] {
+export function modifiers(path: string): readonly string[] {
   const own: Readonly<Record<string, string>> = { storage: 'Datastore.Allocate', vms: 'VM.Allocate', pool: 'Pool.Allocate' };
   const extra = own[/^\/(\w+)\/./.exec(path)?.[1] ?? ''];
   return ['Permissions.Modify', ...(extra === undefined ? [] : [extra])];

@@ -12,7 +12,6 @@ import {
   resetPlan,
   resumePlan,
   shutdownPlan,
-  snapshotPlan,
   startPlan,
   stopPlan,
   suspendPlan,
@@ -22,7 +21,6 @@ import { managedResource } from '../high-availability.ts';
 import type { ParameterSpecs } from '../parameter.ts';
 import { type GuestKind, guestOn, lockOf } from '../state.ts';
 import type { TaskPlan } from '../task-engine.ts';
-import { requireGuest } from './guests.ts';
 
 const powerGuest = on('/vms/{vmid}', 'VM.PowerMgmt');
 const nodeName = { ...text, format: 'pve-node' } as const;
@@ -62,7 +60,6 @@ export const guestActionMethods: readonly ApiMethod[] = [
   action('qemu', 'resume', { nocheck: flag, skiplock: flag }, resumeQemu),
   action('lxc', 'suspend', {}, suspendLxc),
   action('lxc', 'resume', {}, resumeLxc),
-  ...(['qemu', 'lxc'] as const).map(snapshotMethod),
 ];
 
 export function targetOf(call: ApiCall, kind: GuestKind): GuestTarget {
@@ -209,26 +206,6 @@ function rebootLxc(call: ApiCall): string {
   const target = targetOf(call, 'lxc');
   if (!isRunning(target)) throw failed(`VM ${target.vmid} not running`);
   return begin(target, call, 'vzreboot', rebootPlan(target, timeoutOf(call)));
-}
-
-function snapshotMethod(kind: GuestKind): ApiMethod {
-  return route(`POST /nodes/{node}/${kind}/{vmid}/snapshot`, on('/vms/{vmid}', 'VM.Snapshot'), (call) => snapshot(call, kind), {
-    parameters: {
-      snapname: { type: 'string', format: 'pve-configid', maxLength: 40 },
-      description: text,
-      ...(kind === 'qemu' ? { vmstate: flag } : {}),
-    },
-  });
-}
-
-function snapshot(call: ApiCall, kind: GuestKind): string {
-  const name = call.parameters.text('snapname') ?? '';
-  const reserved = kind === 'qemu' ? 'pending' : 'vzdump';
-  for (const word of ['current', reserved]) if (name === word) throw failed(`unable to use snapshot name '${word}' (reserved name)`);
-  if (kind === 'qemu') requireGuest(call, kind);
-  const target = targetOf(call, kind);
-  const wish = { name, description: call.parameters.text('description') ?? '', vmstate: call.parameters.flag('vmstate') };
-  return begin(target, call, kind === 'qemu' ? 'qmsnapshot' : 'vzsnapshot', snapshotPlan(target, wish));
 }
 
 /** To disk takes more rights, as a volume is made. */

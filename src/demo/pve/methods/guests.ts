@@ -1,8 +1,7 @@
 /** `/nodes/{node}/qemu` and `/nodes/{node}/lxc`: what can be read, and the QEMU guest agent (privileges as of 9.x). */
-import { createHash } from 'node:crypto';
-import { shuffled } from '../../random.ts';
-import { badParameters, failed } from '../api-error.ts';
+import { failed } from '../api-error.ts';
 import { type ApiCall, type ApiMethod, anyOf, flag, on, type Permission, route, text } from '../api-method.ts';
+import { operation } from '../declared/read-tables.ts';
 import { lxcStatus, qemuStatus } from '../figures.ts';
 import { hasAgent, missingConfig } from '../guest-plans.ts';
 import { haStatusOf } from '../high-availability.ts';
@@ -17,10 +16,6 @@ function readMethods(kind: GuestKind): ApiMethod[] {
   return [
     route(`GET ${base}`, 'all', (call) => list(call, kind), { unordered: true, parameters: kind === 'qemu' ? { full: flag } : {} }),
     route(`GET ${base}/{vmid}/status/current`, auditGuest, (call) => current(call, kind)),
-    route(`GET ${base}/{vmid}/config`, auditGuest, (call) => config(call, kind), {
-      parameters: { current: flag, snapshot: { ...text, format: 'pve-configid', maxLength: 40 } },
-    }),
-    route(`GET ${base}/{vmid}/snapshot`, auditGuest, (call) => snapshots(call, kind)),
   ];
 }
 
@@ -60,36 +55,6 @@ function qmpStatus(guest: GuestState): string {
   return guest.paused ? 'paused' : 'running';
 }
 
-function digestOf(guest: GuestState): string {
-  return createHash('sha1')
-    .update(JSON.stringify([...guest.config, guest.snapshots]))
-    .digest('hex');
-}
-
-function config(call: ApiCall, kind: GuestKind): unknown {
-  const snapshot = call.parameters.text('snapshot');
-  if (snapshot !== undefined && call.parameters.flag('current')) {
-    const reason = "cannot use 'snapshot' parameter with 'current'";
-    throw badParameters({ snapshot: reason, current: reason });
-  }
-  const guest = requireGuest(call, kind);
-  if (snapshot !== undefined && !guest.snapshots.some((one) => one.name === snapshot))
-    throw failed(`snapshot '${snapshot}' does not exist`);
-  return { ...Object.fromEntries(guest.config), digest: digestOf(guest) };
-}
-
-function snapshots(call: ApiCall, kind: GuestKind): unknown {
-  const guest = requireGuest(call, kind);
-  const rows: object[] = shuffled(call.cluster.random, guest.snapshots).map(({ name, description, parent, vmstate, snaptime }) => ({
-    ...{ name, description, snaptime },
-    ...(kind === 'qemu' ? { vmstate: vmstate ? 1 : 0 } : {}),
-    ...(parent === undefined ? {} : { parent }),
-  }));
-  const parent = guest.snapshots.at(-1)?.name;
-  const here = { name: 'current', description: 'You are here!', digest: digestOf(guest), running: guest.running ? 1 : 0 };
-  return [...rows, parent === undefined ? here : { ...here, parent }];
-}
-
 const unrestricted = on('/vms/{vmid}', 'VM.GuestAgent.Unrestricted');
 const audit = allow('VM.GuestAgent.Audit');
 const agentBase = '/nodes/{node}/qemu/{vmid}/agent';
@@ -103,6 +68,10 @@ export const agentMethods: readonly ApiMethod[] = [
   route(`POST ${agentBase}/fsfreeze-status`, allow('VM.GuestAgent.Audit', 'VM.GuestAgent.FileSystemMgmt'), nothing),
   route(`POST ${agentBase}/fstrim`, allow('VM.GuestAgent.FileSystemMgmt'), nothing),
   route(`POST ${agentBase}/shutdown`, allow('VM.PowerMgmt'), nothing),
+  operation(
+    `GET ${agentBase}/file-read`,
+    withAgent(() => ({ content: '', truncated: 0 })),
+  ),
   route(`GET ${agentBase}/get-osinfo`, audit, ask(osInfo)),
   route(`GET ${agentBase}/network-get-interfaces`, audit, ask(interfaces)),
   route(

@@ -2,8 +2,10 @@
 import { type ApiError, failed } from '../api-error.ts';
 import { type ApiCall, type ApiMethod, count, flag, on, requireQuorum, route, text } from '../api-method.ts';
 import { type Cluster, seesOnline } from '../cluster.ts';
+import { splitList } from '../formats.ts';
 import { moveResource, request } from '../ha-manager.ts';
 import {
+  addResource,
   type HaRequest,
   type HaResource,
   haStates,
@@ -14,7 +16,7 @@ import {
   sidOf,
   verboseState,
 } from '../high-availability.ts';
-import { type ParameterSpecs, splitList } from '../parameter.ts';
+import type { ParameterSpecs } from '../parameter.ts';
 import type { GuestKind, GuestState } from '../state.ts';
 
 const audit = on('/', 'Sys.Audit');
@@ -90,10 +92,7 @@ function add(call: ApiCall): null {
   const sid = sidIn(call);
   const guest = namedGuest(call, sid);
   if (cluster.ha.resources.has(sid)) throw failed(`create resource failed: resource ID '${sid}' already defined`);
-  const resource: HaResource = {
-    ...{ sid, kind: guest.kind, vmid: guest.vmid, state: undefined, options: new Map(), crmState: undefined, round: 0 },
-  };
-  cluster.ha.resources.set(sid, resource);
+  const resource = addResource(cluster.ha, guest);
   readOptions(call, resource);
   request(cluster, resource, parameters.text('state') as HaRequest | undefined);
   return null;

@@ -2,15 +2,14 @@
 import { createHash } from 'node:crypto';
 import { failed, forbidden } from '../api-error.ts';
 import { type ApiCall, type ApiMethod, anyOf, flag, guestId, on, type Permission, route, text } from '../api-method.ts';
-import { splitList } from '../parameter.ts';
-import { lockOf, type PoolState, type StorageState } from '../state.ts';
+import { operation } from '../declared/read-tables.ts';
+import { lockOf, type StorageState } from '../state.ts';
 import { requireGuest } from './guests.ts';
 
 const audit = on('/', 'Sys.Audit');
 const auditOrStore: Permission = anyOf('/', 'Sys.Audit', 'Datastore.Audit');
 const storageTypes = 'btrfs cephfs cifs dir esxi iscsi iscsidirect lvm lvmthin nfs pbs rbd zfs zfspool'.split(' ');
 const networkTypes = ['bridge', 'bond', 'eth', 'alias', 'vlan', 'fabric', 'OVSBridge', 'OVSBond', 'OVSPort', 'OVSIntPort', 'vnet'];
-const memberType = { ...text, enum: ['qemu', 'lxc', 'storage'] } as const;
 
 /** Every ceph method without ceph installed. */
 const cephPaths = [
@@ -24,11 +23,9 @@ const cephPaths = [
 export const inventoryMethods: readonly ApiMethod[] = [
   route('GET /storage', 'all', storages, { unordered: true, parameters: { type: { ...text, enum: storageTypes } } }),
   route('GET /storage/{storage}', on('/storage/{storage}', 'Datastore.Allocate'), storage),
-  route('GET /pools', 'all', pools, { parameters: { poolid: text, type: { ...memberType, requires: 'poolid' } } }),
   route('GET /nodes/{node}/network', 'all', networks, {
     parameters: { type: { ...text, enum: [...networkTypes, 'any_bridge', 'any_local_bridge', 'include_sdn'] } },
   }),
-  route('GET /cluster/options', audit, options),
   route('GET /cluster/log', 'all', () => [], { parameters: { max: { type: 'integer', optional: true, minimum: 1 } } }),
   route('GET /cluster/replication', 'all', () => []),
   route('POST /cluster/replication', 'all', addReplication, {
@@ -45,6 +42,10 @@ export const inventoryMethods: readonly ApiMethod[] = [
     },
   }),
   route('GET /cluster/replication/{id}', 'all', missingJob),
+  operation('DELETE /cluster/replication/{id}', missingJob),
+  operation('POST /nodes/{node}/apt/update', refresh),
+  operation('GET /nodes/{node}/subscription', subscription),
+  operation('GET /cluster/ceph/metadata', noCeph),
   route('GET /nodes/{node}/replication', 'all', () => [], { parameters: { guest: { ...guestId, optional: true } } }),
   route('GET /nodes/{node}/replication/{id}/status', 'all', missingJob),
   route('GET /nodes/{node}/apt/update', on('/nodes/{node}', 'Sys.Modify'), () => [packageRow('dpkg', '1.21.22')]),
@@ -58,6 +59,26 @@ export const inventoryMethods: readonly ApiMethod[] = [
 
 function noCeph(): never {
   throw failed('binary not installed: /usr/bin/ceph-mon');
+}
+
+/** Reads the package lists anew. */
+function refresh({ cluster, node, user }: ApiCall): string {
+  return cluster.tasks.start({ node, type: 'aptupdate', id: '', user }, function* (task) {
+    task.log('starting apt-get update');
+    yield cluster.taskDurationMs;
+    task.log('Reading package lists...');
+  });
+}
+
+function subscription({ cluster, node, user }: ApiCall): object {
+  const key = {
+    status: 'notfound',
+    message: 'There is no subscription key',
+    serverid: createHash('md5').update(node).digest('hex').toUpperCase(),
+  };
+  return cluster.access.holds(user, `/nodes/${node}`, 'Sys.Audit')
+    ? { ...key, url: 'https://www.proxmox.com/en/proxmox-virtual-environment/pricing' }
+    : { status: key.status };
 }
 
 function digestOf(value: unknown): string {
@@ -90,25 +111,6 @@ function storage({ cluster, parameters }: ApiCall): unknown {
   return storageSection(known, digestOf([...cluster.state.storages.values()]));
 }
 
-function pools({ cluster, user, parameters }: ApiCall): unknown {
-  const only = parameters.text('poolid');
-  if (only !== undefined && !cluster.state.pools.has(only)) throw failed(`pool '${only}' does not exist`);
-  const known = [...cluster.state.pools.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
-  return known
-    .filter(({ id }) => (only === undefined || id === only) && cluster.access.holds(user, `/pool/${id}`, 'Pool.Audit'))
-    .map((pool) => poolRow(pool, cluster, only !== undefined));
-}
-
-function poolRow({ id, comment, guests, storages: stores }: PoolState, { state }: ApiCall['cluster'], members: boolean): object {
-  const row = { poolid: id, ...(comment === undefined ? {} : { comment }) };
-  if (!members) return row;
-  const ofGuests = [...guests].flatMap((vmid) => {
-    const guest = state.guests.get(vmid);
-    return guest === undefined ? [] : [{ id: `${guest.kind}/${vmid}`, vmid, node: guest.node, type: guest.kind }];
-  });
-  return { ...row, members: [...ofGuests, ...[...stores].map((one) => ({ id: `storage/${one}`, storage: one, type: 'storage' }))] };
-}
-
 /** A node of the demo has one bridge; who may not use it does not see it. */
 function networks({ cluster, node, user, parameters }: ApiCall): unknown {
   const wanted = parameters.text('type') ?? 'any_bridge';
@@ -122,15 +124,6 @@ function networks({ cluster, node, user, parameters }: ApiCall): unknown {
       ...{ address, netmask: '24', cidr: `${address}/24`, bridge_ports: '', bridge_stp: 'off', bridge_fd: 0 },
     },
   ];
-}
-
-/** Every tag in use may be given, besides those that are registered. */
-function options({ cluster }: ApiCall): unknown {
-  const { state } = cluster;
-  const registered = (state.options.get('registered-tags') ?? []) as readonly string[];
-  const used = [...state.guests.values()].flatMap((guest) => splitList(String(guest.config.get('tags') ?? '')));
-  const allowed = [...new Set(used)].filter((tag) => !registered.includes(tag)).sort();
-  return { description: '', ...Object.fromEntries(state.options), 'allowed-tags': allowed };
 }
 
 function jobGuest({ parameters }: ApiCall): number {

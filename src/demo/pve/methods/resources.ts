@@ -4,6 +4,7 @@ import { failed } from '../api-error.ts';
 import { type ApiCall, type ApiMethod, on, type Permission, route, text } from '../api-method.ts';
 import { type Cluster, seesOnline } from '../cluster.ts';
 import { cpusOf, given, guestFigures, maxMemory, nodeFigures } from '../figures.ts';
+import { maxDisk } from '../guest-config.ts';
 import { haStateOf } from '../high-availability.ts';
 import type { ParameterSpecs } from '../parameter.ts';
 import {
@@ -77,21 +78,27 @@ function guestRow({ cluster, user }: ApiCall, guest: GuestState): object[] {
   const node = cluster.state.nodes.get(guest.node);
   const neverSeen = node?.downSince !== undefined && guest.createdAt >= node.downSince;
   if (neverSeen || isStale(cluster, node)) return [{ ...identity, status: 'unknown', ...config }];
+  return [{ ...guestMember(cluster, guest), ...config }];
+}
+
+/** A guest's row without what only the whole list has: lock, tags, pool, HA. */
+export function guestMember(cluster: Cluster, guest: GuestState): object {
   const figures = guestFigures(cluster, guest);
-  return [
-    {
-      ...identity,
-      name: guestName(guest),
-      status: guest.running ? 'running' : 'stopped',
-      template: isTemplate(guest) ? 1 : 0,
-      maxcpu: cpusOf(guest, cluster.state.nodes.get(guest.node)?.cpus),
-      maxmem: maxMemory(guest),
-      maxdisk: guest.maxdisk,
-      ...figures,
-      memhost: guest.kind === 'qemu' ? figures.mem : 0,
-      ...config,
-    },
-  ];
+  return {
+    ...{ id: `${guest.kind}/${guest.vmid}`, vmid: guest.vmid, node: guest.node, type: guest.kind, name: guestName(guest) },
+    ...{ status: guest.running ? 'running' : 'stopped', template: isTemplate(guest) ? 1 : 0 },
+    ...{ maxcpu: cpusOf(guest, cluster.state.nodes.get(guest.node)?.cpus), maxmem: maxMemory(guest), maxdisk: maxDisk(guest) },
+    ...figures,
+    memhost: guest.kind === 'qemu' ? figures.mem : 0,
+  };
+}
+
+/** A storage as the node that was asked sees it, or the first that has it. */
+export function storageMember({ cluster, node }: ApiCall, id: string): object[] {
+  const storage = cluster.state.storages.get(id);
+  if (storage === undefined) return [];
+  const viewer = storage.nodes === undefined || storage.nodes.includes(node) ? node : ([...storage.nodes].sort()[0] ?? node);
+  return [storageRow(cluster, storage, viewer)];
 }
 
 function poolRow({ cluster, user }: ApiCall, pool: PoolState): object[] {
@@ -137,18 +144,18 @@ function nodeRow({ cluster, user, node: viewer }: ApiCall, node: NodeState): Rec
 
 function storageRows({ cluster, user }: ApiCall, storage: StorageState): object[] {
   if (storage.disabled || !cluster.access.holds(user, `/storage/${storage.id}`, 'Datastore.Audit')) return [];
-  return [...cluster.state.nodes.values()]
-    .filter((node) => storage.nodes?.includes(node.name) ?? true)
-    .map((node) => ({
-      id: `storage/${node.name}/${storage.id}`,
-      storage: storage.id,
-      node: node.name,
-      type: 'storage',
-      plugintype: storage.type,
-      shared: storage.shared ? 1 : 0,
-      content: storage.content.join(','),
-      ...(isStale(cluster, node) ? { status: 'unknown' } : { status: 'available', maxdisk: storage.totalBytes, disk: storage.usedBytes }),
-    }));
+  const holders = [...cluster.state.nodes.keys()].filter((node) => storage.nodes?.includes(node) ?? true);
+  return holders.map((node) => storageRow(cluster, storage, node));
+}
+
+function storageRow(cluster: Cluster, storage: StorageState, node: string): object {
+  return {
+    ...{ id: `storage/${node}/${storage.id}`, storage: storage.id, node, type: 'storage', plugintype: storage.type },
+    ...{ shared: storage.shared ? 1 : 0, content: storage.content.join(',') },
+    ...(isStale(cluster, cluster.state.nodes.get(node))
+      ? { status: 'unknown' }
+      : { status: 'available', maxdisk: storage.totalBytes, disk: storage.usedBytes }),
+  };
 }
 
 function networkRow({ cluster, user }: ApiCall, node: string): object[] {
@@ -226,7 +233,7 @@ function ofGuest(call: ApiCall, kind: GuestKind): unknown {
     const cpu = 0.01 + 0.15 * cluster.random.stable('rrd', guest.vmid, time);
     return {
       ...{ cpu, maxcpu: cpusOf(guest, cluster.state.nodes.get(guest.node)?.cpus), mem: maxMemory(guest) * 0.4, maxmem: maxMemory(guest) },
-      ...{ disk: 0, maxdisk: guest.maxdisk, netin: 0, netout: 0, diskread: 0, diskwrite: 0 },
+      ...{ disk: 0, maxdisk: maxDisk(guest), netin: 0, netout: 0, diskread: 0, diskwrite: 0 },
     };
   });
 }

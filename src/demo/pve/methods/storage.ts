@@ -3,7 +3,7 @@ import { badParameters, failed } from '../api-error.ts';
 import { type ApiCall, type ApiMethod, anyOf, flag, guestId, route, text } from '../api-method.ts';
 import type { Cluster } from '../cluster.ts';
 import { given } from '../figures.ts';
-import { splitList } from '../parameter.ts';
+import { splitList } from '../formats.ts';
 import type { StorageState, VolumeState } from '../state.ts';
 
 export const readStorage = anyOf('/storage/{storage}', 'Datastore.Audit', 'Datastore.AllocateSpace');

@@ -1,7 +1,7 @@
 /** `/nodes/{node}/tasks`. A token sees its own tasks, a user those of its tokens too; `Sys.Audit` on the node shows all. */
 import { badParameters, failed, forbidden } from '../api-error.ts';
 import { type ApiCall, type ApiMethod, count, flag, guestId, route, text } from '../api-method.ts';
-import { splitList } from '../parameter.ts';
+import { splitList } from '../formats.ts';
 import type { TaskRecord } from '../task-engine.ts';
 import { decodeUpid, splitTokenId } from '../upid.ts';
 
