@@ -113,7 +113,8 @@ function takeOut(unit: Unit, request: Asked): Sorted {
     if (verdict.action === 'apply') continue;
     const whole = [unit.after, ...unit.inside].find((other) => other?.path === verdict.whole) ?? entry;
     const why = whole === entry ? verdict.why : `\`${entry.path.slice(whole.path.length + 1)}\` in it: ${verdict.why}`;
-    if (whole === unit.after) return allOut(unit, { ...verdict, why });
+    // What a directory replaces would be gone without it.
+    if (whole === unit.after || wasThere(unit, whole)) return allOut(unit, { ...verdict, why });
     out.push({ entry: whole, verdict: { ...verdict, why } });
   }
   const inside = unit.inside.filter(({ path: at }) => !out.some(({ entry }) => isWithin(at, entry.path)));
@@ -123,6 +124,10 @@ function takeOut(unit: Unit, request: Asked): Sorted {
     held: units.filter((_unit, index) => out[index]?.verdict.action === 'hold'),
     leftOut: out.map(({ verdict }, index) => leftOutOf(nameOf(units[index] ?? unit), units[index] ?? unit, verdict)),
   };
+}
+
+function wasThere({ path: top, before }: Unit, { path: at }: NewEntry): boolean {
+  return before?.tree?.entries.some(({ path: below }) => `${top}/${below}` === at) === true;
 }
 
 function partOf(unit: Unit, after: NewEntry): Unit {

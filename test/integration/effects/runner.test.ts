@@ -162,6 +162,13 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     expect(readFileSync(at('.github/workflows/ci.yml'), 'utf8')).toBe('on: push\n');
   });
 
+  it('takes no control file away with the directory that another one replaces', async () => {
+    const { run, at } = bench({ '.github/workflows/ci.yml': 'on: push\n', '.github/x.md': 'x' });
+    const { effects } = await run('cp -r .github n; echo x > n/workflows/new.yml; rm -r .github; mv n .github');
+    expect(effects?.leftOut).toMatchObject([{ path: '.github/', reason: 'held' }]);
+    expect(readFileSync(at('.github/workflows/ci.yml'), 'utf8')).toBe('on: push\n');
+  });
+
   it('holds no control file for new times alone; a mode is another matter', async () => {
     const { run, workspace, at } = bench({ '.github/workflows/ci.yml': 'on: push\n', 'a.txt': 'a' });
     git(workspace, 'init', '-q');
