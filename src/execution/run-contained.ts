@@ -108,9 +108,8 @@ async function settle(
   return { result, effects: await opened.settle({ title: command, agentId, apply: surface !== 'readonly_bash', ...places }, signal) };
 }
 
-function droppedFor(result: LaunchResult): string | undefined {
-  if (result.end === 'disk') return 'the command went over the limit for the disk; nothing of it was kept';
-  return needsNetwork(result) ? 'nothing of it was applied' : undefined;
+function droppedFor({ end }: LaunchResult): string | undefined {
+  return end === 'disk' ? 'the command went over the limit for the disk; nothing of it was kept' : undefined;
 }
 
 /** `getaddrinfo(3)`, `connect(2)`, and what curl, git, npm, pip and cargo make of them. */
@@ -121,10 +120,7 @@ const unreachable = [
   /network is unreachable|no route to host|(?:connection|network|lookup) (?:error|timed out|timeout)/i,
 ];
 
-/**
- * It failed, the kernel counted tries to reach what is outside, and the command says that it failed for them: then it runs again as a whole, so
- * nothing of it is kept. Where it only happened to try (a check for updates), what it did is kept and the tries are told.
- */
+/** It failed, the kernel counted tries to reach what is outside, and the command says that it failed for them: no check for updates. */
 export function needsNetwork({ end, exitCode, networkTries, stdout, stderr }: LaunchResult): boolean {
   const failed = end === 'timeout' || (end === 'exit' && exitCode !== 0);
   return failed && networkTries > 0 && unreachable.some((words) => words.test(stderr) || words.test(stdout.slice(-4_000)));

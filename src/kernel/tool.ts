@@ -32,8 +32,8 @@ export type ToolResult =
 
 /** What a person may have to let happen, found out while a call ran: the pipeline takes it the whole path. */
 export interface FollowUp {
-  /** An internal tool; left out: this same tool once more, and nothing has been done so far. */
-  readonly tool?: string;
+  /** An internal one. */
+  readonly tool: string;
   readonly input: JsonObject;
   /** What the caller can do instead of waiting for the person. */
   readonly instead?: string;

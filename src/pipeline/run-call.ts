@@ -9,7 +9,7 @@ import { isJsonObject, type JsonValue } from '#kernel/json';
 import { effectData, notSent } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text';
-import type { FollowUp, Tool } from '#kernel/tool';
+import type { Tool } from '#kernel/tool';
 import { cutText, type Fitted, fitBudget } from '#redaction/fit-budget';
 import { type Marked, markOutside } from '#redaction/mark-outside';
 import { keptJson, type RedactionOptions, redactJson, redactText, secretsTaken } from '#redaction/redact';
@@ -35,7 +35,7 @@ export async function runCall(incoming: IncomingCall, deps: PipelineDeps): Promi
 }
 
 /** Once through all stages, redacted and written down. */
-async function runWritten(call: IncomingCall, deps: PipelineDeps): Promise<Ended> {
+async function runWritten(call: IncomingCall, deps: PipelineDeps): Promise<Executed> {
   const trail = startTrail();
   const tool = deps.tools.find((entry) => entry.name === call.tool);
   const deadline = startDeadline(limitOf(tool, call.input, deps.limits.callMs), call.signal);
@@ -47,39 +47,24 @@ async function runWritten(call: IncomingCall, deps: PipelineDeps): Promise<Ended
   }
 }
 
-interface Ended extends Executed {
-  /** The handler was called. */
-  readonly ran: boolean;
-}
-
-async function endOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Ended> {
+async function endOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Executed> {
   const decided = await decide(call, trail, deps, deadline);
-  if (!decided.ok) return { outcome: outcomeOfRefusal(decided.refusal, trail), ran: false };
-  return { ...(await execute(decided.state.approved, call, decided.state.deps, deadline)), ran: true };
+  if (!decided.ok) return { outcome: outcomeOfRefusal(decided.refusal, trail) };
+  return execute(decided.state.approved, call, decided.state.deps, deadline);
 }
 
 /**
  * A handler found out what a person may have to let happen. That is a call of its own, and goes the whole path: same policy, same approval, a
- * record and a limit of its own. The answer says both, but where the same call ran once more: then that is what came of it.
+ * record and a limit of its own. The answer says both.
  */
-async function handOver(call: IncomingCall, first: Ended & { readonly asks: FollowUp }, deps: PipelineDeps): Promise<Outcome> {
+async function handOver(call: IncomingCall, first: Required<Executed>, deps: PipelineDeps): Promise<Outcome> {
+  const { byHand: _, ...asker } = call;
   const { tool, input } = first.asks;
-  if (tool !== undefined) {
-    const { byHand: _, ...asker } = call;
-    return withHeld(first, (await runWritten({ ...asker, tool, input, internal: true }, deps)).outcome);
-  }
-  // What a person started by hand was approved as it was.
-  if (call.byHand !== undefined) return first.outcome;
-  const again = { ...call, input };
-  const { ran, outcome, asks } = await runWritten(again, deps);
-  // What ran with more than the first may have found out something else.
-  if (ran) return asks?.tool === undefined ? outcome : handOver(again, { ran, outcome, asks }, deps);
-  const next = outcome.status === 'pending' ? [outcome.next, first.outcome.next] : [outcome.next];
-  return { ...outcome, ...given({ result: first.outcome.result }), ...both(first.outcome, outcome, next) };
+  return withHeld(first, (await runWritten({ ...asker, tool, input, internal: true }, deps)).outcome);
 }
 
 /** The first call is done, whatever a person says of the rest. */
-function withHeld({ outcome: first, asks: { instead } }: { readonly outcome: Outcome; readonly asks: FollowUp }, asked: Outcome): Outcome {
+function withHeld({ outcome: first, asks: { instead } }: Required<Executed>, asked: Outcome): Outcome {
   const { request_id: id, status, code } = asked;
   const other = status === 'pending' && instead !== undefined ? `or ${instead}` : undefined;
   const held = { status, code, ...given({ request_id: id }) };

@@ -47,7 +47,7 @@ export interface CommandResult {
   readonly truncated: boolean;
   /** How often a run without network tried to reach it, by the kernel's count; 0 with it. One look-up of a name is several tries. */
   readonly networkTries: number;
-  /** It failed, and had tried to reach the network that it did not have: nothing of it was applied. */
+  /** It failed, and says that it did for want of the network that it had tried to reach. */
   readonly needsNetwork?: boolean;
   readonly sandbox: SandboxStatus['state'];
   /** What the run left behind that somebody else would execute or follow later (hooks, configuration, links out, FIFOs): `path (what)`. */

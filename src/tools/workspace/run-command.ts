@@ -17,7 +17,7 @@ export const runCommand = defineTool({
   name: 'run_command',
   title: 'Run a command',
   description:
-    'Run a bash command line (several lines and here-documents too) in the workspace directory, inside a sandbox: only the workspace can be written, and what the command changed there is looked at before it counts; `/tmp` is empty at each start and is not the one of write_file. There is no network but loopback: where a command fails for it a person is asked, and `network: true` says so before. Returns stdout, stderr, the exit code and the changes, long output without its middle. Nothing can be typed into it. To look at files prefer read_file, list_directory and search_files; for cluster nodes use execute_ssh.',
+    'Run a bash command line (several lines and here-documents too) in the workspace directory, inside a sandbox: only the workspace can be written, and what the command changed there is looked at before it counts; `/tmp` is empty at each start and is not the one of write_file. There is no network but loopback: a command that needs more fails, and with `network: true` a person is asked first. Returns stdout, stderr, the exit code and the changes, long output without its middle. Nothing can be typed into it. To look at files prefer read_file, list_directory and search_files; for cluster nodes use execute_ssh.',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
@@ -41,7 +41,7 @@ export const runCommand = defineTool({
       .meta({ description: 'When to end the command, in ms; default 30000, at most 600000.' }),
     network: z.boolean().optional().meta({
       description:
-        'Run it with the network. Unless the level is relaxed a person is asked first, or it is refused: leave it out where the command may do without.',
+        'Run it with the network. Unless the level is relaxed a person is asked first, or it is refused: leave it out until the command failed for want of it.',
     }),
   }),
   // SECURITY: who may only look gets the surface that only looks: what such a run changes is dropped.
@@ -60,7 +60,7 @@ export const runCommand = defineTool({
   },
   preview: async (_input, context) => sandboxFacts(context),
   run: async (input, context) => {
-    const { timeout_ms: timeoutMs } = input;
+    const timeoutMs = input.timeout_ms;
     const request: CommandRequest = { ...checkedCommand(context), timeoutMs, agentId: context.agent.id };
     context.noteEffect({
       state: 'sent',
@@ -73,16 +73,6 @@ export const runCommand = defineTool({
       .catch(notStarted);
     const result = resultOf(ended);
     const tried = triesInWords(ended.networkTries);
-    if (ended.needsNetwork === true)
-      return {
-        ok: false,
-        code: 'network_needed',
-        message: `the command ${endOf(ended, timeoutMs)?.message ?? 'ended'}${tried}, so nothing of it was applied`,
-        next: 'the call that is asked about is this one: repeat with `network: true`; if it failed for another reason, mend that instead',
-        result,
-        effect: notSent,
-        asks: { input: { ...input, network: true } },
-      };
     const end = endOf(ended, timeoutMs);
     const said = `${tried}${ended.effects === undefined ? '' : effectsWords(ended.effects)}${loweredWords(ended, context)}`;
     const asks = ended.effects === undefined ? {} : askForHeld(ended.effects);
@@ -125,21 +115,27 @@ interface End {
 
 /** undefined where it ended well. */
 function endOf({ timedOut, stoppedBy, exitCode, signal, networkTries, needsNetwork }: CommandResult, timeoutMs: number): End | undefined {
-  const tried = networkTries === 0 ? '' : 'if it failed for want of the network, repeat with `network: true`';
+  const tried = adviceOnNetwork(networkTries, needsNetwork === true);
   if (timedOut)
     return {
       code: 'command_timeout',
-      message: `was ended after ${timeoutMs} ms, with all that it had started${needsNetwork === true ? '' : '; what it did until then stays done'}`,
+      message: `was ended after ${timeoutMs} ms, with all that it had started; what it did until then stays done`,
       next: ['pass a larger timeout_ms, or run less at once', tried].filter((advice) => advice !== '').join('; '),
     };
   if (stoppedBy !== undefined)
     return { code: 'command_limit', message: `was ended: it went over the limit for ${stoppedBy}`, next: 'run less at once' };
   if (exitCode === 0) return undefined;
   return {
-    code: 'command_failed',
+    code: needsNetwork === true ? 'network_needed' : 'command_failed',
     message: `ended with ${exitCode === undefined ? `signal ${signal ?? 'unknown'}` : `exit code ${exitCode}`}`,
     ...(tried === '' ? {} : { next: tried }),
   };
+}
+
+function adviceOnNetwork(tries: number, isSure: boolean): string {
+  const how = 'with `network: true`, for which a person is asked, or do without';
+  if (isSure) return `it failed for want of the network: repeat it ${how}`;
+  return tries === 0 ? '' : `if it failed for want of the network, repeat it ${how}`;
 }
 
 /** Why it may only look, where its model may do more. */

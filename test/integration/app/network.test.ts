@@ -1,4 +1,4 @@
-/** A run that fails for the network alone: nothing of it is applied, and a person is asked for a run that has it. */
+/** A run that fails for the network alone says so; a person is asked when it is repeated with the network. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -35,15 +35,21 @@ const names = async (app: App) =>
   (await app.audit.tail(100)).map(({ name, attributes: { status, code } }) => [name, status, code].join(' ').trim());
 
 describe.skipIf(!canSandbox)('a command that fails for the network', () => {
-  it('changes nothing, opens one request, and runs once with the network when a person says so', async () => {
+  it('says so and keeps what it did like any that fails; nobody is asked until it is repeated with the network', async () => {
     const app = await open();
-    const asked = await call(app, 'run_command', { command: fetches() });
-    expect(asked).toMatchObject({ status: 'pending', code: 'approval_pending', effect: { state: 'not_sent' }, result: { exit_code: 1 } });
-    expect(asked.message).toMatch(
-      /exit code 1; 1 try to reach the network failed, so nothing of it was applied; Run .* with the network \(this run is to have the network\): waiting/,
-    );
-    expect(asked.next).toContain('repeat with `network: true`');
-    expect(existsSync(at('left'))).toBe(false);
+    const failed = await call(app, 'run_command', { command: fetches() });
+    expect(failed).toMatchObject({
+      status: 'error',
+      code: 'network_needed',
+      result: { exit_code: 1, changes: { created: ['left'] } },
+      next: 'it failed for want of the network: repeat it with `network: true`, for which a person is asked, or do without',
+    });
+    expect(failed.message).toBe('the command ended with exit code 1; 1 try to reach the network failed; 1 created');
+    expect(existsSync(at('left'))).toBe(true);
+    expect(await app.approvals.list({ limit: 9 })).toMatchObject({ records: [] });
+
+    const asked = await call(app, 'run_command', { command: fetches(), network: true });
+    expect(asked).toMatchObject({ status: 'pending', code: 'approval_pending', effect: { state: 'not_sent' } });
     const { request_id: id = '' } = asked;
     expect(await app.approvals.get(id)).toMatchObject({
       code: 'network_blocked',
@@ -55,9 +61,6 @@ describe.skipIf(!canSandbox)('a command that fails for the network', () => {
       'tool.finished error network_needed',
       'tool.finished pending approval_pending',
     ]);
-
-    // The same once more asks nobody anew.
-    expect(await call(app, 'run_command', { command: fetches() })).toMatchObject({ status: 'pending', request_id: id });
     await app.approvals.approve(id, world.person);
     const done = await call(app, 'run_command', { command: fetches(), network: true });
     expect(done).toMatchObject({ status: 'ok', request_id: id, result: { exit_code: 0, changes: { created: ['got'] } } });
@@ -70,39 +73,24 @@ describe.skipIf(!canSandbox)('a command that fails for the network', () => {
 
   it('and so does one that tries again and again until its time is up', async () => {
     const app = await open();
-    const asked = await call(app, 'run_command', { command: `echo x > left; while :; do ${outside}; sleep 0.2; done`, timeout_ms: 1_500 });
-    expect(asked).toMatchObject({ status: 'pending', message: expect.stringContaining('was ended after 1500 ms') });
-    expect(existsSync(at('left'))).toBe(false);
+    const ended = await call(app, 'run_command', { command: `echo x > left; while :; do ${outside}; sleep 0.2; done`, timeout_ms: 1_500 });
+    expect(ended).toMatchObject({ status: 'error', code: 'command_timeout', message: expect.stringContaining('was ended after 1500 ms') });
+    expect(ended.next).toContain('it failed for want of the network: repeat it with `network: true`');
+    expect(existsSync(at('left'))).toBe(true);
   });
 
-  it('runs in the same call where a person answers at once', async () => {
-    const app = await open();
-    const gate = { ask: (request: { readonly id: string }) => void app.approvals.approve(request.id, world.person) };
-    const done = await call(app, 'run_command', { command: fetches() }, { waitMs: 30_000, gate });
-    expect(done).toMatchObject({ status: 'ok', result: { changes: { created: ['got'] } } });
-  });
-
-  it('says a person’s no, with what the run had printed', async () => {
-    const app = await open();
-    const gate = { ask: (request: { readonly id: string }) => void app.approvals.deny(request.id, 'user:alice') };
-    const refused = await call(app, 'run_command', { command: `echo said; ${fetches()}` }, { waitMs: 30_000, gate });
-    expect(refused).toMatchObject({ status: 'denied', code: 'denied_by_person', result: { stdout: expect.stringContaining('said') } });
-    expect(existsSync(at('left'))).toBe(false);
-  });
-
-  it('follows the level: relaxed runs it at once, strict refuses', async () => {
+  it('repeated with it, follows the level: relaxed runs it at once, strict refuses', async () => {
     const relaxed = await open({ securityLevel: 'relaxed' });
-    expect(await call(relaxed, 'run_command', { command: fetches() })).toMatchObject({ status: 'ok' });
-    expect(existsSync(at('left'))).toBe(false);
+    expect(await call(relaxed, 'run_command', { command: fetches(), network: true })).toMatchObject({ status: 'ok' });
     const strict = await open({ securityLevel: 'strict' });
     const gate = { ask: (request: { readonly id: string }) => void strict.approvals.approve(request.id, world.person) };
-    const refused = await call(strict, 'run_command', { command: `echo y > y; ${outside}` }, { waitMs: 30_000, gate });
+    const refused = await call(strict, 'run_command', { command: `echo y > y; ${outside}`, network: true }, { waitMs: 30_000, gate });
     expect(refused).toMatchObject({ status: 'denied', code: 'network_blocked' });
     expect(existsSync(at('y'))).toBe(false);
   });
 });
 
-describe.skipIf(!canSandbox)('nobody is asked', () => {
+describe.skipIf(!canSandbox)('a command that only tried', () => {
   it('where the command did without: what it tried is said', async () => {
     const app = await open();
     const done = await call(app, 'run_command', { command: `${outside} || true; echo x > kept` });
@@ -117,11 +105,11 @@ describe.skipIf(!canSandbox)('nobody is asked', () => {
       status: 'error',
       code: 'command_failed',
       message: expect.stringContaining('1 try to reach the network failed; 1 created'),
-      next: expect.stringContaining('repeat with `network: true`'),
+      next: expect.stringContaining('repeat it with `network: true`'),
     });
     expect(existsSync(at('kept'))).toBe(true);
     const late = await call(app, 'run_command', { command: `(${outside}) 2>/dev/null; echo x > late; sleep 60`, timeout_ms: 1_500 });
-    expect(late).toMatchObject({ code: 'command_timeout', next: expect.stringContaining('repeat with `network: true`') });
+    expect(late).toMatchObject({ code: 'command_timeout', next: expect.stringContaining('repeat it with `network: true`') });
     expect(existsSync(at('late'))).toBe(true);
   });
 
