@@ -57,6 +57,12 @@ function isUnchanged(work: Work, step: Step, parent: BigIntStats | undefined): b
   return step.before === undefined ? now === undefined && parent?.isDirectory() === true : isSame(now, step.before);
 }
 
+/** Another step did it, on another name of the same file. */
+function isSetAlready(work: Work, { act, before, after, path }: Step): boolean {
+  if (act !== 'set' || before === undefined || after?.type !== 'file') return false;
+  return isSame(look(placeOf(work, { path })), { ...before, mode: after.mode });
+}
+
 function isDirectory(place: string): boolean {
   return look(place)?.isDirectory() ?? false;
 }
@@ -71,7 +77,8 @@ export async function applySteps(work: Work): Promise<readonly number[]> {
   const times: Parent[] = [];
   for (const step of work.plan.steps) {
     const parent = look(parentOf(placeOf(work, step)));
-    if (!isUnchanged(work, step, parent) || !inWritable(work, step, () => applyStep(work, step), parent)) skipped.push(step.number);
+    if (!(isUnchanged(work, step, parent) || isSetAlready(work, step)) || !inWritable(work, step, () => applyStep(work, step), parent))
+      skipped.push(step.number);
     else if (step.act === 'set' && step.after !== undefined && step.after.modified !== step.before?.modified)
       times.push({ ...step.after, path: step.path });
   }

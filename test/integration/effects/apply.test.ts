@@ -24,6 +24,7 @@ const commands: readonly (readonly [string, string])[] = [
   ['another type', 'rm -rf d; echo file > d; rm f; mkdir f; echo in > f/in; rm a/link; echo l > a/link'],
   ['links', 'ln -sfn f a/link; ln -s nowhere dangling; ln a/g second; ln a/b/h nl'],
   ['times and modes', 'touch -d 1999-01-01 a/g; chmod 600 run.sh; chmod 700 a; touch -h -d 2002-02-02 a/link'],
+  ['modes of a file of two names', 'chmod -R go-rwx *; chmod 600 hard hard2'],
   ['times in a directory that closes', 'touch -d 2001-01-01 a/g; chmod 000 a'],
   ['times before 1970', 'touch -d @-1.5 a/g; touch -d @-0.25 run.sh'],
   ['odd names', 'echo 1 > "we ird,: name/new"; rm "we ird,: name/q"; mkdir ./-n; echo x > "./-n/*"; echo y > $\'tab\\tnl\\n\''],
