@@ -43,23 +43,29 @@ export const controlRows: readonly ControlRow[] = [
     places: splitNames(`.codex/** .gemini/** .qwen/** .continue/** .kiro/** .opencode/** .roo/** .clinerules/** .cline/** .kilocode/**
       .factory/** .amp/** .agents/** .augment/** .aider.conf.yml .goosehints .junie/** .trae/** opencode.json opencode.jsonc
       .roomodes .kilocodemodes .windsurfrules .cursorrules .rules .amazonq/** .continuerc.json .crush/** crush.json .crush.json
-      .goose/**`),
+      .goose/** .codebuddy/** .iflow/** .qoder/** .lingma/** .tabnine/** .zencoder/** .rovodev/** .openhands/** .agent/** .aiassistant/**
+      .vibe/** .grok/** .pi/** .serena/** .sourcegraph/** .gitlab/duo/** firebender.json`),
     source:
-      'https://opencode.ai/docs/config, https://docs.cline.bot/features/cline-rules, https://qwenlm.github.io/qwen-code-docs, https://docs.factory.ai, https://docs.continue.dev, https://github.com/charmbracelet/crush, https://docs.aws.amazon.com/amazonq',
-    match: `.qwen/settings.json opencode.json .clinerules/x.md .clinerules .kilocode/mcp.json .factory/hooks
+      'https://opencode.ai/docs/config, https://docs.cline.bot/features/cline-rules, https://qwenlm.github.io/qwen-code-docs, https://docs.factory.ai, https://docs.continue.dev, https://github.com/charmbracelet/crush, https://docs.aws.amazon.com/amazonq, https://www.codebuddy.ai/docs/cli/settings, https://docs.all-hands.dev/usage/prompting/repository, https://antigravity.google/docs/rules-workflows, https://docs.qoder.com',
+    match: `.codebuddy/settings.json .iflow/settings.json .qoder/rules/a.md .lingma/rules/a.md .tabnine/mcp_servers.json .zencoder/rules/a.md
+      .rovodev/config.yml .openhands/setup.sh .agent/workflows/x.md .aiassistant/rules/x.md .vibe/config.toml .grok/settings.json
+      .pi/settings.json .serena/project.yml .sourcegraph/cody.json .gitlab/duo/mcp.json firebender.json .qwen/settings.json opencode.json .clinerules/x.md .clinerules .kilocode/mcp.json .factory/hooks
       .amp/settings.json .agents/x .amazonq/mcp.json .continuerc.json crush.json .crush.json .goose/config.yaml`,
-    notMatch: 'src/agents/x.ts config/opencode.ts rules AGENTS.md sub/AGENTS.md',
+    notMatch: 'src/agents/x.ts config/opencode.ts rules AGENTS.md sub/AGENTS.md src/agent/x.ts .gitlab/issue_templates/bug.md',
   },
   {
     id: 'editors',
     who: 'an editor runs or obeys it',
     places: splitNames(`.vscode/** .vscode-*/** .vscodium/** .vscodium-*/** .cursor/** .cursor-*/** .windsurf/** .windsurf-*/** .idea/**
       .fleet/** .zed/** .devcontainer/** .devcontainer.json *.code-workspace .emacs.d/** .vim/** .vimrc .exrc .nvimrc .nvim.lua
-      .emacs .dir-locals.el .dir-locals-2.el .helix/** .theia/** *.run.xml *.sublime-project`),
-    source: 'https://code.visualstudio.com/docs/editor/workspace-trust, https://containers.dev/implementors/spec',
+      .emacs .dir-locals.el .dir-locals-2.el .helix/** .theia/** *.run.xml *.sublime-project .vs/** .nova/** .lapce/** .gitpod.yml .replit
+      .idx/** .codesandbox/** .stackblitzrc`),
+    source:
+      'https://code.visualstudio.com/docs/editor/workspace-trust, https://containers.dev/implementors/spec, https://www.gitpod.io/docs/configure/workspaces/tasks',
     match: `.vscode/tasks.json a/.idea/runConfigurations/x.xml x.code-workspace .devcontainer/devcontainer.json
-      .vscode-server/data/Machine/settings.json .helix/languages.toml .run/test.run.xml x.sublime-project .dir-locals-2.el`,
-    notMatch: 'src/vscode/tasks.json code-workspace.md .editorconfig',
+      .vscode-server/data/Machine/settings.json .helix/languages.toml .run/test.run.xml x.sublime-project .dir-locals-2.el
+      .vs/launch.vs.json .nova/Configuration.json .lapce/run.toml .gitpod.yml .replit .idx/dev.nix .codesandbox/tasks.json .stackblitzrc`,
+    notMatch: 'src/vscode/tasks.json code-workspace.md .editorconfig src/vs/launch.json',
   },
   {
     id: 'git.hooks',
@@ -85,10 +91,15 @@ export const controlRows: readonly ControlRow[] = [
     who: 'the forge runs it with its own rights',
     places: splitNames(`.github/workflows/** .github/actions/** .gitlab-ci.yml .circleci/** .forgejo/workflows/** .gitea/workflows/**
       azure-pipelines.yml azure-pipelines.yaml bitbucket-pipelines.yml .travis.yml .drone.yml .woodpecker.yml .woodpecker.yaml
-      .woodpecker/** .buildkite/** .cirrus.yml appveyor.yml .appveyor.yml .semaphore/** Jenkinsfile`),
-    source: 'https://docs.github.com/en/actions/reference/workflow-syntax-for-github-actions',
+      .woodpecker/** .buildkite/** .cirrus.yml appveyor.yml .appveyor.yml .semaphore/** Jenkinsfile
+      .gitlab/ci/** .azure-pipelines/** .teamcity/** .tekton/** .builds/** .build.yml .zuul.yaml .zuul.d/** .prow.yaml .harness/** .vela.yml
+      buildspec.yml cloudbuild.yaml codemagic.yaml bitrise.yml wercker.yml screwdriver.yaml .packit.yaml`),
+    source:
+      'https://docs.github.com/en/actions/reference/workflow-syntax-for-github-actions, https://docs.gitlab.com/ci/yaml, https://man.sr.ht/builds.sr.ht, https://pipelinesascode.com/docs',
     match: `.github/workflows/ci.yml .gitlab-ci.yml .circleci/config.yml .travis.yml .woodpecker/x.yml .buildkite/hooks/x
-      Jenkinsfile`,
+      Jenkinsfile .gitlab/ci/build.yml .azure-pipelines/a.yml .teamcity/settings.kts .tekton/push.yaml .builds/debian.yml .build.yml .zuul.yaml
+      .zuul.d/jobs.yaml .prow.yaml .harness/pipeline.yaml .vela.yml buildspec.yml cloudbuild.yaml codemagic.yaml bitrise.yml wercker.yml
+      screwdriver.yaml .packit.yaml`,
     notMatch: '.github/dependabot.yml workflows/ci.yml',
   },
   {
