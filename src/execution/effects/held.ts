@@ -1,6 +1,6 @@
 /** What is held for a person: kept beside the runs, shown, applied whole or dropped. */
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readlinkSync, readSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HeldChanges, LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
@@ -11,7 +11,7 @@ import { claim, hasMark, type Plan, readPlan, runIds, type Step } from './journa
 import { makePlan, nameOf, type PlanRequest } from './make-plan.ts';
 import { carryOut, directoryOf, type JournalGround } from './run-plan.ts';
 import { type ShowOptions, showChanges } from './show-changes.ts';
-import { readTree, type Stamp } from './stamp.ts';
+import { look, modeOf, readTree, type Stamp } from './stamp.ts';
 
 /** As long as a person can answer, and what was granted can be used; and a little more, for the request comes after. */
 export const heldMs = requestLifeMs + grantLifeMs + 300_000;
@@ -171,6 +171,18 @@ async function contentDigest(place: string, stamp: Stamp | undefined): Promise<s
   return hash.digest('hex');
 }
 
+/** What a command left without a right to read it is this user's own all the same. */
+function openClosed(file: string): number {
+  const stats = look(file);
+  const mode = stats === undefined ? 0o400 : modeOf(stats);
+  if ((mode & 0o400) === 0) chmodSync(file, mode | 0o400);
+  try {
+    return openSync(file, 'r');
+  } finally {
+    if ((mode & 0o400) === 0) chmodSync(file, mode);
+  }
+}
+
 const chunkBytes = 1 << 20;
 
 async function entryDigest(file: string, type: string | undefined): Promise<string> {
@@ -178,7 +190,7 @@ async function entryDigest(file: string, type: string | undefined): Promise<stri
   if (type !== 'file') return '';
   const hash = createHash('sha256');
   const chunk = Buffer.alloc(chunkBytes);
-  const descriptor = openSync(file, 'r');
+  const descriptor = openClosed(file);
   try {
     for (let length = readSync(descriptor, chunk); length > 0; length = readSync(descriptor, chunk)) {
       hash.update(chunk.subarray(0, length));

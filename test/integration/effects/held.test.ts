@@ -1,4 +1,5 @@
 /** What is held lies in the journal: shown, applied whole or not at all, dropped, and never more than its limits. */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +7,7 @@ import { disk } from '#execution/effects/disk';
 import { heldMs } from '#execution/effects/held';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
 import { type BenchRequest, holdMarked, openBench, snapshot } from './support/effects-bench.ts';
-import { runApart } from './support/run-as.ts';
+import { otherUser, runApart } from './support/run-as.ts';
 
 function bench(files: Readonly<Record<string, string>>, more: Partial<BenchRequest> = {}) {
   const made = openBench({ root: temporaryDirectory('held-'), judge: holdMarked, ...more });
@@ -120,6 +121,18 @@ describe('applying', () => {
     });
     expect(snapshot(workspace)).toEqual(theirs);
     expect(readdirSync(journal)).toEqual([runId]);
+  });
+
+  it('holds and applies what the command closed for its owner, too', () => {
+    const root = temporaryDirectory('held-closed-');
+    mkdirSync(path.join(root, 'ws'));
+    fill(path.join(root, 'ws'), files);
+    execFileSync('chown', ['-R', `${otherUser}:${otherUser}`, root]);
+    const before = snapshot(path.join(root, 'ws'));
+    const close = 'chmod 000 held-a; mkdir -p held-new; echo x > held-new/x; chmod 000 held-new/x';
+    const [, applied] = runApart({ root, commands: [close], hold: 'apply', undo: 'last' }, otherUser)?.done ?? [];
+    expect(applied).toMatchObject({ created: ['held-new/'], changed: ['held-a'] });
+    expect(snapshot(path.join(root, 'ws'))).toEqual(before);
   });
 
   it('is refused where the bytes or the digest are others', async () => {
