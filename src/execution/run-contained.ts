@@ -14,7 +14,7 @@ import { launcherEnvironment, sandboxEnvironment, sandboxUser } from './sandbox/
 import { isInside, runsFolder } from './sandbox/entries.ts';
 import { configuredPlaces } from './sandbox/git-directory.ts';
 import { coverOwn, guardWorkspace, makeMasks } from './sandbox/guard-workspace.ts';
-import { findHome, type GitSettings } from './sandbox/home.ts';
+import { findHome, type GitSettings, installedPrograms } from './sandbox/home.ts';
 import { type LaunchOptions, type LaunchResult, launch } from './sandbox/launch.ts';
 import type { SandboxParts } from './sandbox/probe-sandbox.ts';
 import { limitedCommand, type SandboxPlan } from './sandbox/sandbox-arguments.ts';
@@ -98,15 +98,18 @@ async function settle(
 ): Promise<ViewRun> {
   const { workspaceRoot } = run.ground;
   const tracksSecret = droppedFor(result) === undefined && (await tracksHidden(workspaceRoot, opened.upper, hidden));
-  const dropped = tracksSecret ? 'nothing of it was applied: it made git track a secret that is hidden from it' : droppedFor(result);
+  const dropped = tracksSecret ? secretTracked : droppedFor(result);
   if (dropped !== undefined) {
     await opened.discard();
     return { result, effects: { ...nothing, nothingApplied: dropped } };
   }
   const { command, surface, agentId } = run.request;
-  const places = { own: ownPlaces(run), obeyed: obeyedPlaces(workspaceRoot, seen) };
+  const programs = installedPrograms(run.ground).map(realOrSame);
+  const places = { own: ownPlaces(run), obeyed: obeyedPlaces(workspaceRoot, seen), programs };
   return { result, effects: await opened.settle({ title: command, agentId, apply: surface !== 'readonly_bash', ...places }, signal) };
 }
+
+const secretTracked = 'nothing of it was applied: it made git track a secret that is hidden from it, or broke the index that tells';
 
 function droppedFor({ end }: LaunchResult): string | undefined {
   return end === 'disk' ? 'the command went over the limit for the disk; nothing of it was kept' : undefined;

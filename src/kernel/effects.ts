@@ -54,6 +54,8 @@ export interface JudgeGround {
   readonly workspaceRoot: string;
   /** Places below it that the configuration of its repositories names as hooks or as more configuration; left out: none. */
   readonly obeyed?: readonly string[];
+  /** Directories outside of programs that a person installed, absolute, links resolved; left out: none. */
+  readonly programs?: readonly string[];
 }
 
 export type EffectJudge = (change: Change, ground: JudgeGround) => Verdict;

@@ -1,7 +1,7 @@
 /** Runs over a copy-on-write view: opened, sorted when the command has ended, listed, undone. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, realpathSync } from 'node:fs';
-import type { ChangeList, EffectJudge, LeftOut, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
+import type { ChangeList, EffectJudge, JudgeGround, LeftOut, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { FileChange, FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
@@ -64,14 +64,12 @@ export interface OpenRun {
   discard(): Promise<void>;
 }
 
-export interface SettleOptions {
+export interface SettleOptions extends Omit<JudgeGround, 'workspaceRoot'> {
   /** For the list of runs. */
   readonly title: string;
   readonly agentId: string;
   /** Places that no command may change, below the workspace. */
   readonly own?: readonly string[];
-  /** `JudgeGround.obeyed` */
-  readonly obeyed?: readonly string[];
   /** False: a read-only run, whose changes are said and dropped. */
   readonly apply: boolean;
 }
@@ -240,7 +238,7 @@ interface Run {
   readonly id: string;
 }
 
-async function settle(run: Run, { title, agentId, apply, own = [], obeyed = [] }: SettleOptions, signal: AbortSignal): Promise<RunEffects> {
+async function settle(run: Run, { title, agentId, apply, own = [], ...places }: SettleOptions, signal: AbortSignal): Promise<RunEffects> {
   const { ground, view } = run;
   const looker = createLooker(ground.programs, run.held);
   const difference = await readDifference({ view, looker, limits: ground.limits }, signal).catch((thrown: unknown) => {
@@ -251,7 +249,7 @@ async function settle(run: Run, { title, agentId, apply, own = [], obeyed = [] }
   await run.held.close();
   if (difference instanceof Fault) return { ...nothing, nothingApplied: difference.message };
   const sorted = withoutLoss(
-    judgeUnits({ difference, view, judge: ground.judge, ground: { workspaceRoot: ground.workspaceRoot, obeyed }, own }),
+    judgeUnits({ difference, view, judge: ground.judge, ground: { ...places, workspaceRoot: ground.workspaceRoot }, own }),
     ground.limits,
   );
   if (!apply) return { ...nothing, ...listsOf([...sorted.apply, ...sorted.held]), dropped: true, leftOut: sorted.leftOut };

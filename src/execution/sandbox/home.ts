@@ -73,10 +73,8 @@ export interface HomeOptions {
 
 export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
   const directory = homeDirectory(home);
-  const own = (names: readonly string[]) =>
-    directory === fallbackHome ? [] : names.map((name) => path.join(directory, name)).filter(isDirectory);
-  const written = own(caches);
-  const visible = [...own(installed), ...written, ...optional(environment['PATH'] ?? '')];
+  const written = ownPlacesOf(directory, caches);
+  const visible = [...installedPrograms({ home, environment }), ...written];
   const seen = (place: string) => [...visible, '/usr', '/nix/store'].some((outer) => isInside(path.normalize(place), outer));
   const places = ownPlaces.flatMap((name) => {
     const value = environment[name];
@@ -85,6 +83,15 @@ export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
   const copied = directory === fallbackHome ? [] : settings.flatMap((name) => settingFile(directory, name));
   const files = new Map([...copied, ...[...git.files].map(([name, text]) => [path.join(directory, name), text] as const)]);
   return { directory, visible, caches: written, files, env: Object.fromEntries(places) };
+}
+
+/** Where people install programs in their home, and below `/opt`; absolute. */
+export function installedPrograms({ home, environment }: Pick<HomeOptions, 'home' | 'environment'>): readonly string[] {
+  return [...ownPlacesOf(homeDirectory(home), installed), ...optional(environment['PATH'] ?? '')];
+}
+
+function ownPlacesOf(directory: string, names: readonly string[]): readonly string[] {
+  return directory === fallbackHome ? [] : names.map((name) => path.join(directory, name)).filter(isDirectory);
 }
 
 /** The path that a command gets as its home. */

@@ -126,18 +126,20 @@ export const effectRules: readonly EffectRule[] = [
     action: 'hold',
     why: ({ leadsTo }) =>
       leadsTo === undefined ? 'nobody can tell where the link leads' : `the link leads out of the workspace, to \`${leadsTo}\``,
-    matches: (change, _place, { workspaceRoot }) =>
-      change.type === 'link' &&
-      !gone(change) &&
-      (change.leadsTo === undefined || !(isIn(change.leadsTo, workspaceRoot) || isSystem(change.leadsTo))),
+    matches: ({ kind, type, leadsTo }, _place, { workspaceRoot, programs = [] }) =>
+      type === 'link' &&
+      kind !== 'delete' &&
+      (leadsTo === undefined || !(isSystem(leadsTo) || [workspaceRoot, ...programs].some((place) => isIn(leadsTo, place)))),
     match: [
       { path: 'x', type: 'link', leadsTo: '/etc/passwd' },
       { path: 'x', type: 'link' },
       { path: 'x', type: 'link', leadsTo: '/srv/other' },
+      { path: 'x', type: 'link', leadsTo: '/home/me/.pyenv-of/x' },
     ],
     notMatch: [
       { path: 'x', type: 'link', leadsTo: '/srv/ws/src' },
       { path: '.venv/bin/python', type: 'link', leadsTo: '/usr/bin/python3.11' },
+      { path: '.venv/bin/python', type: 'link', leadsTo: '/home/me/.pyenv/versions/3.11.7/bin/python3.11' },
       { path: 'x', type: 'link', kind: 'delete' },
     ],
   },

@@ -15,7 +15,7 @@ import { snapshot } from './support/effects-bench.ts';
 
 function bench(
   files: Readonly<Record<string, string>> = {},
-  more: { readonly limits?: Partial<CommandLimits>; readonly hidden?: readonly string[] } = {},
+  more: { readonly limits?: Partial<CommandLimits>; readonly hidden?: readonly string[]; readonly home?: string } = {},
 ) {
   const root = temporaryDirectory('judged-');
   const workspace = path.join(root, 'ws');
@@ -35,6 +35,7 @@ function bench(
     judge: judgeChange,
     log: quiet,
     limits: more.limits ?? {},
+    ...(more.home === undefined ? {} : { environment: { PATH: process.env['PATH'], HOME: more.home } }),
   });
   const run = (command: string, request: Partial<CommandRequest> = {}) =>
     runner.run(
@@ -179,6 +180,22 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     expect(readFileSync(at('a.txt'), 'utf8')).toBe('a');
     const opened = await run('chmod 777 .github/workflows/ci.yml');
     expect(opened.effects?.leftOut).toMatchObject([{ path: '.github/workflows/ci.yml', reason: 'held' }]);
+  });
+
+  it('lets a link lead to a program that the person installed in their home, and to nothing else there', async () => {
+    const home = temporaryDirectory('home-');
+    for (const place of ['.pyenv/versions/3/bin', '.config']) mkdirSync(path.join(home, place), { recursive: true });
+    for (const file of ['.pyenv/versions/3/bin/python3', '.config/token']) writeFileSync(path.join(home, file), 'x');
+    execFileSync('ln', ['-s', '../../.config/token', path.join(home, '.pyenv/versions/token')]);
+    const { run } = bench({ 'venv/pyvenv.cfg': 'x' }, { home });
+    const links =
+      'mkdir venv/bin; ln -s ~/.pyenv/versions/3/bin/python3 venv/bin/python; ln -s ~/.config/token a; ln -s ~/.pyenv/versions/token b';
+    const { effects } = await run(links);
+    expect(effects?.created).toEqual(['venv/bin/']);
+    expect(effects?.leftOut).toMatchObject([
+      { path: 'a', rule: 'link.out' },
+      { path: 'b', rule: 'link.out' },
+    ]);
   });
 
   it('holds hooks at a place that the repository names', async () => {

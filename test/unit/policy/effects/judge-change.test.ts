@@ -9,7 +9,7 @@ import { controlRowOf, controlRows, isControlPath } from '#policy/effects/contro
 import { settingRows, whyHeldSettings } from '#policy/effects/git-settings';
 import { type Example, effectRules, judgeChange, placeOf } from '#policy/effects/judge-change';
 
-const ground = { workspaceRoot: '/srv/ws', obeyed: ['scripts/hooks'] };
+const ground = { workspaceRoot: '/srv/ws', obeyed: ['scripts/hooks'], programs: ['/home/me/.pyenv'] };
 
 function changeOf(given: Example): Change {
   const { before = '', after, ...example } = typeof given === 'string' ? { path: given } : given;
