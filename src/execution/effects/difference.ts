@@ -225,7 +225,17 @@ function lostSecret(entry: TreeEntry, { view }: Reading): Difference['lostSecret
   const { path, stats } = entry;
   const from = stats.isFile() ? view.holders.get(String(stats.ino)) : undefined;
   if (from !== undefined) return from === path && isUnwritten(stats) ? [] : [{ path, from }];
-  return view.hidden.has(path) && textOf(entry, view).includes(holderText.trimEnd()) ? [{ path, from: path }] : [];
+  return view.hidden.has(path) && isOfHolder(textOf(entry, view)) ? [{ path, from: path }] : [];
+}
+
+const partLength = 16;
+const holderWords = holderText.trimEnd().toLowerCase();
+const holderParts = Array.from({ length: holderWords.length - partLength + 1 }, (_, start) => holderWords.slice(start, start + partLength));
+
+/** An edit of what the command was shown (`sed -i`, `tr`): some words in a row are left of it. */
+function isOfHolder(text: string): boolean {
+  const folded = text.toLowerCase();
+  return holderParts.some((part) => folded.includes(part));
 }
 
 async function unitsOf(entries: readonly Entry[], reading: Reading, renamed: ReadonlySet<string>): Promise<readonly Unit[]> {

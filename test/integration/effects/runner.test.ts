@@ -220,6 +220,17 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     expect(cleaned).toMatchObject({ exitCode: 0, stderr: '', effects: { deleted: ['.env', 'old/', 'x'] } });
   });
 
+  it('does not take the comment that lies over a secret, edited, for the secret', async () => {
+    const { run, at } = bench({ '.env': 'KEY=1\n' });
+    for (const edit of ['sed -i s/a/b/g .env', 'tr a-z A-Z < .env > n; mv n .env', 'sed -i "s/.*/&&/" .env']) {
+      const { effects } = await run(edit);
+      expect(effects?.leftOut, edit).toMatchObject([{ path: '.env', reason: 'refused', rule: 'hidden_secret' }]);
+      expect(readFileSync(at('.env'), 'utf8')).toBe('KEY=1\n');
+    }
+    expect(await run('rm -f .env; echo KEY=2 > .env')).toMatchObject({ effects: { changed: ['.env'], leftOut: [] } });
+    expect(readFileSync(at('.env'), 'utf8')).toBe('KEY=2\n');
+  });
+
   it('leaves no mark of the overlay on what got another name', async () => {
     const { run, at } = bench({ a: 'a', c: 'c' });
     expect((await run('mv a b; echo x > a; mkdir d; mv c d/c; echo y > c; echo z > d/z')).effects).toMatchObject({ created: ['b', 'd/'] });
