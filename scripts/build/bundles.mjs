@@ -19,7 +19,7 @@ export const bundles = [
     external: ['vscode'],
     program: false,
     // The built-in search is about 230 kB of it, the Valkey store 162 kB, the secret detector 75 kB, the rules for ssh 60 kB (their examples are left out), the view and journal of runs 45 kB.
-    budget: 2_220_000,
+    budget: 2_260_000,
     forbidden: [/^src\/demo\//, /^src\/hosts\/(?!vscode\/)/, /node_modules\/playwright-core\//, /node_modules\/@modelcontextprotocol\//],
   },
   {
@@ -30,7 +30,7 @@ export const bundles = [
     external: [],
     program: true,
     // As the extension, and the MCP SDK with about 385 kB, the approval page with 40 kB.
-    budget: 2_840_000,
+    budget: 2_880_000,
     forbidden: [/^src\/hosts\/vscode\//, /node_modules\/playwright-core\//],
   },
   {
