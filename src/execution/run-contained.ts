@@ -75,11 +75,11 @@ async function runOnce(run: ContainedRun, { opened, seen, hidden }: Once, signal
 }
 
 /**
- * What programs say of EXDEV and EOVERFLOW (`rename(2)`, `open(2)`), and git of a second name that has another inode number, as over an overlay
+ * What programs say of EXDEV and EOVERFLOW (`rename(2)`, `open(2)`), `mv` where it copies an access list that names others instead, and git of a second name that has another inode number, as over an overlay
  * without root. With a network somebody outside may have noticed the first run.
  */
 const refusedByView =
-  /cross-device link|\bEXDEV\b|\bEOVERFLOW\b|too large for defined data type|\b(?:os error|errno) 18\b|hardlink different from source/i;
+  /cross-device link|\bEXDEV\b|\bEOVERFLOW\b|too large for defined data type|\b(?:os error|errno) 18\b|hardlink different from source|^mv: preserving permissions/im;
 
 /** Nothing of the first run is kept, so one that only says so gains nothing but a second one. Some swallow the error, and end well. */
 function mayCopy({ request }: ContainedRun, { end, exitCode, stdout, stderr }: LaunchResult): boolean {

@@ -283,7 +283,7 @@ function apart(units: readonly Unit[], startedAt: bigint) {
 }
 
 async function planAndApply({ ground, view, id }: Run, named: Named, units: readonly Unit[]): Promise<RunEffects> {
-  const plan = await makePlan({ id, ...named, view, directory: view.directory, units, at: Date.now() });
+  const plan = await makePlan({ ...ground, ...named, id, view, directory: view.directory, units, at: Date.now() });
   return inLock(ground, async () => {
     const effects = await carryOut(ground, plan);
     pruneSometimes(ground, plan.keptBytes);

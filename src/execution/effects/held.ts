@@ -25,7 +25,7 @@ export interface HeldGround extends JournalGround {
 export type HeldOutcome = { readonly heldId?: string; readonly leftOut: readonly LeftOut[] };
 
 /** Content goes from the run's directory into one of its own. Where it cannot be kept, it is refused with the reason. */
-export async function hold(ground: HeldGround, request: Omit<PlanRequest, 'directory'>): Promise<HeldOutcome> {
+export async function hold(ground: HeldGround, request: Omit<PlanRequest, 'directory' | 'programs'>): Promise<HeldOutcome> {
   if (request.units.length === 0) return { leftOut: [] };
   const directory = directoryOf(ground, request.id);
   const refused = (why: string): HeldOutcome => {
@@ -36,7 +36,7 @@ export async function hold(ground: HeldGround, request: Omit<PlanRequest, 'direc
     ground.live.add(directory);
     mkdirSync(directory, { mode: 0o700 });
     claim(directory);
-    return await keep(ground, await makePlan({ ...request, directory }), refused);
+    return await keep(ground, await makePlan({ ...request, ...ground, directory }), refused);
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOSPC' || code === 'EDQUOT') return refused('the disk has no room to keep it for a person');

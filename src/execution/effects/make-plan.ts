@@ -1,10 +1,24 @@
 /** Makes a plan of units: their content goes to the journal first, free of the overlay's marks, each thing ready to be moved into place. */
-import { chmodSync, lchownSync, linkSync, lutimesSync, mkdirSync, renameSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lchownSync,
+  linkSync,
+  lutimesSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import type { ChangeList } from '#kernel/effects';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import type { NewEntry, Unit } from './difference.ts';
+import { disk } from './disk.ts';
 import type { Plan, Step } from './journal.ts';
 import { look, modeOf, readTree, type Stamp, stampOf, treeOf } from './stamp.ts';
-import type { Looker, View } from './view.ts';
+import { type Looker, upperOf, type View } from './view.ts';
 
 export interface PlanRequest {
   readonly id: string;
@@ -15,6 +29,7 @@ export interface PlanRequest {
   readonly directory: string;
   readonly units: readonly Unit[];
   readonly at: number;
+  readonly programs: ProgramRunner;
 }
 
 /** Content that the overlay has marked is copied through the view, attributes included; the rest is moved. */
@@ -39,7 +54,8 @@ export async function makePlan(request: PlanRequest): Promise<Plan> {
   const rank = ({ kind, path }: Unit) => (kind === 'attributes' ? 1 / path.length : 0);
   const sorted = [...units].sort((one, other) => rank(one) - rank(other));
   const steps: Step[] = [];
-  for (const [number, unit] of sorted.entries()) steps.push(await stepOf(unit, number, request));
+  const listed = await withAccessLists(units, request);
+  for (const [number, unit] of sorted.entries()) steps.push(await stepOf(unit, number, { ...request, listed }));
   return {
     id,
     title,
@@ -59,7 +75,7 @@ export function keptBytesOf({ before, kind }: Unit): number {
   return before.tree?.bytes ?? before.stamp.size;
 }
 
-async function stepOf(unit: Unit, number: number, { view, directory }: PlanRequest): Promise<Step> {
+async function stepOf(unit: Unit, number: number, { view, directory, ...request }: StepRequest): Promise<Step> {
   const { path, kind, before, after, held } = unit;
   const lower = before === undefined ? undefined : look(`${view.workspaceRoot}/${path}`);
   const common = {
@@ -76,7 +92,7 @@ async function stepOf(unit: Unit, number: number, { view, directory }: PlanReque
     return { ...common, act: 'set', after: view.scratch === view.directory ? wished : asKept(wished, `${directory}/time`) };
   }
   const stage = `${directory}/stage/${number}`;
-  return { ...common, act: 'put', after: await stageUnit(unit, after, { view, stage }) };
+  return { ...common, act: 'put', after: await stageUnit(unit, after, { ...request, view, stage }) };
 }
 
 function newAttributes({ before: was, keepTimes = false }: Unit, { stats }: NewEntry): Stamp {
@@ -96,21 +112,76 @@ function asKept(stamp: Stamp, probe: string): Stamp {
   return isOther ? { ...stamp, modified: String(kept) } : stamp;
 }
 
-interface Staging {
+type Lists = Pick<PlanRequest, 'programs'> & {
+  /** New directories with access lists of their own, by default or not. */
+  readonly listed: ReadonlySet<string>;
+};
+
+type StepRequest = PlanRequest & Lists;
+
+interface Staging extends Lists {
   readonly view: View;
   readonly stage: string;
 }
 
-async function stageUnit(unit: Unit, top: NewEntry, { view, stage }: Staging): Promise<Stamp> {
+const listMs = 120_000;
+
+/** Node cannot see them; `ls` says so by a `+` behind the mode. Where it cannot be asked there are none. */
+async function withAccessLists(units: readonly Unit[], { view, programs }: PlanRequest): Promise<ReadonlySet<string>> {
+  const paths = units
+    .filter(({ renamed, kind }) => renamed !== true && kind !== 'attributes')
+    .flatMap(({ after, inside }) => (after?.stats.isDirectory() ? [after, ...inside] : []))
+    .filter(({ stats }) => stats.isDirectory())
+    .map(({ path }) => path);
+  if (paths.length === 0) return new Set();
+  const options = { cwd: upperOf(view), env: launcherEnvironment, timeoutMs: listMs, keepBytes: paths.length * longestLine };
+  const request = { program: 'xargs', args: ['-0', 'ls', '-dlUb', '--'], input: paths.map((path) => `./${path}\0`).join(''), ...options };
+  const { stdout } = await programs.run(request, new AbortController().signal);
+  const lines = stdout.split('\n').slice(0, -1);
+  return new Set(lines.length === paths.length ? paths.filter((_path, index) => lines[index]?.charAt(modeWidth) === '+') : []);
+}
+
+/** `ls -l`: the type and nine letters. */
+const modeWidth = 10;
+const longestLine = 16_384;
+
+/**
+ * The directories with access lists, made with them and all that lie above: `cp --parents` gives what it makes the lists of what it is made after, and
+ * needs a file at the end of each way.
+ */
+async function makeListed(unit: Unit, { view, stage, listed, programs }: Staging): Promise<boolean> {
+  const own = [...listed].filter((path) => path === unit.path || path.startsWith(`${unit.path}/`));
+  if (own.length === 0) return false;
+  const [upper, tree] = [upperOf(view), `${stage}-tree`];
+  const ends = own.map((path) => `./${path}/banksman-${process.pid}`);
+  for (const end of ends) writeFileSync(`${upper}/${end}`, '', { flag: 'wx' });
+  mkdirSync(tree, { mode: 0o700 });
+  const copy = ['cp', '--parents', '--attributes-only', '--preserve=mode', '-t', tree, '--'];
+  const options = { cwd: upper, env: launcherEnvironment, timeoutMs: listMs, keepBytes: 1_024 };
+  await programs.run(
+    { program: 'xargs', args: ['-0', ...copy], input: ends.map((end) => `${end}\0`).join(''), ...options },
+    new AbortController().signal,
+  );
+  for (const end of ends) for (const at of [upper, tree]) rmSync(`${at}/${end}`, { force: true });
+  const made = look(`${tree}/${unit.path}`)?.isDirectory() === true;
+  if (made) renameSync(`${tree}/${unit.path}`, stage);
+  disk.remove(tree);
+  return made;
+}
+
+async function stageUnit(unit: Unit, top: NewEntry, staging: Staging): Promise<Stamp> {
+  const { view, stage } = staging;
   if (!top.stats.isDirectory()) {
     stageFile(top, view, stage);
     return stampOf(lookSurely(stage));
   }
-  mkdirSync(stage, { mode: 0o700 });
+  const moved = unit.renamed === true ? await moveWhole(unit, top, stage) : undefined;
+  if (moved !== undefined) return moved;
   const place = (entry: NewEntry) => (entry.path === top.path ? stage : `${stage}${entry.path.slice(top.path.length)}`);
   // A directory is made anew: the overlay's marks cannot be taken off it.
-  for (const entry of unit.inside) {
-    if (entry.stats.isDirectory()) mkdirSync(place(entry), { mode: 0o700 });
+  const make = (await makeListed(unit, staging)) ? makeOrOpen : (at: string) => mkdirSync(at, { mode: 0o700 });
+  for (const entry of [top, ...unit.inside]) {
+    if (entry.stats.isDirectory()) make(place(entry));
     else stageFile(entry, view, place(entry));
   }
   // From the inside: what is put into a directory changes its times, and its mode may close it.
@@ -124,6 +195,20 @@ async function stageUnit(unit: Unit, top: NewEntry, { view, stage }: Staging): P
     stats: entry.pure && entry.stats.isFile() && entry.linkTo === undefined ? entry.stats : lookSurely(place(entry)),
   }));
   return { ...stampOf(lookSurely(stage)), tree: treeOf(staged, 0n).digest };
+}
+
+/** Of a directory that got another name: the copy of it has no marks, and the access lists that it had. */
+async function moveWhole({ inside }: Unit, { source }: NewEntry, stage: string): Promise<Stamp | undefined> {
+  const { entries, digest } = await readTree(source);
+  if (entries.length !== inside.length || (modeOf(lookSurely(source)) & 0o700) !== 0o700) return undefined;
+  renameSync(source, stage);
+  return { ...stampOf(lookSurely(stage)), tree: digest };
+}
+
+function makeOrOpen(at: string): void {
+  const stats = look(at);
+  if (stats === undefined) mkdirSync(at, { mode: 0o700 });
+  else chmodSync(at, modeOf(stats) | 0o700);
 }
 
 function stageFile({ pure, source, path, linkTo }: NewEntry, { directory, workspaceRoot }: View, place: string): void {

@@ -33,6 +33,7 @@ const commands: readonly (readonly [string, string])[] = [
   ['a closed new directory', 'mkdir -p c/d; echo x > c/d/x; chmod 444 c/d/x; chmod 555 c/d c'],
   ['unreadable', 'mkdir u; echo x > u/x; chmod 000 u/x u; chmod 000 f'],
   ['closes what it changed', 'echo more >> a/g; echo more >> a/b/h; chmod 400 a/b/h; chmod 000 a/b; chmod 000 a'],
+  ['closes whole trees', 'find a d m -depth -exec chmod 000 {} +'],
   ['another type, deep', 'rm -rf a; echo file > a; rm -rf d; ln -s m d'],
   ['deletes all', 'chmod 755 ro; rm -rf -- * '],
   [
@@ -75,12 +76,52 @@ describe.each<[string, number | undefined, Way]>([
   });
 });
 
-/** Extended attributes of the overlay's that came along. */
+describe('access lists', () => {
+  /** `user::rwx, user:1:rwx, group::r-x, mask::rwx, other::---` (`acl(5)`, as the kernel stores it). */
+  const list = '0200000001000700ffffffff020007000100000004000500ffffffff10000700ffffffff20000000ffffffff';
+  const give = `python3 -c "import os; [os.setxattr('shared', 'system.posix_acl_' + kind, bytes.fromhex('${list}')) for kind in ('default', 'access')]"`;
+  const lines = [
+    ['new directories inherit one', 'mkdir -p shared/new/deep; echo > shared/new/deep/f; echo > shared/f'],
+    ['one that is closed', 'mkdir -p shared/new; echo > shared/new/f; chmod 500 shared/new'],
+    ['beside one without', 'mkdir other shared/new; echo > other/f'],
+    ['a directory gets another name', 'mv shared moved'],
+    ['a directory is made anew', 'rm -r shared/old; mkdir shared/old; echo > shared/old/f'],
+    ['a file changes', 'echo more >> shared/old/f'],
+  ] as const;
+
+  // Without root `mv` copies a directory, and the list names somebody who has no number in the view.
+  const users = (command: string) => (command.startsWith('mv') ? [undefined] : [undefined, otherUser]);
+
+  it.each(lines.flatMap(([name, command]) => users(command).map((user) => [name, user ?? 'root', command, user] as const)))(
+    'are as plain bash leaves them, and undo brings them back: %s (%s)',
+    (_name, _who, command, user) => {
+      const root = temporaryDirectory('effects-');
+      const [workspace, other] = [path.join(root, 'ws'), path.join(temporaryDirectory('plain-'), 'ws')];
+      for (const place of [workspace, other]) {
+        mkdirSync(path.join(place, 'shared'), { recursive: true });
+        execFileSync('bash', ['-c', `${give}; mkdir shared/old; echo > shared/old/f`], { cwd: place });
+      }
+      if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
+      const before = marksIn(workspace);
+      expect(before).toContain('shared/old system.posix_acl_default');
+      execFileSync('bash', ['-c', command], { cwd: other });
+      const done = runApart({ root, commands: [command] }, user)?.done[0];
+      expect(done).toMatchObject({ stderr: '', leftOut: [] });
+      expect(marksIn(workspace).replaceAll(workspace, '')).toBe(marksIn(other).replaceAll(other, ''));
+      const modes = { times: false };
+      expect(snapshot(workspace, modes)).toEqual(snapshot(other, modes));
+      runApart({ root, commands: [], undo: done?.runId ?? '' }, user);
+      expect(marksIn(workspace)).toBe(before);
+    },
+  );
+});
+
+/** Extended attributes: of the overlay's, should they have come along, and others. */
 function marksIn(workspace: string): string {
   const script = `import os,sys
-for top,dirs,files in os.walk(sys.argv[1]):
-  for name in [top]+[os.path.join(top,f) for f in files]:
-    for mark in os.listxattr(name,follow_symlinks=False): print(name,mark)`;
+for top,dirs,files in sorted(os.walk(sys.argv[1])):
+  for name in [top]+[os.path.join(top,f) for f in sorted(files)]:
+    for mark in sorted(os.listxattr(name,follow_symlinks=False)): print(name,mark,os.getxattr(name,mark,follow_symlinks=False).hex())`;
   return execFileSync('python3', ['-c', script, workspace], { encoding: 'utf8' });
 }
 
