@@ -50,7 +50,7 @@ export async function runOverView(
   const opened = await effects.open(hidden, run.how);
   const result = await once(opened);
   const again = mayCopy(run, result) && !opened.isCopy && (await isSmall(workspaceRoot)) ? await copyFor(effects, hidden) : undefined;
-  if (again === undefined) return settle(run, { opened, result, seen, hidden }, signal);
+  if (again === undefined) return settle(run, { opened, result: withReason(run, result), seen, hidden }, signal);
   await opened.discard();
   run.onOutput('\n[once more, on a copy of the workspace: over the view a directory cannot be given another name]\n');
   return settle(run, { opened: again, result: await once(again), seen, hidden }, signal);
@@ -85,6 +85,14 @@ const refusedByView =
 function mayCopy({ request }: ContainedRun, { end, exitCode, stdout, stderr }: LaunchResult): boolean {
   if (isPrivileged() || request.network || end !== 'exit') return false;
   return refusedByView.test(stderr) || (exitCode !== 0 && refusedByView.test(stdout));
+}
+
+/** The kernel's own words for it lead nowhere. */
+function withReason(run: ContainedRun, result: LaunchResult): LaunchResult {
+  if (!mayCopy(run, result)) return result;
+  const why =
+    '[over the view a directory cannot be given another name, nor a file of another user be changed, and this workspace cannot be copied for it: copy and delete instead]';
+  return { ...result, stderr: `${result.stderr}${result.stderr.endsWith('\n') || result.stderr === '' ? '' : '\n'}${why}\n` };
 }
 
 async function copyFor(effects: Effects, hide: readonly string[]): Promise<OpenRun | undefined> {

@@ -103,7 +103,7 @@ function isReadOnly(directory: string): boolean {
 
 function notes(said: readonly string[]): { readonly note?: string } {
   const renames =
-    'without root a directory that was there cannot be given another name by rename(2) (EXDEV): a command that fails for that runs again on a copy of a workspace of at most 20,000 entries';
+    'without root a directory that was there cannot be given another name by rename(2) (EXDEV), nor a file of another user be changed (EOVERFLOW): a command that fails for that runs again on a copy of a workspace of at most 20,000 entries and 1 GB that this user can read';
   const all = isPrivileged() ? said : [...said, renames];
   return all.length === 0 ? {} : { note: all.join('; ') };
 }

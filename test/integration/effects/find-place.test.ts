@@ -20,6 +20,7 @@ interface Ran {
   readonly way: unknown;
   readonly done: unknown;
   readonly stdout: string;
+  readonly stderr: string;
   /** In the scratch directory afterwards. */
   readonly left: readonly string[];
   /** The workspace after undo: names and content. */
@@ -180,6 +181,30 @@ describe.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)('the p
     expect(way).toMatchObject({ kind: 'overlay', note: expect.stringContaining('EXDEV') });
     expect({ done, stdout }).toMatchObject({ done: { created: ['aa/'], deleted: ['a/'] }, stdout: 'one\nCANARY\nb\n' });
     expect(undone.toSorted()).toEqual(['.env CANARY\n', 'f one\n']);
+  });
+
+  it('is a copy once more where a file of another user is changed; where it cannot be copied, that is said', () => {
+    const { root, workspaceRoot, stateDir } = places();
+    execFileSync('bash', ['-c', 'mkdir a; echo one > a/foreign'], { cwd: workspaceRoot });
+    execFileSync('chown', ['-R', `${otherUser}:${otherUser}`, root]);
+    execFileSync('bash', ['-c', 'chown 777:777 a/foreign; chmod 666 a/foreign'], { cwd: workspaceRoot });
+    const request = { workspaceRoot, stateDir, as: otherUser };
+    const { done, undone } = inMounts('', request, 'echo more >> a/foreign && cat a/foreign') as Ran;
+    expect(done).toMatchObject({ created: [], changed: ['a/foreign'], deleted: [], leftOut: [] });
+    expect(undone).toEqual(['foreign one\n']);
+    execFileSync('bash', ['-c', 'echo > a/closed; chown 777:777 a/closed; chmod 600 a/closed'], { cwd: workspaceRoot });
+    const { stderr } = inMounts('', request, '(echo more >> a/foreign); echo > a/new') as Ran;
+    expect(stderr).toMatch(/Value too large.*\n\[over the view.*cannot be copied/);
+  });
+
+  it('there is no sandbox where nobody may make user namespaces, and that is said with what helps', () => {
+    const { root, workspaceRoot, stateDir } = places();
+    execFileSync('chown', ['-R', `${otherUser}:${otherUser}`, root]);
+    const script = `setpriv --reuid=${otherUser} --regid=${otherUser} --clear-groups unshare -Ur bash -c 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$0" "$@"' "$0" "$1" "$2"; exit`;
+    expect(inMounts(script, { workspaceRoot, stateDir }, '')).toMatchObject({
+      state: 'unavailable',
+      reason: expect.stringMatching(/namespace.*max_user_namespaces/),
+    });
   });
 
   it('there is none where there is no overlay, and too much to copy', () => {

@@ -1,4 +1,4 @@
-/** `node run-command.ts REQUEST as JSON`: prints the way that this place gets, or with a `command` what becomes of that and of its undo. */
+/** `node run-command.ts REQUEST as JSON`: prints the way that this place gets, or with a `command` what becomes of that and of its undo; with an empty one the runner's status. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createCommandRunner } from '#execution/command-runner';
 import { findWay } from '#execution/effects/find-place';
@@ -13,6 +13,14 @@ const { workspaceRoot, stateDir, command } = request;
 const { signal } = new AbortController();
 const way = await findWay({ workspaceRoot, stateDir, programs: programRunner }, signal);
 
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return 'cannot be read';
+  }
+}
+
 async function runAndUndo(text: string) {
   const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   const runner = createCommandRunner({
@@ -24,6 +32,7 @@ async function runAndUndo(text: string) {
     judge: () => ({ action: 'apply', rule: 'test', why: 'a test' }),
     log,
   });
+  if (text === '') return runner.status();
   const line = { command: text, surface: 'workspace_command', timeoutMs: 60_000, network: false, agentId: 'cli:test' } as const;
   const { effects, exitCode, stdout, stderr } = await runner.run(line, signal, () => undefined);
   if (exitCode !== 0) throw new Error(`${exitCode}: ${stderr}`);
@@ -31,8 +40,8 @@ async function runAndUndo(text: string) {
   await (await runner.history?.())?.undo(effects?.runId ?? '', { force: false });
   const undone = readdirSync(workspaceRoot, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.parentPath.includes('/.banksman-runs-'))
-    .map(({ parentPath, name }) => `${name} ${readFileSync(`${parentPath}/${name}`, 'utf8')}`);
-  return { way, done: effects, stdout, left: scratch, undone };
+    .map(({ parentPath, name }) => `${name} ${textOf(`${parentPath}/${name}`)}`);
+  return { way, done: effects, stdout, stderr, left: scratch, undone };
 }
 
 process.stdout.write(JSON.stringify(command === undefined ? way : await runAndUndo(command)));
