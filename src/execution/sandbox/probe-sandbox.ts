@@ -109,7 +109,7 @@ async function tryToEscape(bubblewrap: Bubblewrap, options: ProbeOptions, signal
     const bait = { outside, secret, nonce, device, tasks, namespaces: ownNamespaces(), environment: allowedNames(env) };
     const command = limitedCommand(canaryScript(bait, bubblewrap.architecture), processLimits);
     const devices = await deviceNodes(options.stateDir, options.programs, signal);
-    const etc = followEtc(options.stateDir, sandboxUser(), { home: homeDirectory(options.home) });
+    const etc = followEtc(options.stateDir, sandboxUser(), { home: homeDirectory(options.home), freshMs: 2_000 });
     const plan = {
       ...bubblewrap,
       etc: etc(),
