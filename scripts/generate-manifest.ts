@@ -8,7 +8,7 @@ import { manifestParts } from '#hosts/vscode/contributes/manifest';
 import { entriesOf, externalize } from '#hosts/vscode/contributes/nls';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 
-const widest = 320;
+const widest = 1_000;
 /** npm writes these itself, one entry a line. */
 const npmOwn: ReadonlySet<string> = new Set(['scripts', 'devDependencies', 'imports', 'bin', 'engines', 'repository', 'allowScripts']);
 

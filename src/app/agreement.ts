@@ -270,15 +270,17 @@ function tiersOf(now: Config['tiers'], agreed: Config['tiers'], held: string[]):
 }
 
 function protectedOf(now: Config['protected'], agreed: Config['protected'], held: string[]): Config['protected'] {
-  const both = <Key extends 'nodes' | 'guests' | 'services' | 'addresses'>(key: Key): Config['protected'][Key] => {
+  const both = <Key extends 'nodes' | 'guests' | 'services' | 'addresses' | 'tags'>(key: Key): Config['protected'][Key] => {
     const present = new Set(now[key].map((entry) => textOf(withoutReason(entry))));
     const gone = agreed[key].filter((entry) => !present.has(textOf(withoutReason(entry))));
     for (const entry of gone) held.push(`no longer protected: ${key} ${shortly(withoutReason(entry))}`);
     return [...now[key], ...gone] as Config['protected'][Key];
   };
   if (agreed.protectReads && !now.protectReads) held.push('`protected.protectReads`: true → false');
+  if (now.deleteUnsaved && !agreed.deleteUnsaved) held.push('`protected.deleteUnsaved`: false → true');
   return {
-    ...{ nodes: both('nodes'), guests: both('guests'), services: both('services'), addresses: both('addresses') },
+    ...{ nodes: both('nodes'), guests: both('guests'), services: both('services'), addresses: both('addresses'), tags: both('tags') },
+    deleteUnsaved: now.deleteUnsaved && agreed.deleteUnsaved,
     protectReads: now.protectReads || agreed.protectReads,
   };
 }

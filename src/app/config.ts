@@ -90,6 +90,12 @@ const reason = z.string().min(1).max(300).optional();
 
 const vmid = z.number().int().min(100);
 
+/** `pve-tag` of the API; Proxmox VE keeps tags in lower case. */
+const tag = z
+  .string()
+  .regex(/^[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,99}$/, 'must be a tag: letters, digits, `_`, `-`, `+` or `.`')
+  .transform((text) => text.toLowerCase());
+
 /** Each entry is the thing itself, or an object that says why, too. */
 export const protectedSchema = z.strictObject({
   nodes: z
@@ -124,6 +130,17 @@ export const protectedSchema = z.strictObject({
       ),
     )
     .default([]),
+  /** A guest that bears the tag is protected, and so is one that lost it: `except` names those that a person let go. */
+  tags: z
+    .array(
+      z.union(
+        [tag, z.strictObject({ tag, reason, except: z.array(vmid).exactOptional() })],
+        'must be a tag such as `prod`, or `{ "tag": "prod", "reason": "…", "except": [105] }`',
+      ),
+    )
+    .default([]),
+  /** Guests of which the token sees no backup may be deleted. */
+  deleteUnsaved: z.boolean().default(false),
   protectReads: z.boolean().default(false),
 });
 

@@ -12,14 +12,15 @@ import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import type { Resource } from '#kernel/resource';
 import type { ConfiguredCluster } from '#pipeline/deps';
-import { takeInventory } from '#pipeline/inventory';
-import { deriveProtection, type ProtectedList, protectTarget } from '#policy/protected-resources';
+import { derivedBy, takeInventory } from '#pipeline/inventory';
+import { type ProtectedList, protectTarget } from '#policy/protected-resources';
 import { resolveTarget } from '#policy/resolve-target';
 import type { ClusterConfig, Config } from './config.ts';
 import { liveFacts } from './live-facts.ts';
 import { expandPath } from './paths.ts';
 import { protectedListOf } from './policy-settings.ts';
 import { type KeptText, keepText, readPrivateFile, replacePrivateFile } from './private-file.ts';
+import { createTagMemory } from './tag-memory.ts';
 
 export interface ConnectOptions {
   readonly config: Config;
@@ -70,7 +71,7 @@ async function protectedNames(
   const configured = connected.find((entry) => entry.name === cluster)?.configured;
   if (!configured) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``, { audience: 'user' });
   const inventory = await takeInventory(cluster, configured, { needsAddresses: list.addresses.length > 0, signal });
-  const derived = deriveProtection(inventory, list);
+  const derived = await derivedBy(inventory, list, configured);
   const reasonOf = (resource: Resource): string[] => {
     const { target } = resolveTarget(resource, inventory);
     const decision = target && protectTarget(target, list, derived);
@@ -129,7 +130,7 @@ function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<s
   return {
     name: cluster.name,
     client,
-    configured: { access: { api: client, shell, waker }, aliases },
+    configured: { access: { api: client, shell, waker }, aliases, tags: createTagMemory({ ...options, cluster: cluster.name }) },
     close: async () => {
       shell.close();
       await client.close();

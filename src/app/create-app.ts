@@ -337,17 +337,7 @@ export function announce(
 
 /** The resource as named, in the shape of a target; a node that is not known yet is left out of its name. */
 function literalTarget(resource: Resource): Target {
-  switch (resource.kind) {
-    case 'guest':
-      return { ...resource, cluster: '', node: resource.node ?? '', guestType: resource.guestType ?? 'qemu', addresses: [] };
-    case 'node':
-      return { ...resource, cluster: '', online: false, addresses: [] };
-    case 'service':
-      return { ...resource, cluster: '' };
-    case 'command':
-    case 'path':
-    case 'destination':
-    case 'held':
-      return resource;
-  }
+  const unresolved = { cluster: '', node: '', guestType: 'qemu', addresses: [], online: false, shared: false, tags: [] };
+  // Sound: whatever a target of the kind has besides what was named is here, and describing looks at nothing else.
+  return { ...unresolved, ...resource } as unknown as Target;
 }

@@ -20,6 +20,7 @@ import type { ConnectedClusters } from './connect-clusters.ts';
 import { expandPath } from './paths.ts';
 import { protectedListOf, uselessTiers } from './policy-settings.ts';
 import { securityFindings, type TrailMemory, writeFinding } from './store-findings.ts';
+import { lostTags } from './tag-memory.ts';
 
 export interface DoctorParts {
   /** Set where a service holds the rest, and says what there is to find of it. */
@@ -53,6 +54,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     securityFindings(parts.live.security),
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
     unseenProtected(parts, signal),
+    lostTags(parts.clusters.configured, protectedListOf(parts.config.protected), signal),
   ]);
   const [node, ...here] = await ofThisProcess(parts);
   return [
@@ -296,8 +298,8 @@ function loweredAgents(standing: Standing | undefined): readonly Finding[] {
 }
 
 function protection(config: Config): readonly Finding[] {
-  const { nodes, guests, services, addresses, reasons = {} } = protectedListOf(config.protected);
-  const count = nodes.length + guests.length + services.length + addresses.length;
+  const { nodes, guests, services, addresses, tags = [], reasons = {} } = protectedListOf(config.protected);
+  const count = nodes.length + guests.length + services.length + addresses.length + tags.length;
   if (count > 0) {
     const why = Object.entries(reasons).map(([rule, words]) => `${rule.replace(/^protected\./, '')} (${words})`);
     return [{ topic: 'protected', state: 'ok', message: [`${count} protected resources`, ...why].join(', ') }];

@@ -31,7 +31,7 @@ export function policySettings(config: Config, appVersion: string): PolicySettin
 type Protected = Config['protected'];
 
 /** The list as the policy takes it. What people wrote as reasons is cleaned here, once: it reaches models, cards and terminals. */
-export function protectedListOf({ nodes, guests, services, addresses, protectReads }: Protected): ProtectedList {
+export function protectedListOf({ nodes, guests, services, addresses, tags, deleteUnsaved, protectReads }: Protected): ProtectedList {
   const reasons: Record<string, string> = {};
   const known = <T extends string | number>(list: string, entry: T, why: string | undefined): T => {
     if (why !== undefined)
@@ -48,6 +48,16 @@ export function protectedListOf({ nodes, guests, services, addresses, protectRea
     }),
     addresses: addresses.map((entry) => (typeof entry === 'string' ? entry : known('addresses', entry.address, entry.reason))),
     protectReads,
+    ...(tags.length === 0
+      ? {}
+      : {
+          tags: tags.map((entry) =>
+            typeof entry === 'string'
+              ? { tag: entry, except: [] }
+              : { tag: known('tags', entry.tag, entry.reason), except: entry.except ?? [] },
+          ),
+        }),
+    ...(deleteUnsaved ? { deleteUnsaved } : {}),
     ...(Object.keys(reasons).length === 0 ? {} : { reasons }),
   };
 }

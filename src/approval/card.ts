@@ -5,7 +5,7 @@ import { applyHeldTool } from '#kernel/effects';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import { type EffectiveAction, type RequestRecord, waitState } from '#kernel/request';
 import { endInWords, expiryInWords } from '#kernel/request-end';
-import { describeTarget, type Target } from '#kernel/resource';
+import { describeTarget, isTargetKind, type Target } from '#kernel/resource';
 import type { ApprovalSource } from '#kernel/security';
 import { changeLines, changesIn, heldLinesOnCard } from '#kernel/shown-change';
 import { clockTime, durationInWords, showPlainly } from '#kernel/text';
@@ -217,8 +217,7 @@ function stateLine(record: RequestRecord, now: number): string {
 }
 
 function describe(target: JsonObject): string {
-  const known: readonly unknown[] = ['guest', 'node', 'service', 'command', 'path', 'destination', 'held'];
-  return known.includes(target.kind) ? describeTarget(target as unknown as Target) : canonicalJsonOrNothing(target);
+  return isTargetKind(target.kind) ? describeTarget(target as unknown as Target) : canonicalJsonOrNothing(target);
 }
 
 function canonicalJsonOrNothing(value: JsonObject): string {

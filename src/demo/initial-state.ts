@@ -8,9 +8,13 @@ const gib = 1_073_741_824;
 const hour = 3600;
 const day = 24 * hour;
 
-/** Privileges of the demo's operator: the least that every tool needs. Backups take `Datastore.AllocateSpace` besides `VM.Backup`. */
-export const operatorPrivileges =
-  'Sys.Audit VM.Audit VM.PowerMgmt Datastore.Audit Sys.PowerMgmt VM.GuestAgent.Audit VM.Backup Datastore.AllocateSpace'.split(' ');
+/** Privileges of the demo's operator: the least that every tool but `get_updates` needs. Backups take `Datastore.AllocateSpace` besides `VM.Backup`. */
+export const operatorPrivileges = `
+  Sys.Audit VM.Audit VM.PowerMgmt Datastore.Audit Sys.PowerMgmt VM.GuestAgent.Audit VM.Backup Datastore.AllocateSpace
+  VM.Snapshot VM.Config.CPU VM.Config.Memory VM.Config.Options VM.Config.Disk VM.Migrate VM.Clone VM.Allocate
+`
+  .trim()
+  .split(/\s+/);
 
 const auditorPrivileges = ['Sys.Audit', 'VM.Audit', 'Datastore.Audit'] as const;
 

@@ -43,6 +43,40 @@ export const reasonArgument = z
   .optional()
   .meta({ description: 'Why you want this; shown to the person who decides, as your claim.' });
 
+/** What every change to a guest takes. */
+export const guestOperationShape = {
+  vmid: vmidArgument,
+  node: nodeArgument.optional(),
+  cluster: clusterArgument,
+  reason: reasonArgument,
+};
+
+/** `pve-configid` of the API schema, without the names that are its own. */
+export const snapshotNameArgument = z
+  .string()
+  .transform(sanitizeText)
+  .pipe(z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{1,39}$/, 'must be 2 to 40 letters, digits, `_` or `-`, a letter first'))
+  .refine((name) => name !== 'current' && name !== 'pending', 'must not be `current` or `pending`')
+  .meta({ description: 'Snapshot name, for example `before_update`.' });
+
+/** `pve-tag` of the API schema. A blank or `;` in one would make two of it. */
+export const tagsArgument = z
+  .array(
+    z
+      .string()
+      .transform(sanitizeText)
+      .pipe(z.string().regex(/^[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,63}$/, 'must be letters, digits, `_`, `-`, `+` or `.`')),
+  )
+  .max(50)
+  .meta({ description: 'All tags that it is to have; they are kept in lower case.' });
+
+/** `pve-storage-id` of the API schema. */
+export const storageArgument = z
+  .string()
+  .transform(sanitizeText)
+  .pipe(z.string().regex(/^[a-zA-Z][a-zA-Z0-9._-]{0,98}[a-zA-Z0-9]$/, 'must be a storage name such as `local`'))
+  .meta({ description: 'Storage name; see get_storage.' });
+
 /** A systemd unit, suffix optional: no path, no glob, no option, no instance tricks (`systemd.unit(5)` names minus the rest). */
 export const serviceArgument = z
   .string()

@@ -16,6 +16,34 @@ export interface GuestResource {
   readonly vmid: number;
   readonly node?: string;
   readonly guestType?: GuestType;
+  /** It is destroyed: whether a backup is left counts. */
+  readonly destroyed?: true;
+}
+
+/** A guest that is to be made: nobody may have its number. */
+export interface NewGuestResource {
+  readonly kind: 'new_guest';
+  readonly access: Access;
+  readonly vmid: number;
+}
+
+/** A storage that something is written to, as one node sees it: `node`, or the one on which the guest `vmid` is. */
+export interface StorageResource {
+  readonly kind: 'storage';
+  readonly access: Access;
+  readonly storage: string;
+  readonly node?: string;
+  readonly vmid?: number;
+}
+
+/** Tags that a guest gets: named, or those of its snapshot or of an archive that `node` sees. */
+export interface TagsResource {
+  readonly kind: 'tags';
+  readonly access: Access;
+  readonly vmid: number;
+  readonly tags?: readonly string[];
+  readonly snapshot?: string;
+  readonly archive?: { readonly node: string; readonly volume: string };
 }
 
 /** A node as the caller named it: a row of the node list, or (to be refused with the right name) an address or alias. */
@@ -23,6 +51,8 @@ export interface NodeResource {
   readonly kind: 'node';
   readonly access: Access;
   readonly node: string;
+  /** A guest is put there, and nothing is done to the node itself. */
+  readonly place?: true;
 }
 
 /** A systemd unit on a node. Touching one is an action on the node, too. */
@@ -80,7 +110,17 @@ export interface HeldResource {
 }
 
 /** What a tool's `touches` names, so that the policy never guesses from argument names. */
-export type Resource = GuestResource | NodeResource | ServiceResource | CommandResource | PathResource | DestinationResource | HeldResource;
+export type Resource =
+  | GuestResource
+  | NewGuestResource
+  | NodeResource
+  | StorageResource
+  | TagsResource
+  | ServiceResource
+  | CommandResource
+  | PathResource
+  | DestinationResource
+  | HeldResource;
 
 /** A guest as the cluster knows it. `addresses` are canonical (see `address.ts`) and come from its configuration. */
 export interface GuestTarget {
@@ -93,6 +133,34 @@ export interface GuestTarget {
   readonly name?: string;
   readonly status?: string;
   readonly addresses: readonly string[];
+  /** Of one that is to be destroyed: how many backups of it the token sees. */
+  readonly backups?: number;
+}
+
+export interface NewGuestTarget {
+  readonly kind: 'new_guest';
+  readonly access: Access;
+  readonly cluster: string;
+  readonly vmid: number;
+}
+
+/** A row of the cluster's storages. */
+export interface StorageTarget {
+  readonly kind: 'storage';
+  readonly access: Access;
+  readonly cluster: string;
+  readonly storage: string;
+  readonly node: string;
+  readonly shared: boolean;
+}
+
+/** `tags` in lower case and sorted, as Proxmox VE keeps them. */
+export interface TagsTarget {
+  readonly kind: 'tags';
+  readonly access: Access;
+  readonly cluster: string;
+  readonly vmid: number;
+  readonly tags: readonly string[];
 }
 
 /** A row of the cluster's own node list. `addresses` are canonical and come from the cluster and the ssh configuration. */
@@ -103,6 +171,7 @@ export interface NodeTarget {
   readonly node: string;
   readonly online: boolean;
   readonly addresses: readonly string[];
+  readonly place?: true;
 }
 
 /** A unit on a resolved node; `service` is the canonical unit name, suffix included (`docker.service`). */
@@ -115,26 +184,46 @@ export interface ServiceTarget {
 }
 
 /** What a resource is, after resolution against live data. The approval, the call and the audit use this. */
-export type Target = GuestTarget | NodeTarget | ServiceTarget | CommandResource | PathResource | DestinationResource | HeldResource;
+export type Target =
+  | GuestTarget
+  | NewGuestTarget
+  | NodeTarget
+  | StorageTarget
+  | TagsTarget
+  | ServiceTarget
+  | CommandResource
+  | PathResource
+  | DestinationResource
+  | HeldResource;
+
+const described: { readonly [Kind in Target['kind']]: (target: Extract<Target, { kind: Kind }>) => string } = {
+  guest: describeGuest,
+  new_guest: ({ vmid }) => `new guest ${vmid}`,
+  node: ({ node }) => `node ${node}`,
+  storage: ({ storage, node }) => `storage ${storage} on ${node}`,
+  tags: ({ vmid, tags }) => `tags of guest ${vmid}: ${tags.length === 0 ? 'none' : tags.join(', ')}`,
+  service: ({ service, node }) => `${service} on ${node}`,
+  command: ({ text }) => `command ${JSON.stringify(text)}`,
+  path: ({ path }) => `path ${path}`,
+  destination: ({ host }) => `destination ${host}`,
+  held: ({ id }) => `held changes ${id}`,
+};
+
+/** Whether a stored target is of a kind that can be described. */
+export function isTargetKind(kind: unknown): kind is Target['kind'] {
+  return typeof kind === 'string' && Object.hasOwn(described, kind);
+}
 
 /** A target in few words for people: `VM 100 (web) on pve`, `node pve`, `docker.service on pve`. */
 export function describeTarget(target: Target): string {
-  switch (target.kind) {
-    case 'guest':
-      return describeGuest(target);
-    case 'node':
-      return `node ${target.node}`;
-    case 'service':
-      return `${target.service} on ${target.node}`;
-    case 'command':
-      return `command ${JSON.stringify(target.text)}`;
-    case 'path':
-      return `path ${target.path}`;
-    case 'destination':
-      return `destination ${target.host}`;
-    case 'held':
-      return `held changes ${target.id}`;
-  }
+  // Sound: the table has, under each kind, the function for that kind.
+  return (described[target.kind] as (target: Target) => string)(target);
+}
+
+/** Tags as Proxmox VE keeps them: apart at blanks, `,` and `;`, in lower case, each once, sorted. */
+export function tagsIn(text: unknown): readonly string[] {
+  const words = typeof text === 'string' ? text.toLowerCase().split(/[\s,;]+/) : [];
+  return [...new Set(words.filter((word) => word !== ''))].sort();
 }
 
 /** Of a name that anybody may give: what identifies the guest stands before and behind it, and must not be cut off. */

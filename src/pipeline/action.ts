@@ -39,25 +39,29 @@ export function sameCall(action: EffectiveAction): EffectiveAction {
 
 /** What identifies a target; what changes by itself (status, online) is left out, or a grant would be void a second later. */
 export function lastingTarget(target: Target): JsonObject {
-  switch (target.kind) {
-    case 'guest': {
-      const { kind, cluster, vmid, node, guestType, name } = target;
-      return { kind, cluster, vmid, node, guestType, ...(name === undefined ? {} : { name }) };
-    }
-    case 'node':
-      return { kind: target.kind, cluster: target.cluster, node: target.node };
-    case 'service':
-      return { kind: target.kind, cluster: target.cluster, node: target.node, service: target.service };
-    case 'command':
-      return lastingCommand(target);
-    case 'path':
-      return lastingPath(target);
-    case 'destination':
-      return { kind: target.kind, host: target.host };
-    case 'held':
-      return lastingHeld(target);
-  }
+  // Sound: the table has, under each kind, the function for that kind.
+  return (lasting[target.kind] as (target: Target) => JsonObject)(target);
 }
+
+const lasting: { readonly [Kind in Target['kind']]: (target: Extract<Target, { kind: Kind }>) => JsonObject } = {
+  guest: ({ kind, cluster, vmid, node, guestType, name }) => ({
+    kind,
+    cluster,
+    vmid,
+    node,
+    guestType,
+    ...(name === undefined ? {} : { name }),
+  }),
+  new_guest: ({ kind, cluster, vmid }) => ({ kind, cluster, vmid }),
+  node: ({ kind, cluster, node }) => ({ kind, cluster, node }),
+  storage: ({ kind, cluster, storage, node }) => ({ kind, cluster, storage, node }),
+  tags: ({ kind, cluster, vmid, tags }) => ({ kind, cluster, vmid, tags: [...tags] }),
+  service: ({ kind, cluster, node, service }) => ({ kind, cluster, node, service }),
+  command: lastingCommand,
+  path: lastingPath,
+  destination: ({ kind, host }) => ({ kind, host }),
+  held: lastingHeld,
+};
 
 /** As a record keeps it. SECURITY: of held changes without their texts, which may be anybody's secret. */
 export function recordedTarget(target: Target): JsonObject {

@@ -34,12 +34,14 @@ export async function approve(classified: Classified, context: ApproveContext): 
   if (classified.decision.effect === 'allow') return goOn(classified);
   // Asked under a level that only stands in for one that cannot be read, an approval would fit nothing later.
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable));
-  const state = await withCondition(classified, deps, deadline.signal);
+  const [state, obstacle] = await Promise.all([
+    withCondition(classified, deps, deadline.signal),
+    findObstacle(classified, deps, deadline.signal),
+  ]);
   const action = effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace);
   const digest = digestOf(action);
   const ran = await ranByHand(state, action, context);
   if (ran !== undefined) return refuse(ran);
-  const obstacle = await findObstacle(state, deps, deadline.signal);
   if (obstacle !== undefined) return refuse(obstacle);
   const opened = await deps.approvals.open(await draftOf(state, { action, digest }, context));
   if (!opened.ok) return refuse(notOpened(opened.why));
@@ -79,7 +81,7 @@ async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | '
 async function riskOf(state: Classified, context: ApproveContext): Promise<readonly string[]> {
   const { tool, input, before } = state;
   const back = tool.inverse === undefined || before === undefined ? [] : [inverseWords(tool.inverse(input, before))];
-  return [...(await previewOf(state, context)), ...back];
+  return [...(await previewOf(state, context)), ...back, ...(state.notices ?? [])];
 }
 
 async function previewOf(state: Classified, context: ApproveContext): Promise<readonly string[]> {
@@ -120,9 +122,11 @@ async function spend(state: Classified, request: RequestRecord, { call, deps: be
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable, request));
   const again = await passStages(decideTargets(state, call.agent, deps, deadline.signal));
   if (!again.ok) return again;
-  const obstacle = await findObstacle(again.state, deps, deadline.signal);
+  const [current, obstacle] = await Promise.all([
+    withCondition(again.state, deps, deadline.signal),
+    findObstacle(again.state, deps, deadline.signal),
+  ]);
   if (obstacle !== undefined) return refuse({ ...obstacle, requestId: request.id });
-  const current = await withCondition(again.state, deps, deadline.signal);
   const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version, deps.workspacePlace));
   if (digest !== request.digest) {
     if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request, before.settings, deps.settings));

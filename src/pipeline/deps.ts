@@ -24,6 +24,16 @@ import type { CommandDecision } from '#policy/ssh/decide-ssh-command';
 export interface ConfiguredCluster {
   readonly access: ClusterAccess;
   readonly aliases: NodeAliases;
+  /** Absent: nothing is remembered of tags. */
+  readonly tags?: TagMemory;
+}
+
+/** Which guests bore a protecting tag, over restarts: a tag that somebody takes away protects on until a person agrees. */
+export interface TagMemory {
+  /**
+   * Remembers `bearers`, and gives every guest that was ever seen with a tag of `tags`, with that tag. @throws {Fault} where it cannot be read or kept
+   */
+  remember(bearers: ReadonlyMap<number, string>, seen: ReadonlySet<number>): Promise<ReadonlyMap<number, string>>;
 }
 
 /** What decides, at one moment: the configuration, and what people have set in the store. */

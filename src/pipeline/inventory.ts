@@ -1,7 +1,10 @@
 /** The cluster's own rows, asked for when a call names a guest, node or service. */
 import { canonicalAddress } from '#kernel/address';
 import { Fault } from '#kernel/errors';
-import type { ClusterStatusRow } from '#kernel/ports/cluster';
+import type { JsonObject } from '#kernel/json';
+import type { ClusterPort, ClusterStatusRow } from '#kernel/ports/cluster';
+import { tagsIn } from '#kernel/resource';
+import { type DerivedProtection, deriveProtection, type ProtectedList, storagePlace, tagBearers } from '#policy/protected-resources';
 import type { Inventory } from '#policy/resolve-target';
 import type { ConfiguredCluster } from './deps.ts';
 
@@ -12,7 +15,11 @@ import type { ConfiguredCluster } from './deps.ts';
 export async function takeInventory(
   cluster: string,
   configured: ConfiguredCluster,
-  { needsAddresses, signal }: { readonly needsAddresses: boolean; readonly signal: AbortSignal },
+  {
+    needsAddresses,
+    needsStorages = false,
+    signal,
+  }: { readonly needsAddresses: boolean; readonly needsStorages?: boolean; readonly signal: AbortSignal },
 ): Promise<Inventory> {
   const { api } = configured.access;
   // Rights on one node are enough to read it: the status of the cluster takes rights on all of it.
@@ -20,7 +27,12 @@ export async function takeInventory(
     if (!needsAddresses && thrown instanceof Fault && thrown.code === 'pve_forbidden') return [];
     throw thrown;
   };
-  const [nodes, status, guests] = await Promise.all([api.nodes(signal), api.clusterStatus(signal).catch(none), api.guests(signal)]);
+  const [nodes, status, guests, storages] = await Promise.all([
+    api.nodes(signal),
+    api.clusterStatus(signal).catch(none),
+    api.guests(signal),
+    needsStorages ? api.resources('storage', signal) : undefined,
+  ]);
   const addressOf = new Map(status.filter((row) => row.type === 'node' && row.ip !== undefined).map((row) => [row.name, row.ip ?? '']));
   return {
     cluster,
@@ -29,6 +41,54 @@ export async function takeInventory(
       const known = [addressOf.get(row.node) ?? '', ...aliases].map((name) => canonicalAddress(name));
       return { node: row.node, online: row.status === 'online', addresses: known.filter((address) => address !== undefined), aliases };
     }),
-    guests,
+    guests: guests.map((guest) => ({ ...guest, tags: tagsIn(guest.raw['tags']) })),
+    ...(storages === undefined ? {} : { storages: storages.flatMap(storageRow) }),
   };
+}
+
+function storageRow({ storage, node, shared }: JsonObject) {
+  return typeof storage === 'string' && typeof node === 'string' ? [{ storage, node, shared: Number(shared ?? 0) === 1 }] : [];
+}
+
+/** What follows from the list by live data, and from what is remembered of tags. @param sources undefined: no storage is written to */
+export async function derivedBy(
+  inventory: Inventory,
+  list: ProtectedList,
+  { tags }: Pick<ConfiguredCluster, 'tags'>,
+  sources?: { readonly api: ClusterPort; readonly signal: AbortSignal },
+): Promise<DerivedProtection> {
+  const seen = new Set(inventory.guests.map(({ vmid }) => vmid));
+  const bore = (list.tags ?? []).length === 0 ? undefined : await tags?.remember(tagBearers(inventory.guests, list), seen);
+  const derived = deriveProtection(inventory, list, bore);
+  return sources === undefined
+    ? derived
+    : { ...derived, stored: await storedBy(inventory, [...list.guests, ...(derived.tagged?.keys() ?? [])], sources) };
+}
+
+/** Fails closed: a protected guest whose configuration cannot be read may have its disks anywhere. */
+async function storedBy(
+  inventory: Inventory,
+  vmids: readonly number[],
+  { api, signal }: { readonly api: ClusterPort; readonly signal: AbortSignal },
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const guests = inventory.guests.filter((guest) => vmids.includes(guest.vmid));
+  const stored = new Map<string, number[]>();
+  for (const guest of guests) {
+    const config = await api.guestConfig({ vmid: guest.vmid, node: guest.node, guestType: guest.type }, signal);
+    for (const storage of storagesIn(config)) {
+      const shared = inventory.storages?.some((row) => row.storage === storage && row.shared) === true;
+      const place = storagePlace({ storage, node: guest.node, shared });
+      stored.set(place, [...(stored.get(place) ?? []), guest.vmid]);
+    }
+  }
+  return stored;
+}
+
+const diskKey = /^(?:(?:scsi|virtio|ide|sata|efidisk|tpmstate|mp)\d+|rootfs)$/;
+
+/** Storages of the disks in a configuration: `scsi0: local-lvm:vm-100-disk-0,size=32G`; a drive without a medium has none. */
+function storagesIn(config: JsonObject): readonly string[] {
+  const volumes = Object.entries(config).flatMap(([key, value]) => (diskKey.test(key) && typeof value === 'string' ? [value] : []));
+  const storages = volumes.flatMap((volume) => /^([a-zA-Z][a-zA-Z0-9._-]*):[^,]+/.exec(volume)?.[1] ?? []);
+  return [...new Set(storages)];
 }

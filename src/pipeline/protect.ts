@@ -3,11 +3,12 @@ import { allow, type Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { GuestTarget, Resource, Target } from '#kernel/resource';
 import { effectiveTier } from '#policy/classify';
-import { type DerivedProtection, deriveProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
-import { guestAddresses, type Inventory, type Resolution, resolveTarget } from '#policy/resolve-target';
+import { type DerivedProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
+import { guestAddresses, type Inventory, resolveTarget } from '#policy/resolve-target';
 import type { CallDeps, ConfiguredCluster } from './deps.ts';
-import { takeInventory } from './inventory.ts';
+import { derivedBy, takeInventory } from './inventory.ts';
 import { goOn, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
+import { type TargetSources, withContents } from './target-contents.ts';
 
 /** What protection says of a call, and what its resources are. Rejects with a `Fault` when the cluster cannot be asked. */
 export async function protect(state: Validated, deps: CallDeps, signal: AbortSignal): Promise<Step<Resolved>> {
@@ -43,30 +44,46 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
   const { name, configured } = context.cluster;
   if (name === undefined || configured === undefined)
     throw new Fault('no_cluster', 'no cluster is configured', { next: 'add one to `clusters`' });
-  const needsAddresses = context.binds && context.deps.settings.protectedList.addresses.length > 0;
-  const inventory = await takeInventory(name, configured, { needsAddresses, signal: context.signal });
-  const resolutions = state.resources.map((resource) => resolveTarget(resource, inventory));
-  const targets = await withAddresses(resolutions, configured, context);
-  const refused = context.binds
-    ? firstDenial(targets.map((target) => protectTarget(target, context.deps.settings.protectedList, derived(inventory, context))))
-    : undefined;
+  const found = await lookUp(state, { name, configured }, context);
+  const { binds, deps } = context;
+  const list = deps.settings.protectedList;
+  const derived = binds ? await derivedBy(found.inventory, list, configured, found.writes ? found.sources : undefined) : undefined;
+  const refused = derived && firstDenial(found.targets.map((target) => protectTarget(target, list, derived)));
   if (refused !== undefined) return refuseBy(refused);
-  const problem = resolutions.find((resolution) => resolution.problem !== undefined)?.problem;
-  if (problem !== undefined) return refuse({ status: 'error', ...problem });
-  return goOn({ ...state, cluster: name, targets });
+  if (found.problem !== undefined) return refuse({ status: 'error', ...found.problem });
+  const notices = lostTags(found.inventory, derived);
+  return goOn({ ...state, cluster: name, targets: found.targets, ...(notices.length === 0 ? {} : { notices }) });
 }
 
-function derived(inventory: Inventory, context: ResolveContext): DerivedProtection {
-  return deriveProtection(inventory, context.deps.settings.protectedList);
+/** What the call's resources are, and what is wrong with how they were named. */
+async function lookUp(
+  { resources }: Validated,
+  { name, configured }: { readonly name: string; readonly configured: ConfiguredCluster },
+  context: ResolveContext,
+) {
+  const { signal } = context;
+  const needsAddresses = context.binds && context.deps.settings.protectedList.addresses.length > 0;
+  const writes = resources.some((resource) => resource.kind === 'storage');
+  const inventory = await takeInventory(name, configured, { needsAddresses, needsStorages: writes, signal });
+  const resolutions = resources.map((resource) => resolveTarget(resource, inventory));
+  const sources: TargetSources = { api: configured.access.api, inventory, signal };
+  const contents = await Promise.all(resolutions.map(({ target }, index) => withContents(target, resources[index], sources)));
+  const targets = await withAddresses(contents, configured, context);
+  return { inventory, writes, sources, targets, problem: resolutions.find((resolution) => resolution.problem !== undefined)?.problem };
+}
+
+function lostTags({ guests }: Inventory, derived: DerivedProtection | undefined): readonly string[] {
+  const there = new Set(guests.map(({ vmid }) => vmid));
+  return [...(derived?.tagged ?? [])].flatMap(([vmid, { tag, lost }]) => (lost && there.has(vmid) ? [lostWords(vmid, tag)] : []));
 }
 
 /** Guests get the addresses of their configuration, where an address is protected and could be theirs. */
 async function withAddresses(
-  resolutions: readonly Resolution[],
+  resolved: readonly (Target | undefined)[],
   configured: ConfiguredCluster,
   context: ResolveContext,
 ): Promise<readonly Target[]> {
-  const targets = resolutions.map((resolution) => resolution.target).filter((target) => target !== undefined);
+  const targets = resolved.filter((target) => target !== undefined);
   const needed = context.binds && context.deps.settings.protectedList.addresses.length > 0;
   if (!needed) return targets;
   return Promise.all(targets.map(async (target) => (target.kind === 'guest' ? addressed(target, configured, context.signal) : target)));
@@ -76,6 +93,10 @@ async function addressed(guest: GuestTarget, configured: ConfiguredCluster, sign
   // Fails closed: a configuration that cannot be read may hold a protected address.
   const config = await configured.access.api.guestConfig(guest, signal);
   return { ...guest, addresses: guestAddresses(config) };
+}
+
+function lostWords(vmid: number, tag: string): string {
+  return `guest ${vmid} lost the protecting tag \`${tag}\` without a person’s consent; it is protected all the same (see \`banksman doctor\`)`;
 }
 
 interface ChosenCluster {
@@ -118,7 +139,7 @@ function clusterOf(chosen: ChosenCluster): { readonly cluster?: string } {
 }
 
 function livesInCluster(resource: Resource): boolean {
-  return resource.kind === 'guest' || resource.kind === 'node' || resource.kind === 'service';
+  return ['guest', 'new_guest', 'node', 'storage', 'tags', 'service'].includes(resource.kind);
 }
 
 function firstDenial(decisions: readonly Decision[]): Decision | undefined {

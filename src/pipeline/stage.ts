@@ -34,6 +34,8 @@ export interface Resolved extends Validated {
   /** undefined for tools that touch no cluster. */
   readonly cluster?: string;
   readonly targets: readonly Target[];
+  /** What the person who is asked next is told besides: of guests that lost a protecting tag. */
+  readonly notices?: readonly string[];
 }
 
 /** After classify: run or ask. */

@@ -4,7 +4,7 @@
  */
 import { canonicalAddress } from '#kernel/address';
 import { allow, type Decision, deny } from '#kernel/decision';
-import type { Resource, Target } from '#kernel/resource';
+import type { GuestTarget, Resource, StorageTarget, Target } from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
 import { unitStem } from './service-units.ts';
 
@@ -15,6 +15,10 @@ export interface ProtectedList {
   readonly services: readonly (string | { readonly name: string; readonly node: string })[];
   readonly addresses: readonly string[];
   readonly protectReads: boolean;
+  /** A guest that bears the tag is protected like a listed one; and so is one that bore it, unless every entry of the tag excepts it. */
+  readonly tags?: readonly { readonly tag: string; readonly except: readonly number[] }[];
+  /** Guests of which there is no backup may be deleted. */
+  readonly deleteUnsaved?: boolean;
   /** What people wrote of an entry, plain, by its rule: `protected.guests:103`. */
   readonly reasons?: Readonly<Record<string, string>>;
 }
@@ -28,6 +32,28 @@ export interface DerivedProtection {
   readonly hosts: ReadonlyMap<string, readonly number[]>;
   /** Nodes that own a protected address: protected like a listed node. */
   readonly addressed: ReadonlyMap<string, string>;
+  /** Guests that bear a protecting tag, or bore it and lost it with nobody's consent. */
+  readonly tagged?: ReadonlyMap<number, TaggedGuest>;
+  /** Storages on which protected guests have volumes, as `storage` or, where it is not shared, `storage@node`; filled only where one is written to. */
+  readonly stored?: ReadonlyMap<string, readonly number[]>;
+}
+
+export interface TaggedGuest {
+  readonly tag: string;
+  readonly lost: boolean;
+}
+
+/** How `stored` names a storage. */
+export function storagePlace({
+  storage,
+  node,
+  shared,
+}: {
+  readonly storage: string;
+  readonly node: string;
+  readonly shared: boolean;
+}): string {
+  return shared ? storage : `${storage}@${node.toLowerCase()}`;
 }
 
 /** Whether the list binds a call of this tier at all. */
@@ -47,17 +73,31 @@ export function protectTarget(target: Target, list: ProtectedList, derived: Deri
   const addresses = 'addresses' in target ? target.addresses : [];
   const what = target.kind === 'guest' ? `guest ${target.vmid}` : target.kind === 'node' ? `node \`${target.node}\`` : '';
   // A protected node covers everything on it; a node that merely hosts a protected guest does not cover other guests.
-  const ofNode = target.kind === 'node' || target.kind === 'service' ? [() => hostsProtectedGuest(target.node, derived)] : [];
-  return firstDenied(list, [...tests, () => anyAddress(addresses, what, list), ...ofNode]);
+  return firstDenied(list, [...tests, () => anyAddress(addresses, what, list), ...derivedTests(target, list, derived)]);
+}
+
+type Tests = readonly (() => Decision)[];
+
+function derivedTests(target: Target, list: ProtectedList, derived: DerivedProtection): Tests {
+  if (target.kind === 'guest') return [() => bearsTag(target.vmid, derived), () => isUnsaved(target, list)];
+  if (target.kind === 'new_guest') return [() => bearsTag(target.vmid, derived)];
+  if (target.kind === 'storage') return [() => storesProtectedGuest(target, derived)];
+  // Where a guest is put, nothing is done to those that are there.
+  const acted = target.kind === 'service' || (target.kind === 'node' && target.place !== true);
+  return acted ? [() => hostsProtectedGuest(target.node, derived)] : [];
 }
 
 /** What is tested of a thing however it was named. */
-function testsOf(thing: Resource | Target, list: ProtectedList, node: (name: string | undefined) => Decision): readonly (() => Decision)[] {
+function testsOf(thing: Resource | Target, list: ProtectedList, node: (name: string | undefined) => Decision): Tests {
   switch (thing.kind) {
     case 'guest':
-      return [() => guestNumber(thing.vmid, list), () => node(thing.node)];
+    case 'new_guest':
+      return [() => guestNumber(thing.vmid, list), () => node('node' in thing ? thing.node : undefined)];
     case 'node':
+    case 'storage':
       return [() => node(thing.node)];
+    case 'tags':
+      return [() => protectingTag(thing.tags, list)];
     case 'service':
       return [() => node(thing.node), () => serviceName(thing.service, thing.node, list)];
     case 'destination':
@@ -72,13 +112,15 @@ function testsOf(thing: Resource | Target, list: ProtectedList, node: (name: str
 /** Derives what the list implies from the cluster's own rows. */
 export function deriveProtection(
   rows: {
-    readonly guests: readonly { readonly vmid: number; readonly node: string }[];
+    readonly guests: readonly { readonly vmid: number; readonly node: string; readonly tags?: readonly string[] }[];
     readonly nodes: readonly { readonly node: string; readonly addresses: readonly string[] }[];
   },
   list: ProtectedList,
+  bore: ReadonlyMap<number, string> = new Map(),
 ): DerivedProtection {
+  const tagged = taggedGuests(rows.guests, list, bore);
   const hosts = new Map<string, number[]>();
-  for (const guest of rows.guests.filter((row) => list.guests.includes(row.vmid))) {
+  for (const guest of rows.guests.filter((row) => list.guests.includes(row.vmid) || tagged.has(row.vmid))) {
     const node = guest.node.toLowerCase();
     hosts.set(node, [...(hosts.get(node) ?? []), guest.vmid]);
   }
@@ -87,7 +129,38 @@ export function deriveProtection(
     const address = row.addresses.find((entry) => isProtectedAddress(entry, list));
     if (address !== undefined) addressed.set(row.node.toLowerCase(), address);
   }
-  return { hosts, addressed };
+  return { hosts, addressed, ...(tagged.size === 0 ? {} : { tagged }) };
+}
+
+/** Guests with a protecting tag now. */
+export function tagBearers(
+  guests: readonly { readonly vmid: number; readonly tags?: readonly string[] }[],
+  { tags = [] }: Pick<ProtectedList, 'tags'>,
+): ReadonlyMap<number, string> {
+  const protecting = new Set(tags.map(({ tag }) => tag));
+  return new Map(
+    guests.flatMap(({ vmid, tags: own = [] }) => {
+      const tag = own.find((one) => protecting.has(one));
+      return tag === undefined ? [] : [[vmid, tag] as const];
+    }),
+  );
+}
+
+/** @param bore guests that bore a tag once, as far as anybody saw */
+function taggedGuests(
+  guests: readonly { readonly vmid: number; readonly tags?: readonly string[] }[],
+  list: ProtectedList,
+  bore: ReadonlyMap<number, string>,
+): ReadonlyMap<number, TaggedGuest> {
+  const tagged = new Map<number, TaggedGuest>();
+  for (const [vmid, tag] of bore) if (stillProtects(tag, vmid, list)) tagged.set(vmid, { tag, lost: true });
+  for (const [vmid, tag] of tagBearers(guests, list)) tagged.set(vmid, { tag, lost: false });
+  return tagged;
+}
+
+/** A person agreed to the loss where every entry of the tag excepts the guest. */
+function stillProtects(tag: string, vmid: number, { tags = [] }: ProtectedList): boolean {
+  return tags.some((entry) => entry.tag === tag && !entry.except.includes(vmid));
 }
 
 const unprotected = allow('not_protected', 'no protected resource is touched');
@@ -102,6 +175,36 @@ function resolvedNode(node: string, list: ProtectedList, derived: DerivedProtect
 function guestNumber(vmid: number, list: ProtectedList): Decision {
   if (!list.guests.includes(vmid)) return unprotected;
   return refuse(`guest ${vmid} is protected by configuration`, `protected.guests:${vmid}`);
+}
+
+function bearsTag(vmid: number, { tagged }: DerivedProtection): Decision {
+  const found = tagged?.get(vmid);
+  if (found === undefined) return unprotected;
+  const why = found.lost
+    ? `guest ${vmid} bore the protecting tag \`${found.tag}\` and lost it without a person's consent (who means that writes the guest into \`except\` of that tag)`
+    : `guest ${vmid} bears the protecting tag \`${found.tag}\``;
+  return refuse(why, `protected.tags:${found.tag}`);
+}
+
+function protectingTag(tags: readonly string[] = [], { tags: listed = [] }: ProtectedList): Decision {
+  const found = tags.map((tag) => tag.toLowerCase()).find((tag) => listed.some((entry) => entry.tag === tag));
+  if (found === undefined) return unprotected;
+  return refuse(`the tag \`${found}\` protects guests, so only people give or take it`, `protected.tags:${found}`);
+}
+
+function isUnsaved({ vmid, backups }: GuestTarget, { deleteUnsaved = false }: ProtectedList): Decision {
+  if (backups !== 0 || deleteUnsaved) return unprotected;
+  return refuse(`no backup of guest ${vmid} is seen by the token, and what is deleted could not be restored`, 'protected.deleteUnsaved');
+}
+
+function storesProtectedGuest(target: StorageTarget, { stored }: DerivedProtection): Decision {
+  const guests = stored?.get(storagePlace(target)) ?? [];
+  if (guests.length === 0) return unprotected;
+  const which = `protected guest${guests.length > 1 ? 's' : ''} ${guests.join(', ')}`;
+  return refuse(
+    `storage \`${target.storage}\` on \`${target.node}\` holds the disks of ${which}, which stand still when it is full`,
+    ...guests.map((vmid) => `derived.storage-of:${vmid}`),
+  );
 }
 
 function nodeName(name: string, list: ProtectedList, aliases: NodeAliases): Decision {
@@ -169,7 +272,7 @@ function refuse(why: string, ...rules: string[]): Decision {
 
 /** A node that hosts a protected guest is protected for that guest's reason. */
 function withReasons(decision: Decision, { reasons = {} }: ProtectedList): Decision {
-  const given = decision.rules.map((rule) => reasons[rule.replace(/^derived\.host-of:/, 'protected.guests:')]);
+  const given = decision.rules.map((rule) => reasons[rule.replace(/^derived\.(?:host|storage)-of:/, 'protected.guests:')]);
   const words = [...new Set(given.filter((why) => why !== undefined))];
   return words.length === 0 ? decision : { ...decision, reason: `${decision.reason}; the reason given: ${words.join('; ')}` };
 }

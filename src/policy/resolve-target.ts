@@ -2,7 +2,23 @@
 import { canonicalAddress } from '#kernel/address';
 import { nodeNamePattern } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
-import type { GuestResource, GuestTarget, GuestType, NodeTarget, Resource, ServiceTarget, Target } from '#kernel/resource';
+import {
+  type CommandResource,
+  type DestinationResource,
+  type GuestResource,
+  type GuestTarget,
+  type GuestType,
+  type HeldResource,
+  type NewGuestResource,
+  type NodeResource,
+  type NodeTarget,
+  type PathResource,
+  type Resource,
+  type ServiceTarget,
+  type StorageResource,
+  type Target,
+  tagsIn,
+} from '#kernel/resource';
 import { unitName } from './service-units.ts';
 
 /** The cluster's own rows. */
@@ -20,7 +36,11 @@ export interface Inventory {
     readonly type: GuestType;
     readonly name?: string;
     readonly status: string;
+    /** As Proxmox VE keeps them. */
+    readonly tags?: readonly string[];
   }[];
+  /** Left out where no storage is named. */
+  readonly storages?: readonly { readonly storage: string; readonly node: string; readonly shared: boolean }[];
 }
 
 /** `target` is what it is as far as known, even where `problem` says the call named it wrongly: protection is tested on it all the same. */
@@ -30,20 +50,26 @@ export interface Resolution {
 }
 
 export function resolveTarget(resource: Resource, inventory: Inventory): Resolution {
-  switch (resource.kind) {
-    case 'guest':
-      return resolveGuest(resource, inventory);
-    case 'node':
-      return resolveNode(resource.node, resource.access, inventory);
-    case 'service':
-      return resolveService(resource, inventory);
-    case 'command':
-    case 'path':
-    case 'destination':
-    case 'held':
-      return { target: resource };
-  }
+  // Sound: the table has, under each kind, the function for that kind.
+  return (resolvers[resource.kind] as (resource: Resource, inventory: Inventory) => Resolution)(resource, inventory);
 }
+
+const asNamed = (target: CommandResource | PathResource | DestinationResource | HeldResource): Resolution => ({ target });
+
+const resolvers: {
+  readonly [Kind in Resource['kind']]: (resource: Extract<Resource, { kind: Kind }>, inventory: Inventory) => Resolution;
+} = {
+  guest: resolveGuest,
+  new_guest: resolveNewGuest,
+  node: (resource, inventory) => placed(resource, resolveNode(resource.node, resource.access, inventory)),
+  storage: resolveStorage,
+  tags: ({ kind, access, vmid, tags }, { cluster }) => ({ target: { kind, access, cluster, vmid, tags: tagsIn(tags?.join(' ')) } }),
+  service: resolveService,
+  command: asNamed,
+  path: asNamed,
+  destination: asNamed,
+  held: asNamed,
+};
 
 function resolveGuest(resource: GuestResource, inventory: Inventory): Resolution {
   const row = inventory.guests.find((guest) => guest.vmid === resource.vmid);
@@ -83,6 +109,38 @@ function wrongKind(vmid: number, actual: GuestType): Resolution {
   const [is, tools] =
     actual === 'qemu' ? ['a virtual machine (qemu)', 'the `…_vm` tools'] : ['a container (lxc)', 'the `…_container` tools'];
   return problem('wrong_kind', `guest ${vmid} is ${is}; use ${tools}`);
+}
+
+/** Its number may be another guest's that the token does not see: the cluster refuses that itself. */
+function resolveNewGuest({ access, vmid }: NewGuestResource, { cluster, guests }: Inventory): Resolution {
+  const target = { kind: 'new_guest', access, cluster, vmid } as const;
+  const taken = guests.find((guest) => guest.vmid === vmid);
+  if (taken === undefined) return { target };
+  return {
+    target,
+    ...problem(
+      'guest_exists',
+      `${taken.type === 'qemu' ? 'VM' : 'container'} ${vmid} exists already, and nothing is overwritten: take another number`,
+    ),
+  };
+}
+
+/** On the node that is named, or the one of the guest. */
+function resolveStorage({ access, storage, node, vmid }: StorageResource, inventory: Inventory): Resolution {
+  const at = node ?? inventory.guests.find((guest) => guest.vmid === vmid)?.node;
+  const rows = inventory.storages ?? [];
+  const row = rows.find((entry) => entry.storage === storage && entry.node === at);
+  if (row !== undefined) return { target: { kind: 'storage', access, cluster: inventory.cluster, ...row } };
+  // The guest or node itself is the trouble: that is said of it.
+  if (at === undefined || !inventory.nodes.some((entry) => entry.node === at)) return {};
+  const there = rows.filter((entry) => entry.node === at).map((entry) => `\`${entry.storage}\``);
+  const known = there.length === 0 ? '' : `; storages there: ${there.join(', ')}`;
+  return problem('unknown_storage', `no storage \`${storage}\` on node \`${at}\`, or the token may not see it${known}`);
+}
+
+function placed({ place }: NodeResource, { target, problem: trouble }: Resolution): Resolution {
+  const at = target?.kind === 'node' && place === true ? { ...target, place } : target;
+  return { ...(at === undefined ? {} : { target: at }), ...(trouble === undefined ? {} : { problem: trouble }) };
 }
 
 function resolveNode(name: string, access: NodeTarget['access'], inventory: Inventory): Resolution {

@@ -83,12 +83,18 @@ function nodeUnreachable(on: string, status: number, text: string): Fault {
 }
 
 const missing = /^Configuration file '.*' does not exist|^hostname lookup '.*' failed|^no such /;
+/** A digest that is not the configuration's any more: of VMs, and of everything else. */
+const changedMeanwhile = /checksum mismatch|detected modified configuration/;
 const storageElsewhere = /^storage '[^']*' (?:does not exist|is disabled|is not available on node)/;
 
 function serverError(on: string, text: string): Fault {
   if (/no quorum/i.test(text)) {
     const next = 'the cluster takes no changes until most of its nodes are online again; see get_cluster_status';
     return fault('pve_no_quorum', `${on} has no quorum: ${text}`, { next, retryable: true });
+  }
+  if (changedMeanwhile.test(text)) {
+    const next = 'look at the guest again with get_guest, then call again: a person is asked anew';
+    return fault('config_changed', `${on}: somebody else changed the configuration meanwhile: ${text}`, { audience: 'user', next });
   }
   if (storageElsewhere.test(text)) {
     const next = 'look with get_storage which storages there are, and on which nodes';

@@ -1,18 +1,9 @@
 import * as z from 'zod';
-import { clusterArgument, nodeArgument, pagingArguments } from '#kernel/arguments';
-import { sanitizeText } from '#kernel/text';
+import { clusterArgument, nodeArgument, pagingArguments, storageArgument } from '#kernel/arguments';
 import { defineTool } from '#kernel/tool';
 import { keyPart, pageOf } from '../support/paging.ts';
 import { nodeOf } from '../support/targets.ts';
 import { listOutcome, type Need } from '../support/visible.ts';
-
-/** `pve-storage-id` of the API schema. */
-const storageArgument = z
-  .string()
-  .transform(sanitizeText)
-  .pipe(z.string().regex(/^[a-zA-Z][a-zA-Z0-9._-]{0,99}$/, 'must be a storage name such as `local`'))
-  .default('local')
-  .meta({ description: 'Storage to look in; see get_storage.' });
 
 export const getBackups = defineTool({
   name: 'get_backups',
@@ -24,7 +15,12 @@ export const getBackups = defineTool({
   impact: 'none',
   permission: 'data:read',
   outsideText: ['notes'],
-  input: z.strictObject({ node: nodeArgument, storage: storageArgument, cluster: clusterArgument, ...pagingArguments }),
+  input: z.strictObject({
+    node: nodeArgument,
+    storage: storageArgument.default('local').meta({ description: 'Storage to look in; see get_storage.' }),
+    cluster: clusterArgument,
+    ...pagingArguments,
+  }),
   touches: ({ node }) => [{ kind: 'node', access: 'read', node }],
   headline: (input, targets) => `List the backups on ${input.storage} of node ${nodeOf(targets).node}`,
   run: async (input, context) => {

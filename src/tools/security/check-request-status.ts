@@ -20,7 +20,7 @@ export const checkRequestStatus = defineTool({
   permission: 'data:read',
   input: z.strictObject({ request_id: requestIdArgument }),
   // What a call gave that a person ran by hand: the keys that any tool of the catalog names.
-  outsideText: ['stdout', 'stderr', 'content', 'text', 'log', 'notes'],
+  outsideText: ['stdout', 'stderr', 'content', 'text', 'log', 'notes', 'description', 'Description', 'comment'],
   touches: () => [],
   headline: (input) => `Check request ${showPlainly(input.request_id, 40)}`,
   run: async ({ request_id: id }, context) => {

@@ -27,6 +27,10 @@ export async function conditionOf(api: ClusterPort, guest: GuestRef, signal: Abo
   };
 }
 
+export function absent(vmid: number): GuestCondition {
+  return { vmid, exists: false };
+}
+
 /** The API always lists the current state as a pseudo-snapshot. */
 export function realSnapshots(rows: readonly JsonObject[]): readonly JsonObject[] {
   return rows.filter((row) => row['name'] !== 'current');

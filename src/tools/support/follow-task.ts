@@ -1,5 +1,5 @@
 /** Following a Proxmox VE task to its end: a POST that answers 200 has only been accepted. */
-import { type Fault, toFault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import type { ClusterPort, TaskStatus } from '#kernel/ports/cluster';
 import type { ToolContext } from '#kernel/tool';
 
@@ -35,6 +35,23 @@ export interface LostTask {
  * aborts.
  */
 export async function followTask(api: ClusterPort, upid: string, context: ToolContext): Promise<TaskEnd | LostTask> {
+  const end = await follow(api, upid, context, 0);
+  // Never left: there is no time at which it would be.
+  return 'left' in end ? { upid, lost: new Fault('internal_error', 'the task was left', { audience: 'bug' }) } : end;
+}
+
+/** It goes on, and the call has not the time to see its end. */
+export interface LeftTask {
+  readonly upid: string;
+  readonly left: true;
+}
+
+/** For what may take hours: as `followTask`, but hands back in time what is still running. */
+export async function followLongTask(api: ClusterPort, upid: string, context: ToolContext): Promise<TaskEnd | LostTask | LeftTask> {
+  return follow(api, upid, context, spareMs);
+}
+
+async function follow(api: ClusterPort, upid: string, context: ToolContext, leaveAtMs: number): Promise<TaskEnd | LostTask | LeftTask> {
   context.noteEffect({ state: 'task', upid, lastSeen: 'accepted' });
   let wait = firstPollMs;
   let refusals = 0;
@@ -48,6 +65,7 @@ export async function followTask(api: ClusterPort, upid: string, context: ToolCo
       refusals = 0;
       if (!seen.running) return endOf(api, seen, context);
       context.noteEffect({ state: 'task', upid, lastSeen: 'running' });
+      if (context.leftMs() < leaveAtMs) return { upid, left: true };
       context.progress(`waiting for the task to end (asked ${polls === 1 ? 'once' : `${polls} times`}), ${upid}`);
     }
     // Towards the end more often: PVE's own verdict on a guest that does not answer comes shortly before it.

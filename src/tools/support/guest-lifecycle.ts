@@ -1,6 +1,6 @@
 /** The tools that switch guests: start, stop, restart, shut down, reset, suspend, resume. They differ in a few words. */
 import * as z from 'zod';
-import { clusterArgument, nodeArgument, reasonArgument, vmidArgument } from '#kernel/arguments';
+import { guestOperationShape } from '#kernel/arguments';
 import type { Inverse } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import { followTaskWords } from '#kernel/known-effect';
@@ -123,7 +123,7 @@ const lifecycles: readonly GuestLifecycle[] = [
   },
 ];
 
-const lifecycleShape = { vmid: vmidArgument, node: nodeArgument.optional(), cluster: clusterArgument, reason: reasonArgument };
+const lifecycleShape = guestOperationShape;
 
 const shutdownShape = {
   timeout: z.number().int().min(5).max(600).default(40).meta({ description: 'Seconds the guest may take.' }),

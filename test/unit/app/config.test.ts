@@ -23,7 +23,7 @@ describe('a configuration', () => {
   it('may be empty: everything has a default', () => {
     expect(parse({})).toEqual({
       clusters: [],
-      protected: { nodes: [], guests: [], services: [], addresses: [], protectReads: false },
+      protected: { nodes: [], guests: [], services: [], addresses: [], tags: [], deleteUnsaved: false, protectReads: false },
       securityLevel: 'balanced',
       defaultModelTier: 'intermediate',
       tiers: {},

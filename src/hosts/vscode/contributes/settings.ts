@@ -18,7 +18,7 @@ const texts: Record<Key, SettingText> = {
       'The token itself never goes here: run **Banksman: Set API Token…**, or name a `tokenFile` that only you can read.',
   },
   protected: {
-    text: 'What no tool may change, whatever name, number format or address is used for it: `nodes`, `guests` (VMIDs), `services`, `addresses`. Checked before anything else; nobody can approve it away. What these depend on is protected as well. An entry can say why (`{ "vmid": 103, "reason": "runs the VPN" }`): the refusal shows it.',
+    text: 'What no tool may change, whatever name, number format or address is used for it: `nodes`, `guests` (VMIDs), `services`, `addresses`, and guests by `tags`. Checked before anything else; nobody can approve it away. What these depend on is protected as well. An entry can say why (`{ "vmid": 103, "reason": "runs the VPN" }`): the refusal shows it.',
   },
   securityLevel: {
     text: 'How calls are treated.',

@@ -7,7 +7,7 @@ import { Html, html, lines, nothing } from '#kernel/html';
 import type { JsonObject } from '#kernel/json';
 import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/request';
 import { isSettledReport, lapsedUnused } from '#kernel/request-end';
-import { describeTarget, type Target } from '#kernel/resource';
+import { describeTarget, isTargetKind, type Target } from '#kernel/resource';
 import { changeLines, changesIn } from '#kernel/shown-change';
 import { impactInWords } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
@@ -145,8 +145,7 @@ function whatRows({ action, tier, impact, reported }: RequestRecord): readonly R
 
 /** By its kind; what is of no kind we know is only shown as it is. */
 function targetInWords(target: JsonObject): string {
-  const known: readonly unknown[] = ['guest', 'node', 'service', 'command', 'path', 'destination', 'held'];
-  return known.includes(target['kind']) ? describeTarget(target as unknown as Target) : '';
+  return isTargetKind(target['kind']) ? describeTarget(target as unknown as Target) : '';
 }
 
 function reportRows({ reason, destination, pattern }: NonNullable<RequestRecord['reported']>): readonly Row[] {

@@ -1,0 +1,147 @@
+import * as z from 'zod';
+import { guestOperationShape, nodeArgument, snapshotNameArgument, storageArgument, vmidArgument } from '#kernel/arguments';
+import { describeTarget, type GuestTarget } from '#kernel/resource';
+import { sanitizeText } from '#kernel/text';
+import { defineTool, type Obstacle } from '#kernel/tool';
+import { absent, conditionOf } from '../support/condition.ts';
+import { type GuestLook, lookAtGuest } from '../support/obstacles.ts';
+import { runOperation } from '../support/operation.ts';
+import {
+  diskFacts,
+  nodeOfGuest,
+  nothingWritten,
+  obstacleOf,
+  onGuest,
+  onStorage,
+  stateFact,
+  storageObstacle,
+  takenObstacle,
+  targetObstacle,
+} from '../support/operation-facts.ts';
+import { guestOf } from '../support/targets.ts';
+
+const inputSchema = z.strictObject({
+  ...guestOperationShape,
+  new_vmid: vmidArgument.meta({ description: 'Number of the new guest; nothing is overwritten.' }),
+  name: z
+    .string()
+    .transform(sanitizeText)
+    .pipe(z.string().regex(/^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/, 'must be a host name'))
+    .optional()
+    .meta({ description: 'Name of the new guest.' }),
+  target: nodeArgument.optional().meta({ description: 'Node for it; only with disks on shared storage. Left out: the same node.' }),
+  storage: storageArgument.optional().meta({ description: 'Storage for the disks of a full clone.' }),
+  full: z.boolean().default(true).meta({ description: 'Copy the disks. False: a linked clone, of a template alone.' }),
+  snapshot: snapshotNameArgument.optional().meta({ description: 'Clone what it was at this snapshot.' }),
+});
+type Input = z.output<typeof inputSchema>;
+
+export const cloneGuest = defineTool({
+  name: 'clone_guest',
+  title: 'Clone guest',
+  description:
+    'Make a new VM or container of the Proxmox VE cluster as a copy of another one, stopped, with a number that nobody has. It takes minutes: it may answer that the task still runs; follow it with get_task. Mind that fixed addresses are copied, too. A person approves each call first.',
+  group: 'cluster',
+  tier: 'red',
+  impact: 'reversible',
+  permission: 'cluster:operate',
+  rare: true,
+  outsideText: ['log'],
+  input: inputSchema,
+  touches: ({ vmid, node, new_vmid: newVmid, target, storage, snapshot }) => [
+    { kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) },
+    { kind: 'new_guest', access: 'operate', vmid: newVmid },
+    ...(target === undefined ? [] : [{ kind: 'node', access: 'operate', node: target, place: true } as const]),
+    ...(storage === undefined
+      ? []
+      : [{ kind: 'storage', access: 'operate', storage, ...(target === undefined ? { vmid } : { node: target }) } as const]),
+    // It gets the tags of the snapshot; those of the guest as it is are no protecting ones, or it would be protected.
+    ...(snapshot === undefined ? [] : [{ kind: 'tags', access: 'operate', vmid, snapshot } as const]),
+  ],
+  headline: ({ new_vmid: newVmid, target, snapshot }, targets) =>
+    `Clone ${describeTarget(guestOf(targets))}${snapshot === undefined ? '' : ` at ${snapshot}`} to the new guest ${newVmid}${target === undefined ? '' : ` on ${target}`}`,
+  precondition: async ({ new_vmid: newVmid }, { cluster, targets, signal }) => [
+    await conditionOf(cluster().api, guestOf(targets), signal),
+    absent(newVmid),
+  ],
+  inverse: ({ new_vmid: vmid }) => ({
+    tool: 'delete_guest',
+    input: { vmid },
+    loses: 'which takes a backup of it, unless `protected.deleteUnsaved` is set',
+  }),
+  precheck: (input, context) =>
+    obstacleOf(
+      context,
+      ({ vmid }) => ({
+        done: 'cloned',
+        rights: [...onGuest(vmid, 'VM.Clone'), ...onGuest(input.new_vmid, 'VM.Allocate'), ...onStorage(input.storage)],
+        withoutQuorum: nothingWritten,
+      }),
+      async (look, api) =>
+        targetObstacle(look, input.target) ??
+        unfit(input, look) ??
+        (await takenObstacle(api, input.new_vmid, context.signal)) ??
+        (input.storage === undefined ? undefined : await storageObstacle(api, placeOf(input.storage, input, look.guest), context.signal)),
+    ),
+  preview: async (_input, context) => {
+    const look = await lookAtGuest(context.cluster().api, guestOf(context.targets), context.signal);
+    const running = look.state.status === 'running';
+    return [
+      stateFact(look),
+      ...diskFacts(look.config),
+      ...(running ? ['it runs: its disks are copied as after a power cut'] : []),
+      'names, tags and fixed addresses are copied: both must not run at the same time in one network',
+    ];
+  },
+  run: (input, context) => {
+    const guest = guestOf(context.targets);
+    const { new_vmid: newVmid, target = guest.node, name, storage, full, snapshot } = input;
+    return runOperation(
+      {
+        headline: `Clone ${describeTarget(guest)} to ${newVmid}`,
+        at: guest,
+        operation: {
+          kind: 'clone',
+          newVmid,
+          full,
+          ...(name === undefined ? {} : { name }),
+          ...(target === guest.node ? {} : { target }),
+          ...(storage === undefined ? {} : { storage }),
+          ...(snapshot === undefined ? {} : { snapshot }),
+        },
+        result: { vmid: newVmid, node: target, type: guest.guestType, from: guest.vmid },
+        // Onto a node that is down it ends well, too: the guest counts once its configuration can be read there.
+        look: async ({ signal }) => {
+          const { api } = context.cluster();
+          const on = await nodeOfGuest(api, newVmid, signal);
+          if (on !== target) return { reached: false, words: on === undefined ? `guest ${newVmid} is not there` : `it is on ${on}` };
+          const made = await api.guestConfig({ vmid: newVmid, node: target, guestType: guest.guestType }, signal).catch(() => undefined);
+          return made === undefined
+            ? { reached: false, words: `guest ${newVmid} is on ${target}, whose node does not answer` }
+            : { reached: true, words: `guest ${newVmid} is on ${target}, stopped` };
+        },
+      },
+      context,
+    );
+  },
+});
+
+function placeOf(storage: string, { target }: Input, guest: GuestTarget) {
+  return { node: target ?? guest.node, storage, content: guest.guestType === 'qemu' ? ('images' as const) : ('rootdir' as const) };
+}
+
+function unfit({ full, snapshot, storage }: Input, { guest, state, config }: GuestLook): Obstacle | undefined {
+  const isTemplate = Number(config?.['template']) === 1;
+  if (!full && !isTemplate)
+    return { code: 'invalid_input', message: '`full`: only a template has linked clones', next: 'leave `full` out' };
+  if (!full && storage !== undefined)
+    return { code: 'invalid_input', message: '`storage`: a linked clone lies where its template does', next: 'leave `storage` out' };
+  if (guest.guestType === 'lxc' && full && state.status === 'running' && snapshot === undefined) {
+    return {
+      code: 'guest_running',
+      message: `${describeTarget(guest)} runs, and a running container is copied only as it was at a snapshot`,
+      next: 'take one with create_snapshot and name it in `snapshot`, or shut the container down first',
+    };
+  }
+  return undefined;
+}

@@ -1,0 +1,105 @@
+import * as z from 'zod';
+import { clusterArgument, nodeArgument, vmidArgument } from '#kernel/arguments';
+import { reasonOf } from '#kernel/errors';
+import { isJsonObject, type JsonObject, type JsonValue, textOf } from '#kernel/json';
+import type { ClusterPort } from '#kernel/ports/cluster';
+import { describeTarget, type GuestTarget } from '#kernel/resource';
+import { defineTool } from '#kernel/tool';
+import { realSnapshots } from '../support/condition.ts';
+import { guestOf } from '../support/targets.ts';
+
+export const getGuest = defineTool({
+  name: 'get_guest',
+  title: 'Get guest',
+  description:
+    'One VM or container of the Proxmox VE cluster in full: state, configuration, snapshots, changes that wait for its next start, addresses (from its guest agent), high availability, and its backups. Use it before changing a guest. For all guests use get_vms or get_containers.',
+  group: 'cluster',
+  tier: 'green',
+  impact: 'none',
+  permission: 'data:read',
+  outsideText: ['description', 'notes'],
+  input: z.strictObject({ vmid: vmidArgument, node: nodeArgument.optional(), cluster: clusterArgument }),
+  touches: ({ vmid, node }) => [{ kind: 'guest', access: 'read', vmid, ...(node === undefined ? {} : { node }) }],
+  headline: (_input, targets) => `Read ${describeTarget(guestOf(targets))}`,
+  run: async (_input, context) => {
+    const guest = guestOf(context.targets);
+    const { parts, unreadable } = await readParts(context.cluster().api, guest, context.signal);
+    const missing = Object.entries(unreadable);
+    const why = missing.length === 0 ? '' : `; not readable: ${missing.map(([part, reason]) => `${part} (${reason})`).join(', ')}`;
+    const { status, snapshots, backups } = parts;
+    const counts = [
+      ...(Array.isArray(snapshots) ? [`${snapshots.length} snapshots`] : []),
+      ...(Array.isArray(backups) ? [`${backups.length} backups`] : []),
+    ];
+    return {
+      ok: true,
+      message: `${describeTarget(guest)} is ${textOf(status) ?? guest.status ?? 'in an unknown state'}${counts.map((part) => `, ${part}`).join('')}${why}`,
+      result: {
+        vmid: guest.vmid,
+        node: guest.node,
+        type: guest.guestType,
+        ...(guest.name === undefined ? {} : { name: guest.name }),
+        ...parts,
+        ...(missing.length === 0 ? {} : { unreadable }),
+      },
+    };
+  },
+});
+
+interface Parts {
+  readonly parts: Readonly<Record<string, JsonValue>>;
+  readonly unreadable: Readonly<Record<string, string>>;
+}
+
+/** Each part by itself: a token may see some of them, and a guest's agent may not run. */
+async function readParts(api: ClusterPort, guest: GuestTarget, signal: AbortSignal): Promise<Parts> {
+  const state = api.guestStatus(guest, signal);
+  const reads: Readonly<Record<string, Promise<JsonValue>>> = {
+    status: state.then(({ status, qmpstatus }) => (qmpstatus === 'paused' ? 'paused' : (status ?? 'unknown'))),
+    uptime: state.then(({ uptime }) => uptime ?? 0),
+    ha: state.then(({ ha }) => ha ?? null),
+    config: api.guestConfig(guest, signal),
+    pending: api.rows({ rows: 'pending', guest }, signal).then((rows) => rows.filter(isPending)),
+    snapshots: api.snapshots(guest, signal).then((rows) => [...realSnapshots(rows)]),
+    addresses: addressesOf(api, guest, signal),
+    backups: api.guestBackups(guest, signal).then(({ backups }) => backups.map(backupRow)),
+  };
+  const settled = await Promise.allSettled(Object.values(reads));
+  signal.throwIfAborted();
+  const named = Object.keys(reads).map((name, index) => ({ name, end: settled[index] }));
+  return {
+    parts: Object.fromEntries(named.flatMap(({ name, end }) => (end?.status === 'fulfilled' ? [[name, end.value]] : []))),
+    unreadable: Object.fromEntries(named.flatMap(({ name, end }) => (end?.status === 'rejected' ? [[name, reasonOf(end.reason)]] : []))),
+  };
+}
+
+function isPending(row: JsonObject): boolean {
+  return row['pending'] !== undefined || row['delete'] !== undefined;
+}
+
+function backupRow({ volid = null, ctime = null, size = null, notes, protected: kept }: JsonObject): JsonObject {
+  return { volid, ctime, size, ...(notes === undefined ? {} : { notes }), ...(kept === undefined ? {} : { protected: kept }) };
+}
+
+/** A VM's agent says them where it runs, a container's namespace always does. Loopback and link-local addresses tell nobody anything. */
+async function addressesOf(api: ClusterPort, guest: GuestTarget, signal: AbortSignal): Promise<JsonValue> {
+  if (guest.guestType === 'lxc') {
+    const rows = await api.rows({ rows: 'interfaces', guest }, signal);
+    return rows.map(({ name = null, ...row }) => ({ name, addresses: usable([row['inet'], row['inet6']]) })).filter(hasAddress);
+  }
+  const { result } = await api.record({ record: 'agent_network', guest }, signal);
+  const interfaces = Array.isArray(result) ? result.filter(isJsonObject) : [];
+  return interfaces.map(({ name = null, 'ip-addresses': list }) => ({ name, addresses: usable(ipsOf(list)) })).filter(hasAddress);
+}
+
+function ipsOf(list: JsonValue | undefined): readonly (JsonValue | undefined)[] {
+  return Array.isArray(list) ? list.map((entry: JsonValue) => (isJsonObject(entry) ? entry['ip-address'] : undefined)) : [];
+}
+
+function usable(list: readonly (JsonValue | undefined)[]): string[] {
+  return list.flatMap((value) => textOf(value) ?? []).filter((text) => text !== '' && !/^(?:127\.|::1\b|fe80:)/i.test(text));
+}
+
+function hasAddress({ addresses }: { readonly addresses: readonly string[] }): boolean {
+  return addresses.length > 0;
+}

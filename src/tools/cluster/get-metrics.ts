@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import { clusterArgument, nodeArgument, vmidArgument } from '#kernel/arguments';
+import { Fault } from '#kernel/errors';
+import type { JsonObject } from '#kernel/json';
+import { timeframes } from '#kernel/ports/cluster';
+import { describeTarget, type GuestTarget, type NodeTarget } from '#kernel/resource';
+import { defineTool, type ToolResult } from '#kernel/tool';
+import { type Series, seriesOf } from '../support/sparkline.ts';
+
+export const getMetrics = defineTool({
+  name: 'get_metrics',
+  title: 'Get metrics',
+  description:
+    'How busy a guest (`vmid`) or a node (`node`) of the Proxmox VE cluster was over the last hour, day, week, month or year: for each figure (CPU as a fraction, memory and disk in bytes, network and disk traffic in bytes a second, load) least, mean, most and last value, and its course in one line. For the value now use get_node_status or get_guest.',
+  group: 'cluster',
+  tier: 'green',
+  impact: 'none',
+  permission: 'data:read',
+  rare: true,
+  input: z.strictObject({
+    vmid: vmidArgument.optional(),
+    node: nodeArgument.optional(),
+    timeframe: z.enum(timeframes).default('day').meta({ description: 'How far back.' }),
+    cluster: clusterArgument,
+  }),
+  touches: ({ vmid, node }) => {
+    if (vmid !== undefined) return [{ kind: 'guest', access: 'read', vmid, ...(node === undefined ? {} : { node }) }];
+    return node === undefined ? [] : [{ kind: 'node', access: 'read', node }];
+  },
+  headline: ({ timeframe }, targets) => `Read the metrics of ${targets.map(describeTarget).join()} over a ${timeframe}`,
+  run: async ({ timeframe }, context) => {
+    const of = context.targets.find((target) => target.kind === 'guest' || target.kind === 'node');
+    if (of === undefined) throw new Fault('invalid_input', 'name a guest in `vmid`, or a node in `node`', { audience: 'user' });
+    const rows = await context.cluster().api.rows({ rows: 'metrics', of, timeframe }, context.signal);
+    return described(
+      of,
+      timeframe,
+      rows.toSorted((a, b) => Number(a['time'] ?? 0) - Number(b['time'] ?? 0)),
+    );
+  },
+});
+
+/** What says most, first; the rest follows in the order of the API. */
+const shownFirst = ['cpu', 'mem', 'memused', 'loadavg'];
+
+function described(of: GuestTarget | NodeTarget, timeframe: string, rows: readonly JsonObject[]): ToolResult {
+  const names = new Set(rows.flatMap((row) => Object.keys(row)).filter((name) => name !== 'time'));
+  const series = [...names].flatMap((name) => {
+    const one = seriesOf(rows.map((row) => numberOf(row[name])));
+    return one === undefined ? [] : [[name, one] as const];
+  });
+  const shown = shownFirst.flatMap((name) =>
+    series.filter(([own]) => own === name).map(([own, one]) => `${own} ${one.sparkline} ${figure(own, one)}`),
+  );
+  const what = series.length === 0 ? 'nothing was measured' : shown.join('; ');
+  return {
+    ok: true,
+    message: `${describeTarget(of)} over the last ${timeframe}: ${what}`,
+    result: {
+      ...('vmid' in of ? { vmid: of.vmid } : {}),
+      node: of.node,
+      timeframe,
+      from: rows[0]?.['time'] ?? null,
+      to: rows.at(-1)?.['time'] ?? null,
+      points: rows.length,
+      metrics: Object.fromEntries(series.map(([name, one]) => [name, { ...one }])),
+    },
+  };
+}
+
+/** A gap is a row without the figure; the API also gives numbers as texts, and NaN as one. */
+function numberOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' ? Number.parseFloat(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+function figure(name: string, { average, max }: Series): string {
+  if (name === 'cpu') return `${(average * 100).toFixed(0)} % on average, ${(max * 100).toFixed(0)} % at most`;
+  if (name === 'loadavg') return `${average.toFixed(1)} on average, ${max.toFixed(1)} at most`;
+  return `${(average / 2 ** 30).toFixed(1)} GiB on average, ${(max / 2 ** 30).toFixed(1)} GiB at most`;
+}

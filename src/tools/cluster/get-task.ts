@@ -1,0 +1,133 @@
+import * as z from 'zod';
+import { clusterArgument, nodeArgument, pagingArguments, vmidArgument } from '#kernel/arguments';
+import { Fault } from '#kernel/errors';
+import type { JsonObject } from '#kernel/json';
+import type { ClusterPort } from '#kernel/ports/cluster';
+import { sanitizeText } from '#kernel/text';
+import { defineTool, type ToolContext, type ToolResult } from '#kernel/tool';
+import { lookAt } from '../support/follow-task.ts';
+import { keyPart, pageOf } from '../support/paging.ts';
+import { listOutcome } from '../support/visible.ts';
+
+/** `30m`, `6h`, `2d`, or a time. */
+const span = /^(\d{1,5})([mhd])$/;
+const secondsOf: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
+
+const sinceArgument = z
+  .string()
+  .transform(sanitizeText)
+  .refine(
+    (text) => span.test(text) || !Number.isNaN(Date.parse(text)),
+    'must be a span such as `30m`, `6h`, `2d`, or a time such as `2026-01-31T08:00:00Z`',
+  )
+  .optional()
+  .meta({ description: 'Only tasks begun since: `30m`, `6h`, `2d` ago, or a time such as `2026-01-31T08:00:00Z`.' });
+
+const upidArgument = z
+  .string()
+  .transform(sanitizeText)
+  .pipe(
+    z
+      .string()
+      .regex(
+        /^UPID:[a-zA-Z0-9_-]{1,63}:[0-9A-Fa-f:]{26,27}:[^:\s/]+:[^:\s/]*:[^:\s/]+:$/,
+        'must be a UPID as a tool or get_recent_tasks gave it',
+      ),
+  )
+  .optional()
+  .meta({ description: 'The task to read: its state and log.' });
+
+const inputSchema = z.strictObject({
+  upid: upidArgument,
+  vmid: vmidArgument.optional(),
+  node: nodeArgument.optional(),
+  errors: z.boolean().optional().meta({ description: 'Only tasks that failed.' }),
+  since: sinceArgument,
+  cluster: clusterArgument,
+  ...pagingArguments,
+});
+type Input = z.output<typeof inputSchema>;
+
+export const getTask = defineTool({
+  name: 'get_task',
+  title: 'Get task',
+  description:
+    'One task of the Proxmox VE cluster by its UPID (whether it still runs, its exit status, its log), or finished and running tasks by guest, node, errors and time. Use it to follow a backup, migration or clone that outlived its call. For the newest of all use get_recent_tasks.',
+  group: 'cluster',
+  tier: 'green',
+  impact: 'none',
+  permission: 'data:read',
+  outsideText: ['log'],
+  input: inputSchema,
+  touches: ({ upid, node }) => [
+    ...(upid === undefined ? [] : [{ kind: 'node', access: 'read', node: upid.split(':')[1] ?? '' } as const]),
+    ...(node === undefined ? [] : [{ kind: 'node', access: 'read', node } as const]),
+  ],
+  headline: ({ upid }) => (upid === undefined ? 'List tasks' : `Read task ${upid}`),
+  run: (input, context) => (input.upid === undefined ? listTasks(input, context) : readTask(input.upid, context)),
+});
+
+async function readTask(upid: string, context: ToolContext): Promise<ToolResult> {
+  const { api } = context.cluster();
+  const seen = await lookAt(api, upid, context.signal);
+  if ('code' in seen) throw seen;
+  const log = await api.taskLog(upid, context.signal).catch(() => undefined);
+  const state = seen.running ? 'running' : 'stopped';
+  const ended = seen.exitStatus === undefined ? '' : ` with exit status ${seen.exitStatus}`;
+  return {
+    ok: true,
+    message: seen.running ? `task ${upid} is running` : `task ${upid} has ended${ended}`,
+    result: {
+      upid,
+      node: seen.node,
+      status: state,
+      ...(seen.exitStatus === undefined ? {} : { exitstatus: seen.exitStatus }),
+      log: log === undefined ? null : [...log],
+    },
+    ...(seen.running ? { next: 'call again in a while; do not repeat what started it before it has ended' } : {}),
+  };
+}
+
+async function listTasks(input: Input, context: ToolContext): Promise<ToolResult> {
+  const { api } = context.cluster();
+  const { rows, silent } = await tasksOf(api, input, context);
+  const page = pageOf(
+    rows,
+    { ...input, limit: input.limit ?? 50 },
+    { name: `tasks ${JSON.stringify([input.vmid, input.node, input.errors, input.since])} of ${api.name}`, key: newestFirst },
+  );
+  const also = silent.length === 0 ? '' : `; not asked, since it does not answer: ${silent.join(', ')}`;
+  return listOutcome({ page, key: 'tasks', noun: 'task', needs: [{ privilege: 'Sys.Audit', path: '/' }], also }, api, context.signal);
+}
+
+/** Each node has the index of its own tasks. A node that does not answer is named, not taken for one without tasks. */
+async function tasksOf(api: ClusterPort, { vmid, node, errors, since }: Input, { signal, clock }: ToolContext) {
+  const nodes = node === undefined ? (await api.nodes(signal)).map((row) => row.node) : [node];
+  const filters = {
+    ...(vmid === undefined ? {} : { vmid }),
+    ...(errors === undefined ? {} : { errors }),
+    ...(since === undefined ? {} : { since: startOf(since, clock.now()) }),
+  };
+  const lists = await Promise.allSettled(nodes.map((name) => api.rows({ rows: 'tasks', node: name, ...filters }, signal)));
+  signal.throwIfAborted();
+  const [first] = lists.filter((list) => list.status === 'rejected');
+  if (first !== undefined && lists.every((list) => list.status === 'rejected')) throw first.reason;
+  return {
+    rows: lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : [])),
+    silent: nodes.filter((_, index) => lists[index]?.status === 'rejected'),
+  };
+}
+
+/** In seconds since the epoch. */
+function startOf(since: string, now: number): number {
+  const [, count, unit = ''] = span.exec(since) ?? [];
+  const seconds = secondsOf[unit];
+  if (count !== undefined && seconds !== undefined) return Math.floor(now / 1_000) - Number(count) * seconds;
+  const at = Date.parse(since);
+  if (Number.isNaN(at)) throw new Fault('invalid_input', '`since`: must be a span or a time', { audience: 'user' });
+  return Math.floor(at / 1_000);
+}
+
+function newestFirst(task: JsonObject) {
+  return [-Number(task['starttime'] ?? 0), keyPart(task['upid'])];
+}

@@ -1,0 +1,142 @@
+import * as z from 'zod';
+import { guestOperationShape, nodeArgument } from '#kernel/arguments';
+import { isJsonObject, type JsonObject, wordOf } from '#kernel/json';
+import type { ClusterPort } from '#kernel/ports/cluster';
+import { describeTarget, type GuestTarget, type Target } from '#kernel/resource';
+import { defineTool, type Obstacle } from '#kernel/tool';
+import { conditionOf } from '../support/condition.ts';
+import { lookAtGuest } from '../support/obstacles.ts';
+import { conditionIn, guestResult, runOperation } from '../support/operation.ts';
+import { diskFacts, nodeOfGuest, nothingWritten, obstacleOf, onGuest, stateFact, targetObstacle } from '../support/operation-facts.ts';
+import { guestOf, nodeOf } from '../support/targets.ts';
+
+const inputSchema = z.strictObject({
+  ...guestOperationShape,
+  target: nodeArgument.meta({ description: 'Node to move it to.' }),
+  with_local_disks: z.boolean().default(false).meta({ description: 'Copy disks that are not on shared storage; takes long.' }),
+});
+
+export const migrateGuest = defineTool({
+  name: 'migrate_guest',
+  title: 'Migrate guest',
+  description:
+    'Move a VM or container of the Proxmox VE cluster to another node. A running VM goes on running; a running container is stopped and started again. It may answer that the task still runs; follow it with get_task. A person approves each call first.',
+  group: 'cluster',
+  tier: 'red',
+  impact: 'reversible',
+  impactOf: (targets) => (isRunningContainer(targets) ? 'disruptive' : 'reversible'),
+  permission: 'cluster:operate',
+  outsideText: ['log'],
+  input: inputSchema,
+  touches: ({ vmid, node, target }) => [
+    { kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) },
+    { kind: 'node', access: 'operate', node: target, place: true },
+  ],
+  headline: (_input, targets) => `Migrate ${describeTarget(guestOf(targets))} to ${nodeOf(targets).node}`,
+  precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
+  inverse: ({ vmid, with_local_disks: withDisks }, before) => {
+    const from = conditionIn(before, vmid)?.node;
+    if (from === undefined) return { none: 'where it is now is not known' };
+    return { tool: 'migrate_guest', input: { vmid, target: from, ...(withDisks ? { with_local_disks: true } : {}) } };
+  },
+  precheck: ({ with_local_disks: withDisks }, context) =>
+    obstacleOf(
+      context,
+      ({ vmid }) => ({ done: 'migrated', rights: onGuest(vmid, 'VM.Migrate'), withoutQuorum: nothingWritten }),
+      async (look, api) => {
+        const { guest } = look;
+        const target = nodeOf(context.targets).node;
+        if (guest.node === target)
+          return { code: 'already_there', message: `${describeTarget(guest)} is on ${target} already`, next: 'nothing is to be done' };
+        // The cluster's own look takes nodes that are down for allowed ones.
+        return targetObstacle(look, target) ?? (await migrationObstacle(api, guest, { target, withDisks }, context.signal));
+      },
+    ),
+  preview: async (_input, context) => {
+    const { api } = context.cluster();
+    const guest = guestOf(context.targets);
+    const target = nodeOf(context.targets).node;
+    const [look, guests] = await Promise.all([lookAtGuest(api, guest, context.signal), api.guests(context.signal)]);
+    const there = guests.filter((row) => row.node === target && row.status === 'running').length;
+    return [
+      ...(isRunningContainer(context.targets) ? ['it is stopped, moved and started again: what runs inside is interrupted'] : []),
+      stateFact(look),
+      ...(look.state.haState === undefined ? [] : ['the HA manager moves it, when it gets round to it']),
+      ...diskFacts(look.config),
+      `${there} guests run on ${target}`,
+    ];
+  },
+  run: async ({ with_local_disks: localDisks }, context) => {
+    const { api } = context.cluster();
+    const guest = guestOf(context.targets);
+    const target = nodeOf(context.targets).node;
+    const { status } = await api.guestStatus(guest, context.signal);
+    return runOperation(
+      {
+        headline: `Migrate ${describeTarget(guest)} to ${target}`,
+        at: guest,
+        operation: { kind: 'migrate', target, live: status === 'running', localDisks },
+        result: { ...guestResult(guest), target },
+        look: async ({ signal }) => {
+          const on = await nodeOfGuest(api, guest.vmid, signal);
+          return {
+            reached: on === target,
+            words: on === undefined ? 'it is not seen' : `it is on ${on}`,
+            result: { node: on ?? guest.node },
+          };
+        },
+      },
+      context,
+    );
+  },
+});
+
+function isRunningContainer(targets: readonly Target[]): boolean {
+  return targets.some((target) => target.kind === 'guest' && target.guestType === 'lxc' && target.status === 'running');
+}
+
+/** What the cluster itself says of the target, before anything is sent. */
+async function migrationObstacle(
+  api: ClusterPort,
+  guest: GuestTarget,
+  { target, withDisks }: { readonly target: string; readonly withDisks: boolean },
+  signal: AbortSignal,
+): Promise<Obstacle | undefined> {
+  const said = await api.record({ record: 'migration', guest, target }, signal).catch(() => undefined);
+  if (said === undefined) return undefined;
+  const refused = said['not_allowed_nodes'] ?? said['not-allowed-nodes'];
+  const why = isJsonObject(refused) ? whyNot(refused[target]) : undefined;
+  if (why !== undefined) {
+    const next = `see get_guest with \`vmid\` ${guest.vmid}, and get_storage for what ${target} has`;
+    return { code: 'migration_refused', message: `${describeTarget(guest)} cannot move to ${target}: ${why}`, next };
+  }
+  const local = listOf(said['local_resources']);
+  if (local.length > 0)
+    return {
+      code: 'migration_refused',
+      message: `${describeTarget(guest)} is bound to its node by ${local.join(', ')}`,
+      next: 'a person takes that off first',
+    };
+  const disks = Array.isArray(said['local_disks']) ? said['local_disks'].length : 0;
+  if (disks === 0 || withDisks) return undefined;
+  return {
+    code: 'local_disks',
+    message: `${describeTarget(guest)} has ${disks} disk${disks === 1 ? '' : 's'} on storage that is not shared`,
+    next: 'with `with_local_disks` true they are copied, which takes long',
+  };
+}
+
+/** An empty object names an allowed node. */
+function whyNot(entry: unknown): string | undefined {
+  if (!isJsonObject(entry)) return undefined;
+  const reasons = Object.entries(entry).filter(([, value]) => !Array.isArray(value) || value.length > 0);
+  return reasons.length === 0 ? undefined : reasons.map(reasonWords).join('; ');
+}
+
+function reasonWords([name, value]: readonly [string, JsonObject[string]]): string {
+  return `${name.replaceAll(/[_-]/g, ' ')} ${listOf(value).join(', ') || wordOf(value)}`.trim();
+}
+
+function listOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(wordOf).filter((word) => word !== '') : [];
+}

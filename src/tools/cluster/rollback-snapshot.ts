@@ -1,0 +1,107 @@
+import * as z from 'zod';
+import { guestOperationShape, snapshotNameArgument } from '#kernel/arguments';
+import { type JsonObject, wordOf } from '#kernel/json';
+import { describeTarget } from '#kernel/resource';
+import { showPlainly } from '#kernel/text';
+import { defineTool } from '#kernel/tool';
+import { conditionOf, realSnapshots } from '../support/condition.ts';
+import { lookAtGuest } from '../support/obstacles.ts';
+import { guestResult, runOperation } from '../support/operation.ts';
+import { ageWords, nothingWritten, obstacleOf, onGuest, stateFact } from '../support/operation-facts.ts';
+import { guestOf } from '../support/targets.ts';
+
+export const rollbackSnapshot = defineTool({
+  name: 'rollback_snapshot',
+  title: 'Roll back to snapshot',
+  description:
+    'Put a VM or container of the Proxmox VE cluster back to one of its snapshots: disks, configuration and tags become what they were, everything since is lost, and a running guest is stopped unless the snapshot holds its memory. Later snapshots stay. Take a snapshot first where what is there now may matter. A person approves each call first.',
+  group: 'cluster',
+  tier: 'red',
+  impact: 'irreversible',
+  permission: 'cluster:operate',
+  outsideText: ['log'],
+  input: z.strictObject({ ...guestOperationShape, name: snapshotNameArgument }),
+  touches: ({ vmid, node, name }) => [
+    { kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) },
+    // It gets the tags of the snapshot.
+    { kind: 'tags', access: 'operate', vmid, snapshot: name },
+  ],
+  headline: ({ name }, targets) => `Roll ${describeTarget(guestOf(targets))} back to snapshot ${name}`,
+  precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
+  inverse: () => ({ none: 'what its disks and configuration hold now is gone, unless create_snapshot keeps it before' }),
+  precheck: (_input, context) =>
+    obstacleOf(context, ({ vmid }) => ({
+      done: 'rolled back',
+      rights: onGuest(vmid, 'VM.Snapshot'),
+      withoutQuorum: nothingWritten,
+      noTemplate: { why: 'which has no snapshots', next: 'name another guest' },
+    })),
+  preview: async ({ name }, context) => {
+    const { api } = context.cluster();
+    const guest = guestOf(context.targets);
+    const { signal, clock } = context;
+    const [look, rows, then] = await Promise.all([
+      lookAtGuest(api, guest, signal),
+      api.snapshots(guest, signal),
+      api.record({ record: 'snapshot_config', guest, name }, signal),
+    ]);
+    const all = realSnapshots(rows);
+    const own = all.find((row) => row['name'] === name) ?? {};
+    const later = all.filter((row) => Number(row['snaptime'] ?? 0) > Number(own['snaptime'] ?? 0)).map((row) => wordOf(row['name']));
+    const memory = Number(own['vmstate'] ?? 0) === 1;
+    const running = look.state.status === 'running';
+    return [
+      `everything on its disks since the snapshot (${ageWords(own['snaptime'], clock.now())}) is lost`,
+      stateFact(look),
+      ...(running && !memory ? ['it is stopped, and stays stopped'] : []),
+      ...(memory ? ['it goes on where the snapshot’s memory stood'] : []),
+      ...changedKeys(look.config ?? {}, then),
+      ...(later.length === 0 ? [] : [`later snapshots stay, and can be rolled back to: ${later.join(', ')}`]),
+    ];
+  },
+  run: ({ name }, context) => {
+    const guest = guestOf(context.targets);
+    return runOperation(
+      {
+        headline: `Roll ${describeTarget(guest)} back to snapshot ${name}`,
+        at: guest,
+        operation: { kind: 'rollback', name },
+        result: { ...guestResult(guest), snapshot: name },
+        look: async ({ signal }) => {
+          const rows = await context.cluster().api.snapshots(guest, signal);
+          const parent = rows.find((row) => row['name'] === 'current')?.['parent'];
+          const reached = parent === name;
+          return { reached, words: reached ? `it is what ${name} was` : `it stands on ${wordOf(parent) || 'no snapshot'}` };
+        },
+      },
+      context,
+    );
+  },
+});
+
+/** What belongs to the snapshot itself, and what a rollback leaves as it is. */
+const ownKeys: ReadonlySet<string> = new Set([
+  'digest',
+  'snaptime',
+  'snapstate',
+  'vmstate',
+  'parent',
+  'runningmachine',
+  'runningcpu',
+  'description',
+  'lock',
+]);
+const longestValue = 60;
+
+function changedKeys(now: JsonObject, then: JsonObject): readonly string[] {
+  const keys = [...new Set([...Object.keys(now), ...Object.keys(then)])]
+    .filter((key) => !ownKeys.has(key) && !key.startsWith('unused'))
+    .sort();
+  const changed = keys.filter((key) => wordOf(now[key]) !== wordOf(then[key]));
+  return changed.map((key) => `${key}: ${shown(now[key])} → ${shown(then[key])}`);
+}
+
+function shown(value: unknown): string {
+  const word = wordOf(value);
+  return word === '' ? 'not set' : showPlainly(word, longestValue);
+}

@@ -1,0 +1,132 @@
+/** Guests that are protected by a tag, storages that hold their disks, and tags that go missing. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { approvedCall, call, startWorld, type World } from './support.ts';
+
+const protectedByTag = { protected: { tags: [{ tag: 'CI', reason: 'builds the releases' }] } };
+
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(async () => {
+  await world.close();
+});
+
+function guest(vmid: number) {
+  const found = world.demo.cluster.state.guests.get(vmid);
+  if (found === undefined) throw new Error(`no guest ${vmid}`);
+  return found;
+}
+
+describe('a guest that bears a protecting tag', () => {
+  it('is refused like a listed one, with the reason that its author gave', async () => {
+    const app = await world.open(protectedByTag);
+    for (const [tool, input] of [
+      ['start_vm', { vmid: 105 }],
+      ['set_tags', { vmid: 105, tags: [] }],
+      ['clone_guest', { vmid: 105, new_vmid: 300 }],
+      ['delete_guest', { vmid: 105 }],
+    ] as const) {
+      expect(await call(app, tool, input)).toMatchObject({
+        status: 'denied',
+        code: 'protected_resource',
+        message: expect.stringMatching(/guest 105 bears the protecting tag `ci`.*the reason given: builds the releases/),
+      });
+    }
+    expect(await call(app, 'get_guest', { vmid: 105 })).toMatchObject({ status: 'ok' });
+  });
+
+  it.each([
+    ['set_tags', { vmid: 101, tags: ['files', 'Ci'] }],
+    ['set_guest_config', { vmid: 101, tags: ['ci'] }],
+  ])('is not made by %s: the tag is people’s', async (tool, input) => {
+    const app = await world.open(protectedByTag);
+    expect(await call(app, tool, input)).toMatchObject({
+      status: 'denied',
+      code: 'protected_resource',
+      message: expect.stringContaining('the tag `ci` protects guests, so only people give or take it'),
+    });
+  });
+
+  it('is not made by going back to a snapshot that has the tag, nor by a clone of it', async () => {
+    const careless = await world.open();
+    guest(101).config.set('tags', 'ci');
+    const taken = await approvedCall(world, careless, { tool: 'create_snapshot', input: { vmid: 101, name: 'tagged' } });
+    expect(taken).toMatchObject({ status: 'ok' });
+    guest(101).config.delete('tags');
+    const app = await world.open(protectedByTag);
+    for (const [tool, input] of [
+      ['rollback_snapshot', { vmid: 101, name: 'tagged' }],
+      ['clone_guest', { vmid: 101, new_vmid: 300, snapshot: 'tagged' }],
+    ] as const) {
+      expect(await call(app, tool, input)).toMatchObject({ status: 'denied', message: expect.stringContaining('the tag `ci` protects') });
+    }
+  });
+});
+
+describe('a protecting tag that somebody takes away', () => {
+  it('protects on, over a restart, and everybody is told', async () => {
+    const first = await world.open(protectedByTag);
+    await call(first, 'start_vm', { vmid: 105 });
+    guest(105).config.delete('tags');
+    const second = await world.open(protectedByTag);
+    expect(await call(second, 'start_vm', { vmid: 105 })).toMatchObject({
+      status: 'denied',
+      message: expect.stringMatching(/guest 105 bore the protecting tag `ci` and lost it without a person's consent/),
+    });
+    expect(world.lines.filter((line) => line.includes('guest 105 no longer bears the tag ci')).length).toBeGreaterThan(0);
+    const findings = await second.doctor(new AbortController().signal);
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        topic: 'protected',
+        state: 'warning',
+        message: expect.stringContaining('no longer bears the tag `ci`'),
+        remedy: expect.stringContaining('"except": [105]'),
+      }),
+    );
+    const { request_id: id = '' } = await call(second, 'stop_vm', { vmid: 100 });
+    expect((await second.approvals.get(id))?.risk.join('\n')).toContain('guest 105 lost the protecting tag `ci`');
+  });
+
+  it('is let go by a person who names the guest', async () => {
+    const first = await world.open(protectedByTag);
+    await call(first, 'start_vm', { vmid: 105 });
+    await first.close();
+    guest(105).config.delete('tags');
+    const letGo = await world.open({ protected: { tags: [{ tag: 'ci', except: [105] }] } });
+    expect(await call(letGo, 'start_vm', { vmid: 105 })).toMatchObject({ status: 'pending' });
+    guest(105).config.set('tags', 'ci');
+    expect(await call(letGo, 'stop_vm', { vmid: 105 })).toMatchObject({
+      status: 'denied',
+      message: expect.stringContaining('bears the protecting tag'),
+    });
+  });
+
+  it('is remembered in a file that fails closed when it is broken', async () => {
+    const first = await world.open(protectedByTag);
+    await call(first, 'start_vm', { vmid: 105 });
+    const folder = path.join(world.stateDir, 'tags');
+    const [name = ''] = readdirSync(folder);
+    expect(JSON.parse(readFileSync(path.join(folder, name), 'utf8'))).toEqual({ 105: 'ci' });
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, name), 'not json', { mode: 0o600 });
+    expect(await call(first, 'start_vm', { vmid: 101 })).toMatchObject({ status: 'error', code: 'tag_memory_damaged' });
+    expect(await call(first, 'get_vms')).toMatchObject({ status: 'ok' });
+  });
+});
+
+describe('a storage that holds a protected guest’s disks', () => {
+  it('is not written to by a clone or a restore; the same name on another node is another storage', async () => {
+    const app = await world.open({ protected: { guests: [200] } });
+    expect(await call(app, 'clone_guest', { vmid: 101, new_vmid: 300, storage: 'local-lvm' })).toMatchObject({
+      status: 'denied',
+      message: expect.stringMatching(/storage `local-lvm` on `Home` holds the disks of protected guest 200/),
+    });
+    const archive = world.demo.cluster.state.volumes.find(({ volid }) => volid.includes('vzdump-qemu-100'))?.volid ?? '';
+    expect(await call(app, 'restore_guest', { archive, new_vmid: 300, node: 'pve', storage: 'local-lvm' })).toMatchObject({
+      status: 'pending',
+    });
+  });
+});
