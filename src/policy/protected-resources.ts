@@ -69,11 +69,11 @@ export function protectLiteral(resource: Resource, list: ProtectedList, aliases:
 
 /** Tests what the resource turned out to be. */
 export function protectTarget(target: Target, list: ProtectedList, derived: DerivedProtection): Decision {
-  const tests = testsOf(target, list, (name) => (name === undefined ? unprotected : resolvedNode(name, list, derived)));
+  const own = testsOf(target, list, (name) => (name === undefined ? unprotected : resolvedNode(name, list, derived)));
   const addresses = 'addresses' in target ? target.addresses : [];
   const what = target.kind === 'guest' ? `guest ${target.vmid}` : target.kind === 'node' ? `node \`${target.node}\`` : '';
   // A protected node covers everything on it; a node that merely hosts a protected guest does not cover other guests.
-  return firstDenied(list, [...tests, () => anyAddress(addresses, what, list), ...derivedTests(target, list, derived)]);
+  return firstDenied(list, [...own, () => anyAddress(addresses, what, list), ...derivedTests(target, list, derived)]);
 }
 
 type Tests = readonly (() => Decision)[];
@@ -87,27 +87,30 @@ function derivedTests(target: Target, list: ProtectedList, derived: DerivedProte
   return acted ? [() => hostsProtectedGuest(target.node, derived)] : [];
 }
 
+type NodeTest = (name: string | undefined) => Decision;
+type Thing<Kind> = Extract<Resource | Target, { kind: Kind }>;
+
 /** What is tested of a thing however it was named. */
-function testsOf(thing: Resource | Target, list: ProtectedList, node: (name: string | undefined) => Decision): Tests {
-  switch (thing.kind) {
-    case 'guest':
-    case 'new_guest':
-      return [() => guestNumber(thing.vmid, list), () => node('node' in thing ? thing.node : undefined)];
-    case 'node':
-    case 'storage':
-      return [() => node(thing.node)];
-    case 'tags':
-      return [() => protectingTag(thing.tags, list)];
-    case 'service':
-      return [() => node(thing.node), () => serviceName(thing.service, thing.node, list)];
-    case 'destination':
-      return [() => anyAddress([thing.host], `destination \`${thing.host}\``, list)];
-    case 'command':
-    case 'path':
-    case 'held':
-      return [];
-  }
+function testsOf(thing: Resource | Target, list: ProtectedList, node: NodeTest): Tests {
+  // Sound: the table has, under each kind, the function for that kind.
+  return (testsByKind[thing.kind] as (thing: Resource | Target, list: ProtectedList, node: NodeTest) => Tests)(thing, list, node);
 }
+
+const none = (): Tests => [];
+
+const testsByKind: { readonly [Kind in Resource['kind']]: (thing: Thing<Kind>, list: ProtectedList, node: NodeTest) => Tests } = {
+  guest: (guest, list, node) => [() => guestNumber(guest.vmid, list), () => node(guest.node)],
+  // The node that it is put on is named beside it.
+  new_guest: ({ vmid }, list) => [() => guestNumber(vmid, list)],
+  node: (thing, _list, node) => [() => node(thing.node)],
+  storage: (thing, _list, node) => [() => node(thing.node)],
+  tags: ({ tags }, list) => [() => protectingTag(tags, list)],
+  service: (thing, list, node) => [() => node(thing.node), () => serviceName(thing.service, thing.node, list)],
+  destination: ({ host }, list) => [() => anyAddress([host], `destination \`${host}\``, list)],
+  command: none,
+  path: none,
+  held: none,
+};
 
 /** Derives what the list implies from the cluster's own rows. */
 export function deriveProtection(
