@@ -302,9 +302,9 @@ describe('units on which more hangs', () => {
   });
 
   const service = (name: string): ServiceState => {
-    const found = world.demo.cluster.state.nodes.get('pve')?.services.get(name);
-    if (found === undefined) throw new Error(`no service ${name}`);
-    return found;
+    const state = world.demo.cluster.state.nodes.get('pve')?.services.get(name);
+    if (state === undefined) throw new Error(`no service ${name}`);
+    return state;
   };
 
   it.each([
