@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { pathRules } from '#app/open-workspace';
+import { pathRules } from '#app/workspace/open-workspace';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
 import { usualPinning } from '#connectors/workspace-files/directory-pin';
 import { createEffects } from '#execution/effects/effects';

@@ -35,11 +35,11 @@ export const bundles = [
   },
   {
     name: 'store-worker',
-    entry: 'src/app/store-worker.ts',
+    entry: 'src/app/store/store-worker.ts',
     target: 'node24',
     external: [],
     program: false,
     budget: 200_000,
-    forbidden: [/^src\/(?!kernel\/|stores\/|audit\/|approval\/|app\/store-worker\.ts$)/, /node_modules\/(?:ssh2|undici)\//],
+    forbidden: [/^src\/(?!kernel\/|stores\/|audit\/|approval\/|app\/store\/store-worker\.ts$)/, /node_modules\/(?:ssh2|undici)\//],
   },
 ];

@@ -2,14 +2,14 @@
 
 import { isSameKey } from '#approval/keys';
 import { isChained, recordsOf } from '#audit/verify-trail';
-import type { ApproverKey } from '#kernel/answer';
 import type { Finding } from '#kernel/app';
+import type { ApproverKey } from '#kernel/approval/answer';
 import type { AuditRecord } from '#kernel/audit-event';
 import { toFault } from '#kernel/errors';
 import type { JsonObject, JsonValue } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
-import { type ApproverParts, approverFindings } from './approver-findings.ts';
-import type { AppAgreement } from './config-agreement.ts';
+import type { AppAgreement } from './config/config-agreement.ts';
+import { type ApproverParts, approverFindings } from './people/approver-findings.ts';
 
 /** What has been read of the trail so far; a look goes on from there. */
 export interface TrailWatch {

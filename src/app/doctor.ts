@@ -5,22 +5,22 @@ import path from 'node:path';
 import { verifyTrail } from '#audit/verify-trail';
 import type { EndpointCheck, ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { type Standing, successesToRestore } from '#identity/standing';
-import type { ApproverKey } from '#kernel/answer';
 import type { Finding, SecuritySettings } from '#kernel/app';
+import type { ApproverKey } from '#kernel/approval/answer';
 import type { RunHistory, RunRecord } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
 import type { CertificateKnown } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Store } from '#kernel/ports/store';
 import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
-import { approverFindings } from './approver-findings.ts';
-import type { ClusterConfig, Config } from './config.ts';
-import type { Origin } from './config-agreement.ts';
-import type { ConnectedClusters } from './connect-clusters.ts';
-import { expandPath } from './paths.ts';
-import { protectedListOf, uselessTiers } from './policy-settings.ts';
-import { securityFindings, type TrailMemory, writeFinding } from './store-findings.ts';
-import { lostTags } from './tag-memory.ts';
+import type { ConnectedClusters } from './clusters/connect-clusters.ts';
+import { lostTags } from './clusters/tag-memory.ts';
+import type { ClusterConfig, Config } from './config/config.ts';
+import type { Origin } from './config/config-agreement.ts';
+import { expandPath } from './config/paths.ts';
+import { protectedListOf, uselessTiers } from './config/policy-settings.ts';
+import { approverFindings } from './people/approver-findings.ts';
+import { securityFindings, type TrailMemory, writeFinding } from './store/store-findings.ts';
 
 export interface DoctorParts {
   /** Set where a service holds the rest, and says what there is to find of it. */

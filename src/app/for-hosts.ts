@@ -5,7 +5,7 @@ import { sandboxMark } from '#execution/sandbox/clean-environment';
 export { type ApproverKeyPair, generateApproverKey, keyIdOf, signerFrom } from '#approval/keys';
 export { chatAgent, cliAgent, mcpAgent, paletteAgent } from '#identity/agents';
 export { modelTierOf } from '#identity/model-tier';
-export { serviceConfigFile, serviceSocket, serviceSockets, serviceStateDir } from './service-config.ts';
+export { serviceConfigFile, serviceSocket, serviceSockets, serviceStateDir } from './config/service-config.ts';
 
 /** The version that bundling writes in; in the sources it is `0.0.0-source`. */
 declare const BANKSMAN_VERSION: string | undefined;

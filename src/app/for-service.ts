@@ -3,5 +3,5 @@
 export { isIntact } from '#approval/card';
 export { connectService } from '#connectors/service/service-link';
 export { holdLock } from '#stores/sqlite/hold-lock';
+export * from './config/service-config.ts';
 export { createApp, type LocalApp } from './create-app.ts';
-export * from './service-config.ts';

@@ -8,7 +8,6 @@ import { waitForDecision } from '#approval/wait-for-decision';
 import { connectService, type RequestOptions, type ServiceLink } from '#connectors/service/service-link';
 import { systemClock } from '#execution/deadline';
 import { agentOfUser } from '#kernel/agent';
-import type { AnswerResult } from '#kernel/answer';
 import type {
   App,
   Approvals,
@@ -20,18 +19,19 @@ import type {
   SecuritySettings,
   SettingResult,
 } from '#kernel/app';
+import type { AnswerResult } from '#kernel/approval/answer';
+import { requestIdPattern } from '#kernel/approval/request';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
 import { effectData, type KnownEffect, notSent } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
 import type { Store } from '#kernel/ports/store';
-import { requestIdPattern } from '#kernel/request';
 import type { SharedSettings } from '#kernel/wire';
 import { catalog, describeTools } from './catalog.ts';
-import { type Config, parseConfig } from './config.ts';
+import { type Config, parseConfig } from './config/config.ts';
+import { type LiveSettings, liveRules } from './config/live-settings.ts';
+import { policySettings } from './config/policy-settings.ts';
 import { type AppOptions, announce, createApp, type SharedParts } from './create-app.ts';
-import { type LiveSettings, liveRules } from './live-settings.ts';
-import { policySettings } from './policy-settings.ts';
 
 export interface RemoteOptions extends Omit<AppOptions, 'service' | 'clusterToken' | 'origin'> {
   /** This user's socket. */

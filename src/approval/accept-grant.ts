@@ -1,8 +1,8 @@
 /** From a person's yes to a stored approval: looked at before it is signed, and again before it is stored. */
-import type { AnswerResult, ApproverKey, Signer } from '#kernel/answer';
+import type { AnswerResult, ApproverKey, Signer } from '#kernel/approval/answer';
+import type { Grant, GrantPayload, RequestDecision, RequestRecord } from '#kernel/approval/request';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
-import type { Grant, GrantPayload, RequestDecision, RequestRecord } from '#kernel/request';
 import {
   clonedWords,
   done,

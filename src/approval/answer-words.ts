@@ -1,10 +1,10 @@
 /** What a person is told about the answer they gave. */
-import type { AnswerCode, AnswerResult, ApprovalProgress } from '#kernel/answer';
+import type { AnswerCode, AnswerResult, ApprovalProgress } from '#kernel/approval/answer';
+import { grantsEnd, type RequestRecord, waitState } from '#kernel/approval/request';
+import { expiryInWords } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
 import type { TransitionResult } from '#kernel/ports/request-store';
-import { grantsEnd, type RequestRecord, waitState } from '#kernel/request';
-import { expiryInWords } from '#kernel/request-end';
-import { clockTime, formatDuration, showPlainly } from '#kernel/text';
+import { clockTime, formatDuration, showPlainly } from '#kernel/text/text';
 
 export function notFound(id: string): AnswerResult {
   return refuse('not_found', `there is no request \`${showPlainly(id, 40)}\`; look at the list again`);

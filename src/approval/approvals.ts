@@ -1,11 +1,12 @@
 /** Everything a person can do to a request, and what the pipeline may ask about their answer. */
-import type { AnswerResult, ApproverKey, Signer } from '#kernel/answer';
+
 import type { Approvals } from '#kernel/app';
+import type { AnswerResult, ApproverKey, Signer } from '#kernel/approval/answer';
+import type { RequestDecision, RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
-import type { RequestDecision, RequestRecord } from '#kernel/request';
 import type { SecurityLevel } from '#kernel/tiers';
 import { type AnswerDeps, approveWith, noted, standingNow, withWait } from './accept-grant.ts';
 import { done, refusedByStore } from './answer-words.ts';

@@ -1,14 +1,14 @@
 /** What a person reads before they decide. Built from the stored record alone; plain text for a native dialog. */
 import { randomInt } from 'node:crypto';
-import { type ApprovalProgress, type CardSection, cardText, type ReviewCard } from '#kernel/answer';
+import { type ApprovalProgress, type CardSection, cardText, type ReviewCard } from '#kernel/approval/answer';
+import { type EffectiveAction, type RequestRecord, waitState } from '#kernel/approval/request';
+import { endInWords, expiryInWords } from '#kernel/approval/request-end';
+import type { ApprovalSource } from '#kernel/approval/security';
 import { applyHeldTool } from '#kernel/effects';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import { type EffectiveAction, type RequestRecord, waitState } from '#kernel/request';
-import { endInWords, expiryInWords } from '#kernel/request-end';
 import { describeTarget, isTargetKind, type Target } from '#kernel/resource';
-import type { ApprovalSource } from '#kernel/security';
-import { changeLines, changesIn, heldLinesOnCard } from '#kernel/shown-change';
-import { clockTime, durationInWords, showPlainly } from '#kernel/text';
+import { changeLines, changesIn, heldLinesOnCard } from '#kernel/text/shown-change';
+import { clockTime, durationInWords, showPlainly } from '#kernel/text/text';
 import { type ActionTier, type Impact, impactInWords, impacts, type SecurityLevel } from '#kernel/tiers';
 import { digestOf } from './digest.ts';
 

@@ -1,7 +1,7 @@
 /** The one number a grant is bound to. */
 import { createHash } from 'node:crypto';
+import type { EffectiveAction } from '#kernel/approval/request';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import type { EffectiveAction } from '#kernel/request';
 
 /**
  * SHA-256, in hex, over the RFC 8785 canonical JSON of the effective action. Recompute it on what is about to run; never take it from a caller.

@@ -1,8 +1,8 @@
 /** A person's answer as something that can be checked: signed, bound to one digest in one store, short-lived. */
 import { randomBytes } from 'node:crypto';
-import type { ApproverKey } from '#kernel/answer';
-import { type Grant, type GrantPayload, grantLifeMs, type RequestRecord, requestLifeMs } from '#kernel/request';
-import type { Display } from '#kernel/security';
+import type { ApproverKey } from '#kernel/approval/answer';
+import { type Grant, type GrantPayload, grantLifeMs, type RequestRecord, requestLifeMs } from '#kernel/approval/request';
+import type { Display } from '#kernel/approval/security';
 import { pinOf, type SignatureFlaw, signatureFlaw } from './signed.ts';
 
 /** How far two machines' clocks may differ before a fresh grant looks as if it came from the future. */

@@ -1,6 +1,6 @@
 /** Approvers' Ed25519 keys (RFC 8032), as short strings that fit a configuration file. */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import type { Signer } from '#kernel/answer';
+import type { Signer } from '#kernel/approval/answer';
 import { Fault } from '#kernel/errors';
 
 const publicPrefix = 'ed25519:';

@@ -1,7 +1,7 @@
 /** Where people answer with a passkey: challenges that are good once, and the answers to them. */
-import type { AnswerResult, ApproverKey } from '#kernel/answer';
+
 import type { SettingResult } from '#kernel/app';
-import { Fault } from '#kernel/errors';
+import type { AnswerResult, ApproverKey } from '#kernel/approval/answer';
 import {
   type Begun,
   type PageChange,
@@ -10,10 +10,11 @@ import {
   type PasskeyDesk,
   parseAssertion,
   type RequestOptions,
-} from '#kernel/passkey';
+} from '#kernel/approval/passkey';
+import type { Proof, Signed } from '#kernel/approval/proof';
+import type { GrantPayload } from '#kernel/approval/request';
+import { Fault } from '#kernel/errors';
 import type { RequestStore } from '#kernel/ports/request-store';
-import type { Proof, Signed } from '#kernel/proof';
-import type { GrantPayload } from '#kernel/request';
 import { type AnswerDeps, acceptGrant, prepareAnswer } from './accept-grant.ts';
 import { clonedWords, refuse } from './answer-words.ts';
 import { displayOf, personOf } from './grant.ts';

@@ -3,9 +3,9 @@
  * (WebAuthn: https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion).
  */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import type { ApproverKey } from '#kernel/answer';
+import type { ApproverKey } from '#kernel/approval/answer';
+import type { NewCredential, PasskeyAssertion } from '#kernel/approval/passkey';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import type { NewCredential, PasskeyAssertion } from '#kernel/passkey';
 
 /** COSE's numbers for what we take: EdDSA and ES256, the preferred first. */
 export const passkeyAlgorithms = [-8, -7] as const;

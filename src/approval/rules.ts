@@ -1,7 +1,7 @@
 /** Who may approve what, and how many have to. People are counted, not keys. */
 import { osUserOf } from '#kernel/agent';
-import type { ApprovalProgress, ApproverKey } from '#kernel/answer';
-import { type Grant, grantsEnd, isSelfApproval, type RequestRecord } from '#kernel/request';
+import type { ApprovalProgress, ApproverKey } from '#kernel/approval/answer';
+import { type Grant, grantsEnd, isSelfApproval, type RequestRecord } from '#kernel/approval/request';
 import { type Impact, impactInWords, impacts, stricterTier } from '#kernel/tiers';
 import { type DescribeAction, type Stakes, worse } from './card.ts';
 import { displayOf, type GrantFlaw, personOf, verifyGrant } from './grant.ts';

@@ -1,11 +1,9 @@
 /** The settings that people share: read with what counts of them, changed only with a pinned key. */
 
 import { randomBytes } from 'node:crypto';
-import type { ApproverKey, Signer } from '#kernel/answer';
 import type { AutoApproveRule, EffectiveLevel, SecuritySettings, SettingResult } from '#kernel/app';
-import type { SettingChange } from '#kernel/passkey';
-import type { Clock } from '#kernel/ports/clock';
-import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/security-store';
+import type { ApproverKey, Signer } from '#kernel/approval/answer';
+import type { SettingChange } from '#kernel/approval/passkey';
 import {
   type AutoApproveAction,
   maxRuleLifeMs,
@@ -13,7 +11,9 @@ import {
   type RulePayload,
   type SettingPayload,
   type SignedSetting,
-} from '#kernel/security';
+} from '#kernel/approval/security';
+import type { Clock } from '#kernel/ports/clock';
+import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/security-store';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { hasPasskey, type LoosenFlaw, loosenFlaw, loosenWords, pinOf, type SignatureFlaw, signatureFlaw, signPayload } from './signed.ts';
 

@@ -1,8 +1,8 @@
 /** Signing, verifying, and whose key it was: the same for grants, settings and the agreed configuration. */
 import { verify } from 'node:crypto';
-import type { ApproverKey, Signer } from '#kernel/answer';
+import type { ApproverKey, Signer } from '#kernel/approval/answer';
+import type { Proof, Signed } from '#kernel/approval/proof';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import type { Proof, Signed } from '#kernel/proof';
 import { importPublicKey, keyIdOf } from './keys.ts';
 import { assertionFlaw, challengeOf } from './passkey.ts';
 

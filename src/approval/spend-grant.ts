@@ -1,7 +1,8 @@
 /** Turns a person's answer into exactly one run. */
+
+import type { Grant, RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
-import type { Grant, RequestRecord } from '#kernel/request';
 import { type AnswerDeps, standingNow } from './accept-grant.ts';
 import { isIntact } from './card.ts';
 import type { GrantFlaw } from './grant.ts';

@@ -1,9 +1,9 @@
 /** Waits for a person without asking the store over and over. */
 import { randomUUID } from 'node:crypto';
+import { type RequestRecord, waitBeatMs } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
-import { type RequestRecord, waitBeatMs } from '#kernel/request';
 
 export interface WaitOptions {
   /** At most this long, in ms; 0 looks once. */

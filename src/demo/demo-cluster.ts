@@ -200,7 +200,7 @@ async function writeSshConfig({ cluster, files, sshNodes, clientKey }: ConfigPar
   };
 }
 
-/** The configuration (`app/config.ts`), as JSON: usable as `--config`. */
+/** The configuration (`app/config/config.ts`), as JSON: usable as `--config`. */
 export interface DemoConfig {
   readonly clusters: readonly [DemoClusterConfig];
   readonly protected: {

@@ -1,7 +1,7 @@
 /** Time: a call's limit, which counts work and not the time a person takes to decide, and the real clock. */
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
-import { formatDuration } from '#kernel/text';
+import { formatDuration } from '#kernel/text/text';
 
 export interface Deadline {
   /** Aborts with a `Fault`: `timeout` when the limit is used up, `cancelled` when the caller gave up. */

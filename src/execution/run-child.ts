@@ -3,9 +3,9 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { createCappedOutput } from '#kernel/capped-output';
 import { Fault } from '#kernel/errors';
 import type { OnProgramOutput, ProgramRequest, ProgramRunner } from '#kernel/ports/program-runner';
+import { createCappedOutput } from '#kernel/text/capped-output';
 
 /** What the child gets beyond its three streams, as descriptors 3, 4, … in this order. */
 export type ExtraDescriptor =

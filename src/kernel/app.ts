@@ -1,6 +1,8 @@
 /** The one thing hosts talk to, in this process or through the service's socket: hosts never see a handler, a store or a connector. */
 import type { Agent } from './agent.ts';
-import type { AnswerResult, ReviewCard, Signer } from './answer.ts';
+import type { AnswerResult, ReviewCard, Signer } from './approval/answer.ts';
+import type { EffectiveAction, RequestRecord } from './approval/request.ts';
+import type { AutoApproveAction } from './approval/security.ts';
 import type { AuditRecord, ChainPoint, ChainVerdict } from './audit-event.ts';
 import type { Decision } from './decision.ts';
 import type { RunHistory } from './effects.ts';
@@ -10,8 +12,6 @@ import type { ChainAnchor } from './ports/chained-audit-log.ts';
 import type { GuestRow, NodeRow } from './ports/cluster.ts';
 import type { SandboxStatus } from './ports/command-runner.ts';
 import type { RequestPage, RequestQuery } from './ports/request-store.ts';
-import type { EffectiveAction, RequestRecord } from './request.ts';
-import type { AutoApproveAction } from './security.ts';
 import type { ModelTier, SecurityLevel } from './tiers.ts';
 import type { ToolDescription } from './tool.ts';
 
@@ -120,7 +120,7 @@ export interface SettingResult {
 
 /**
  * What people set for everyone on the same store. Patterns, and what a rule can lift: `policy/auto-approve.ts`; a rule's usual life:
- * `defaultRuleLifeMs` of `kernel/security.ts`. Only a host's human surface may change it, after a person's own
+ * `defaultRuleLifeMs` of `kernel/approval/security.ts`. Only a host's human surface may change it, after a person's own
  * answer. Reading and changing reject with a `Fault` where the store cannot be reached.
  */
 export interface SecuritySettings {

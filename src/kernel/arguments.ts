@@ -1,6 +1,6 @@
 /** Zod building blocks that the tools' inputs share. Sanitizing happens here, at the edge. */
 import * as z from 'zod';
-import { sanitizeText } from './text.ts';
+import { sanitizeText } from './text/text.ts';
 
 /** A string argument: sanitized, then at least `min` long. */
 export function text(description: string, min = 1) {

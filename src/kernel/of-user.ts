@@ -1,9 +1,9 @@
 /** What one OS user may know of a store that holds several users' requests and records: their own, and of others not even that there are any. */
 import { osUserOf } from './agent.ts';
+import type { RequestStatus } from './approval/request.ts';
 import type { AuditRecord } from './audit-event.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { RequestPage, RequestQuery, RequestStore } from './ports/request-store.ts';
-import type { RequestStatus } from './request.ts';
 
 export type ReadableRequests = Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
 

@@ -1,6 +1,6 @@
 /** What a call touches: first as the caller named it, then as what it is. */
 import type { ShownChange } from './effects.ts';
-import { showPlainly } from './text.ts';
+import { showPlainly } from './text/text.ts';
 
 export const guestTypes = ['qemu', 'lxc'] as const;
 /** Proxmox VE's own names: `qemu` is a virtual machine, `lxc` a container. */

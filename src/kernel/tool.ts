@@ -1,6 +1,8 @@
 /** A tool is declared once; every surface is derived from that declaration (docs/architecture.md). */
 import type * as z from 'zod';
 import type { Agent } from './agent.ts';
+import type { RequestRecord } from './approval/request.ts';
+import type { ReportedBlock } from './approval/security.ts';
 import type { GuestCondition, Inverse } from './guest-condition.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { KnownEffect } from './known-effect.ts';
@@ -11,9 +13,7 @@ import type { CommandRunner } from './ports/command-runner.ts';
 import type { RequestStore } from './ports/request-store.ts';
 import type { NodeShell } from './ports/shell.ts';
 import type { WorkspaceFiles, WorkspaceSearch } from './ports/workspace.ts';
-import type { RequestRecord } from './request.ts';
 import type { Resource, Target } from './resource.ts';
-import type { ReportedBlock } from './security.ts';
 import type { ActionTier, Impact, Permission, SecurityLevel, ToolGroup } from './tiers.ts';
 
 /** What a handler ends with when nothing broke. A failure it expected is a value, too. */

@@ -5,11 +5,11 @@
 import * as z from 'zod';
 import { agentHosts } from './agent.ts';
 import type { HostConfig } from './app.ts';
+import { type RequestRecord, requestIdPattern, requestStatuses } from './approval/request.ts';
 import type { AuditDraft } from './audit-event.ts';
 import { auditEventNames } from './audit-event.ts';
 import type { FaultData } from './errors.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { type RequestRecord, requestIdPattern, requestStatuses } from './request.ts';
 import type { SecurityLevel } from './tiers.ts';
 import { type actionTiers, modelTiers } from './tiers.ts';
 

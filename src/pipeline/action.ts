@@ -1,8 +1,8 @@
 /** Exactly what will run, in the form that is digested, shown and written down. */
 import type { Agent } from '#kernel/agent';
+import type { EffectiveAction, RequestDraft } from '#kernel/approval/request';
 import type { GuestCondition } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
-import type { EffectiveAction, RequestDraft } from '#kernel/request';
 import type { CommandResource, HeldResource, PathResource, Target } from '#kernel/resource';
 import type { Classified, Resolved } from './stage.ts';
 

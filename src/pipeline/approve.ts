@@ -1,13 +1,13 @@
 /** approve: a grant that a person gave to exactly this call, or a request that asks for one. */
 import { digestOf } from '#approval/digest';
 import type { Deadline } from '#execution/deadline';
+import type { EffectiveAction, RequestDraft, RequestRecord } from '#kernel/approval/request';
+import { expiryInWords } from '#kernel/approval/request-end';
+import { alreadyRun, runInWords, runOf } from '#kernel/approval/request-run';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
 import { changedSince, inverseWords } from '#kernel/guest-condition';
-import type { EffectiveAction, RequestDraft, RequestRecord } from '#kernel/request';
-import { expiryInWords } from '#kernel/request-end';
-import { alreadyRun, runInWords, runOf } from '#kernel/request-run';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import { impactOf } from '#kernel/tool';
 import { agentOfDraft, effectiveAction, sameCall } from './action.ts';
 import { toolContext } from './context.ts';

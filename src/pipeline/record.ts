@@ -4,7 +4,7 @@ import { type Agent, sourceOf } from '#kernel/agent';
 import type { AuditDraft, AuditEventName } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
-import { formatDuration, showPlainly } from '#kernel/text';
+import { formatDuration, showPlainly } from '#kernel/text/text';
 import type { Tool } from '#kernel/tool';
 import { fitBudget } from '#redaction/fit-budget';
 import { type RedactionOptions, redactJson } from '#redaction/redact';

@@ -8,7 +8,7 @@ import { toFault } from '#kernel/errors';
 import { isJsonObject, type JsonValue } from '#kernel/json';
 import { effectData, notSent } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { Tool } from '#kernel/tool';
 import { cutText, type Fitted, fitBudget } from '#redaction/fit-budget';
 import { type Marked, markOutside } from '#redaction/mark-outside';

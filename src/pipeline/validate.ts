@@ -3,8 +3,8 @@ import type * as z from 'zod';
 import { permits } from '#identity/permissions';
 import type { Agent } from '#kernel/agent';
 import { reasonArgument } from '#kernel/arguments';
-import { foundWords, issueWords } from '#kernel/issue-words';
 import type { JsonObject } from '#kernel/json';
+import { foundWords, issueWords } from '#kernel/text/issue-words';
 import type { Caller, Tool } from '#kernel/tool';
 import { goOn, refuse, type Step, type Validated } from './stage.ts';
 

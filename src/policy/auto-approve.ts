@@ -16,10 +16,11 @@
  * Never `sandbox_not_enforced`, `SECRET_FILE`, an ask of a configured command rule, anything that denies, anything red.
  * A destination's `allow` lifts no run's network: the sandbox opens the network or not, it cannot hold a run to one host.
  */
+
+import { type AutoApproveAction, autoApproveActions, type BlockReason, defaultApprovalDomains } from '#kernel/approval/security';
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
-import { type AutoApproveAction, autoApproveActions, type BlockReason, defaultApprovalDomains } from '#kernel/security';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { ActionTier } from '#kernel/tiers';
 import { type Destination, matchesDestination, parseDestination } from './destinations.ts';
 

@@ -4,7 +4,7 @@
  * it restarts only when a person agrees, since more hangs on them. Pure.
  */
 import { allow, ask, type Decision, deny } from '#kernel/decision';
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 
 /** Everything else (scope, slice, target, mount, swap, device …) stops or isolates more than one service. */
 const restartableUnit = /\.(?:service|socket|timer|path)$/;

@@ -1,6 +1,6 @@
 /** Free text from outside, marked as data (docs/design.md#the-path-of-a-call): only the text itself is wrapped, numbers, names and states stay as they are. */
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
-import { type OutsideMarks, outsideMarks } from '#kernel/marks';
+import { type OutsideMarks, outsideMarks } from '#kernel/text/marks';
 
 export interface Marked {
   readonly value: JsonValue;

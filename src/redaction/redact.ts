@@ -3,8 +3,8 @@
  * Works on values, not on serialized text, so that structure survives.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
-import { redactionMark, redactionMarksIn } from '#kernel/marks';
-import { stripUnseen } from '#kernel/text';
+import { redactionMark, redactionMarksIn } from '#kernel/text/marks';
+import { stripUnseen } from '#kernel/text/text';
 import { hintWords, holdsHint, pairText } from './hint-pairs.ts';
 import { isPlaceholder } from './literal-secret.ts';
 import { type SecretPattern, secretlintFinds, secretlintHints, secretPatterns } from './secret-patterns.ts';

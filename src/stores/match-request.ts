@@ -1,6 +1,7 @@
 /** Which requests a person's search words fit. */
+
+import type { RequestRecord } from '#kernel/approval/request';
 import { isJsonObject, type JsonValue } from '#kernel/json';
-import type { RequestRecord } from '#kernel/request';
 
 export type RequestMatch = (record: RequestRecord) => boolean;
 

@@ -1,7 +1,4 @@
-import { Fault } from '#kernel/errors';
-import { canonicalJson, type JsonObject, type JsonValue } from '#kernel/json';
-import type { StoredAnswer } from '#kernel/ports/request-store';
-import { keyOfProof } from '#kernel/proof';
+import { keyOfProof } from '#kernel/approval/proof';
 import {
   type Grant,
   type GrantPayload,
@@ -10,8 +7,11 @@ import {
   mostGrants,
   type RequestDraft,
   type RequestRecord,
-} from '#kernel/request';
-import { parseRequestDraft } from '#kernel/request-schema';
+} from '#kernel/approval/request';
+import { parseRequestDraft } from '#kernel/approval/request-schema';
+import { Fault } from '#kernel/errors';
+import { canonicalJson, type JsonObject, type JsonValue } from '#kernel/json';
+import type { StoredAnswer } from '#kernel/ports/request-store';
 
 /** What both stores hold of a request: whether it can be stored, is a grant's, and what the trail says of it. */
 

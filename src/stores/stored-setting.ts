@@ -1,10 +1,10 @@
 /** Security settings as text in a store. Whatever comes back is input: whoever can write to the store can write anything. */
 import * as z from 'zod';
+import { keyOfProof, signedSchema } from '#kernel/approval/proof';
+import { autoApproveActions, type LevelPayload, type RulePayload, type SignedSetting } from '#kernel/approval/security';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { StoredLevel, StoredRule } from '#kernel/ports/security-store';
-import { keyOfProof, signedSchema } from '#kernel/proof';
-import { autoApproveActions, type LevelPayload, type RulePayload, type SignedSetting } from '#kernel/security';
 import { securityLevels } from '#kernel/tiers';
 
 /** Live rules at a time. */

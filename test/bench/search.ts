@@ -8,7 +8,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { pathRules } from '#app/open-workspace';
+import { pathRules } from '#app/workspace/open-workspace';
 import { createWorkspaceSearch, findRipgrep } from '#connectors/ripgrep/create-workspace-search';
 import { usualPinning } from '#connectors/workspace-files/directory-pin';
 import { programRunner } from '#execution/run-child';

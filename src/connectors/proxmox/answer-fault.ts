@@ -4,7 +4,7 @@
  */
 import { Fault, type FaultOptions } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
-import { showPlainly, stripUnseen } from '#kernel/text';
+import { showPlainly, stripUnseen } from '#kernel/text/text';
 import type { ApiAnswer } from './endpoint.ts';
 import { type LackedRight, lackedRight } from './rights-hint.ts';
 

@@ -1,7 +1,7 @@
 /** Requests to a cluster over whichever of its endpoints works. Reads fail over; what changes something is sent at most once. */
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
-import { formatDuration } from '#kernel/text';
+import { formatDuration } from '#kernel/text/text';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 import { isAmbiguous, isGatewayFailure } from './answer-fault.ts';
 import type { ApiAnswer, ApiRequest, ChangeMethod, Endpoint } from './endpoint.ts';

@@ -2,8 +2,8 @@
 import { lstatSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import * as path from 'node:path';
+import type { RequestRecord } from '#kernel/approval/request';
 import { Fault, faultFrom } from '#kernel/errors';
-import type { RequestRecord } from '#kernel/request';
 import { type ClientMessage, createLineReader, type ServiceMessage, type Welcome, wireLimits, wireProtocol } from '#kernel/wire';
 
 export interface LinkOptions {

@@ -6,7 +6,7 @@ import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
-import { formatDuration } from '#kernel/text';
+import { formatDuration } from '#kernel/text/text';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 import { createConnectionPool } from './connection-pool.ts';
 import { createKnownHostsFile } from './known-hosts-file.ts';

@@ -1,7 +1,7 @@
 /** ssh2's errors, and the ends a command can come to, as faults that say who must do what. */
 import { Fault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
-import { formatDuration } from '#kernel/text';
+import { formatDuration } from '#kernel/text/text';
 import type { HostAddress } from './host-key-check.ts';
 import type { Identities } from './identities.ts';
 

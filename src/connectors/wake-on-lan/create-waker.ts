@@ -5,7 +5,7 @@ import { Fault, toFault } from '#kernel/errors';
 import { type KnownEffect, notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
-import { formatDuration } from '#kernel/text';
+import { formatDuration } from '#kernel/text/text';
 import type { WakeResult, Waker } from '#kernel/tool';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 

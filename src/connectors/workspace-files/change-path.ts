@@ -5,7 +5,7 @@ import { Fault } from '#kernel/errors';
 import type { FileJournal } from '#kernel/ports/file-journal';
 import type { Segments } from '#kernel/ports/path-facts';
 import type { ChangedFile, EditedFile, WrittenFile } from '#kernel/ports/workspace';
-import { type EditedText, editText, type TextEdit } from '#kernel/text-edits';
+import { type EditedText, editText, type TextEdit } from '#kernel/text/text-edits';
 import { type DirectoryPin, pathChanged } from './directory-pin.ts';
 import { errnoOf, notFound } from './file-faults.ts';
 import { type OpenedPath, showPath } from './open-path.ts';

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, closeSync, mkdirSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { grantLifeMs, requestLifeMs } from '#kernel/approval/request';
 import type { HeldChanges, LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonValue } from '#kernel/json';
-import { grantLifeMs, requestLifeMs } from '#kernel/request';
 import type { Unit } from './difference.ts';
 import { claim, hasMark, type Plan, readPlan, runIds, type Step } from './journal.ts';
 import { makePlan, nameOf, type PlanRequest } from './make-plan.ts';

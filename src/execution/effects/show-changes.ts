@@ -2,7 +2,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import type { ShownChange, ShownChanges } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
-import { unifiedDiff } from '#kernel/unified-diff';
+import { unifiedDiff } from '#kernel/text/unified-diff';
 import { changedSince } from './carry-out.ts';
 import { hasMark, type Plan, readApplied, readPlan, type Step } from './journal.ts';
 import { directoryOf, type JournalGround, without, workOf } from './run-plan.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { toFault } from '#kernel/errors';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import { launcherEnvironment, sandboxEnvironment, sandboxUser } from './clean-environment.ts';
 import { type Bubblewrap, findBubblewrap, type Machine } from './find-bubblewrap.ts';
 import { type Etc, followEtc } from './follow-etc.ts';

@@ -7,7 +7,7 @@ import { type Dirent, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Segments } from '#kernel/ports/path-facts';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import { entriesOf, isInside, runsFolder, statsOf } from './entries.ts';
 import { gitDirectoryPoints, isGitDirectory } from './git-directory.ts';
 

@@ -1,7 +1,7 @@
 /** An App for a server that runs for long: it takes over what people agreed to, and says what somebody seems to have done. */
 import type { App, CallingApp } from '#kernel/app';
 import { toFault } from '#kernel/errors';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { CommandOptions } from './command-line.ts';
 import { stderrLog } from './output.ts';
 import { localApp, withApp } from './session.ts';

@@ -1,8 +1,8 @@
 /** Passphrases: a new one, typed twice, and the one of an approver who is to sign. */
 
-import { localApprovers, unlockApprover } from '#app/approver-control';
-import { defaultConfigFile } from '#app/paths';
-import type { Signer } from '#kernel/answer';
+import { defaultConfigFile } from '#app/config/paths';
+import { localApprovers, unlockApprover } from '#app/people/approver-control';
+import type { Signer } from '#kernel/approval/answer';
 import { badUsage, type CommandOptions } from './command-line.ts';
 import { Refusal } from './output.ts';
 import { approverFileOf } from './session.ts';

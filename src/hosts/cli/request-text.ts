@@ -1,9 +1,9 @@
 /** Requests as the command line prints them. */
-import { osUser } from '#app/paths';
-import type { AnswerResult } from '#kernel/answer';
+import { osUser } from '#app/config/paths';
+import type { AnswerResult } from '#kernel/approval/answer';
+import { type RequestRecord, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
-import { type RequestRecord, requestIdPattern } from '#kernel/request';
-import { formatDuration, showPlainly } from '#kernel/text';
+import { formatDuration, showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, commandHint, operands } from './command-line.ts';
 import { printJson, printText } from './output.ts';
 

@@ -1,10 +1,10 @@
 /** An App for one command, closed again whatever happens. */
 import { dirname, resolve } from 'node:path';
-import { type Config, parseConfig } from '#app/config';
-import { loadConfigFile, parseJson } from '#app/config-file';
+import { type Config, parseConfig } from '#app/config/config';
+import { loadConfigFile, parseJson } from '#app/config/config-file';
+import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
 import { type AppOptions, createApp, type LocalApp } from '#app/create-app';
 import { serviceSocket, version } from '#app/for-hosts';
-import { defaultConfigFile, defaultStateDir } from '#app/paths';
 import { connectApp } from '#app/remote-app';
 import type { App } from '#kernel/app';
 import { Fault } from '#kernel/errors';

@@ -11,10 +11,10 @@ import {
 } from '@modelcontextprotocol/server';
 import { mcpAgent } from '#app/for-hosts';
 import type { CallingApp, HumanGate } from '#kernel/app';
+import { requestIdPattern } from '#kernel/approval/request';
 import { isJsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
-import { requestIdPattern } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { ModelTier } from '#kernel/tiers';
 
 /** Who is behind a connection: known from its token, or from the OS over stdio. Never from what the client says. */

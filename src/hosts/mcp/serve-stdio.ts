@@ -4,7 +4,7 @@ import process from 'node:process';
 import { pipeline, Transform, type TransformCallback } from 'node:stream';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { osUser } from '#app/paths';
+import { osUser } from '#app/config/paths';
 import type { CallingApp } from '#kernel/app';
 import { reasonOf } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';

@@ -1,11 +1,11 @@
 /** What the page's script may ask, by name. */
 
-import type { AnswerResult, ReviewCard } from '#kernel/answer';
 import type { Approvals, SettingResult } from '#kernel/app';
-import { html } from '#kernel/html';
+import type { AnswerResult, ReviewCard } from '#kernel/approval/answer';
+import { type EnrolRefusal, type PasskeyDesk, parsePageChange } from '#kernel/approval/passkey';
+import { requestIdPattern } from '#kernel/approval/request';
 import { isJsonObject, type JsonObject } from '#kernel/json';
-import { type EnrolRefusal, type PasskeyDesk, parsePageChange } from '#kernel/passkey';
-import { requestIdPattern } from '#kernel/request';
+import { html } from '#kernel/text/html';
 import { Refused, textIn } from './door.ts';
 import { requestView } from './request-view.ts';
 import type { Session, Sessions } from './sessions.ts';

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { PageConfig } from '#app/config';
-import { expandPath } from '#app/paths';
+import type { PageConfig } from '#app/config/config';
+import { expandPath } from '#app/config/paths';
 import { Fault, reasonOf } from '#kernel/errors';
 
 export interface PageAddress {

@@ -1,13 +1,13 @@
 /** One request as a person reads it before they answer: the card of the store, what it is about first. */
-import { isForPhones, qrPath } from '#app/qr-code';
-import type { CardSection, ReviewCard } from '#kernel/answer';
-import { type Html, html, lines, nothing } from '#kernel/html';
+import { isForPhones, qrPath } from '#app/people/qr-code';
+import type { CardSection, ReviewCard } from '#kernel/approval/answer';
+import type { PasskeyApprover } from '#kernel/approval/passkey';
+import type { RequestRecord } from '#kernel/approval/request';
+import { endInWords } from '#kernel/approval/request-end';
 import { isJsonObject } from '#kernel/json';
-import type { PasskeyApprover } from '#kernel/passkey';
-import type { RequestRecord } from '#kernel/request';
-import { endInWords } from '#kernel/request-end';
-import { showPlainly } from '#kernel/text';
-import { unifiedDiff } from '#kernel/unified-diff';
+import { type Html, html, lines, nothing } from '#kernel/text/html';
+import { showPlainly } from '#kernel/text/text';
+import { unifiedDiff } from '#kernel/text/unified-diff';
 import { agentName, displayInWords, plainName, targetsOf, timeLeft, type View, waitChip, withoutMark } from './views.ts';
 
 export interface ShownRequest {

@@ -3,7 +3,7 @@
  * a while. No cookie: those are sent to every port of a host, and the agents' servers have some.
  */
 import { createPublicKey, randomBytes, verify } from 'node:crypto';
-import type { PasskeyApprover, PasskeyDesk } from '#kernel/passkey';
+import type { PasskeyApprover, PasskeyDesk } from '#kernel/approval/passkey';
 import { Refused, sha256 } from './door.ts';
 
 export interface Session {

@@ -1,9 +1,9 @@
 /** What people share on one store, and what of the configuration waits: each changed with a passkey, and shown as it is to be signed. */
 import type { AutoApproveRule, EffectiveLevel } from '#kernel/app';
-import { type Html, html, nothing } from '#kernel/html';
-import type { PasskeyApprover, SharedView } from '#kernel/passkey';
-import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/security';
-import { durationInWords, showPlainly } from '#kernel/text';
+import type { PasskeyApprover, SharedView } from '#kernel/approval/passkey';
+import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/approval/security';
+import { type Html, html, nothing } from '#kernel/text/html';
+import { durationInWords, showPlainly } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { displayInWords, plainName, type View } from './views.ts';
 

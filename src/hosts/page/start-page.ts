@@ -1,12 +1,12 @@
 /** The page on which people approve with a passkey: served by whoever holds the store. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PageConfig } from '#app/config';
+import type { PageConfig } from '#app/config/config';
 import type { Approvals } from '#kernel/app';
+import type { PasskeyDesk } from '#kernel/approval/passkey';
+import { requestIdPattern } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
-import type { PasskeyDesk } from '#kernel/passkey';
 import type { Log } from '#kernel/ports/log';
-import { requestIdPattern } from '#kernel/request';
 import { actions, type PageContext } from './actions.ts';
 import { type Clients, createClients } from './clients.ts';
 import { beginStream, bodyOf, createDoor, type Door, documentPolicy, Refused, send } from './door.ts';

@@ -1,8 +1,9 @@
-/** What the page shows, as markup made here: everything in it that came from elsewhere is escaped (`kernel/html.ts`). */
-import { Html, html, nothing } from '#kernel/html';
-import type { PasskeyApprover } from '#kernel/passkey';
-import { type RequestRecord, waitState } from '#kernel/request';
-import { durationInWords, showPlainly } from '#kernel/text';
+/** What the page shows, as markup made here: everything in it that came from elsewhere is escaped (`kernel/text/html.ts`). */
+
+import type { PasskeyApprover } from '#kernel/approval/passkey';
+import { type RequestRecord, waitState } from '#kernel/approval/request';
+import { Html, html, nothing } from '#kernel/text/html';
+import { durationInWords, showPlainly } from '#kernel/text/text';
 import { impactInWords } from '#kernel/tiers';
 
 /** One view: the main part of the document. */

@@ -1,16 +1,16 @@
 /** What a user's socket can do. SECURITY: nothing here approves, trusts, or sets a level or a rule; whose request it is stands in its id. */
 import { isIntact, type LocalApp } from '#app/for-service';
 import { agentOfUser, osUserOf } from '#kernel/agent';
-import type { AnswerResult } from '#kernel/answer';
 import type { CallRequest } from '#kernel/app';
+import type { AnswerResult } from '#kernel/approval/answer';
+import type { RequestRecord } from '#kernel/approval/request';
+import { requestParts } from '#kernel/approval/request-schema';
 import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { agentsIn, isRecordOfUser, requestsOfUser } from '#kernel/of-user';
 import type { Outcome } from '#kernel/outcome';
-import type { RequestRecord } from '#kernel/request';
-import { requestParts } from '#kernel/request-schema';
 import type { WireMethod, WireValues } from '#kernel/wire';
 
 /** One call of one user. */

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import * as path from 'node:path';
-import type { Config } from '#app/config';
+import type { Config } from '#app/config/config';
 import type { LocalApp } from '#app/create-app';
 import { createApp, credentialOf, holdLock, loadServiceConfig, requireRootOwned } from '#app/for-service';
 import { Fault } from '#kernel/errors';

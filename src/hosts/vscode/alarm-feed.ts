@@ -3,7 +3,7 @@ import { commands } from 'vscode';
 import type { Finding } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from './app-session.ts';
 import { notify } from './notify.ts';
 

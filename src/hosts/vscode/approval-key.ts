@@ -1,7 +1,7 @@
 /** The key that signs for the person at this window. It never leaves SecretStorage and this process. */
 
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
-import type { Signer } from '#kernel/answer';
+import type { Signer } from '#kernel/approval/answer';
 
 const secretName = 'approvalKey';
 

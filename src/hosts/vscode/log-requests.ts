@@ -1,10 +1,10 @@
 /** What becomes of requests, in the log: whoever answered, and from whichever surface. */
-import { createRequestChanges, type RequestChange, type RequestChanges } from '#app/request-changes';
+import { createRequestChanges, type RequestChange, type RequestChanges } from '#app/people/request-changes';
+import type { RequestRecord } from '#kernel/approval/request';
+import { endInWords, isSettledReport } from '#kernel/approval/request-end';
 import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
-import type { RequestRecord } from '#kernel/request';
-import { endInWords, isSettledReport } from '#kernel/request-end';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from './app-session.ts';
 import { Rereader } from './approvals-view/rereader.ts';
 import type { Disposable } from './disposables.ts';

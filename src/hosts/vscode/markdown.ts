@@ -1,5 +1,5 @@
 /** Outside text inside markdown. */
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 
 /** ASCII punctuation may all be escaped (CommonMark §2.4); that also keeps URLs and addresses from becoming links. */
 export function escapeMarkdown(text: string): string {

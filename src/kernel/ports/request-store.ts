@@ -1,5 +1,5 @@
 /** Requests and grants, shared by every window and process of one user. Every transition is atomic with its audit record. */
-import type { Grant, RequestDecision, RequestDraft, RequestRecord, RequestStatus, RequestWait } from '../request.ts';
+import type { Grant, RequestDecision, RequestDraft, RequestRecord, RequestStatus, RequestWait } from '../approval/request.ts';
 
 export interface RequestPage {
   /** A page looks at a bounded number of requests: where few fit it may hold fewer than were asked for, none even, and have a cursor still. */

@@ -1,5 +1,5 @@
 /** Security settings that people share: the level and the auto-approve rules. Every change is atomic with its audit record. */
-import type { LevelPayload, RulePayload, SignedSetting } from '../security.ts';
+import type { LevelPayload, RulePayload, SignedSetting } from '../approval/security.ts';
 import type { SecurityLevel } from '../tiers.ts';
 
 /** As stored, not yet verified. `unsigned`: somebody wrote a bare value, or (`damaged`) what is no value; it counts only where it is stricter. */

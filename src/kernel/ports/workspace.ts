@@ -1,5 +1,5 @@
 /** What the workspace tools need. Paths are as the caller wrote them; an implementation checks each again at the moment of use. */
-import type { TextEdit } from '../text-edits.ts';
+import type { TextEdit } from '../text/text-edits.ts';
 
 /** A file's text, by lines. Line numbers start at 1. */
 export interface FileText {

@@ -3,7 +3,7 @@
  * one is a person's decision. A row's places hold at any depth; `/**` is the directory with all that is in it, `*` any part of one name.
  */
 import type { Segments } from '#kernel/ports/path-facts';
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 import { foldName } from '../paths/secret-files.ts';
 
 export interface ControlRow {

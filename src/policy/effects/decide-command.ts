@@ -8,7 +8,7 @@
 import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { ViewStatus } from '#kernel/ports/command-runner';
 import type { CommandResource } from '#kernel/resource';
-import { stripUnseen } from '#kernel/text';
+import { stripUnseen } from '#kernel/text/text';
 import { readStrictLine } from '../ssh/read-line.ts';
 import { fitsUserRule, type UserRule, userDecision } from '../user-rules.ts';
 import { type Command, readCommands } from './read-commands.ts';

@@ -3,7 +3,7 @@
  * `githooks(5)`, `git-worktree(1)`, `git-rebase(1)`.
  */
 import type { Change, JudgeGround } from '#kernel/effects';
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 import { whyHeldSettings } from './git-settings.ts';
 
 /** Directly in the directory of a repository, of a submodule's or of a worktree's: why its text is a person's decision. */

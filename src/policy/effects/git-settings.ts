@@ -3,7 +3,7 @@
  * not read by the strict reader below, is held with its name: `core.fsmonitor`, `include.path`, `credential.helper`, `alias.x`, `filter.x.clean` …
  * Source of all rows: `git-config(1)`.
  */
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 
 export interface SettingRow {
   /** `section.key` or `section.*.key`, `*` any name of one's own; a key `*` is any. Lower case but for `*`. */

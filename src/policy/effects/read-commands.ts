@@ -3,7 +3,7 @@
  * It is no parser of bash: texts of here-documents, scripts in files and what other programs start are not seen.
  */
 
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 import { Cursor } from '../cursor.ts';
 
 /** `known`: nothing in it expands, so `text` is the word. */

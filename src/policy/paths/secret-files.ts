@@ -1,6 +1,6 @@
 /** File names that stand for secrets. Names only: a key in `notes.txt` is for the redaction to find. */
 import type { Segments } from '#kernel/ports/path-facts';
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 
 /** Base names in lower case, as shell patterns with `*` only. */
 export const secretNames: readonly string[] = splitNames(`

@@ -1,5 +1,5 @@
 /** The kinds of values that pages share, and how many of them. */
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 import type { Call, Kind, Optional, Slot } from './page.ts';
 
 export const kind = (name: string, pattern: RegExp): Kind => ({ name, accepts: (value) => pattern.test(value) });

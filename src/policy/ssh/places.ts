@@ -2,7 +2,7 @@
  * Which files of a node may be read or listed, decided from the path as text: the node is not here to be asked. A pattern is taken as all
  * that it could match. Places are written as patterns of whole segments; `**` at the end stands for everything below.
  */
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 import type { Kind } from './page.ts';
 
 /** What an administrator reads to find a fault. World-readable, or without secrets; passwords in them are hidden in the output. */

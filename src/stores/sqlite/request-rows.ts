@@ -1,8 +1,9 @@
 /** Rows as records, and the reads on them. */
+
+import { type RequestDraft, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/approval/request';
+import { parseGrants, parseRequestDecision, parseRequestDraft } from '#kernel/approval/request-schema';
 import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
-import { type RequestDraft, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/request';
-import { parseGrants, parseRequestDecision, parseRequestDraft } from '#kernel/request-schema';
 import { type Looked, mergePage, mostLookedAt } from '../look-through.ts';
 import { isBlank, matchRequest, mayMatch } from '../match-request.ts';
 import type { Row, Transaction } from './database.ts';

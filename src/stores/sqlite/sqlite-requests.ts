@@ -1,7 +1,15 @@
 /** The request state machine in SQLite. Every change and its audit record are one transaction. */
+
+import {
+  type Grant,
+  type RequestDecision,
+  type RequestDraft,
+  type RequestRecord,
+  type RequestWait,
+  requestLifeMs,
+} from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { RequestStore, StoredAnswer, TransitionResult } from '#kernel/ports/request-store';
-import { type Grant, type RequestDecision, type RequestDraft, type RequestRecord, type RequestWait, requestLifeMs } from '#kernel/request';
 import { approvalAttributes, auditAttributes, grantFlaw, isSameReport, requireStorable } from '../request-rules.ts';
 import type { Database, Row, Transaction } from './database.ts';
 import { countApproved, countPending, countPendingLike, findRequest, listRequests, recordOfRow } from './request-rows.ts';

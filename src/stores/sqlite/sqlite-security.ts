@@ -1,6 +1,7 @@
 /** Level and auto-approve rules in SQLite. Every change and its audit record are one transaction. */
+
+import type { RulePayload, SignedSetting } from '#kernel/approval/security';
 import type { SecurityStore } from '#kernel/ports/security-store';
-import type { RulePayload, SignedSetting } from '#kernel/security';
 import {
   isStorablePattern,
   levelFrom,

@@ -1,9 +1,9 @@
 /** A person's answer: approve, deny, revoke. One transaction each, the audit record in it. */
 import type { Redis } from 'iovalkey';
+import { type Grant, type RequestDecision, type RequestRecord, requestIdPattern } from '#kernel/approval/request';
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import type { StoredAnswer, TransitionResult } from '#kernel/ports/request-store';
-import { type Grant, type RequestDecision, type RequestRecord, requestIdPattern } from '#kernel/request';
 import { approvalAttributes, auditAttributes, grantFlaw } from '../request-rules.ts';
 import { writeExpired } from './expire-requests.ts';
 import { type FoundRequest, interpret, readRequests } from './find-requests.ts';

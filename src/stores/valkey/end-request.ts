@@ -1,8 +1,8 @@
 /** What a process does without a person: use a grant, or give a request up. */
 import type { Redis } from 'iovalkey';
+import { grantLifeMs, type RequestRecord } from '#kernel/approval/request';
 import { isJsonObject } from '#kernel/json';
 import type { TransitionResult } from '#kernel/ports/request-store';
-import { grantLifeMs, type RequestRecord } from '#kernel/request';
 import { auditAttributes } from '../request-rules.ts';
 import { parseStoredRecord } from '../stored-record.ts';
 import { rangeOfLog, trailReaders } from './audit-chain.ts';

@@ -1,7 +1,7 @@
 /** Looks requests up wherever they stand now. */
 import type { Redis } from 'iovalkey';
-import type { RequestRecord, RequestStatus } from '#kernel/request';
-import { grantsEnd, requestIdPattern } from '#kernel/request';
+import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
+import { grantsEnd, requestIdPattern } from '#kernel/approval/request';
 import type { ValkeyRole } from './role-link.ts';
 import type { StoreContext } from './store-context.ts';
 import { parseStored, type StoredRequest } from './stored-request.ts';

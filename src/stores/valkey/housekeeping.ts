@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
+import { type RequestWait, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
-import { type RequestWait, requestIdPattern } from '#kernel/request';
 import type { ChangeChannel } from './change-channel.ts';
 import type { Connections } from './connections.ts';
 import { expireDue, expiryBatch } from './expire-requests.ts';

@@ -1,6 +1,6 @@
 /** The names of everything in the shared store (docs/valkey.md). */
 import { createHash } from 'node:crypto';
-import { grantLifeMs, requestIdPattern, requestLifeMs } from '#kernel/request';
+import { grantLifeMs, requestIdPattern, requestLifeMs } from '#kernel/approval/request';
 import { isStorablePattern } from '../stored-setting.ts';
 
 export interface Keys {

@@ -1,7 +1,8 @@
 /** Pages of requests, newest first: the indexes are read as far as a page needs. */
+
+import { grantLifeMs, type RequestStatus, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
-import { grantLifeMs, type RequestStatus, requestIdPattern } from '#kernel/request';
 import { type Looked, mergePage, mostLookedAt } from '../look-through.ts';
 import { isBlank, matchRequest, mayMatch, type RequestMatch } from '../match-request.ts';
 import { type FoundRequest, findRequests, keyReaders } from './find-requests.ts';

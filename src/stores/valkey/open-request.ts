@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
+import { type RequestDraft, type RequestRecord, requestLifeMs } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { TransitionResult } from '#kernel/ports/request-store';
-import { type RequestDraft, type RequestRecord, requestLifeMs } from '#kernel/request';
 import { auditAttributes, isSameReport, requireStorable } from '../request-rules.ts';
 import { expireDue } from './expire-requests.ts';
 import { findRequests } from './find-requests.ts';

@@ -3,7 +3,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
-import { issueWords } from '#kernel/issue-words';
+import { issueWords } from '#kernel/text/issue-words';
 import { type CredentialSource, defaultUsers, type ValkeyRole, valkeyRoles } from './role-link.ts';
 
 export interface ValkeyAddress {

@@ -1,8 +1,8 @@
 /** Requests as JSON in the store. Whatever comes back is input: whoever has a credential can write. */
 import * as z from 'zod';
+import { type RequestRecord, type RequestStatus, requestIdPattern, requestStatuses } from '#kernel/approval/request';
+import { requestParts } from '#kernel/approval/request-schema';
 import { Fault } from '#kernel/errors';
-import { type RequestRecord, type RequestStatus, requestIdPattern, requestStatuses } from '#kernel/request';
-import { requestParts } from '#kernel/request-schema';
 
 /** A request and its place in the order of creation: µs since the epoch, unique among those that one process opened. */
 export interface StoredRequest {

@@ -2,10 +2,10 @@
 
 import type { Redis } from 'iovalkey';
 import * as z from 'zod';
+import type { RulePayload, SignedSetting } from '#kernel/approval/security';
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import type { SecurityStore, StoredRule } from '#kernel/ports/security-store';
-import type { RulePayload, SignedSetting } from '#kernel/security';
 import {
   isStorablePattern,
   levelFrom,

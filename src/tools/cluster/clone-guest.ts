@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { guestOperationShape, nodeArgument, snapshotNameArgument, storageArgument, vmidArgument } from '#kernel/arguments';
 import { describeTarget, type GuestTarget } from '#kernel/resource';
-import { sanitizeText } from '#kernel/text';
+import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { absent, conditionOf } from '../support/condition.ts';
 import { type GuestLook, lookAtGuest } from '../support/obstacles.ts';

@@ -3,7 +3,7 @@ import { clusterArgument, nodeArgument, pagingArguments, vmidArgument } from '#k
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { ClusterPort } from '#kernel/ports/cluster';
-import { sanitizeText } from '#kernel/text';
+import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type ToolContext, type ToolResult } from '#kernel/tool';
 import { lookAt } from '../support/follow-task.ts';
 import { keyPart, pageOf } from '../support/paging.ts';

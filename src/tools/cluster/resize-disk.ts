@@ -3,7 +3,7 @@ import { guestOperationShape } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { describeTarget, type GuestTarget } from '#kernel/resource';
-import { sanitizeText } from '#kernel/text';
+import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { conditionOf } from '../support/condition.ts';
 import { lookAtGuest } from '../support/obstacles.ts';

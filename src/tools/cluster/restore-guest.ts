@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument, storageArgument, vmidArgument } from '#kernel/arguments';
 import { wordOf } from '#kernel/json';
 import type { GuestType } from '#kernel/resource';
-import { sanitizeText } from '#kernel/text';
+import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { absent } from '../support/condition.ts';
 import { runOperation } from '../support/operation.ts';

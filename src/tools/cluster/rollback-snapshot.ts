@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { guestOperationShape, snapshotNameArgument } from '#kernel/arguments';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { describeTarget } from '#kernel/resource';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import { defineTool } from '#kernel/tool';
 import { conditionOf, realSnapshots } from '../support/condition.ts';
 import { lookAtGuest } from '../support/obstacles.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { guestOperationShape, tagsArgument } from '#kernel/arguments';
-import { sanitizeText } from '#kernel/text';
+import { sanitizeText } from '#kernel/text/text';
 import { defineTool } from '#kernel/tool';
 import { keptKeys } from '../support/condition.ts';
 import { configurationTool } from '../support/set-configuration.ts';

@@ -1,11 +1,11 @@
 import * as z from 'zod';
+import { lapsesAt, type RequestRecord } from '#kernel/approval/request';
+import { expiryInWords, isSettledReport } from '#kernel/approval/request-end';
+import { type RequestRun, runInWords, runOf } from '#kernel/approval/request-run';
 import { applyHeldTool } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
 import { followTaskWords } from '#kernel/known-effect';
-import { lapsesAt, type RequestRecord } from '#kernel/request';
-import { expiryInWords, isSettledReport } from '#kernel/request-end';
-import { type RequestRun, runInWords, runOf } from '#kernel/request-run';
-import { clockTime, formatDuration, showPlainly } from '#kernel/text';
+import { clockTime, formatDuration, showPlainly } from '#kernel/text/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { invalidRequestId, isRequestId, requestIdArgument, viewOf } from '../support/request-view.ts';
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import type { RequestStatus } from '#kernel/approval/request';
+import { blockReasons } from '#kernel/approval/security';
 import { text } from '#kernel/arguments';
-import type { RequestStatus } from '#kernel/request';
-import { blockReasons } from '#kernel/security';
 import { defineTool, type ReportAnswer, type ToolResult } from '#kernel/tool';
 import { invalidRequestId, isRequestId, requestIdArgument } from '../support/request-view.ts';
 

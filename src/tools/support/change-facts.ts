@@ -1,6 +1,6 @@
 /** What a write changes, in facts for the person who is asked. */
 import { Fault } from '#kernel/errors';
-import { outsideMarksIn, redactionMarksIn } from '#kernel/marks';
+import { outsideMarksIn, redactionMarksIn } from '#kernel/text/marks';
 
 /** Counts lines as multisets: a moved line counts as neither added nor removed, which a full diff (in the editor) shows. */
 export function changeFacts(before: { readonly text: string } | { readonly why: string }, after: string): readonly string[] {

@@ -1,7 +1,7 @@
 /** What a run changed, as a model is told: in a few lines. */
 import { applyHeldTool, type ChangeList, type RunEffects } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 
 const mostNamed = 40;
 

@@ -5,9 +5,9 @@
  */
 
 import * as z from 'zod';
+import { lapsesAt, type RequestRecord, requestIdPattern } from '#kernel/approval/request';
 import type { JsonObject } from '#kernel/json';
-import { lapsesAt, type RequestRecord, requestIdPattern } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 
 export function viewOf(record: RequestRecord, agentId: string): JsonObject {
   const { id, status, action, createdAt } = record;

@@ -4,7 +4,7 @@ import type { GuestCondition, Inverse } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import { wordOf } from '#kernel/json';
 import { describeTarget, type GuestTarget, type Resource, type Target, tagsIn } from '#kernel/resource';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { Obstacle, ToolContext, ToolResult } from '#kernel/tool';
 import { conditionOf, keptKeys } from './condition.ts';
 import { lookAtGuest } from './obstacles.ts';

@@ -3,7 +3,7 @@ import type { applyHeldTool } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
 import type { HeldResource, Target } from '#kernel/resource';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import { defineTool } from '#kernel/tool';
 import { changesOf } from '../support/changes.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { toFault } from '#kernel/errors';
-import { editText } from '#kernel/text-edits';
+import { editText } from '#kernel/text/text-edits';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { changeFacts, refuseCopiedMarks } from '../support/change-facts.ts';
 import { changeResult, fileTarget, pathArgument, undoFacts, wholeText, writing } from '../support/file-target.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { RunHistory, RunRecord } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { changeCounts, namedPaths } from '../support/changes.ts';
 

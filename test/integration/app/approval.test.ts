@@ -1,7 +1,7 @@
 /** The main job below the editor: an agent asks, a person answers with a real key, the guest stops once. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord } from '#kernel/approval/request';
 import { agent, call, guestStatus, startWorld, type World } from './support.ts';
 
 let world: World;

@@ -2,9 +2,9 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseConfig } from '#app/config';
+import { parseConfig } from '#app/config/config';
 import { createApp } from '#app/create-app';
-import { createMcpToken } from '#app/mcp-tokens';
+import { createMcpToken } from '#app/people/mcp-tokens';
 import type { App } from '#kernel/app';
 import { cacheFolder } from '../../../scripts/lib/cache-folder.mjs';
 import { canSandbox } from '../execution/support/bubblewrap.ts';

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseConfig } from '#app/config';
-import { type ConnectedClusters, connectClusters } from '#app/connect-clusters';
+import { type ConnectedClusters, connectClusters } from '#app/clusters/connect-clusters';
+import { parseConfig } from '#app/config/config';
 import { type DemoCluster, startDemoCluster } from '#demo/index';
 import { memoryLog } from '../connectors/pve-server.ts';
 

@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseConfig } from '#app/config';
+import { parseConfig } from '#app/config/config';
 import { type AppOptions, createApp, type LocalApp } from '#app/create-app';
 import { cliAgent, generateApproverKey, signerFrom } from '#app/for-hosts';
 import { type DemoCluster, type DemoOptions, startDemoCluster } from '#demo/index';
 import type { HaResource } from '#demo/pve/high-availability';
 import type { Agent } from '#kernel/agent';
-import type { Signer } from '#kernel/answer';
 import type { App, CallRequest } from '#kernel/app';
+import type { Signer } from '#kernel/approval/answer';
 import type { Outcome } from '#kernel/outcome';
 import type { Log } from '#kernel/ports/log';
 

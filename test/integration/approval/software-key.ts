@@ -1,9 +1,9 @@
 /** An authenticator in software: it makes the bytes that a passkey and a browser make (WebAuthn §6.1, §5.8.1), and wrong ones where told so. */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { passkeyFingerprint } from '#approval/passkey';
-import type { ApproverKey } from '#kernel/answer';
-import type { NewCredential, PasskeyAssertion } from '#kernel/passkey';
-import type { Display } from '#kernel/security';
+import type { ApproverKey } from '#kernel/approval/answer';
+import type { NewCredential, PasskeyAssertion } from '#kernel/approval/passkey';
+import type { Display } from '#kernel/approval/security';
 
 export interface Twist {
   readonly type?: string;

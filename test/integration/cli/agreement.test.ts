@@ -5,8 +5,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { writeKeyFile } from '#app/approver-key-file';
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
+import { writeKeyFile } from '#app/people/approver-key-file';
 import { createApprovals } from '#approval/approvals';
 import { sealKey } from '#approval/sealed-key';
 import { seal } from '#audit/seal';

@@ -2,10 +2,10 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { parseConfig } from '#app/config';
+import { parseConfig } from '#app/config/config';
+import { asOwnerOf } from '#app/config/private-file';
 import { createApp } from '#app/create-app';
-import { createEnrolDesk } from '#app/enrolments';
-import { asOwnerOf } from '#app/private-file';
+import { createEnrolDesk } from '#app/people/enrolments';
 import { pageOrigin, type SoftwareKey, softwareKey } from '../approval/software-key.ts';
 import { type Person, personAt } from './person.ts';
 import { type Bench, startBench } from './support.ts';

@@ -6,8 +6,8 @@ import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, writeFil
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { writeKeyFile } from '#app/approver-key-file';
 import { generateApproverKey } from '#app/for-hosts';
+import { writeKeyFile } from '#app/people/approver-key-file';
 import { hashOneTimeCode } from '#approval/one-time-code';
 import { sealKey } from '#approval/sealed-key';
 import { createApprover, grantFor } from '../stores/request-fixtures.ts';

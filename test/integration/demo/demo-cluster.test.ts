@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { parseConfig } from '#app/config';
+import { parseConfig } from '#app/config/config';
 import { type DemoCluster, type DemoOptions, demoTokens, startDemoCluster } from '#demo/index';
 import { call, data } from './api-client.ts';
 

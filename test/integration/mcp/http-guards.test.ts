@@ -9,7 +9,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { McpToken } from '#app/mcp-tokens';
+import type { McpToken } from '#app/people/mcp-tokens';
 import { isPrivateAddress } from '#hosts/mcp/http/address-guard';
 import { defaultLimits, type HttpLimits, type HttpOptions } from '#hosts/mcp/http/http-options';
 import { type HttpEndpoint, serveHttp } from '#hosts/mcp/http/serve-http';

@@ -1,15 +1,15 @@
 /** The page on a real App with the demo cluster, in this process; people in real browsers, with Chromium's virtual authenticator. */
 import { join } from 'node:path';
 import { type BrowserContext, type CDPSession, chromium, type Page as Tab } from 'playwright-core';
-import type { PageConfig } from '#app/config';
-import type { Origin } from '#app/config-agreement';
-import { addApprover, removeApprover } from '#app/config-file';
+import type { PageConfig } from '#app/config/config';
+import type { Origin } from '#app/config/config-agreement';
+import { addApprover, removeApprover } from '#app/config/config-file';
 import type { LocalApp } from '#app/create-app';
-import { openEnrolment } from '#app/enrolments';
 import { cliAgent } from '#app/for-hosts';
+import { openEnrolment } from '#app/people/enrolments';
 import { type Page, startPage } from '#hosts/page/start-page';
+import type { Display } from '#kernel/approval/security';
 import type { Outcome } from '#kernel/outcome';
-import type { Display } from '#kernel/security';
 import { call, startWorld, type World } from '../app/support.ts';
 
 export interface PageWorld {

@@ -1,9 +1,9 @@
 /** What loosens, in a real Chromium: the level, rules, and what of the configuration waits. In embedded mode, where all files are the agents' own. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseConfig } from '#app/config';
-import { createConfigAgreement } from '#app/config-agreement';
-import { addApprover } from '#app/config-file';
+import { parseConfig } from '#app/config/config';
+import { createConfigAgreement } from '#app/config/config-agreement';
+import { addApprover } from '#app/config/config-file';
 import { generateApproverKey } from '#app/for-hosts';
 import { type Device, openPageWorld, type PageWorld, settle } from './page-world.ts';
 

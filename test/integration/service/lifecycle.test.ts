@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LocalApp } from '#app/create-app';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord } from '#kernel/approval/request';
 import { wireProtocol } from '#kernel/wire';
 import { type Machine, startMachine, whyNoUsers } from './os-users.ts';
 import { rawClient } from './support.ts';

@@ -2,11 +2,11 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseConfig } from '#app/config';
+import { parseConfig } from '#app/config/config';
 import { createApp, type LocalApp } from '#app/create-app';
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
 import { type DemoCluster, startDemoCluster } from '#demo/index';
-import type { Signer } from '#kernel/answer';
+import type { Signer } from '#kernel/approval/answer';
 
 export const whyNoUsers =
   process.platform !== 'linux' || process.getuid?.() !== 0

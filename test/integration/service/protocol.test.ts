@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cliAgent } from '#app/for-hosts';
 import { connectService } from '#connectors/service/service-link';
 import type { App } from '#kernel/app';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord } from '#kernel/approval/request';
 import { wireLimits } from '#kernel/wire';
 import { cacheFolder } from '../../../scripts/lib/cache-folder.mjs';
 import { call, guestStatus } from '../app/support.ts';

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseConfig } from '#app/config';
+import { parseConfig } from '#app/config/config';
 import type { LocalApp } from '#app/create-app';
 import { connectApp } from '#app/remote-app';
 import { serveUsers, type UserServer } from '#hosts/service/serve-users';

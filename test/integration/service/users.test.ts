@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { credentialOf, loadServiceConfig } from '#app/service-config';
+import { credentialOf, loadServiceConfig } from '#app/config/service-config';
 import { type Machine, startMachine, whyNoUsers } from './os-users.ts';
 import { rawClient } from './support.ts';
 

@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { RequestRecord } from '#kernel/approval/request';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import type { RequestRecord } from '#kernel/request';
 import { mostLookedAt } from '#stores/look-through';
 import { fillSqlite, fillValkey } from './fill-requests.ts';
 import { decisionBy, openTestStore, temporaryFolder } from './store-fixtures.ts';

@@ -1,7 +1,7 @@
 /** Thousands of requests at once, written as the stores write them: opening as many one by one would take minutes. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Redis } from 'iovalkey';
-import { type RequestRecord, requestLifeMs } from '#kernel/request';
+import { type RequestRecord, requestLifeMs } from '#kernel/approval/request';
 import { keysOf, pendingScore } from '#stores/valkey/keys';
 import { requestText } from '#stores/valkey/stored-request';
 import { draftBy } from './request-fixtures.ts';

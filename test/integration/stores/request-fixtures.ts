@@ -4,11 +4,11 @@ import { grantPayload } from '#approval/grant';
 import { generateApproverKey, signerFrom } from '#approval/keys';
 import { signPayload } from '#approval/signed';
 import type { Agent } from '#kernel/agent';
-import type { ApproverKey, Signer } from '#kernel/answer';
+import type { ApproverKey, Signer } from '#kernel/approval/answer';
+import type { EffectiveAction, Grant, RequestDecision, RequestDraft, RequestRecord } from '#kernel/approval/request';
+import type { AutoApproveAction, LevelPayload, ReportedBlock, RulePayload, SignedSetting } from '#kernel/approval/security';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import type { EffectiveAction, Grant, RequestDecision, RequestDraft, RequestRecord } from '#kernel/request';
-import type { AutoApproveAction, LevelPayload, ReportedBlock, RulePayload, SignedSetting } from '#kernel/security';
 import type { SecurityLevel } from '#kernel/tiers';
 
 export const mcpAgent: Agent = { id: 'mcp:laptop', host: 'mcp', modelTier: 'advanced', model: 'some-model', label: 'Laptop' };

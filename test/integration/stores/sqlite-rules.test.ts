@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApprovals } from '#approval/approvals';
 import { hashOf } from '#audit/seal';
 import { verifyTrail } from '#audit/verify-trail';
+import { grantsEnd, type RequestStatus, requestStatuses, requestTransitions } from '#kernel/approval/request';
 import type { AuditRecord } from '#kernel/audit-event';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import { grantsEnd, type RequestStatus, requestStatuses, requestTransitions } from '#kernel/request';
 import {
   approved,
   createApprover,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStoreInWorker, type WorkerStoreOptions } from '#app/store-client';
+import { openStoreInWorker, type WorkerStoreOptions } from '#app/store/store-client';
 import { verifyTrail } from '#audit/verify-trail';
 import type { Store } from '#kernel/ports/store';
 import { bundledProgram } from './bundled-program.ts';
@@ -25,7 +25,7 @@ import {
   temporaryFolder,
 } from './store-fixtures.ts';
 
-const source = new URL('../../../src/app/store-worker.ts', import.meta.url);
+const source = new URL('../../../src/app/store/store-worker.ts', import.meta.url);
 const worker = await bundledProgram(source);
 const crashing = await bundledProgram(new URL('./children/crashing-worker.ts', import.meta.url));
 const idle = await bundledProgram(new URL('./children/idle-worker-store.ts', import.meta.url));

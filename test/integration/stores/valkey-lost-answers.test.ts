@@ -1,6 +1,6 @@
 /** Answers that never come: what was written is not written again, and what was not is. */
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
-import { groupReads } from '#app/group-reads';
+import { groupReads } from '#app/store/group-reads';
 import { verifyTrail } from '#audit/verify-trail';
 import type { AuditDraft } from '#kernel/audit-event';
 import { type LosingProxy, startLosingProxy } from './losing-proxy.ts';

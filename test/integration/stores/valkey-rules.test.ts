@@ -3,8 +3,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
+import { grantsEnd } from '#kernel/approval/request';
 import type { AuditRecord } from '#kernel/audit-event';
-import { grantsEnd } from '#kernel/request';
 import type { ValkeyStore } from '#stores/valkey/open-valkey-store';
 import {
   approved,

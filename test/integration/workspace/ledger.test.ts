@@ -1,14 +1,14 @@
 /** The account of the agents' sandboxes in the store: on this thread and behind the worker, with the same answers. */
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStoreInWorker } from '#app/store-client';
+import { openStoreInWorker } from '#app/store/store-client';
 import { seal } from '#audit/seal';
 import type { PersonaLedger, Reservation } from '#kernel/ports/persona-ledger';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import { bundledProgram } from '../stores/bundled-program.ts';
 import { required, temporaryFolder } from './support.ts';
 
-const worker = await bundledProgram(new URL('../../../src/app/store-worker.ts', import.meta.url));
+const worker = await bundledProgram(new URL('../../../src/app/store/store-worker.ts', import.meta.url));
 const limits = { bytes: 10_000, files: 3 };
 const directory = 'a'.repeat(32);
 

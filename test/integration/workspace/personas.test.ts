@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { personaControl } from '#app/persona-control';
+import { personaControl } from '#app/workspace/persona-control';
 import { cleanSandboxes, startCleaning } from '#connectors/persona-sandbox/clean-sandboxes';
 import { chargeOf, personaLifeMs } from '#connectors/persona-sandbox/persona-limits';
 import { startChild } from '../stores/child-process.ts';

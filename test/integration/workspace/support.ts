@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { pathRules } from '#app/open-workspace';
+import { pathRules } from '#app/workspace/open-workspace';
 import { seal } from '#audit/seal';
 import { createPersonaSandboxes, type PersonaSandboxOptions } from '#connectors/persona-sandbox/persona-sandboxes';
 import { createWorkspaceSearch } from '#connectors/ripgrep/create-workspace-search';

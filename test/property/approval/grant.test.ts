@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { reviewCard } from '#approval/card';
 import { digestOf } from '#approval/digest';
 import { verifyGrant } from '#approval/grant';
+import type { Grant, GrantPayload, RequestRecord } from '#kernel/approval/request';
 import type { JsonObject } from '#kernel/json';
-import type { Grant, GrantPayload, RequestRecord } from '#kernel/request';
 import { createApprover, draftOf, grantFor, stopAction } from '../../integration/stores/store-fixtures.ts';
 
 const alice = createApprover();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalAddress } from '#kernel/address';
 import { canonicalJson, hasCanonicalForm, type JsonValue } from '#kernel/json';
-import { formatDuration, sanitizeText, showPlainly, stripUnseen } from '#kernel/text';
+import { formatDuration, sanitizeText, showPlainly, stripUnseen } from '#kernel/text/text';
 
 /** Any UTF-16, with the characters that matter here much more often than by chance. */
 const hostile = fc

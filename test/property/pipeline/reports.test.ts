@@ -1,8 +1,8 @@
 /** Laws of reported blocks, on the real store: what a report is never worth, how long it lives, what leaves of it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RequestRecord } from '#kernel/request';
-import { blockReasons } from '#kernel/security';
+import type { RequestRecord } from '#kernel/approval/request';
+import { blockReasons } from '#kernel/approval/security';
 import { createBench } from '../../unit/pipeline/support/bench.ts';
 
 type Bench = Awaited<ReturnType<typeof createBench>>;

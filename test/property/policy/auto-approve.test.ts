@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { autoApproveActions } from '#kernel/approval/security';
 import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
-import { autoApproveActions } from '#kernel/security';
 import { actionTiers } from '#kernel/tiers';
 import { type LiveRule, parseRulePattern, ruleSubject, settleByRules } from '#policy/auto-approve';
 import { decideTier } from '#policy/classify';

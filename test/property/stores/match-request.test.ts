@@ -1,8 +1,8 @@
 /** What a search may skip unread is never what it would have found. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { RequestRecord } from '#kernel/approval/request';
 import type { JsonObject } from '#kernel/json';
-import type { RequestRecord } from '#kernel/request';
 import { matchRequest, mayMatch } from '#stores/match-request';
 import { requestText } from '#stores/valkey/stored-request';
 import { draftBy } from '../../integration/stores/request-fixtures.ts';

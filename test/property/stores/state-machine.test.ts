@@ -5,9 +5,9 @@ import { type CallApprovals, createApprovals } from '#approval/approvals';
 import { digestOf } from '#approval/digest';
 import { verifyTrail } from '#audit/verify-trail';
 import type { Approvals } from '#kernel/app';
+import { type RequestStatus, requestTransitions } from '#kernel/approval/request';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import { type RequestStatus, requestTransitions } from '#kernel/request';
 import {
   createApprover,
   createFakeClock,

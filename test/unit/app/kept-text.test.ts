@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { keepText } from '#app/private-file';
+import { keepText } from '#app/config/private-file';
 
 let folder: string;
 let file: string;

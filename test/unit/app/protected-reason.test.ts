@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseConfig } from '#app/config';
+import { parseConfig } from '#app/config/config';
+import { protectedListOf } from '#app/config/policy-settings';
 import { createApp } from '#app/create-app';
 import { cliAgent } from '#app/for-hosts';
-import { protectedListOf } from '#app/policy-settings';
 import type { App } from '#kernel/app';
 import { protectTarget } from '#policy/protected-resources';
 

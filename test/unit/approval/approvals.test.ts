@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type ApprovalsDeps, createApprovals } from '#approval/approvals';
 import { generateApproverKey, signerFrom } from '#approval/keys';
-import type { ApproverKey, Signer } from '#kernel/answer';
-import type { RequestRecord } from '#kernel/request';
+import type { ApproverKey, Signer } from '#kernel/approval/answer';
+import type { RequestRecord } from '#kernel/approval/request';
 import {
   createApprover,
   createFakeClock,

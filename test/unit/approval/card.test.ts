@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { reviewCard } from '#approval/card';
 import { digestOf } from '#approval/digest';
-import type { EffectiveAction, RequestRecord } from '#kernel/request';
+import type { EffectiveAction, RequestRecord } from '#kernel/approval/request';
 import { draftOf, stopAction } from '../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { createChangeDesk } from '#approval/passkey-desk';
 import { createSecuritySettings } from '#approval/security-settings';
-import type { ApproverKey } from '#kernel/answer';
-import type { SettingChange } from '#kernel/passkey';
+import type { ApproverKey } from '#kernel/approval/answer';
+import type { SettingChange } from '#kernel/approval/passkey';
 import { pageOrigin, softwareKey, type Twist } from '../../integration/approval/software-key.ts';
 import { createApprover, createFakeClock, openTestStore } from '../../integration/stores/store-fixtures.ts';
 

@@ -4,8 +4,8 @@ import { digestOf } from '#approval/digest';
 import { grantPayload, verifyGrant } from '#approval/grant';
 import { generateApproverKey, importPublicKey, isSameKey, keyIdOf, signerFrom } from '#approval/keys';
 import { signPayload } from '#approval/signed';
+import { type Grant, type GrantPayload, grantLifeMs } from '#kernel/approval/request';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import { type Grant, type GrantPayload, grantLifeMs } from '#kernel/request';
 import { createApprover, stopAction } from '../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { generateApproverKey, signerFrom } from '#approval/keys';
 import { createSecuritySettings } from '#approval/security-settings';
 import { signPayload } from '#approval/signed';
-import type { ApproverKey, Signer } from '#kernel/answer';
+import type { ApproverKey, Signer } from '#kernel/approval/answer';
+import type { LevelPayload, RulePayload } from '#kernel/approval/security';
 import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/security-store';
-import type { LevelPayload, RulePayload } from '#kernel/security';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { createApprover, createFakeClock, grantFor, openTestStore } from '../../integration/stores/store-fixtures.ts';
 

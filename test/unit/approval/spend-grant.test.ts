@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createSpender, type SpendDeps } from '#approval/spend-grant';
-import type { ApproverKey } from '#kernel/answer';
+import type { ApproverKey } from '#kernel/approval/answer';
+import type { Grant, RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
-import type { Grant, RequestRecord } from '#kernel/request';
 import {
   approved,
   createApprover,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type WaitDeps, waitForDecision } from '#approval/wait-for-decision';
+import { waitState } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
-import { waitState } from '#kernel/request';
 import {
   createApprover,
   createFakeClock,

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { agentHosts, callSources, sourceOf } from '#kernel/agent';
+import {
+  grantLifeMs,
+  isSelfApproval,
+  requestIdPattern,
+  requestLifeMs,
+  requestStatuses,
+  requestTransitions,
+} from '#kernel/approval/request';
 import { allow, ask, deny, strictest } from '#kernel/decision';
 import { Fault, faultData, faultFrom, toFault } from '#kernel/errors';
-import { grantLifeMs, isSelfApproval, requestIdPattern, requestLifeMs, requestStatuses, requestTransitions } from '#kernel/request';
 import { describeTarget } from '#kernel/resource';
 import { actionTiers, stricterTier } from '#kernel/tiers';
 

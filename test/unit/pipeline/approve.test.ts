@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
-import type { RequestRecord } from '#kernel/request';
 import { runCall } from '#pipeline/run-call';
 import { createApprover } from '../../integration/stores/store-fixtures.ts';
 import { agent, createBench } from './support/bench.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runApproved, whyNotHere } from '#app/run-approved';
+import { runApproved, whyNotHere } from '#app/people/run-approved';
 import { createStanding } from '#identity/standing';
 import { agent, createBench, demoProtection, settingsOf } from './support/bench.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { AutoApproveAction } from '#kernel/approval/security';
 import type { Decision } from '#kernel/decision';
 import { ask } from '#kernel/decision';
-import type { AutoApproveAction } from '#kernel/security';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { WorkspaceJudge } from '#pipeline/deps';
 import { liveRule } from '../policy/live-rules.ts';

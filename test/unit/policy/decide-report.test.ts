@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AutoApproveAction, blockReasons, defaultApprovalDomains } from '#kernel/security';
+import { type AutoApproveAction, blockReasons, defaultApprovalDomains } from '#kernel/approval/security';
 import { decideReport } from '#policy/auto-approve';
 import { parseDestination } from '#policy/destinations';
 import { liveRule } from './live-rules.ts';

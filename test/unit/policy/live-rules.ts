@@ -1,5 +1,5 @@
 /** Rules that count, from their text. */
-import type { AutoApproveAction } from '#kernel/security';
+import type { AutoApproveAction } from '#kernel/approval/security';
 import { type LiveRule, parseRulePattern, type RulePattern } from '#policy/auto-approve';
 
 export const yellowTools = ['write_file', 'run_command', 'execute_ssh', 'restart_service', 'wake_node'];

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { requestTransitions } from '#kernel/request';
+import { requestTransitions } from '#kernel/approval/request';
 import { migrations } from '#stores/sqlite/schema';
 import { isBusy, storeFault } from '#stores/sqlite/sqlite-faults';
 import { createFakeClock, opened, openTestStore, temporaryFolder } from '../../integration/stores/store-fixtures.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { catalog } from '#app/catalog';
+import { requestStatuses } from '#kernel/approval/request';
 import type { AuditRecord } from '#kernel/audit-event';
-import { requestStatuses } from '#kernel/request';
 import { approved, createApprover, draftOf, opened, openTestStore } from '../../integration/stores/store-fixtures.ts';
 import { createToolBench } from './support/run-tool.ts';
 

@@ -1,14 +1,14 @@
 /** `banksman approvals`: reading what is asked. The answers are in `approval-answers.ts`. */
 
-import { type CodeVerdict, issueOneTimeCode, redeemOneTimeCode } from '#app/one-time-codes';
-import { createRequestChanges } from '#app/request-changes';
-import type { ReviewCard, Signer } from '#kernel/answer';
+import { type CodeVerdict, issueOneTimeCode, redeemOneTimeCode } from '#app/people/one-time-codes';
+import { createRequestChanges } from '#app/people/request-changes';
 import type { App } from '#kernel/app';
+import type { ReviewCard, Signer } from '#kernel/approval/answer';
+import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/approval/request';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
-import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/request';
-import { changeLines, changesIn, heldLinesOnCard } from '#kernel/shown-change';
-import { formatDuration, showPlainly } from '#kernel/text';
+import { changeLines, changesIn, heldLinesOnCard } from '#kernel/text/shown-change';
+import { formatDuration, showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, commandHint, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, printText, Refusal } from '../output.ts';
 import { approverHere, unlock } from '../passphrase.ts';

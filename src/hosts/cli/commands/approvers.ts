@@ -1,13 +1,13 @@
 /** `banksman approvers list|create|enroll|revoke`: whose answers count on this machine. */
 
-import { type ApproverControl, type ApproverEntry, withApproverControl } from '#app/approver-control';
-import { approverName } from '#app/approver-key-file';
-import { defaultConfigFile } from '#app/paths';
-import { isForPhones, qrText } from '#app/qr-code';
-import type { Signer } from '#kernel/answer';
+import { defaultConfigFile } from '#app/config/paths';
+import { type ApproverControl, type ApproverEntry, withApproverControl } from '#app/people/approver-control';
+import { approverName } from '#app/people/approver-key-file';
+import { isForPhones, qrText } from '#app/people/qr-code';
+import type { Signer } from '#kernel/approval/answer';
+import { displays } from '#kernel/approval/security';
 import { Fault } from '#kernel/errors';
-import { displays } from '#kernel/security';
-import { formatDuration, showPlainly } from '#kernel/text';
+import { formatDuration, showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText, Refusal } from '../output.ts';
 import { askNewPassphrase, signIn } from '../passphrase.ts';

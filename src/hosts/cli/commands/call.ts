@@ -1,9 +1,9 @@
 /** `banksman call`: one call through the pipeline. */
 
 import { text as readAll } from 'node:stream/consumers';
-import { parseJson } from '#app/config-file';
+import { parseJson } from '#app/config/config-file';
+import { osUser } from '#app/config/paths';
 import { cliAgent, modelTierOf } from '#app/for-hosts';
-import { osUser } from '#app/paths';
 import type { Agent } from '#kernel/agent';
 import { Fault, toFault } from '#kernel/errors';
 import type { Outcome, OutcomeStatus } from '#kernel/outcome';

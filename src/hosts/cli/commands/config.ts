@@ -1,7 +1,7 @@
 /** `banksman config show|agree`: what of the machine's configuration waits for a person, and agreeing to it. */
 import type { App, ConfigAgreement } from '#kernel/app';
 import { Fault } from '#kernel/errors';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { signIn } from '../passphrase.ts';

@@ -1,9 +1,9 @@
 /** What people set for everyone on the same store: the level and the auto-approve rules. */
 
-import type { Signer } from '#kernel/answer';
 import type { AutoApproveRule, SecuritySettings, SettingResult } from '#kernel/app';
-import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/security';
-import { showPlainly } from '#kernel/text';
+import type { Signer } from '#kernel/approval/answer';
+import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/approval/security';
+import { showPlainly } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';

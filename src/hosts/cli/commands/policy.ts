@@ -1,9 +1,9 @@
 /** `banksman policy explain`: every stage's answer for one call, nothing executed. */
 
 import type { Readable, Writable } from 'node:stream';
-import { linesOf } from '#app/audit-export';
-import type { Config } from '#app/config';
-import { createPolicyCheck, type PolicyCheck } from '#app/policy-check';
+import type { Config } from '#app/config/config';
+import { linesOf } from '#app/store/audit-export';
+import { createPolicyCheck, type PolicyCheck } from '#app/workspace/policy-check';
 import type { Explanation } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';

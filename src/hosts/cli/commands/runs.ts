@@ -1,8 +1,8 @@
 /** `banksman runs list|show|undo`: what commands changed in the workspace, and taking it back. */
 import type { ChangeList, RunHistory, RunRecord, ShownChanges } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
-import { changeLines } from '#kernel/shown-change';
-import { showPlainly } from '#kernel/text';
+import { changeLines } from '#kernel/text/shown-change';
+import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { withApp } from '../session.ts';

@@ -1,6 +1,6 @@
 /** `banksman sandbox stats|clean`: the agents' own directories. */
-import { withPersonaControl } from '#app/persona-control';
-import { showPlainly } from '#kernel/text';
+import { withPersonaControl } from '#app/workspace/persona-control';
+import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { configOf, stateDirOf } from '../session.ts';

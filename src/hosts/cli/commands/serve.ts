@@ -1,7 +1,7 @@
 /** `banksman serve --http`: MCP over HTTP, until stopped. */
 import { readFile } from 'node:fs/promises';
 import { version } from '#app/for-hosts';
-import { listMcpTokens } from '#app/mcp-tokens';
+import { listMcpTokens } from '#app/people/mcp-tokens';
 import { reasonOf } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { withFollowedApp } from '../follow-agreement.ts';

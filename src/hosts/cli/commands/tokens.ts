@@ -1,7 +1,7 @@
 /** `banksman tokens list|create|revoke`: which MCP clients may connect over HTTP. */
 
-import { createMcpToken, listMcpTokens, type McpToken, revokeMcpToken } from '#app/mcp-tokens';
-import { osUser } from '#app/paths';
+import { osUser } from '#app/config/paths';
+import { createMcpToken, listMcpTokens, type McpToken, revokeMcpToken } from '#app/people/mcp-tokens';
 import { Fault } from '#kernel/errors';
 import { type ModelTier, modelTiers } from '#kernel/tiers';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';

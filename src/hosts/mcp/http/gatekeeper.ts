@@ -1,6 +1,6 @@
 /** Who may come in, and how much: everything before a request reaches the protocol. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { McpToken } from '#app/mcp-tokens';
+import type { McpToken } from '#app/people/mcp-tokens';
 import { createRateLimit, createSlots } from '#kernel/rate-limit';
 import { type AddressGuard, createAddressGuard, isPrivateAddress } from './address-guard.ts';
 import type { HttpOptions } from './http-options.ts';

@@ -1,6 +1,6 @@
 /** What the HTTP endpoint is given. */
 import type { McpServer, Server, ServerEventBus } from '@modelcontextprotocol/server';
-import type { McpToken } from '#app/mcp-tokens';
+import type { McpToken } from '#app/people/mcp-tokens';
 import type { Log } from '#kernel/ports/log';
 import type { Caller } from '../call-tool.ts';
 

@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { checkMcpToken, isMcpTokenLive, type McpToken } from '#app/mcp-tokens';
+import { checkMcpToken, isMcpTokenLive, type McpToken } from '#app/people/mcp-tokens';
 import type { CallingApp } from '#kernel/app';
 import { Fault, reasonOf, toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';

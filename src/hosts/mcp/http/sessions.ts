@@ -1,5 +1,5 @@
 /** Sessions of clients before 2026-07-28: a protocol server each, bound to the token that opened it. */
-import type { McpToken } from '#app/mcp-tokens';
+import type { McpToken } from '#app/people/mcp-tokens';
 import type { HttpLimits, ProtocolServer } from './http-options.ts';
 
 export interface Session<Connection> {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { isJSONRPCRequest, type JSONRPCMessage, parseJSONRPCMessage, type RequestId, type Transport } from '@modelcontextprotocol/server';
-import type { McpToken } from '#app/mcp-tokens';
+import type { McpToken } from '#app/people/mcp-tokens';
 import { afterClose } from '../after-close.ts';
 import type { HttpOptions } from './http-options.ts';
 import { RefusedRequest } from './refusal.ts';

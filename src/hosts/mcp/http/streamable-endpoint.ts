@@ -10,7 +10,7 @@ import {
   type RequestId,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import type { McpToken } from '#app/mcp-tokens';
+import type { McpToken } from '#app/people/mcp-tokens';
 import { afterClose } from '../after-close.ts';
 import type { HttpOptions } from './http-options.ts';
 import { RefusedRequest } from './refusal.ts';

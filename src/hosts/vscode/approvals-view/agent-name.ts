@@ -1,7 +1,7 @@
 /** An agent for people. The host is ours; the label is the caller's own word and only ever stands beside it. */
 import type { AgentHost } from '#kernel/agent';
-import type { RequestRecord } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
+import type { RequestRecord } from '#kernel/approval/request';
+import { showPlainly } from '#kernel/text/text';
 
 export const hostNames: Record<AgentHost, string> = {
   chat: 'Chat',

@@ -1,7 +1,7 @@
 /** One request as a row of a list. */
-import { lapsesAt, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/request';
-import { endInWords, isSettledReport } from '#kernel/request-end';
-import { showPlainly } from '#kernel/text';
+import { lapsesAt, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/approval/request';
+import { endInWords, isSettledReport } from '#kernel/approval/request-end';
+import { showPlainly } from '#kernel/text/text';
 import type { Impact } from '#kernel/tiers';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
 import { agentName, shortAgentName } from './agent-name.ts';

@@ -1,6 +1,6 @@
 /** What keeps Banksman from working, as rows of the tree and as one sentence. */
 import type { Fault } from '#kernel/errors';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 
 export interface ProblemRow {
   readonly label: string;

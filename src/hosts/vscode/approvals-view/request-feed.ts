@@ -1,7 +1,7 @@
 /** The requests of one list as they are now: newest first, as many pages as a person asked for, filtered. */
 import type { Approvals } from '#kernel/app';
+import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
 import type { RequestPage } from '#kernel/ports/request-store';
-import type { RequestRecord, RequestStatus } from '#kernel/request';
 import type { AppSession } from '../app-session.ts';
 import { type ApprovalRow, approvalRow } from './approval-row.ts';
 import type { ProblemRow } from './problem-rows.ts';

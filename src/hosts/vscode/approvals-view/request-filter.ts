@@ -1,7 +1,7 @@
 /** Which requests a list shows. */
 import type { AgentHost } from '#kernel/agent';
-import type { RequestRecord, RequestStatus } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
+import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
+import { showPlainly } from '#kernel/text/text';
 import { hostNames } from './agent-name.ts';
 
 export interface RequestFilter {

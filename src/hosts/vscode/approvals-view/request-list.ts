@@ -12,7 +12,7 @@ import {
   window,
 } from 'vscode';
 import { agentHosts } from '#kernel/agent';
-import type { RequestStatus } from '#kernel/request';
+import type { RequestStatus } from '#kernel/approval/request';
 import type { AppSession } from '../app-session.ts';
 import { historyViewId, viewId } from '../contributes/views.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';

@@ -1,9 +1,9 @@
 /** Commands on pending requests. They take an id at most; the answer is only ever given in the dialog. */
 import * as path from 'node:path';
 import { commands, type Disposable, EventEmitter, Uri, window, workspace } from 'vscode';
+import { type RequestStatus, requestStatuses } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
-import { type RequestStatus, requestStatuses } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { agentName } from '../approvals-view/agent-name.ts';
 import { requestIdFrom } from '../approvals-view/approval-row.ts';

@@ -2,10 +2,10 @@
 import { commands, type Disposable, ThemeIcon, window } from 'vscode';
 import { paletteAgent } from '#app/for-hosts';
 import type { LiveLists, ProtectedNames } from '#kernel/app';
+import type { RequestRecord } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
-import type { RequestRecord } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
 import type { AppSession } from '../app-session.ts';
 import { isPaletteTool, paletteCommand } from '../contributes/names.ts';

@@ -5,7 +5,7 @@ import { isJsonObject } from '#kernel/json';
 import { type GuestRow, type NodeRow, offlineStatus } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { GuestType } from '#kernel/resource';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 

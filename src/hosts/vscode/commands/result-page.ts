@@ -1,8 +1,8 @@
 /** Results as pages for people, without scripts; everything from outside is escaped. */
 import type { Finding } from '#kernel/app';
-import { Html, html, lines, nothing } from '#kernel/html';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
+import { Html, html, lines, nothing } from '#kernel/text/html';
 import { detailsStyle } from '../details/details-style.ts';
 
 const maxRows = 500;

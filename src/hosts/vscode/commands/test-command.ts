@@ -1,7 +1,7 @@
 /** “Test a Command”: what the policy says of a command or a path, while it is typed. Nothing is run. */
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
-import type { Config } from '#app/config';
-import { createPolicyCheck, type PolicyCheck } from '#app/policy-check';
+import type { Config } from '#app/config/config';
+import { createPolicyCheck, type PolicyCheck } from '#app/workspace/policy-check';
 import { Fault, toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import { notify } from '../notify.ts';

@@ -1,6 +1,6 @@
 /** The settings `banksman.*`, derived from the configuration's one schema. */
 import * as z from 'zod';
-import { type Config, configSchema } from '#app/config';
+import { type Config, configSchema } from '#app/config/config';
 
 /** SECURITY: any extension can write settings without a prompt. Who approves, and where, stands in the machine's configuration file alone. */
 type Key = Exclude<keyof Config, 'approvals' | 'approvers' | 'page'>;

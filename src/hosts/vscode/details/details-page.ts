@@ -1,14 +1,14 @@
 /** Everything there is to know about one request, as a page without scripts. */
-import { isForPhones, qrPath } from '#app/qr-code';
-import type { ReviewCard } from '#kernel/answer';
+import { isForPhones, qrPath } from '#app/people/qr-code';
 import type { Explanation, LiveFact } from '#kernel/app';
+import type { ReviewCard } from '#kernel/approval/answer';
+import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/approval/request';
+import { isSettledReport, lapsedUnused } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
-import { Html, html, lines, nothing } from '#kernel/html';
 import type { JsonObject } from '#kernel/json';
-import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/request';
-import { isSettledReport, lapsedUnused } from '#kernel/request-end';
 import { describeTarget, isTargetKind, type Target } from '#kernel/resource';
-import { changeLines, changesIn } from '#kernel/shown-change';
+import { Html, html, lines, nothing } from '#kernel/text/html';
+import { changeLines, changesIn } from '#kernel/text/shown-change';
 import { impactInWords } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
 import { detailsStyle } from './details-style.ts';

@@ -1,12 +1,12 @@
 /** The pages of requests: one panel each, drawn anew when the request changes. They show; the dialog asks. */
 import { randomBytes } from 'node:crypto';
 import { type Disposable, ViewColumn, type WebviewPanel, window } from 'vscode';
-import { agentOf } from '#app/run-approved';
-import type { ReviewCard } from '#kernel/answer';
+import { agentOf } from '#app/people/run-approved';
 import type { App } from '#kernel/app';
+import type { ReviewCard } from '#kernel/approval/answer';
+import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
-import type { RequestRecord, RequestStatus } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
 import { createDisposableBag } from '../disposables.ts';

@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import * as path from 'node:path';
+import type { RequestRecord } from '#kernel/approval/request';
 import { isJsonObject } from '#kernel/json';
-import type { RequestRecord } from '#kernel/request';
-import { editText, type TextEdit } from '#kernel/text-edits';
+import { editText, type TextEdit } from '#kernel/text/text-edits';
 
 /** The editor compares no more than that in a useful time. */
 const maxBytes = 2_000_000;

@@ -1,8 +1,8 @@
 /** Signers that sign nothing but what a person has seen. */
-import type { Signer } from '#kernel/answer';
+import type { Signer } from '#kernel/approval/answer';
+import type { RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
-import type { RequestRecord } from '#kernel/request';
 
 /**
  * SECURITY: the store is re-read after the dialog, and whoever can write it could swap the action in between. What is signed is

@@ -2,9 +2,9 @@
 
 import { randomInt } from 'node:crypto';
 import { keyIdOf } from '#app/for-hosts';
-import type { Signer } from '#kernel/answer';
 import type { Approvals } from '#kernel/app';
-import { showPlainly } from '#kernel/text';
+import type { Signer } from '#kernel/approval/answer';
+import { showPlainly } from '#kernel/text/text';
 import type { Dialogs } from './dialogs.ts';
 
 /** An answer sooner than this after opening was meant for whatever had the focus before. */

@@ -1,8 +1,8 @@
 /** The person's side of the approvals in this window: what a waiting call opens, and what the tree's Review opens. */
 import type { HumanGate } from '#kernel/app';
+import type { RequestRecord } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
-import type { RequestRecord } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { ModalQueue } from './confirm-run.ts';
 import type { Dialogs } from './dialogs.ts';
 import type { ReviewEnd } from './review.ts';

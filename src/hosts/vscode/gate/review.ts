@@ -1,11 +1,12 @@
 /** One request, one person, one answer: the dialog, from the stored record to the signed grant. */
-import { type AnswerResult, cardText, type ReviewCard, type Signer } from '#kernel/answer';
+
 import type { Approvals } from '#kernel/app';
+import { type AnswerResult, cardText, type ReviewCard, type Signer } from '#kernel/approval/answer';
+import { lapsesAt, type RequestRecord } from '#kernel/approval/request';
+import { endInWords, expiryInWords } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
-import { lapsesAt, type RequestRecord } from '#kernel/request';
-import { endInWords, expiryInWords } from '#kernel/request-end';
-import { clockTime, showPlainly } from '#kernel/text';
+import { clockTime, showPlainly } from '#kernel/text/text';
 import { boundSigner } from './bound-signer.ts';
 import { confirmNow, frontCode, minimumOpenMs, trustKey, typeCode, withCode } from './confirm-run.ts';
 import type { Dialogs, Question } from './dialogs.ts';

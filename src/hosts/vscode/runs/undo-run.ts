@@ -2,7 +2,7 @@
 import { commands, type Disposable, EventEmitter, type QuickPickItem, Uri, window, workspace } from 'vscode';
 import type { ChangeList, RunHistory, RunRecord, ShownChange } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
-import { clockTime, showPlainly } from '#kernel/text';
+import { clockTime, showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { createDisposableBag } from '../disposables.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';

@@ -1,6 +1,7 @@
 /** A change of a shared security setting: shown in a modal, signed with this window's key, then carried out. */
-import type { Signer } from '#kernel/answer';
+
 import type { App, SettingResult } from '#kernel/app';
+import type { Signer } from '#kernel/approval/answer';
 import { toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { settingSigner } from '../gate/bound-signer.ts';

@@ -1,9 +1,9 @@
 /** Commands on what people set for everyone. Quick picks gather; a modal decides, since programs can press the former (docs/adr/0006-modal-gate.md). */
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import type { App, AutoApproveRule } from '#kernel/app';
+import { type AutoApproveAction, autoApproveActions } from '#kernel/approval/security';
 import { toFault } from '#kernel/errors';
-import { type AutoApproveAction, autoApproveActions } from '#kernel/security';
-import { durationInWords } from '#kernel/text';
+import { durationInWords } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
 import { type Choice, choose } from '../commands/choose.ts';

@@ -1,7 +1,7 @@
 /** The changes a person can make, in words. */
 import type { App, AutoApproveRule, ConfigAgreement, EffectiveLevel } from '#kernel/app';
-import type { AutoApproveAction } from '#kernel/security';
-import { durationInWords, showPlainly } from '#kernel/text';
+import type { AutoApproveAction } from '#kernel/approval/security';
+import { durationInWords, showPlainly } from '#kernel/text/text';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { SettingChange } from './change-setting.ts';
 

@@ -11,7 +11,7 @@ import {
   type PreparedToolInvocation,
 } from 'vscode';
 import type { Outcome } from '#kernel/outcome';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
 import { moreTools } from '../contributes/language-model-tools.ts';
 import { languageModelName } from '../contributes/names.ts';

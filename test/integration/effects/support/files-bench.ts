@@ -2,7 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { pathRules } from '#app/open-workspace';
+import { pathRules } from '#app/workspace/open-workspace';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
 import { usualPinning } from '#connectors/workspace-files/directory-pin';
 import { createEffects, type Effects } from '#execution/effects/effects';

@@ -4,4 +4,4 @@ import { parentPort } from 'node:worker_threads';
 parentPort?.on('message', (message: { readonly values?: readonly unknown[] }) => {
   if (JSON.stringify(message.values ?? []).includes('"crash"')) process.exit(3);
 });
-await import('../../../../src/app/store-worker.ts');
+await import('../../../../src/app/store/store-worker.ts');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RequestDraft } from '#kernel/request';
+import type { RequestDraft } from '#kernel/approval/request';
 import { approved, createApprover, decisionBy, draftBy, grantFor, opened, reportBy, storeApproval } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { RequestRecord } from '#kernel/approval/request';
 import type { RequestQuery } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import type { RequestRecord } from '#kernel/request';
 import { approved, createApprover, decisionBy, draftBy, draftOf, opened, reportBy, stopAction } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
+import { keyOfProof } from '#kernel/approval/proof';
 import type { Store } from '#kernel/ports/store';
-import { keyOfProof } from '#kernel/proof';
 import { levelSetting, ruleSetting } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 

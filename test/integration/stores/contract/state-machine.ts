@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type GrantPayload, type RequestRecord, type RequestStatus, requestStatuses, requestTransitions } from '#kernel/approval/request';
 import type { TransitionResult } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import { type GrantPayload, type RequestRecord, type RequestStatus, requestStatuses, requestTransitions } from '#kernel/request';
 import { approved, createApprover, decisionBy, draftOf, grantFor, opened, stopAction, storeApproval } from '../store-fixtures.ts';
 import type { MakeHarness, StoreHarness } from './harness.ts';
 

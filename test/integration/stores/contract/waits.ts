@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { waitState } from '#kernel/request';
+import { waitState } from '#kernel/approval/request';
 import { approved, createApprover, draftOf, opened, stopAction } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 

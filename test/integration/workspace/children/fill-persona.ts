@@ -1,6 +1,6 @@
 /** fill-persona BASE NUMBER: waits for `go`, writes files as the same agent until the quota of 25 files refuses, says how many it wrote. */
 import path from 'node:path';
-import { pathRules } from '#app/open-workspace';
+import { pathRules } from '#app/workspace/open-workspace';
 import { seal } from '#audit/seal';
 import { createPersonaSandboxes } from '#connectors/persona-sandbox/persona-sandboxes';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { requestView } from '#hosts/page/request-view';
 import { listView, plainName, strangerView } from '#hosts/page/views';
-import type { ReviewCard } from '#kernel/answer';
+import type { ReviewCard } from '#kernel/approval/answer';
+import type { PasskeyApprover } from '#kernel/approval/passkey';
+import type { RequestRecord } from '#kernel/approval/request';
 import type { JsonObject } from '#kernel/json';
-import type { PasskeyApprover } from '#kernel/passkey';
-import type { RequestRecord } from '#kernel/request';
-import { showPlainly } from '#kernel/text';
+import { showPlainly } from '#kernel/text/text';
 import { draftOf } from '../../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;

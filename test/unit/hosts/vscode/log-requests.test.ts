@@ -3,7 +3,7 @@ import { createApprovals } from '#approval/approvals';
 import { AppSession } from '#hosts/vscode/app-session';
 import { linesOf, logRequests } from '#hosts/vscode/log-requests';
 import type { App } from '#kernel/app';
-import { requestLifeMs } from '#kernel/request';
+import { requestLifeMs } from '#kernel/approval/request';
 import { createApprover, createFakeClock, draftOf, opened, openTestStore, stopAction } from '../../../integration/stores/store-fixtures.ts';
 
 async function createDesk() {

@@ -1,12 +1,12 @@
 /** The pipeline with a cluster in memory, the real approval core and the real store in a folder of the test's own. */
 
 import { catalog } from '#app/catalog';
-import { parseConfig } from '#app/config';
-import { policySettings } from '#app/policy-settings';
-import { describeAction } from '#app/run-approved';
+import { parseConfig } from '#app/config/config';
+import { policySettings } from '#app/config/policy-settings';
+import { describeAction } from '#app/people/run-approved';
 import { createApprovals } from '#approval/approvals';
 import type { Agent } from '#kernel/agent';
-import type { ApproverKey } from '#kernel/answer';
+import type { ApproverKey } from '#kernel/approval/answer';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import type { Outcome } from '#kernel/outcome';
 import type { AuditLog } from '#kernel/ports/audit-log';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Change } from '#kernel/effects';
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 import { controlRowOf, controlRows, isControlPath } from '#policy/effects/control-places';
 import { settingRows, whyHeldSettings } from '#policy/effects/git-settings';
 import { type Example, effectRules, judgeChange, placeOf } from '#policy/effects/judge-change';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord } from '#kernel/approval/request';
 import { firstLiveScore, historyScore, lives, pendingScore, placeOfHistory, placeOfPending, secondsLeft } from '#stores/valkey/keys';
 import { parseStored, requestText } from '#stores/valkey/stored-request';
 import { createApprover, decisionBy, draftOf, grantFor } from '../../../integration/stores/request-fixtures.ts';

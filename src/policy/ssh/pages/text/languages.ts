@@ -2,7 +2,7 @@
  * Filters that are small languages: of each only what prints lines, columns and values of its input, or of the same files as `cat`. A
  * program is cut into tokens, one letter each, and the letters must fit a short pattern; a pattern over the text itself took V8 half a second.
  */
-import { splitNames } from '#kernel/text';
+import { splitNames } from '#kernel/text/text';
 import { anyNumber, atMostOne, kind } from '../../kinds.ts';
 import type { Kind, Pages } from '../../page.ts';
 import { readableFile } from '../../places.ts';

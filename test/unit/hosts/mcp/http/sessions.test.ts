@@ -1,6 +1,6 @@
 import type { Server } from '@modelcontextprotocol/server';
 import { describe, expect, it } from 'vitest';
-import type { McpToken } from '../../../../../src/app/mcp-tokens.ts';
+import type { McpToken } from '../../../../../src/app/people/mcp-tokens.ts';
 import { createSessions } from '../../../../../src/hosts/mcp/http/sessions.ts';
 
 const token = (name: string, createdAt = '2026-01-01T00:00:00.000Z'): McpToken => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agentName } from '#hosts/vscode/approvals-view/agent-name';
 import { approvalRow, countdown, timeLeft } from '#hosts/vscode/approvals-view/approval-row';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord } from '#kernel/approval/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseConfig } from '#app/config';
+import { parseConfig } from '#app/config/config';
 import { problemHeadline, problemNotice, problemRows } from '#hosts/vscode/approvals-view/problem-rows';
 import { Fault, toFault } from '#kernel/errors';
 

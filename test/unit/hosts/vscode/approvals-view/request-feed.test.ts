@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseConfig } from '#app/config';
+import { parseConfig } from '#app/config/config';
 import { createApprovals } from '#approval/approvals';
 import { systemClock } from '#execution/deadline';
 import { AppSession } from '#hosts/vscode/app-session';
 import { pageRows, RequestFeed } from '#hosts/vscode/approvals-view/request-feed';
 import { filterInWords, noFilter } from '#hosts/vscode/approvals-view/request-filter';
 import type { App } from '#kernel/app';
-import type { RequestStatus } from '#kernel/request';
+import type { RequestStatus } from '#kernel/approval/request';
 import { draftBy, draftOf, opened, openTestStore } from '../../../../integration/stores/store-fixtures.ts';
 
 async function feedOf(statuses: readonly RequestStatus[] = ['pending']) {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createShownRows, type Shown } from '#hosts/vscode/approvals-view/request-feed';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord } from '#kernel/approval/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { describeTools } from '#app/catalog';
-import { configSchema } from '#app/config';
+import { configSchema } from '#app/config/config';
 import { toolSchema } from '#hosts/vscode/contributes/language-model-tools';
 import { manifestParts } from '#hosts/vscode/contributes/manifest';
 import { externalize, internalize } from '#hosts/vscode/contributes/nls';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { reviewCard } from '#approval/card';
 import { detailsPage, type RequestFacts } from '#hosts/vscode/details/details-page';
-import { Html, html, lines } from '#kernel/html';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord } from '#kernel/approval/request';
+import { Html, html, lines } from '#kernel/text/html';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createModalQueue } from '#hosts/vscode/gate/confirm-run';
 import { createWindowGate, type WindowGate } from '#hosts/vscode/gate/human-gate';
 import type { ReviewEnd } from '#hosts/vscode/gate/review';
-import type { RequestRecord } from '#kernel/request';
+import type { RequestRecord } from '#kernel/approval/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 import { type PersonScript, scriptedPerson } from './scripted-person.ts';
 

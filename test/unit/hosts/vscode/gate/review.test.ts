@@ -12,10 +12,10 @@ import {
   reviewRequest,
   settleButton,
 } from '#hosts/vscode/gate/review';
-import type { ApproverKey } from '#kernel/answer';
 import type { Approvals } from '#kernel/app';
+import type { ApproverKey } from '#kernel/approval/answer';
+import type { RequestDraft, RequestRecord } from '#kernel/approval/request';
 import type { Store } from '#kernel/ports/store';
-import type { RequestDraft, RequestRecord } from '#kernel/request';
 import type { SecurityLevel } from '#kernel/tiers';
 import {
   type Approver,

@@ -1,0 +1,206 @@
+/** The configured clusters as the pipeline uses them: a client, a shell and a waker each. Nothing connects before it is used. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createProxmoxClient, type KeptPins, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
+import type { TlsTrust } from '#connectors/proxmox/verified-connector';
+import { createNodeShell } from '#connectors/ssh/create-node-shell';
+import { createWaker } from '#connectors/wake-on-lan/create-waker';
+import { systemClock } from '#execution/deadline';
+import type { LiveLists, ProtectedNames } from '#kernel/app';
+import { Fault } from '#kernel/errors';
+import type { Log } from '#kernel/ports/log';
+import type { Resource } from '#kernel/resource';
+import type { ConfiguredCluster } from '#pipeline/deps';
+import { derivedBy, takeInventory } from '#pipeline/inventory';
+import { type ProtectedList, protectTarget } from '#policy/protected-resources';
+import { resolveTarget } from '#policy/resolve-target';
+import type { ClusterConfig, Config } from '../config/config.ts';
+import { expandPath } from '../config/paths.ts';
+import { protectedListOf } from '../config/policy-settings.ts';
+import { type KeptText, keepText, readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
+import { liveFacts } from './live-facts.ts';
+import { createTagMemory } from './tag-memory.ts';
+
+export interface ConnectOptions {
+  readonly config: Config;
+  readonly baseDir: string;
+  /** Where what is learned of the nodes' certificates is kept. */
+  readonly stateDir: string;
+  readonly log: Log;
+  clusterToken?(cluster: string): Promise<string | undefined>;
+}
+
+export interface ConnectedClusters {
+  readonly configured: ReadonlyMap<string, ConfiguredCluster>;
+  readonly clients: ReadonlyMap<string, ProxmoxClient>;
+  readonly live: LiveLists;
+  /** API tokens that have been used. */
+  knownSecrets(): readonly string[];
+  close(): Promise<void>;
+}
+
+/** @throws {Fault} `bad_config` when a CA file cannot be read or a cluster's settings do not fit together */
+export function connectClusters(options: ConnectOptions): ConnectedClusters {
+  const secrets = new Set<string>();
+  const connected = options.config.clusters.map((cluster) => connect(cluster, options, secrets));
+  const clients = new Map(connected.map((entry) => [entry.name, entry.client]));
+  return {
+    configured: new Map(connected.map((entry) => [entry.name, entry.configured])),
+    clients,
+    live: {
+      clusters: [...clients.keys()],
+      nodes: (cluster, signal) => clientOf(clients, cluster).nodes(signal),
+      guests: (cluster, signal) => clientOf(clients, cluster).guests(signal),
+      protectedNames: (cluster, signal) => protectedNames(cluster, connected, { list: protectedListOf(options.config.protected), signal }),
+      facts: (action, signal) => liveFacts(action, clients, { signal, now: Date.now() }),
+    },
+    knownSecrets: () => [...secrets],
+    close: async () => {
+      await Promise.allSettled(connected.map((entry) => entry.close()));
+    },
+  };
+}
+
+/** By the same rules as a call's, so that a list and the call after it say the same. */
+async function protectedNames(
+  cluster: string,
+  connected: readonly { readonly name: string; readonly configured: ConfiguredCluster }[],
+  { list, signal }: { readonly list: ProtectedList; readonly signal: AbortSignal },
+): Promise<ProtectedNames> {
+  const configured = connected.find((entry) => entry.name === cluster)?.configured;
+  if (!configured) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``, { audience: 'user' });
+  const inventory = await takeInventory(cluster, configured, { needsAddresses: list.addresses.length > 0, signal });
+  const derived = await derivedBy(inventory, list, configured);
+  const reasonOf = (resource: Resource): string[] => {
+    const { target } = resolveTarget(resource, inventory);
+    const decision = target && protectTarget(target, list, derived);
+    return decision?.effect === 'deny' ? [decision.reason] : [];
+  };
+  return {
+    guests: new Map(
+      inventory.guests.flatMap(({ vmid }) => reasonOf({ kind: 'guest', access: 'operate', vmid }).map((reason) => [vmid, reason] as const)),
+    ),
+    nodes: new Map(
+      inventory.nodes.flatMap(({ node }) => reasonOf({ kind: 'node', access: 'operate', node }).map((reason) => [node, reason] as const)),
+    ),
+  };
+}
+
+function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<string>) {
+  const { limits } = options.config;
+  const tokenFile = cluster.tokenFile === undefined ? undefined : keepText(expandPath(cluster.tokenFile, options.baseDir));
+  const client = createProxmoxClient({
+    name: cluster.name,
+    endpoints: cluster.endpoints,
+    tokenId: cluster.tokenId,
+    token: async () =>
+      checkToken(cluster, (await options.clusterToken?.(cluster.name)) ?? (await readTokenFile(cluster, tokenFile)), secrets),
+    tls: trustOf(cluster, options.baseDir),
+    timeoutMs: limits.apiMs,
+    clock: systemClock,
+    log: options.log,
+    kept: keptPins(cluster, join(options.stateDir, learnedCertificatesFolder)),
+  });
+  const ssh = cluster.ssh ?? { user: 'root', knownHosts: '~/.ssh/known_hosts', identityFiles: [], agent: true, nodes: {} };
+  const shell = createNodeShell({
+    cluster: cluster.name,
+    user: ssh.user,
+    knownHosts: expandPath(ssh.knownHosts, options.baseDir),
+    identityFiles: ssh.identityFiles.map((file) => expandPath(file, options.baseDir)),
+    agent: ssh.agent,
+    nodes: ssh.nodes,
+    timeoutMs: limits.sshMs,
+    clock: systemClock,
+    log: options.log,
+    addressOf: async (node, signal) => (await client.clusterStatus(signal)).find((row) => row.type === 'node' && row.name === node)?.ip,
+  });
+  const wake: NonNullable<ClusterConfig['wake']> = cluster.wake ?? { via: ['pve'], mac: {} };
+  const waker = createWaker({
+    via: wake.via,
+    pve: (node, signal) => client.wakeOnLan(node, signal),
+    ...(wake.http === undefined ? {} : { http: wake.http }),
+    mac: wake.mac,
+    ...(wake.broadcast === undefined ? {} : { destination: { address: wake.broadcast } }),
+    timeoutMs: limits.apiMs,
+    clock: systemClock,
+    log: options.log,
+  });
+  const aliases = new Map(Object.entries(ssh.nodes).map(([node, entry]) => [node, [entry.host, ...entry.aliases]]));
+  return {
+    name: cluster.name,
+    client,
+    configured: { access: { api: client, shell, waker }, aliases, tags: createTagMemory({ ...options, cluster: cluster.name }) },
+    close: async () => {
+      shell.close();
+      await client.close();
+    },
+  };
+}
+
+/** In the state directory. */
+export const learnedCertificatesFolder = 'certificates';
+
+/** A file for each cluster, pin and token: two configurations on one state directory do not overwrite each other's. */
+function keptPins({ name, tokenId, tls }: ClusterConfig, folder: string): KeptPins {
+  const mark = createHash('sha256')
+    .update(JSON.stringify([name, tokenId, tls]))
+    .digest('hex')
+    .slice(0, 12);
+  const file = `${name}-${mark}.json`;
+  return {
+    read: () => readPrivateFile(join(folder, file)),
+    write: (text) => replacePrivateFile(folder, file, text),
+  };
+}
+
+function trustOf(cluster: ClusterConfig, baseDir: string): TlsTrust {
+  const { tls } = cluster;
+  if (tls === undefined) return { kind: 'system' };
+  if ('fingerprint' in tls) return { kind: 'pin', fingerprint: tls.fingerprint };
+  const file = expandPath(tls.caFile, baseDir);
+  try {
+    return { kind: 'ca', pem: readFileSync(file, 'utf8') };
+  } catch (thrown) {
+    throw new Fault(
+      'bad_config',
+      `cluster \`${cluster.name}\`: \`tls.caFile\` cannot be read: ${thrown instanceof Error ? thrown.message : file}`,
+      { cause: thrown },
+    );
+  }
+}
+
+/** The secret part: a UUID; a file may hold it alone or as `user@realm!name=UUID`, as `pveum` prints it. */
+function checkToken(cluster: ClusterConfig, text: string, secrets: Set<string>): string {
+  const secret = text.trim().replace(`${cluster.tokenId}=`, '');
+  if (!/^[\x21-\x7e]{1,200}$/.test(secret)) {
+    throw new Fault('bad_token', `the API token of cluster \`${cluster.name}\` is empty or holds white space`, {
+      next: 'store the token secret (a UUID) alone',
+    });
+  }
+  secrets.add(secret);
+  return secret;
+}
+
+async function readTokenFile(cluster: ClusterConfig, file: KeptText | undefined): Promise<string> {
+  if (file === undefined) {
+    throw new Fault('no_token', `cluster \`${cluster.name}\` has no API token`, {
+      next: 'in the editor run "Banksman: Set Cluster Token"; elsewhere name a 0600 file in `tokenFile`',
+    });
+  }
+  try {
+    return await file.read();
+  } catch (thrown) {
+    throw new Fault(
+      'no_token',
+      `the token file of cluster \`${cluster.name}\` cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown error'}`,
+      { cause: thrown },
+    );
+  }
+}
+
+function clientOf(clients: ReadonlyMap<string, ProxmoxClient>, cluster: string): ProxmoxClient {
+  const client = clients.get(cluster);
+  if (client === undefined) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``);
+  return client;
+}

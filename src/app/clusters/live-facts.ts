@@ -1,0 +1,189 @@
+/** What a cluster says now of what a request is about, for the person who decides. Nothing is guessed: what cannot be read is said. */
+
+import type { LiveFact } from '#kernel/app';
+import type { EffectiveAction } from '#kernel/approval/request';
+import { type JsonObject, textOf } from '#kernel/json';
+import { type ClusterPort, type GuestRef, type GuestRow, offlineStatus } from '#kernel/ports/cluster';
+import { lacking, type Need } from '#tools/support/visible';
+
+const shownNames = 8;
+const shownTasks = 3;
+
+interface Asking {
+  readonly api: ClusterPort;
+  readonly signal: AbortSignal;
+  /** ms since the epoch */
+  readonly now: number;
+}
+
+/** Facts about the guests and nodes that `action` names; none for anything else. Rejects only when `signal` aborts. */
+export async function liveFacts(
+  action: Pick<EffectiveAction, 'targets'>,
+  clusters: ReadonlyMap<string, ClusterPort>,
+  { signal, now }: Omit<Asking, 'api'>,
+): Promise<readonly LiveFact[]> {
+  const perTarget = await Promise.all(
+    action.targets.slice(0, 5).map((target) => {
+      const api = clusters.get(textOf(target['cluster']) ?? '');
+      return api === undefined ? Promise.resolve([]) : targetFacts(target, { api, signal, now });
+    }),
+  );
+  signal.throwIfAborted();
+  return perTarget.flat();
+}
+
+async function targetFacts(target: JsonObject, asking: Asking): Promise<readonly LiveFact[]> {
+  const node = textOf(target['node']) ?? '';
+  if (target['kind'] === 'node' || target['kind'] === 'service') return nodeFacts(node, asking);
+  const { vmid, guestType } = target;
+  if (target['kind'] !== 'guest' || typeof vmid !== 'number' || (guestType !== 'qemu' && guestType !== 'lxc')) return [];
+  return guestFacts({ vmid, node, guestType }, asking);
+}
+
+async function guestFacts(guest: GuestRef, asking: Asking): Promise<readonly LiveFact[]> {
+  const { api, signal } = asking;
+  const [status, config, snapshots, backups, tasks] = await Promise.all([
+    api.guestStatus(guest, signal).catch(() => undefined),
+    api.guestConfig(guest, signal).catch(() => undefined),
+    api.snapshots(guest, signal).catch(() => undefined),
+    lastBackup(guest, asking),
+    api.recentTasks(signal).catch(() => undefined),
+  ]);
+  return [
+    { label: 'Now', value: status === undefined ? 'cannot be read' : stateInWords(status) },
+    ...(config === undefined ? [] : runsThere(config)),
+    haFact(status),
+    ...(config === undefined ? [] : configFacts(config)),
+    { label: 'Snapshots', value: snapshots === undefined ? 'cannot be read with this token' : snapshotsInWords(snapshots) },
+    { label: 'Last backup', value: backups },
+    ...lately(tasks, (task) => task['id'] === String(guest.vmid), asking.now),
+    ...(await besides(guest, asking)),
+  ];
+}
+
+async function nodeFacts(node: string, asking: Asking): Promise<readonly LiveFact[]> {
+  const { api, signal, now } = asking;
+  const [guests, status, tasks] = await Promise.all([
+    api.guests(signal).catch(() => undefined),
+    api.clusterStatus(signal).catch(() => undefined),
+    api.recentTasks(signal).catch(() => undefined),
+  ]);
+  const row = status?.find((entry) => entry.type === 'node' && entry.name === node);
+  const online = status?.filter((entry) => entry.type === 'node' && entry.online === true).length ?? 0;
+  const all = status?.filter((entry) => entry.type === 'node').length ?? 0;
+  const state = row?.online === true ? 'online' : 'offline';
+  return [
+    { label: `Node ${node}`, value: row === undefined ? 'cannot be read' : `${state}; ${online} of ${all} nodes are online` },
+    { label: 'Runs there', value: guests === undefined ? 'cannot be read' : runningOn(guests, node) },
+    ...lately(tasks, (task) => task['node'] === node, now),
+  ];
+}
+
+/** In ms since the epoch; the token may not see all of them. */
+async function backupTimes(guest: GuestRef, { api, signal }: Asking): Promise<readonly number[]> {
+  const { backups } = await api.guestBackups(guest, signal);
+  return backups.flatMap((row) => (typeof row['ctime'] === 'number' ? [row['ctime'] * 1000] : []));
+}
+
+async function besides(guest: GuestRef, { api, signal }: Asking): Promise<readonly LiveFact[]> {
+  const rows = await api.guests(signal).catch(() => undefined);
+  if (rows === undefined) return [];
+  const others = rows.filter((row) => row.vmid !== guest.vmid);
+  return [{ label: `Also on ${guest.node}`, value: runningOn(others, guest.node) }];
+}
+
+function stateInWords(status: JsonObject): string {
+  const uptime = Number(status['uptime'] ?? 0);
+  const parts = [
+    textOf(status['status']) ?? 'unknown',
+    ...(uptime > 0 ? [`up for ${span(uptime * 1000)}`] : []),
+    ...(typeof status['cpu'] === 'number' && uptime > 0 ? [`CPU ${(status['cpu'] * 100).toFixed(0)} %`] : []),
+    ...(typeof status['mem'] === 'number' && uptime > 0 ? [`memory ${(status['mem'] / 2 ** 30).toFixed(1)} GiB`] : []),
+  ];
+  return parts.join(', ');
+}
+
+/** The API's short names of a VM's system; a container's are names of distributions already. */
+function systemOf(config: JsonObject): string | undefined {
+  const name = textOf(config['ostype']);
+  if (name === 'other' || name === undefined) return undefined;
+  if (/^l2[46]$/.test(name)) return 'Linux';
+  return /^w(?:in\d+|xp|2k\d*|vista)$/.test(name) ? 'Windows' : name;
+}
+
+/** The owner's own words for it, where there are any. */
+function runsThere(config: JsonObject): readonly LiveFact[] {
+  const description = textOf(config['description'])?.split('\n')[0]?.trim() ?? '';
+  const words = [systemOf(config), textOf(config['tags'])?.replaceAll(';', ', '), description].filter(
+    (part) => part !== undefined && part !== '',
+  );
+  return words.length === 0 ? [] : [{ label: 'What runs there', value: words.join(' · ') }];
+}
+
+function haFact(status: JsonObject | undefined): LiveFact {
+  const ha = status?.['ha'];
+  if (status === undefined || typeof ha !== 'object' || ha === null || Array.isArray(ha)) return { label: 'HA', value: 'not known' };
+  const managed = 'managed' in ha && Number(ha.managed) === 1;
+  return managed ? { label: 'HA', value: 'managed: the HA manager may undo this', warns: true } : { label: 'HA', value: 'not managed' };
+}
+
+function configFacts(config: JsonObject): readonly LiveFact[] {
+  return [
+    ...(Number(config['onboot'] ?? 0) === 1 ? [{ label: 'On boot', value: 'starts by itself: somebody expects it to run' }] : []),
+    ...(Number(config['protection'] ?? 0) === 1 ? [{ label: 'Protection', value: 'its disks cannot be removed' }] : []),
+    ...(textOf(config['lock']) === undefined
+      ? []
+      : [{ label: 'Lock', value: `locked by ${textOf(config['lock'])}: the task will probably fail`, warns: true }]),
+  ];
+}
+
+/** The API always lists the current state as a pseudo-snapshot. */
+function snapshotsInWords(snapshots: readonly JsonObject[]): string {
+  const real = snapshots.filter((snapshot) => snapshot['name'] !== 'current');
+  const newest = real.toSorted((a, b) => Number(b['snaptime'] ?? 0) - Number(a['snaptime'] ?? 0))[0];
+  if (newest === undefined) return 'none to go back to';
+  return `${real.length}, newest ${textOf(newest['name']) ?? '?'}`;
+}
+
+/** Backups that a token may not see are left out of the API's answer without a word: "none found" only where it would see them. */
+async function lastBackup(guest: GuestRef, asking: Asking): Promise<string> {
+  const [times, permissions] = await Promise.all([
+    backupTimes(guest, asking).catch(() => undefined),
+    asking.api.permissions(asking.signal).catch(() => undefined),
+  ]);
+  if (times === undefined) return 'cannot be read with this token';
+  if (times.length > 0) return `${span(asking.now - Math.max(...times))} ago (${times.length} in all)`;
+  if (permissions === undefined) return 'none visible to this token, whose rights cannot be read';
+  const needs: readonly Need[] = [
+    { privilege: 'VM.Backup', path: `/vms/${guest.vmid}` },
+    { privilege: 'Datastore.AllocateSpace', path: '/storage', below: true },
+  ];
+  const [lack] = needs.flatMap((need) => lacking(permissions, need));
+  return lack === undefined ? 'none found' : `none visible to this token: it lacks \`${lack.privilege} on ${lack.path}\``;
+}
+
+/** Who did something with it last: the nearest there is to who uses it. */
+function lately(tasks: readonly JsonObject[] | undefined, isAbout: (task: JsonObject) => boolean, now: number): readonly LiveFact[] {
+  const mine = (tasks ?? []).filter(isAbout).slice(0, shownTasks);
+  const words = mine.map(
+    (task) => `${textOf(task['type']) ?? 'task'} by ${textOf(task['user']) ?? '?'} ${span(now - Number(task['starttime']) * 1000)} ago`,
+  );
+  return words.length === 0 ? [] : [{ label: 'Lately', value: words.join('; ') }];
+}
+
+function runningOn(rows: readonly GuestRow[], node: string): string {
+  const isOffline = rows.some((row) => row.node === node && row.status === offlineStatus);
+  const stateOf = (row: GuestRow) => (isOffline ? row.raw['last_known_status'] : row.status);
+  const running = rows.filter((row) => row.node === node && stateOf(row) === 'running');
+  const before = isOffline ? 'not known: the node is offline; last seen running: ' : '';
+  if (running.length === 0) return isOffline ? `${before}nothing` : 'nothing that runs';
+  const names = running.slice(0, shownNames).map((row) => `${row.vmid}${row.name === undefined ? '' : ` ${row.name}`}`);
+  return `${before}${names.join(', ')}${running.length > shownNames ? ` and ${running.length - shownNames} more` : ''}`;
+}
+
+function span(ms: number): string {
+  const seconds = Math.max(0, ms / 1000);
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
+}

@@ -1,0 +1,91 @@
+/** The service's configuration: root's own, or none. */
+import { lstatSync, readFileSync, type Stats } from 'node:fs';
+import { userInfo } from 'node:os';
+import * as path from 'node:path';
+import { Fault } from '#kernel/errors';
+import { jsonLines } from '#kernel/text/json-lines';
+import { type Config, parseConfig } from './config.ts';
+import { parseJson } from './config-file.ts';
+
+export { serviceConfigFile, serviceStateDir } from './paths.ts';
+
+export const serviceSockets = '/run/banksman';
+/** In the configuration's folder, as root keeps them; systemd hands the service copies of them. */
+export const secretsFolder = 'secrets';
+
+/**
+ * This user's socket; undefined: root has made none, and Banksman runs embedded. Root needs none: what is the service's lies open to root.
+ * `BANKSMAN_SERVICE` names another directory of sockets; `off`: none is looked for.
+ */
+export function serviceSocket(): string | undefined {
+  const { BANKSMAN_SERVICE: folder = serviceSockets } = process.env;
+  if (folder === 'off' || process.platform !== 'linux') return undefined;
+  const file = path.join(folder, `${userName()}.sock`);
+  return lstatSync(file, { throwIfNoEntry: false })?.isSocket() === true ? file : undefined;
+}
+
+/** A user without an entry goes by their number. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
+}
+
+/** @throws {Fault} `bad_config` with file, line and key; `config_not_safe` */
+export function loadServiceConfig(file: string): Config {
+  requireRootOwned(file);
+  const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+  const raw = parseJson(text, file);
+  const lines = jsonLines(text);
+  if (lines.twice !== undefined)
+    throw new Fault('bad_config', `${file}: line ${lines.twice.line}: \`${lines.twice.path.join('.')}\` is there twice; take one out`);
+  return fromCredentials(parseConfig(raw, file, lines.of), path.dirname(file));
+}
+
+/** SECURITY: who can write the file, or a folder on the way to it, decides what is protected and whose keys count. */
+export function requireRootOwned(file: string): void {
+  for (let place = path.resolve(file); ; place = path.dirname(place)) {
+    const found = lstatSync(place, { throwIfNoEntry: false });
+    const flaw = found === undefined ? 'is not there' : flawOf(found);
+    if (flaw !== undefined)
+      throw new Fault('config_not_safe', `${place} ${flaw}, so the service does not start with ${path.resolve(file)}`, {
+        next: `as root: \`chown root: ${place} && chmod go-w ${place}\``,
+      });
+    if (place === path.dirname(place)) return;
+  }
+}
+
+function flawOf(found: Stats): string | undefined {
+  if (found.isSymbolicLink()) return 'is a link';
+  if (found.uid !== 0) return `belongs to another user (${found.uid})`;
+  return (found.mode & 0o022) === 0 ? undefined : 'can be written by others';
+}
+
+/** What systemd handed over (`LoadCredential=secret:…`) stands in for the file that root keeps. */
+function fromCredentials(config: Config, folder: string): Config {
+  const handed = process.env['CREDENTIALS_DIRECTORY'];
+  if (handed === undefined) return config;
+  const secrets = path.join(folder, secretsFolder);
+  const moved = (file: string): string => {
+    const whole = path.resolve(folder, file);
+    return path.dirname(whole) === secrets ? path.join(handed, `secret_${path.basename(whole)}`) : file;
+  };
+  return {
+    ...config,
+    clusters: config.clusters.map(({ tokenFile, ssh, ...cluster }) => ({
+      ...cluster,
+      ...(tokenFile === undefined ? {} : { tokenFile: moved(tokenFile) }),
+      ...(ssh === undefined ? {} : { ssh: { ...ssh, identityFiles: ssh.identityFiles.map(moved) } }),
+    })),
+  };
+}
+
+/** Handed over by systemd: it belongs to root, and this service alone may read it. */
+export async function credentialOf({ clusters }: Config, name: string): Promise<string | undefined> {
+  const handed = process.env['CREDENTIALS_DIRECTORY'];
+  const file = clusters.find((cluster) => cluster.name === name)?.tokenFile;
+  if (handed === undefined || file === undefined || path.dirname(file) !== handed) return undefined;
+  return readFileSync(file, 'utf8').trim();
+}

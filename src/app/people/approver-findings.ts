@@ -1,0 +1,146 @@
+/** What `doctor` says about approvers: who they are, whose key lies here, and what is wrong with it. */
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { isSameKey } from '#approval/keys';
+import type { Finding } from '#kernel/app';
+import type { ApproverKey } from '#kernel/approval/answer';
+import { toFault } from '#kernel/errors';
+import { osUser } from '../config/paths.ts';
+import { keyFolderOf, listKeyFiles } from './approver-key-file.ts';
+
+const topic = 'approvers';
+
+export interface ApproverParts {
+  /** Where keys are pinned, and beside which they lie. */
+  readonly configFile: string;
+  /** Another file that pins, where one was named. */
+  readonly namedConfigFile?: string;
+  trustedKeys(): Promise<readonly ApproverKey[]>;
+}
+
+export async function approverFindings({
+  configFile,
+  namedConfigFile = configFile,
+  trustedKeys,
+}: ApproverParts): Promise<readonly Finding[]> {
+  try {
+    const pinned = await trustedKeys();
+    const { keys, unusable } = await listKeyFiles(keyFolderOf(configFile));
+    const unpinned = keys.filter(({ publicKey }) => !pinned.some(({ key }) => isSameKey(key, publicKey)));
+    return [
+      whoMayApprove(pinned),
+      ...twins(pinned),
+      ...[...new Set([configFile, namedConfigFile])].flatMap((file) => openFiles(file, pinned.length > 0)),
+      ...unusable.map(({ file, why }) => warning(`${file} ${why}`, 'correct it, or remove it and make a new approver')),
+      ...unpinned.map(({ name }) =>
+        warning(
+          `the key of \`${name}\` is not pinned, so it approves nothing`,
+          `pin it in ${configFile}, or \`banksman approvers revoke ${name}\``,
+        ),
+      ),
+    ];
+  } catch (thrown) {
+    const { code, message, next } = toFault(thrown);
+    return [{ topic, state: 'failed', message: `${code}: ${message}`, ...(next === undefined ? {} : { remedy: next }) }];
+  }
+}
+
+function whoMayApprove(pinned: readonly ApproverKey[]): Finding {
+  const names = [...new Set(pinned.map(({ name }) => name))];
+  const message =
+    names.length > 0
+      ? names.join(', ')
+      : 'none yet: the first approval in an editor window pins its key, or `banksman approvers create NAME`';
+  return { topic, state: 'ok', message };
+}
+
+function warning(message: string, remedy: string): Finding {
+  return { topic, state: 'warning', message, remedy };
+}
+
+/** Two under one name cannot be told apart in any record; one key under two names is one person, however many names approve. */
+function twins(pinned: readonly ApproverKey[]): readonly Finding[] {
+  const keys = pinned.filter(({ key }, index) => pinned.findIndex((other) => isSameKey(other.key, key)) === index);
+  // `ann` and `user:ann` are one person.
+  const bare = (name: string) => name.replace(/^user:/, '');
+  const sameName = [...Map.groupBy(keys, ({ name }) => bare(name)).values()].filter(({ length }) => length > 1);
+  const sameKey = keys.map(({ key }) => [...new Set(pinned.filter((entry) => isSameKey(entry.key, key)).map(({ name }) => name))]);
+  return [
+    ...sameName.map((entries) =>
+      warning(
+        `${entries.length} keys are pinned as ${[...new Set(entries.map(({ name }) => `\`${name}\``))].join(', ')}: what either approves is recorded under that name`,
+        'see `banksman approvers list`, and take out the one that is not theirs, or give each a name of its own',
+      ),
+    ),
+    ...sameKey
+      .filter((named) => named.length > 1)
+      .map((named) =>
+        warning(
+          `one key is pinned under ${named.length} names: ${named.map((name) => `\`${name}\``).join(', ')}`,
+          'leave one of them in `approvers`: a key is one person’s',
+        ),
+      ),
+  ];
+}
+
+/**
+ * Who may write the file, or a directory on the way to it, may pin a key of their own. Windows has no such modes; the profile folder is the user's.
+ * LIMIT: access lists are seen as far as they show in the group's bits.
+ */
+function openFiles(file: string, pins: boolean): readonly Finding[] {
+  if (process.getuid === undefined || !existsSync(file)) return [];
+  return placesOf(file).flatMap((place) => {
+    const flaw = openTo(place);
+    if (flaw === undefined) return [];
+    const means = place === file ? 'the configuration' : 'what the configuration is';
+    return [
+      {
+        topic: 'configuration',
+        state: pins ? ('failed' as const) : ('warning' as const),
+        message: `${place} ${flaw.why}: they decide ${means}${pins ? ', which pins who may approve' : ''}`,
+        remedy: flaw.remedy,
+      },
+    ];
+  });
+}
+
+/** The file, what it is a link to, and every directory on the way to either. */
+function placesOf(file: string): readonly string[] {
+  const above = (place: string): readonly string[] => (path.dirname(place) === place ? [place] : [place, ...above(path.dirname(place))]);
+  return [...new Set([...above(path.resolve(file)), ...above(realpathSync(file))])];
+}
+
+function openTo(place: string): { readonly why: string; readonly remedy: string } | undefined {
+  const { uid, gid, mode } = statSync(place);
+  if (uid !== 0 && uid !== process.getuid?.())
+    return { why: `belongs to another user (${uid})`, remedy: `chown it: \`chown ${osUser().username} ${place}\`` };
+  // In a sticky directory nobody removes or renames what is another's.
+  if ((mode & 0o1000) !== 0 && statSync(place).isDirectory()) return undefined;
+  if ((mode & 0o002) !== 0) return { why: 'may be written by every user of this machine', remedy: `\`chmod o-w ${place}\`` };
+  if ((mode & 0o020) !== 0 && !isOwnGroup(gid)) return { why: `may be written by the group ${gid}`, remedy: `\`chmod g-w ${place}\`` };
+  return undefined;
+}
+
+/** A group with nobody else in it, as many systems make one for each user. What cannot be read counts as a group with others. */
+function isOwnGroup(gid: number): boolean {
+  if (gid === 0) return true;
+  try {
+    const { username } = osUser();
+    const members = fieldsOf('/etc/group')
+      .filter((fields) => Number(fields[2]) === gid)
+      .flatMap((fields) => (fields[3] ?? '').split(','));
+    const users = fieldsOf('/etc/passwd')
+      .filter((fields) => Number(fields[3]) === gid)
+      .map((fields) => fields[0]);
+    const all = [...members, ...users].filter((name) => name !== undefined && name !== '');
+    return all.length > 0 && all.every((name) => name === username);
+  } catch {
+    return false;
+  }
+}
+
+function fieldsOf(file: string): readonly (readonly string[])[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+}

@@ -1,0 +1,79 @@
+/** What people change on the approval page with a passkey, besides answering: the settings they share, and what of the configuration counts. */
+import type { Changes } from '#approval/passkey-desk';
+import { agreeFlaw, loosenWords } from '#approval/signed';
+import type { SettingResult } from '#kernel/app';
+import type { ApproverKey } from '#kernel/approval/answer';
+import type { PageChange } from '#kernel/approval/passkey';
+import type { Signed } from '#kernel/approval/proof';
+import type { SettingPayload } from '#kernel/approval/security';
+import { toFault } from '#kernel/errors';
+import type { AuditLog } from '#kernel/ports/audit-log';
+import type { AgreementPayload } from '../config/agreement.ts';
+import { type AppAgreement, agreedWords, type Origin, recordSigned } from '../config/config-agreement.ts';
+import type { LiveSettings } from '../config/live-settings.ts';
+
+export interface PageChangeParts {
+  readonly live: Pick<LiveSettings, 'security' | 'signed'>;
+  readonly agreement: AppAgreement;
+  readonly configFile: string;
+  /** Absent: only an administrator can write the configuration. */
+  readonly origin?: Origin;
+  readonly audit: Pick<AuditLog, 'append'>;
+  readonly trustedKeys: () => Promise<readonly ApproverKey[]>;
+}
+
+export function createPageChanges(parts: PageChangeParts): Changes {
+  const { agreement, origin } = parts;
+  const { security, signed } = parts.live;
+  return {
+    settings: async () => {
+      const [level, rules] = await Promise.all([security.level(), security.rules()]);
+      if (origin === undefined) return { level, rules };
+      return { level, rules, configuration: { waiting: agreement.pending(), isNew: agreement.isNew() } };
+    },
+    draft: async (change, pin) => {
+      const approver = pin.name.startsWith('user:') ? pin.name : `user:${pin.name}`;
+      if (change.kind !== 'agree') return signed === undefined ? { ok: false, refusal: elsewhere } : signed.draft(change, approver);
+      const refusal = await whyNotAgree(change, pin, parts);
+      return refusal === undefined ? { ok: true, payload: agreement.draft(approver) } : { ok: false, refusal };
+    },
+    accept: async ({ payload, proof }) => {
+      const setting = payload as SettingPayload | AgreementPayload;
+      if (setting.setting === 'configuration') return agree({ payload: setting, proof }, parts);
+      return signed === undefined ? elsewhere : signed.accept({ payload: setting, proof });
+    },
+  };
+}
+
+const elsewhere = refused('not_here', 'a service holds the store, and what people set in it');
+
+async function whyNotAgree(
+  { shown }: Extract<PageChange, { readonly kind: 'agree' }>,
+  pin: ApproverKey,
+  { agreement, origin, trustedKeys }: PageChangeParts,
+): Promise<SettingResult | undefined> {
+  if (origin === undefined) return refused('not_here', 'only root changes the configuration here');
+  const flaw = agreeFlaw(pin, await trustedKeys());
+  if (flaw !== undefined) return refused('needs_passkey', loosenWords[flaw]);
+  if (shown.join('\n') === agreement.pending().join('\n')) return undefined;
+  return refused('changed_while_shown', 'the configuration changed while it was shown; look again');
+}
+
+/** SECURITY: what was signed is the whole of it, so what was changed since the person looked is not agreed to with it. */
+async function agree(entry: Signed<AgreementPayload>, { configFile, audit }: PageChangeParts): Promise<SettingResult> {
+  try {
+    await recordSigned(configFile, entry, audit);
+    return {
+      ok: true,
+      code: 'set',
+      message: agreedWords,
+    };
+  } catch (thrown) {
+    const { code, message } = toFault(thrown);
+    return refused(code === 'needs_passkey' ? code : 'changed_while_shown', message);
+  }
+}
+
+function refused(code: SettingResult['code'], why: string): SettingResult {
+  return { ok: false, code, message: why.startsWith('nothing') ? why : `nothing was changed: ${why}` };
+}

@@ -1,0 +1,261 @@
+/** The trail as people read it, and as JSON Lines with a last line that lets anybody check the rest without the store it came from. */
+
+import { createHash, verify } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import * as z from 'zod';
+import { importPublicKey } from '#approval/keys';
+import { compareTrail } from '#audit/compare-trail';
+import { verifyChain } from '#audit/verify-chain';
+import { verifyChains } from '#audit/verify-chains';
+import { isChained, recordsOf, verifyTrail } from '#audit/verify-trail';
+import type { AuditTrail, SeenTrail } from '#kernel/app';
+import type { ApproverKey, Signer } from '#kernel/approval/answer';
+import type { AuditRecord, ChainVerdict } from '#kernel/audit-event';
+import { Fault, reasonOf } from '#kernel/errors';
+import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
+import type { AuditLog } from '#kernel/ports/audit-log';
+import type { ChainAnchor } from '#kernel/ports/chained-audit-log';
+import type { Store } from '#kernel/ports/store';
+import { openDamagedTrail } from '#stores/sqlite/open-damaged-trail';
+import { embeddedFile, openStore, type StoreOptions } from './open-store.ts';
+
+const hex = z.string().regex(/^[a-f0-9]{64}$/);
+const signatureSchema = z.strictObject({ approver: z.string(), key: z.string(), value: z.string() });
+
+/** The last line. */
+export const sealSchema = z.strictObject({
+  banksman_export: z.literal(1),
+  /** ISO 8601, UTC. */
+  exported_at: z.iso.datetime(),
+  records: z.number().int().min(0),
+  /** Of every byte before this line. */
+  sha256: hex,
+  /** Where the one chain ends; null: it is empty, or there are several. */
+  head: z.strictObject({ sequence: z.number().int().min(1), hash: hex }).nullable(),
+  /** Of a store with a chain per writer: what may have been trimmed (ms since the epoch), and where each chain had come to. */
+  chains: z
+    .strictObject({
+      kept_since: z.number(),
+      anchors: z.array(z.strictObject({ chain: z.string(), sequence: z.number().int(), hash: hex, time: z.string() })),
+    })
+    .optional(),
+  /** Ed25519, base64url, over the RFC 8785 canonical JSON of this line without it. */
+  signature: signatureSchema.optional(),
+});
+export type ExportSeal = z.output<typeof sealSchema>;
+type Open = Omit<ExportSeal, 'signature'>;
+
+/**
+ * Writes the whole trail. Records that are appended meanwhile are left out.
+ * @param write one line, its line feed included
+ * @throws {Fault} `store_…`
+ */
+export async function exportAudit(
+  options: StoreOptions,
+  write: (line: string) => Promise<void>,
+  signer: Signer | undefined,
+): Promise<ExportSeal> {
+  const store = await openStore(options);
+  try {
+    const { records, ends } = await reading(store.audit);
+    const sum = createHash('sha256');
+    let count = 0;
+    for await (const record of records) {
+      const line = `${JSON.stringify(record)}\n`;
+      sum.update(line);
+      await write(line);
+      count += 1;
+    }
+    const open: Open = { banksman_export: 1, exported_at: new Date().toISOString(), records: count, sha256: sum.digest('hex'), ...ends };
+    const seal: ExportSeal = signer === undefined ? open : { ...open, signature: await sign(open, signer) };
+    await write(`${JSON.stringify(seal)}\n`);
+    return seal;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Whether the signature is the named key's, and whether that key is one of `trusted`; undefined where there is none. */
+export function signatureState(seal: ExportSeal, trusted: readonly ApproverKey[]): 'trusted' | 'unknown_key' | 'wrong' | undefined {
+  const { signature, ...open } = seal;
+  if (signature === undefined) return undefined;
+  const key = importPublicKey(signature.key);
+  if (key === undefined || !verify(null, messageOf(open), key, Buffer.from(signature.value, 'base64url'))) return 'wrong';
+  return trusted.some((pinned) => pinned.key === signature.key) ? 'trusted' : 'unknown_key';
+}
+
+async function reading(
+  audit: AuditLog,
+): Promise<{ readonly records: AsyncIterable<AuditRecord> | Iterable<AuditRecord>; readonly ends: Pick<Open, 'head' | 'chains'> }> {
+  if (isChained(audit)) {
+    const { records, keptSince, anchors } = await audit.readChains();
+    const points = anchors.map(({ chain, sequence, hash, time }) => ({ chain, sequence, hash, time }));
+    return { records, ends: { head: null, chains: { kept_since: keptSince, anchors: points } } };
+  }
+  const head = await audit.head();
+  const ends = { head: head === undefined ? null : { sequence: head.sequence, hash: head.hash } };
+  return { records: upTo(head?.sequence ?? 0, recordsOf(audit)), ends };
+}
+
+async function* upTo(last: number, records: AsyncIterable<AuditRecord>): AsyncGenerator<AuditRecord> {
+  for await (const record of records) {
+    if (record.sequence > last) return;
+    yield record;
+  }
+}
+
+async function sign(open: Open, signer: Signer): Promise<z.output<typeof signatureSchema>> {
+  const value = Buffer.from(await signer.sign(messageOf(open))).toString('base64url');
+  return { approver: signer.approver, key: signer.publicKey, value };
+}
+
+function messageOf(open: Open): Uint8Array {
+  return Buffer.from(canonicalJson(open as unknown as JsonObject));
+}
+
+/** Checks an exported trail by itself, on any machine. */
+export interface ExportVerdict extends ChainVerdict {
+  /** Who signed the export, where somebody did and the signature fits. */
+  readonly signedBy?: { readonly approver: string; readonly key: string; readonly trusted: boolean };
+}
+
+/** @param trusted keys whose signature means something here. @throws {Fault} `cannot_read` */
+export async function verifyExport(file: string, trusted: readonly ApproverKey[]): Promise<ExportVerdict> {
+  try {
+    const { seal, sha256 } = await lookThrough(file);
+    if (seal === undefined) return broken('its last line is not the seal of an export: its end was cut off, or it is no export');
+    const state = signatureState(seal, trusted);
+    if (state === 'wrong') return broken('its signature does not fit: its last line was altered');
+    const verdict = await chainVerdict(file, seal);
+    if (!verdict.ok) return verdict;
+    if (verdict.records !== seal.records || sha256 !== seal.sha256) return broken('it was altered after it was written');
+    const { signature } = seal;
+    if (signature === undefined) return { ...verdict, message: `${verdict.message}; nobody signed it, so whoever had it could rewrite it` };
+    return { ...verdict, signedBy: { approver: signature.approver, key: signature.key, trusted: state === 'trusted' } };
+  } catch (thrown) {
+    if (thrown instanceof NoRecord) return broken(thrown.message);
+    throw new Fault('cannot_read', `${file}: cannot be read: ${reasonOf(thrown)}`, { audience: 'user', cause: thrown });
+  }
+}
+
+/**
+ * What an export saw of its trail: where each chain had come to.
+ * @throws {Fault} `cannot_read`, `bad_export`
+ */
+export async function seenInExport(file: string, trusted: readonly ApproverKey[]): Promise<SeenTrail> {
+  const verdict = await verifyExport(file, trusted);
+  if (!verdict.ok) throw badExport(file, verdict.message);
+  const { seal } = await lookThrough(file);
+  if (seal === undefined) throw badExport(file, 'it changed while it was read');
+  if (seal.chains === undefined) return { points: seal.head === null ? [] : [seal.head], chains: [] };
+  const last = new Map<string, ChainAnchor>();
+  for await (const { chain = '', sequence, hash, time } of recordsIn(file, seal.records)) last.set(chain, { chain, sequence, hash, time });
+  return { points: [], chains: [...last.values()] };
+}
+
+function badExport(file: string, why: string): Fault {
+  return new Fault('bad_export', `${file}: ${why}`, { audience: 'user', next: 'name a whole export of this trail' });
+}
+
+class NoRecord extends Error {}
+
+/** The seal comes last, and checking the records needs it first: they are read twice rather than kept. */
+async function lookThrough(file: string): Promise<{ readonly seal: ExportSeal | undefined; readonly sha256: string }> {
+  const sum = createHash('sha256');
+  let last: string | undefined;
+  for await (const line of linesOf(createReadStream(file))) {
+    if (last !== undefined) sum.update(`${last}\n`);
+    last = line;
+  }
+  return { seal: last === undefined ? undefined : sealSchema.safeParse(parse(last)).data, sha256: sum.digest('hex') };
+}
+
+function chainVerdict(file: string, { head, chains, records }: ExportSeal): Promise<ChainVerdict> {
+  const read = recordsIn(file, records);
+  if (chains !== undefined) return verifyChains({ records: read, keptSince: chains.kept_since, anchors: chains.anchors });
+  return verifyChain(read, { anchors: head === null ? [] : [head] });
+}
+
+/** All lines but the last. */
+async function* recordsIn(file: string, count: number): AsyncGenerator<AuditRecord> {
+  let last: string | undefined;
+  let number = 0;
+  for await (const line of linesOf(createReadStream(file))) {
+    if (last !== undefined) yield recordOf(last, number);
+    last = line;
+    number += 1;
+  }
+  if (number - 1 !== count) throw new NoRecord(`it holds ${number - 1} records, and its last line says ${count}`);
+}
+
+function recordOf(line: string, number: number): AuditRecord {
+  const value = parse(line);
+  // Its fields are checked by the hash: what does not fit is an altered record.
+  if (isJsonObject(value)) return value as unknown as AuditRecord;
+  throw new NoRecord(`line ${number} is no record`);
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function broken(message: string): ExportVerdict {
+  return { ok: false, records: 0, message };
+}
+
+/** Lines end at line feeds only: `node:readline` also ends them at U+2028, which JSON text may hold as it is. */
+export async function* linesOf(input: Readable): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
+
+/** `settle` writes what waits, so that a person sees what has been done so far. */
+export function auditTrail({ audit }: Pick<Store, 'audit'>, settle: () => Promise<void>): AuditTrail {
+  return {
+    tail: async (count) => {
+      await settle();
+      const head = await audit.head();
+      return head === undefined ? [] : audit.read(Math.max(0, head.sequence - count), count);
+    },
+    verify: async (seen) => {
+      await settle();
+      return verifyTrail(audit, seen === undefined ? [] : [seen]);
+    },
+    compare: async (seen) => {
+      await settle();
+      return compareTrail(audit, seen);
+    },
+    head: async () => (isChained(audit) ? undefined : audit.head()),
+    continues: async ({ sequence, hash }) => {
+      const [record] = await audit.read(sequence - 1, 1);
+      return record !== undefined && (record.sequence > sequence || record.hash === hash);
+    },
+  };
+}
+
+/**
+ * The same of an embedded store that does not open because its file is damaged: what of it can still be read. undefined for a shared store.
+ * @throws {Fault} `store_corrupt` where not even the end of the trail can be found
+ */
+export async function verifyDamaged(options: StoreOptions): Promise<ChainVerdict | undefined> {
+  if (!options.config.store.startsWith('sqlite:')) return undefined;
+  const file = embeddedFile(options);
+  const { audit, damage, close } = await openDamagedTrail(file);
+  try {
+    const verdict = await verifyTrail(audit);
+    const where = damage === undefined ? '' : `; the file is damaged in ${damage}`;
+    return { ...verdict, ok: false, message: `${verdict.message}${where} (${file}; it was left as it is)` };
+  } finally {
+    close();
+  }
+}

@@ -1,0 +1,92 @@
+/** What became of a spent grant, from the trail: that it was spent does not say that anything ran. */
+import type { AuditRecord } from '../audit-event.ts';
+import { isJsonObject, type JsonValue } from '../json.ts';
+import { clockTime, showPlainly } from '../text/text.ts';
+import type { RequestRecord } from './request.ts';
+
+/** Of the call that used the approval. `began`: no outcome is written down yet, or ever. `nothing`: not even that it began. */
+export interface RequestRun {
+  readonly known: 'outcome' | 'began' | 'nothing';
+  /** ISO 8601: when what is known was written down. */
+  readonly at?: string;
+  /** With an outcome. */
+  readonly status?: string;
+  readonly code?: string;
+  readonly message?: string;
+  /** Of a call that a person ran by hand: what it gave, redacted and cut short. */
+  readonly result?: JsonValue;
+  /** The cluster's task that the call left behind. `exitStatus`: it has ended since, and a record says so; absent: no record does. */
+  readonly task?: { readonly upid: string; readonly exitStatus?: string; readonly at?: string };
+  /** The person by whose hand it was started, where it was not the agent's own call. */
+  readonly startedBy?: string;
+  /** The agent has been told of it, in answer to the same call. */
+  readonly told: boolean;
+}
+
+/** The code of the answer to a call that a person has run by hand meanwhile. */
+export const alreadyRun = 'already_run';
+
+/** @param records those that name the request, in their order (`AuditLog.ofRequest`) */
+export function runOf(records: readonly AuditRecord[]): RequestRun {
+  const after = records.slice(records.findIndex(({ name }) => name === 'approval.consumed') + 1);
+  const told = after.some(({ attributes }) => attributes['code'] === alreadyRun);
+  const start = after.find(({ name }) => name === 'tool.started');
+  const end = after.find((record) => isEnd(record) && (start === undefined || callOf(record) === callOf(start)));
+  if (end) return { known: 'outcome', at: end.time, told, ...outcomeIn(end), ...startedBy(end), ...taskOf(end, after) };
+  return start ? { known: 'began', at: start.time, told, ...startedBy(start) } : { known: 'nothing', told };
+}
+
+function isEnd({ name, attributes }: AuditRecord): boolean {
+  return (
+    name === 'tool.finished' && attributes['code'] !== alreadyRun && (attributes['status'] === 'ok' || attributes['status'] === 'error')
+  );
+}
+
+function callOf({ attributes }: AuditRecord): unknown {
+  return attributes['gen_ai.tool.call.id'];
+}
+
+function outcomeIn({ attributes }: AuditRecord): Pick<RequestRun, 'status' | 'code' | 'message' | 'result'> {
+  const { result } = attributes;
+  return {
+    status: textOf(attributes['status']),
+    code: textOf(attributes['code']),
+    message: textOf(attributes['message']),
+    ...(result === undefined ? {} : { result }),
+  };
+}
+
+/** What outlived its call: of a task that the call itself saw end, its message tells. */
+function taskOf({ attributes }: AuditRecord, records: readonly AuditRecord[]): Pick<RequestRun, 'task'> {
+  const { effect } = attributes;
+  const upid = isJsonObject(effect) && effect['last_seen'] !== 'ended' ? effect['upid'] : undefined;
+  if (typeof upid !== 'string') return {};
+  const ended = records.find((record) => record.name === 'task.ended' && record.attributes['upid'] === upid);
+  return { task: { upid, ...(ended === undefined ? {} : { exitStatus: textOf(ended.attributes['exit_status']), at: ended.time }) } };
+}
+
+function startedBy({ attributes }: AuditRecord): Pick<RequestRun, 'startedBy'> {
+  const by = attributes['started_by'];
+  return typeof by === 'string' ? { startedBy: by } : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** A sentence without its end, for the agent whose call it was and for people. */
+export function runInWords(run: RequestRun, { consumedAt }: Pick<RequestRecord, 'consumedAt'>, now: number): string {
+  const by = run.startedBy === undefined ? 'the approval was used' : `${showPlainly(run.startedBy, 100)} ran it by hand`;
+  const used = `${by}${consumedAt === undefined ? '' : ` at ${clockTime(consumedAt, now)}`}`;
+  if (run.known === 'outcome') {
+    return `${used}, and the call ended with ${run.status === 'ok' ? 'ok' : `${run.status} (${run.code})`}: ${run.message}${taskInWords(run, now)}`;
+  }
+  const how = run.known === 'began' ? 'the call began, and no end of it is written down' : 'nothing says that the call began';
+  return `${used}; ${how}: the outcome is unknown`;
+}
+
+function taskInWords({ task }: RequestRun, now: number): string {
+  if (task === undefined) return '';
+  if (task.exitStatus === undefined) return '; no record says how its task ended';
+  return `; its task was seen to have ended at ${clockTime(Date.parse(task.at ?? ''), now)} (${showPlainly(task.exitStatus, 300)})`;
+}

@@ -1,0 +1,77 @@
+/** What the page of a request says of the cluster, against the embedded demo cluster. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { liveFacts } from '#app/clusters/live-facts';
+import { createProxmoxClient, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
+import { type DemoCluster, startDemoCluster } from '#demo/index';
+import { systemClock } from '#execution/deadline';
+import type { LiveFact } from '#kernel/app';
+import type { JsonObject } from '#kernel/json';
+import { memoryLog } from '../../connectors/pve-server.ts';
+
+let demo: DemoCluster;
+let client: ProxmoxClient;
+
+beforeAll(async () => {
+  demo = await startDemoCluster({ taskDurationMs: 50 });
+  const [config] = demo.config.clusters;
+  client = createProxmoxClient({
+    name: 'demo',
+    endpoints: config.endpoints,
+    tokenId: config.tokenId,
+    token: async () => readFile(config.tokenFile, 'utf8'),
+    tls: { kind: 'pin', fingerprint: config.tls.fingerprint },
+    timeoutMs: 15_000,
+    clock: systemClock,
+    log: memoryLog(),
+  });
+});
+afterEach(() => demo.faults.clear());
+afterAll(async () => {
+  await client?.close();
+  await demo?.close();
+});
+
+const web = { kind: 'guest', cluster: 'demo', vmid: 100, node: 'pve', guestType: 'qemu', name: 'web' };
+
+async function factsOf(target: JsonObject): Promise<Record<string, string>> {
+  const facts = await liveFacts({ targets: [target] }, new Map([['demo', client]]), {
+    signal: AbortSignal.timeout(15_000),
+    now: Date.now(),
+  });
+  return Object.fromEntries(facts.map(({ label, value }: LiveFact) => [label, value]));
+}
+
+describe('live facts', () => {
+  it('of a guest say its state, what runs there, HA, snapshots, last backup and what else is on its node', async () => {
+    const facts = await factsOf(web);
+    expect(facts['Now']).toMatch(/^running, up for /);
+    expect(facts['What runs there']).toBe('Linux · prod, web');
+    expect(facts['HA']).toBe('not managed');
+    expect(facts['Snapshots']).toBe('none to go back to');
+    expect(facts['Last backup']).toMatch(/^\d+ \w+ ago \(\d+ in all\)$/);
+    expect(facts['Also on pve']).toContain('201');
+    expect(facts['Also on pve']).not.toContain('100');
+  });
+
+  it('of a service say who else runs on its node', async () => {
+    const facts = await factsOf({ kind: 'service', cluster: 'demo', node: 'pve', service: 'nginx.service' });
+    expect(facts['Node pve']).toMatch(/^online; \d of 3 nodes are online$/);
+    expect(facts['Runs there']).toContain('100 web');
+  });
+
+  it('say what cannot be read instead of guessing', async () => {
+    const facts = await factsOf({ ...web, vmid: 99_999 });
+    expect(facts['Now']).toBe('cannot be read');
+    expect(facts['Snapshots']).toBe('cannot be read with this token');
+    expect(facts['HA']).toBe('not known');
+  });
+
+  it.each([
+    ['another cluster', { ...web, cluster: 'other' }],
+    ['a path', { kind: 'path', path: 'a' }],
+    ['a guest of no kind', { ...web, guestType: { a: 1 } }],
+  ])('of %s are none', async (_what, target) => {
+    expect(await factsOf(target)).toEqual({});
+  });
+});
