@@ -9,9 +9,9 @@ import { newOverHttp, newOverStdio, oldOverHttp, oldOverSse, oldOverStdio, type 
 import { type HttpProgram, type Machine, startMachine } from '../mcp/support.ts';
 
 const forbidden = ['approve_request', 'deny_request', 'configure_auto_approve', 'set_security_level'];
-/** Anything of that meaning. `list_pending_approvals` only lists. */
+/** Anything of that meaning. `list_pending_approvals` only lists; `set_tags` and `set_guest_config` set what a guest has, under a grant. */
 const writes =
-  /^(?!(?:banksman_)?list_pending_approvals$).*(?:approv|deny|grant|revoke|confirm|set_|configure|trust|level|cancel|unlock|allow|permit)/i;
+  /^(?!(?:banksman_)?list_pending_approvals$).*(?:approv|deny|grant|revoke|confirm|(?<!re)set_(?!tags$|guest_config$)|configure|trust|level|cancel|unlock|allow|permit)/i;
 const names = describeTools().map((tool) => tool.name);
 
 let machine: Machine;
