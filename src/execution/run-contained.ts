@@ -4,6 +4,7 @@ import { chmodSync, realpathSync } from 'node:fs';
 import type { RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { CommandRequest } from '#kernel/ports/command-runner';
+import { showPlainly } from '#kernel/text/text';
 import type { Ground } from './command-ground.ts';
 import type { Effects, OpenOptions, OpenRun } from './effects/effects.ts';
 import { isSmall } from './effects/lay-view.ts';
@@ -50,7 +51,7 @@ export async function runOverView(
   const opened = await effects.open(hidden, run.how);
   const result = await once(opened);
   const again = mayCopy(run, result) && !opened.isCopy && (await isSmall(workspaceRoot)) ? await copyFor(effects, hidden) : undefined;
-  if (again === undefined) return settle(run, { opened, result: withReason(run, result), seen, hidden }, signal);
+  if (again === undefined) return settle(run, { opened, result: withReason(run, withHiddenWords(result, hidden)), seen, hidden }, signal);
   await opened.discard();
   run.onOutput('\n[once more, on a copy of the workspace: over the view a directory cannot be given another name]\n');
   return settle(run, { opened: again, result: await once(again), seen, hidden }, signal);
@@ -91,8 +92,22 @@ function mayCopy({ request }: ContainedRun, { end, exitCode, stdout, stderr }: L
 function withReason(run: ContainedRun, result: LaunchResult): LaunchResult {
   if (!mayCopy(run, result)) return result;
   const why =
-    '[over the view a directory cannot be given another name, nor a file of another user be changed, and this workspace cannot be copied for it: copy and delete instead]';
-  return { ...result, stderr: `${result.stderr}${result.stderr.endsWith('\n') || result.stderr === '' ? '' : '\n'}${why}\n` };
+    'over the view a directory cannot be given another name, nor a file of another user be changed, and this workspace cannot be copied for it: copy and delete instead';
+  return withNote(result, why);
+}
+
+function withNote(result: LaunchResult, note: string): LaunchResult {
+  const { stderr } = result;
+  return { ...result, stderr: `${stderr}${stderr.endsWith('\n') || stderr === '' ? '' : '\n'}[${note}]\n` };
+}
+
+/** A shell says no more than that it may not write there. */
+function withHiddenWords(result: LaunchResult, hidden: readonly string[]): LaunchResult {
+  const denied = result.stderr.split('\n').filter((line) => /permission denied|\bEACCES\b|not writable/i.test(line));
+  const met = hidden.find((file) => denied.some((line) => line.includes(file.slice(file.lastIndexOf('/') + 1))));
+  if (met === undefined) return result;
+  const what = `\`${showPlainly(met, 200)}\` holds secrets: commands see a comment in its place and cannot write to it`;
+  return withNote(result, `${what}; ask the user to change it, or write a new file of another name`);
 }
 
 async function copyFor(effects: Effects, hide: readonly string[]): Promise<OpenRun | undefined> {
@@ -109,7 +124,7 @@ async function settle(
   const dropped = tracksSecret ? secretTracked : droppedFor(result);
   if (dropped !== undefined) {
     await opened.discard();
-    return { result, effects: { ...nothing, nothingApplied: dropped } };
+    return { result, effects: { ...nothing, nothingApplied: dropped, ...(tracksSecret ? { instead: leaveSecretOut } : {}) } };
   }
   const { command, surface, agentId } = run.request;
   const programs = installedPrograms(run.ground).map(realOrSame);
@@ -118,6 +133,9 @@ async function settle(
 }
 
 const secretTracked = 'nothing of it was applied: it made git track a secret that is hidden from it, or broke the index that tells';
+
+const leaveSecretOut =
+  'run it again without that file: what is secret is in no commit; where git must track it, ask the user to add it themselves';
 
 function droppedFor({ end }: LaunchResult): string | undefined {
   return end === 'disk' ? 'the command went over the limit for the disk; nothing of it was kept' : undefined;

@@ -87,6 +87,8 @@ export interface RunEffects extends ChangeList {
   readonly dropped: boolean;
   /** Why nothing at all was applied (a limit, a conflict in a repository). */
   readonly nothingApplied?: string;
+  /** What helps then. */
+  readonly instead?: string;
 }
 
 /** One change as a person reads it; plain JSON, so that it can be signed as it is shown. Nothing in it is escaped. */

@@ -11,6 +11,7 @@ import { changeFile } from './change-file.ts';
 import { type DifferenceLimits, readDifference, type Unit } from './difference.ts';
 import { type Disk, disk as realDisk } from './disk.ts';
 import { applyHeld, heldMs, hold, isHeld, readHeld } from './held.ts';
+import { holdTogether } from './hold-together.ts';
 import { claim, hasMark, isOwnedByAnother, locked, type Plan, readApplied, readPlan, readUndoing, runIds } from './journal.ts';
 import { judgeUnits, type Sorted } from './judge-units.ts';
 import { closeView, openView } from './lay-view.ts';
@@ -247,16 +248,14 @@ async function settle(run: Run, { title, agentId, apply, own = [], ...places }: 
   });
   // Nothing of what lies under a mounted view may be moved.
   await run.held.close();
-  if (difference instanceof Fault) return { ...nothing, nothingApplied: difference.message };
-  const sorted = withoutLoss(
-    judgeUnits({ difference, view, judge: ground.judge, ground: { ...places, workspaceRoot: ground.workspaceRoot }, own }),
-    ground.limits,
-  );
+  if (difference instanceof Fault) return { ...nothing, nothingApplied: difference.message, instead: 'change less with one command' };
+  const request = { difference, view, judge: ground.judge, ground: { ...places, workspaceRoot: ground.workspaceRoot }, own };
+  const sorted = withoutLoss(await holdTogether(judgeUnits(request), request, ground.programs), ground.limits);
   if (!apply) return { ...nothing, ...listsOf([...sorted.apply, ...sorted.held]), dropped: true, leftOut: sorted.leftOut };
   const { free, conflicts } = apart(sorted.apply, run.startedAt);
-  if (conflicts.some(isInRepository)) return repositoryConflict(conflicts);
   const toHold = apart(sorted.held, run.startedAt);
   const late = [...conflicts, ...toHold.conflicts];
+  if (late.some(isInRepository)) return repositoryConflict(late);
   if (free.length + toHold.free.length > 0) await copyMarked([...free, ...toHold.free], view, looker, signal);
   signal.throwIfAborted();
   const held = await hold(ground, { id: `${run.id}-held`, title, agentId, view, units: toHold.free, at: Date.now() });
@@ -335,6 +334,7 @@ async function finishUndo(ground: Ground, plan: Plan): Promise<void> {
 
 async function undo(ground: Ground, id: string, { force }: { readonly force: boolean }): Promise<ChangeList> {
   const directory = directoryOf(ground, id);
+  if (isHeld(directory)) throw stillHeld();
   const plan = readPlan(directory);
   if (hasMark(directory, 'undone')) throw new Fault('not_undoable', 'this run is undone already', { audience: 'user' });
   if (!hasMark(directory, 'applied')) throw new Fault('not_undoable', 'this run was not applied', { audience: 'user' });
@@ -349,6 +349,11 @@ async function undo(ground: Ground, id: string, { force }: { readonly force: boo
   ground.disk.writeSafely(`${directory}/undoing`, JSON.stringify({ parents, foreign: inTheWay.map(({ number }) => number) }));
   await finishUndo(ground, done);
   return done.lists;
+}
+
+function stillHeld(): Fault {
+  const next = 'deny its request, or leave it: what is held goes by itself (`banksman approvals list`)';
+  return new Fault('not_undoable', 'these changes are held: nothing of them was applied', { audience: 'user', next });
 }
 
 const mostNamed = 10;

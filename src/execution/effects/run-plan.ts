@@ -31,8 +31,8 @@ export function conflictOf({ path, kind }: Pick<Unit, 'path' | 'kind'>): LeftOut
 
 /** Half of what git wrote is a broken repository. */
 export function repositoryConflict(conflicts: readonly Pick<Unit, 'path' | 'kind'>[]): RunEffects {
-  const why = 'the git repository was changed from outside while the command ran, so nothing of it was applied: run it again';
-  return { ...nothing, leftOut: conflicts.map(conflictOf), nothingApplied: why };
+  const why = 'the git repository was changed from outside while the command ran, so nothing of it was applied';
+  return { ...nothing, leftOut: conflicts.map(conflictOf), nothingApplied: why, instead: 'run it again' };
 }
 
 /** A person approved all of it, as it was shown to them. */
@@ -83,16 +83,19 @@ async function giveUp(ground: JournalGround, plan: Plan, thrown: unknown): Promi
   await rollBack(ground, directoryOf(ground, plan.id), plan);
   const why = notAllowed(thrown);
   if (why === undefined || plan.held !== undefined) throw thrown;
-  return { ...nothing, nothingApplied: why };
+  return { ...nothing, ...why };
 }
 
 /** What the view let a command do, for it is this user's own, and the workspace does not. */
-function notAllowed(thrown: unknown): string | undefined {
+function notAllowed(thrown: unknown): Required<Pick<RunEffects, 'nothingApplied' | 'instead'>> | undefined {
   const { code, dest, path } = thrown as NodeJS.ErrnoException & { readonly dest?: string };
   const place = dest ?? path ?? 'a file';
-  if (code === 'EACCES' || code === 'EPERM') return `nothing of it was applied: this user may not write \`${place}\``;
-  if (code === 'EROFS') return 'nothing of it was applied: the workspace is on a file system that is read-only';
-  return code === 'ENOSPC' || code === 'EDQUOT' ? 'nothing of it was applied: the disk is full' : undefined;
+  const because = (why: string, instead: string) => ({ nothingApplied: `nothing of it was applied: ${why}`, instead });
+  const change = 'do it without that place, or ask the user to let this user write there';
+  if (code === 'EACCES' || code === 'EPERM') return because(`this user may not write \`${place}\``, change);
+  if (code === 'EROFS') return because('the workspace is on a file system that is read-only', 'ask the user: no command can change this');
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return isFull ? because('the disk is full', 'ask the user to make room, then run it again') : undefined;
 }
 
 const fewFiles = 8;

@@ -1,5 +1,5 @@
 /** What a run changed, as a model is told: in a few lines. */
-import { applyHeldTool, type ChangeList, type RunEffects } from '#kernel/effects';
+import { applyHeldTool, type ChangeList, type LeftOut, type RunEffects } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
 import { showPlainly } from '#kernel/text/text';
 
@@ -38,19 +38,42 @@ export function changesOf({ runId, dropped, leftOut, nothingApplied, ...lists }:
 /** The rest of a sentence about the run; empty where nothing changed. */
 export function effectsWords(effects: RunEffects): string {
   const { leftOut, dropped, nothingApplied } = effects;
+  const waits = leftOut.some(isTogether) ? '; nothing of it is applied yet, for the index of git names what is held' : '';
   if (nothingApplied !== undefined) return `; ${nothingApplied}`;
   const counts = changeCounts(effects);
   const done = counts === '' ? '' : `; ${dropped ? 'it may only look, so dropped: ' : ''}${counts}`;
   const [first] = leftOut;
   if (first === undefined) return done;
   const more = leftOut.length === 1 ? '' : ` and ${leftOut.length - 1} more, see \`not_applied\``;
-  return `${done}; not applied: \`${showPlainly(first.path)}\` (${showPlainly(first.why)})${more}`;
+  return `${done}; not applied: \`${showPlainly(first.path)}\` (${showPlainly(first.why)})${more}${waits}`;
+}
+
+function isTogether({ rule }: LeftOut): boolean {
+  return rule === 'git.together';
+}
+
+/** What to do about what nobody is asked about. */
+export function adviceOnLeftOut({ leftOut, instead }: RunEffects): readonly string[] {
+  const advice = leftOut.flatMap(({ reason, rule }) => {
+    if (rule === 'hidden_secret') return ['a secret is changed by the user alone: ask them, and leave it as it is'];
+    if (reason === 'conflict' && instead === undefined) return ['look at what is there now, and do it again where it is still wanted'];
+    return [];
+  });
+  return [...new Set([...(instead === undefined ? [] : [instead]), ...advice])];
+}
+
+/** Nothing of what it wrote is there, and nothing waits. A socket that it left is not what it was for. */
+export function leftNothing({ nothingApplied, leftOut, runId, heldId, dropped }: RunEffects): boolean {
+  const isMissed = leftOut.some(({ reason, rule }) => reason === 'conflict' || rule === 'hidden_secret');
+  return nothingApplied !== undefined || (isMissed && runId === undefined && heldId === undefined && !dropped);
 }
 
 /** What a tool's answer asks for where something is held: a person decides about it. */
 export function askForHeld({ heldId, leftOut }: RunEffects) {
   if (heldId === undefined) return {};
-  const paths = leftOut.filter(({ reason }) => reason === 'held').map(({ path }) => `\`${showPlainly(path, 80)}\``);
-  const named = `${paths.slice(0, 3).join(', ')}${paths.length > 3 ? ` and ${paths.length - 3} more` : ''}`;
-  return { asks: { tool: applyHeldTool, input: { held: heldId }, instead: `do it in another way that does not touch ${named}` } };
+  // What waits for the sake of another one is no reason to do it in another way.
+  const named = leftOut.filter((part) => part.reason === 'held' && !isTogether(part));
+  const paths = named.map(({ path }) => `\`${showPlainly(path, 80)}\``);
+  const some = `${paths.slice(0, 3).join(', ')}${paths.length > 3 ? ` and ${paths.length - 3} more` : ''}`;
+  return { asks: { tool: applyHeldTool, input: { held: heldId }, instead: `do it in another way that does not touch ${some}` } };
 }

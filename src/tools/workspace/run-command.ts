@@ -1,11 +1,12 @@
 import * as z from 'zod';
+import type { RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { CommandRequest, CommandResult } from '#kernel/ports/command-runner';
 import type { CommandResource } from '#kernel/resource';
 import { defineTool, type ToolContext } from '#kernel/tool';
-import { askForHeld, changesOf, effectsWords } from '../support/changes.ts';
+import { adviceOnLeftOut, askForHeld, changesOf, effectsWords, leftNothing } from '../support/changes.ts';
 
 /** Bytes: the kernel takes 128 KiB for one argument (`execve(2)`). Files are written with heredocs. */
 const longestCommand = 120_000;
@@ -73,16 +74,17 @@ export const runCommand = defineTool({
       .catch(notStarted);
     const result = resultOf(ended);
     const tried = triesInWords(ended.networkTries);
-    const end = endOf(ended, timeoutMs);
+    const end = endOf(ended, timeoutMs) ?? notAppliedEnd(ended.effects);
     const said = `${tried}${ended.effects === undefined ? '' : effectsWords(ended.effects)}${loweredWords(ended, context)}`;
     const asks = ended.effects === undefined ? {} : askForHeld(ended.effects);
-    if (end === undefined) return { ok: true, message: `the command ended with exit code 0${said}`, result, ...asks };
+    const advice = ended.effects === undefined ? [] : adviceOnLeftOut(ended.effects);
+    if (end === undefined) return { ok: true, message: `the command ended with exit code 0${said}`, result, ...nextOf(...advice), ...asks };
     return {
       ok: false,
       code: end.code,
       message: `the command ${end.message}${said}`,
       result,
-      ...(end.next === undefined ? {} : { next: end.next }),
+      ...nextOf(end.next, ...advice),
       ...asks,
     };
   },
@@ -130,6 +132,16 @@ function endOf({ timedOut, stoppedBy, exitCode, signal, networkTries, needsNetwo
     message: `ended with ${exitCode === undefined ? `signal ${signal ?? 'unknown'}` : `exit code ${exitCode}`}`,
     ...(tried === '' ? {} : { next: tried }),
   };
+}
+
+/** It ended well, and nothing is as it left it. */
+function notAppliedEnd(effects: RunEffects | undefined): End | undefined {
+  return effects !== undefined && leftNothing(effects) ? { code: 'not_applied', message: 'ended with exit code 0' } : undefined;
+}
+
+function nextOf(...parts: readonly (string | undefined)[]): { readonly next?: string } {
+  const next = parts.filter((part) => part !== undefined).join('; ');
+  return next === '' ? {} : { next };
 }
 
 function adviceOnNetwork(tries: number, isSure: boolean): string {

@@ -69,6 +69,12 @@ describe.skipIf(!canSandbox)('banksman runs', () => {
     expect(shown).toContain('Apply 2 held changes: .husky/, .husky/pre-commit?');
     expect(shown).toContain('NOT SHOWN HERE');
     expect(shown).toContain('\n  +100\n');
+    const [, held = ''] = /^(\S+-held) {2}held/m.exec(banksman('runs', 'list').stdout) ?? [];
+    expect(banksman('runs', 'show', held)).toMatchObject({ status: 0, stdout: expect.stringContaining('create .husky/pre-commit') });
+    expect(banksman('runs', 'undo', held)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('held: nothing of them was applied'),
+    });
     const { screen, status } = await person.approve(id);
     expect({ screen, status }).toMatchObject({ status: 0, screen: expect.stringContaining('the held changes were applied') });
     expect(readFileSync(join(workspace, '.husky/pre-commit'), 'utf8')).toMatch(/^1\n2\n/);

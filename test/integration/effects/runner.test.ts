@@ -207,6 +207,42 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     expect(readFileSync(at('scripts/hooks/pre-push'), 'utf8')).toBe('old');
   });
 
+  it('holds a checkout whole where it brings what a person decides about: half of one would read as deletions', async () => {
+    const { run, runner, workspace, at } = bench({ a: 'one\n' });
+    const write = (name: string, text: string) => {
+      mkdirSync(path.dirname(at(name)), { recursive: true });
+      writeFileSync(at(name), text);
+    };
+    const commit = () => git(workspace, 'add', '-A') + git(workspace, 'commit', '-qm', 'more');
+    git(workspace, 'init', '-q', '-b', 'main');
+    commit();
+    git(workspace, 'checkout', '-q', '-b', 'side');
+    for (const [name, text] of Object.entries({ a: 'two\n', '.github/workflows/ci.yml': 'on: push\n', 'pkg/.vscode/tasks.json': '{}\n' }))
+      write(name, text);
+    commit();
+    git(workspace, 'checkout', '-q', 'main');
+    const before = snapshot(workspace, { times: false });
+    const { effects, ...ended } = await run('git checkout -q side');
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(effects).toMatchObject({ created: [], changed: [], deleted: [], heldId: expect.any(String) });
+    expect(effects?.leftOut.slice(0, 2).map(({ rule }) => rule)).toEqual(['control', 'control']);
+    expect(effects?.leftOut).toContainEqual(expect.objectContaining({ path: '.git/HEAD', rule: 'git.together' }));
+    expect(snapshot(workspace, { times: false })).toEqual(before);
+    const history = await runner.history?.();
+    const held = await history?.held(effects?.heldId ?? '');
+    expect(held?.changes.slice(0, 2).every(({ path: name }) => /^(?:\.github|pkg)\//.test(name))).toBe(true);
+    const applied = await history?.applyHeld(held?.id ?? '', held?.digest ?? '');
+    expect(git(workspace, '--no-optional-locks', 'status', '--short', '--branch')).toBe('## side\n');
+    await history?.undo(applied?.runId ?? '', { force: false });
+    expect(snapshot(workspace, { times: false })).toEqual(before);
+    // The index is written anew, and names nothing of what is held.
+    expect((await run('touch a; git status; mkdir .vscode; echo n > n')).effects).toMatchObject({
+      created: ['n'],
+      leftOut: [{ path: '.vscode/' }],
+    });
+    expect((await run('echo c > .envrc; echo b >> a; git add -A; git commit -qm all')).effects?.changed).toEqual([]);
+  });
+
   it('does not show what git does not track of secrets, and shows what it does', async () => {
     const { run, workspace } = bench({ '.env': 'CANARY', 'old/id_rsa': 'CANARY', 'config/server.pem': 'tracked' });
     git(workspace, 'init', '-q');
@@ -227,6 +263,12 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
       expect(effects?.leftOut, edit).toMatchObject([{ path: '.env', reason: 'refused', rule: 'hidden_secret' }]);
       expect(readFileSync(at('.env'), 'utf8')).toBe('KEY=1\n');
     }
+    const denied = await run('echo KEY=3 > .env');
+    expect(denied).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/Permission denied\n\[`\.env` holds secrets.*ask the user.*\]\n$/),
+    });
+    expect((await run('echo denied: permission denied >&2')).stderr).not.toContain('secrets');
     expect(await run('rm -f .env; echo KEY=2 > .env')).toMatchObject({ effects: { changed: ['.env'], leftOut: [] } });
     expect(readFileSync(at('.env'), 'utf8')).toBe('KEY=2\n');
   });

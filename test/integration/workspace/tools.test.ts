@@ -321,6 +321,27 @@ describe('run_command', () => {
       code: 'command_limit',
       message: 'the command was ended: it went over the limit for memory',
     });
+    const notApplied = {
+      ...{ created: [], changed: [], deleted: [], leftOut: [], dropped: false },
+      nothingApplied: 'the disk is full',
+      instead: 'make room',
+    };
+    expect(await run('true', { effects: notApplied })).toMatchObject({
+      ok: false,
+      code: 'not_applied',
+      message: 'the command ended with exit code 0; the disk is full',
+      next: 'make room',
+    });
+    const secret = { path: '.env', kind: 'modify', reason: 'refused', rule: 'hidden_secret', why: 'it was not shown' } as const;
+    const refused = { created: [], changed: [], deleted: [], leftOut: [secret], dropped: false };
+    expect(await run('true', { effects: refused })).toMatchObject({ code: 'not_applied', next: expect.stringContaining('ask them') });
+    const some = {
+      ...refused,
+      runId: 'x-00000000',
+      created: ['n'],
+      leftOut: [{ ...secret, reason: 'conflict', rule: 'conflict' } as const],
+    };
+    expect(await run('true', { effects: some })).toMatchObject({ ok: true, next: expect.stringContaining('look at what is there now') });
     expect(await run('true', { planted: ['.git/hooks/x (hook)'], scanIncomplete: true })).toMatchObject({
       result: { left_behind: ['.git/hooks/x (hook)'], left_behind_incomplete: true },
     });

@@ -1,0 +1,64 @@
+/** What git's index names and a person decides about is held with all of the run: half a checkout would read as files that somebody deleted. */
+import type { Verdict } from '#kernel/effects';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { launcherEnvironment } from '../sandbox/clean-environment.ts';
+import type { Unit } from './difference.ts';
+import type { JudgeRequest, Sorted } from './judge-units.ts';
+import { nameOf } from './make-plan.ts';
+import { upperOf } from './view.ts';
+
+const together: Pick<Verdict, 'rule' | 'why'> = {
+  rule: 'git.together',
+  why: 'it goes with what is held, for the index of git names that',
+};
+
+/** More names than these are not asked for one by one. */
+const mostAsked = 200;
+
+/**
+ * Where the run gave an index other entries for what is held, all of the run is. Where something is refused nobody could approve the whole, so
+ * that the rest is applied. An index that cannot be read counts as one with other entries.
+ */
+export async function holdTogether(sorted: Sorted, request: JudgeRequest, programs: ProgramRunner): Promise<Sorted> {
+  const isPart = sorted.leftOut.some(({ reason }) => reason === 'refused');
+  if (isPart || sorted.held.length === 0 || !(await namesHeld(sorted, request, programs))) return sorted;
+  const reasonOf = ({ path }: Unit) => sorted.held.find((part) => part.path === path || part.path.startsWith(`${path}/`))?.held;
+  const { units } = request.difference;
+  const rest = units.filter((unit) => reasonOf(unit) === undefined).map((unit) => ({ ...unit, held: together }));
+  const named = units.flatMap((unit) => {
+    const held = reasonOf(unit);
+    return held === undefined ? [] : [{ ...unit, held }];
+  });
+  const leftOut = rest.map((unit) => ({ path: nameOf(unit), kind: unit.kind, reason: 'held' as const, ...together }));
+  // A person reads first what made it wait.
+  return { apply: [], held: [...named, ...rest], leftOut: [...sorted.leftOut, ...leftOut] };
+}
+
+async function namesHeld({ apply, held }: Sorted, { view }: JudgeRequest, programs: ProgramRunner): Promise<boolean> {
+  for (const { path } of apply) {
+    if (!/(?:^|\/)\.git\/index$/.test(path)) continue;
+    const top = path.slice(0, -'.git/index'.length);
+    const names = held.filter((unit) => unit.path.startsWith(top)).map((unit) => unit.path.slice(top.length));
+    const asked = names.length > mostAsked ? ['.'] : names;
+    const entriesIn = (index: string) => entries(programs, `${view.workspaceRoot}/${top}`, { index, asked });
+    const [before, after] = [await entriesIn(`${view.workspaceRoot}/${path}`), await entriesIn(`${upperOf(view)}/${path}`)];
+    if (names.length > 0 && (after === undefined || before !== after)) return true;
+  }
+  return false;
+}
+
+interface Asked {
+  readonly index: string;
+  readonly asked: readonly string[];
+}
+
+/** SECURITY: git reads the index alone, and obeys nothing of a person's or the machine's. */
+async function entries(programs: ProgramRunner, cwd: string, { index, asked }: Asked): Promise<string | undefined> {
+  const safe = ['-c', 'core.fsmonitor=false', '-c', 'safe.directory=*', '--literal-pathspecs', '--no-optional-locks'];
+  const quiet = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_TERMINAL_PROMPT: '0', GIT_INDEX_FILE: index };
+  const line = { program: 'git', args: [...safe, 'ls-files', '-s', '-z', '--', ...asked], cwd, env: { ...launcherEnvironment, ...quiet } };
+  const listed = await programs
+    .run({ ...line, timeoutMs: 20_000, keepBytes: 1_000_000 }, new AbortController().signal)
+    .catch(() => undefined);
+  return listed?.exitCode === 0 && !listed.truncated ? listed.stdout : undefined;
+}
