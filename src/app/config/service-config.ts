@@ -21,7 +21,12 @@ export function serviceSocket(): string | undefined {
   const { BANKSMAN_SERVICE: folder = serviceSockets } = process.env;
   if (folder === 'off' || process.platform !== 'linux') return undefined;
   const file = path.join(folder, `${userName()}.sock`);
-  return lstatSync(file, { throwIfNoEntry: false })?.isSocket() === true ? file : undefined;
+  try {
+    return lstatSync(file, { throwIfNoEntry: false })?.isSocket() === true ? file : undefined;
+  } catch {
+    // A folder that nobody may look into is that of a service which starts just now.
+    return file;
+  }
 }
 
 /** A user without an entry goes by their number. */

@@ -49,14 +49,26 @@ function withSidecars(file: string): readonly string[] {
   return ['', '-wal', '-shm', '-journal'].map((end) => `${file}${end}`);
 }
 
-/** Counts what is on this machine's disk: the store's own ledger, or beside a shared one a local file. */
+/**
+ * Counts what is on this machine's disk: the store's own ledger, or beside a shared one a local file. Where that cannot be made (a home that
+ * cannot be written), only what needs it fails.
+ */
 export async function openLedger(
   store: Store,
   { stateDir }: StoreOptions,
 ): Promise<{ readonly ledger: PersonaLedger; close(): Promise<void> }> {
   if (store.personas !== undefined) return { ledger: store.personas, close: async () => undefined };
-  const local = await openSqliteStore({ file: join(stateDir, storeFileName), seal });
-  return { ledger: local.personas, close: () => local.close() };
+  try {
+    const local = await openSqliteStore({ file: join(stateDir, storeFileName), seal });
+    return { ledger: local.personas, close: () => local.close() };
+  } catch (thrown) {
+    return { ledger: failingLedger(thrown), close: async () => undefined };
+  }
+}
+
+function failingLedger(thrown: unknown): PersonaLedger {
+  const fail = async (): Promise<never> => Promise.reject(thrown);
+  return { open: fail, find: fail, reserve: fail, settle: fail, recount: fail, list: fail, takeUnused: fail };
 }
 
 /** Files in the URL count from the state directory, and may begin with `~`. */

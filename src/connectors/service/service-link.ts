@@ -250,6 +250,7 @@ async function greet(
 function requireOwn(file: string): void {
   const directory = lstatSync(path.dirname(file), { throwIfNoEntry: false });
   if (directory === undefined) throw unavailable('its socket is gone');
+  if (directory.uid === 0 && process.getuid?.() !== 0 && (directory.mode & 0o001) === 0) throw unavailable('its sockets are being made');
   const isOwned = directory.uid === 0 || directory.uid === process.getuid?.();
   if (isOwned && (directory.mode & 0o022) === 0) return;
   throw new Fault('service_not_trusted', `others can write the directory of the service's socket: ${path.dirname(file)}`, {

@@ -1,5 +1,6 @@
 /** An App for one command, closed again whatever happens. */
 import { dirname, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { type Config, parseConfig } from '#app/config/config';
 import { loadConfigFile, parseJson } from '#app/config/config-file';
 import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
@@ -7,7 +8,7 @@ import { type AppOptions, createApp, type LocalApp } from '#app/create-app';
 import { serviceSocket, version } from '#app/for-hosts';
 import { connectApp } from '#app/remote-app';
 import type { App } from '#kernel/app';
-import { Fault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import { badUsage, type CommandOptions } from './command-line.ts';
 import { Refusal, stderrLog } from './output.ts';
 
@@ -18,7 +19,31 @@ export async function withApp<T>(
   stays: Pick<AppOptions, 'stays'> = {},
 ): Promise<T> {
   const socket = socketOf(options);
-  return during(await (socket === undefined ? localApp(options, stays) : connectApp({ ...(await partsOf(options)), socket })), work);
+  if (socket === undefined) return during(await localApp(options, stays), work);
+  const connect = async () => connectApp({ ...(await partsOf(options)), socket });
+  return during(await (stays.stays === true ? patiently(connect) : connect()), work);
+}
+
+/** A server is started by its client, which may come before the service does. Shorter than clients wait for a server's first answer. In ms. */
+const startPatienceMs = 20_000;
+
+async function patiently(connect: () => Promise<App>): Promise<App> {
+  const deadline = performance.now() + startPatienceMs;
+  for (let told = false; ; told = true) {
+    try {
+      return await connect();
+    } catch (thrown) {
+      const { code, message } = toFault(thrown);
+      if (code !== 'service_unavailable') throw thrown;
+      if (performance.now() >= deadline)
+        throw new Fault(code, message, {
+          next: 'root looks with `banksman service status`; start this again once the service runs',
+          cause: thrown,
+        });
+      if (!told) stderrLog.warn(`${message}; waiting for the service`);
+    }
+    await setTimeout(250);
+  }
 }
 
 /** With the store in this process. @throws {Fault} `has_service` where a service holds it */

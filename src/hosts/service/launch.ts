@@ -52,13 +52,17 @@ function ownerOf(stateDir: string): { readonly uid: number; readonly gid: number
   });
 }
 
-/** Of the sockets of an earlier run. Nobody comes in before the service itself listens: this process would take the connection. */
+/**
+ * Of the sockets of an earlier run. Nobody comes in before the service itself listens: this process would take the connection. Where another service's
+ * users come through the folder, it stays open.
+ */
 async function emptyFolder(sockets: string): Promise<void> {
   mkdirSync(sockets, { recursive: true });
   requireRootOwned(sockets);
-  chmodSync(sockets, 0o700);
-  const files = readdirSync(sockets).filter((name) => /\.sock(?:\.kept)?$/.test(name));
-  for (const file of files.map((name) => path.join(sockets, name))) if (!(await isHeard(file))) rmSync(file, { force: true });
+  const files = readdirSync(sockets).flatMap((name) => (/\.sock(?:\.kept)?$/.test(name) ? [path.join(sockets, name)] : []));
+  const heard = await Promise.all(files.map(isHeard));
+  if (!heard.includes(true)) chmodSync(sockets, 0o700);
+  for (const [index, file] of files.entries()) if (heard[index] !== true) rmSync(file, { force: true });
 }
 
 interface Opened {

@@ -1,6 +1,7 @@
 /** A certificate for one name, made with the system's openssl. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { createHash, X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -12,4 +13,10 @@ export function makeCertificate(name: string): { readonly folder: string; readon
   const named = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
   execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', keyFile, '-out', certFile, ...named], { stdio: 'pipe' });
   return { folder, certFile, keyFile };
+}
+
+/** Of its key, as Chromium names those that it takes without an authority. */
+export function spkiHash(certFile: string): string {
+  const key = new X509Certificate(readFileSync(certFile)).publicKey.export({ type: 'spki', format: 'der' });
+  return createHash('sha256').update(key).digest('base64');
 }

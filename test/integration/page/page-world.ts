@@ -65,7 +65,7 @@ type Credential = Awaited<ReturnType<typeof credentialsOf>>[number];
 const credentialsOf = async (session: CDPSession, authenticatorId: string) =>
   (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
 
-const chromiumPath = process.env['BANKSMAN_BROWSER'] ?? '/usr/bin/chromium';
+export const chromiumPath = process.env['BANKSMAN_BROWSER'] ?? '/usr/bin/chromium';
 
 /** @param place default: any port of localhost */
 export async function openPageWorld(

@@ -99,6 +99,27 @@ describe.skipIf(whyNoUsers !== undefined)(`a service under way${whyNoUsers === u
     expect(await call('get_security_status', {})).toMatchObject({ status: 'ok' });
   });
 
+  it('stopped: an MCP server that is started meanwhile waits for it, and says so', async () => {
+    await machine.stop();
+    const transport = new StdioClientTransport({ ...machine.command(alice, ['mcp']), stderr: 'pipe' });
+    let said = '';
+    transport.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    const connected = client.connect(transport);
+    try {
+      await vi.waitFor(() => expect(said).toContain('waiting for the service'), { timeout: 20_000 });
+      await machine.start();
+      await connected;
+      const { structuredContent } = await client.callTool({ name: 'get_cluster_status', arguments: {} });
+      expect(structuredContent).toMatchObject({ status: 'ok' });
+    } finally {
+      await connected.catch(() => undefined);
+      await client.close();
+    }
+  });
+
   it('upgraded under a client that stays: its calls end with a clear error, and go on once both sides fit', async () => {
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(new StdioClientTransport(machine.command(alice, ['mcp'])));

@@ -151,6 +151,33 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
     expect((await machine.as(alice, ['audit', 'tail', '--json'])).out).toContain(`"reported_by":"${alice}"`);
   });
 
+  it('a home that cannot be written keeps nobody from the cluster, nor from reading their files', async () => {
+    const home = join(machine.folder, alice);
+    const own = join(home, '.local');
+    chownSync(home, 0, 0);
+    chmodSync(home, 0o755);
+    renameSync(own, `${own}.kept`);
+    try {
+      expect(await call(alice, 'get_cluster_status')).toMatchObject({ status: 'ok' });
+      expect(await call(alice, 'read_file', { path: 'note.txt' })).toMatchObject({ status: 'ok' });
+    } finally {
+      renameSync(`${own}.kept`, own);
+      chownSync(home, machine.uidOf(alice), machine.uidOf(alice));
+      chmodSync(home, 0o700);
+    }
+  });
+
+  it('a second launcher, for others, does not close the sockets of the first while it finds that out', async () => {
+    const modes = new Set<number>();
+    const watch = setInterval(() => modes.add(lstatSync(machine.sockets).mode & 0o777), 1);
+    const second = await machine.fails([machine.users.stranger]);
+    clearInterval(watch);
+    expect(second.err).toMatch(/another service works on/);
+    expect([...modes]).toEqual([0o755]);
+    expect(await call(alice, 'get_vms')).toMatchObject({ status: 'ok' });
+    rmSync(join(machine.sockets, `${machine.users.stranger}.sock`));
+  });
+
   it('an MCP client gets the service without knowing of it', async () => {
     const client = new Client({ name: 'test', version: '1' });
     const command = machine.command(alice, ['mcp']);
