@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { agentHosts } from './agent.ts';
 import type { HostConfig } from './app.ts';
 import { type RequestRecord, requestIdPattern, requestStatuses } from './approval/request.ts';
+import type { AutoApproveAction } from './approval/security.ts';
 import type { AuditDraft } from './audit-event.ts';
 import { auditEventNames } from './audit-event.ts';
 import type { FaultData } from './errors.ts';
@@ -129,7 +130,7 @@ export interface SharedSettings {
   readonly level: SecurityLevel;
   readonly unavailable?: string;
   readonly tiers: Readonly<Record<string, (typeof actionTiers)[number]>>;
-  readonly rules: readonly { readonly pattern: string; readonly action: 'allow' | 'prompt' | 'block' }[];
+  readonly rules: readonly { readonly pattern: string; readonly action: AutoApproveAction }[];
 }
 
 const clientMessage = z.discriminatedUnion('kind', [

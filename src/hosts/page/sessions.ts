@@ -16,7 +16,7 @@ export interface Session {
   readonly begun: Set<string>;
 }
 
-export interface Proof {
+export interface DeviceProof {
   /** The device key: SPKI, base64url. */
   readonly device: string;
   readonly nonce: string;
@@ -28,7 +28,7 @@ export interface Sessions {
   /** Good once, for two minutes. */
   nonce(): string;
   /** @returns the session's token. @throws {Refused} 401 */
-  open(proof: Proof): Promise<string>;
+  open(proof: DeviceProof): Promise<string>;
   /** As its approver is pinned at this moment. @throws {Refused} 401 */
   of(token: string): Promise<Session>;
 }
@@ -89,7 +89,7 @@ export function proofText(origin: string, nonce: string): string {
   return `banksman page\n${origin}\n${nonce}`;
 }
 
-function isSigned({ device, nonce, signature }: Proof, origin: string): boolean {
+function isSigned({ device, nonce, signature }: DeviceProof, origin: string): boolean {
   try {
     const key = createPublicKey({ key: Buffer.from(device, 'base64url'), format: 'der', type: 'spki' });
     const isP256 = key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
