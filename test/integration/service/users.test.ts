@@ -178,6 +178,15 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
     rmSync(join(machine.sockets, `${machine.users.stranger}.sock`));
   });
 
+  it('while the folder of sockets is closed, as a starting service has it, that is said, and nothing runs embedded', async () => {
+    chmodSync(machine.sockets, 0o700);
+    try {
+      expect((await machine.as(alice, ['doctor'])).err).toContain('its sockets are being made');
+    } finally {
+      chmodSync(machine.sockets, 0o755);
+    }
+  });
+
   it('an MCP client gets the service without knowing of it', async () => {
     const client = new Client({ name: 'test', version: '1' });
     const command = machine.command(alice, ['mcp']);
