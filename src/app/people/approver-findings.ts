@@ -25,7 +25,7 @@ export async function approverFindings({
 }: ApproverParts): Promise<readonly Finding[]> {
   try {
     const pinned = await trustedKeys();
-    const { keys, unusable } = await listKeyFiles(keyFolderOf(configFile));
+    const { keys, unusable } = await keysHere(keyFolderOf(configFile));
     const unpinned = keys.filter(({ publicKey }) => !pinned.some(({ key }) => isSameKey(key, publicKey)));
     return [
       whoMayApprove(pinned),
@@ -42,6 +42,17 @@ export async function approverFindings({
   } catch (thrown) {
     const { code, message, next } = toFault(thrown);
     return [{ topic, state: 'failed', message: `${code}: ${message}`, ...(next === undefined ? {} : { remedy: next }) }];
+  }
+}
+
+/** Keys that are another user's to read (in containers the administration's) are none of this user's, and hide nothing else. */
+async function keysHere(folder: string): ReturnType<typeof listKeyFiles> {
+  try {
+    return await listKeyFiles(folder);
+  } catch (thrown) {
+    const found = statSync(folder, { throwIfNoEntry: false });
+    if (process.getuid === undefined || found === undefined || found.uid === process.getuid()) throw thrown;
+    return { keys: [], unusable: [] };
   }
 }
 

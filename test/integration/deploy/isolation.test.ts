@@ -68,6 +68,8 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
   let node: string;
   let topology: Topology;
   let token: string;
+  /** What the tools' container wrote to its log. */
+  const logged: string[] = [];
   /** Where the image says that the configuration is. */
   let configured: NodeJS.ProcessEnv;
   const secret = (name: string) => path.join(folder, 'private', name);
@@ -110,6 +112,7 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
   async function startTools(): Promise<void> {
     const words = ['serve', '--http', toolPort, '--private-network', '--allow-host', 'tools', ...placesOf('tools')];
     const child = topology.start('tools', compose.services['tools']?.uid ?? 0, [node, path.join(folder, 'cli.cjs'), ...words], configured);
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => logged.push(chunk.toString()));
     await lineOf(child, /"url"/);
   }
 
@@ -259,6 +262,16 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
     ] as const;
     expect(await at('admin', ['approvals', 'approve', 'req-5eed00bb'], signed)).toMatchObject({ status: 0 });
     expect(status('req-5eed00bb')).toBe('approved');
+  });
+
+  it('has no workspace, tells whose the configuration is, and logs a line for a call without its arguments', async () => {
+    const read = { name: 'read_file', arguments: { path: 'etc/word-of-the-argument' } };
+    expect(JSON.stringify(ask('agent', 'tools/call', read))).toContain('workspace_too_wide');
+    const { out } = banksman('tools', ['doctor']);
+    expect(out).toMatch(/ok +approvers: .*alice/);
+    expect(out).toMatch(/config\.json.*another user/);
+    await expect.poll(() => logged.join('').match(/.*read_file.*/g)).toHaveLength(1);
+    expect(logged.join('')).not.toContain('word-of-the-argument');
   });
 
   it('is well by its own health checks, and ill where nothing answers', () => {
