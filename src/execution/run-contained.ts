@@ -8,6 +8,7 @@ import { showPlainly } from '#kernel/text/text';
 import type { Ground } from './command-ground.ts';
 import type { Effects, OpenOptions, OpenRun } from './effects/effects.ts';
 import { isSmall } from './effects/lay-view.ts';
+import { failWithoutRoom } from './effects/run-plan.ts';
 import { look } from './effects/stamp.ts';
 import { isPrivileged } from './effects/view.ts';
 import { programRunner } from './run-child.ts';
@@ -71,7 +72,7 @@ async function runOnce(run: ContainedRun, { opened, seen, hidden }: Once, signal
     return result;
   } catch (thrown) {
     await opened.discard();
-    throw thrown;
+    return failWithoutRoom(thrown);
   }
 }
 
@@ -107,7 +108,7 @@ function withHiddenWords(result: LaunchResult, hidden: readonly string[]): Launc
   const met = hidden.find((file) => denied.some((line) => line.includes(file.slice(file.lastIndexOf('/') + 1))));
   if (met === undefined) return result;
   const what = `\`${showPlainly(met, 200)}\` holds secrets: commands see a comment in its place and cannot write to it`;
-  return withNote(result, `${what}; ask the user to change it, or write a new file of another name`);
+  return withNote(result, `${what}; write_file and edit_file can, once a person agrees`);
 }
 
 async function copyFor(effects: Effects, hide: readonly string[]): Promise<OpenRun | undefined> {

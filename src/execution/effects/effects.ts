@@ -12,11 +12,25 @@ import { type DifferenceLimits, readDifference, type Unit } from './difference.t
 import { type Disk, disk as realDisk } from './disk.ts';
 import { applyHeld, heldMs, hold, isHeld, readHeld } from './held.ts';
 import { holdTogether } from './hold-together.ts';
-import { claim, hasMark, isOwnedByAnother, locked, type Plan, readApplied, readPlan, readUndoing, runIds } from './journal.ts';
+import { claim, hasMark, isOwnedByAnother, locked, type Plan, readApplied, readPlan, readUndoing, runIds, sweepLocks } from './journal.ts';
 import { judgeUnits, type Sorted } from './judge-units.ts';
 import { closeView, openView } from './lay-view.ts';
 import { copyMarked, keptBytesOf, listsOf, makePlan, nameOf } from './make-plan.ts';
-import { carryOut, conflictOf, directoryOf, isInRepository, nothing, repositoryConflict, rollBack, without, workOf } from './run-plan.ts';
+import {
+  carryOut,
+  conflictOf,
+  directoryOf,
+  failWithoutRoom,
+  isInRepository,
+  laterChanges,
+  nothing,
+  repositoryConflict,
+  rollBack,
+  stillHeld,
+  without,
+  withoutRoom,
+  workOf,
+} from './run-plan.ts';
 import { showRun, textsOfRun } from './show-changes.ts';
 import { look } from './stamp.ts';
 import { createHeldView, createLooker, type HeldView, type OverHost, overView, type ProgramLine, upperOf, type View } from './view.ts';
@@ -115,7 +129,7 @@ export function createEffects(options: EffectsOptions): Effects {
     recovered ??= inLock(ground, () => recover(ground));
     await recovered.catch((thrown: unknown) => {
       recovered = undefined;
-      throw thrown;
+      return failWithoutRoom(thrown);
     });
   };
   const first =
@@ -125,10 +139,10 @@ export function createEffects(options: EffectsOptions): Effects {
       return await work(...args);
     };
   return {
-    open: first((hide, how = {}) => openRun(ground, hide, how)),
+    open: first((hide, how = {}) => openRun(ground, hide, how).catch(failWithoutRoom)),
     change: first((change) => changeOne(ground, change)),
     list: first(() => records(ground)),
-    undo: first((id, how) => inLock(ground, () => undo(ground, id, how))),
+    undo: first((id, how) => inLock(ground, () => undo(ground, id, how)).catch(failWithoutRoom)),
     show: first(async (id) => (await readHeld(ground, id)) ?? (await showRun(ground, id))),
     texts: first((id, path) => textsOfRun(ground, id, path)),
     limits: ground.limits,
@@ -217,6 +231,8 @@ async function openRun(ground: Ground, hide: readonly string[], { copy = false, 
       settle: async (how, signal) => {
         try {
           return await settle({ ground, view, held, startedAt, id }, how, signal);
+        } catch (thrown) {
+          return withoutRoom(thrown);
         } finally {
           await close();
         }
@@ -259,7 +275,7 @@ async function settle(run: Run, { title, agentId, apply, own = [], ...places }: 
   if (free.length + toHold.free.length > 0) await copyMarked([...free, ...toHold.free], view, looker, signal);
   signal.throwIfAborted();
   const held = await hold(ground, { id: `${run.id}-held`, title, agentId, view, units: toHold.free, at: Date.now() });
-  const applied = free.length === 0 ? nothing : await planAndApply(run, { title, agentId }, free);
+  const applied = free.length === 0 ? nothing : await planAndApply(run, { title, agentId }, free).catch(withoutRoom);
   const notKept = new Set([...toHold.conflicts.map(nameOf), ...held.leftOut.map(({ path }) => path)]);
   const leftOut = [...sorted.leftOut.filter(({ path }) => !notKept.has(path)), ...late.map(conflictOf), ...held.leftOut];
   return { ...applied, leftOut: [...leftOut, ...applied.leftOut], ...(held.heldId === undefined ? {} : { heldId: held.heldId }) };
@@ -301,6 +317,7 @@ async function recover(ground: Ground): Promise<void> {
     else ground.disk.remove(directory);
     ground.log.info(`run ${id} was interrupted; the workspace is as before it`);
   }
+  sweepLocks(ground.journal, ground.disk);
   prune(ground);
 }
 
@@ -349,22 +366,6 @@ async function undo(ground: Ground, id: string, { force }: { readonly force: boo
   ground.disk.writeSafely(`${directory}/undoing`, JSON.stringify({ parents, foreign: inTheWay.map(({ number }) => number) }));
   await finishUndo(ground, done);
   return done.lists;
-}
-
-function stillHeld(): Fault {
-  const next = 'deny its request, or leave it: what is held goes by itself (`banksman approvals list`)';
-  return new Fault('not_undoable', 'these changes are held: nothing of them was applied', { audience: 'user', next });
-}
-
-const mostNamed = 10;
-
-function laterChanges(paths: readonly string[]): Fault {
-  const named = paths.slice(0, mostNamed).map((path) => `\`${path}\``);
-  const more = paths.length > mostNamed ? ` and ${paths.length - mostNamed} more` : '';
-  return new Fault('undo_in_the_way', `changed since the run: ${named.join(', ')}${more}`, {
-    audience: 'user',
-    next: 'undo the later runs first, or set aside what is there now: `banksman runs undo ID --set-aside`',
-  });
 }
 
 function records(ground: Ground): readonly RunRecord[] {

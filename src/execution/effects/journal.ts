@@ -12,7 +12,8 @@
  *     <id>/stage/3    content that step 3 puts into the workspace, before it did and after it was undone
  *     <id>/kept/3     what was there before step 3
  */
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeKind, ChangeList, HeldChanges, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
@@ -155,8 +156,7 @@ export async function locked<T>(journal: string, disk: Disk, work: () => Promise
   const file = `${journal}/lock`;
   for (const until = performance.now() + lockMs; !tryLock(file); await delay(5)) {
     const owner = readText(file);
-    // Written right after it is made: an empty one is a moment old, or its process died in between.
-    if (owner !== undefined && owner !== '' && !isAlive(owner)) takeOver(file, owner, disk);
+    if (owner !== undefined && !isAlive(owner)) takeOver(file, owner, disk);
     if (performance.now() > until) throw new Fault('effects_busy', 'another process still changes the workspace', { retryable: true });
   }
   try {
@@ -166,15 +166,27 @@ export async function locked<T>(journal: string, disk: Disk, work: () => Promise
   }
 }
 
+/** INVARIANT: it has its owner's name from its first moment, whatever happens in between (a full disk, a kill): an empty one is nobody's. */
 function tryLock(file: string): boolean {
+  if (existsSync(file)) return false;
+  const named = `${file}.${randomBytes(4).toString('hex')}`;
   try {
-    const descriptor = openSync(file, 'wx', 0o600);
-    writeSync(descriptor, self());
-    closeSync(descriptor);
+    writeFileSync(named, self(), { mode: 0o600, flag: 'wx' });
+    linkSync(named, file);
     return true;
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw thrown;
+  } finally {
+    rmSync(named, { force: true });
+  }
+}
+
+/** What processes that were killed between its two names left. */
+export function sweepLocks(journal: string, disk: Disk): void {
+  for (const name of readdirSync(journal)) {
+    const owner = /^lock\.[a-f0-9]{8}$/.test(name) ? readText(`${journal}/${name}`) : undefined;
+    if (owner !== undefined && owner !== '' && !isAlive(owner)) disk.remove(`${journal}/${name}`);
   }
 }
 

@@ -86,6 +86,24 @@ async function giveUp(ground: JournalGround, plan: Plan, thrown: unknown): Promi
   return { ...nothing, ...why };
 }
 
+/** What was to be kept found no room: nothing of it is in the workspace yet. */
+export function withoutRoom(thrown: unknown): RunEffects {
+  const why = isFull(thrown) ? notAllowed(thrown) : undefined;
+  if (why === undefined) throw thrown;
+  return { ...nothing, ...why };
+}
+
+/** @throws {Fault} `disk_full`; whatever else it was */
+export function failWithoutRoom(thrown: unknown): never {
+  if (!isFull(thrown)) throw thrown;
+  const next = 'ask the user to make room, then try again';
+  throw new Fault('disk_full', 'the disk is full, so nothing was begun', { audience: 'user', next, cause: thrown });
+}
+
+function isFull(thrown: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(String((thrown as NodeJS.ErrnoException).code));
+}
+
 /** What the view let a command do, for it is this user's own, and the workspace does not. */
 function notAllowed(thrown: unknown): Required<Pick<RunEffects, 'nothingApplied' | 'instead'>> | undefined {
   const { code, dest, path } = thrown as NodeJS.ErrnoException & { readonly dest?: string };
@@ -94,8 +112,7 @@ function notAllowed(thrown: unknown): Required<Pick<RunEffects, 'nothingApplied'
   const change = 'do it without that place, or ask the user to let this user write there';
   if (code === 'EACCES' || code === 'EPERM') return because(`this user may not write \`${place}\``, change);
   if (code === 'EROFS') return because('the workspace is on a file system that is read-only', 'ask the user: no command can change this');
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  return isFull ? because('the disk is full', 'ask the user to make room, then run it again') : undefined;
+  return isFull(thrown) ? because('the disk is full', 'ask the user to make room, then run it again') : undefined;
 }
 
 const fewFiles = 8;
@@ -153,4 +170,20 @@ export async function rollBack(ground: JournalGround, directory: string, plan: P
     ground.log.warn(`run ${plan.id} was rolled back but for ${left.join(', ')}, changed by others; what was there is in ${directory}`);
     ground.disk.writeSafely(`${directory}/undone`, '');
   }
+}
+
+export function stillHeld(): Fault {
+  const next = 'deny its request, or leave it: what is held goes by itself (`banksman approvals list`)';
+  return new Fault('not_undoable', 'these changes are held: nothing of them was applied', { audience: 'user', next });
+}
+
+const mostNamed = 10;
+
+export function laterChanges(paths: readonly string[]): Fault {
+  const named = paths.slice(0, mostNamed).map((path) => `\`${path}\``);
+  const more = paths.length > mostNamed ? ` and ${paths.length - mostNamed} more` : '';
+  return new Fault('undo_in_the_way', `changed since the run: ${named.join(', ')}${more}`, {
+    audience: 'user',
+    next: 'undo the later runs first, or set aside what is there now: `banksman runs undo ID --set-aside`',
+  });
 }

@@ -55,7 +55,7 @@ function isTogether({ rule }: LeftOut): boolean {
 /** What to do about what nobody is asked about. */
 export function adviceOnLeftOut({ leftOut, instead }: RunEffects): readonly string[] {
   const advice = leftOut.flatMap(({ reason, rule }) => {
-    if (rule === 'hidden_secret') return ['a secret is changed by the user alone: ask them, and leave it as it is'];
+    if (rule === 'hidden_secret') return ['change a secret with write_file or edit_file: a person is asked'];
     if (reason === 'conflict' && instead === undefined) return ['look at what is there now, and do it again where it is still wanted'];
     return [];
   });

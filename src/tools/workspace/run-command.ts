@@ -90,9 +90,11 @@ export const runCommand = defineTool({
   },
 });
 
-/** Where the sandbox fails or is missing, the command did not run. */
+/** The command did not run. */
+const notRun = /^(?:sandbox_.*|disk_full|workspace_not_seen)$/;
+
 function notStarted(thrown: unknown): never {
-  const known = thrown instanceof Fault && thrown.code.startsWith('sandbox_') && thrown.effect === undefined;
+  const known = thrown instanceof Fault && notRun.test(thrown.code) && thrown.effect === undefined;
   throw known ? thrown.with({ effect: notSent }) : thrown;
 }
 

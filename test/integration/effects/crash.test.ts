@@ -159,6 +159,13 @@ describe('after a crash', () => {
     expect(execFileSync('cat', ['f'], { cwd: workspace, encoding: 'utf8' })).toBe('a person');
   });
 
+  it('a lock without an owner, as power that fails leaves one, is nobody’s', async () => {
+    const { effects, journal } = openBench({ root: temporaryDirectory('crash-') });
+    writeFileSync(path.join(journal, 'lock'), '');
+    expect(await effects.list()).toEqual([]);
+    expect(readdirSync(journal)).toEqual([]);
+  });
+
   it('a run whose process lives is left alone', async () => {
     const root = temporaryDirectory('crash-');
     const one = openBench({ root });

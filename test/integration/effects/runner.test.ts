@@ -235,7 +235,13 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     expect(git(workspace, '--no-optional-locks', 'status', '--short', '--branch')).toBe('## side\n');
     await history?.undo(applied?.runId ?? '', { force: false });
     expect(snapshot(workspace, { times: false })).toEqual(before);
-    // The index is written anew, and names nothing of what is held.
+  });
+
+  it('holds all of a commit of what is held, and no more where the index is only written anew', async () => {
+    const { run, workspace } = bench({ a: 'one\n' });
+    git(workspace, 'init', '-q');
+    git(workspace, 'add', '-A');
+    git(workspace, 'commit', '-qm', 'one');
     expect((await run('touch a; git status; mkdir .vscode; echo n > n')).effects).toMatchObject({
       created: ['n'],
       leftOut: [{ path: '.vscode/' }],
@@ -266,7 +272,7 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     const denied = await run('echo KEY=3 > .env');
     expect(denied).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringMatching(/Permission denied\n\[`\.env` holds secrets.*ask the user.*\]\n$/),
+      stderr: expect.stringMatching(/Permission denied\n\[`\.env` holds secrets.*once a person agrees\]\n$/),
     });
     expect((await run('echo denied: permission denied >&2')).stderr).not.toContain('secrets');
     expect(await run('rm -f .env; echo KEY=2 > .env')).toMatchObject({ effects: { changed: ['.env'], leftOut: [] } });

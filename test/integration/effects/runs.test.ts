@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { EffectJudge } from '#kernel/effects';
+import type { EffectJudge, RunEffects } from '#kernel/effects';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
 import { type BenchRequest, openBench, snapshot } from './support/effects-bench.ts';
 import { otherUser, runApart } from './support/run-as.ts';
@@ -309,5 +309,57 @@ describe('secrets that the command must not see', () => {
     expect(readdirSync(path.join(workspace, 'a/b'))).toEqual(['new']);
     expect(run('rm -r a; mkdir a')).toMatchObject({ stderr: '', changed: ['a/'], leftOut: [] });
     expect(readdirSync(path.join(workspace, 'a'))).toEqual([]);
+  });
+});
+
+/** `said`: it says that the disk is full, and nothing of it was done; ENOSPC is of mounting, which the sandbox makes a fault of. */
+function cameOf(done: unknown): string {
+  const { runId, nothingApplied = '', created = [], code = '' } = done as Partial<RunEffects> & { readonly code?: string };
+  if (runId !== undefined) return 'applied';
+  const isSaid = /^(?:disk_full|ENOSPC)$/.test(code) || nothingApplied.includes('disk is full');
+  return isSaid && created.length === 0 ? 'said' : `unsaid: ${String(done)} ${JSON.stringify(done)}`;
+}
+
+describe.runIf(process.getuid?.() === 0)('a full disk', () => {
+  it('is said at each step, locks nobody out, and what is undone is as it was', { timeout: 120_000 }, async () => {
+    const root = temporaryDirectory('full-');
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', root]);
+    try {
+      const { run, effects, workspace, journal } = openBench({ root });
+      writeFileSync(path.join(workspace, 'a'), 'one\n');
+      const before = snapshot(workspace);
+      const first = await run('echo two >> a; mkdir d; echo n > d/n');
+      const whole = snapshot(workspace);
+      const filler = path.join(root, 'filler');
+      const fill = (left: number) =>
+        execFileSync('bash', ['-c', 'cat /dev/zero > "$0" 2> /dev/null; truncate -s -$1 "$0"', filler, String(left)]);
+      const undo = async (id = '') => {
+        const [failed] = (await Promise.allSettled([effects.undo(id, { force: false })])).map((end) => end.status === 'rejected' && end);
+        rmSync(filler);
+        // With room again it goes on, or is done.
+        await openBench({ root }).effects.list();
+        const record = (await effects.list()).find((one) => one.id === id);
+        if (record?.state === 'applied') await effects.undo(id, { force: false });
+        return failed === false ? 'said' : cameOf((failed as PromiseRejectedResult).reason);
+      };
+      const ends: string[] = [];
+      // From no room for a byte to room for all of it: each step fails once.
+      for (const left of [0, 4_096, 8_192, 12_288, 16_384, 20_480, 24_576, 28_672, 32_768, 65_536]) {
+        fill(left);
+        const done = await run('echo c >> a; for i in 1 2 3 4 5; do echo $i > f$i; done').catch((thrown: unknown) => thrown);
+        ends.push(cameOf(done));
+        const { runId } = done as { readonly runId?: string };
+        ends.push(runId === undefined ? 'said' : await undo(runId));
+        rmSync(filler, { force: true });
+        expect(snapshot(workspace), String(left)).toEqual(whole);
+      }
+      fill(0);
+      ends.push(await undo(first.runId));
+      expect(new Set(ends)).toEqual(new Set(['said', 'applied']));
+      expect(snapshot(workspace)).toEqual(before);
+      expect(readdirSync(journal).every((name) => name.includes('-'))).toBe(true);
+    } finally {
+      execFileSync('umount', ['-l', root]);
+    }
   });
 });

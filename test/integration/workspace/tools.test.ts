@@ -334,7 +334,10 @@ describe('run_command', () => {
     });
     const secret = { path: '.env', kind: 'modify', reason: 'refused', rule: 'hidden_secret', why: 'it was not shown' } as const;
     const refused = { created: [], changed: [], deleted: [], leftOut: [secret], dropped: false };
-    expect(await run('true', { effects: refused })).toMatchObject({ code: 'not_applied', next: expect.stringContaining('ask them') });
+    expect(await run('true', { effects: refused })).toMatchObject({
+      code: 'not_applied',
+      next: expect.stringContaining('a person is asked'),
+    });
     const some = {
       ...refused,
       runId: 'x-00000000',
