@@ -39,6 +39,11 @@ export function decidePath(path: string, use: PathUse, view: WorkspaceView): Dec
 
 const leadsOutside = deny('SYMLINK_OUTSIDE_WORKSPACE', 'a link on the way leads outside the workspace', ['path.links']);
 
+const unreadableWords: Readonly<Record<string, string>> = {
+  ENOTDIR: 'a part of it is a file and no directory (ENOTDIR)',
+  EACCES: 'this user may not (EACCES)',
+};
+
 function refuseByFact(fact: PathFact, use: PathUse): Decision | undefined {
   switch (fact.kind) {
     case 'outside':
@@ -46,7 +51,7 @@ function refuseByFact(fact: PathFact, use: PathUse): Decision | undefined {
     case 'loop':
       return deny('SYMLINK_LOOP', 'the links on the way form a circle', ['path.links']);
     case 'unreadable':
-      return deny('PATH_UNREADABLE', `the path cannot be looked at: ${fact.reason}`, ['path.facts']);
+      return deny('PATH_UNREADABLE', `the path cannot be looked at: ${unreadableWords[fact.reason] ?? fact.reason}`, ['path.facts']);
     case 'special':
       return deny('NOT_A_REGULAR_FILE', 'this is a device, socket or pipe', ['path.type']);
     case 'directory':

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommandLimits } from '#execution/command-ground';
 import { createCommandRunner } from '#execution/command-runner';
-import type { CommandRequest } from '#kernel/ports/command-runner';
+import type { CommandRequest, CommandRunner } from '#kernel/ports/command-runner';
 import { isControlPath } from '#policy/effects/control-places';
 import { judgeChange } from '#policy/effects/judge-change';
 import { isSecretPath } from '#policy/paths/secret-files';
@@ -48,6 +48,14 @@ function bench(
 
 const git = (workspace: string, ...args: readonly string[]) =>
   execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: workspace, encoding: 'utf8' });
+
+/** As a person does: what is held goes in. @returns what they were shown */
+async function approve(runner: CommandRunner, id = '') {
+  const history = await runner.history?.();
+  const held = await history?.held(id);
+  const applied = await history?.applyHeld(id, held?.digest ?? '');
+  return { shown: held?.changes.map((change) => change.path) ?? [], undo: () => history?.undo(applied?.runId ?? '', { force: false }) };
+}
 
 describe.skipIf(!canSandbox)('a command over a view', () => {
   it('says in its status that effects are judged', async () => {
@@ -228,12 +236,10 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     expect(effects?.leftOut.slice(0, 2).map(({ rule }) => rule)).toEqual(['control', 'control']);
     expect(effects?.leftOut).toContainEqual(expect.objectContaining({ path: '.git/HEAD', rule: 'git.together' }));
     expect(snapshot(workspace, { times: false })).toEqual(before);
-    const history = await runner.history?.();
-    const held = await history?.held(effects?.heldId ?? '');
-    expect(held?.changes.slice(0, 2).every(({ path: name }) => /^(?:\.github|pkg)\//.test(name))).toBe(true);
-    const applied = await history?.applyHeld(held?.id ?? '', held?.digest ?? '');
+    const { shown, undo } = await approve(runner, effects?.heldId);
+    expect(shown.slice(0, 2).every((name) => /^(?:\.github|pkg)\//.test(name))).toBe(true);
     expect(git(workspace, '--no-optional-locks', 'status', '--short', '--branch')).toBe('## side\n');
-    await history?.undo(applied?.runId ?? '', { force: false });
+    await undo();
     expect(snapshot(workspace, { times: false })).toEqual(before);
   });
 

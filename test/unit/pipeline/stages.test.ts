@@ -246,6 +246,8 @@ describe('the words of a refusal', () => {
   });
 
   it('names a person’s own rule as what it is, and a hidden character as a matter of writing', () => {
+    for (const code of ['FILE_TOO_LARGE', 'PATH_UNREADABLE'])
+      expect(refuseBy(deny(code, 'x', ['path.size'])).refusal.next).not.toMatch(/do not try/);
     expect(refuseBy(deny('COMMAND_BLOCKED', 'x', ['user.mine'])).refusal.next).toMatch(/do not try again or another way/);
     expect(refuseBy(deny('COMMAND_BLOCKED', 'x', ['workspace.hidden-character'])).refusal.next).toMatch(/call again/);
   });
