@@ -1,11 +1,12 @@
 /** The service's configuration: root's own, or none. */
-import { lstatSync, readFileSync, type Stats } from 'node:fs';
+import { lstatSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import * as path from 'node:path';
 import { Fault } from '#kernel/errors';
 import { jsonLines } from '#kernel/text/json-lines';
 import { type Config, parseConfig } from './config.ts';
 import { parseJson } from './config-file.ts';
+import { expandPath } from './paths.ts';
 
 export { serviceConfigFile, serviceStateDir } from './paths.ts';
 
@@ -46,7 +47,29 @@ export function loadServiceConfig(file: string): Config {
   const lines = jsonLines(text);
   if (lines.twice !== undefined)
     throw new Fault('bad_config', `${file}: line ${lines.twice.line}: \`${lines.twice.path.join('.')}\` is there twice; take one out`);
-  return fromCredentials(parseConfig(raw, file, lines.of), path.dirname(file));
+  const config = fromCredentials(parseConfig(raw, file, lines.of), path.dirname(file));
+  for (const secret of secretsOf(config)) requireSecret(expandPath(secret, path.dirname(file)));
+  return config;
+}
+
+function secretsOf({ clusters, page }: Config): readonly string[] {
+  const named = [
+    ...clusters.flatMap(({ tokenFile, ssh }) => [tokenFile, ...(ssh?.identityFiles ?? [])]),
+    page !== undefined && 'keyFile' in page ? page.keyFile : undefined,
+  ];
+  return named.filter((file) => file !== undefined);
+}
+
+/** SECURITY: with what agents read for themselves they need neither this service nor a person. A folder that they cannot enter is enough. */
+function requireSecret(file: string): void {
+  if ((modeOf(file) & 0o004) === 0) return;
+  for (let place = path.dirname(realpathSync(file)); ; place = path.dirname(place)) {
+    if ((modeOf(place) & 0o001) === 0) return;
+    if (place === path.dirname(place)) break;
+  }
+  throw new Fault('secret_not_private', `${file} can be read by every user of this machine, so the service does not start with it`, {
+    next: `as root: \`chmod 0600 ${file}\`, and make it the service's own, or keep it in \`${secretsFolder}\` beside the configuration`,
+  });
 }
 
 /** SECURITY: who can write the file, or a folder on the way to it, decides what is protected and whose keys count. */
@@ -66,6 +89,15 @@ function flawOf(found: Stats): string | undefined {
   if (found.isSymbolicLink()) return 'is a link';
   if (found.uid !== 0) return `belongs to another user (${found.uid})`;
   return (found.mode & 0o022) === 0 ? undefined : 'can be written by others';
+}
+
+/** 0: it is not there, or not to be seen. */
+function modeOf(file: string): number {
+  try {
+    return statSync(file).mode;
+  } catch {
+    return 0;
+  }
 }
 
 /** What systemd handed over (`LoadCredential=secret:…`) stands in for the file that root keeps. */

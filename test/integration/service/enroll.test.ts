@@ -14,7 +14,7 @@ import { type Machine, startMachine, whyNoUsers } from './os-users.ts';
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** Below the ports that systems give out by themselves. */
-const origin = 'https://banksman.test:18444';
+const origin = 'https://banksman.test:18447';
 
 describe.skipIf(whyNoUsers !== undefined)(`a passkey at the service${whyNoUsers === undefined ? '' : ` (${whyNoUsers})`}`, () => {
   let machine: Machine;

@@ -297,6 +297,17 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
     expect(err).toContain(`${file} can be written by others`);
   });
 
+  it('a token that every user can read is refused, and named; in a folder that they cannot enter it is nobody’s', async () => {
+    const token = join(machine.folder, 'etc/secrets/token0');
+    chmodSync(token, 0o644);
+    expect((await machine.fails()).err).toContain(`${token} can be read by every user of this machine`);
+    const folder = dirname(token);
+    chmodSync(folder, 0o700);
+    expect(loadServiceConfig(machine.configFile).clusters).toHaveLength(1);
+    chmodSync(folder, 0o755);
+    chmodSync(token, 0o600);
+  });
+
   it('one that is a link, lies behind one, or belongs to somebody else, is refused, and named', async () => {
     const [file, folder] = [machine.configFile, dirname(machine.configFile)];
     for (const place of [file, folder]) {
