@@ -47,7 +47,7 @@ export const rollbackSnapshot = defineTool({
     ]);
     const all = realSnapshots(rows);
     const own = all.find((row) => row['name'] === name) ?? {};
-    const later = all.filter((row) => Number(row['snaptime'] ?? 0) > Number(own['snaptime'] ?? 0)).map((row) => wordOf(row['name']));
+    const later = laterThan(own, all).map((row) => wordOf(row['name']));
     const memory = Number(own['vmstate'] ?? 0) === 1;
     const running = look.state.status === 'running';
     return [
@@ -78,6 +78,15 @@ export const rollbackSnapshot = defineTool({
     );
   },
 });
+
+/** By time, and by descent: PVE counts in seconds, and two snapshots can be of the same one. */
+function laterThan(own: JsonObject, all: readonly JsonObject[]): readonly JsonObject[] {
+  const descends = (row: JsonObject, depth = 0): boolean => {
+    const parent = all.find(({ name }) => name === row['parent']);
+    return parent !== undefined && depth < all.length && (parent['name'] === own['name'] || descends(parent, depth + 1));
+  };
+  return all.filter((row) => Number(row['snaptime'] ?? 0) > Number(own['snaptime'] ?? 0) || descends(row));
+}
 
 /** What belongs to the snapshot itself, and what a rollback leaves as it is. */
 const ownKeys: ReadonlySet<string> = new Set([
