@@ -35,16 +35,34 @@ export async function holdTogether(sorted: Sorted, request: JudgeRequest, progra
 }
 
 async function namesHeld({ apply, held }: Sorted, { view }: JudgeRequest, programs: ProgramRunner): Promise<boolean> {
+  const inside = apply.flatMap((unit) => unit.inside.map(({ path }) => path));
+  if ([...inside, ...apply.map(({ path }) => path)].some((path) => belongsToHeld(path, held, inside.includes(path)))) return true;
   for (const { path } of apply) {
-    if (!/(?:^|\/)\.git\/index$/.test(path)) continue;
-    const top = path.slice(0, -'.git/index'.length);
-    const names = held.filter((unit) => unit.path.startsWith(top)).map((unit) => unit.path.slice(top.length));
+    const top = topOf(path);
+    const names = top === undefined ? [] : namesBelow(top, held);
+    if (top === undefined || names.length === 0) continue;
     const asked = names.length > mostAsked ? ['.'] : names;
     const entriesIn = (index: string) => entries(programs, `${view.workspaceRoot}/${top}`, { index, asked });
     const [before, after] = [await entriesIn(`${view.workspaceRoot}/${path}`), await entriesIn(`${upperOf(view)}/${path}`)];
-    if (names.length > 0 && (after === undefined || before !== after)) return true;
+    if (after === undefined || before !== after) return true;
   }
   return false;
+}
+
+/** The index of a repository that is new, or of a worktree: what is held beside it came with it, and git is not asked. */
+function belongsToHeld(path: string, held: readonly Unit[], isNew: boolean): boolean {
+  if (/(?:^|\/)\.git\/worktrees\/[^/]+\/index$/.test(path)) return held.some((unit) => !unit.path.split('/').includes('.git'));
+  const top = isNew ? topOf(path) : undefined;
+  return top !== undefined && namesBelow(top, held).length > 0;
+}
+
+/** Of an index: the directory of its repository, with a `/` at its end. */
+function topOf(path: string): string | undefined {
+  return /(?:^|\/)\.git\/index$/.test(path) ? path.slice(0, -'.git/index'.length) : undefined;
+}
+
+function namesBelow(top: string, held: readonly Unit[]): readonly string[] {
+  return held.filter(({ path }) => path.startsWith(top)).map(({ path }) => path.slice(top.length));
 }
 
 interface Asked {

@@ -252,7 +252,13 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
       created: ['n'],
       leftOut: [{ path: '.vscode/' }],
     });
-    expect((await run('echo c > .envrc; echo b >> a; git add -A; git commit -qm all')).effects?.changed).toEqual([]);
+    const all = 'echo c > .envrc; echo b >> a; git add -A; git commit -qm all';
+    for (const line of [
+      all,
+      `git checkout -q -b b; ${all}; git checkout -q -; git worktree add -q wt b`,
+      `cp -r . /tmp/c; cd /tmp/c; ${all}; git clone -q . "$OLDPWD/c"`,
+    ])
+      expect((await run(line)).effects, line).toMatchObject({ created: [], changed: [], heldId: expect.any(String) });
   });
 
   it('does not show what git does not track of secrets, and shows what it does', async () => {
