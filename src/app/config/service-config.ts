@@ -62,7 +62,8 @@ function secretsOf({ clusters, page }: Config): readonly string[] {
 
 /** SECURITY: with what agents read for themselves they need neither this service nor a person. A folder that they cannot enter is enough. */
 function requireSecret(file: string): void {
-  if ((modeOf(file) & 0o004) === 0) return;
+  // What systemd hands over, it hands to this service alone.
+  if (path.dirname(file) === process.env['CREDENTIALS_DIRECTORY'] || (modeOf(file) & 0o004) === 0) return;
   for (let place = path.dirname(realpathSync(file)); ; place = path.dirname(place)) {
     if ((modeOf(place) & 0o001) === 0) return;
     if (place === path.dirname(place)) break;
