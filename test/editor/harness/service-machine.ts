@@ -1,7 +1,7 @@
 /** The service as a user of its own, the editor as another, and a phone: nothing of the three is in one account. */
 import { spawnSync } from 'node:child_process';
 import { chownSync, copyFileSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { addApprover } from '#app/config/config-file';
@@ -88,14 +88,20 @@ async function enrol({ stateDir, configFile }: Machine, context: BrowserContext,
 async function pose({ sockets, users, uidOf }: Machine, serve: (say: (message: object) => void) => void): Promise<() => Promise<void>> {
   const file = path.join(sockets, `${users.alice}.sock`);
   rmSync(file, { force: true });
+  const open = new Set<Socket>();
   const server: Server = createServer((socket) => {
+    open.add(socket);
     socket.on('error', () => undefined);
+    socket.on('close', () => open.delete(socket));
     serve((message) => void socket.write(`${JSON.stringify(message)}\n`));
   });
   await new Promise<void>((resolve) => void server.listen(file, resolve));
   chownSync(file, uidOf(users.alice), uidOf(users.alice));
   return async () => {
-    await new Promise<void>((resolve) => void server.close(() => resolve()));
+    const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+    // Nobody reads from them, so that they never see the client's end.
+    for (const socket of open) socket.destroy();
+    await closed;
     rmSync(file, { force: true });
   };
 }
