@@ -130,10 +130,11 @@ function confirmSeen({ directory, names }: OpenedPath, { path, seen, doing }: Pu
 function putInJournal(opened: OpenedPath, job: Put, journal: FileJournal): Promise<string> {
   const { directory, names, fact } = opened;
   const { bytes, title, agentId } = job;
+  // A directory by its descriptor is a link: with the dot it is itself.
+  const held = () => `${directory.at}/./${names[0] ?? ''}`;
   const place = (): string => {
     confirmSeen(opened, job);
-    // A directory by its descriptor is a link: with the dot it is itself.
-    return `${directory.at}/./${names[0] ?? ''}`;
+    return held();
   };
   return journal.change({
     path: segmentsOf(opened).join('/'),
@@ -142,6 +143,7 @@ function putInJournal(opened: OpenedPath, job: Put, journal: FileJournal): Promi
     title,
     agentId,
     place,
+    held,
   });
 }
 

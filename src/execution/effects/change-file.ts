@@ -44,7 +44,7 @@ export async function changeFile(ground: FileGround, change: FileChange, id: str
  * As `carryOut` of a run, with fewer waits for the disk, which are most of the time it takes: one step needs no plan to be all or nothing when
  * the power fails. INVARIANT: when it resolves, the file, its place and its undo are on the disk.
  */
-async function carryOut(ground: FileGround, plan: Plan, { place, path }: FileChange): Promise<void> {
+async function carryOut(ground: FileGround, plan: Plan, { place, held, path }: FileChange): Promise<void> {
   const directory = directoryOf(ground, plan.id);
   const work = { ...workOf(ground, plan, directory), place };
   if (!plan.steps.every((step) => isAsPlanned(work, step))) throw changedMeanwhile(path);
@@ -56,7 +56,7 @@ async function carryOut(ground: FileGround, plan: Plan, { place, path }: FileCha
     ground.disk.write(`${directory}/applied`, JSON.stringify({ skipped, parents: parentsNow(work) }), { flush: true });
     for (const parent of planned.parents) ground.disk.sync(`${plan.workspaceRoot}/${parent.path}`);
   } catch (thrown) {
-    await rollBack(ground, directory, planned);
+    await rollBack(ground, directory, planned, held);
     throw thrown;
   }
 }

@@ -162,8 +162,13 @@ export function without(plan: Plan, numbers: readonly number[]): Plan {
   };
 }
 
-export async function rollBack(ground: JournalGround, directory: string, plan: Plan): Promise<void> {
-  const left = await takeBack(workOf(ground, plan, directory), plan.parents);
+/**
+ * @param held of a plan of one step: where its entry is. SECURITY: by its path a link that somebody put there meanwhile would lead the old
+ * content elsewhere; the directories above keep the times that the step gave them.
+ */
+export async function rollBack(ground: JournalGround, directory: string, plan: Plan, held?: () => string): Promise<void> {
+  const work = workOf(ground, plan, directory);
+  const left = await (held === undefined ? takeBack(work, plan.parents) : takeBack({ ...work, place: held }, []));
   if (left.length === 0) ground.disk.remove(directory);
   else {
     // What was there before lies under somebody else's work: it stays in the journal.

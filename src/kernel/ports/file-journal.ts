@@ -15,6 +15,8 @@ export interface FileChange {
    * @throws what stops the change: somebody else was there meanwhile
    */
   place(): string;
+  /** The same, without that look: where what was begun is taken back, wherever the directory is by now. */
+  held(): string;
 }
 
 export interface FileJournal {
