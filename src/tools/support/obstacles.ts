@@ -1,5 +1,5 @@
-/** What surely stands in the way of a change to a guest, from live data, before a person is asked. An undefined fact stands in nobody's way. */
-import type { Fault } from '#kernel/errors';
+/** What surely stands in the way of a change, from live data, before a person is asked. An undefined fact stands in nobody's way. */
+import { type Fault, toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterPort, ClusterStatusRow, GuestAction, NodeRow, Permissions } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget } from '#kernel/resource';
@@ -215,4 +215,15 @@ function alreadyThere({ guest, state }: GuestLook, action: GuestAction): Obstacl
     message: `${describeTarget(guest)} is ${word} already`,
     next: `nothing is to be done; look with ${list} and \`filter\` \`${guest.vmid}\``,
   };
+}
+
+/** What `look` finds on a node over ssh; that it cannot look is an obstacle itself, with what to do about it. */
+export async function overSsh(signal: AbortSignal, look: () => Promise<Obstacle | undefined>): Promise<Obstacle | undefined> {
+  try {
+    return await look();
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const { code, message, next } = toFault(thrown);
+    return { code, message, ...(next === undefined ? {} : { next }) };
+  }
 }

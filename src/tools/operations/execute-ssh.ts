@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument, text } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import { defineTool } from '#kernel/tool';
-import { overSsh } from '../support/node-obstacle.ts';
+import { overSsh } from '../support/obstacles.ts';
 import { nodeOf } from '../support/targets.ts';
 
 export const executeSsh = defineTool({

@@ -5,7 +5,7 @@ import { notSent } from '#kernel/known-effect';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
 import { describeTarget } from '#kernel/resource';
 import { defineTool, type Obstacle, type ToolContext, type ToolResult } from '#kernel/tool';
-import { overSsh } from '../support/node-obstacle.ts';
+import { overSsh } from '../support/obstacles.ts';
 import { serviceOf } from '../support/targets.ts';
 
 /** How long a service may take to fall over again before it is asked how it is. */
