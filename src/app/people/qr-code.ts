@@ -1,5 +1,6 @@
 /** An address for a phone's camera (ISO/IEC 18004). */
 import { encodeQR } from 'qr';
+import { Html, html } from '#kernel/text/html';
 
 /** What a phone can open: it has its own `localhost`, and no business with it. */
 export function isForPhones(address: string): boolean {
@@ -23,9 +24,16 @@ function pairs(rows: readonly (readonly boolean[])[]): readonly string[] {
   });
 }
 
-/** As the path of an SVG in a square of `size`; dark is to be drawn on a light ground, border included. */
-export function qrPath(address: string): { readonly size: number; readonly path: string } {
+/** For a page: black on white whatever the page's colours are, its border included. */
+export function qrDrawing(address: string): Html {
   const rows = encodeQR(address, 'raw', { ecc: 'low', border: 4 });
-  const path = rows.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');
-  return { size: rows.length, path };
+  const size = rows.length;
+  // Markup of ours: as a value it would be cut after some thousand characters, and no camera could read the rest.
+  const dark = new Html(rows.map(darkRuns).join(''));
+  return html`<svg class="qr" role="img" aria-label="QR code of ${address}" viewBox="0 0 ${size} ${size}" width="200" height="200" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${dark}"/></svg>`;
+}
+
+function darkRuns(row: readonly boolean[], y: number): string {
+  const line = row.map((dark) => (dark ? '#' : ' ')).join('');
+  return [...line.matchAll(/#+/g)].map(({ index, 0: { length } }) => `M${index} ${y}h${length}v1h-${length}z`).join('');
 }

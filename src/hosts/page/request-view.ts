@@ -1,5 +1,5 @@
 /** One request as a person reads it before they answer: the card of the store, what it is about first. */
-import { isForPhones, qrPath } from '#app/people/qr-code';
+import { isForPhones, qrDrawing } from '#app/people/qr-code';
 import type { CardSection, ReviewCard } from '#kernel/approval/answer';
 import type { PasskeyApprover } from '#kernel/approval/passkey';
 import type { RequestRecord } from '#kernel/approval/request';
@@ -137,9 +137,8 @@ ${tampered || agreed ? html`<div class="buttons">` : approve}
 function elsewhere(id: string, origin: string): Html {
   const address = `${origin}/r/${id}`;
   if (!isForPhones(address)) return nothing;
-  const { size, path } = qrPath(address);
   return html`<details class="small"><summary id="phone">Open it on a phone</summary>
-<svg class="qr" role="img" aria-label="QR code of ${address}" viewBox="0 0 ${size} ${size}" width="200" height="200" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${path}"/></svg>
+${qrDrawing(address)}
 <p class="quiet">The phone needs a passkey of its own here. ${address}</p></details>`;
 }
 

@@ -1,9 +1,15 @@
 /** Under an https name, as a phone has it. */
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Page as Tab } from 'playwright-core';
+import { decodeQR } from 'qr/decode.js';
 import { expect, it } from 'vitest';
 import { makeCertificate } from './certificate.ts';
 import { openPageWorld, settle } from './page-world.ts';
+
+/** Where somebody wants to look. */
+const pictures = process.env['BANKSMAN_PICTURES'];
 
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -13,7 +19,23 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-it('a phone enrols and approves', async () => {
+/** What a camera sees: the picture's pixels, as RGBA. */
+async function pixelsOf(
+  picture: Buffer,
+  tab: Tab,
+): Promise<{ readonly width: number; readonly height: number; readonly data: Uint8Array }> {
+  const { width, height, data } = await tab.evaluate<{ width: number; height: number; data: number[] }>(
+    `fetch('data:image/png;base64,${picture.toString('base64')}').then((got) => got.blob()).then(createImageBitmap).then((image) => {
+      const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+      canvas.drawImage(image, 0, 0);
+      const { width, height, data } = canvas.getImageData(0, 0, image.width, image.height);
+      return { width, height, data: [...data] };
+    })`,
+  );
+  return { width, height, data: Uint8Array.from(data) };
+}
+
+it('a phone enrols, finds the request by its picture, and approves', async () => {
   const { folder, certFile, keyFile } = makeCertificate('banksman.test');
   const origin = `https://banksman.test:${await freePort()}`;
   const world = await openPageWorld({}, { origin, host: '127.0.0.1', certFile, keyFile });
@@ -21,6 +43,12 @@ it('a phone enrols and approves', async () => {
     const phone = await world.enrolled('alice-phone', { width: 360 });
     const id = await world.ask('stop_container', { vmid: 200 });
     await phone.open(`/r/${id}`);
+    await phone.tab.getByText('Open it on a phone').click();
+    const picture = await phone.tab.getByRole('img', { name: 'QR code' }).screenshot();
+    if (pictures !== undefined) await phone.tab.screenshot({ path: join(pictures, 'qr.png'), fullPage: true });
+    if (pictures !== undefined) writeFileSync(join(pictures, 'qr-alone.png'), picture);
+    const blank = await phone.context.newPage();
+    expect(decodeQR(await pixelsOf(picture, blank))).toBe(`${origin}/r/${id}`);
     await settle(phone.tab);
     await phone.tab.getByRole('button', { name: 'Approve once' }).click();
     await phone.tab.locator('#result').waitFor();

@@ -1,5 +1,5 @@
 /** Everything there is to know about one request, as a page without scripts. */
-import { isForPhones, qrPath } from '#app/people/qr-code';
+import { isForPhones, qrDrawing } from '#app/people/qr-code';
 import type { Explanation, LiveFact } from '#kernel/app';
 import type { ReviewCard } from '#kernel/approval/answer';
 import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/approval/request';
@@ -112,9 +112,8 @@ function link(command: string, label: string, id: string, look = ''): Html {
 /** For who has the passkey on a phone. */
 function phoneSection(address: string): Html {
   if (!isForPhones(address)) return nothing;
-  const { size, path } = qrPath(address);
   return html`<h2>On a phone with a passkey</h2>
-<svg role="img" aria-label="QR code of ${address}" viewBox="0 0 ${size} ${size}" width="200" height="200" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${path}"/></svg>
+${qrDrawing(address)}
 <p>${address}</p>`;
 }
 

@@ -1,7 +1,7 @@
 /** The codes are read back by a decoder that sees pixels, as a camera does. */
 import { decodeQR } from 'qr/decode.js';
 import { describe, expect, it } from 'vitest';
-import { isForPhones, qrPath, qrText } from '#app/people/qr-code';
+import { isForPhones, qrDrawing, qrText } from '#app/people/qr-code';
 
 const address = `https://banksman.home.arpa:8443/enrol#${'aZ09-_'.repeat(7)}x`;
 const scale = 4;
@@ -29,9 +29,11 @@ describe('an address as a QR code', () => {
   });
 
   it('is read back from a drawing', () => {
-    const { size, path } = qrPath(address);
-    const dark = new Set([...path.matchAll(/M(\d+) (\d+)h1v1h-1z/g)].map(([, x, y]) => `${x} ${y}`));
-    const rows = Array.from({ length: size }, (_, y) => Array.from({ length: size }, (_column, x) => dark.has(`${x} ${y}`)));
+    const { markup } = qrDrawing(address);
+    const size = Number(/viewBox="0 0 (\d+) /.exec(markup)?.[1]);
+    const runs = [...markup.matchAll(/M(\d+) (\d+)h(\d+)v1h-/g)].map(([, x, y, length]) => [Number(x), Number(y), Number(length)] as const);
+    const isDark = (x: number, y: number) => runs.some(([from, line, length]) => line === y && x >= from && x < from + length);
+    const rows = Array.from({ length: size }, (_, y) => Array.from({ length: size }, (_column, x) => isDark(x, y)));
     expect(decode(rows)).toBe(address);
   });
 
