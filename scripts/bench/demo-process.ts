@@ -22,10 +22,16 @@ export async function startDemoProcess(env: Readonly<Record<string, string>>): P
   return { ...demo, config: JSON.parse(line) as DemoConfig };
 }
 
+interface PageAddresses {
+  readonly url: string;
+  /** Makes this demo's first passkey, once. */
+  readonly enrol?: string;
+}
+
 /** Starts the approval page that the configuration of `env` names. */
-export async function startPageProcess(env: Readonly<Record<string, string>>): Promise<Running & { readonly url: string }> {
+export async function startPageProcess(env: Readonly<Record<string, string>>): Promise<Running & PageAddresses> {
   const { line, ...page } = await startCli('page', env);
-  return { ...page, url: (JSON.parse(line) as { readonly url: string }).url };
+  return { ...page, ...(JSON.parse(line) as PageAddresses) };
 }
 
 /** A command that prints one line of JSON and then runs until stopped. */

@@ -58,7 +58,7 @@ async function run(options: SessionOptions): Promise<number> {
   writeFileSync(portFile(folders.state), String(pagePort));
   cleanups.push(() => page.stop());
   const opened = await openEditor({ options, folders, env, config: demo.config, modelUrl: model.url });
-  sayHow(folders, page.url);
+  sayHow(folders, page);
   say(`Ready: ${opened.address}`);
   const ended = await Promise.race([
     stopped.then(() => undefined),
@@ -156,12 +156,14 @@ function boundPort(port: number): Promise<number | undefined> {
   });
 }
 
-function sayHow(folders: Folders, pageUrl: string): void {
+function sayHow(folders: Folders, { url, enrol = url }: { readonly url: string; readonly enrol?: string }): void {
   const banksman = `XDG_CONFIG_HOME=${folders.config} XDG_STATE_HOME=${folders.state} node ${path.join(ROOT, 'dist', 'cli.cjs')}`;
+  const { port } = new URL(url);
   say(`Command line on the same cluster: ${banksman} tools`);
-  say(`Approve with a passkey: ${pageUrl} (a port that any user here could take: for this demo only)`);
+  say(`Approve with a passkey: ${url} (a port that any user here could take: for this demo only)`);
+  say(`  first open this once: ${enrol}`);
   say(
-    `  first make your passkey, with the link that this prints, in your own browser on this machine: ${banksman} approvers enroll me --display same-account`,
+    `  in your own browser, which needs no authenticator: it offers a demo passkey, too. From another machine: ssh -L ${port}:localhost:${port}`,
   );
   say('In the chat, try: "cluster status", "list vms", "stop vm 100". Ctrl-C stops everything.');
 }

@@ -75,6 +75,16 @@ export function counterOf({ response }: Pick<PasskeyAssertion, 'response'>): num
   return data === undefined || data.length < headBytes ? 0 : data.readUInt32BE(33);
 }
 
+/** How the demo's passkey in software names itself (hosts/page/demo-passkey.ts). */
+export const softwareModel = 'banksman    demo';
+
+/** SECURITY: only a demo's page is on a port that every user can take; no other page ever has such an origin, so no such passkey counts there. */
+function isSoftwareElsewhere(data: Buffer, origin: string): boolean {
+  const { protocol, port } = new URL(origin);
+  const isDemos = protocol === 'http:' && Number(port) >= 1024;
+  return !isDemos && data.toString('latin1', headBytes, headBytes + 16) === softwareModel;
+}
+
 /** What a new credential is, or why it is none that may be pinned. Its key is believed: nothing is attested. */
 export function readNewCredential(
   { id, response }: NewCredential,
@@ -84,6 +94,7 @@ export function readNewCredential(
   const flaw = clientFlaw(response.clientDataJSON, { type: 'webauthn.create', challenge, origin }) ?? authenticatorFlaw(data, origin);
   if (flaw !== undefined || data === undefined) return { ok: false, why: flaw ?? 'it is damaged' };
   if ((flagsOf(data) & flag.attested) === 0 || data.length < credentialAt) return { ok: false, why: 'it names no credential' };
+  if (isSoftwareElsewhere(data, origin)) return { ok: false, why: 'it is the demo’s, in software' };
   const keyAt = credentialAt + data.readUInt16BE(credentialAt - 2);
   if (data.subarray(credentialAt, keyAt).toString('base64url') !== id) return { ok: false, why: 'it names another credential' };
   const key = keyOfCose(data.subarray(keyAt));

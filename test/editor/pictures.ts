@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { ROOT } from '../../scripts/lib/cache-folder.mjs';
 import { buildAndPackage } from '../../scripts/lib/package-extension.mjs';
-import { openPageWorld } from '../integration/page/page-world.ts';
+import { type Device, openPageWorld, type PageWorld, settle } from '../integration/page/page-world.ts';
 import { openApprovals, openHistory, pressRowAction, waitRow } from './harness/approvals-view.ts';
 import { sendPrompt } from './harness/chat.ts';
 import { callFromCommandLine } from './harness/command-line.ts';
@@ -44,24 +44,25 @@ async function takeAll(bench: Workbench): Promise<void> {
   await take(page, 'tree');
 }
 
-/** On a desk and on a phone, in one picture. Its passkeys are Chromium's virtual ones; a person's browser has its own. */
+/** As `npm start` serves it: on a desk, with the demo's passkey in software, and on a phone (Chromium's virtual one), in one picture. */
 async function takeApprovalPage(): Promise<void> {
-  const world = await openPageWorld();
+  const world = await openPageWorld({}, undefined, undefined, true);
   try {
     const id = await world.ask(
       'stop_vm',
       { vmid: 100, reason: 'the nightly backup hangs, and a restart from inside did not help' },
       'night-shift',
     );
-    const shots: string[] = [];
-    for (const [name, width, scheme] of [
-      ['alice-laptop', 880, 'light'],
-      ['alice-phone', 390, 'dark'],
-    ] as const) {
-      const device = await world.enrolled(name, { width, scheme });
-      await device.open(`/r/${id}`);
-      shots.push((await device.tab.screenshot({ fullPage: true })).toString('base64'));
-    }
+    const desk = await world.device({ width: 880, height: 1260 });
+    await enrolInSoftware(world, desk);
+    await desk.open(`/r/${id}`);
+    await settle(desk.tab);
+    await desk.tab.getByRole('button', { name: 'Approve once' }).click();
+    await desk.tab.getByRole('dialog', { name: 'Use the demo passkey?' }).waitFor();
+    const phone = await world.enrolled('alice-phone', { width: 390, scheme: 'dark' });
+    await phone.open(`/r/${id}`);
+    const shots = [];
+    for (const device of [desk, phone]) shots.push((await device.tab.screenshot({ fullPage: true })).toString('base64'));
     const { tab } = await world.device();
     await tab.setViewportSize({ width: 1360, height: 1048 });
     const images = shots.map((shot) => `<img src="data:image/png;base64,${shot}" style="height: 1000px; border-radius: 12px">`);
@@ -73,6 +74,15 @@ async function takeApprovalPage(): Promise<void> {
   } finally {
     await world.close();
   }
+}
+
+async function enrolInSoftware(world: PageWorld, { tab }: Device): Promise<void> {
+  const invitation = await world.invite('alice-desk', 'same-account');
+  await tab.goto(invitation.url);
+  await tab.getByRole('button', { name: 'Use a demo passkey' }).click();
+  await tab.getByRole('button', { name: 'Make it' }).click();
+  await invitation.confirm();
+  await tab.getByRole('heading', { name: 'This browser' }).waitFor();
 }
 
 async function take(page: Page, name: string): Promise<void> {

@@ -48,6 +48,8 @@ export function loadServiceConfig(file: string): Config {
   if (lines.twice !== undefined)
     throw new Fault('bad_config', `${file}: line ${lines.twice.line}: \`${lines.twice.path.join('.')}\` is there twice; take one out`);
   const config = fromCredentials(parseConfig(raw, file, lines.of), path.dirname(file));
+  if (config.page !== undefined && 'demo' in config.page)
+    throw new Fault('bad_config', `${file}: \`page.demo\`: the service serves no demo’s page`, { next: 'take `demo` out' });
   for (const secret of secretsOf(config)) requireSecret(expandPath(secret, path.dirname(file)));
   return config;
 }

@@ -14,7 +14,7 @@ import { addApprover, readApprovers, removeApprover } from '../config/config-fil
 import { isForService } from '../config/private-file.ts';
 import { openStore, type StoreOptions } from '../store/open-store.ts';
 import { approverName, keyFolderOf, listKeyFiles, removeKeyFile, unlockKey, writeKeyFile } from './approver-key-file.ts';
-import { openEnrolment } from './enrolments.ts';
+import { enrolmentLifeMs, openEnrolment } from './enrolments.ts';
 
 export interface ApproverOptions extends StoreOptions {
   /** Where keys are pinned, and beside which they lie: the machine's configuration file, or the one that was named. */
@@ -45,6 +45,8 @@ export interface NewPasskey extends Enrolment {
   /** Of the page that it is made on. */
   readonly origin: string;
   readonly voucher?: Signer;
+  /** How long the link is good, where that is not as always. */
+  readonly lifeMs?: number;
   readonly signal: AbortSignal;
   /** The address to open, good until then (ms since the epoch). */
   onLink(address: string, expiresAt: number): void;
@@ -158,15 +160,15 @@ function pinnedEntry(key: ApproverKey, { configFile, machineFile = configFile }:
 
 /** The page's answer pins nothing: a link that leaked makes another fingerprint than the one that its owner sees. */
 async function enroll(draft: NewPasskey, options: ApproverOptions, store: Store): Promise<ApproverEntry | undefined> {
-  const { name, person, display, origin, voucher, signal } = draft;
-  const isToPin = await mayPin(draft, options);
+  const { name, person, display, origin, voucher, lifeMs = enrolmentLifeMs, signal } = draft;
+  await mayPin(draft, options);
   if (!isPageOrigin(origin))
     throw new Fault('bad_origin', `\`${origin}\` is no place for passkeys`, {
       audience: 'user',
       next: 'use the page’s https name, or `http://localhost` with its port',
     });
   const known = (await listApprovers(options)).flatMap(({ passkey }) => (passkey?.origin === origin ? [passkey.id] : []));
-  const enrolment = await openEnrolment(options.stateDir, { name, person, display, origin, known });
+  const enrolment = await openEnrolment(options.stateDir, { name, person, display, origin, known, lifeMs });
   try {
     draft.onLink(`${origin}/enrol#${enrolment.link}`, enrolment.expiresAt);
     const key = await enrolment.answer(signal);
@@ -176,7 +178,8 @@ async function enroll(draft: NewPasskey, options: ApproverOptions, store: Store)
         audience: 'user',
         next: 'somebody else may have the link: keep it to yourself, and start again',
       });
-    if (!isToPin) return entryOf(key, null, false);
+    // Somebody else may have become the first meanwhile.
+    if (!(await mayPin(draft, options))) return entryOf(key, null, false);
     await pin(key, voucher, options, store);
     return pinnedEntry(key, options, false);
   } finally {

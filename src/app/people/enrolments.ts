@@ -51,14 +51,21 @@ export interface OpenEnrolment {
   close(): Promise<void>;
 }
 
+interface NewLink extends Enrolment {
+  readonly origin: string;
+  /** Ids of passkeys that are pinned already. */
+  readonly known: readonly string[];
+  readonly lifeMs?: number;
+}
+
 /** @throws {Fault} `enrolment_not_writable` */
 export async function openEnrolment(
   stateDir: string,
-  { name, person, display, origin, known }: Enrolment & { readonly origin: string; readonly known: readonly string[] },
+  { name, person, display, origin, known, lifeMs = enrolmentLifeMs }: NewLink,
 ): Promise<OpenEnrolment> {
   const folder = join(stateDir, folderName);
   const link = randomBytes(32).toString('base64url');
-  const offer: Offer = { version: 1, name, person, display, origin, known: [...known], expiresAt: Date.now() + enrolmentLifeMs };
+  const offer: Offer = { version: 1, name, person, display, origin, known: [...known], expiresAt: Date.now() + lifeMs };
   const files = filesOf(link);
   try {
     const isWritten = await asOwnerOf(stateDir, () => writePrivateFile(folder, files.offer, JSON.stringify(offer)));

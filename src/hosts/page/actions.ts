@@ -6,6 +6,7 @@ import { type EnrolRefusal, type PasskeyDesk, parsePageChange } from '#kernel/ap
 import { requestIdPattern } from '#kernel/approval/request';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import { html } from '#kernel/text/html';
+import { demoButton } from './demo-passkey.ts';
 import { Refused, textIn } from './door.ts';
 import { requestView } from './request-view.ts';
 import type { Session, Sessions } from './sessions.ts';
@@ -16,6 +17,7 @@ export interface PageContext {
   readonly approvals: Pick<Approvals, 'list' | 'get' | 'card' | 'deny'>;
   readonly desk: PasskeyDesk;
   readonly sessions: Sessions;
+  readonly isDemo: boolean;
 }
 
 /** SECURITY: `known` needs the browser's own key. Nothing here approves but `finish`, and that by what a passkey signed. */
@@ -147,26 +149,35 @@ async function denyAgent(body: JsonObject, { approvals }: PageContext, session: 
   return { ok: rest === 0, code: 'denied', message };
 }
 
-async function beginEnrol(body: JsonObject, { desk }: PageContext): Promise<object> {
+async function beginEnrol(body: JsonObject, { desk, isDemo }: PageContext): Promise<object> {
   const begun = await desk.beginEnrol(textIn(body, 'link', 200));
   if (!begun.ok) return { view: refusedView(begun) };
   const { options, name, person, display } = begun;
   const main = html`<h1>Make a passkey for ${plainName(person)}</h1>
 <p>This device will then approve as <strong>${plainName(person)}</strong> (passkey <code>${plainName(name)}</code>), on a display ${displayInWords[display]}.</p>
-<p>Your device asks for your finger, face or PIN. Then compare the fingerprint that this page shows with the one at the command that gave you the link.</p>
-<div class="buttons"><button type="button" class="primary" data-act="enrol" id="enrol">Make the passkey on this device</button></div>
-<p class="quiet">The link is good once, for ten minutes.</p>`.markup;
+<p>Your device asks for your finger, face or PIN.${isDemo ? '' : ' Then compare the fingerprint that this page shows with the one at the command that gave you the link.'}</p>
+<div class="buttons"><button type="button" class="primary" data-act="enrol" id="enrol">Make the passkey on this device</button>${demoButton(isDemo)}</div>
+<p class="quiet">The link is good once${isDemo ? '' : ', for ten minutes'}.</p>`.markup;
   return { options, view: { title: 'Enrol', summary: `Make a passkey for ${person}.`, main } };
 }
 
-async function finishEnrol(body: JsonObject, { desk }: PageContext): Promise<object> {
+async function finishEnrol(body: JsonObject, { desk, isDemo }: PageContext): Promise<object> {
   const made = await desk.finishEnrol(textIn(body, 'link', 200), body['credential'], textIn(body, 'device', 500));
   if (!made.ok) throw new Refused(409, made.code, made.message);
+  if (isDemo) return { view: { title: 'Made', summary: 'Passkey made.', main: demoMade(made.fingerprint) } };
   const main = html`<h1>Compare the fingerprint</h1>
 <p class="fingerprint"><code>${made.fingerprint}</code></p>
 <p>The command that made the link shows a fingerprint, too. <strong>Only if it is the same</strong>, say so there. If it is another one, somebody else used your link: say no.</p>
 <p class="quiet">This page goes on by itself once it counts.</p>`.markup;
   return { view: { title: 'Compare', summary: 'Passkey made. Compare the fingerprint.', main } };
+}
+
+/** The demo's first passkey counts by itself. Where somebody approves in the editor already, that is agreed to there. */
+function demoMade(fingerprint: string): string {
+  return html`<h1>Passkey made</h1>
+<p class="fingerprint"><code>${fingerprint}</code></p>
+<p>Outside the demo you would compare this with what the command shows that made the link. This page goes on by itself once the passkey counts; where you
+have approved in the editor before, run <strong>Banksman: Agree to the Configuration…</strong> there.</p>`.markup;
 }
 
 function refusedView({ message }: EnrolRefusal): View {

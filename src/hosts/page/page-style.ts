@@ -51,6 +51,7 @@ code { overflow-wrap: anywhere; }
 .notice.good { background: var(--goodsoft); color: var(--good); }
 .notice.bad { background: var(--badsoft); color: var(--bad); }
 @media (max-width: 46rem) { #trouble:not(:empty), #result { margin-inline: 1.25rem; } }
+.demo { flex: 1 1 100%; margin: .25rem 0 0; padding: .4rem 1rem; border-radius: .6rem; background: var(--warnsoft); color: var(--warn); font-size: .9rem; }
 .group { margin-top: 1.5rem; }
 .grouphead { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: .5rem; margin-bottom: .5rem; }
 .grouphead h2 { margin: 0; color: var(--dim); font-weight: 600; min-width: 0; }
@@ -107,6 +108,6 @@ dialog h2 { margin-top: 0; font-size: 1.1rem; }
 .row:focus-visible { outline-offset: -3px; }
 .skip, .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .skip:focus { position: static; width: auto; height: auto; clip-path: none; display: block; padding: .5rem 1.25rem; }
-@media (max-width: 30rem) { header { padding-inline: 1rem; gap: .25rem .5rem; } nav a { padding: .3rem .55rem; font-size: .9rem; } .facts div { grid-template-columns: 5.75rem 1fr; } .answer .buttons button { flex: 1 1 100%; } }
+@media (max-width: 30rem) { header { padding-inline: 1rem; gap: .25rem .5rem; } .demo { margin-inline: .25rem; } nav a { padding: .3rem .55rem; font-size: .9rem; } .facts div { grid-template-columns: 5.75rem 1fr; } .answer .buttons button { flex: 1 1 100%; } }
 @media (prefers-reduced-motion: no-preference) { button, .row, nav a { transition: background-color .12s; } }
 `;

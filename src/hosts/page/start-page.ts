@@ -9,6 +9,7 @@ import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { actions, type PageContext } from './actions.ts';
 import { type Clients, createClients } from './clients.ts';
+import { demoScript } from './demo-passkey.ts';
 import { beginStream, bodyOf, createDoor, type Door, documentPolicy, Refused, send } from './door.ts';
 import { listenForPage, type PageAddress } from './listen.ts';
 import { pageScript } from './page-script.ts';
@@ -25,6 +26,8 @@ export interface PageOptions {
   /** Relative paths in `page` count from here. */
   readonly baseDir: string;
   readonly log: Log;
+  /** Of the demo, where a passkey may be software: nothing but `banksman page` says so. */
+  readonly isDemo?: boolean;
 }
 
 export interface Page {
@@ -44,7 +47,7 @@ interface Parts extends PageContext {
 }
 
 /** @throws {Fault} where the page's place cannot be held whole (`listenForPage`) */
-export async function startPage({ app, page, baseDir, log }: PageOptions): Promise<Page> {
+export async function startPage({ app, page, baseDir, log, isDemo = false }: PageOptions): Promise<Page> {
   // What comes before the parts are there is no earlier than the port.
   let parts: Parts | undefined;
   const clients = createClients();
@@ -59,7 +62,7 @@ export async function startPage({ app, page, baseDir, log }: PageOptions): Promi
   const desk = app.passkeyDesk(address.origin);
   const changes = createChanges(app.approvals);
   const door = createDoor(address);
-  parts = { approvals: app.approvals, desk, sessions: createSessions(desk), address, door, clients, changes, log };
+  parts = { approvals: app.approvals, desk, sessions: createSessions(desk), isDemo, address, door, clients, changes, log };
   const sweeper = setInterval(() => {
     door.sweep();
     clients.sweep();
@@ -99,10 +102,12 @@ const assets: ReadonlyMap<string, { readonly type: string; readonly body: string
   ['/icon.svg', { type: 'image/svg+xml', body: icon }],
 ]);
 
+const demoAsset = { type: 'text/javascript', body: demoScript };
+
 /** Nothing of anybody: the same for all who can connect. */
 async function look(pathname: string, { request, response, parts }: Exchange): Promise<void> {
   parts.door.count(await parts.clients.of(request.socket));
-  const asset = assets.get(pathname);
+  const asset = pathname === '/demo-passkey.js' && parts.isDemo ? demoAsset : assets.get(pathname);
   if (asset !== undefined) {
     send(response, asset);
     return;
@@ -111,7 +116,7 @@ async function look(pathname: string, { request, response, parts }: Exchange): P
   if (!['/', '/settings', '/me', '/enrol'].includes(pathname) && !requestIdPattern.test(id ?? ''))
     throw new Refused(404, 'no_page', 'nothing is here');
   const nonce = randomBytes(16).toString('base64url');
-  send(response, { type: 'text/html', body: shell(nonce), policy: documentPolicy(nonce) });
+  send(response, { type: 'text/html', body: shell(nonce, parts.isDemo), policy: documentPolicy(nonce) });
 }
 
 const sessionPattern = /^[\w-]{43}$/;

@@ -5,6 +5,7 @@ import { type RequestRecord, waitState } from '#kernel/approval/request';
 import { Html, html, nothing } from '#kernel/text/html';
 import { durationInWords, showPlainly } from '#kernel/text/text';
 import { impactInWords } from '#kernel/tiers';
+import { demoNotice } from './demo-passkey.ts';
 
 /** One view: the main part of the document. */
 export interface View {
@@ -17,7 +18,7 @@ export interface View {
 }
 
 /** The document without anything of anybody in it: the script asks for the rest. @param nonce of this document */
-export function shell(nonce: string): string {
+export function shell(nonce: string, isDemo: boolean): string {
   return html`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -33,7 +34,7 @@ export function shell(nonce: string): string {
 <header>
 <a class="brand" href="/">${new Html(mark)}<span>Banksman</span></a>
 <nav aria-label="Pages"><a href="/" data-nav="/">Waiting</a><a href="/settings" data-nav="/settings">Settings</a><a href="/me" data-nav="/me">This browser</a></nav>
-</header>
+${demoNotice(isDemo)}</header>
 <div id="trouble" role="alert"></div>
 <div id="result" class="notice" role="status" tabindex="-1" hidden></div>
 <main id="main" tabindex="-1"><p class="quiet">Loading…</p></main>
@@ -44,7 +45,7 @@ export function shell(nonce: string): string {
 <div class="buttons"><button value="deny" class="danger">Deny</button><button value="">Keep waiting</button></div>
 </form></dialog>
 <noscript><p class="notice">This page needs its script: a passkey can be used by no other way.</p></noscript>
-<script type="module" src="/page.js" nonce="${nonce}"></script>
+${isDemo ? html`<script src="/demo-passkey.js" nonce="${nonce}"></script>` : nothing}<script type="module" src="/page.js" nonce="${nonce}"></script>
 </body>
 </html>`.markup;
 }

@@ -1,8 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { installBench } from '../../../scripts/bench/install.mjs';
 import { cacheFolder, ROOT } from '../../../scripts/lib/cache-folder.mjs';
@@ -39,6 +40,17 @@ function npmStart(env: Record<string, string> = {}): ChildProcess {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   started = child;
   return child;
+}
+
+/** With the command line that `npm start` names. */
+async function callOnDemo(): Promise<{ readonly status: string; readonly request_id?: string }> {
+  const words = ['call', 'stop_vm', '--input', '{"vmid":100}', '--json'];
+  const env = cleanEnv({ XDG_CONFIG_HOME: path.join(cache, 'start', 'config'), XDG_STATE_HOME: path.join(cache, 'start', 'state') });
+  // Pending has an exit status of its own.
+  const { stdout } = await promisify(execFile)(process.execPath, [path.join(ROOT, 'dist', 'cli.cjs'), ...words], { env }).catch(
+    (failed: { stdout: string }) => failed,
+  );
+  return JSON.parse(stdout) as { readonly status: string; readonly request_id?: string };
 }
 
 function exitCode(child: ChildProcess): Promise<number | null> {
@@ -90,6 +102,34 @@ describe('npm start', () => {
     await waitUntil('everything to end', nothingRuns, STOP_MS);
     for (const gone of [url, page]) await expect(fetch(gone)).rejects.toThrow('fetch failed');
     await waitUntil('the demo cluster to end and to take its files along', () => !existsSync(demoToken), STOP_MS);
+  });
+
+  it('prints a link that makes a passkey in a browser without any; with it a call is approved and runs', async () => {
+    npmStart();
+    await readyUrl();
+    const link = /^ {2}first open this once: (http:\/\/localhost:\d+\/enrol#\S+)$/m.exec(output)?.[1] ?? '';
+    const { browser } = await installBench({ browser: true });
+    if (!browser) throw new Error('there is no browser');
+    const context = await openBrowser(path.join(cache, 'browser'), browser);
+    try {
+      const page = context.pages()[0] ?? (await context.newPage());
+      await page.goto(link);
+      await page.getByRole('button', { name: 'Use a demo passkey' }).click();
+      await page.getByRole('button', { name: 'Make it' }).click();
+      await page.getByRole('heading', { name: 'This browser' }).waitFor({ timeout: 60_000 });
+      const asked = await callOnDemo();
+      expect(asked.status).toBe('pending');
+      await page.goto(`${new URL(link).origin}/r/${asked.request_id}`);
+      await page.locator('article').waitFor();
+      // A card counts as read after a moment only.
+      await page.waitForTimeout(1_000);
+      await page.getByRole('button', { name: 'Approve once' }).click();
+      await page.getByRole('button', { name: 'Use it' }).click();
+      await page.locator('#result', { hasText: 'Approved once' }).waitFor();
+      expect((await callOnDemo()).status).toBe('ok');
+    } finally {
+      await context.close();
+    }
   });
 
   it('shows a newcomer no foreign notification, and its walkthrough at the first try', async () => {

@@ -39,6 +39,7 @@ interface Invitation {
 
 export interface DeviceOptions {
   readonly width?: number;
+  readonly height?: number;
   readonly scheme?: 'light' | 'dark';
 }
 
@@ -67,11 +68,12 @@ const credentialsOf = async (session: CDPSession, authenticatorId: string) =>
 
 export const chromiumPath = process.env['BANKSMAN_BROWSER'] ?? '/usr/bin/chromium';
 
-/** @param place default: any port of localhost */
+/** @param place default: any port of localhost. @param isDemo as `npm start`: a passkey may be software */
 export async function openPageWorld(
   changes: { readonly [key: string]: unknown } = {},
   place: PageConfig = { origin: 'http://localhost:0', demo: true },
   whose?: Origin,
+  isDemo = false,
 ): Promise<PageWorld> {
   const world = await startWorld();
   const app = await world.open(changes, undefined, undefined, whose === undefined ? {} : { origin: whose });
@@ -81,7 +83,7 @@ export async function openPageWorld(
     warn: () => undefined,
     error: (line: string) => void world.lines.push(line),
   };
-  const start = (at: PageConfig) => startPage({ app, page: at, baseDir: '/', log });
+  const start = (at: PageConfig) => startPage({ app, page: at, baseDir: '/', log, isDemo });
   let page = await start(place);
   const browser = await chromium.launch({
     executablePath: chromiumPath,
@@ -91,9 +93,9 @@ export async function openPageWorld(
   const pins = new Map<string, string>();
   const ended = new AbortController();
   const run = (tool: string, input: object, agent = 'tester') => call(app, tool, input, { agent: cliAgent(agent, 'advanced') });
-  const device = async ({ width = 1280, scheme = 'light' }: DeviceOptions = {}): Promise<Device> => {
+  const device = async ({ width = 1280, height = 800, scheme = 'light' }: DeviceOptions = {}): Promise<Device> => {
     const context = await browser.newContext({
-      viewport: { width, height: 800 },
+      viewport: { width, height },
       colorScheme: scheme,
       reducedMotion: 'reduce',
       ignoreHTTPSErrors: true,

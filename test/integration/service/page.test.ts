@@ -85,6 +85,11 @@ describe.skipIf(whyNoUsers !== undefined)(`the service${whyNoUsers === undefined
     expect(said).toBe(200);
   });
 
+  it('serves no demo’s page', async () => {
+    machine.writeConfig({ page: { origin: `http://localhost:${port}`, demo: true } });
+    expect(await machine.fails()).toMatchObject({ err: expect.stringContaining('the service serves no demo’s page') as string });
+  });
+
   it('does not start where others could have its place, and says why', async () => {
     machine.writeConfig({ page: { origin: `http://localhost:${port}` } });
     expect(await machine.fails()).toMatchObject({
