@@ -18,7 +18,7 @@ import { lostTags } from './clusters/tag-memory.ts';
 import type { ClusterConfig, Config } from './config/config.ts';
 import type { Origin } from './config/config-agreement.ts';
 import { expandPath } from './config/paths.ts';
-import { protectedListOf, uselessTiers } from './config/policy-settings.ts';
+import { limitFindings, protectedListOf, uselessTiers } from './config/policy-settings.ts';
 import { approverFindings } from './people/approver-findings.ts';
 import { securityFindings, type TrailMemory, writeFinding } from './store/store-findings.ts';
 
@@ -62,6 +62,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     ...findings.flat(),
     ...noCluster(parts.config),
     ...protection(parts.config),
+    ...(await limitFindings(parts.config, parts.store.audit)),
     ...loweredAgents(parts.standing),
     ...uselessTiers(parts.config),
     ...here,
@@ -298,8 +299,8 @@ function loweredAgents(standing: Standing | undefined): readonly Finding[] {
 }
 
 function protection(config: Config): readonly Finding[] {
-  const { nodes, guests, services, addresses, tags = [], reasons = {} } = protectedListOf(config.protected);
-  const count = nodes.length + guests.length + services.length + addresses.length + tags.length;
+  const { nodes, guests, services, addresses, tags = [], pools = [], names = [], reasons = {} } = protectedListOf(config.protected);
+  const count = nodes.length + guests.length + services.length + addresses.length + tags.length + pools.length + names.length;
   if (count > 0) {
     const why = Object.entries(reasons).map(([rule, words]) => `${rule.replace(/^protected\./, '')} (${words})`);
     return [{ topic: 'protected', state: 'ok', message: [`${count} protected resources`, ...why].join(', ') }];

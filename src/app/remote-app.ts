@@ -291,6 +291,8 @@ function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApp
       appendAll: append,
       read: never,
       ofRequest: (id, since) => ask('records.ofRequest', [id, since]),
+      // Budgets are of clusters, and the service counts them.
+      changesSince: async () => [],
       head: () => asked(ask('audit.head')),
     },
     security: {

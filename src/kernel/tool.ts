@@ -191,6 +191,8 @@ export type ReportAnswer =
 export interface SecurityView {
   /** As it counts for this call. */
   readonly level: SecurityLevel;
+  /** What scopes and windows say of this caller now, in words; empty: nothing. */
+  limits(): Promise<readonly string[]>;
   /** State of `run_command`'s OS sandbox, tried where it has not been yet. */
   sandbox(): Promise<string>;
   /** Opens a request for a person; it grants no call, whatever the answer. Idempotent, capped per agent, audited. @throws {Fault} `store_…` */

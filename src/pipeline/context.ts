@@ -16,6 +16,7 @@ import { parseDestination } from '#policy/destinations';
 import { redactText } from '#redaction/redact';
 import { agentOfDraft, lastingTarget } from './action.ts';
 import type { CallDeps, IncomingCall } from './deps.ts';
+import { limitsInWords } from './limits.ts';
 import { redactionOf } from './record.ts';
 import type { Classified, Resolved } from './stage.ts';
 
@@ -67,6 +68,7 @@ function securityView(state: Resolved, call: IncomingCall, deps: CallDeps): Secu
   const { settings, approvals } = deps;
   return {
     level: settings.securityLevel,
+    limits: () => limitsInWords(call.agent, deps),
     sandbox: async () => (await deps.judge?.sandbox())?.state ?? deps.sandboxState(),
     report: async (block) => reportBlock(block, { tool: state.tool, agent: call.agent, rules: await settings.rules(), approvals }),
   };

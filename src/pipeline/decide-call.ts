@@ -18,13 +18,14 @@ import { effectiveAction } from './action.ts';
 import { clusterOf } from './context.ts';
 import type { CallDeps, IncomingCall, PolicySettings, WorkspaceJudge } from './deps.ts';
 import { withEffectWords } from './execute.ts';
+import { scopeDecision, timesDecision } from './limits.ts';
 import { notProtected, protect } from './protect.ts';
 import { withoutConcealed } from './record.ts';
 import { type Classified, goOn, type Refusal, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
 import { findTool, validate } from './validate.ts';
 
 /** In their order. */
-export const stageNames = ['identify', 'validate', 'authorize', 'protect', 'classify', 'feasible'] as const;
+export const stageNames = ['identify', 'validate', 'authorize', 'protect', 'scope', 'times', 'classify', 'feasible'] as const;
 
 /** One stage's answer. `refusal`: a call that runs ends here; only an explanation goes on. */
 export interface StageAnswer {
@@ -85,6 +86,8 @@ export async function* decideTargets(
     state: resolved.state,
     detail: () => ({ targets: effectiveAction(resolved.state, agent, deps.settings.version).targets }),
   };
+  yield answerOf('scope', await scopeDecision(resolved.state, agent, deps), resolved.state);
+  yield answerOf('times', timesDecision(resolved.state, deps), resolved.state);
   const state = await classify(resolved.state, agent, deps);
   const { decision } = state;
   yield {
@@ -96,6 +99,22 @@ export async function* decideTargets(
   };
   return state;
 }
+
+function answerOf(stage: StageAnswer['stage'], decision: Decision, state: Resolved): StageAnswer {
+  return {
+    stage,
+    decision,
+    state,
+    ...(decision.effect === 'deny' ? { refusal: refuseBy(decision, limitAdvice[decision.code]).refusal } : {}),
+  };
+}
+
+/** What is left to who is held back for a time. */
+const limitAdvice: Readonly<Record<string, string>> = {
+  frozen: 'wait until the window is over, or tell the user: only a person can change the windows',
+  outside_maintenance: 'wait until the window opens, or tell the user: only a person can change the windows',
+  over_budget: 'change nothing more for now, and tell the user: only a person can raise the budget',
+};
 
 /** How long the look before a person is asked may take, in ms. */
 const lookMs = 5_000;

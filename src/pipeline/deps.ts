@@ -18,6 +18,8 @@ import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { ClusterAccess, Tool, WorkspaceAccess } from '#kernel/tool';
 import type { LiveRule } from '#policy/auto-approve';
 import type { NodeAliases, ProtectedList } from '#policy/protected-resources';
+import type { Scope } from '#policy/scopes/scopes';
+import type { TimeWindow } from '#policy/scopes/windows';
 import type { CommandDecision } from '#policy/ssh/decide-ssh-command';
 
 /** One configured cluster, with the other names its nodes have in configuration. */
@@ -48,6 +50,8 @@ export interface PolicySettings {
    */
   rules(): Promise<readonly LiveRule[]>;
   readonly protectedList: ProtectedList;
+  readonly scopes: readonly Scope[];
+  readonly windows: readonly TimeWindow[];
   /** Configured tiers; they only make a tool stricter. */
   readonly tiers: Readonly<Record<string, ActionTier>>;
   /** Commands in the workspace are refused, not asked about, where the OS sandbox is not enforced. */

@@ -2,11 +2,19 @@
 import { canonicalAddress } from '#kernel/address';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
-import type { ClusterPort, ClusterStatusRow } from '#kernel/ports/cluster';
+import type { ClusterPort, ClusterStatusRow, Permissions } from '#kernel/ports/cluster';
 import { tagsIn } from '#kernel/resource';
 import { type DerivedProtection, deriveProtection, type ProtectedList, storagePlace, tagBearers } from '#policy/protected-resources';
 import type { Inventory } from '#policy/resolve-target';
 import type { ConfiguredCluster } from './deps.ts';
+
+export interface InventoryNeeds {
+  readonly needsAddresses: boolean;
+  readonly needsStorages?: boolean;
+  /** Whether pools decide about guests. */
+  readonly needsPools?: boolean;
+  readonly signal: AbortSignal;
+}
 
 /**
  * @param needsAddresses whether addresses are protected: then a token that may not see the nodes' own is refused, else they are left out
@@ -15,11 +23,7 @@ import type { ConfiguredCluster } from './deps.ts';
 export async function takeInventory(
   cluster: string,
   configured: ConfiguredCluster,
-  {
-    needsAddresses,
-    needsStorages = false,
-    signal,
-  }: { readonly needsAddresses: boolean; readonly needsStorages?: boolean; readonly signal: AbortSignal },
+  { needsAddresses, needsStorages = false, needsPools = false, signal }: InventoryNeeds,
 ): Promise<Inventory> {
   const { api } = configured.access;
   // Rights on one node are enough to read it: the status of the cluster takes rights on all of it.
@@ -27,11 +31,12 @@ export async function takeInventory(
     if (!needsAddresses && thrown instanceof Fault && thrown.code === 'pve_forbidden') return [];
     throw thrown;
   };
-  const [nodes, status, guests, storages] = await Promise.all([
+  const [nodes, status, guests, storages, seesPools] = await Promise.all([
     api.nodes(signal),
     api.clusterStatus(signal).catch(none),
     api.guests(signal),
     needsStorages ? api.resources('storage', signal) : undefined,
+    needsPools ? api.permissions(signal).then(seesEveryPool) : false,
   ]);
   const addressOf = new Map(status.filter((row) => row.type === 'node' && row.ip !== undefined).map((row) => [row.name, row.ip ?? '']));
   return {
@@ -41,9 +46,22 @@ export async function takeInventory(
       const known = [addressOf.get(row.node) ?? '', ...aliases].map((name) => canonicalAddress(name));
       return { node: row.node, online: row.status === 'online', addresses: known.filter((address) => address !== undefined), aliases };
     }),
-    guests: guests.map((guest) => ({ ...guest, tags: tagsIn(guest.raw['tags']) })),
+    guests: guests.map((guest) => ({ ...guest, tags: tagsIn(guest.raw['tags']), ...poolOf(guest.raw['pool'], seesPools) })),
     ...(storages === undefined ? {} : { storages: storages.flatMap(storageRow) }),
   };
+}
+
+/** A row without a pool is of a guest in none, where the token would see any. */
+function poolOf(pool: unknown, seesPools: boolean): { readonly pool?: string | null } {
+  if (typeof pool === 'string' && pool !== '') return { pool };
+  return seesPools ? { pool: null } : {};
+}
+
+/** Rights on a path below stand for those handed down to it: each has to hold the privilege itself. */
+function seesEveryPool(permissions: Permissions): boolean {
+  const holds = (path: string) => permissions[path]?.['Pool.Audit'];
+  const all = permissions['/pool'] === undefined ? holds('/') === true : holds('/pool') === true;
+  return all && Object.keys(permissions).every((path) => !path.startsWith('/pool/') || holds(path) !== undefined);
 }
 
 function storageRow({ storage, node, shared }: JsonObject) {
@@ -62,7 +80,14 @@ export async function derivedBy(
   const derived = deriveProtection(inventory, list, bore);
   return sources === undefined
     ? derived
-    : { ...derived, stored: await storedBy(inventory, [...list.guests, ...(derived.tagged?.keys() ?? [])], sources) };
+    : {
+        ...derived,
+        stored: await storedBy(
+          inventory,
+          [...list.guests, ...(derived.tagged?.keys() ?? []), ...(derived.selected?.keys() ?? [])],
+          sources,
+        ),
+      };
 }
 
 /** Fails closed: a protected guest whose configuration cannot be read may have its disks anywhere. */

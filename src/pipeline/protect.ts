@@ -5,7 +5,7 @@ import type { GuestTarget, Resource, Target } from '#kernel/resource';
 import { effectiveTier } from '#policy/classify';
 import { type DerivedProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
 import { guestAddresses, type Inventory, resolveTarget } from '#policy/resolve-target';
-import type { CallDeps, ConfiguredCluster } from './deps.ts';
+import type { CallDeps, ConfiguredCluster, PolicySettings } from './deps.ts';
 import { derivedBy, takeInventory } from './inventory.ts';
 import { goOn, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
 import { type TargetSources, withContents } from './target-contents.ts';
@@ -52,7 +52,13 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
   if (refused !== undefined) return refuseBy(refused);
   if (found.problem !== undefined) return refuse({ status: 'error', ...found.problem });
   const notices = lostTags(found.inventory, derived);
-  return goOn({ ...state, cluster: name, targets: found.targets, ...(notices.length === 0 ? {} : { notices }) });
+  return goOn({
+    ...state,
+    cluster: name,
+    targets: found.targets,
+    inventory: found.inventory,
+    ...(notices.length === 0 ? {} : { notices }),
+  });
 }
 
 /** What the call's resources are, and what is wrong with how they were named. */
@@ -64,12 +70,18 @@ async function lookUp(
   const { signal } = context;
   const needsAddresses = context.binds && context.deps.settings.protectedList.addresses.length > 0;
   const writes = resources.some((resource) => resource.kind === 'storage');
-  const inventory = await takeInventory(name, configured, { needsAddresses, needsStorages: writes, signal });
+  const needsPools = poolsDecide(context.deps.settings);
+  const inventory = await takeInventory(name, configured, { needsAddresses, needsStorages: writes, needsPools, signal });
   const resolutions = resources.map((resource) => resolveTarget(resource, inventory));
   const sources: TargetSources = { api: configured.access.api, inventory, signal };
   const contents = await Promise.all(resolutions.map(({ target }, index) => withContents(target, resources[index], sources)));
   const targets = await withAddresses(contents, configured, context);
   return { inventory, writes, sources, targets, problem: resolutions.find((resolution) => resolution.problem !== undefined)?.problem };
+}
+
+/** Whether anything in the configuration goes by pools. */
+export function poolsDecide({ protectedList, scopes, windows }: Pick<PolicySettings, 'protectedList' | 'scopes' | 'windows'>): boolean {
+  return protectedList.pools !== undefined || [...scopes, ...windows].some(({ only }) => only?.pools !== undefined);
 }
 
 function lostTags({ guests }: Inventory, derived: DerivedProtection | undefined): readonly string[] {

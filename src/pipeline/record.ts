@@ -1,11 +1,11 @@
 /** record: the audit trail and the one line a person reads. */
 import { randomUUID } from 'node:crypto';
 import { type Agent, sourceOf } from '#kernel/agent';
-import type { AuditDraft, AuditEventName } from '#kernel/audit-event';
+import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { formatDuration, showPlainly } from '#kernel/text/text';
-import type { Tool } from '#kernel/tool';
+import { impactOf, type Tool } from '#kernel/tool';
 import { fitBudget } from '#redaction/fit-budget';
 import { type RedactionOptions, redactJson } from '#redaction/redact';
 import { recordedTarget } from './action.ts';
@@ -59,8 +59,8 @@ export function redactionOf(deps: RedactionParts): RedactionOptions {
 }
 
 /** The intent, durable before the effect. @throws {Fault} `audit_unavailable`: then nothing may run. */
-export async function recordIntent(call: IncomingCall, trail: CallTrail, deps: RecordDeps): Promise<void> {
-  await deps.audit.append({ name: 'tool.started', attributes: attributesOf(call, trail, deps) });
+export async function recordIntent(call: IncomingCall, trail: CallTrail, deps: RecordDeps): Promise<AuditRecord> {
+  return deps.audit.append({ name: 'tool.started', attributes: attributesOf(call, trail, deps) });
 }
 
 /** The outcome. @throws {Fault} when it cannot be written. */
@@ -143,12 +143,18 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: RecordDeps): J
     tier: state?.tier ?? state?.tool?.tier,
     // A refused command stands here in its own words, secrets included.
     target: state?.targets === undefined ? undefined : redactJson(state.targets.map(recordedTarget), redactionOf(deps)),
+    ...countedAs(state),
     rules: trail.rules,
     request_id: state?.requestId,
     started_by: call.byHand?.by,
     policy_version: trail.policyVersion,
     sandbox: deps.sandboxState(),
   };
+}
+
+/** What budgets go by: changes of clusters. */
+function countedAs({ cluster, tool, targets = [] }: NonNullable<CallTrail['state']> = {}): JsonObject {
+  return tool === undefined || cluster === undefined ? {} : { cluster, impact: impactOf(tool, targets) };
 }
 
 function describeAgent(agent: Agent): JsonObject {

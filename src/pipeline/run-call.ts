@@ -17,8 +17,9 @@ import { approve } from './approve.ts';
 import { decideCall, passStages } from './decide-call.ts';
 import { type CallDeps, type IncomingCall, type PipelineDeps, withSettings } from './deps.ts';
 import { changesSomething, type Executed, execute, given, withEffectWords } from './execute.ts';
+import { budgetLeft } from './limits.ts';
 import { type CallTrail, leaveTask, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail, startWaiting } from './record.ts';
-import { type Approved, goOn, type Refusal, refuse, refuseByFault, type Step } from './stage.ts';
+import { type Approved, goOn, type Refusal, refuse, refuseBy, refuseByFault, type Step } from './stage.ts';
 import { limitOf } from './validate.ts';
 
 /** Runs one call to its outcome. Never rejects. */
@@ -114,8 +115,10 @@ async function decideStages(call: IncomingCall, trail: CallTrail, deps: CallDeps
   if (!approved.ok) return approved;
   trail.state = approved.state;
   // Written down before it happens. Green only looks: its one record follows.
-  if (approved.state.tier !== 'green') await recordIntent(call, trail, deps);
-  return goOn(approved.state);
+  if (approved.state.tier === 'green') return goOn(approved.state);
+  const intent = await recordIntent(call, trail, deps);
+  const left = await budgetLeft(approved.state, call.agent, deps, intent);
+  return left.effect === 'deny' ? refuseBy(left, 'change nothing more for now, and tell the user') : goOn(approved.state);
 }
 
 function outcomeOfRefusal(refusal: Refusal, trail: CallTrail): Outcome {

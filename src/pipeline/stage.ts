@@ -7,6 +7,7 @@ import type { OutcomeStatus } from '#kernel/outcome';
 import type { Resource, Target } from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
+import type { Inventory } from '#policy/resolve-target';
 
 /** Why a call does not go on. `rules` only where the policy decided. `ok`: what it would do has been done already. */
 export interface Refusal {
@@ -34,6 +35,8 @@ export interface Resolved extends Validated {
   /** undefined for tools that touch no cluster. */
   readonly cluster?: string;
   readonly targets: readonly Target[];
+  /** The cluster's rows that say so; undefined where the call names nothing in a cluster. */
+  readonly inventory?: Inventory;
   /** What the person who is asked next is told besides: of guests that lost a protecting tag. */
   readonly notices?: readonly string[];
 }

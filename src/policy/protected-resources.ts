@@ -6,6 +6,7 @@ import { canonicalAddress } from '#kernel/address';
 import { allow, type Decision, deny } from '#kernel/decision';
 import type { GuestTarget, Resource, StorageTarget, Target } from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
+import { isInPool, matchesPattern } from './scopes/selector.ts';
 import { unitStem } from './service-units.ts';
 
 /** The configured list. Empty lists protect nothing; there is no wildcard but a service's node. */
@@ -17,6 +18,10 @@ export interface ProtectedList {
   readonly protectReads: boolean;
   /** A guest that bears the tag is protected like a listed one; and so is one that bore it, unless every entry of the tag excepts it. */
   readonly tags?: readonly { readonly tag: string; readonly except: readonly number[] }[];
+  /** Guests in these pools, or below them. */
+  readonly pools?: readonly string[];
+  /** Guests whose names fit these patterns. */
+  readonly names?: readonly string[];
   /** Guests of which there is no backup may be deleted. */
   readonly deleteUnsaved?: boolean;
   /** What people wrote of an entry, plain, by its rule: `protected.guests:103`. */
@@ -34,6 +39,8 @@ export interface DerivedProtection {
   readonly addressed: ReadonlyMap<string, string>;
   /** Guests that bear a protecting tag, or bore it and lost it with nobody's consent. */
   readonly tagged?: ReadonlyMap<number, TaggedGuest>;
+  /** Guests that pool or name protects, or may protect: it cannot be seen. */
+  readonly selected?: ReadonlyMap<number, SelectedGuest>;
   /** Storages on which protected guests have volumes, as `storage` or, where it is not shared, `storage@node`; filled only where one is written to. */
   readonly stored?: ReadonlyMap<string, readonly number[]>;
 }
@@ -41,6 +48,11 @@ export interface DerivedProtection {
 export interface TaggedGuest {
   readonly tag: string;
   readonly lost: boolean;
+}
+
+interface SelectedGuest {
+  readonly rule: string;
+  readonly why: string;
 }
 
 /** How `stored` names a storage. */
@@ -79,7 +91,8 @@ export function protectTarget(target: Target, list: ProtectedList, derived: Deri
 type Tests = readonly (() => Decision)[];
 
 function derivedTests(target: Target, list: ProtectedList, derived: DerivedProtection): Tests {
-  if (target.kind === 'guest') return [() => bearsTag(target.vmid, derived), () => isUnsaved(target, list)];
+  if (target.kind === 'guest')
+    return [() => bearsTag(target.vmid, derived), () => isSelected(target.vmid, derived), () => isUnsaved(target, list)];
   if (target.kind === 'new_guest') return [() => bearsTag(target.vmid, derived)];
   if (target.kind === 'storage') return [() => storesProtectedGuest(target, derived)];
   // Where a guest is put, nothing is done to those that are there.
@@ -112,18 +125,29 @@ const testsByKind: { readonly [Kind in Resource['kind']]: (thing: Thing<Kind>, l
   held: none,
 };
 
+/** What pool and name of a guest are: undefined is not known, `pool: null` none. */
+interface GuestFacts {
+  readonly vmid: number;
+  readonly node: string;
+  readonly tags?: readonly string[];
+  readonly pool?: string | null;
+  readonly name?: string;
+}
+
 /** Derives what the list implies from the cluster's own rows. */
 export function deriveProtection(
   rows: {
-    readonly guests: readonly { readonly vmid: number; readonly node: string; readonly tags?: readonly string[] }[];
+    readonly guests: readonly GuestFacts[];
     readonly nodes: readonly { readonly node: string; readonly addresses: readonly string[] }[];
   },
   list: ProtectedList,
   bore: ReadonlyMap<number, string> = new Map(),
 ): DerivedProtection {
   const tagged = taggedGuests(rows.guests, list, bore);
+  const selected = selectedGuests(rows.guests, list);
   const hosts = new Map<string, number[]>();
-  for (const guest of rows.guests.filter((row) => list.guests.includes(row.vmid) || tagged.has(row.vmid))) {
+  const isProtected = ({ vmid }: GuestFacts) => list.guests.includes(vmid) || tagged.has(vmid) || selected.has(vmid);
+  for (const guest of rows.guests.filter(isProtected)) {
     const node = guest.node.toLowerCase();
     hosts.set(node, [...(hosts.get(node) ?? []), guest.vmid]);
   }
@@ -132,7 +156,30 @@ export function deriveProtection(
     const address = row.addresses.find((entry) => isProtectedAddress(entry, list));
     if (address !== undefined) addressed.set(row.node.toLowerCase(), address);
   }
-  return { hosts, addressed, ...(tagged.size === 0 ? {} : { tagged }) };
+  return { hosts, addressed, ...(tagged.size === 0 ? {} : { tagged }), ...(selected.size === 0 ? {} : { selected }) };
+}
+
+/** SECURITY: a guest of which pool or name cannot be seen may be the very one. */
+function selectedGuests(guests: readonly GuestFacts[], { pools = [], names = [] }: ProtectedList): ReadonlyMap<number, SelectedGuest> {
+  const selected = new Map<number, SelectedGuest>();
+  for (const { vmid, pool, name } of guests) {
+    const inPool = pool === null ? undefined : pools.find((entry) => pool === undefined || isInPool(pool, entry));
+    const named = names.find((pattern) => name === undefined || matchesPattern(pattern, name));
+    if (inPool !== undefined) selected.set(vmid, { rule: `protected.pools:${inPool}`, why: poolWords(vmid, pool, inPool) });
+    else if (named !== undefined) selected.set(vmid, { rule: `protected.names:${named}`, why: nameWords(vmid, name, named) });
+  }
+  return selected;
+}
+
+function poolWords(vmid: number, pool: string | null | undefined, entry: string): string {
+  if (pool === undefined)
+    return `guest ${vmid} may be in the protected pool \`${entry}\`: the token cannot see which pool it is in (\`Pool.Audit\` on /pool)`;
+  return `guest ${vmid} is in pool \`${pool}\`, which is protected`;
+}
+
+function nameWords(vmid: number, name: string | undefined, pattern: string): string {
+  if (name === undefined) return `guest ${vmid} may be one that \`${pattern}\` protects: its name is not known`;
+  return `guest ${vmid} is named \`${name}\`, which \`${pattern}\` protects`;
 }
 
 /** Guests with a protecting tag now. */
@@ -187,6 +234,11 @@ function bearsTag(vmid: number, { tagged }: DerivedProtection): Decision {
     ? `guest ${vmid} bore the protecting tag \`${found.tag}\` and lost it without a person's consent (who means that writes the guest into \`except\` of that tag)`
     : `guest ${vmid} bears the protecting tag \`${found.tag}\``;
   return refuse(why, `protected.tags:${found.tag}`);
+}
+
+function isSelected(vmid: number, { selected }: DerivedProtection): Decision {
+  const found = selected?.get(vmid);
+  return found === undefined ? unprotected : refuse(found.why, found.rule);
 }
 
 function protectingTag(tags: readonly string[] = [], { tags: listed = [] }: ProtectedList): Decision {

@@ -38,6 +38,8 @@ export interface Inventory {
     readonly status: string;
     /** As Proxmox VE keeps them. */
     readonly tags?: readonly string[];
+    /** null: in none. undefined: nobody asked, or the token cannot see it. */
+    readonly pool?: string | null;
   }[];
   /** Left out where no storage is named. */
   readonly storages?: readonly { readonly storage: string; readonly node: string; readonly shared: boolean }[];

@@ -70,7 +70,11 @@ async function protectedNames(
 ): Promise<ProtectedNames> {
   const configured = connected.find((entry) => entry.name === cluster)?.configured;
   if (!configured) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``, { audience: 'user' });
-  const inventory = await takeInventory(cluster, configured, { needsAddresses: list.addresses.length > 0, signal });
+  const inventory = await takeInventory(cluster, configured, {
+    needsAddresses: list.addresses.length > 0,
+    needsPools: list.pools !== undefined,
+    signal,
+  });
   const derived = await derivedBy(inventory, list, configured);
   const reasonOf = (resource: Resource): string[] => {
     const { target } = resolveTarget(resource, inventory);

@@ -25,7 +25,7 @@ export type Origin = 'machine' | 'editor';
 /** The part of a configuration that could be made looser. */
 export type Terms = Pick<
   Config,
-  'approvals' | 'clusters' | 'protected' | 'securityLevel' | 'defaultModelTier' | 'tiers' | 'commandRules' | 'store'
+  'approvals' | 'clusters' | 'protected' | 'scopes' | 'windows' | 'securityLevel' | 'defaultModelTier' | 'tiers' | 'commandRules' | 'store'
 > & {
   readonly requireSandbox: boolean;
 };
@@ -186,9 +186,33 @@ export async function addAgreement(configFile: string, entry: Signed<AgreementPa
 }
 
 export function termsOf(config: Config): Terms {
-  const { approvals, clusters, protected: list, securityLevel, defaultModelTier, tiers, commandRules, store, workspace } = config;
+  const {
+    approvals,
+    clusters,
+    protected: list,
+    scopes,
+    windows,
+    securityLevel,
+    defaultModelTier,
+    tiers,
+    commandRules,
+    store,
+    workspace,
+  } = config;
   const { requireSandbox } = workspace;
-  return { approvals, clusters, protected: list, securityLevel, defaultModelTier, tiers, commandRules, store, requireSandbox };
+  return {
+    approvals,
+    clusters,
+    protected: list,
+    scopes,
+    windows,
+    securityLevel,
+    defaultModelTier,
+    tiers,
+    commandRules,
+    store,
+    requireSandbox,
+  };
 }
 
 /** A configuration as it counts, and in words what of it does not count yet. */
@@ -245,6 +269,8 @@ export function agreedConfig(config: Config, agreed: Terms | undefined): Agreed 
       store: hold('`store`', config.store, agreed.store, config.store !== agreed.store),
       tiers: tiersOf(config.tiers, agreed.tiers, held),
       protected: protectedOf(config.protected, agreed.protected, held),
+      scopes: entriesOf('scope', config.scopes, agreed.scopes, held),
+      windows: entriesOf('window', config.windows, agreed.windows, held),
       commandRules: rulesOf(config.commandRules, agreed.commandRules, held),
       clusters: clustersOf(config.clusters, agreed.clusters, held),
       workspace: { ...workspace, requireSandbox },
@@ -270,9 +296,11 @@ function tiersOf(now: Config['tiers'], agreed: Config['tiers'], held: string[]):
 }
 
 function protectedOf(now: Config['protected'], agreed: Config['protected'], held: string[]): Config['protected'] {
-  const both = <Key extends 'nodes' | 'guests' | 'services' | 'addresses' | 'tags'>(key: Key): Config['protected'][Key] => {
+  const both = <Key extends 'nodes' | 'guests' | 'services' | 'addresses' | 'tags' | 'pools' | 'names'>(
+    key: Key,
+  ): Config['protected'][Key] => {
     const present = new Set(now[key].map((entry) => textOf(withoutReason(entry))));
-    const gone = agreed[key].filter((entry) => !present.has(textOf(withoutReason(entry))));
+    const gone = (agreed[key] ?? []).filter((entry: unknown) => !present.has(textOf(withoutReason(entry))));
     for (const entry of gone) held.push(`no longer protected: ${key} ${shortly(withoutReason(entry))}`);
     return [...now[key], ...gone] as Config['protected'][Key];
   };
@@ -280,6 +308,7 @@ function protectedOf(now: Config['protected'], agreed: Config['protected'], held
   if (now.deleteUnsaved && !agreed.deleteUnsaved) held.push('`protected.deleteUnsaved`: false → true');
   return {
     ...{ nodes: both('nodes'), guests: both('guests'), services: both('services'), addresses: both('addresses'), tags: both('tags') },
+    ...{ pools: both('pools'), names: both('names') },
     deleteUnsaved: now.deleteUnsaved && agreed.deleteUnsaved,
     protectReads: now.protectReads || agreed.protectReads,
   };
@@ -291,6 +320,23 @@ function withoutReason(entry: unknown): unknown {
   const { reason: _reason, ...rest } = entry as Record<string, unknown>;
   const values = Object.values(rest);
   return values.length === 1 ? values[0] : rest;
+}
+
+/**
+ * All scopes of an agent hold, and so do all windows: one more is stricter, and one that is gone or another stays beside what is written now.
+ * @param agreed undefined: agreed to before there were any
+ */
+function entriesOf<Limit extends { readonly name: string; readonly reason: string }>(
+  what: 'scope' | 'window',
+  now: readonly Limit[],
+  agreed: readonly Limit[] | undefined,
+  held: string[],
+): Limit[] {
+  const bare = ({ reason: _reason, ...rest }: Limit) => textOf(rest);
+  const present = new Set(now.map(bare));
+  const gone = (agreed ?? []).filter((entry) => !present.has(bare(entry)));
+  for (const { name } of gone) held.push(`the ${what} \`${name}\` is gone or another`);
+  return [...now, ...gone];
 }
 
 /** A new `allow` waits; an `ask` or `deny` that is gone or another stays. */

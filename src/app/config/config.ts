@@ -13,6 +13,7 @@ import { actionTiers, impacts, modelTiers, securityLevels } from '#kernel/tiers'
 import { userRulesSchema } from '#policy/user-rules';
 import { redactJson } from '#redaction/redact';
 import { catalog } from '../catalog.ts';
+import { namePattern, nodeName, poolName, reason, scopesSchema, tag, vmid, windowsSchema } from './scope-schema.ts';
 
 const fingerprint = z
   .string()
@@ -80,34 +81,20 @@ export type ClusterConfig = z.output<typeof clusterSchema>;
 
 const serviceName = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_.@:-]*$/, 'must be a systemd unit name such as `docker`');
 
-/** Anything else would silently protect nothing: addresses have a list of their own, and aliases belong to `ssh.nodes`. */
-const nodeName = z
-  .string()
-  .regex(nodeNamePattern, 'must be a node’s own name (letters, digits, `_` or `-`); addresses go into `addresses`');
-
-/** Why it is protected, for people and models: part of the refusal. */
-const reason = z.string().min(1).max(300).optional();
-
-const vmid = z.number().int().min(100);
-
-/** `pve-tag` of the API; Proxmox VE keeps tags in lower case. */
-const tag = z
-  .string()
-  .regex(/^[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,99}$/, 'must be a tag: letters, digits, `_`, `-`, `+` or `.`')
-  .transform((text) => text.toLowerCase());
+const why = reason.optional();
 
 /** Each entry is the thing itself, or an object that says why, too. */
 export const protectedSchema = z.strictObject({
   nodes: z
     .array(
       z.union(
-        [nodeName, z.strictObject({ name: nodeName, reason })],
+        [nodeName, z.strictObject({ name: nodeName, reason: why })],
         'must be a node’s own name (letters, digits, `_` or `-`), or `{ "name": "agent1", "reason": "…" }`; addresses go into `addresses`',
       ),
     )
     .default([]),
   guests: z
-    .array(z.union([vmid, z.strictObject({ vmid, reason })], 'must be a VMID from 100 on, or `{ "vmid": 103, "reason": "…" }`'))
+    .array(z.union([vmid, z.strictObject({ vmid, reason: why })], 'must be a VMID from 100 on, or `{ "vmid": 103, "reason": "…" }`'))
     .default([]),
   /** Without `node` an entry counts on protected and derived nodes; with `"node": "*"` everywhere, with a node's name there too. */
   services: z
@@ -115,8 +102,8 @@ export const protectedSchema = z.strictObject({
       z.union(
         [
           serviceName,
-          z.strictObject({ name: serviceName, node: z.union([z.literal('*'), nodeName]), reason }),
-          z.strictObject({ name: serviceName, reason: reason.unwrap() }),
+          z.strictObject({ name: serviceName, node: z.union([z.literal('*'), nodeName]), reason: why }),
+          z.strictObject({ name: serviceName, reason }),
         ],
         'must be a unit name such as `docker`, or `{ "name": "docker", "node": "pve", "reason": "…" }` (`"*"`: every node)',
       ),
@@ -125,7 +112,7 @@ export const protectedSchema = z.strictObject({
   addresses: z
     .array(
       z.union(
-        [address, z.strictObject({ address, reason })],
+        [address, z.strictObject({ address, reason: why })],
         'must be one IPv4 or IPv6 address, without prefix length or port, or `{ "address": "192.168.1.61", "reason": "…" }`',
       ),
     )
@@ -134,8 +121,26 @@ export const protectedSchema = z.strictObject({
   tags: z
     .array(
       z.union(
-        [tag, z.strictObject({ tag, reason, except: z.array(vmid).exactOptional() })],
+        [tag, z.strictObject({ tag, reason: why, except: z.array(vmid).exactOptional() })],
         'must be a tag such as `prod`, or `{ "tag": "prod", "reason": "…", "except": [105] }`',
+      ),
+    )
+    .default([]),
+  /** Guests in the pool, or in one below it. */
+  pools: z
+    .array(
+      z.union(
+        [poolName, z.strictObject({ pool: poolName, reason: why })],
+        'must be a pool such as `prod`, or `{ "pool": "prod", "reason": "…" }`',
+      ),
+    )
+    .default([]),
+  /** Guests by their names. */
+  names: z
+    .array(
+      z.union(
+        [namePattern, z.strictObject({ pattern: namePattern, reason: why })],
+        'must be a guest’s name in which `*` and `?` stand for others, or `{ "pattern": "db-*", "reason": "…" }`',
       ),
     )
     .default([]),
@@ -248,6 +253,8 @@ export type PageConfig = NonNullable<z.output<typeof pageSchema>>;
 export const configSchema = z.strictObject({
   clusters: z.array(clusterSchema).default([]),
   protected: protectedSchema.prefault({}),
+  scopes: scopesSchema.default([]),
+  windows: windowsSchema.default([]),
   securityLevel: z.enum(securityLevels).default('balanced'),
   defaultModelTier: z.enum(modelTiers).default('intermediate'),
   tiers: z.record(z.string(), z.enum(actionTiers)).default({}),

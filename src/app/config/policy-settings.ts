@@ -1,11 +1,15 @@
 /** The deciding part of the configuration, and a version that changes whenever a decision could; rules that people set are added later. */
 import { createHash } from 'node:crypto';
+import { systemClock } from '#execution/deadline';
 import type { Finding } from '#kernel/app';
 import { canonicalJson, type JsonObject } from '#kernel/json';
+import type { AuditLog } from '#kernel/ports/audit-log';
 import { showPlainly } from '#kernel/text/text';
 import { stricterTier } from '#kernel/tiers';
 import type { PolicySettings } from '#pipeline/deps';
 import type { ProtectedList } from '#policy/protected-resources';
+import { budgetSpan, scopeInWords, spentOf } from '#policy/scopes/scopes';
+import { windowsInWords } from '#policy/scopes/windows';
 import { decideSshCommand } from '#policy/ssh/decide-ssh-command';
 import { redactText } from '#redaction/redact';
 import { catalog } from '../catalog.ts';
@@ -13,14 +17,26 @@ import type { Config } from './config.ts';
 
 export function policySettings(config: Config, appVersion: string): PolicySettings {
   const { securityLevel, tiers, commandRules } = config;
+  const { scopes, windows } = scopesAndWindows(config);
   const protectedList = protectedListOf(config.protected);
   const { requireSandbox } = config.workspace;
-  const deciding = { protectedList, securityLevel, tiers, commandRules, requireSandbox, appVersion } as unknown as JsonObject;
+  const deciding = {
+    protectedList,
+    securityLevel,
+    tiers,
+    commandRules,
+    requireSandbox,
+    scopes,
+    windows,
+    appVersion,
+  } as unknown as JsonObject;
   const version = createHash('sha256').update(canonicalJson(deciding)).digest('hex').slice(0, 16);
   return {
     securityLevel,
     rules: async () => [],
     protectedList,
+    scopes,
+    windows,
     tiers,
     requireSandbox,
     decideSsh: (text) => decideSshCommand(text, commandRules),
@@ -28,14 +44,24 @@ export function policySettings(config: Config, appVersion: string): PolicySettin
   };
 }
 
-type Protected = Config['protected'];
+/** What people wrote as a reason reaches models, cards and terminals: it is cleaned once. */
+function cleanReason(why: string): string {
+  return redactText(showPlainly(why, 300), { knownSecrets: [], maxStringLength: 1_000 });
+}
 
-/** The list as the policy takes it. What people wrote as reasons is cleaned here, once: it reaches models, cards and terminals. */
-export function protectedListOf({ nodes, guests, services, addresses, tags, deleteUnsaved, protectReads }: Protected): ProtectedList {
+export function scopesAndWindows({ scopes, windows }: Pick<Config, 'scopes' | 'windows'>): Pick<PolicySettings, 'scopes' | 'windows'> {
+  return {
+    scopes: scopes.map((scope) => ({ ...scope, reason: cleanReason(scope.reason) })),
+    windows: windows.map((window) => ({ ...window, reason: cleanReason(window.reason) })),
+  };
+}
+
+/** The list as the policy takes it. */
+export function protectedListOf(given: Config['protected']): ProtectedList {
+  const { nodes, guests, services, addresses, tags, pools, names, deleteUnsaved, protectReads } = given;
   const reasons: Record<string, string> = {};
   const known = <T extends string | number>(list: string, entry: T, why: string | undefined): T => {
-    if (why !== undefined)
-      reasons[`protected.${list}:${entry}`] ??= redactText(showPlainly(why, 300), { knownSecrets: [], maxStringLength: 1_000 });
+    if (why !== undefined) reasons[`protected.${list}:${entry}`] ??= cleanReason(why);
     return entry;
   };
   return {
@@ -57,6 +83,12 @@ export function protectedListOf({ nodes, guests, services, addresses, tags, dele
               : { tag: known('tags', entry.tag, entry.reason), except: entry.except ?? [] },
           ),
         }),
+    ...(pools.length === 0
+      ? {}
+      : { pools: pools.map((entry) => (typeof entry === 'string' ? entry : known('pools', entry.pool, entry.reason))) }),
+    ...(names.length === 0
+      ? {}
+      : { names: names.map((entry) => (typeof entry === 'string' ? entry : known('names', entry.pattern, entry.reason))) }),
     ...(deleteUnsaved ? { deleteUnsaved } : {}),
     ...(Object.keys(reasons).length === 0 ? {} : { reasons }),
   };
@@ -76,4 +108,22 @@ export function uselessTiers(config: Config): readonly (Finding & { readonly rem
       },
     ];
   });
+}
+
+/** What scopes and windows say now. */
+export async function limitFindings(config: Config, audit: Pick<AuditLog, 'changesSince'>): Promise<readonly Finding[]> {
+  const { scopes, windows } = scopesAndWindows(config);
+  const now = systemClock.now();
+  const counts = scopes.some(({ changesPerDay }) => changesPerDay !== undefined);
+  const spent = new Map(counts ? await audit.changesSince(now - budgetSpan).catch(() => []) : []);
+  return [
+    ...scopes.map(({ agents, ...scope }): Finding => {
+      const message = `${agents.join(', ')}: ${scopeInWords({ agents, ...scope }, spent)}`;
+      const isUsedUp = scope.changesPerDay !== undefined && spentOf({ agents, ...scope }, spent) >= scope.changesPerDay;
+      return isUsedUp
+        ? { topic: 'scopes', state: 'warning', message, remedy: 'wait, or raise `changesPerDay` of the scope' }
+        : { topic: 'scopes', state: 'ok', message };
+    }),
+    ...windowsInWords(windows, now).map(({ words }): Finding => ({ topic: 'windows', state: 'ok', message: words })),
+  ];
 }

@@ -86,6 +86,7 @@ function settledBefore(log: AuditLog, writing: Pick<AuditLog, 'append' | 'append
     ...writing,
     read: (after, limit) => settle().then(() => log.read(after, limit)),
     ofRequest: (requestId, since) => settle().then(() => log.ofRequest(requestId, since)),
+    changesSince: (since, upTo) => log.changesSince(since, upTo),
     head: () => settle().then(() => log.head()),
   };
 }

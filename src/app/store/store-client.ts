@@ -93,6 +93,7 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       appendAll: (drafts) => call('audit.appendAll', drafts),
       read: (after, limit) => call('audit.read', after, limit),
       ofRequest: (requestId, since) => call('audit.ofRequest', requestId, since),
+      changesSince: (since, upTo) => call('audit.changesSince', since, upTo),
       head: () => call('audit.head'),
     },
     security: {

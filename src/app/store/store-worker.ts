@@ -26,6 +26,7 @@ function callsOf({ requests, audit, security, personas, close }: LocalStore): St
     'audit.appendAll': audit.appendAll,
     'audit.read': audit.read,
     'audit.ofRequest': audit.ofRequest,
+    'audit.changesSince': audit.changesSince,
     'audit.head': audit.head,
     'security.level': security.level,
     'security.setLevel': security.setLevel,

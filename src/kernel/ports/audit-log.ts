@@ -1,5 +1,5 @@
 /** The tamper-evident trail's storage. */
-import type { AuditDraft, AuditRecord } from '../audit-event.ts';
+import type { AuditDraft, AuditRecord, ChainPoint } from '../audit-event.ts';
 
 export interface AuditLog {
   /** Seals and appends in one durable transaction (fsynced when it resolves). @throws {Fault} `audit_unavailable` */
@@ -16,6 +16,11 @@ export interface AuditLog {
    * epoch) alone.
    */
   ofRequest(requestId: string, since: number): Promise<readonly AuditRecord[]>;
+  /**
+   * How many changes of clusters began since `since` (ms since the epoch), by the agent's id as the trail has it.
+   * @param upTo a record of the trail: later ones do not count. A store without one order for all of its records counts them all the same
+   */
+  changesSince(since: number, upTo?: ChainPoint): Promise<readonly (readonly [agentId: string, count: number])[]>;
   /** The newest record's sequence and hash; undefined in an empty trail. */
   head(): Promise<{ readonly sequence: number; readonly hash: string } | undefined>;
 }

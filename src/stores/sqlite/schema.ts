@@ -243,5 +243,23 @@ WHEN NEW.status = 'approved' AND (NEW.decision IS NULL OR NEW.approver IS NULL O
 BEGIN SELECT RAISE(ABORT, 'an approval needs a grant for this very request'); END;
 `;
 
+/** Which records count against a budget: a query that says just this is answered from the index. */
+export const isChange =
+  "name = 'tool.started' AND body ->> '$.attributes.cluster' IS NOT NULL AND coalesce(body ->> '$.attributes.impact', '') <> 'none'";
+
+const limits = `
+-- Few of the trail's records are changes of clusters, and of those only a day's are counted.
+CREATE INDEX audit_changes ON audit (body ->> '$.time') WHERE ${isChange};
+
+-- Pausing all agents is a setting, too.
+ALTER TABLE settings RENAME TO settings_before;
+CREATE TABLE settings (
+  key TEXT PRIMARY KEY CHECK (key IN ('security_level', 'agents_paused') OR (key GLOB 'auto_approve:*' AND length(key) > 13)),
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO settings SELECT key, value FROM settings_before;
+DROP TABLE settings_before;
+`;
+
 /** Entry n makes version n + 1 (`PRAGMA user_version`) out of version n. Never edit one that was released; append. */
-export const migrations: readonly string[] = [requests + audit, personas, settings + reports, retention, waits, people];
+export const migrations: readonly string[] = [requests + audit, personas, settings + reports, retention, waits, people, limits];

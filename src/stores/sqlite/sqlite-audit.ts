@@ -4,6 +4,7 @@ import { Fault, toFault } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import { storedRecord } from '../stored-record.ts';
 import type { Database, Row, Transaction } from './database.ts';
+import { isChange } from './schema.ts';
 
 /** Appends inside a transaction that somebody else began. `previous`: the record before it, where it is of the same transaction. */
 export type AppendSealed = (tx: Transaction, draft: AuditDraft, previous?: AuditRecord) => AuditRecord;
@@ -38,6 +39,17 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Aud
       ),
     ofRequest: (requestId) =>
       database.read((tx) => tx.all('SELECT sequence, body FROM audit WHERE request_id = ? ORDER BY sequence', requestId).map(recordOf)),
+    changesSince: (since, upTo) =>
+      database.read((tx) =>
+        tx
+          .all(
+            `SELECT body ->> '$.attributes.agent.id' AS agent, count(*) AS n FROM audit
+              WHERE ${isChange} AND body ->> '$.time' >= ? AND sequence <= ? GROUP BY 1`,
+            new Date(since).toISOString(),
+            upTo?.sequence ?? Number.MAX_SAFE_INTEGER,
+          )
+          .map((row) => [String(row.agent), Number(row.n)] as const),
+      ),
     head: () => database.read(headOf),
   };
 }

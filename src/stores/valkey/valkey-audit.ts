@@ -2,6 +2,7 @@
 import type { Redis } from 'iovalkey';
 import type { AuditRecord } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
+import { isJsonObject } from '#kernel/json';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import { storedRecord } from '../stored-record.ts';
 import { type AuditChain, type LogRange, rangeOfLog, trailReaders } from './audit-chain.ts';
@@ -38,6 +39,16 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
     read: async (after, limit) => (await readAt(Math.max(0, after), Math.max(0, limit))).map((member) => storedRecord(member, 0)),
     ofRequest: async (requestId, since) =>
       (await recordsSince(deps, since, requestId)).filter(({ attributes }) => attributes['request_id'] === requestId),
+    changesSince: async (since) => {
+      const counts = new Map<string, number>();
+      for (const { name, attributes } of await recordsSince(deps, since, '"tool.started"')) {
+        const { agent, cluster, impact } = attributes;
+        const id = isJsonObject(agent) ? agent['id'] : undefined;
+        if (name !== 'tool.started' || typeof id !== 'string' || cluster === undefined || impact === 'none') continue;
+        counts.set(id, (counts.get(id) ?? 0) + 1);
+      }
+      return [...counts];
+    },
     head: async () => {
       const count = await connections.asAny(trailReaders, (client) => client.zcard(keys.log));
       const [newest] = count === 0 ? [] : await readAt(count - 1, 1);

@@ -5,7 +5,7 @@ export const getSecurityStatus = defineTool({
   name: 'get_security_status',
   title: 'Get security status',
   description:
-    'How calls are handled at the moment: the security level (relaxed, balanced or strict), how many requests wait for a person and how many approvals are unused, counted over all agents, and the state of the command sandbox. People set these; no tool does.',
+    'How calls are handled at the moment: the security level (relaxed, balanced or strict), how many requests wait for a person and how many approvals are unused, counted over all agents, the state of the command sandbox, and what limits your changes of clusters (scopes, budgets, freeze and maintenance windows). People set these; no tool does.',
   group: 'security',
   tier: 'green',
   impact: 'none',
@@ -25,6 +25,7 @@ export const getSecurityStatus = defineTool({
         recent_approvals: approved,
         security_level: level,
         sandbox: await context.security.sandbox(),
+        limits: [...(await context.security.limits())],
       },
     };
   },

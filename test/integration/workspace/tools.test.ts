@@ -41,7 +41,7 @@ function call(
       countApproved: async () => 0,
     },
     trail: { read: async () => [], ofRequest: async () => [], head: async () => undefined },
-    security: { level: 'balanced', sandbox: async () => 'enforced', report: () => expect.fail('no report') },
+    security: { level: 'balanced', limits: async () => [], sandbox: async () => 'enforced', report: () => expect.fail('no report') },
     clock: { now: Date.now, sleep: async () => undefined },
     progress: () => undefined,
     noteEffect: () => undefined,

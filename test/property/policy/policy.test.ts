@@ -57,6 +57,8 @@ describe('strictness', () => {
           securityLevel,
           rules: async () => [],
           protectedList: list,
+          scopes: [],
+          windows: [],
           tiers: {},
           requireSandbox: false,
           decideSsh: (text: string) => decideSshCommand(text),

@@ -17,6 +17,7 @@ const fullDisk: PipelineDeps['audit'] = {
   appendAll: async () => undefined,
   read: async () => [],
   ofRequest: async () => [],
+  changesSince: async () => [],
   head: async () => undefined,
 };
 

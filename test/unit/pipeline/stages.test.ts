@@ -319,6 +319,8 @@ describe('explaining a call', () => {
       'validate allow',
       'authorize allow',
       'protect allow',
+      'scope allow',
+      'times allow',
       'classify ask',
     ]);
     expect(explanation.decision).toMatchObject({ effect: 'ask', code: 'confirmation_required' });

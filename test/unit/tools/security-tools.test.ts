@@ -139,13 +139,19 @@ describe('get_security_status', () => {
     const store = await openTestStore();
     await opened(store, draftBy('mcp:a'));
     await approved(store, createApprover(), Date.now(), draftBy('mcp:b'));
-    const security = { level: 'strict', sandbox: async () => 'degraded', report: () => expect.fail('no report') } as const;
+    const security = {
+      level: 'strict',
+      limits: async () => [],
+      sandbox: async () => 'degraded',
+      report: () => expect.fail('no report'),
+    } as const;
     const { run } = createToolBench(store.requests, { security });
     expect((await run('get_security_status')).result).toEqual({
       status: 'active',
       pending_approvals: 1,
       recent_approvals: 1,
       security_level: 'strict',
+      limits: [],
       sandbox: 'degraded',
     });
   });
@@ -242,7 +248,10 @@ describe('report_block', () => {
     [{ kind: 'refused', why: 'not_opened' }, 'not_opened'],
     [{ kind: 'blocked', destination: 'a.b', rule: 'auto-approve:destination:a.b' }, 'destination_blocked'],
   ] as const)('%j is answered with a next step', async (answer: ReportAnswer, code) => {
-    const { run } = createToolBench({}, { security: { level: 'balanced', sandbox: async () => 'enforced', report: async () => answer } });
+    const { run } = createToolBench(
+      {},
+      { security: { level: 'balanced', limits: async () => [], sandbox: async () => 'enforced', report: async () => answer } },
+    );
     const result = await run('report_block', { request_id: 'req-00000001', reason: 'url_blocked', destination: 'a.b' });
     expect(result).toMatchObject({ ok: false, code, next: expect.stringMatching(/\w/) });
   });
@@ -251,7 +260,10 @@ describe('report_block', () => {
     const store = await openTestStore();
     const record = await approved(store, createApprover(), Date.now(), reportBy(me, 'req-00000001'));
     const report = async (): Promise<ReportAnswer> => ({ kind: 'opened', record, destination: 'a.b' });
-    const { run } = createToolBench({}, { security: { level: 'balanced', sandbox: async () => 'enforced', report } });
+    const { run } = createToolBench(
+      {},
+      { security: { level: 'balanced', limits: async () => [], sandbox: async () => 'enforced', report } },
+    );
     expect(await run('report_block', { request_id: 'req-00000001', reason: 'url_blocked', destination: 'a.b' })).toMatchObject({
       ok: true,
       result: { requires_approval: false, approval_command: null, message: expect.stringContaining('is approved') },

@@ -5,10 +5,14 @@ import { type Config, configSchema } from '#app/config/config';
 /** SECURITY: any extension can write settings without a prompt. Who approves, and where, stands in the machine's configuration file alone. */
 type Key = Exclude<keyof Config, 'approvals' | 'approvers' | 'page'>;
 
+type Property = Exclude<NonNullable<z.core.JSONSchema.JSONSchema['properties']>[string], boolean>;
+
 interface SettingText {
   /** Markdown, shown in the settings editor. */
   readonly text: string;
   readonly enumTexts?: readonly string[];
+  /** What is in its entries is checked when it is read, and left out of the manifest, whose size is limited. */
+  readonly bare?: true | readonly string[];
 }
 
 const texts: Record<Key, SettingText> = {
@@ -18,7 +22,16 @@ const texts: Record<Key, SettingText> = {
       'The token itself never goes here: run **Banksman: Set API Token…**, or name a `tokenFile` that only you can read.',
   },
   protected: {
-    text: 'What no tool may change, whatever name, number format or address is used for it: `nodes`, `guests` (VMIDs), `services`, `addresses`, and guests by `tags`. Checked before anything else; nobody can approve it away. What these depend on is protected as well. An entry can say why (`{ "vmid": 103, "reason": "runs the VPN" }`): the refusal shows it.',
+    text: 'What no tool may change, whatever name, number format or address is used for it: `nodes`, `guests` (VMIDs), `services`, `addresses`, and guests by `tags`, `pools` and `names`. Checked before anything else; nobody can approve it away. What these depend on is protected as well. An entry can say why (`{ "vmid": 103, "reason": "runs the VPN" }`): the refusal shows it.',
+    bare: ['pools', 'names'],
+  },
+  scopes: {
+    text: 'What agents may change of clusters: each entry has a `name`, `agents` (ids such as `mcp:ci`, `*` and `?`, `host:chat`, `user:alice`), a `reason`, and limits: `only` (by `clusters`, `guests`, `tags`, `pools`, `nodes`, `names`), `impact`, `changesPerDay`. All that name an agent hold. See *docs/security-settings.md*.',
+    bare: true,
+  },
+  windows: {
+    text: 'When clusters may be changed: each entry has a `name`, a `kind` (`freeze`: not then; `maintenance`: only then), a `reason`, a `zone`, `times` (`start`, `duration`, `rrule`), and `only` as in scopes. See *docs/security-settings.md*.',
+    bare: true,
   },
   securityLevel: {
     text: 'How calls are treated.',
@@ -60,14 +73,14 @@ export function settingContributions(): Record<string, object> {
   const schema = z.toJSONSchema(configSchema, { io: 'input' });
   const properties = schema.properties ?? {};
   return Object.fromEntries(
-    Object.entries(texts).map(([key, { text, enumTexts }], order) => {
+    Object.entries(texts).map(([key, { text, enumTexts, bare }], order) => {
       const property = properties[key];
       if (typeof property !== 'object') throw new Error(`the configuration's schema has no \`${key}\``);
       const { default: given, ...rest } = property;
       return [
         `banksman.${key}`,
         {
-          ...rest,
+          ...bared(rest, bare),
           ...(given === undefined ? emptyDefault(rest.type) : { default: given }),
           scope: 'machine',
           order,
@@ -77,6 +90,14 @@ export function settingContributions(): Record<string, object> {
       ];
     }),
   );
+}
+
+function bared(property: Property, bare: SettingText['bare']): Property {
+  if (bare === true) return property.type === undefined ? {} : { type: property.type };
+  const { properties } = property;
+  if (bare === undefined || properties === undefined) return property;
+  const shown = ([key, value]: readonly [string, unknown]) => [key, bare.includes(key) ? { type: 'array' } : value] as const;
+  return { ...property, properties: Object.fromEntries(Object.entries(properties).map(shown)) as typeof properties };
 }
 
 /** Without a default the editor would use null, which our schema refuses. */

@@ -37,6 +37,27 @@ export function trailContract(makeHarness: MakeHarness): void {
       expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 4 });
     });
 
+    it('counts the changes of clusters since a moment, by agent, for every process', async () => {
+      const harness = await makeHarness();
+      const [store, other] = [await harness.open(), await harness.open()];
+      const change = (id: string, more: object = {}) =>
+        ({ name: 'tool.started', attributes: { agent: { id }, cluster: 'lab', impact: 'reversible', ...more } }) as const;
+      await store.audit.append(change('mcp:old'));
+      await harness.advance(200_000);
+      const since = harness.now() - 1_000;
+      await store.audit.appendAll([change('mcp:a'), change('mcp:b'), change('mcp:a', { impact: 'none' })]);
+      await other.audit.append(change('mcp:a'));
+      await store.audit.append({ name: 'tool.started', attributes: { agent: { id: 'mcp:a' }, impact: 'reversible' } });
+      await store.audit.append({ ...change('mcp:a'), name: 'tool.finished' });
+      const counted = new Map(await other.audit.changesSince(since));
+      expect(counted).toEqual(
+        new Map([
+          ['mcp:a', 2],
+          ['mcp:b', 1],
+        ]),
+      );
+    });
+
     it('refuses a record that has no canonical form, and goes on', async () => {
       const store = await (await makeHarness()).open();
       await expect(store.audit.append({ name: 'tool.started', attributes: { a: '\ud800' } })).rejects.toMatchObject({

@@ -24,6 +24,11 @@ import { type SoftwareKey, softwareKey } from '../../../integration/approval/sof
 
 const cluster = { name: 'lab', endpoints: ['https://10.0.0.11:8006'], tokenId: 'ops@pve!banksman' };
 const rule = (id: string, effect: string) => ({ id, surface: 'ssh', effect, program: 'foo', justification: 'x', match: ['foo'] });
+const scope = { name: 'ci', agents: ['mcp:ci'], reason: 'it only tests', only: { pools: ['staging'] }, changesPerDay: 20 };
+const freeze = {
+  ...{ name: 'nights', kind: 'freeze', reason: 'backups', zone: 'Europe/Berlin' },
+  times: [{ start: '2026-01-01T01:00', duration: 'PT4H', rrule: 'FREQ=DAILY' }],
+};
 const agreed = {
   clusters: [cluster],
   protected: {
@@ -31,8 +36,12 @@ const agreed = {
     guests: [103, { vmid: 104, reason: 'VPN' }],
     services: ['docker'],
     addresses: ['192.168.1.61'],
+    pools: ['prod'],
+    names: [{ pattern: 'db-*', reason: 'data' }],
     protectReads: true,
   },
+  scopes: [scope],
+  windows: [freeze],
   securityLevel: 'balanced',
   defaultModelTier: 'intermediate',
   tiers: { restart_service: 'red' },
@@ -76,6 +85,8 @@ describe('what counts', () => {
     ['a guest less', { protected: { ...agreed.protected, guests: [104] } }],
     ['a service less', { protected: { ...agreed.protected, services: [] } }],
     ['an address less', { protected: { ...agreed.protected, addresses: [] } }],
+    ['a pool less', { protected: { ...agreed.protected, pools: [] } }],
+    ['a name less', { protected: { ...agreed.protected, names: ['db-1'] } }],
     ['reads of what is protected', { protected: { ...agreed.protected, protectReads: false } }],
     ['another endpoint', { clusters: [{ ...cluster, endpoints: ['https://10.0.0.66:8006'] }] }],
     ['another fingerprint', { clusters: [{ ...cluster, tls: { fingerprint: `AA${':AA'.repeat(31)}` } }] }],
@@ -91,7 +102,11 @@ describe('what counts', () => {
     const { protected: list, ...rest } = config;
     const { protected: before, ...others } = parseConfig(agreed, 'test');
     expect(rest).toEqual(others);
-    expect({ ...list, guests: list.guests.map(vmidOf).toSorted((a, b) => a - b) }).toEqual({ ...before, guests: [103, 104] });
+    expect({
+      ...list,
+      names: list.names.filter((entry) => typeof entry === 'object'),
+      guests: list.guests.map(vmidOf).toSorted((a, b) => a - b),
+    }).toEqual({ ...before, guests: [103, 104] });
   });
 
   it.each([
@@ -105,6 +120,9 @@ describe('what counts', () => {
       'more people, and fewer who may',
       { approvals: { ...agreed.approvals, disruptive: 2, who: { irreversible: ['bob', 'alice'], none: [] } } },
     ],
+    ['one more scope', { scopes: [scope, { ...scope, name: 'all', agents: ['*'] }] }],
+    ['another reason of a scope', { scopes: [{ ...scope, reason: 'other words' }] }],
+    ['one more window', { windows: [freeze, { ...freeze, name: 'mornings', kind: 'maintenance' }] }],
     [
       'one more rule that denies',
       { commandRules: [...agreed.commandRules, { ...rule('no-bar', 'deny'), program: 'bar', match: ['bar'] }] },
@@ -112,6 +130,38 @@ describe('what counts', () => {
   ])('is at once %s', async (_what, change) => {
     const now = parseConfig({ ...agreed, ...change }, 'test');
     expect(agreedConfig(now, await terms())).toEqual({ config: now, held: [] });
+  });
+});
+
+describe('scopes and windows', () => {
+  it.each<[string, object, string]>([
+    ['a scope gone', { scopes: [] }, 'the scope `ci` is gone or another'],
+    ['a scope with more in it', { scopes: [{ ...scope, only: { pools: ['staging', 'prod'] } }] }, 'the scope `ci` is gone or another'],
+    ['a higher budget', { scopes: [{ ...scope, changesPerDay: 30 }] }, 'the scope `ci` is gone or another'],
+    ['a window gone', { windows: [] }, 'the window `nights` is gone or another'],
+    [
+      'a shorter freeze',
+      { windows: [{ ...freeze, times: [{ ...freeze.times[0], duration: 'PT1H' }] }] },
+      'the window `nights` is gone or another',
+    ],
+  ])('that were agreed to hold beside %s', async (_what, change, words) => {
+    const now = parseConfig({ ...agreed, ...change }, 'test');
+    const { config, held } = agreedConfig(now, await terms());
+    expect(held).toEqual([words]);
+    expect(config.scopes).toEqual([...now.scopes, ...('scopes' in change ? parseConfig(agreed, 'test').scopes : [])]);
+    expect(config.windows).toEqual([...now.windows, ...('windows' in change ? parseConfig(agreed, 'test').windows : [])]);
+  });
+
+  it('are missing in what was agreed to before there were any', async () => {
+    const {
+      scopes: _scopes,
+      windows: _windows,
+      protected: list,
+      ...old
+    } = (await terms()) as NonNullable<Awaited<ReturnType<typeof terms>>>;
+    const { pools: _pools, names: _names, ...before } = list;
+    const now = parseConfig(agreed, 'test');
+    expect(agreedConfig(now, { ...old, protected: before } as never)).toEqual({ config: now, held: [] });
   });
 });
 

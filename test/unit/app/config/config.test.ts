@@ -23,7 +23,19 @@ describe('a configuration', () => {
   it('may be empty: everything has a default', () => {
     expect(parse({})).toEqual({
       clusters: [],
-      protected: { nodes: [], guests: [], services: [], addresses: [], tags: [], deleteUnsaved: false, protectReads: false },
+      protected: {
+        nodes: [],
+        guests: [],
+        services: [],
+        addresses: [],
+        tags: [],
+        pools: [],
+        names: [],
+        deleteUnsaved: false,
+        protectReads: false,
+      },
+      scopes: [],
+      windows: [],
       securityLevel: 'balanced',
       defaultModelTier: 'intermediate',
       tiers: {},

@@ -24,6 +24,7 @@ function createTrail() {
     },
     read: async () => written.map((id) => ({ attributes: { id } }) as unknown as AuditRecord),
     ofRequest: async () => [],
+    changesSince: async () => [],
     head: async () => ({ sequence: written.length, hash: '' }),
   };
   const say = (message: string) => void lines.push(message);

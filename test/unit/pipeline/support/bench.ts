@@ -93,6 +93,7 @@ function createTrail(real: AuditLog, order: string[]) {
     },
     read: (after, limit) => real.read(after, limit),
     ofRequest: (requestId, since) => real.ofRequest(requestId, since),
+    changesSince: (since, upTo) => real.changesSince(since, upTo),
     head: () => real.head(),
   };
   return {

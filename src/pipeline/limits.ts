@@ -1,0 +1,149 @@
+/** scope and times: what this agent may change of clusters, and when anybody may. Both by what the cluster says of the things now. */
+import type { Agent } from '#kernel/agent';
+import type { ChainPoint } from '#kernel/audit-event';
+import { allow, type Decision, deny } from '#kernel/decision';
+import { describeTarget, type Target } from '#kernel/resource';
+import { showPlainly } from '#kernel/text/text';
+import { impactOf } from '#kernel/tool';
+import type { Inventory } from '#policy/resolve-target';
+import { budgetSpan, decideScopes, scopeInWords, scopesOf } from '#policy/scopes/scopes';
+import type { Selectable } from '#policy/scopes/selector';
+import { decideWindows, windowsInWords } from '#policy/scopes/windows';
+import type { CallDeps, PipelineDeps } from './deps.ts';
+import type { Resolved } from './stage.ts';
+
+const notBound = allow('not_bound', 'it changes no cluster');
+
+/** Scopes and windows are about clusters; the workspace has its sandbox, its view and its journal. */
+function binds({ tool, tier }: Resolved): boolean {
+  return tool.group === 'cluster' && tier !== 'green';
+}
+
+/** What looks at a node over ssh is yellow, and changes nothing: a scope holds it, windows and budgets do not. */
+function changes(state: Resolved): boolean {
+  return binds(state) && impactOf(state.tool, state.targets) !== 'none';
+}
+
+/** @throws {Fault} `store_…`: a budget that cannot be counted may be used up */
+export async function scopeDecision(state: Resolved, agent: Agent, deps: CallDeps): Promise<Decision> {
+  if (!binds(state)) return notBound;
+  const tags = decidingTags(state, deps);
+  if (tags !== undefined) return tags;
+  const own = scopesOf(agent, deps.settings.scopes);
+  return decideScopes(agent, own, {
+    impact: impactOf(state.tool, state.targets),
+    changed: changedThings(state),
+    places: state.targets.filter(isPlace).map((target) => placeThing(target)),
+    spent: changes(state) ? await spentBy(own, deps) : new Map(),
+  });
+}
+
+async function spentBy(
+  own: CallDeps['settings']['scopes'],
+  deps: Pick<PipelineDeps, 'audit' | 'clock'>,
+  upTo?: ChainPoint,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = own.some(({ changesPerDay }) => changesPerDay !== undefined);
+  return new Map(counts ? await deps.audit.changesSince(deps.clock.now() - budgetSpan, upTo) : []);
+}
+
+/**
+ * Once more when the change is written down (`intent`): of two processes that both saw room for one more, each has written before it counts, so
+ * that the later one sees both. Never more run than the budget has.
+ */
+export async function budgetLeft(state: Resolved, agent: Agent, deps: CallDeps, intent: ChainPoint): Promise<Decision> {
+  const own = scopesOf(agent, deps.settings.scopes).filter(({ changesPerDay }) => changesPerDay !== undefined);
+  if (!changes(state) || own.length === 0) return notBound;
+  const spent = await spentBy(own, deps, intent);
+  const raised = own.map(({ changesPerDay = 0, name, agents, reason }) => ({ name, agents, reason, changesPerDay: changesPerDay + 1 }));
+  return decideScopes(agent, raised, { impact: 'none', changed: [], places: [], spent });
+}
+
+export function timesDecision(state: Resolved, deps: Pick<CallDeps, 'settings' | 'clock'>): Decision {
+  if (!changes(state)) return notBound;
+  // What is done to a node is done to what runs on it.
+  const { inventory } = state;
+  const hosted = state.targets.flatMap((target) =>
+    actsOnNode(target) && inventory !== undefined ? inventory.guests.filter(({ node }) => node === target.node) : [],
+  );
+  const guests = inventory === undefined ? [] : hosted.map((guest) => guestThing(guest, inventory));
+  const places = state.targets.filter(isPlace).map((target) => placeThing(target));
+  return decideWindows(deps.settings.windows, [...changedThings(state), ...guests, ...places], deps.clock.now());
+}
+
+/** For whoever asks how calls are handled. */
+export async function limitsInWords(agent: Agent, deps: CallDeps): Promise<readonly string[]> {
+  const own = scopesOf(agent, deps.settings.scopes);
+  const spent = await spentBy(own, deps);
+  return [
+    ...own.map((scope) => scopeInWords(scope, spent)),
+    ...windowsInWords(deps.settings.windows, deps.clock.now()).map(({ words }) => words),
+  ];
+}
+
+/** SECURITY: who could give or take such a tag could put a guest into a scope, or out of a freeze. */
+function decidingTags({ targets, inventory }: Resolved, { settings }: Pick<CallDeps, 'settings'>): Decision | undefined {
+  const deciding = [...settings.scopes, ...settings.windows].flatMap(({ only }) => only?.tags ?? []);
+  // A guest that is made from another, or from an archive, is as that was.
+  if (deciding.length === 0 || targets.some(({ kind }) => kind === 'new_guest')) return undefined;
+  for (const target of targets) {
+    if (target.kind !== 'tags') continue;
+    const has = inventory?.guests.find(({ vmid }) => vmid === target.vmid)?.tags ?? [];
+    const touched = deciding.find((tag) => target.tags.includes(tag) !== has.includes(tag));
+    if (touched === undefined) continue;
+    const why = `scopes or windows go by the tag \`${touched}\`, so only people give or take it; name it among the tags where the guest has it`;
+    return deny('tag_decides', why, [`scopes.tags:${touched}`]);
+  }
+  return undefined;
+}
+
+type Place = Extract<Target, { kind: 'node' | 'storage' }>;
+
+function isPlace(target: Target): target is Place {
+  return target.kind === 'storage' || (target.kind === 'node' && target.place === true);
+}
+
+function actsOnNode(target: Target): target is Extract<Target, { kind: 'node' | 'service' }> {
+  return target.kind === 'service' || (target.kind === 'node' && target.place !== true);
+}
+
+function placeThing(target: Place): Selectable {
+  return { ...nothing, words: wordsOf(target), cluster: target.cluster, node: target.node };
+}
+
+const nothing = { vmid: null, tags: [], pool: null, name: null } as const;
+
+function changedThings({ targets, inventory }: Resolved): readonly Selectable[] {
+  return targets.flatMap((target): Selectable[] => {
+    if (target.kind === 'guest')
+      return [guestThing(inventory?.guests.find(({ vmid }) => vmid === target.vmid) ?? target, inventory ?? target)];
+    if (target.kind === 'new_guest') return [newGuest(target, targets, inventory)];
+    return actsOnNode(target) ? [{ ...nothing, words: wordsOf(target), cluster: target.cluster, node: target.node }] : [];
+  });
+}
+
+type GuestFacts = Pick<Inventory['guests'][number], 'vmid' | 'node' | 'name' | 'tags' | 'pool'>;
+
+function guestThing({ vmid, node, name, tags, pool }: GuestFacts, { cluster }: Pick<Inventory, 'cluster'>): Selectable {
+  const words = `guest ${vmid}${name === undefined ? '' : ` (${showPlainly(name, 60)})`}`;
+  return { words, cluster, vmid, node, tags, pool, name };
+}
+
+/** It is in no pool, has the tags of what it is made from, and is where that is if no node is named. Its name is not looked at: the agent chooses it. */
+function newGuest(
+  { cluster, vmid }: Extract<Target, { kind: 'new_guest' }>,
+  targets: readonly Target[],
+  inventory: Inventory | undefined,
+): Selectable {
+  const source = targets.find((target) => target.kind === 'guest');
+  const place = targets.find((target) => target.kind === 'node' && target.place === true);
+  const given = targets.find((target) => target.kind === 'tags');
+  const tags =
+    given?.kind === 'tags' ? given.tags : inventory?.guests.find((row) => source?.kind === 'guest' && row.vmid === source.vmid)?.tags;
+  const node = place?.kind === 'node' ? place.node : source?.kind === 'guest' ? source.node : undefined;
+  return { words: `the new guest ${vmid}`, cluster, vmid, node, tags, pool: null, name: undefined };
+}
+
+function wordsOf(target: Target): string {
+  return showPlainly(describeTarget(target), 120);
+}

@@ -1,0 +1,128 @@
+/** What an agent may change of clusters at all: which things, how badly, how often. Pure. */
+import { type Agent, osUserOf } from '#kernel/agent';
+import { allow, type Decision, deny } from '#kernel/decision';
+import { type Impact, impactInWords, impacts } from '#kernel/tiers';
+import { matchesPattern, misfitOf, type Selectable, type Selector, selectorInWords } from './selector.ts';
+
+export interface Scope {
+  readonly name: string;
+  /** Agents' ids with `*` and `?`; `host:chat` for all that come through a host, `user:alice` for all of an OS user. */
+  readonly agents: readonly string[];
+  /** The author's. */
+  readonly reason: string;
+  readonly only?: Selector;
+  /** The worst that a call may do. */
+  readonly impact?: Impact;
+  /** In any 24 hours, by all agents of the scope together: a new chat is no new budget. */
+  readonly changesPerDay?: number;
+}
+
+/** In ms. */
+export const budgetSpan = 86_400_000;
+
+/** All that name the agent hold, so another one never gives more. */
+export function scopesOf(agent: Pick<Agent, 'id' | 'host'>, scopes: readonly Scope[]): readonly Scope[] {
+  return scopes.filter(({ agents }) => agents.some((pattern) => names(pattern, agent)));
+}
+
+function names(pattern: string, { id, host }: Pick<Agent, 'id' | 'host'>): boolean {
+  if (pattern === `host:${host}` || matchesPattern(pattern, id)) return true;
+  const user = osUserOf(id);
+  if (user === undefined) return userIn(id) !== undefined && pattern === `user:${userIn(id)}`;
+  // `alice/mcp:ci` is `mcp:ci` of alice: a scope without a user is for everybody's.
+  return pattern === `user:${user}` || matchesPattern(pattern, id.slice(user.length + 1));
+}
+
+/** On the command line and at the palette the id itself says whose it is. */
+function userIn(id: string): string | undefined {
+  return /^(?:cli|user):(.+)$/.exec(id)?.[1];
+}
+
+/** What a call is about. */
+export interface ScopedCall {
+  readonly impact: Impact;
+  /** Guests and nodes that it changes: each has to be in the scope whole. */
+  readonly changed: readonly Selectable[];
+  /** Where it puts something: only the scope's clusters and nodes count. */
+  readonly places: readonly Selectable[];
+  /** Changes so far, by agent's id. */
+  readonly spent: ReadonlyMap<string, number>;
+}
+
+export function decideScopes(agent: Pick<Agent, 'id' | 'host'>, scopes: readonly Scope[], call: ScopedCall): Decision {
+  const own = scopesOf(agent, scopes);
+  for (const scope of own) {
+    const decision = tooBad(scope, call) ?? notIn(scope, call) ?? usedUp(scope, call);
+    if (decision !== undefined) return decision;
+  }
+  const words = own.length === 0 ? 'no scope limits this agent' : `it is within ${own.map(({ name }) => `scope \`${name}\``).join(', ')}`;
+  return allow(own.length === 0 ? 'no_scope' : 'in_scope', words, own.map(ruleOf));
+}
+
+function tooBad(scope: Scope, { impact }: ScopedCall): Decision | undefined {
+  if (scope.impact === undefined || impacts.indexOf(impact) <= impacts.indexOf(scope.impact)) return undefined;
+  return refuse(
+    'out_of_scope',
+    `what is ${impact} (it ${impactInWords[impact]}) is more than ${nameOf(scope)} lets its agents do: at most ${scope.impact}`,
+    scope,
+  );
+}
+
+function notIn(scope: Scope, { changed, places }: ScopedCall): Decision | undefined {
+  const { only } = scope;
+  if (only === undefined) return undefined;
+  const { clusters, nodes } = only;
+  const wide: Selector = { ...(clusters === undefined ? {} : { clusters }), ...(nodes === undefined ? {} : { nodes }) };
+  for (const [selector, things] of [
+    [only, changed],
+    [wide, places],
+  ] as const) {
+    for (const thing of things) {
+      const found = misfitOf(selector, thing);
+      if (found !== undefined)
+        return refuse('out_of_scope', `${thing.words} ${found.why}, and ${nameOf(scope)} is for ${selectorInWords(only)}`, scope);
+    }
+  }
+  return undefined;
+}
+
+/** How many changes the agents of a scope have made. */
+export function spentOf({ agents }: Scope, spent: ReadonlyMap<string, number>): number {
+  const all = [...spent].filter(([id]) => agents.some((pattern) => names(pattern, { id, host: hostIn(id) })));
+  return all.reduce((sum, [, count]) => sum + count, 0);
+}
+
+/** A record keeps the id; the host is its first word. */
+function hostIn(id: string): Agent['host'] {
+  const word = /^(?:[^/:]+\/)?([a-z]+):/.exec(id)?.[1];
+  return word === 'user' ? 'palette' : word === 'cli' || word === 'mcp' ? word : 'chat';
+}
+
+function usedUp(scope: Scope, { spent }: ScopedCall): Decision | undefined {
+  const { changesPerDay: budget } = scope;
+  const used = budget === undefined ? 0 : spentOf(scope, spent);
+  if (budget === undefined || used < budget) return undefined;
+  return refuse('over_budget', `${used} of ${budget} changes in 24 hours are made, and ${nameOf(scope)} allows no more`, scope);
+}
+
+function nameOf({ name }: Scope): string {
+  return `scope \`${name}\``;
+}
+
+function ruleOf({ name }: Scope): string {
+  return `scopes.${name}`;
+}
+
+function refuse(code: string, why: string, scope: Scope): Decision {
+  return deny(code, `${why}; the reason given: ${scope.reason}`, [ruleOf(scope)]);
+}
+
+/** For people and for the agent itself. */
+export function scopeInWords(scope: Scope, spent: ReadonlyMap<string, number>): string {
+  const parts = [
+    ...(scope.only === undefined ? [] : [`only ${selectorInWords(scope.only)}`]),
+    ...(scope.impact === undefined ? [] : [`at most ${scope.impact}`]),
+    ...(scope.changesPerDay === undefined ? [] : [`${spentOf(scope, spent)} of ${scope.changesPerDay} changes made in 24 hours`]),
+  ];
+  return `${nameOf(scope)}: ${parts.join(', ') || 'no limits'}; the reason given: ${scope.reason}`;
+}

@@ -1,0 +1,142 @@
+/**
+ * Which guests and nodes an entry of the configuration means, by what the cluster says of them. Pure.
+ * SECURITY: what is not known is neither in nor out: who allows takes it for out, who forbids for in.
+ */
+
+/** Each list that is there narrows, and one of its entries has to fit; absent: any. Names and clusters may hold `*` and `?`. */
+export interface Selector {
+  readonly clusters?: readonly string[];
+  readonly guests?: readonly number[];
+  readonly tags?: readonly string[];
+  /** A pool stands for those below it, too: `prod` for `prod/db`. */
+  readonly pools?: readonly string[];
+  readonly nodes?: readonly string[];
+  readonly names?: readonly string[];
+}
+
+/** A thing as far as it is known: undefined is not known, null (or an empty list) is none. */
+export interface Selectable {
+  /** For people: `VM 100 (web) on pve`. */
+  readonly words: string;
+  readonly cluster: string;
+  readonly vmid: number | null;
+  readonly node: string | null | undefined;
+  readonly tags: readonly string[] | undefined;
+  readonly pool: string | null | undefined;
+  readonly name: string | null | undefined;
+}
+
+export type Fit = 'in' | 'out' | 'unknown';
+
+/** The first list that the thing does not fit, or of which nobody knows. */
+export interface Misfit {
+  readonly fit: 'out' | 'unknown';
+  /** For people: `is in pool prod`, `its pool cannot be seen`. */
+  readonly why: string;
+}
+
+export function misfitOf(selector: Selector, thing: Selectable): Misfit | undefined {
+  const found = dimensions.flatMap((test) => test(selector, thing) ?? []);
+  return found.find(({ fit }) => fit === 'out') ?? found[0];
+}
+
+export function fits(selector: Selector, thing: Selectable): Fit {
+  return misfitOf(selector, thing)?.fit ?? 'in';
+}
+
+/** `tags staging or test, pool dev`, for people. */
+export function selectorInWords(selector: Selector): string {
+  const parts = (Object.keys(words) as (keyof Selector)[]).flatMap((key) => {
+    const list = selector[key];
+    return list === undefined ? [] : [`${words[key]} ${list.map((entry) => `\`${entry}\``).join(' or ') || 'nothing'}`];
+  });
+  return parts.join(' and ') || 'anything';
+}
+
+const words: Readonly<Record<keyof Selector, string>> = {
+  clusters: 'cluster',
+  guests: 'guest',
+  tags: 'tag',
+  pools: 'pool',
+  nodes: 'node',
+  names: 'name',
+};
+
+type Dimension = (selector: Selector, thing: Selectable) => Misfit | undefined;
+
+const dimensions: readonly Dimension[] = [
+  ({ clusters }, { cluster }) =>
+    misfit(
+      clusters,
+      clusters?.some((pattern) => matchesPattern(pattern, cluster)),
+      `is of cluster \`${cluster}\``,
+    ),
+  ({ guests }, { vmid }) =>
+    misfit(guests, vmid !== null && guests?.includes(vmid), vmid === null ? 'is no guest' : `has the number ${vmid}`),
+  ({ nodes }, { node }) =>
+    node === undefined
+      ? misfit(nodes, undefined, 'its node is not known')
+      : misfit(
+          nodes,
+          node !== null && nodes?.some((entry) => sameName(entry, node)),
+          node === null ? 'is on no node' : `is on \`${node}\``,
+        ),
+  ({ tags }, thing) =>
+    thing.tags === undefined
+      ? misfit(tags, undefined, 'its tags are not known')
+      : misfit(
+          tags,
+          tags?.some((tag) => thing.tags?.includes(tag)),
+          thing.tags.length === 0 ? 'has no tags' : `has only ${listed(thing.tags)}`,
+        ),
+  ({ pools }, { pool }) =>
+    pool === undefined
+      ? misfit(pools, undefined, 'the token cannot see which pool it is in (`Pool.Audit` on /pool)')
+      : misfit(
+          pools,
+          pool !== null && pools?.some((entry) => isInPool(pool, entry)),
+          pool === null ? 'is in no pool' : `is in pool \`${pool}\``,
+        ),
+  ({ names }, { name }) =>
+    name === undefined
+      ? misfit(names, undefined, 'its name is not known')
+      : misfit(
+          names,
+          name !== null && names?.some((pattern) => matchesPattern(pattern, name)),
+          name === null ? 'has no name' : `is named \`${name}\``,
+        ),
+];
+
+/** @param isIn undefined where nobody knows */
+function misfit(list: readonly unknown[] | undefined, isIn: boolean | undefined, why: string): Misfit | undefined {
+  if (list === undefined || isIn === true) return undefined;
+  return { fit: isIn === undefined ? 'unknown' : 'out', why };
+}
+
+function listed(tags: readonly string[]): string {
+  return `tag${tags.length === 1 ? '' : 's'} ${tags.map((tag) => `\`${tag}\``).join(', ')}`;
+}
+
+export function isInPool(pool: string, entry: string): boolean {
+  return pool === entry || pool.startsWith(`${entry}/`);
+}
+
+function sameName(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
+/** `*`: any characters, `?`: one; whole, and whatever the case. Made without a regular expression: a pattern costs no more than its length. */
+export function matchesPattern(pattern: string, text: string): boolean {
+  const [wanted, given] = [pattern.toLowerCase(), text.toLowerCase()];
+  let [at, read, star, marked] = [0, 0, -1, 0];
+  while (read < given.length) {
+    if (wanted[at] === '*') [star, marked, at] = [at, read, at + 1];
+    else if (at < wanted.length && (wanted[at] === '?' || wanted[at] === given[read])) [at, read] = [at + 1, read + 1];
+    else if (star >= 0) {
+      marked += 1;
+      [at, read] = [star + 1, marked];
+    } else return false;
+  }
+  while (wanted[at] === '*') at += 1;
+  return at === wanted.length;
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { decideWindows, openUntil, type TimeWindow, timesFlaw, windowsInWords } from '#policy/scopes/windows';
+
+const at = (text: string) => Date.parse(text);
+const nightly = (more: Partial<TimeWindow> = {}): TimeWindow => ({
+  name: 'nights',
+  kind: 'freeze',
+  reason: 'backups run',
+  zone: 'Europe/Berlin',
+  times: [{ start: '2026-01-01T02:30', duration: 'PT1H', rrule: 'FREQ=DAILY' }],
+  ...more,
+});
+const isOpen = (window: TimeWindow, when: string) => openUntil(window, at(when)) !== undefined;
+
+describe('a window on a wall clock', () => {
+  it('holds from its start to just before its end', () => {
+    const winter = nightly();
+    expect(isOpen(winter, '2026-02-03T01:29:59.999Z')).toBe(false);
+    expect(isOpen(winter, '2026-02-03T01:30:00Z')).toBe(true);
+    expect(isOpen(winter, '2026-02-03T02:29:59.999Z')).toBe(true);
+    expect(isOpen(winter, '2026-02-03T02:30:00Z')).toBe(false);
+    // In summer the wall clock is another hour ahead.
+    expect(isOpen(winter, '2026-07-03T00:29:00Z')).toBe(false);
+    expect(isOpen(winter, '2026-07-03T00:30:00Z')).toBe(true);
+    expect(isOpen(winter, '2026-07-03T01:30:00Z')).toBe(false);
+  });
+
+  it('counts a start that does not come in spring by the offset before the gap, and keeps its length', () => {
+    // 2026-03-29 in Berlin: 02:00 is followed by 03:00, at 01:00 UTC. 02:30 by the winter's offset is 01:30 UTC.
+    expect(isOpen(nightly(), '2026-03-29T01:29:00Z')).toBe(false);
+    expect(isOpen(nightly(), '2026-03-29T01:30:00Z')).toBe(true);
+    expect(isOpen(nightly(), '2026-03-29T02:29:00Z')).toBe(true);
+    expect(isOpen(nightly(), '2026-03-29T02:30:00Z')).toBe(false);
+  });
+
+  it('begins at the first of two in autumn, once', () => {
+    // 2026-10-25 in Berlin: 03:00 is followed by 02:00, at 01:00 UTC. The first 02:30 is at 00:30 UTC.
+    expect(isOpen(nightly(), '2026-10-25T00:29:00Z')).toBe(false);
+    expect(isOpen(nightly(), '2026-10-25T00:30:00Z')).toBe(true);
+    expect(isOpen(nightly(), '2026-10-25T01:29:00Z')).toBe(true);
+    // The second 02:30.
+    expect(isOpen(nightly(), '2026-10-25T01:30:00Z')).toBe(false);
+  });
+
+  it('takes days for days of the calendar, and hours for exact ones, over a change', () => {
+    const days = nightly({ times: [{ start: '2026-03-28T12:00', duration: 'P1D' }] });
+    const hours = nightly({ times: [{ start: '2026-03-28T12:00', duration: 'PT24H' }] });
+    // The next noon comes after 23 hours.
+    expect(openUntil(days, at('2026-03-28T12:00:00Z'))).toBe(at('2026-03-29T10:00:00Z'));
+    expect(openUntil(hours, at('2026-03-28T12:00:00Z'))).toBe(at('2026-03-29T11:00:00Z'));
+    const autumn = nightly({ times: [{ start: '2026-10-24T12:00', duration: 'P1D' }] });
+    expect(openUntil(autumn, at('2026-10-24T12:00:00Z'))).toBe(at('2026-10-25T11:00:00Z'));
+  });
+
+  it('is known in zones far from UTC, south of it, and with half hours', () => {
+    const once = (zone: string) => nightly({ zone, times: [{ start: '2026-10-04T02:30', duration: 'PT1H' }] });
+    expect(openUntil(once('Pacific/Kiritimati'), at('2026-10-03T12:45:00Z'))).toBe(at('2026-10-03T13:30:00Z'));
+    expect(openUntil(once('America/St_Johns'), at('2026-10-04T05:10:00Z'))).toBe(at('2026-10-04T06:00:00Z'));
+    // Sydney springs forward on that very night, from 02:00 to 03:00.
+    expect(openUntil(once('Australia/Sydney'), at('2026-10-03T16:45:00Z'))).toBe(at('2026-10-03T17:30:00Z'));
+    expect(openUntil(once('UTC'), at('2026-10-04T03:00:00Z'))).toBe(at('2026-10-04T03:30:00Z'));
+  });
+
+  it('lasts over many days, and ends with UNTIL', () => {
+    const holidays = nightly({ times: [{ start: '2025-12-20T18:00', duration: 'P17DT12H', rrule: 'FREQ=YEARLY;UNTIL=20271231' }] });
+    expect(openUntil(holidays, at('2026-01-06T12:00:00Z'))).toBe(at('2026-01-07T05:00:00Z'));
+    expect(isOpen(holidays, '2026-01-07T05:00:00Z')).toBe(false);
+    expect(isOpen(holidays, '2027-12-31T12:00:00Z')).toBe(true);
+    expect(isOpen(holidays, '2028-12-31T12:00:00Z')).toBe(false);
+    const until = nightly({ times: [{ start: '2026-01-01T02:30', duration: 'PT1H', rrule: 'FREQ=DAILY;UNTIL=20260103T013000Z' }] });
+    expect(isOpen(until, '2026-01-03T01:30:00Z')).toBe(true);
+    expect(isOpen(until, '2026-01-04T01:30:00Z')).toBe(false);
+    const before = nightly({ times: [{ start: '2026-01-01T02:30', duration: 'PT1H', rrule: 'FREQ=DAILY;UNTIL=20260103T012959Z' }] });
+    expect(isOpen(before, '2026-01-03T01:30:00Z')).toBe(false);
+  });
+
+  it.each([
+    [{ start: '2026-02-31T02:30', duration: 'PT1H' }, /`start`/],
+    [{ start: '2026-02-01T02:30Z', duration: 'PT1H' }, /`start`/],
+    [{ start: '2026-02-01', duration: 'PT1H' }, /`start`/],
+    [{ start: '2026-02-01T25:00', duration: 'PT1H' }, /`start`/],
+    [{ start: '2026-02-01T02:30', duration: 'PT' }, /`duration`/],
+    [{ start: '2026-02-01T02:30', duration: 'P' }, /`duration`/],
+    [{ start: '2026-02-01T02:30', duration: 'PT0S' }, /`duration`/],
+    [{ start: '2026-02-01T02:30', duration: 'P900D' }, /`duration`/],
+    [{ start: '2026-02-01T02:30', duration: '-PT1H' }, /`duration`/],
+    [{ start: '2026-02-01T02:30', duration: 'PT1H', rrule: 'FREQ=HOURLY' }, /`rrule`: `FREQ`/],
+  ])('%j cannot be understood', (times, words) => {
+    expect(timesFlaw(times, 'Europe/Berlin')).toMatch(words);
+  });
+});
+
+const guest = (more: object = {}) => ({
+  words: 'guest 100',
+  cluster: 'lab',
+  vmid: 100,
+  node: 'pve',
+  tags: ['web'],
+  pool: 'prod',
+  name: 'web',
+  ...more,
+});
+
+describe('windows', () => {
+  const prod = nightly({ only: { pools: ['prod'] } });
+  const during = at('2026-02-03T02:00:00Z');
+  const after = at('2026-02-03T12:00:00Z');
+
+  it('freeze what they are about while they are open, with the reason and the end', () => {
+    const decision = decideWindows([nightly()], [], during);
+    expect(decision).toMatchObject({ effect: 'deny', code: 'frozen', rules: ['windows.nights'] });
+    expect(decision.reason).toBe(
+      'nothing that changes a cluster runs until 2026-02-03T03:30 Europe/Berlin: freeze window `nights`; the reason given: backups run',
+    );
+    expect(decideWindows([nightly()], [], after).effect).toBe('allow');
+    expect(decideWindows([prod], [guest()], during).code).toBe('frozen');
+    expect(decideWindows([prod], [guest({ pool: 'prod/db' })], during).code).toBe('frozen');
+    expect(decideWindows([prod], [guest({ pool: 'test' })], during).effect).toBe('allow');
+    expect(decideWindows([prod], [guest({ pool: null })], during).effect).toBe('allow');
+  });
+
+  it('take what is not known for what they are about', () => {
+    expect(decideWindows([prod], [guest({ pool: undefined })], during).code).toBe('frozen');
+    expect(decideWindows([prod], [guest({ pool: 'test' }), guest({ pool: undefined })], during).code).toBe('frozen');
+    const dbs = nightly({ only: { names: ['db-*'] } });
+    expect(decideWindows([dbs], [guest({ name: undefined })], during).code).toBe('frozen');
+  });
+
+  it('of maintenance hold what they are about while they are closed, and say when they open', () => {
+    const maintenance = nightly({ kind: 'maintenance', only: { pools: ['prod'] }, reason: 'customers are asleep' });
+    expect(decideWindows([maintenance], [guest()], during).effect).toBe('allow');
+    const refused = decideWindows([maintenance], [guest()], after);
+    expect(refused).toMatchObject({ effect: 'deny', code: 'outside_maintenance' });
+    expect(refused.reason).toContain('which opens next at 2026-02-04T02:30 Europe/Berlin');
+    expect(decideWindows([maintenance], [guest({ pool: 'test' })], after).effect).toBe('allow');
+    const over = { ...maintenance, times: [{ start: '2020-01-01T00:00', duration: 'PT1H' }] };
+    expect(decideWindows([over], [guest()], after).reason).toContain('which does not open again');
+    // Each of several has to be open.
+    const other = { ...maintenance, name: 'days', times: [{ start: '2026-01-01T12:00', duration: 'PT6H', rrule: 'FREQ=DAILY' }] };
+    expect(decideWindows([maintenance, other], [guest()], during).rules).toEqual(['windows.days']);
+  });
+
+  it('are told to people', () => {
+    expect(windowsInWords([nightly()], during)).toEqual([
+      { open: true, words: expect.stringContaining('for every change of a cluster; open until 2026-02-03T03:30') },
+    ]);
+    expect(windowsInWords([prod], after)[0]?.words).toContain('for pool `prod`; opens at 2026-02-04T02:30');
+  });
+});
