@@ -39,6 +39,7 @@ import { doctor } from './doctor.ts';
 import { createEnrolDesk } from './people/enrolments.ts';
 import { createHeldAnswers, type HeldAnswers } from './people/held.ts';
 import { limitPending } from './people/limit-pending.ts';
+import { createOneTimeCodes } from './people/one-time-codes.ts';
 import { createPageChanges } from './people/page-changes.ts';
 import { byHand, describeAction, runApproved } from './people/run-approved.ts';
 import { auditTrail } from './store/audit-export.ts';
@@ -145,6 +146,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     explain: (call) => explainCall(call, deps, AbortSignal.timeout(options.config.limits.callMs)),
     approvals,
     passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
+    ...(store.codes === undefined ? {} : { oneTimeCodes: createOneTimeCodes(store.codes) }),
     ...{ security: live.security, audit: auditTrail(store, reads.settle), live: clusters.live },
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),

@@ -3,25 +3,14 @@
  * terminal within the last ten minutes. A code is no authority: the approver's signature is.
  */
 import { randomBytes, randomInt, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import type { CodePurpose } from '#kernel/approval/one-time-codes';
+import type { HashedCode } from '#kernel/ports/code-store';
 
 export const oneTimeCodePattern = /^ott-[a-zA-Z0-9]{8}$/;
 /** In ms. */
 export const oneTimeCodeLifeMs = 600_000;
 /** As many wrong ones make a code void. */
 export const mostWrongCodes = 5;
-
-/** What a code is good for. */
-export interface CodePurpose {
-  readonly requestId: string;
-  /** Of the action that was on the card. */
-  readonly digest: string;
-}
-
-/** Both base64url. */
-export interface HashedCode {
-  readonly salt: string;
-  readonly hash: string;
-}
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
 // 47 bits: a plain hash of them could be searched within the code's life, scrypt (RFC 7914) with 32 MiB a try cannot.

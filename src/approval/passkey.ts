@@ -79,11 +79,11 @@ export function counterOf({ response }: Pick<PasskeyAssertion, 'response'>): num
 export const softwareModel = 'banksman    demo';
 
 /** SECURITY: only a demo's page is on a port that every user can take; no other page ever has such an origin, so no such passkey counts there. */
-function softwareFlaw(data: Buffer | undefined, origin: string): string | undefined {
+function makerFlaw(data: Buffer | undefined, origin: string): string | undefined {
   const { protocol, port } = new URL(origin);
   const isDemos = protocol === 'http:' && Number(port) >= 1024;
   const isSoftware = data?.toString('latin1', headBytes, headBytes + 16) === softwareModel;
-  return isSoftware && !isDemos ? 'it is the demo’s, in software' : undefined;
+  return isSoftware && !isDemos ? 'it is the demo’s, in software' : authenticatorFlaw(data, origin);
 }
 
 /** What a new credential is, or why it is none that may be pinned. Its key is believed: nothing is attested. */
@@ -92,10 +92,7 @@ export function readNewCredential(
   { challenge, origin }: { readonly challenge: string; readonly origin: string },
 ): { readonly ok: true; readonly id: string; readonly key: string } | { readonly ok: false; readonly why: string } {
   const data = bytesOf(response.authenticatorData);
-  const flaw =
-    clientFlaw(response.clientDataJSON, { type: 'webauthn.create', challenge, origin }) ??
-    authenticatorFlaw(data, origin) ??
-    softwareFlaw(data, origin);
+  const flaw = clientFlaw(response.clientDataJSON, { type: 'webauthn.create', challenge, origin }) ?? makerFlaw(data, origin);
   if (flaw !== undefined || data === undefined) return { ok: false, why: flaw ?? 'it is damaged' };
   if ((flagsOf(data) & flag.attested) === 0 || data.length < credentialAt) return { ok: false, why: 'it names no credential' };
   const keyAt = credentialAt + data.readUInt16BE(credentialAt - 2);

@@ -1,6 +1,7 @@
 /** The one thing hosts talk to, in this process or through the service's socket: hosts never see a handler, a store or a connector. */
 import type { Agent } from './agent.ts';
 import type { AnswerResult, ReviewCard, Signer } from './approval/answer.ts';
+import type { OneTimeCodes } from './approval/one-time-codes.ts';
 import type { EffectiveAction, RequestRecord } from './approval/request.ts';
 import type { AutoApproveAction } from './approval/security.ts';
 import type { AuditRecord, ChainPoint, ChainVerdict } from './audit-event.ts';
@@ -248,6 +249,8 @@ export interface App {
   announce(tool: string, input: unknown): { readonly title: string; readonly asks: boolean } | undefined;
   explain(call: Pick<CallRequest, 'tool' | 'input' | 'agent' | 'restrict'>): Promise<Explanation>;
   readonly approvals: Approvals;
+  /** Absent where people answer elsewhere. */
+  readonly oneTimeCodes?: OneTimeCodes;
   readonly security: SecuritySettings;
   readonly audit: AuditTrail;
   readonly live: LiveLists;

@@ -104,6 +104,11 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       removeRule: (pattern, by) => call('security.removeRule', pattern, by),
       onChange,
     },
+    codes: {
+      put: (requestId, code, lifeMs) => call('codes.put', requestId, code, lifeMs),
+      take: (requestId) => call('codes.take', requestId),
+      putBack: (requestId, code, leftMs) => call('codes.putBack', requestId, code, leftMs),
+    },
     personas: {
       open: (agentId, directory) => call('personas.open', agentId, directory),
       find: (agentId) => call('personas.find', agentId),

@@ -2,6 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import { Fault, type FaultData, faultFrom } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
+import type { CodeStore } from '#kernel/ports/code-store';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { SecurityStore } from '#kernel/ports/security-store';
@@ -139,10 +140,11 @@ function crashFault(cause: unknown): Fault {
 type RequestCalls = { [Name in Exclude<keyof RequestStore, 'onChange'> as `requests.${Name}`]: RequestStore[Name] };
 type AuditCalls = { [Name in keyof AuditLog as `audit.${Name}`]: AuditLog[Name] };
 type SecurityCalls = { [Name in Exclude<keyof SecurityStore, 'onChange'> as `security.${Name}`]: SecurityStore[Name] };
+type CodeCalls = { [Name in keyof CodeStore as `codes.${Name}`]: CodeStore[Name] };
 type PersonaCalls = { [Name in keyof PersonaLedger as `personas.${Name}`]: PersonaLedger[Name] };
 
 /** Every method that crosses, by name. */
-export type StoreCalls = RequestCalls & AuditCalls & SecurityCalls & PersonaCalls & { close(): Promise<void> };
+export type StoreCalls = RequestCalls & AuditCalls & SecurityCalls & CodeCalls & PersonaCalls & { close(): Promise<void> };
 export type StoreCallName = keyof StoreCalls;
 
 export interface StoreCallMessage {

@@ -6,7 +6,7 @@ import type { LocalStore } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import type { StoreCallMessage, StoreCalls, StoreWorkerData, StoreWorkerMessage } from './store-link.ts';
 
-function callsOf({ requests, audit, security, personas, close }: LocalStore): StoreCalls {
+function callsOf({ requests, audit, security, codes, personas, close }: LocalStore): StoreCalls {
   return {
     'requests.open': requests.open,
     'requests.get': requests.get,
@@ -33,6 +33,9 @@ function callsOf({ requests, audit, security, personas, close }: LocalStore): St
     'security.rules': security.rules,
     'security.setRule': security.setRule,
     'security.removeRule': security.removeRule,
+    'codes.put': codes.put,
+    'codes.take': codes.take,
+    'codes.putBack': codes.putBack,
     'personas.open': personas.open,
     'personas.find': personas.find,
     'personas.reserve': personas.reserve,

@@ -26,7 +26,6 @@ import type { Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
 import { keyFolderOf } from '../people/approver-key-file.ts';
 import { mcpTokensFolder } from '../people/mcp-tokens.ts';
-import { oneTimeCodesFolder } from '../people/one-time-codes.ts';
 import { openLedger, storeFilesOf } from '../store/open-store.ts';
 import { seenTrailsFolder } from '../store/store-findings.ts';
 import { type OpenWorkspace, openWorkspace } from './open-workspace.ts';
@@ -209,7 +208,7 @@ interface OwnPlacesParts {
  */
 function ownPlaces(parts: OwnPlacesParts, root: string): readonly string[] {
   const { stateDir, configFile, namedConfigFile } = parts;
-  const inState = [mcpTokensFolder, oneTimeCodesFolder, learnedCertificatesFolder, 'sandbox'].map((name) => path.join(stateDir, name));
+  const inState = [mcpTokensFolder, learnedCertificatesFolder, 'sandbox'].map((name) => path.join(stateDir, name));
   const places = [
     ...directory(stateDir, [...inState, personaBase(stateDir)], root),
     ...directory(path.dirname(configFile), [configFile, keyFolderOf(configFile), seenTrailsFolder(configFile)], root),

@@ -1,4 +1,5 @@
 import type { AuditLog } from './audit-log.ts';
+import type { CodeStore } from './code-store.ts';
 import type { PersonaLedger } from './persona-ledger.ts';
 import type { RequestStore } from './request-store.ts';
 import type { SecurityStore } from './security-store.ts';
@@ -8,6 +9,8 @@ export interface Store {
   readonly requests: RequestStore;
   readonly audit: AuditLog;
   readonly security: SecurityStore;
+  /** Absent where people answer elsewhere. */
+  readonly codes?: CodeStore;
   /** Absent where several machines share the engine: the directories it counts are on one machine's disk. */
   readonly personas?: PersonaLedger;
   /** Where it is, for people: a file path or a URL without credentials. */
@@ -17,5 +20,6 @@ export interface Store {
 
 /** An engine on this machine. */
 export interface LocalStore extends Store {
+  readonly codes: CodeStore;
   readonly personas: PersonaLedger;
 }

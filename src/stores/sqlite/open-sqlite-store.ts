@@ -7,6 +7,7 @@ import { createChangeFeed } from './change-feed.ts';
 import { type Database, openDatabase } from './database.ts';
 import { defaultRetention, prune, type Retention } from './retention.ts';
 import { type AppendSealed, createAppend, createSqliteAudit } from './sqlite-audit.ts';
+import { createSqliteCodes } from './sqlite-codes.ts';
 import { createSqlitePersonas } from './sqlite-personas.ts';
 import { createSqliteRequests, expireDue, hasDue } from './sqlite-requests.ts';
 import { createSqliteSecurity } from './sqlite-security.ts';
@@ -50,6 +51,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Loca
   return {
     requests: createSqliteRequests({ database, append, now, newId: ids, maxPendingPerAgent, onChange }),
     audit: createSqliteAudit(database, append),
+    codes: createSqliteCodes(database, now),
     security: createSqliteSecurity({ database, append, now, onChange }),
     personas: createSqlitePersonas(database, now),
     location: options.file,

@@ -32,6 +32,8 @@ export interface Keys {
   readonly identity: string;
   /** The last signature counter of a passkey that keeps one. */
   counter(credentialId: string): string;
+  /** A request's one-time code, hashed. */
+  code(id: string): string;
   readonly log: string;
   readonly channel: string;
 }
@@ -55,6 +57,7 @@ export function keysOf(prefix: string): Keys {
     rules: `${prefix}:config:auto_approve_index`,
     identity: `${prefix}:config:store_identity`,
     counter: (credentialId) => `${prefix}:config:passkey_counter:${hashed(credentialId)}`,
+    code: (id) => of('config:one_time_code', id),
     log: `${prefix}:log:events`,
     channel: `${prefix}:events`,
   };

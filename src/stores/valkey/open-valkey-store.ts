@@ -20,6 +20,7 @@ import { type CredentialSource, type ValkeyRole, valkeyRoles } from './role-link
 import { createAdminTurn, execute, type StoreContext } from './store-context.ts';
 import { credentialsFile, parseStoreUrl, type ValkeyAddress } from './store-url.ts';
 import { createValkeyAudit } from './valkey-audit.ts';
+import { createValkeyCodes } from './valkey-codes.ts';
 import { createValkeySecurity } from './valkey-security.ts';
 
 export interface ValkeyStoreOptions {
@@ -143,6 +144,7 @@ function assemble(address: ValkeyAddress, channel: ChangeChannel, context: Store
   return {
     requests: requestsOf(context, channel),
     audit: createValkeyAudit(context),
+    codes: createValkeyCodes(context),
     security: createValkeySecurity(context, channel.onChange),
     location: address.location,
     keepHouse: house,

@@ -85,14 +85,7 @@ it('state and configuration in folders of any name', async () => {
 
 it('the workspace as state directory: what is known to lie there', async () => {
   const app = await open({ stateDir: root, configFile: join(root, 'settings.json') });
-  for (const path of [
-    'banksman.db',
-    'banksman.db-wal',
-    'mcp-tokens/x.json',
-    'one-time-codes/req-00000000.json',
-    'personas/x/y',
-    'settings.json',
-  ])
+  for (const path of ['banksman.db', 'banksman.db-wal', 'mcp-tokens/x.json', 'personas/x/y', 'settings.json'])
     expect({ path, answers: await tryAll(app, path) }).toEqual({ path, answers: refused });
   expect(await call(app, 'write_file', { path: 'mine.txt', content: 'x' })).toMatchObject({ status: 'ok' });
 });

@@ -112,10 +112,11 @@ describe('with a terminal and no passphrase', () => {
 describe('with files of its own', () => {
   it('a code that it filed itself is no passphrase', async () => {
     const { digest } = await storedRequest();
-    const file = join(bench.state, 'one-time-codes', `${id}.json`);
     await person.codeOf(id);
     const hashed = await hashOneTimeCode('ott-mallory1', { requestId: id, digest });
-    writeFileSync(file, JSON.stringify({ version: 1, ...hashed, expiresAt: Date.now() + 300_000, wrong: 0 }));
+    const store = new DatabaseSync(join(bench.state, 'banksman.db'));
+    store.prepare('UPDATE one_time_codes SET salt = ?, hash = ? WHERE request_id = ?').run(hashed.salt, hashed.hash, id);
+    store.close();
     const tried = await person.at(['approvals', 'approve', id, '--code', 'ott-mallory1'], [['passphrase of', `\u0003`]]);
     expect(tried).toMatchObject({ status: 2, screen: expect.stringContaining('cancelled') });
   });

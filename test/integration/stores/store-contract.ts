@@ -1,5 +1,6 @@
 /** What every store must do, whichever engine it is on. Each engine's test calls this with its own harness. */
 
+import { codeContract } from './contract/codes.ts';
 import type { MakeHarness } from './contract/harness.ts';
 import { passkeyContract } from './contract/passkeys.ts';
 import { reportContract } from './contract/reports.ts';
@@ -23,4 +24,5 @@ export function storeContract(makeHarness: MakeHarness): void {
   sharingContract(makeHarness);
   waitContract(makeHarness);
   passkeyContract(makeHarness);
+  codeContract(makeHarness);
 }

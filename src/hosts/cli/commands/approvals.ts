@@ -1,19 +1,19 @@
 /** `banksman approvals`: reading what is asked. The answers are in `approval-answers.ts`. */
 
-import { type CodeVerdict, issueOneTimeCode, redeemOneTimeCode } from '#app/people/one-time-codes';
 import { createRequestChanges } from '#app/people/request-changes';
 import type { App } from '#kernel/app';
 import type { ReviewCard, Signer } from '#kernel/approval/answer';
+import type { CodeVerdict, OneTimeCodes } from '#kernel/approval/one-time-codes';
 import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/approval/request';
 import { applyHeldTool } from '#kernel/effects';
-import { Fault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import { changeLines, changesIn, heldLinesOnCard } from '#kernel/text/shown-change';
 import { formatDuration, showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, commandHint, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, printText, Refusal } from '../output.ts';
 import { approverHere, unlock } from '../passphrase.ts';
 import { noSuchRequest, personHere, reportAnswer, requestId, requestJson, requestLine } from '../request-text.ts';
-import { requireDecidedHere, stateDirOf, untilStopped, withApp } from '../session.ts';
+import { requireDecidedHere, untilStopped, withApp } from '../session.ts';
 import { hasTerminal, type Terminal, withTerminal } from '../terminal.ts';
 
 const pageSize = 100;
@@ -126,17 +126,23 @@ function allChanges({ action }: RequestRecord): readonly string[] {
   return lines.length <= heldLinesOnCard ? [] : ['', 'All changes:', ...lines];
 }
 
-async function sayHow({ config }: App, record: RequestRecord, options: CommandOptions, signal: AbortSignal): Promise<void> {
-  if (config.answersAt === undefined) await giveCode(record, options, signal);
-  else printError(`to approve it: ${config.answersAt}`);
+async function sayHow({ config, oneTimeCodes }: App, record: RequestRecord, options: CommandOptions, signal: AbortSignal): Promise<void> {
+  if (oneTimeCodes !== undefined) {
+    await giveCode(oneTimeCodes, record, options, signal).catch((thrown: unknown) => {
+      // Who only asks and looks may look.
+      const fault = toFault(thrown);
+      if (fault.code !== 'store_role_missing') throw thrown;
+      printError(`it is approved elsewhere: ${fault.message}`);
+    });
+  } else printError(`to approve it: ${config.answersAt ?? 'where its store is'}`);
 }
 
 /** On the terminal itself, so that it is in no pipe and no file. */
-async function giveCode({ id, digest }: RequestRecord, options: CommandOptions, signal: AbortSignal): Promise<void> {
+async function giveCode(codes: OneTimeCodes, { id, digest }: RequestRecord, options: CommandOptions, signal: AbortSignal): Promise<void> {
   if (!hasTerminal()) return printError('a one-time code is shown on a terminal only; run this by hand in one to approve');
   await withTerminal('a one-time code', signal, async (terminal) => {
-    const { code, expiresAt } = await issueOneTimeCode(stateDirOf(options), { requestId: id, digest });
-    const life = formatDuration(expiresAt - Date.now());
+    const { code, lifeMs } = await codes.issue({ requestId: id, digest });
+    const life = formatDuration(lifeMs);
     terminal.say(
       `\none-time code: ${code}  (good once, for ${life})\napprove it:    ${commandHint(['approvals', 'approve', id], options)}\n`,
     );
@@ -155,7 +161,7 @@ async function approveRequest(words: readonly string[], options: CommandOptions)
     // Looked for first: a code must not be spent where nobody could sign.
     const key = await approverHere(options);
     const isOpen = record.status === 'pending' && !card.tampered;
-    if (isOpen) await confirm(record, card, options, terminal);
+    if (isOpen) await confirm({ card, codes: app.oneTimeCodes }, options, terminal);
     else terminal.say(`${card.title}\n\n${card.detail}\n\n`);
     const signer = isOpen ? await unlock(terminal, key) : withoutPassphrase(key);
     const answer = await app.approvals.approve(id, signer);
@@ -204,11 +210,16 @@ function atTerminal(what: string, options: CommandOptions, work: (app: App, term
   return untilStopped((signal) => withTerminal(what, signal, (terminal) => withApp(options, (app) => work(app, terminal))));
 }
 
-async function confirm(record: RequestRecord, card: ReviewCard, options: CommandOptions, terminal: Terminal): Promise<void> {
+interface Confirmation {
+  readonly card: ReviewCard;
+  readonly codes: OneTimeCodes | undefined;
+}
+
+async function confirm({ card, codes }: Confirmation, options: CommandOptions, terminal: Terminal): Promise<void> {
   terminal.say(`${card.title}\n\n${card.detail}\n\n`);
-  const { id, digest } = record;
+  const { id, digest } = card.record;
   const code = options.code ?? (await terminal.ask(`one-time code (from \`${showHint(id, options)}\`): `));
-  const verdict = await redeemOneTimeCode(stateDirOf(options), { requestId: id, digest }, code.trim());
+  const verdict = (await codes?.redeem({ requestId: id, digest }, code.trim())) ?? { ok: false, why: 'none' };
   if (!verdict.ok) throw wrongCode(verdict, id, showHint(id, options));
   const { typeToConfirm } = card;
   if (typeToConfirm === undefined) return;

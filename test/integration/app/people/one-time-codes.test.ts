@@ -1,92 +1,103 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { issueOneTimeCode, redeemOneTimeCode } from '#app/people/one-time-codes';
+import { describe, expect, it, vi } from 'vitest';
+import { createOneTimeCodes } from '#app/people/one-time-codes';
+import type { Store } from '#kernel/ports/store';
+import { startChild } from '../../stores/child-process.ts';
+import { openByName } from '../../stores/open-by-name.ts';
+import { createFakeClock, openTestStore, temporaryFolder } from '../../stores/store-fixtures.ts';
+import { startValkey } from '../../stores/valkey-server.ts';
 
 const purpose = { requestId: 'req-0123abcd', digest: 'a'.repeat(64) };
-let state: string;
-beforeEach(() => {
-  state = mkdtempSync(join(tmpdir(), 'banksman-codes-'));
-});
-afterEach(() => rmSync(state, { recursive: true, force: true }));
 
-const folder = () => join(state, 'one-time-codes');
-const file = () => join(folder(), `${purpose.requestId}.json`);
+function codesOf({ codes }: Store) {
+  if (codes === undefined) throw new Error('this store keeps no codes');
+  return createOneTimeCodes(codes);
+}
 
-describe('a code in the state directory', () => {
-  it('is one private file without the code in it, good for ten minutes', async () => {
-    const before = Date.now();
-    const { code, expiresAt } = await issueOneTimeCode(state, purpose);
-    expect(expiresAt - before).toBeGreaterThanOrEqual(600_000);
-    expect(expiresAt - Date.now()).toBeLessThanOrEqual(600_000);
-    expect([folder(), file()].map((place) => statSync(place).mode & 0o777)).toEqual([0o700, 0o600]);
-    expect(readdirSync(folder())).toEqual([`${purpose.requestId}.json`]);
-    expect(readFileSync(file(), 'utf8')).not.toContain(code.slice(4));
-  });
+async function bench() {
+  const file = join(temporaryFolder(), 'banksman.db');
+  const clock = createFakeClock();
+  const store = await openTestStore({ file, clock });
+  return { file, clock, codes: codesOf(store) };
+}
 
-  it('is used once, by one of many who try at the same time', async () => {
-    const { code } = await issueOneTimeCode(state, purpose);
-    const verdicts = await Promise.all(Array.from({ length: 12 }, () => redeemOneTimeCode(state, purpose, code)));
-    expect(verdicts.filter(({ ok }) => ok)).toHaveLength(1);
-    expect(await redeemOneTimeCode(state, purpose, code)).toEqual({ ok: false, why: 'none' });
-    expect(readdirSync(folder())).toEqual([]);
+describe('a code of a request', () => {
+  it('is good for ten minutes, and no file has it in it', async () => {
+    const { file, codes } = await bench();
+    const { code, lifeMs } = await codes.issue(purpose);
+    expect(lifeMs).toBe(600_000);
+    for (const end of ['', '-wal']) expect(readFileSync(`${file}${end}`).includes(code.slice(4))).toBe(false);
+    expect(await codes.redeem(purpose, code)).toEqual({ ok: true });
+    expect(await codes.redeem(purpose, code)).toEqual({ ok: false, why: 'none' });
   });
 
   it('is void after five wrong ones, and replaced by the next', async () => {
-    const first = await issueOneTimeCode(state, purpose);
+    const { codes } = await bench();
+    const first = await codes.issue(purpose);
     for (const triesLeft of [4, 3, 2, 1])
-      expect(await redeemOneTimeCode(state, purpose, 'ott-00000000')).toEqual({ ok: false, why: 'wrong', triesLeft });
-    const second = await issueOneTimeCode(state, purpose);
-    expect(await redeemOneTimeCode(state, purpose, first.code)).toEqual({ ok: false, why: 'wrong', triesLeft: 4 });
-    for (let more = 0; more < 3; more += 1) await redeemOneTimeCode(state, purpose, '');
-    expect(await redeemOneTimeCode(state, purpose, `${second.code}x`)).toEqual({ ok: false, why: 'void' });
-    expect(await redeemOneTimeCode(state, purpose, second.code)).toEqual({ ok: false, why: 'none' });
+      expect(await codes.redeem(purpose, 'ott-00000000')).toEqual({ ok: false, why: 'wrong', triesLeft });
+    const second = await codes.issue(purpose);
+    expect(await codes.redeem(purpose, first.code)).toEqual({ ok: false, why: 'wrong', triesLeft: 4 });
+    for (let more = 0; more < 3; more += 1) await codes.redeem(purpose, '');
+    expect(await codes.redeem(purpose, `${second.code}x`)).toEqual({ ok: false, why: 'void' });
+    expect(await codes.redeem(purpose, second.code)).toEqual({ ok: false, why: 'none' });
   });
 
   it('is for one request and what was on its card', async () => {
-    const { code } = await issueOneTimeCode(state, purpose);
-    expect(await redeemOneTimeCode(state, { ...purpose, requestId: 'req-ffffffff' }, code)).toEqual({ ok: false, why: 'none' });
-    expect(await redeemOneTimeCode(state, { ...purpose, digest: 'b'.repeat(64) }, code)).toMatchObject({ why: 'wrong' });
-    expect(await redeemOneTimeCode(state, purpose, code)).toEqual({ ok: true });
+    const { codes } = await bench();
+    const { code } = await codes.issue(purpose);
+    expect(await codes.redeem({ ...purpose, requestId: 'req-ffffffff' }, code)).toEqual({ ok: false, why: 'none' });
+    expect(await codes.redeem({ ...purpose, digest: 'b'.repeat(64) }, code)).toMatchObject({ why: 'wrong' });
+    expect(await codes.redeem(purpose, code)).toEqual({ ok: true });
   });
 
   it.each([
-    ['run out', (now: number) => now - 1],
-    ['of a life longer than any', (now: number) => now + 3_600_000],
-  ])('is worth nothing when it is %s', async (_, expiresAt) => {
-    const { code } = await issueOneTimeCode(state, purpose);
-    writeFileSync(file(), JSON.stringify({ ...(JSON.parse(readFileSync(file(), 'utf8')) as object), expiresAt: expiresAt(Date.now()) }));
-    expect(await redeemOneTimeCode(state, purpose, code)).toEqual({ ok: false, why: 'expired' });
-    expect(readdirSync(folder())).toEqual([]);
+    ['run out', 600_000],
+    ['of a life longer than any, since the clock was put back', -120_000],
+  ])('is worth nothing when it is %s', async (_, ms) => {
+    const { codes, clock } = await bench();
+    const { code } = await codes.issue(purpose);
+    clock.advance(ms);
+    expect(await codes.redeem(purpose, code)).toEqual({ ok: false, why: 'expired' });
+    expect(await codes.redeem(purpose, code)).toEqual({ ok: false, why: 'none' });
   });
 
-  it.each(['', '{', '[]', '{"version":2}', 'null'])('that was overwritten with %j is none', async (text) => {
-    const { code } = await issueOneTimeCode(state, purpose);
-    writeFileSync(file(), text);
-    expect(await redeemOneTimeCode(state, purpose, code)).toEqual({ ok: false, why: 'none' });
+  it.each(['req-../../x', 'req-0123ABCD', '', '../req-0123abcd', 'req-0123abcd\0'])('is never kept under %j', async (requestId) => {
+    const { codes } = await bench();
+    await expect(codes.issue({ ...purpose, requestId })).rejects.toMatchObject({ code: 'bad_request_id' });
+    await expect(codes.redeem({ ...purpose, requestId }, 'x')).rejects.toMatchObject({ code: 'bad_request_id' });
+  });
+});
+
+// Every child is a Node of its own: slow to start where much else runs.
+vi.setConfig({ testTimeout: 180_000 });
+
+describe('two processes that try one code at the same moment', () => {
+  async function winners(name: string): Promise<readonly number[]> {
+    const codes = codesOf(await openByName(name));
+    const children = [1, 2].map(() => startChild('redeem-code', [name]));
+    await Promise.all(children.map((child) => child.line()));
+    const won: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const { code } = await codes.issue(purpose);
+      for (const child of children) child.send(`${purpose.requestId} ${purpose.digest} ${code}`);
+      const each = await Promise.all(children.map((child) => child.line()));
+      won.push(each.map(Number).reduce((sum, count) => sum + count));
+    }
+    return won;
+  }
+
+  it('have one winner, on SQLite', async () => {
+    expect(await winners(join(temporaryFolder(), 'banksman.db'))).toEqual([1, 1, 1]);
   });
 
-  it('leaves nothing behind for ever: old ones go when the next is made', async () => {
-    await issueOneTimeCode(state, purpose);
-    writeFileSync(join(folder(), '.left-by-a-crash.taken'), '');
-    const longAgo = new Date(Date.now() - 700_000);
-    for (const name of readdirSync(folder())) utimesSync(join(folder(), name), longAgo, longAgo);
-    await issueOneTimeCode(state, { ...purpose, requestId: 'req-00000001' });
-    expect(readdirSync(folder())).toEqual(['req-00000001.json']);
-  });
-
-  it.each(['req-../../x', 'req-0123ABCD', '', '../req-0123abcd', 'req-0123abcd\0'])('is never filed under %j', async (requestId) => {
-    await expect(issueOneTimeCode(state, { ...purpose, requestId })).rejects.toMatchObject({ code: 'bad_request_id' });
-    await expect(redeemOneTimeCode(state, { ...purpose, requestId }, 'x')).rejects.toMatchObject({ code: 'bad_request_id' });
-    expect(readdirSync(state)).toEqual([]);
-  });
-
-  it('says where it cannot be written', async () => {
-    writeFileSync(folder(), 'a file in the way');
-    await expect(issueOneTimeCode(state, purpose)).rejects.toMatchObject({
-      code: 'codes_not_writable',
-      message: expect.stringContaining(folder()),
-    });
+  it('have one winner, on Valkey', async () => {
+    const server = await startValkey();
+    try {
+      expect(await winners(server.url)).toEqual([1, 1, 1]);
+    } finally {
+      await server.close();
+    }
   });
 });
