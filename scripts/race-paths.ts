@@ -10,9 +10,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { pathRules } from '#app/workspace/open-workspace';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
-import { usualPinning } from '#connectors/workspace-files/directory-pin';
 import { createEffects } from '#execution/effects/effects';
 import { programRunner } from '#execution/run-child';
+import { usualPinning } from '#files/directory-pin';
 import { judgeChange } from '#policy/effects/judge-change';
 
 const opens = Number(process.argv[2] ?? 100_000);

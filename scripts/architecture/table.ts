@@ -35,13 +35,14 @@ export const importTable: readonly FolderRule[] = [
   { folder: 'redaction', folders: ['kernel'], packages: ['@secretlint'], builtins: [] },
   { folder: 'audit', folders: ['kernel'], packages: [], builtins: ['crypto'] },
   { folder: 'approval', folders: ['kernel'], packages: [], builtins: ['crypto'] },
-  { folder: 'execution', folders: ['kernel'], packages: [], builtins: [...harmless, ...system, 'child_process', 'crypto'] },
+  { folder: 'files', folders: ['kernel'], packages: [], builtins: [...harmless, 'fs'] },
+  { folder: 'execution', folders: ['kernel', 'files'], packages: [], builtins: [...harmless, ...system, 'child_process', 'crypto'] },
   { folder: 'pipeline', folders: ['kernel', ...stages], packages: ['zod'], builtins: ['crypto'] },
   // Digests bind a page's cursor to its query.
   { folder: 'tools', folders: ['kernel'], packages: ['zod'], builtins: ['crypto'] },
   {
     folder: 'connectors',
-    folders: ['kernel'],
+    folders: ['kernel', 'files'],
     packages: ['re2js', 'ssh2', 'undici', 'zod'],
     builtins: [...harmless, ...system, ...sockets, 'crypto'],
   },
@@ -54,7 +55,7 @@ export const importTable: readonly FolderRule[] = [
   },
   {
     folder: 'app',
-    folders: ['kernel', ...stages, 'pipeline', 'tools', 'connectors', 'stores'],
+    folders: ['kernel', 'files', ...stages, 'pipeline', 'tools', 'connectors', 'stores'],
     packages: ['qr', 'zod'],
     builtins: [...harmless, ...system, 'crypto', 'worker_threads'],
   },

@@ -194,7 +194,8 @@ function notStarted(thrown: unknown): Fault {
 export const programRunner: ProgramRunner = {
   run: async (request, signal, onOutput) => {
     signal.throwIfAborted();
-    const { end, exitCode, signal: by, ...output } = await runChild(request, signal, { onOutput });
+    const extra = (request.descriptors ?? []).map((descriptor) => ({ kind: 'inherit', descriptor }) as const);
+    const { end, exitCode, signal: by, ...output } = await runChild({ ...request, extra }, signal, { onOutput });
     if (end === 'abort') throw signal.reason;
     return {
       ...output,

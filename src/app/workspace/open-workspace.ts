@@ -7,10 +7,10 @@ import { createPersonaSandboxes } from '#connectors/persona-sandbox/persona-sand
 import { createWorkspaceSearch } from '#connectors/ripgrep/create-workspace-search';
 import { type RipgrepPlaces, ripgrepCandidates } from '#connectors/ripgrep/ripgrep-candidates';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
-import { usualPinning } from '#connectors/workspace-files/directory-pin';
 import { type FilePlaces, type PathRules, type PlacedPath, showPath } from '#connectors/workspace-files/open-path';
 import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { configuredPlaces, repositoriesAround } from '#execution/sandbox/git-directory';
+import { usualPinning } from '#files/directory-pin';
 import { type Decision, deny } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { FileJournal } from '#kernel/ports/file-journal';

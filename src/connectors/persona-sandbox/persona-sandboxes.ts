@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { pathChanged } from '#files/directory-pin';
 import { Fault } from '#kernel/errors';
 import type { PersonaAccount, PersonaFile, PersonaLedger, PersonaLimits, Reservation } from '#kernel/ports/persona-ledger';
-import { pathChanged } from '../workspace-files/directory-pin.ts';
 import type { PersonaRoom, PersonaRooms } from '../workspace-files/open-path.ts';
 import { chargeOf, usualPersonaLimits } from './persona-limits.ts';
 

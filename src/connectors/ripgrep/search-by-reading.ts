@@ -1,9 +1,9 @@
 /** Searching without ripgrep: every file of the tree, read through the pinned directory that it is in. */
 import { closeSync, fstatSync, readSync } from 'node:fs';
+import type { DirectoryPin } from '#files/directory-pin';
 import { Fault } from '#kernel/errors';
 import type { Segments } from '#kernel/ports/path-facts';
 import type { FileScope, SearchQuery } from '#kernel/ports/workspace';
-import type { DirectoryPin } from '../workspace-files/directory-pin.ts';
 import { parseGlob } from '../workspace-files/glob.ts';
 import { ignoreFilesAbove } from '../workspace-files/ignore-rules.ts';
 import { type OpenedPath, type PathRules, requireAllowed, showPath } from '../workspace-files/open-path.ts';

@@ -1,12 +1,12 @@
 /** Changing a file at a pinned path: whole new content, or pieces of it; through the journal where there is one, else in one step of its own. */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync } from 'node:fs';
+import { type DirectoryPin, pathChanged } from '#files/directory-pin';
 import { Fault } from '#kernel/errors';
 import type { FileJournal } from '#kernel/ports/file-journal';
 import type { Segments } from '#kernel/ports/path-facts';
 import type { ChangedFile, EditedFile, WrittenFile } from '#kernel/ports/workspace';
 import { type EditedText, editText, type TextEdit } from '#kernel/text/text-edits';
-import { type DirectoryPin, pathChanged } from './directory-pin.ts';
 import { errnoOf, notFound } from './file-faults.ts';
 import { type OpenedPath, showPath } from './open-path.ts';
 import { type DecodedText, decodeText, encodeText, readBytes } from './read-text.ts';

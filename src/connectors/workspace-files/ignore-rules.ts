@@ -1,7 +1,7 @@
 /** What `.gitignore` files hide (gitignore(5)). They come from the workspace: they may hide names from a listing, nothing else. */
 import { closeSync, lstatSync, readSync } from 'node:fs';
+import type { DirectoryPin } from '#files/directory-pin';
 import type { Segments } from '#kernel/ports/path-facts';
-import type { DirectoryPin } from './directory-pin.ts';
 import { type Glob, globOf } from './glob.ts';
 
 /** Bytes of a `.gitignore` that are read; rules beyond them are not applied. */

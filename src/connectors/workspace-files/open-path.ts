@@ -2,12 +2,12 @@
 
 import { lstatSync, readlinkSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
+import { type DirectoryPin, type Pinning, pathChanged, pinRoot } from '#files/directory-pin';
 import type { Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { PathFact, Segments } from '#kernel/ports/path-facts';
 import type { FileScope } from '#kernel/ports/workspace';
 import type { PathUse } from '#kernel/resource';
-import { type DirectoryPin, type Pinning, pathChanged, pinRoot } from './directory-pin.ts';
 import { errnoOf, fileFault, notFound } from './file-faults.ts';
 
 /** `workspace`, or the agent's own sandbox, whose paths are written below `/tmp`. */

@@ -1,9 +1,9 @@
 /** Every entry of a directory, deep if asked for, with the directory it is in pinned; and the listing of it. Links are never followed. */
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import type { DirectoryPin } from '#files/directory-pin';
 import type { Segments } from '#kernel/ports/path-facts';
 import type { DirectoryEntry, Listing } from '#kernel/ports/workspace';
-import type { DirectoryPin } from './directory-pin.ts';
 import { errnoOf } from './file-faults.ts';
 import type { Glob } from './glob.ts';
 import { type IgnoreFile, isIgnored, readIgnoreFile } from './ignore-rules.ts';

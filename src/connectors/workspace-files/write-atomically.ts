@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { DirectoryPin } from './directory-pin.ts';
+import type { DirectoryPin } from '#files/directory-pin';
 import { errnoOf } from './file-faults.ts';
 
 const [setMode, setOwner, flush, writeChunk] = [promisify(fchmod), promisify(fchown), promisify(fsync), promisify(write)];

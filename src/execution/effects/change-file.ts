@@ -7,17 +7,13 @@ import { writeFile } from 'node:fs/promises';
 import { Fault } from '#kernel/errors';
 import type { FileChange } from '#kernel/ports/file-journal';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
-import { applySteps, isAsPlanned, parentsNow } from './carry-out.ts';
+import { applySteps, isAsPlanned, parentsNow, type Work } from './carry-out.ts';
 import { claim, hasMark, type Plan, type Step } from './journal.ts';
-import { directoryOf, type JournalGround, rollBack, workOf } from './run-plan.ts';
+import { directoryOf, inHand, type JournalGround, rollBack } from './run-plan.ts';
 import { look, modeOf, readTree, stampOf, typeOf } from './stamp.ts';
 
-export interface FileGround extends JournalGround {
-  readonly workspaceRoot: string;
-}
-
 /** In the lock. @throws as `FileJournal.change` */
-export async function changeFile(ground: FileGround, change: FileChange, id: string): Promise<Pick<Plan, 'keptBytes'>> {
+export async function changeFile(ground: JournalGround, change: FileChange, id: string): Promise<Pick<Plan, 'keptBytes'>> {
   const directory = directoryOf(ground, id);
   const { path, title, agentId, newNames } = change;
   try {
@@ -44,21 +40,29 @@ export async function changeFile(ground: FileGround, change: FileChange, id: str
  * As `carryOut` of a run, with fewer waits for the disk, which are most of the time it takes: one step needs no plan to be all or nothing when
  * the power fails. INVARIANT: when it resolves, the file, its place and its undo are on the disk.
  */
-async function carryOut(ground: FileGround, plan: Plan, { place, held, path }: FileChange): Promise<void> {
-  const directory = directoryOf(ground, plan.id);
-  const work = { ...workOf(ground, plan, directory), place };
-  if (!plan.steps.every((step) => isAsPlanned(work, step))) throw changedMeanwhile(path);
-  const planned = { ...plan, parents: parentsNow(work) };
-  ground.disk.write(`${directory}/plan`, JSON.stringify(planned));
-  try {
-    const skipped = await applySteps({ ...work, plan: planned });
-    if (skipped.length > 0) throw changedMeanwhile(path);
-    ground.disk.write(`${directory}/applied`, JSON.stringify({ skipped, parents: parentsNow(work) }), { flush: true });
-    for (const parent of planned.parents) ground.disk.sync(`${plan.workspaceRoot}/${parent.path}`);
-  } catch (thrown) {
-    await rollBack(ground, directory, planned, held);
-    throw thrown;
-  }
+function carryOut(ground: JournalGround, wished: Plan, change: FileChange): Promise<void> {
+  const directory = directoryOf(ground, wished.id);
+  return inHand(ground, wished, async (reached) => {
+    const work = { ...reached, tree: through(reached.tree, wished, change) };
+    if (!wished.steps.every((step) => isAsPlanned(work, step))) throw changedMeanwhile(change.path);
+    const plan = { ...wished, parents: parentsNow(work) };
+    ground.disk.write(`${directory}/plan`, JSON.stringify(plan));
+    try {
+      const skipped = await applySteps({ ...work, plan });
+      if (skipped.length > 0) throw changedMeanwhile(change.path);
+      ground.disk.write(`${directory}/applied`, JSON.stringify({ skipped, parents: parentsNow(work) }), { flush: true });
+      ground.disk.sync(parentOf(change.held()));
+    } catch (thrown) {
+      // Wherever its directory is by now; the directories above keep the times that the step gave them.
+      await rollBack(ground, { ...work, plan, tree: { ...work.tree, place: change.held } }, []);
+      throw thrown;
+    }
+  });
+}
+
+/** The caller holds the directory that the change was decided for. */
+function through(tree: Work['tree'], { steps }: Plan, { place, held }: FileChange): Work['tree'] {
+  return { ...tree, place: (path) => (path === steps[0]?.path ? place() : parentOf(held())) };
 }
 
 function changedMeanwhile(path: string): Fault {
@@ -75,7 +79,7 @@ function parentOf(place: string): string {
 const attributesMs = 20_000;
 
 /** With the mode, owner, extended attributes and access lists of what is there. */
-async function stageOver({ programs }: FileGround, change: FileChange, directory: string): Promise<Step> {
+async function stageOver({ programs }: JournalGround, change: FileChange, directory: string): Promise<Step> {
   const place = change.place();
   const before = look(place);
   if (before === undefined || typeOf(before) !== 'file') throw changedMeanwhile(change.path);
@@ -122,7 +126,7 @@ async function store(file: string, bytes: Uint8Array, flag: 'wx' | 'r+'): Promis
 }
 
 /** A new file, in new directories where some are missing: they move as one. */
-async function stageNew({ disk }: FileGround, { path, newNames, bytes, place }: FileChange, directory: string): Promise<Step> {
+async function stageNew({ disk }: JournalGround, { path, newNames, bytes, place }: FileChange, directory: string): Promise<Step> {
   const names = path.split('/');
   const parent = lookSurely(parentOf(place()));
   const stages = names.slice(-newNames).map((_name, index, made) => [`${directory}/stage/0`, ...made.slice(1, index + 1)].join('/'));

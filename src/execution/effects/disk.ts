@@ -10,6 +10,7 @@ export interface Disk {
   link(from: string, to: string): void;
   unlink(file: string): void;
   mkdir(directory: string): void;
+  /** Of the entry itself, never through a link in its place. */
   chmod(entry: string, mode: number): void;
   /** Of an empty directory; one that is not stays. */
   removeEmpty(directory: string): void;
@@ -30,7 +31,7 @@ export const disk: Disk = {
   mkdir: (directory) => {
     fs.mkdirSync(directory, { mode: 0o700 });
   },
-  chmod: fs.chmodSync,
+  chmod,
   removeEmpty: (directory) => {
     try {
       fs.rmdirSync(directory);
@@ -46,6 +47,20 @@ export const disk: Disk = {
   sync,
   remove: (entry) => remove(entry),
 };
+
+/** open(2): a descriptor that names an entry without opening it. */
+const nameOnly = 0o10000000;
+
+/** `fchmodat(2)` has no way to leave links alone, and Node would not offer it: what is named is looked at, and then changed by its descriptor. */
+function chmod(entry: string, mode: number): void {
+  const named = fs.openSync(entry, nameOnly | fs.constants.O_NOFOLLOW);
+  try {
+    if (fs.fstatSync(named).isSymbolicLink()) throw Object.assign(new Error(`\`${entry}\` is a link by now`), { code: 'ELOOP' });
+    fs.chmodSync(`/proc/self/fd/${named}`, mode);
+  } finally {
+    fs.closeSync(named);
+  }
+}
 
 function write(file: string, text: string, { flush } = { flush: false }): void {
   const fresh = `${file}.new`;
@@ -73,7 +88,7 @@ function remove(entry: string, top = entry): void {
     fs.unlinkSync(entry);
     return;
   }
-  fs.chmodSync(entry, 0o700);
+  if ((stats.mode & 0o700) !== 0o700) chmod(entry, 0o700);
   if (Buffer.byteLength(entry) > longestPath) {
     const raised = fs.mkdtempSync(`${top}/deep-`);
     fs.renameSync(entry, `${raised}/below`);

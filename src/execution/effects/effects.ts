@@ -1,18 +1,17 @@
 /** Runs over a copy-on-write view: opened, sorted when the command has ended, listed, undone. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, realpathSync } from 'node:fs';
-import type { ChangeList, EffectJudge, JudgeGround, LeftOut, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
+import type { EffectJudge, JudgeGround, LeftOut, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { FileChange, FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import { changedSince, inParts, takeBack, untouchedParents, whileOpen } from './carry-out.ts';
 import { changeFile } from './change-file.ts';
 import { type DifferenceLimits, readDifference, type Unit } from './difference.ts';
 import { type Disk, disk as realDisk } from './disk.ts';
 import { applyHeld, heldMs, hold, isHeld, readHeld } from './held.ts';
 import { holdTogether } from './hold-together.ts';
-import { claim, hasMark, isOwnedByAnother, locked, type Plan, readApplied, readPlan, readUndoing, runIds, sweepLocks } from './journal.ts';
+import { claim, hasMark, isOwnedByAnother, locked, readPlan, runIds, sweepLocks } from './journal.ts';
 import { judgeUnits, type Sorted } from './judge-units.ts';
 import { closeView, openView } from './lay-view.ts';
 import { copyMarked, keptBytesOf, listsOf, makePlan, nameOf } from './make-plan.ts';
@@ -22,17 +21,13 @@ import {
   directoryOf,
   failWithoutRoom,
   isInRepository,
-  laterChanges,
   nothing,
   repositoryConflict,
-  rollBack,
-  stillHeld,
-  without,
   withoutRoom,
-  workOf,
 } from './run-plan.ts';
 import { showRun, textsOfRun } from './show-changes.ts';
 import { look } from './stamp.ts';
+import { isAtRest, recoverRuns, undo } from './undo.ts';
 import { createHeldView, createLooker, type HeldView, type OverHost, overView, type ProgramLine, upperOf, type View } from './view.ts';
 
 export interface EffectsLimits extends DifferenceLimits {
@@ -119,6 +114,7 @@ export function createEffects(options: EffectsOptions): Effects {
     disk: realDisk,
     ...options,
     workspaceRoot: realpathSync(options.workspaceRoot),
+    journal: realpathSync(options.journal),
     limits: { ...defaultEffectsLimits, ...options.limits },
     live,
     turn: Promise.resolve(),
@@ -149,13 +145,7 @@ export function createEffects(options: EffectsOptions): Effects {
     unfinished: first(() => runIds(ground.journal).filter((id) => !isAtRest(directoryOf(ground, id)))),
     heldIds: first(() => runIds(ground.journal).filter((id) => isHeld(directoryOf(ground, id)))),
     held: first((id) => readHeld(ground, id)),
-    applyHeld: first((id, digest) =>
-      inLock(ground, async () => {
-        const effects = await applyHeld(ground, id, digest);
-        prune(ground);
-        return effects;
-      }),
-    ),
+    applyHeld: first((id, digest) => inLock(ground, () => applyHeld(ground, id, digest).finally(() => prune(ground)))),
     dropHeld: first((id) =>
       inLock(ground, async () => {
         if (isHeld(directoryOf(ground, id))) ground.disk.remove(directoryOf(ground, id));
@@ -271,13 +261,13 @@ async function settle(run: Run, { title, agentId, apply, own = [], ...places }: 
   const { free, conflicts } = apart(sorted.apply, run.startedAt);
   const toHold = apart(sorted.held, run.startedAt);
   const late = [...conflicts, ...toHold.conflicts];
-  if (late.some(isInRepository)) return repositoryConflict(late);
+  if (late.some(isInRepository)) return repositoryConflict(late.map((unit) => conflictOf(unit)));
   if (free.length + toHold.free.length > 0) await copyMarked([...free, ...toHold.free], view, looker, signal);
   signal.throwIfAborted();
   const held = await hold(ground, { id: `${run.id}-held`, title, agentId, view, units: toHold.free, at: Date.now() });
   const applied = free.length === 0 ? nothing : await planAndApply(run, { title, agentId }, free).catch(withoutRoom);
   const notKept = new Set([...toHold.conflicts.map(nameOf), ...held.leftOut.map(({ path }) => path)]);
-  const leftOut = [...sorted.leftOut.filter(({ path }) => !notKept.has(path)), ...late.map(conflictOf), ...held.leftOut];
+  const leftOut = [...sorted.leftOut.filter(({ path }) => !notKept.has(path)), ...late.map((unit) => conflictOf(unit)), ...held.leftOut];
   return { ...applied, leftOut: [...leftOut, ...applied.leftOut], ...(held.heldId === undefined ? {} : { heldId: held.heldId }) };
 }
 
@@ -306,32 +296,11 @@ async function planAndApply({ ground, view, id }: Run, named: Named, units: read
   });
 }
 
-/** What a process that ended left behind: a half-done plan is taken back, a half-done undo is finished. */
+/** What a process that ended left behind. */
 async function recover(ground: Ground): Promise<void> {
-  for (const id of runIds(ground.journal)) {
-    const directory = directoryOf(ground, id);
-    if (isAtRest(directory) || ground.live.has(directory) || isOwnedByAnother(directory)) continue;
-    if (hasMark(directory, 'undoing')) await finishUndo(ground, readPlan(directory));
-    else if (isReadable(directory)) await rollBack(ground, directory, readPlan(directory));
-    // A plan that is cut off is of one step, which is done or not: every other one is flushed first.
-    else ground.disk.remove(directory);
-    ground.log.info(`run ${id} was interrupted; the workspace is as before it`);
-  }
+  await recoverRuns(ground);
   sweepLocks(ground.journal, ground.disk);
   prune(ground);
-}
-
-function isReadable(directory: string): boolean {
-  try {
-    readPlan(directory);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isAtRest(directory: string): boolean {
-  return hasMark(directory, 'undone') || isHeld(directory) || (hasMark(directory, 'applied') && !hasMark(directory, 'undoing'));
 }
 
 /** What killed runs left: each has the name of its run. */
@@ -339,33 +308,6 @@ function sweepScratch(ground: Ground, scratch: string): void {
   if (look(scratch) === undefined) return;
   const isInUse = (directory: string) => ground.live.has(directory) || isOwnedByAnother(directory);
   for (const id of runIds(scratch)) if (!isInUse(`${ground.journal}/${id}`)) ground.disk.remove(`${scratch}/${id}`);
-}
-
-async function finishUndo(ground: Ground, plan: Plan): Promise<void> {
-  const directory = directoryOf(ground, plan.id);
-  const { parents, foreign } = readUndoing(directory);
-  await takeBack({ ...workOf(ground, plan, directory), force: true, foreign }, parents);
-  ground.disk.writeSafely(`${directory}/undone`, '');
-  for (const part of ['stage', 'kept']) ground.disk.remove(`${directory}/${part}`);
-}
-
-async function undo(ground: Ground, id: string, { force }: { readonly force: boolean }): Promise<ChangeList> {
-  const directory = directoryOf(ground, id);
-  if (isHeld(directory)) throw stillHeld();
-  const plan = readPlan(directory);
-  if (hasMark(directory, 'undone')) throw new Fault('not_undoable', 'this run is undone already', { audience: 'user' });
-  if (!hasMark(directory, 'applied')) throw new Fault('not_undoable', 'this run was not applied', { audience: 'user' });
-  const { skipped } = readApplied(directory);
-  const done = await inParts(workOf(ground, without(plan, skipped), directory));
-  const inTheWay = await changedSince(workOf(ground, done, directory));
-  if (inTheWay.length > 0 && !force) throw laterChanges(inTheWay.map(({ path }) => path));
-  claim(directory);
-  ground.disk.writeSafely(`${directory}/plan`, JSON.stringify(done));
-  const work = workOf(ground, done, directory);
-  const parents = await whileOpen(work, () => untouchedParents(work, readApplied(directory).parents));
-  ground.disk.writeSafely(`${directory}/undoing`, JSON.stringify({ parents, foreign: inTheWay.map(({ number }) => number) }));
-  await finishUndo(ground, done);
-  return done.lists;
 }
 
 function records(ground: Ground): readonly RunRecord[] {

@@ -11,6 +11,8 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { pathChanged } from '#files/directory-pin';
+import { type HeldTree, holdTree } from '#files/held-tree';
 import type { ChangeList } from '#kernel/effects';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
@@ -55,7 +57,12 @@ export async function makePlan(request: PlanRequest): Promise<Plan> {
   const sorted = [...units].sort((one, other) => rank(one) - rank(other));
   const steps: Step[] = [];
   const listed = await withAccessLists(units, request);
-  for (const [number, unit] of sorted.entries()) steps.push(await stepOf(unit, number, { ...request, listed }));
+  const tree = holdTree(view.workspaceRoot);
+  try {
+    for (const [number, unit] of sorted.entries()) steps.push(await stepOf(unit, number, { ...request, listed, tree }));
+  } finally {
+    tree.close();
+  }
   return {
     id,
     title,
@@ -112,14 +119,16 @@ function asKept(stamp: Stamp, probe: string): Stamp {
   return isOther ? { ...stamp, modified: String(kept) } : stamp;
 }
 
-type Lists = Pick<PlanRequest, 'programs'> & {
+type StageGround = Pick<PlanRequest, 'programs'> & {
   /** New directories with access lists of their own, by default or not. */
   readonly listed: ReadonlySet<string>;
+  /** The workspace: its files get second names. */
+  readonly tree: Pick<HeldTree, 'place'>;
 };
 
-type StepRequest = PlanRequest & Lists;
+type StepRequest = PlanRequest & StageGround;
 
-interface Staging extends Lists {
+interface Staging extends StageGround {
   readonly view: View;
   readonly stage: string;
 }
@@ -170,9 +179,9 @@ async function makeListed(unit: Unit, { view, stage, listed, programs }: Staging
 }
 
 async function stageUnit(unit: Unit, top: NewEntry, staging: Staging): Promise<Stamp> {
-  const { view, stage } = staging;
+  const { stage } = staging;
   if (!top.stats.isDirectory()) {
-    stageFile(top, view, stage);
+    stageFile(top, staging, stage);
     return stampOf(lookSurely(stage));
   }
   const moved = unit.renamed === true ? await moveWhole(unit, top, stage) : undefined;
@@ -182,7 +191,7 @@ async function stageUnit(unit: Unit, top: NewEntry, staging: Staging): Promise<S
   const make = (await makeListed(unit, staging)) ? makeOrOpen : (at: string) => mkdirSync(at, { mode: 0o700 });
   for (const entry of [top, ...unit.inside]) {
     if (entry.stats.isDirectory()) make(place(entry));
-    else stageFile(entry, view, place(entry));
+    else stageFile(entry, staging, place(entry));
   }
   // From the inside: what is put into a directory changes its times, and its mode may close it.
   for (const entry of [...unit.inside.toReversed(), top]) if (entry.stats.isDirectory()) finishDirectory(place(entry), entry);
@@ -211,9 +220,14 @@ function makeOrOpen(at: string): void {
   else chmodSync(at, modeOf(stats) | 0o700);
 }
 
-function stageFile({ pure, source, path, linkTo }: NewEntry, { directory, workspaceRoot }: View, place: string): void {
-  if (linkTo !== undefined) linkSync(`${workspaceRoot}/${linkTo}`, place);
-  else renameSync(pure ? source : `${directory}/copied/${path}`, place);
+function stageFile({ pure, source, path, linkTo }: NewEntry, { view, tree }: Pick<Staging, 'view' | 'tree'>, place: string): void {
+  if (linkTo === undefined) {
+    renameSync(pure ? source : `${view.directory}/copied/${path}`, place);
+    return;
+  }
+  const old = tree.place(linkTo);
+  if (old === undefined) throw pathChanged();
+  linkSync(old, place);
 }
 
 function finishDirectory(place: string, { stats }: NewEntry): void {

@@ -1,13 +1,18 @@
 /** A plan that is ready, carried out in the lock: noted, done step by step, and marked as done; or taken back. */
+
+import { holdTree } from '#files/held-tree';
 import type { LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
-import { applySteps, type Hands, isAsPlanned, parentsNow, takeBack, type Work, whileOpen } from './carry-out.ts';
+import { applySteps, type Hands, isAsPlanned, parentsNow, type Work, whileOpen } from './carry-out.ts';
 import type { Unit } from './difference.ts';
-import type { Plan } from './journal.ts';
+import type { Parent, Plan } from './journal.ts';
+import { takeBack } from './take-back.ts';
 
 export interface JournalGround extends Hands {
+  /** Links resolved. */
+  readonly workspaceRoot: string;
   readonly journal: string;
   readonly log: Log;
 }
@@ -25,65 +30,101 @@ export function isInRepository({ path }: { readonly path: string }): boolean {
 
 const conflictWhy = 'somebody else changed it while the command ran; their change stays';
 
-export function conflictOf({ path, kind }: Pick<Unit, 'path' | 'kind'>): LeftOut {
-  return { path, kind, reason: 'conflict', rule: 'conflict', why: conflictWhy };
+const strayWhy = 'a directory on the way to it is a link or something else by now, so nothing was changed there';
+
+/** @param tree in which it was looked for, where it was */
+export function conflictOf({ path, kind }: Pick<Unit, 'path' | 'kind'>, tree?: Work['tree']): LeftOut {
+  return { path, kind, reason: 'conflict', rule: 'conflict', why: tree?.strayed(path) === true ? strayWhy : conflictWhy };
 }
 
 /** Half of what git wrote is a broken repository. */
-export function repositoryConflict(conflicts: readonly Pick<Unit, 'path' | 'kind'>[]): RunEffects {
+export function repositoryConflict(conflicts: readonly LeftOut[]): RunEffects {
   const why = 'the git repository was changed from outside while the command ran, so nothing of it was applied';
-  return { ...nothing, leftOut: conflicts.map(conflictOf), nothingApplied: why, instead: 'run it again' };
+  return { ...nothing, leftOut: conflicts, nothingApplied: why, instead: 'run it again' };
 }
 
 /** A person approved all of it, as it was shown to them. */
-function heldConflict(late: readonly Pick<Unit, 'path' | 'kind'>[]): RunEffects {
+function heldConflict(late: readonly LeftOut[]): RunEffects {
   const named = late.slice(0, 5).map(({ path }) => `\`${path}\``);
   const more = late.length > named.length ? ` and ${late.length - named.length} more` : '';
   const why = `${named.join(', ')}${more} changed after it was held, so nothing of it was applied`;
-  return { ...nothing, leftOut: late.map(conflictOf), nothingApplied: why };
+  return { ...nothing, leftOut: late, nothingApplied: why };
 }
 
-export function workOf({ disk, programs }: JournalGround, plan: Plan, directory: string): Work {
-  return { disk, programs, plan, directory };
+/** With the workspace and the run's directory held open. @throws {Fault} `PATH_CHANGED` where a link leads to one of them by now */
+export async function inHand<T>(ground: JournalGround, plan: Plan, act: (work: Work) => Promise<T>): Promise<T> {
+  const { disk, programs, workspaceRoot } = ground;
+  const tree = holdTree(workspaceRoot);
+  try {
+    const run = holdTree(directoryOf(ground, plan.id));
+    try {
+      return await act({ disk, programs, plan, tree, own: run.place('') ?? '' });
+    } finally {
+      run.close();
+    }
+  } catch (thrown) {
+    throw asKnown(thrown, tree);
+  } finally {
+    tree.close();
+  }
 }
 
 /** In the lock. The plan's content is staged, and nothing of it is done. */
 export async function carryOut(ground: JournalGround, wished: Plan): Promise<RunEffects> {
-  const directory = directoryOf(ground, wished.id);
   // Before anything is looked at: it takes its time, in which others may change the workspace.
-  await syncContent(workOf(ground, wished, directory));
-  const late = wished.steps.filter((step) => !isAsPlanned(workOf(ground, wished, directory), step));
-  if (wished.held !== undefined && late.length > 0) return heldConflict(late);
-  if (late.some(isInRepository)) return repositoryConflict(late);
-  const wanted = without(
-    wished,
-    late.map(({ number }) => number),
-  );
-  const plan = { ...wanted, parents: parentsNow({ plan: wanted }) };
-  if (plan.steps.length === 0) return { ...nothing, leftOut: late.map(conflictOf) };
-  const work = workOf(ground, plan, directory);
+  await syncContent(ground, wished);
+  return inHand(ground, wished, async (work) => {
+    const late = wished.steps.filter((step) => !isAsPlanned(work, step));
+    const conflicts = late.map((step) => conflictOf(step, work.tree));
+    if (wished.held !== undefined && late.length > 0) return heldConflict(conflicts);
+    if (late.some(isInRepository)) return repositoryConflict(conflicts);
+    const wanted = without(
+      wished,
+      late.map(({ number }) => number),
+    );
+    if (wanted.steps.length === 0) return { ...nothing, leftOut: conflicts };
+    const plan = { ...wanted, parents: parentsNow({ ...work, plan: wanted }) };
+    const done = await applyPlan(ground, { ...work, plan });
+    return { ...done, leftOut: [...conflicts, ...done.leftOut] };
+  });
+}
+
+async function applyPlan(ground: JournalGround, work: Work): Promise<RunEffects> {
+  const { plan } = work;
+  const directory = directoryOf(ground, plan.id);
   ground.disk.writeSafely(`${directory}/plan`, JSON.stringify(plan));
   try {
     const skipped = await applySteps(work);
     const inTheWay = plan.steps.filter(({ number }) => skipped.includes(number));
+    const conflicts = inTheWay.map((step) => conflictOf(step, work.tree));
     if (inTheWay.some(isInRepository) || (plan.held !== undefined && inTheWay.length > 0)) {
-      await rollBack(ground, directory, plan);
-      return plan.held === undefined ? repositoryConflict(inTheWay) : heldConflict(inTheWay);
+      await rollBack(ground, work);
+      return plan.held === undefined ? repositoryConflict(conflicts) : heldConflict(conflicts);
     }
     const parents = await whileOpen(work, () => syncParents(work));
     ground.disk.writeSafely(`${directory}/applied`, JSON.stringify({ skipped, parents }));
     const { lists } = without(plan, skipped);
-    return { ...nothing, ...lists, runId: plan.id, leftOut: [...late, ...inTheWay].map(conflictOf) };
+    return { ...nothing, ...lists, runId: plan.id, leftOut: conflicts };
   } catch (thrown) {
-    return await giveUp(ground, plan, thrown);
+    return await giveUp(ground, work, thrown);
   }
 }
 
-async function giveUp(ground: JournalGround, plan: Plan, thrown: unknown): Promise<RunEffects> {
-  await rollBack(ground, directoryOf(ground, plan.id), plan);
-  const why = notAllowed(thrown);
-  if (why === undefined || plan.held !== undefined) throw thrown;
+async function giveUp(ground: JournalGround, work: Work, thrown: unknown): Promise<RunEffects> {
+  await rollBack(ground, work);
+  const why = notAllowed(asKnown(thrown, work.tree));
+  if (why === undefined || work.plan.held !== undefined) throw thrown;
   return { ...nothing, ...why };
+}
+
+/** People know a place by its path, not by the descriptor that held its directory. */
+function asKnown(thrown: unknown, { nameOf }: Pick<Work['tree'], 'nameOf'>): unknown {
+  if (!(thrown instanceof Error) || thrown instanceof Fault) return thrown;
+  const { dest, path } = thrown as NodeJS.ErrnoException & { readonly dest?: string };
+  return Object.assign(thrown, {
+    ...(path === undefined ? {} : { path: nameOf(path) }),
+    ...(dest === undefined ? {} : { dest: nameOf(dest) }),
+  });
 }
 
 /** What was to be kept found no room: nothing of it is in the workspace yet. */
@@ -122,7 +163,9 @@ const fewFiles = 8;
  * database) relies on that, though over a view its own flush may be none. One flush of the file system costs less than one for each of many files.
  * @throws where it fails: nothing is applied then
  */
-async function syncContent({ plan, directory, disk, programs }: Work): Promise<void> {
+async function syncContent(ground: JournalGround, plan: Plan): Promise<void> {
+  const { disk, programs } = ground;
+  const directory = directoryOf(ground, plan.id);
   const put = plan.steps.filter(({ act, after }) => act === 'put' && after?.type !== 'link');
   const isFew = put.length <= fewFiles && put.every(({ after }) => after?.type === 'file' && (after.mode & 0o400) !== 0);
   if (isFew) {
@@ -145,8 +188,11 @@ async function syncContent({ plan, directory, disk, programs }: Work): Promise<v
 /** @returns the directories as they are left */
 function syncParents(work: Work): Plan['parents'] {
   const parents = parentsNow(work);
-  for (const { path, mode } of parents) if ((mode & 0o400) !== 0) work.disk.sync(`${work.plan.workspaceRoot}/${path}`);
-  work.disk.sync(`${work.directory}/kept`);
+  for (const { path, mode } of parents) {
+    const place = work.tree.place(path);
+    if (place !== undefined && (mode & 0o400) !== 0) work.disk.sync(place);
+  }
+  work.disk.sync(`${work.own}/kept`);
   return parents;
 }
 
@@ -162,33 +208,15 @@ export function without(plan: Plan, numbers: readonly number[]): Plan {
   };
 }
 
-/**
- * @param held of a plan of one step: where its entry is. SECURITY: by its path a link that somebody put there meanwhile would lead the old
- * content elsewhere; the directories above keep the times that the step gave them.
- */
-export async function rollBack(ground: JournalGround, directory: string, plan: Plan, held?: () => string): Promise<void> {
-  const work = workOf(ground, plan, directory);
-  const left = await (held === undefined ? takeBack(work, plan.parents) : takeBack({ ...work, place: held }, []));
+/** @param parents directories that get their mode and times back */
+export async function rollBack(ground: JournalGround, work: Work, parents: readonly Parent[] = work.plan.parents): Promise<void> {
+  const { id } = work.plan;
+  const directory = directoryOf(ground, id);
+  const left = await takeBack(work, parents);
   if (left.length === 0) ground.disk.remove(directory);
   else {
-    // What was there before lies under somebody else's work: it stays in the journal.
-    ground.log.warn(`run ${plan.id} was rolled back but for ${left.join(', ')}, changed by others; what was there is in ${directory}`);
+    // What was there before lies under somebody else's work, or its directory is elsewhere: it stays in the journal.
+    ground.log.warn(`run ${id} was rolled back but for ${left.join(', ')}, changed by others; what was there is in ${directory}`);
     ground.disk.writeSafely(`${directory}/undone`, '');
   }
-}
-
-export function stillHeld(): Fault {
-  const next = 'deny its request, or leave it: what is held goes by itself (`banksman approvals list`)';
-  return new Fault('not_undoable', 'these changes are held: nothing of them was applied', { audience: 'user', next });
-}
-
-const mostNamed = 10;
-
-export function laterChanges(paths: readonly string[]): Fault {
-  const named = paths.slice(0, mostNamed).map((path) => `\`${path}\``);
-  const more = paths.length > mostNamed ? ` and ${paths.length - mostNamed} more` : '';
-  return new Fault('undo_in_the_way', `changed since the run: ${named.join(', ')}${more}`, {
-    audience: 'user',
-    next: 'undo the later runs first, or set aside what is there now: `banksman runs undo ID --set-aside`',
-  });
 }

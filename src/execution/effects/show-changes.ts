@@ -3,10 +3,10 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import type { ShownChange, ShownChanges } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { unifiedDiff } from '#kernel/text/unified-diff';
-import { changedSince } from './carry-out.ts';
 import { hasMark, type Plan, readApplied, readPlan, type Step } from './journal.ts';
-import { directoryOf, type JournalGround, without, workOf } from './run-plan.ts';
+import { directoryOf, inHand, type JournalGround, without } from './run-plan.ts';
 import { look, readTree, type Stamp, stampOf, type Tree } from './stamp.ts';
+import { changedSince } from './take-back.ts';
 
 /** Where the two sides of a step lie; undefined: nothing is, or was, there. */
 export interface Sides {
@@ -45,7 +45,7 @@ export async function showRun(ground: JournalGround, id: string): Promise<ShownC
   if (hasMark(directory, 'undone') || !hasMark(directory, 'applied'))
     throw new Fault('not_kept', 'the run is undone, so nothing of it is kept', { audience: 'user' });
   const done = without(plan, readApplied(directory).skipped);
-  const changed = new Set((await changedSince(workOf(ground, done, directory))).map(({ number }) => number));
+  const changed = new Set((await inHand(ground, done, changedSince)).map(({ number }) => number));
   const sidesOf = ({ number, path, before, after }: Step) => ({
     before: before && `${directory}/kept/${number}`,
     after: after && !changed.has(number) ? `${plan.workspaceRoot}/${path}` : undefined,

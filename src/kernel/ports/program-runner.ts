@@ -9,6 +9,8 @@ export interface ProgramRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Its standard input; empty when left out. */
   readonly input?: string;
+  /** Open files of ours that it gets as its descriptors 3, 4, …, in this order. */
+  readonly descriptors?: readonly number[];
   /** In ms. */
   readonly timeoutMs: number;
   /** Bytes kept of each stream, half of them from the start and half from the end. */

@@ -17,7 +17,7 @@ import {
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Pinning } from '#connectors/workspace-files/directory-pin';
+import type { Pinning } from '#files/directory-pin';
 import { codeOf, never, openTestWorkspace, scope, type TestWorkspace } from './support.ts';
 
 const pinnings: readonly Pinning[] = process.platform === 'linux' ? ['descriptors', 'identity'] : ['identity'];

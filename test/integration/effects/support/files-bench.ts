@@ -4,9 +4,9 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { pathRules } from '#app/workspace/open-workspace';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
-import { usualPinning } from '#connectors/workspace-files/directory-pin';
 import { createEffects, type Effects } from '#execution/effects/effects';
 import { programRunner } from '#execution/run-child';
+import { usualPinning } from '#files/directory-pin';
 import type { WorkspaceFiles } from '#kernel/ports/workspace';
 import { judgeChange } from '#policy/effects/judge-change';
 

@@ -4,7 +4,7 @@ import { pathRules } from '#app/workspace/open-workspace';
 import { seal } from '#audit/seal';
 import { createPersonaSandboxes } from '#connectors/persona-sandbox/persona-sandboxes';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
-import { usualPinning } from '#connectors/workspace-files/directory-pin';
+import { usualPinning } from '#files/directory-pin';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import { say, told } from '../../stores/children/told.ts';
 

@@ -17,6 +17,8 @@ export interface DirectoryPin {
   openListed(name: string): number;
   /** Throws {Fault} `PATH_CHANGED` where it shows that names addressed here may have been another directory's. */
   confirm(): void;
+  /** Its path by now. */
+  where(): string;
   close(): void;
 }
 
@@ -61,6 +63,7 @@ function pinByDescriptor(directory: string, root?: string): DirectoryPin {
     confirm: () => {
       if (root !== undefined && !readlinkSync(at).startsWith(`${readlinkSync(root)}/`)) throw pathChanged();
     },
+    where: () => readlinkSync(at),
     close: () => {
       // Closing twice would close whatever got the number since.
       if (open) closeSync(descriptor);
@@ -111,6 +114,7 @@ function pinByIdentity(directory: string, confirmAbove: () => void = () => undef
     openFile: open,
     openListed: open,
     confirm,
+    where: () => directory,
     close: () => undefined,
   };
 }
