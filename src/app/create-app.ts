@@ -203,11 +203,12 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
     append: (drafts) => reads.audit.appendAll(drafts),
     ofRequest: (id, since) => reads.audit.ofRequest(id, since),
     settings: async () => {
-      const { securityLevel: level, unavailable, rules } = await live.now();
+      const { securityLevel: level, unavailable, paused, rules } = await live.now();
       const counting = await rules();
       return {
         ...{ level, tiers: config.tiers, rules: counting.map(({ pattern, action }) => ({ pattern: pattern.text, action })) },
         ...(unavailable === undefined ? {} : { unavailable }),
+        ...(paused === undefined ? {} : { paused }),
       };
     },
   };

@@ -207,6 +207,8 @@ function remoteSecurity(link: ServiceLink, ask: Ask): SecuritySettings {
     setLevel: async () => notHere(link),
     setRule: async () => notHere(link),
     removeRule: async () => notHere(link),
+    pause: (_by, reason) => ask('security.pause', [reason ?? null]),
+    resume: async () => notHere(link),
     onChange: (listener) => link.onChange('security', listener),
   };
 }
@@ -299,7 +301,8 @@ function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApp
       level: async () => undefined,
       rules: async () => [],
       onChange: (listener) => link.onChange('security', listener),
-      ...{ setLevel: never, setRule: never, removeRule: never },
+      pause: async () => undefined,
+      ...{ setLevel: never, setRule: never, removeRule: never, setPause: never, clearPause: never },
     },
     close: async () => undefined,
   };
@@ -312,10 +315,14 @@ function remoteSettings(link: ServiceLink, ask: Ask, { config, version }: Pick<A
     known: () => known,
     now: async () => {
       try {
-        const { level, unavailable, tiers, rules } = await ask<SharedSettings>('records.settings');
+        const { level, unavailable, tiers, rules, paused } = await ask<SharedSettings>('records.settings');
         const counting = liveRules(rules.map(({ pattern, action }) => ({ pattern, counts: action })));
         const settings = policySettings({ ...config, securityLevel: level, tiers }, version);
-        known = { ...settings, rules: async () => counting, ...(unavailable === undefined ? {} : { unavailable }) };
+        known = {
+          ...{ ...settings, rules: async () => counting },
+          ...(unavailable === undefined ? {} : { unavailable }),
+          ...(paused === undefined ? {} : { paused }),
+        };
       } catch (thrown) {
         // SECURITY: what cannot be read may have been stricter than anything.
         known = { ...policySettings({ ...config, securityLevel: 'strict' }, version), unavailable: toFault(thrown).message };

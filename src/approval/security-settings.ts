@@ -7,7 +7,9 @@ import type { SettingChange } from '#kernel/approval/passkey';
 import {
   type AutoApproveAction,
   maxRuleLifeMs,
+  type Pause,
   type RemovalPayload,
+  type ResumePayload,
   type RulePayload,
   type SettingPayload,
   type SignedSetting,
@@ -54,10 +56,11 @@ export function createSecuritySettings(deps: SecuritySettingsDeps): StandingSett
   const memory = createLevelMemory();
   const flawOf = createSettingVerifier();
   const level = async (): Promise<EffectiveLevel> => {
-    const stored = await store.level();
+    const [stored, paused] = await Promise.all([store.level(), store.pause()]);
     // Where nobody has set one there is nothing that a key could vouch for.
     const keys = stored === undefined ? [] : await deps.trustedKeys();
-    return memory.checked(stored, effectiveLevel(stored, deps.configured, keys), deps.configured);
+    const checked = memory.checked(stored, effectiveLevel(stored, deps.configured, keys), deps.configured);
+    return paused === undefined ? checked : { ...checked, paused };
   };
   const rules = async () => {
     const [stored, keys] = await Promise.all([store.rules(), deps.trustedKeys()]);
@@ -75,6 +78,8 @@ export function createSecuritySettings(deps: SecuritySettingsDeps): StandingSett
     setLevel: (wanted, signer) => sign({ kind: 'level', level: wanted }, signer),
     setRule: (rule, signer) => sign({ kind: 'rule', ...rule }, signer),
     removeRule: (pattern, signer) => sign({ kind: 'remove_rule', pattern }, signer),
+    pause: (by, reason) => pauseAgents({ by, at: clock.now(), ...(reason === undefined ? {} : { reason }) }, store),
+    resume: (signer) => sign({ kind: 'resume' }, signer),
   };
 }
 
@@ -96,7 +101,26 @@ async function draftSetting(change: SettingChange, approver: string, deps: Secur
     }
     case 'remove_rule':
       return { ok: true, payload: { ...facts, setting: 'auto_approve_removed', pattern: change.pattern } };
+    case 'resume': {
+      const paused = await deps.store.pause();
+      if (paused === undefined) return refuse('not_found', 'agents are not paused');
+      return { ok: true, payload: { ...facts, setting: 'agents_resumed', pausedAt: paused.at } };
+    }
   }
+}
+
+async function pauseAgents(pause: Pause, store: SecurityStore): Promise<SettingResult> {
+  const isNew = await store.setPause(pause);
+  return {
+    ok: true,
+    code: 'set',
+    message: isNew ? 'agents are paused: they change nothing until a person resumes them' : 'agents are paused already',
+  };
+}
+
+async function resumeAgents({ pausedAt, approver }: ResumePayload, store: SecurityStore): Promise<SettingResult> {
+  if (await store.clearPause(pausedAt, approver)) return { ok: true, code: 'removed', message: 'agents are no longer paused' };
+  return { ok: false, code: 'not_found', message: 'nothing was changed: that pause is over, or another one stands; look again' };
 }
 
 /** Later than the one before it even where that machine's clock was ahead by minutes; a forged far future is not followed. */
@@ -115,6 +139,7 @@ async function acceptSetting(signed: SignedSetting, deps: AcceptDeps): Promise<S
   const flaw = (await loosens(payload, deps)) ? loosenFlaw(pin, pins) : undefined;
   if (flaw !== undefined) return { ok: false, code: 'needs_passkey', message: `nothing was changed: ${loosenWords[flaw]}` };
   if (payload.setting === 'auto_approve_removed') return removeRule(payload, deps);
+  if (payload.setting === 'agents_resumed') return resumeAgents(payload, deps.store);
   if (isOf(signed, 'security_level')) {
     await deps.store.setLevel(signed);
     return { ok: true, code: 'set', message: `the security level is ${signed.payload.level} for everyone on this store` };
@@ -134,6 +159,7 @@ function isOf<Kind extends SettingPayload['setting']>(
 
 async function loosens(payload: SettingPayload, { level, rules }: AcceptDeps): Promise<boolean> {
   if (payload.setting === 'security_level') return isStricter((await level()).level, payload.level);
+  if (payload.setting === 'agents_resumed') return true;
   if (payload.setting === 'auto_approve') return payload.action === 'allow';
   return (await rules()).some(({ pattern, counts }) => pattern === payload.pattern && counts !== undefined && counts !== 'allow');
 }

@@ -3,7 +3,7 @@ import type { Agent } from './agent.ts';
 import type { AnswerResult, ReviewCard, Signer } from './approval/answer.ts';
 import type { OneTimeCodes } from './approval/one-time-codes.ts';
 import type { EffectiveAction, RequestRecord } from './approval/request.ts';
-import type { AutoApproveAction } from './approval/security.ts';
+import type { AutoApproveAction, Pause } from './approval/security.ts';
 import type { AuditRecord, ChainPoint, ChainVerdict } from './audit-event.ts';
 import type { Decision } from './decision.ts';
 import type { RunHistory } from './effects.ts';
@@ -90,6 +90,8 @@ export interface EffectiveLevel {
   readonly by?: string;
   /** A stored level that does not count, and why: unsigned, or signed by a key that is not pinned. */
   readonly warning?: string;
+  /** Agents change nothing while this stands, whatever the level. */
+  readonly paused?: Pause;
 }
 
 /** An auto-approve rule as people see it. One that does not count says why and changes nothing. */
@@ -133,6 +135,10 @@ export interface SecuritySettings {
     signer: Signer,
   ): Promise<SettingResult>;
   removeRule(pattern: string, signer: Signer): Promise<SettingResult>;
+  /** Pauses all agents of the store. Anybody of the account may: it makes everything stricter. */
+  pause(by: string, reason?: string): Promise<SettingResult>;
+  /** Lifts the pause that stands. */
+  resume(signer: Signer): Promise<SettingResult>;
   onChange(listener: () => void): () => void;
 }
 

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { agentHosts } from './agent.ts';
 import type { HostConfig } from './app.ts';
 import { type RequestRecord, requestIdPattern, requestStatuses } from './approval/request.ts';
-import type { AutoApproveAction } from './approval/security.ts';
+import type { AutoApproveAction, Pause } from './approval/security.ts';
 import type { AuditDraft } from './audit-event.ts';
 import { auditEventNames } from './audit-event.ts';
 import type { FaultData } from './errors.ts';
@@ -95,6 +95,7 @@ export const wireMethods = {
   'approvals.cancel': z.tuple([id]),
   'security.level': z.tuple([]),
   'security.rules': z.tuple([]),
+  'security.pause': z.tuple([text(500).nullable()]),
   'audit.tail': z.tuple([z.number().int().min(0).max(1_000)]),
   'audit.verify': z.tuple([point.nullable()]),
   'audit.compare': z.tuple([z.strictObject({ points: z.array(point).max(100), chains: z.array(anchor).max(100) })]),
@@ -123,6 +124,7 @@ export const answeredElsewhere: ReadonlySet<string> = new Set([
   'security.setLevel',
   'security.setRule',
   'security.removeRule',
+  'security.resume',
 ]);
 
 /** `records.settings`: what decides about a workspace tool, of the service's part. */
@@ -131,6 +133,7 @@ export interface SharedSettings {
   readonly unavailable?: string;
   readonly tiers: Readonly<Record<string, (typeof actionTiers)[number]>>;
   readonly rules: readonly { readonly pattern: string; readonly action: AutoApproveAction }[];
+  readonly paused?: Pause;
 }
 
 const clientMessage = z.discriminatedUnion('kind', [

@@ -18,14 +18,14 @@ import { effectiveAction } from './action.ts';
 import { clusterOf } from './context.ts';
 import type { CallDeps, IncomingCall, PolicySettings, WorkspaceJudge } from './deps.ts';
 import { withEffectWords } from './execute.ts';
-import { scopeDecision, timesDecision } from './limits.ts';
+import { pauseDecision, scopeDecision, timesDecision } from './limits.ts';
 import { notProtected, protect } from './protect.ts';
 import { withoutConcealed } from './record.ts';
 import { type Classified, goOn, type Refusal, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
 import { findTool, validate } from './validate.ts';
 
 /** In their order. */
-export const stageNames = ['identify', 'validate', 'authorize', 'protect', 'scope', 'times', 'classify', 'feasible'] as const;
+export const stageNames = ['identify', 'validate', 'authorize', 'pause', 'protect', 'scope', 'times', 'classify', 'feasible'] as const;
 
 /** One stage's answer. `refusal`: a call that runs ends here; only an explanation goes on. */
 export interface StageAnswer {
@@ -75,6 +75,7 @@ export async function* decideTargets(
   deps: CallDeps,
   signal: AbortSignal,
 ): AsyncGenerator<StageAnswer, Classified | undefined> {
+  yield answerOf('pause', pauseDecision(validated.tool, agent, deps.settings), validated);
   const resolved = await protectStage(validated, deps, signal);
   if (!resolved.ok) {
     yield refused('protect', resolved.refusal);
@@ -100,7 +101,7 @@ export async function* decideTargets(
   return state;
 }
 
-function answerOf(stage: StageAnswer['stage'], decision: Decision, state: Resolved): StageAnswer {
+function answerOf(stage: StageAnswer['stage'], decision: Decision, state: Validated): StageAnswer {
   return {
     stage,
     decision,
@@ -113,6 +114,7 @@ function answerOf(stage: StageAnswer['stage'], decision: Decision, state: Resolv
 const limitAdvice: Readonly<Record<string, string>> = {
   frozen: 'wait until the window is over, or tell the user: only a person can change the windows',
   outside_maintenance: 'wait until the window opens, or tell the user: only a person can change the windows',
+  agents_paused: 'stop here and tell the user: only a person resumes agents (`banksman resume`, in the editor, or on the approval page)',
   over_budget: 'change nothing more for now, and tell the user: only a person can raise the budget',
 };
 

@@ -3,6 +3,7 @@
 import type { CallApprovals } from '#approval/approvals';
 import type { Standing } from '#identity/standing';
 import type { CallRequest } from '#kernel/app';
+import type { Pause } from '#kernel/approval/security';
 import type { AuditDraft } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
 import type { HeldChanges } from '#kernel/effects';
@@ -49,6 +50,8 @@ export interface PolicySettings {
    * what is about to run. @throws {Fault} `store_…`: a rule that cannot be read may be one that blocks
    */
   rules(): Promise<readonly LiveRule[]>;
+  /** Agents change nothing now. */
+  readonly paused?: Pause;
   readonly protectedList: ProtectedList;
   readonly scopes: readonly Scope[];
   readonly windows: readonly TimeWindow[];

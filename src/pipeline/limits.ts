@@ -4,13 +4,27 @@ import type { ChainPoint } from '#kernel/audit-event';
 import { allow, type Decision, deny } from '#kernel/decision';
 import { describeTarget, type Target } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
-import { impactOf } from '#kernel/tool';
+import { impactOf, type Tool } from '#kernel/tool';
+import { effectiveTier } from '#policy/classify';
 import type { Inventory } from '#policy/resolve-target';
 import { budgetSpan, decideScopes, scopeInWords, scopesOf } from '#policy/scopes/scopes';
 import type { Selectable } from '#policy/scopes/selector';
 import { decideWindows, windowsInWords } from '#policy/scopes/windows';
-import type { CallDeps, PipelineDeps } from './deps.ts';
+import type { CallDeps, PipelineDeps, PolicySettings } from './deps.ts';
 import type { Resolved } from './stage.ts';
+
+const notPaused = allow('not_paused', 'agents are not paused');
+
+/** A person at the palette confirms each call in a dialog that no program can press, and may have to mend what agents did. */
+export function pauseDecision(tool: Tool, agent: Agent, { paused, tiers }: Pick<PolicySettings, 'paused' | 'tiers'>): Decision {
+  if (paused === undefined || agent.host === 'palette') return notPaused;
+  if (effectiveTier(tool.name, tool.tier, tiers) === 'green') return allow('not_paused', 'agents are paused, and it only reads');
+  const when = paused.at === 0 ? '' : ` since ${new Date(paused.at).toISOString()}`;
+  const why = paused.reason === undefined ? '' : `; the reason given: ${showPlainly(paused.reason, 300)}`;
+  return deny('agents_paused', `all agents are paused${when} by ${showPlainly(paused.by, 100)}: they change nothing${why}`, [
+    'agents:paused',
+  ]);
+}
 
 const notBound = allow('not_bound', 'it changes no cluster');
 
@@ -75,7 +89,11 @@ export function timesDecision(state: Resolved, deps: Pick<CallDeps, 'settings' |
 export async function limitsInWords(agent: Agent, deps: CallDeps): Promise<readonly string[]> {
   const own = scopesOf(agent, deps.settings.scopes);
   const spent = await spentBy(own, deps);
+  const { paused } = deps.settings;
   return [
+    ...(paused === undefined
+      ? []
+      : [`all agents are paused by ${showPlainly(paused.by, 100)}: they change nothing until a person resumes them`]),
     ...own.map((scope) => scopeInWords(scope, spent)),
     ...windowsInWords(deps.settings.windows, deps.clock.now()).map(({ words }) => words),
   ];

@@ -1,7 +1,7 @@
 /** Security settings as text in a store. Whatever comes back is input: whoever can write to the store can write anything. */
 import * as z from 'zod';
 import { keyOfProof, signedSchema } from '#kernel/approval/proof';
-import { autoApproveActions, type LevelPayload, type RulePayload, type SignedSetting } from '#kernel/approval/security';
+import { autoApproveActions, type LevelPayload, type Pause, type RulePayload, type SignedSetting } from '#kernel/approval/security';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { StoredLevel, StoredRule } from '#kernel/ports/security-store';
@@ -24,6 +24,11 @@ const ruleSchema = signedSchema<RulePayload>(
     expiresAt: time,
   }),
 );
+const pauseSchema: z.ZodType<Pause> = z.strictObject({
+  by: z.string().min(1).max(300),
+  at: time,
+  reason: z.string().max(500).exactOptional(),
+});
 const bareLevel = z.enum(securityLevels);
 const bareAction = z.enum(autoApproveActions);
 
@@ -78,6 +83,23 @@ export function settingAttributes({ payload, proof }: SignedSetting<LevelPayload
 
 export function removalAttributes(pattern: string, by: string): JsonObject {
   return wellFormed({ setting: 'auto_approve', pattern, removed: true, by });
+}
+
+/** SECURITY: whatever stands there and is no pause is one, or damaging it would lift it. */
+export function pauseFrom(text: string): Pause {
+  return pauseSchema.safeParse(jsonOrText(text)).data ?? { by: 'unknown', at: 0 };
+}
+
+export function pauseText(pause: Pause): string {
+  return JSON.stringify(pauseSchema.parse(pause));
+}
+
+export function pauseAttributes({ by, reason }: Pause): JsonObject {
+  return wellFormed({ setting: 'agents_paused', by, ...(reason === undefined ? {} : { reason }) });
+}
+
+export function resumeAttributes(by: string): JsonObject {
+  return wellFormed({ setting: 'agents_paused', removed: true, by });
 }
 
 /** The canonical form has no place for lone surrogates. */

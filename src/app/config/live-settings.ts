@@ -51,9 +51,9 @@ export function createLiveSettings(parts: LiveSettingsParts): LiveSettings & Req
 
   const now = async (): Promise<PolicySettings> => {
     try {
-      const { level, warning } = await core.level();
+      const { level, warning, paused } = await core.level();
       if (warning !== undefined) warn(`security level: ${warning}`);
-      known = { ...ofLevel(level), rules };
+      known = { ...ofLevel(level), rules, ...(paused === undefined ? {} : { paused }) };
     } catch (thrown) {
       // SECURITY: what cannot be read may have been stricter than anything. Green goes on where the trail can be written.
       const { message } = toFault(thrown);
@@ -72,6 +72,8 @@ export function createLiveSettings(parts: LiveSettingsParts): LiveSettings & Req
       rules: async () => (await core.rules()).map(forPeople),
       setRule: (rule, signer) => core.setRule(rule, signer),
       removeRule: (pattern, signer) => core.removeRule(pattern, signer),
+      pause: (by, reason) => core.pause(by, reason),
+      resume: (signer) => core.resume(signer),
       onChange: (listener) => store.onChange(() => void now().then(() => listener())),
     },
   };

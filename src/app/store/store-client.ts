@@ -102,6 +102,9 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       rules: () => call('security.rules'),
       setRule: (setting) => call('security.setRule', setting),
       removeRule: (pattern, by) => call('security.removeRule', pattern, by),
+      pause: () => call('security.pause'),
+      setPause: (pause) => call('security.setPause', pause),
+      clearPause: (at, by) => call('security.clearPause', at, by),
       onChange,
     },
     codes: {

@@ -6,9 +6,11 @@ import path from 'node:path';
 import * as z from 'zod';
 import { isChained } from '#audit/verify-trail';
 import type { Finding, SecuritySettings } from '#kernel/app';
+import type { Pause } from '#kernel/approval/security';
 import { toFault } from '#kernel/errors';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Store } from '#kernel/ports/store';
+import { showPlainly } from '#kernel/text/text';
 import { replacePrivateFile } from '../config/private-file.ts';
 
 /** More than the largest record and the pages that SQLite writes for it. */
@@ -144,12 +146,13 @@ function readSeen(file: string): z.output<typeof seenSchema> {
 /** Doctor's look at what people set in the store: what counts, and what somebody wrote there that does not. */
 export async function securityFindings(security: Pick<SecuritySettings, 'level' | 'rules'>): Promise<readonly Finding[]> {
   try {
-    const [{ level, from, by, warning }, rules] = await Promise.all([security.level(), security.rules()]);
+    const [{ level, from, by, warning, paused }, rules] = await Promise.all([security.level(), security.rules()]);
     const origin = from === 'configuration' ? 'the configuration' : `the store${by === undefined ? '' : `, set by ${by}`}`;
     return [
       warning === undefined
         ? { topic: 'security level', state: 'ok', message: `${level}, from ${origin}` }
         : { topic: 'security level', state: 'warning', message: warning, remedy: 'set it again with `banksman level set`' },
+      ...pauseFinding(paused),
       ...rules.flatMap((rule): Finding[] => {
         if (rule.warning === undefined) return [];
         const remedy = 'set it again, or remove it, with `banksman auto-approve`';
@@ -165,4 +168,12 @@ export async function securityFindings(security: Pick<SecuritySettings, 'level' 
       },
     ];
   }
+}
+
+function pauseFinding(paused: Pause | undefined): readonly Finding[] {
+  if (paused === undefined) return [];
+  const since = paused.at === 0 ? 'what is stored of it is damaged' : `since ${new Date(paused.at).toISOString()}`;
+  const why = paused.reason === undefined ? '' : `: ${showPlainly(paused.reason, 300)}`;
+  const message = `all agents are paused by ${showPlainly(paused.by, 100)}, ${since}${why}`;
+  return [{ topic: 'agents', state: 'warning', message, remedy: 'a person resumes them with `banksman resume`' }];
 }

@@ -32,6 +32,7 @@ export interface CommandOptions {
   readonly origin?: string;
   readonly code?: string;
   readonly message?: string;
+  readonly reason?: string;
   readonly status?: string;
   readonly search?: string;
   readonly output?: string;
@@ -75,6 +76,7 @@ const options = {
   origin: { type: 'string' },
   code: { type: 'string' },
   message: { type: 'string' },
+  reason: { type: 'string' },
   status: { type: 'string' },
   search: { type: 'string' },
   output: { type: 'string' },

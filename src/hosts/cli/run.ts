@@ -9,7 +9,7 @@ import { runCall } from './commands/call.ts';
 import { runConfig } from './commands/config.ts';
 import { runDemo } from './commands/demo.ts';
 import { runDoctor } from './commands/doctor.ts';
-import { runAutoApprove, runLevel } from './commands/level.ts';
+import { runAutoApprove, runLevel, runPause, runResume } from './commands/level.ts';
 import { runMcp } from './commands/mcp.ts';
 import { runPage } from './commands/page.ts';
 import { runPolicy } from './commands/policy.ts';
@@ -108,6 +108,23 @@ counts only after an approver agreed to that very difference; until then the old
       run: runLevel,
       lines: ['level get [--json]', 'level set relaxed|balanced|strict [--as NAME] [--json]'],
       notes: 'Setting it needs a terminal and an approver’s passphrase; it counts for everyone on the same store.',
+    },
+  ],
+  [
+    'pause',
+    {
+      run: runPause,
+      lines: ['pause [--reason TEXT] [--json]'],
+      notes: `Every agent on the same store, through every host and process, is refused what changes anything, from its next call on; what runs
+already goes on to its end. Anybody of the account may pause; \`resume\` lifts it.`,
+    },
+  ],
+  [
+    'resume',
+    {
+      run: runResume,
+      lines: ['resume [--as NAME] [--json]'],
+      notes: 'Lifts a pause. It needs a terminal and an approver’s passphrase, as everything does that makes something looser.',
     },
   ],
   [

@@ -1,7 +1,7 @@
 /** What people share on one store, and what of the configuration waits: each changed with a passkey, and shown as it is to be signed. */
 import type { AutoApproveRule, EffectiveLevel } from '#kernel/app';
 import type { PasskeyApprover, SharedView } from '#kernel/approval/passkey';
-import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/approval/security';
+import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs, type Pause } from '#kernel/approval/security';
 import { type Html, html, nothing } from '#kernel/text/html';
 import { durationInWords, showPlainly } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
@@ -21,6 +21,7 @@ export function settingsView({ level, rules, configuration }: SharedView, { appr
     summary,
     main: html`<h1>Settings for everyone here</h1>
 <p class="quiet">Changed with your passkey, as <strong>${plainName(approver.person)}</strong>, on a display ${displayInWords[approver.display]}.</p>
+${level.paused === undefined ? nothing : pausePart(level.paused)}
 ${configuration === undefined ? nothing : configurationPart(configuration)}
 ${levelPart(level)}
 ${rulesPart(rules, now)}`.markup,
@@ -39,6 +40,15 @@ function configurationPart({ waiting, isNew }: NonNullable<SharedView['configura
   return html`<section class="answer" aria-labelledby="configuration"><h2 id="configuration">${waiting.length === 0 ? 'Configuration' : 'The configuration, made looser'}</h2>
 ${told}
 <div class="buttons">${button('Agree to this', { kind: 'agree', shown: waiting }, 'agree')}</div></section>`;
+}
+
+function pausePart({ by, at, reason }: Pause): Html {
+  const since =
+    at === 0 ? 'What is stored of the pause is damaged.' : `Since ${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
+  return html`<section class="answer" aria-labelledby="paused"><h2 id="paused">All agents are paused</h2>
+<p>By ${plainName(by)}. ${since} They change nothing until one of you resumes them.</p>
+${reason === undefined ? nothing : html`<p class="note">${showPlainly(reason, 300)}</p>`}
+<div class="buttons">${button('Resume all agents', { kind: 'resume' }, 'resume')}</div></section>`;
 }
 
 /** What the script sends back as it stands here. */

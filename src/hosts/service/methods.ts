@@ -101,6 +101,7 @@ function readMethods(app: LocalApp): Of<'security' | 'audit' | 'live'> {
   return {
     'security.level': () => security.level(),
     'security.rules': () => security.rules(),
+    'security.pause': ([reason], { user }) => security.pause(`user:${user}`, reason ?? undefined),
     'audit.tail': ([count], { user }) => ownTail(app, count, user),
     'audit.verify': ([seen]) => audit.verify(seen ?? undefined),
     'audit.compare': ([seen]) => audit.compare(seen),

@@ -1,6 +1,8 @@
 /** What the status bar says. */
 import type { App, EffectiveLevel } from '#kernel/app';
+import type { Pause } from '#kernel/approval/security';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
+import { showPlainly } from '#kernel/text/text';
 import type { StateName } from './approvals-view/pending-feed.ts';
 import { escapeMarkdown } from './markdown.ts';
 
@@ -55,7 +57,7 @@ function readyText(facts: StatusFacts, app: NonNullable<StatusFacts['app']>): St
   return {
     text: `$(shield) Banksman: ${level}${waiting}${sandboxMarks[sandbox]}${bypassMark(facts)}${length === 0 ? '' : ` $(alert) ${alarms.slice(2)}`}`,
     tooltip: tooltip(facts, pending),
-    spoken: `Banksman: security level ${level}, ${pending}, sandbox ${sandbox}${bypass}${alarms}`,
+    spoken: `Banksman: ${facts.level?.paused === undefined ? '' : 'agents paused, '}security level ${level}, ${pending}, sandbox ${sandbox}${bypass}${alarms}`,
     attention: length > 0 ? 'error' : facts.pending > 0 ? 'warning' : 'none',
   };
 }
@@ -75,6 +77,13 @@ function levelWords({ level }: StatusFacts, app: Pick<App, 'securityLevel'>): st
   return `${level.level}${from}${level.warning === undefined ? '' : `; $(warning) ${escapeMarkdown(level.warning)}`}`;
 }
 
+/** Plain text. */
+export function pauseText({ by, at, reason }: Pause): string {
+  const since = at === 0 ? '' : ` since ${new Date(at).toLocaleString()}`;
+  const why = reason === undefined ? '' : `: ${showPlainly(reason, 300)}`;
+  return `Paused by ${showPlainly(by, 100)}${since}${why}. Select to resume them.`;
+}
+
 export function unusedWords(keys: readonly string[]): string {
   const named = keys.map((key) => `banksman.${key}`).join(', ');
   return `${named} ${keys.length === 1 ? 'counts' : 'count'} for nothing here: the service has its own`;
@@ -84,6 +93,7 @@ function tooltip(facts: StatusFacts, headline: string): string {
   const { app } = facts;
   const rows = app
     ? [
+        ...(facts.level?.paused === undefined ? [] : [`| Agents | $(debug-pause) ${escapeMarkdown(pauseText(facts.level.paused))} |`]),
         `| Level | ${levelWords(facts, app)} |`,
         `| Approvals | ${pendingWords(facts.pending)} |`,
         `| Sandbox | ${app.sandboxState().state}: ${escapeMarkdown(app.sandboxState().reason)} |`,

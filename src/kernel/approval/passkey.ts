@@ -96,6 +96,7 @@ const changeSchema = z.discriminatedUnion('kind', [
     lifeMs: z.int().positive().max(maxRuleLifeMs),
   }),
   z.strictObject({ kind: z.literal('remove_rule'), pattern: z.string().max(300) }),
+  z.strictObject({ kind: z.literal('resume') }),
 ]);
 
 /** What a person may change for everyone on the same store. */

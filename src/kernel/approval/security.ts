@@ -66,8 +66,23 @@ export interface RemovalPayload extends SettingFacts {
   readonly pattern: string;
 }
 
+/** While it stands, agents change nothing. Anybody may pause them; only a person lifts it. */
+export interface Pause {
+  /** Who paused them: `user:alice`. */
+  readonly by: string;
+  /** ms since the epoch; 0 where what is stored is damaged. */
+  readonly at: number;
+  readonly reason?: string;
+}
+
+/** Of just this pause: what was signed for an earlier one lifts no later one. Stored nowhere. */
+export interface ResumePayload extends SettingFacts {
+  readonly setting: 'agents_resumed';
+  readonly pausedAt: number;
+}
+
 /** What a person's key signs when a security setting changes: the canonical JSON of this, or with a passkey a challenge that is made of it. */
-export type SettingPayload = LevelPayload | RulePayload | RemovalPayload;
+export type SettingPayload = LevelPayload | RulePayload | RemovalPayload | ResumePayload;
 
 /** Verified when read: an unsigned or forged setting may only make things stricter. */
 export type SignedSetting<Payload extends SettingPayload = SettingPayload> = Signed<Payload>;

@@ -1,12 +1,16 @@
 /** Level and auto-approve rules in SQLite. Every change and its audit record are one transaction. */
 
-import type { RulePayload, SignedSetting } from '#kernel/approval/security';
+import type { Pause, RulePayload, SignedSetting } from '#kernel/approval/security';
 import type { SecurityStore } from '#kernel/ports/security-store';
 import {
   isStorablePattern,
   levelFrom,
   maxRules,
+  pauseAttributes,
+  pauseFrom,
+  pauseText,
   removalAttributes,
+  resumeAttributes,
   ruleFrom,
   settingAttributes,
   settingText,
@@ -24,6 +28,7 @@ export interface SecurityDeps {
 }
 
 const levelKey = 'security_level';
+const pauseKey = 'agents_paused';
 const rulePrefix = 'auto_approve:';
 const upsert = 'INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value';
 
@@ -58,8 +63,30 @@ export function createSqliteSecurity({ database, append, now, onChange }: Securi
         return isLive;
       });
     },
+    pause: () => database.read((tx) => pauseIn(tx)),
+    setPause: (pause) => {
+      const text = pauseText(pause);
+      return database.write((tx) => {
+        if (pauseIn(tx) !== undefined) return false;
+        tx.run(upsert, pauseKey, text);
+        append(tx, { name: 'policy.changed', attributes: pauseAttributes(pause) });
+        return true;
+      });
+    },
+    clearPause: (at, by) =>
+      database.write((tx) => {
+        if (pauseIn(tx)?.at !== at) return false;
+        tx.run('DELETE FROM settings WHERE key = ?', pauseKey);
+        append(tx, { name: 'policy.changed', attributes: resumeAttributes(by) });
+        return true;
+      }),
     onChange,
   };
+}
+
+function pauseIn(tx: Transaction): Pause | undefined {
+  const row = tx.get('SELECT value FROM settings WHERE key = ?', pauseKey);
+  return row && pauseFrom(String(row.value));
 }
 
 function storedRules(tx: Transaction): readonly { readonly pattern: string; readonly text: string }[] {

@@ -24,6 +24,8 @@ export interface Keys {
   readonly granted: string;
   readonly history: string;
   readonly level: string;
+  /** Who paused the agents; absent while they are not. */
+  readonly paused: string;
   /** An auto-approve rule. */
   rule(pattern: string): string;
   /** The list of the rules' patterns: nobody may list keys. */
@@ -53,6 +55,7 @@ export function keysOf(prefix: string): Keys {
     granted: `${prefix}:idx:approved`,
     history: `${prefix}:idx:decided`,
     level: `${prefix}:config:security_level`,
+    paused: `${prefix}:config:agents_paused`,
     rule: (pattern) => `${prefix}:config:auto_approve:${requirePattern(pattern)}`,
     rules: `${prefix}:config:auto_approve_index`,
     identity: `${prefix}:config:store_identity`,

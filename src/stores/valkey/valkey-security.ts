@@ -2,7 +2,7 @@
 
 import type { Redis } from 'iovalkey';
 import * as z from 'zod';
-import type { RulePayload, SignedSetting } from '#kernel/approval/security';
+import type { Pause, RulePayload, SignedSetting } from '#kernel/approval/security';
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import type { SecurityStore, StoredRule } from '#kernel/ports/security-store';
@@ -10,7 +10,11 @@ import {
   isStorablePattern,
   levelFrom,
   maxRules,
+  pauseAttributes,
+  pauseFrom,
+  pauseText,
   removalAttributes,
+  resumeAttributes,
   ruleFrom,
   settingAttributes,
   settingText,
@@ -47,8 +51,28 @@ export function createValkeySecurity(context: StoreContext, onChange: SecuritySt
       if (!isStorablePattern(pattern)) return false;
       return change(context, (client) => removal(context, client, { pattern, by }));
     },
+    pause: () => connections.asAny(keyReaders, (client) => pauseIn(context, client)),
+    setPause: (pause) => {
+      const text = pauseText(pause);
+      return change(context, async (client) => {
+        if ((await pauseIn(context, client)) !== undefined) return undefined;
+        const record = { name: 'policy.changed', attributes: pauseAttributes(pause) } as const;
+        return { record, write: (transaction) => transaction.set(keys.paused, text) };
+      });
+    },
+    clearPause: (at, by) =>
+      change(context, async (client) => {
+        if ((await pauseIn(context, client))?.at !== at) return undefined;
+        const record = { name: 'policy.changed', attributes: resumeAttributes(by) } as const;
+        return { record, write: (transaction) => transaction.del(keys.paused) };
+      }),
     onChange,
   };
+}
+
+async function pauseIn({ keys }: StoreContext, client: Redis): Promise<Pause | undefined> {
+  const text = await client.get(keys.paused);
+  return text === null ? undefined : pauseFrom(text);
 }
 
 interface Step {
@@ -72,7 +96,7 @@ async function once(
   client: Redis,
   plan: (client: Redis) => Promise<Step | undefined>,
 ): Promise<'done' | 'changed' | 'nothing'> {
-  await client.watch(keys.rules);
+  await client.watch(keys.rules, keys.paused);
   let sent = false;
   try {
     const step = await plan(client);

@@ -53,6 +53,15 @@ describe('a passkey', () => {
     expect(trail).toEqual([expect.stringMatching(/^passkey:/), expect.stringMatching(/^passkey:/), true]);
   });
 
+  it('alone lifts a pause: the window’s key no longer does', async () => {
+    const { settings, change, window } = await bench();
+    await settings.pause('user:ann', 'look at this first');
+    expect(await settings.resume(window.signer)).toMatchObject({ ok: false, code: 'needs_passkey' });
+    expect(await settings.level()).toHaveProperty('paused');
+    expect(await change({ kind: 'resume' })).toMatchObject({ ok: true, code: 'removed' });
+    expect(await settings.level()).not.toHaveProperty('paused');
+  });
+
   it('is verified again whenever the setting is read, by the pins of then', async () => {
     const { change, settings, pins, alice } = await bench();
     await change(relaxed);

@@ -248,3 +248,33 @@ async function pinnedSigner(pinned: ApproverKey[]): Promise<Signer> {
   pinned.push({ name: 'user:bob', key: pair.publicKey });
   return signerFrom(pair.privateKey, 'user:bob');
 }
+
+describe('pausing all agents', () => {
+  it('takes no key; lifting it takes a pinned one, for just this pause', async () => {
+    const { settings, alice, store, clock, pinned } = await createDesk();
+    expect(await settings.pause('user:bob', 'odd things')).toMatchObject({ ok: true, code: 'set' });
+    expect(await settings.level()).toMatchObject({ paused: { by: 'user:bob', at: clock.now(), reason: 'odd things' } });
+    const stranger = signerFrom(generateApproverKey().privateKey, 'user:mallory');
+    expect(await settings.resume(stranger)).toMatchObject({ ok: false, code: 'key_not_trusted' });
+    expect(await settings.level()).toHaveProperty('paused');
+    const drafted = await settings.draft({ kind: 'resume' }, alice.signer.approver);
+    if (!drafted.ok) throw new Error(drafted.refusal.message);
+    const signed = await signPayload(drafted.payload, alice.signer);
+    expect(await settings.accept(signed)).toMatchObject({ ok: true, code: 'removed' });
+    expect(await settings.level()).not.toHaveProperty('paused');
+    // What was signed for the first pause does not lift a later one.
+    clock.advance(1_000);
+    await settings.pause('user:bob');
+    expect(await settings.accept(signed)).toMatchObject({ ok: false, code: 'not_found' });
+    expect(await settings.level()).toHaveProperty('paused');
+    expect(await settings.resume(alice.signer)).toMatchObject({ ok: true });
+    expect(await settings.resume(alice.signer)).toMatchObject({ ok: false, code: 'not_found', message: 'agents are not paused' });
+    expect(pinned).toHaveLength(1);
+    expect((await store.audit.read(0, 10)).map(({ attributes }) => [attributes['by'], attributes['removed']])).toEqual([
+      ['user:bob', undefined],
+      ['user:alice', true],
+      ['user:bob', undefined],
+      ['user:alice', true],
+    ]);
+  });
+});

@@ -318,6 +318,7 @@ describe('explaining a call', () => {
       'identify allow',
       'validate allow',
       'authorize allow',
+      'pause allow',
       'protect allow',
       'scope allow',
       'times allow',

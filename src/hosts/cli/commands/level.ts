@@ -1,5 +1,6 @@
 /** What people set for everyone on the same store: the level and the auto-approve rules. */
 
+import { osUser } from '#app/config/paths';
 import type { AutoApproveRule, SecuritySettings, SettingResult } from '#kernel/app';
 import type { Signer } from '#kernel/approval/answer';
 import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/approval/security';
@@ -21,11 +22,12 @@ export async function runLevel([verb, ...words]: readonly string[], options: Com
 async function getLevel(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
   return withApp(options, async (app) => {
-    const { level, from, by, warning } = await app.security.level();
-    if (options.json) printJson({ level, from, ...(by === undefined ? {} : { by }), ...(warning === undefined ? {} : { warning }) });
+    const { level, from, by, warning, paused } = await app.security.level();
+    if (options.json) printJson(JSON.parse(JSON.stringify({ level, from, by, warning, paused })));
     else printText(level);
     if (!options.json) printError(by === undefined ? `from the ${from}` : `set by ${showPlainly(by, 100)}`);
     if (warning !== undefined) printError(showPlainly(warning, 1_000));
+    if (paused !== undefined) printError(`all agents are paused by ${showPlainly(paused.by, 100)}; \`banksman resume\` lifts that`);
     return 0;
   });
 }
@@ -33,6 +35,25 @@ async function getLevel(words: readonly string[], options: CommandOptions): Prom
 async function setLevel(words: readonly string[], options: CommandOptions): Promise<number> {
   const level = levelOf(operands(words, ['LEVEL'])[0] ?? '');
   return changeSetting('setting the security level', options, (security, signer) => security.setLevel(level, signer));
+}
+
+/** `banksman pause`: stricter, so it needs nobody. */
+export async function runPause(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  const { reason } = options;
+  if (reason !== undefined && (reason.trim() === '' || reason.length > 300)) throw badUsage('`--reason` must be 1 to 300 characters');
+  return withApp(options, async (app) => {
+    const { ok, code, message } = await app.security.pause(`user:${osUser().username}`, reason?.trim());
+    if (options.json) printJson({ ok, code, message });
+    else printText(message);
+    return ok ? 0 : 1;
+  });
+}
+
+/** `banksman resume`. */
+export async function runResume(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  return changeSetting('resuming all agents', options, (security, signer) => security.resume(signer));
 }
 
 function levelOf(named: string): SecurityLevel {

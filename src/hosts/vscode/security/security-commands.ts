@@ -1,4 +1,5 @@
 /** Commands on what people set for everyone. Quick picks gather; a modal decides, since programs can press the former (docs/adr/0006-modal-gate.md). */
+import { userInfo } from 'node:os';
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import type { App, AutoApproveRule } from '#kernel/app';
 import { type AutoApproveAction, autoApproveActions } from '#kernel/approval/security';
@@ -18,6 +19,7 @@ import {
   levelWords,
   lifeInWords,
   type NewRule,
+  resumption,
   ruleChange,
   ruleRemoval,
 } from './setting-changes.ts';
@@ -42,8 +44,27 @@ export function registerSecurityCommands(deps: SecurityCommandDeps): Disposable[
       (app) =>
         here(app, deps, async () => 'The configuration is root’s own') ?? agreeConfiguration(app, { ...deps, approvals: app.approvals }),
     ),
+    onApp('banksman.pauseAgents', (app) => pauseOrResume(app, deps)),
     onApp('banksman.autoApproveRules', (app) => here(app, deps, rulesInWords) ?? manageRules(app, { ...deps, approvals: app.approvals })),
   ];
+}
+
+/** Pausing makes everything stricter, so it asks for no more than a reason; resuming is shown and signed. */
+async function pauseOrResume(app: App, deps: SecurityCommandDeps): Promise<void> {
+  const { paused } = await app.security.level();
+  if (paused !== undefined) {
+    const elsewhere = here(app, deps, async () => 'All agents are paused');
+    return elsewhere ?? void (await changeSetting(resumption(app.security, paused), { ...deps, approvals: app.approvals }));
+  }
+  const reason = await window.showInputBox({
+    title: 'Pause All Agents',
+    prompt: 'Why (agents and people are told). They change nothing more, in every window and process, until a person resumes them.',
+    ignoreFocusOut: true,
+  });
+  if (reason === undefined) return;
+  const words = reason.trim().slice(0, 300);
+  const { message } = await app.security.pause(`user:${userInfo().username}`, ...(words === '' ? [] : [words]));
+  void notify.info(`Banksman: ${message}.`);
 }
 
 /** Where no window changes anything: what is so, and where it is changed. undefined: it is changed here. */

@@ -1,6 +1,6 @@
 /** The changes a person can make, in words. */
 import type { App, AutoApproveRule, ConfigAgreement, EffectiveLevel } from '#kernel/app';
-import type { AutoApproveAction } from '#kernel/approval/security';
+import type { AutoApproveAction, Pause } from '#kernel/approval/security';
 import { durationInWords, showPlainly } from '#kernel/text/text';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { SettingChange } from './change-setting.ts';
@@ -36,6 +36,21 @@ export function levelChange(security: Security, now: EffectiveLevel, level: Secu
     },
     signed: { setting: 'security_level', level },
     carryOut: (signer) => security.setLevel(level, signer),
+  };
+}
+
+export function resumption(security: Security, { by, at, reason }: Pause): SettingChange {
+  const since = at === 0 ? 'What is stored of the pause is damaged.' : `Since ${new Date(at).toLocaleString()}.`;
+  return {
+    question: {
+      key: 'resume agents',
+      title: 'Let all agents change things again?',
+      detail: `Paused by ${showPlainly(by, 100)}. ${since}${reason === undefined ? '' : `\n\n${showPlainly(reason, 300)}`}\n\nIt counts for everyone on the same store.`,
+      stay: 'Keep Them Paused',
+      proceed: 'Resume Agents',
+    },
+    signed: { setting: 'agents_resumed', pausedAt: at },
+    carryOut: (signer) => security.resume(signer),
   };
 }
 

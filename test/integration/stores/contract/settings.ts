@@ -50,6 +50,40 @@ export function settingsContract(makeHarness: MakeHarness): void {
     });
   });
 
+  describe('the pause of all agents', () => {
+    const pause = { by: 'user:alice', at: 1_800_000_000_000, reason: 'something odd \u201chere\u201d' };
+
+    it('is seen by every connection at once, stands until it is lifted, and is in the trail', async () => {
+      const harness = await makeHarness();
+      const [store, other] = [await harness.open(), await harness.open()];
+      expect(await store.security.pause()).toBeUndefined();
+      expect(await store.security.setPause(pause)).toBe(true);
+      expect(await other.security.pause()).toEqual(pause);
+      // A second one does not take the first one's place: it would hide who began.
+      expect(await other.security.setPause({ by: 'user:bob', at: pause.at + 1 })).toBe(false);
+      await other.close();
+      const third = await harness.open();
+      expect(await third.security.pause()).toEqual(pause);
+      expect(await third.security.clearPause(pause.at - 1, 'user:bob')).toBe(false);
+      expect(await third.security.clearPause(pause.at, 'user:bob')).toBe(true);
+      expect(await third.security.clearPause(pause.at, 'user:bob')).toBe(false);
+      expect(await store.security.pause()).toBeUndefined();
+      expect(await changes(store)).toEqual([
+        { setting: 'agents_paused', by: 'user:alice', reason: pause.reason },
+        { setting: 'agents_paused', removed: true, by: 'user:bob' },
+      ]);
+      expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 2 });
+    });
+
+    it('of two who pause at once is one', async () => {
+      const harness = await makeHarness();
+      const stores = [await harness.open(), await harness.open()];
+      const set = await Promise.all(stores.map((store, index) => store.security.setPause({ by: `user:${index}`, at: pause.at + index })));
+      expect(set.toSorted((a, b) => Number(a) - Number(b))).toEqual([false, true]);
+      expect(await changes(await harness.open())).toHaveLength(1);
+    });
+  });
+
   describe('auto-approve rules', () => {
     it('are there for every connection, by pattern, until their time is over by the store\u2019s clock', async () => {
       const harness = await makeHarness();

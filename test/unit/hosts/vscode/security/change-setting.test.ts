@@ -30,6 +30,11 @@ function securityThat(payload: object, done: string[]): Security {
       done.push(`removed ${pattern}`);
       return { ok: true, code: 'removed', message: 'removed' };
     },
+    pause: async (by) => {
+      done.push(`paused by ${by}`);
+      return { ok: true, code: 'set', message: 'paused' };
+    },
+    resume: (signer) => set('resumed', signer),
   };
 }
 
