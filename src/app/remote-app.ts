@@ -297,14 +297,19 @@ function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApp
       changesSince: async () => [],
       head: () => asked(ask('audit.head')),
     },
-    security: {
-      level: async () => undefined,
-      rules: async () => [],
-      onChange: (listener) => link.onChange('security', listener),
-      pause: async () => undefined,
-      ...{ setLevel: never, setRule: never, removeRule: never, setPause: never, clearPause: never },
-    },
+    security: noSecurity(link, never),
     close: async () => undefined,
+  };
+}
+
+/** What people set is the service's: what counts here comes with `records.settings`. */
+function noSecurity(link: ServiceLink, never: () => Promise<never>): Store['security'] {
+  return {
+    level: async () => undefined,
+    rules: async () => [],
+    pause: async () => undefined,
+    onChange: (listener) => link.onChange('security', listener),
+    ...{ setLevel: never, setRule: never, removeRule: never, setPause: never, clearPause: never },
   };
 }
 

@@ -53,13 +53,18 @@ function readyText(facts: StatusFacts, app: NonNullable<StatusFacts['app']>): St
   const waiting = facts.pending === 0 ? '' : ` $(bell-dot) ${facts.pending}`;
   const bypass = facts.bypasses.length > 0 ? ', editor confirmations are bypassed' : '';
   const { length } = facts.alarms;
-  const alarms = length === 0 ? '' : length === 1 ? ', 1 alarm' : `, ${length} alarms`;
+  const alarms = alarmWords(length);
   return {
     text: `$(shield) Banksman: ${level}${waiting}${sandboxMarks[sandbox]}${bypassMark(facts)}${length === 0 ? '' : ` $(alert) ${alarms.slice(2)}`}`,
     tooltip: tooltip(facts, pending),
     spoken: `Banksman: ${facts.level?.paused === undefined ? '' : 'agents paused, '}security level ${level}, ${pending}, sandbox ${sandbox}${bypass}${alarms}`,
     attention: length > 0 ? 'error' : facts.pending > 0 ? 'warning' : 'none',
   };
+}
+
+function alarmWords(count: number): string {
+  if (count === 0) return '';
+  return count === 1 ? ', 1 alarm' : `, ${count} alarms`;
 }
 
 function bypassMark({ bypasses }: StatusFacts): string {

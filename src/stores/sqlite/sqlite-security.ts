@@ -63,6 +63,16 @@ export function createSqliteSecurity({ database, append, now, onChange }: Securi
         return isLive;
       });
     },
+    ...sqlitePause({ database, append }),
+    onChange,
+  };
+}
+
+function sqlitePause({
+  database,
+  append,
+}: Pick<SecurityDeps, 'database' | 'append'>): Pick<SecurityStore, 'pause' | 'setPause' | 'clearPause'> {
+  return {
     pause: () => database.read((tx) => pauseIn(tx)),
     setPause: (pause) => {
       const text = pauseText(pause);
@@ -80,7 +90,6 @@ export function createSqliteSecurity({ database, append, now, onChange }: Securi
         append(tx, { name: 'policy.changed', attributes: resumeAttributes(by) });
         return true;
       }),
-    onChange,
   };
 }
 

@@ -10,6 +10,14 @@ const app: NonNullable<StatusFacts['app']> = {
 const calm: StatusFacts = { state: 'ready', pending: 0, app, bypasses: [], alarms: [] };
 
 describe('statusText', () => {
+  it('says who paused all agents, without letting their words be markup', () => {
+    const paused = { by: 'user:bob', at: 1_800_000_000_000, reason: '[look](command:x)' };
+    const { tooltip, spoken } = statusText({ ...calm, level: { level: 'balanced', from: 'configuration', paused } });
+    expect(spoken).toMatch(/^Banksman: agents paused, security level balanced/);
+    expect(tooltip).toMatch(/\| Agents \| \$\(debug-pause\) Paused by user:bob since /);
+    expect(tooltip).not.toContain('[look](command:x)');
+  });
+
   it('says what somebody did to approvals before all else', () => {
     const { text, tooltip, spoken, attention } = statusText({ ...calm, pending: 1, alarms: ['approvers: [x](command:y) counts'] });
     expect(text).toContain('$(alert) 1 alarm');
