@@ -14,7 +14,7 @@ describe('statusText', () => {
     const paused = { by: 'user:bob', at: 1_800_000_000_000, reason: '[look](command:x)' };
     const { tooltip, spoken } = statusText({ ...calm, level: { level: 'balanced', from: 'configuration', paused } });
     expect(spoken).toMatch(/^Banksman: agents paused, security level balanced/);
-    expect(tooltip).toMatch(/\| Agents \| \$\(debug-pause\) Paused by user:bob since /);
+    expect(tooltip).toMatch(/\| Agents \| \$\(debug-pause\) Paused by user\\:bob since /);
     expect(tooltip).not.toContain('[look](command:x)');
   });
 
