@@ -96,17 +96,7 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       changesSince: (since, upTo) => call('audit.changesSince', since, upTo),
       head: () => call('audit.head'),
     },
-    security: {
-      level: () => call('security.level'),
-      setLevel: (setting) => call('security.setLevel', setting),
-      rules: () => call('security.rules'),
-      setRule: (setting) => call('security.setRule', setting),
-      removeRule: (pattern, by) => call('security.removeRule', pattern, by),
-      pause: () => call('security.pause'),
-      setPause: (pause) => call('security.setPause', pause),
-      clearPause: (at, by) => call('security.clearPause', at, by),
-      onChange,
-    },
+    security: { ...securityOver(call), onChange },
     codes: {
       put: (requestId, code, lifeMs) => call('codes.put', requestId, code, lifeMs),
       take: (requestId) => call('codes.take', requestId),
@@ -121,5 +111,18 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       list: () => call('personas.list'),
       takeUnused: (before) => call('personas.takeUnused', before),
     },
+  };
+}
+
+function securityOver(call: Call): Omit<LocalStore['security'], 'onChange'> {
+  return {
+    level: () => call('security.level'),
+    setLevel: (setting) => call('security.setLevel', setting),
+    rules: () => call('security.rules'),
+    setRule: (setting) => call('security.setRule', setting),
+    removeRule: (pattern, by) => call('security.removeRule', pattern, by),
+    pause: () => call('security.pause'),
+    setPause: (pause) => call('security.setPause', pause),
+    clearPause: (at, by) => call('security.clearPause', at, by),
   };
 }

@@ -38,7 +38,10 @@ export function createStatusBar(session: AppSession, feed: PendingFeed, levels: 
 
 /** Only while agents are paused. */
 function showPause(item: StatusBarItem, paused: Pause | undefined): void {
-  if (paused === undefined) return item.hide();
+  if (paused === undefined) {
+    item.hide();
+    return;
+  }
   item.text = '$(debug-pause) Agents paused';
   item.tooltip = pauseText(paused);
   item.accessibilityInformation = { label: `Banksman: agents are paused. ${pauseText(paused)}`, role: 'button' };

@@ -116,7 +116,16 @@ describe('policy explain', () => {
     ]);
     expect(status).toBe(3);
     const { stages, decision } = JSON.parse(stdout) as { stages: { stage: string }[]; decision: { effect: string; code: string } };
-    expect(stages.map((entry) => entry.stage)).toEqual(['identify', 'validate', 'authorize', 'pause', 'protect', 'scope', 'times', 'classify']);
+    expect(stages.map((entry) => entry.stage)).toEqual([
+      'identify',
+      'validate',
+      'authorize',
+      'pause',
+      'protect',
+      'scope',
+      'times',
+      'classify',
+    ]);
     expect(decision).toMatchObject({ effect: 'ask', code: 'confirmation_required' });
     const { stdout: trail } = await bench.run(['audit', 'tail', '--json', '--state', `${bench.state}-explain`]);
     expect(trail).toBe('');
