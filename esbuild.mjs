@@ -29,7 +29,9 @@ function buildBundle(bundle) {
     format: 'cjs',
     target: bundle.target,
     external: bundle.external,
-    plugins: [noNatives, keepClassNames, noExamples],
+    plugins: [noNatives, keepClassNames, noExamples, ...(bundle.name === 'extension' ? [ownFile] : [])],
+    // A file that is loaded later is required: the editor's own loader knows that way alone.
+    supported: { 'dynamic-import': false },
     banner: { js: banner },
     define: {
       'import.meta.url': 'bundleUrl',
@@ -46,6 +48,16 @@ function buildBundle(bundle) {
     logLevel: 'warning',
   });
 }
+
+/** What the extension loads later, and only sometimes, lies beside it in a file of its own. */
+const ownFile = {
+  name: 'own-file',
+  setup({ onResolve }) {
+    onResolve({ filter: /(?:^|\/)twin\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: './twin.cjs', external: true } : undefined,
+    );
+  },
+};
 
 async function main() {
   mkdirSync(dist, { recursive: true });

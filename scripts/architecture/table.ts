@@ -98,6 +98,11 @@ export const fileExceptions: readonly FileException[] = [
     why: 'the one way to the demo cluster',
   },
   {
+    file: 'app/plans/twin.ts',
+    folders: ['demo'],
+    why: 'the emulator that plans are rehearsed on; loaded when one is proposed',
+  },
+  {
     file: 'hosts/cli/commands/mcp.ts',
     folders: ['hosts/mcp'],
     why: '`banksman mcp` is the MCP host over stdio; loaded when asked for',
@@ -127,6 +132,7 @@ export const fileExceptions: readonly FileException[] = [
 /** Files below `src/` that may only be imported by `await import(…)`: what they bring is loaded when it is asked for. */
 export const lazyFiles: readonly string[] = [
   'app/demo.ts',
+  'app/plans/twin.ts',
   'hosts/service/index.ts',
   'hosts/mcp/serve-stdio.ts',
   'hosts/mcp/http/serve-http.ts',

@@ -8,7 +8,7 @@ const allowed: readonly RegExp[] = [
   /^extension\/package(?:\.nls)?\.json$/,
   /^extension\/(?:readme|README|changelog|CHANGELOG)\.md$/,
   /^extension\/LICENSE(?:\.txt)?$/,
-  /^extension\/dist\/(?:(?:extension|store-worker|cli)\.cjs|THIRD-PARTY-NOTICES\.txt)$/,
+  /^extension\/dist\/(?:(?:extension|store-worker|twin|cli)\.cjs|THIRD-PARTY-NOTICES\.txt)$/,
   /^extension\/media\/.+\.(?:svg|png|md|css|js)$/,
 ];
 
@@ -17,6 +17,7 @@ const required = [
   'extension/package.nls.json',
   'extension/dist/extension.cjs',
   'extension/dist/store-worker.cjs',
+  'extension/dist/twin.cjs',
   'extension/dist/cli.cjs',
   'extension/LICENSE.txt',
 ];

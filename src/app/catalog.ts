@@ -3,14 +3,15 @@ import * as z from 'zod';
 import type { Tool, ToolDescription } from '#kernel/tool';
 import { clusterTools } from '#tools/cluster/index';
 import { operationTools } from '#tools/operations/index';
+import { internalPlanTools, planTools } from '#tools/plans/index';
 import { securityTools } from '#tools/security/index';
 import { internalTools, workspaceTools } from '#tools/workspace/index';
 
 /** In the order that people read them in. Handlers are reached through the pipeline only; hosts get `describeTools`. */
-export const catalog: readonly Tool[] = [...clusterTools, ...operationTools, ...workspaceTools, ...securityTools];
+export const catalog: readonly Tool[] = [...clusterTools, ...operationTools, ...planTools, ...workspaceTools, ...securityTools];
 
 /** With those that no caller can name. */
-export const allTools: readonly Tool[] = [...catalog, ...internalTools];
+export const allTools: readonly Tool[] = [...catalog, ...internalTools, ...internalPlanTools];
 
 /** Name, description, tier and schema of every tool: what a surface may know. */
 export function describeTools(): readonly ToolDescription[] {

@@ -1,7 +1,7 @@
 /** Composition: one App from one configuration, wired by hand. */
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import type { AnswerDeps } from '#approval/accept-grant';
+import { type AnswerDeps, standingNow } from '#approval/accept-grant';
 import { type CallApprovals, createApprovals } from '#approval/approvals';
 import { type Changes, createAnswerDesk, createChangeDesk } from '#approval/passkey-desk';
 import { type ApprovalRules, stricterRules } from '#approval/rules';
@@ -11,7 +11,7 @@ import { createStanding } from '#identity/standing';
 import type { App, Approvals, HostConfig } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import type { PasskeyDesk } from '#kernel/approval/passkey';
-import type { RequestDecision } from '#kernel/approval/request';
+import type { RequestDecision, RequestRecord } from '#kernel/approval/request';
 import type { AuditDraft } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
@@ -37,11 +37,12 @@ import { uselessTiers } from './config/policy-settings.ts';
 import { isForService } from './config/private-file.ts';
 import { doctor } from './doctor.ts';
 import { createEnrolDesk } from './people/enrolments.ts';
-import { createHeldAnswers, type HeldAnswers } from './people/held.ts';
+import { createHeldAnswers, type HeldAnswers, type HeldDeps } from './people/held.ts';
 import { limitPending } from './people/limit-pending.ts';
 import { createOneTimeCodes } from './people/one-time-codes.ts';
 import { createPageChanges } from './people/page-changes.ts';
 import { byHand, describeAction, runApproved } from './people/run-approved.ts';
+import { createPlans, type Plans, type PlansDeps } from './plans/plans.ts';
 import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
 import { openStore } from './store/open-store.ts';
@@ -125,11 +126,9 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const approvals = options.service?.approvals ?? ownApprovals(options, { store, reads, live, answers, agreement });
   const parts: Parts = { store, memory, reads, tasks, clusters, workspace, sandbox, live, approvals };
   const history = async () => recordedAccess(workspace?.access, reads.audit)?.runner.history?.();
-  const held: HeldAnswers = createHeldAnswers({
-    ...{ history, requests: store.requests, clock: systemClock, log: options.log },
-    run: (record, run) => runApproved(record, run, { deps, defaultTier: options.config.defaultModelTier }),
-  });
-  const deps = pipelineDeps(options, parts, held);
+  const held = openHeld(options, { history, store, pipeline: () => deps });
+  const plans = openPlans(options, parts, { pipeline: () => deps, answers });
+  const deps: PipelineDeps = { ...pipelineDeps(options, parts, held), plans };
   await settleEditor(options, parts, held);
   if (options.stays === true && clusters.configured.size > 0) void tasks.resume((name) => clusters.configured.get(name)?.access.api);
   sayReady(options, clusters.configured.size, live.known().securityLevel);
@@ -152,7 +151,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
     alarms: () => alarms({ ...options, trustedKeys, agreement, trail }),
-    close: () => closeAll(parts, held),
+    close: () => closeAll(parts, held, plans),
   };
 }
 
@@ -186,6 +185,35 @@ function ownApprovals(
   });
 }
 
+const processName = `${hostname()} pid ${process.pid}`;
+
+function openHeld(
+  { log, config }: AppOptions,
+  { history, store, pipeline }: Pick<HeldDeps, 'history'> & Pick<Parts, 'store'> & Pick<PlansDeps, 'pipeline'>,
+): HeldAnswers {
+  return createHeldAnswers({
+    ...{ history, requests: store.requests, clock: systemClock, log },
+    run: (record, run) => runApproved(record, run, { deps: pipeline(), defaultTier: config.defaultModelTier }),
+  });
+}
+
+function openPlans(
+  { log, stays = false }: AppOptions,
+  { store, reads }: Parts,
+  { pipeline, answers }: Pick<PlansDeps, 'pipeline'> & { readonly answers: Answers },
+): Plans {
+  return createPlans({
+    ...{ requests: store.requests, audit: reads.audit, clock: systemClock, log, spender: processName, stays, pipeline },
+    stands: (record) => standsBehind(record, answers),
+  });
+}
+
+/** As it was when it was spent: what counts now are the keys and the rules. */
+async function standsBehind(record: RequestRecord, answers: Answers): Promise<boolean> {
+  const then = { now: () => record.consumedAt ?? 0, sleep: systemClock.sleep };
+  return (await standingNow(record, { ...answers, clock: then })).isEnough;
+}
+
 /** So many requests of one OS user may wait, where a service knows whose they are. */
 const pendingPerUser = 50;
 
@@ -215,7 +243,8 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
 }
 
 /** In the order in which one still needs the next. */
-async function closeAll({ tasks, workspace, clusters, reads, memory, store }: Parts, held: HeldAnswers): Promise<void> {
+async function closeAll({ tasks, workspace, clusters, reads, memory, store }: Parts, held: HeldAnswers, plans: Plans): Promise<void> {
+  await plans.close();
   await held.close();
   await tasks.close();
   await workspace?.close();
@@ -256,7 +285,7 @@ function pipelineDeps(options: AppOptions, parts: Parts, held: HeldAnswers): Pip
     clusters: clusters.configured,
     settings: live.now,
     approvals,
-    spender: `${hostname()} pid ${process.pid}`,
+    spender: processName,
     requests: store.requests,
     audit: reads.audit,
     noteRead: reads.note,
@@ -333,7 +362,7 @@ export function announce(
   const parsed = tool?.input.safeParse(input ?? {});
   if (tool === undefined || !parsed?.success) return undefined;
   const tier = effectiveTier(tool.name, tool.tier, deps.settings.tiers);
-  const asks = tier === 'red' || (tier === 'yellow' && deps.settings.securityLevel === 'strict');
+  const asks = tier === 'red' || (tier === 'yellow' && deps.settings.securityLevel === 'strict' && tool.onGrant !== true);
   const targets = tool.touches(parsed.data).map(literalTarget);
   return { title: tool.headline(parsed.data, targets), asks };
 }

@@ -11,6 +11,7 @@ import { changeLines, changesIn, heldLinesOnCard } from '#kernel/text/shown-chan
 import { clockTime, durationInWords, showPlainly } from '#kernel/text/text';
 import { type ActionTier, type Impact, impactInWords, impacts, type SecurityLevel } from '#kernel/tiers';
 import { digestOf } from './digest.ts';
+import { planLines } from './plan-card.ts';
 
 export interface Stakes {
   readonly tier: ActionTier;
@@ -88,6 +89,7 @@ function sectionsOf(record: RequestRecord, { now, via, progress = onePerson }: C
     { kind: 'effect', lines: stakeLines(record, via) },
     { kind: 'report', lines: reportLines(record) },
     { kind: 'changes', lines: heldLines(record.action) },
+    { kind: 'plan', lines: planLines(record.action) },
     { kind: 'call', lines: actionLines(record) },
     { kind: 'asker', lines: askerLines(record) },
     { kind: 'rules', lines: ruleLines(record, progress) },
@@ -133,6 +135,7 @@ function wayBack({ action, impact }: RequestRecord, via: ApprovalSource): string
 
 function actionLines(record: RequestRecord): readonly string[] {
   const { action } = record;
+  if (planLines(action).length > 0) return [];
   const ofHeld = isPlainlyHeld(action);
   const targets = ofHeld ? [] : action.targets.map((target) => showPlainly(describe(target)));
   const shown = targets.slice(0, maxFacts);

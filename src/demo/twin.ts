@@ -3,6 +3,7 @@
  * still until told. Plans are rehearsed on it: a backup of hours takes no time, and nothing leaves the process.
  */
 
+import type { LiveGuest, LiveReads, Row } from '#kernel/ports/live-reads';
 import type { AclSeed } from './pve/access-control.ts';
 import { ApiError } from './pve/api-error.ts';
 import { isPage, type Verb } from './pve/api-method.ts';
@@ -15,44 +16,6 @@ import { addResource } from './pve/high-availability.ts';
 import type { ClusterSeed, ConfigValue, GuestKind, GuestSeed, NodeSeed, SnapshotState, StorageSeed, VolumeSeed } from './pve/state.ts';
 import { createManualClock, type ManualClock } from './pve/task-engine.ts';
 import { createRandom } from './random.ts';
-
-/** A row or object as the API returns it. */
-export type Row = Readonly<Record<string, unknown>>;
-
-export interface LiveGuest {
-  readonly vmid: number;
-  /** `…/config?current=1`: the values in force, with the digest. */
-  readonly config: Row;
-  /** `…/pending`; absent: nothing is pending. */
-  readonly pending?: readonly Row[];
-  /** `…/snapshot`, the row `current` included. */
-  readonly snapshots: readonly Row[];
-  /** Name → `…/snapshot/{name}/config`; a snapshot without is one of the guest as it is. */
-  readonly snapshotConfigs?: Readonly<Record<string, Row>>;
-}
-
-/** What was read. Lists that were not, or that the token may not see, are empty: the twin has no more than its reader. */
-export interface LiveReads {
-  /** `/cluster/status` */
-  readonly status: readonly Row[];
-  /** `/cluster/resources` */
-  readonly resources: readonly Row[];
-  readonly guests: readonly LiveGuest[];
-  /** `/storage` */
-  readonly storages: readonly Row[];
-  /** `/nodes/{node}/storage/{storage}/content`, each row with the node it was read from; volumes of shared storages once. */
-  readonly volumes: readonly (Row & { readonly node?: string })[];
-  /** `/pools?poolid=…` */
-  readonly pools: readonly Row[];
-  /** Service rows of `/cluster/ha/status/current`. */
-  readonly ha: readonly Row[];
-  /** `/cluster/options` */
-  readonly options: Row;
-  /** `/cluster/backup` */
-  readonly backupJobs: readonly Row[];
-  /** `/access/permissions` of the token that will act: path → privilege → 0 or 1. */
-  readonly permissions: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-}
 
 export interface TwinAnswer {
   readonly status: number;

@@ -18,6 +18,11 @@ export const auditEventNames = [
   'approval.consumed',
   'approver.trusted',
   'policy.changed',
+  // A step of a plan and what it came to; the plan's own end; a person who pauses, goes on or stops; a plan that was made anew without some steps.
+  'plan.step',
+  'plan.ended',
+  'plan.control',
+  'plan.struck',
   // What a command had changed in the workspace was taken back.
   'run.undone',
   // An agent's effective model tier, by its errors or successes.

@@ -17,6 +17,8 @@ export interface GuestCondition {
   readonly status?: string;
   /** PVE's own, of the configuration. */
   readonly digest?: string;
+  /** SHA-256 of the configuration without what is made anew each time (addresses of cards, ids, names of volumes): what a rehearsal can foretell. */
+  readonly settings?: string;
   readonly lock?: string;
   /** Names, sorted. */
   readonly snapshots?: readonly string[];
@@ -46,6 +48,7 @@ const partWords: Readonly<Record<string, string>> = {
   node: 'its node',
   status: 'its state',
   digest: 'its configuration',
+  settings: 'its configuration',
   lock: 'its lock',
   snapshots: 'its snapshots',
 };
@@ -56,7 +59,7 @@ export function changedSince(was: readonly JsonObject[] = [], now: readonly Gues
     const old = was.find((entry) => entry['vmid'] === guest.vmid);
     if (old === undefined) continue;
     const parts = Object.keys(partWords).filter((key) => JSON.stringify(old[key]) !== JSON.stringify(guest[key as keyof GuestCondition]));
-    if (parts.length > 0) return `guest ${guest.vmid}: ${parts.map((part) => partWords[part]).join(', ')}`;
+    if (parts.length > 0) return `guest ${guest.vmid}: ${[...new Set(parts.map((part) => partWords[part]))].join(', ')}`;
   }
   return undefined;
 }

@@ -6,6 +6,8 @@ import type { ReportedBlock } from './approval/security.ts';
 import type { GuestCondition, Inverse } from './guest-condition.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { KnownEffect } from './known-effect.ts';
+import type { ProposedStep, Rehearsal } from './plans/plan.ts';
+import type { PlanProgress } from './plans/plan-progress.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Clock } from './ports/clock.ts';
 import type { ClusterPort } from './ports/cluster.ts';
@@ -21,6 +23,8 @@ export type ToolResult =
   | { readonly ok: true; readonly message: string; readonly result: JsonValue; readonly next?: string; readonly asks?: FollowUp }
   | {
       readonly ok: false;
+      /** The policy refused what it was to prepare: no failure of the call's own. */
+      readonly denied?: true;
       readonly code: string;
       readonly message: string;
       readonly result?: JsonValue;
@@ -37,6 +41,10 @@ export interface FollowUp {
   readonly input: JsonObject;
   /** What the caller can do instead of waiting for the person. */
   readonly instead?: string;
+  /** On the grant of this request or not at all: no new question is asked. */
+  readonly onGrantOf?: string;
+  /** What comes of it is the answer, and the call that asks only its beginning. Absent: the other way round. */
+  readonly as?: 'plan';
 }
 
 /** Everything of one cluster that a cluster tool may use. */
@@ -72,6 +80,9 @@ export interface ToolContext {
   /** The trail, to look at only. It holds what other agents did: hand out no more of it than the one who asks may know. */
   readonly trail: Pick<AuditLog, 'read' | 'head' | 'ofRequest'>;
   readonly security: SecurityView;
+  readonly plans: PlanDesk;
+  /** The request whose grant the call runs on, where it is one's. */
+  readonly requestId?: string;
   readonly clock: Clock;
   /** Says how far it is, to whoever watches. */
   progress(message: string): void;
@@ -111,10 +122,12 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   readonly concealed?: readonly string[];
   /** Where a client shows a model few tools, it is reached by name through one that holds all of these; everywhere else it is like any other. */
   readonly rare?: true;
+  /** It runs only what a person has approved, on that grant: at no security level is one asked for besides. */
+  readonly onGrant?: true;
   /** No caller can name it and no list shows it: the pipeline asks for it, and a person's approval runs it. */
   readonly internal?: true;
-  /** Where the targets make it worse than `impact`. */
-  impactOf?(targets: readonly Target[]): Impact;
+  /** Where the targets or the arguments make it another one than `impact`. */
+  impactOf?(targets: readonly Target[], input: z.output<Input>): Impact;
   /** Every resource the call touches. Without a caller: as for one who holds the least that the tool needs. */
   touches(input: z.output<Input>, caller?: Caller): readonly Resource[];
   /** The question a person is asked, from the resolved targets: `Stop VM 100 (web) on pve`. */
@@ -148,8 +161,8 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
 export type Tool = ToolDefinition;
 
 /** Of a call with these targets. */
-export function impactOf(tool: Tool, targets: readonly Target[]): Impact {
-  return tool.impactOf?.(targets) ?? tool.impact;
+export function impactOf(tool: Tool, targets: readonly Target[], input: z.output<Tool['input']>): Impact {
+  return tool.impactOf?.(targets, input) ?? tool.impact;
 }
 
 /** What hosts may know of a tool: everything but the way to run it. */
@@ -161,6 +174,16 @@ export type ToolDescription = Pick<Tool, 'name' | 'title' | 'description' | 'gro
 /** Declares a tool. The widening is sound: the pipeline passes a handler only what this very `input` schema has parsed. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   return definition;
+}
+
+/** What a handler can do about plans. @throws {Fault} what the cluster or the store says */
+export interface PlanDesk {
+  /** Tries the steps, in their order, on a copy of the call's cluster as it is now: every policy, every check, the tools themselves. */
+  rehearse(steps: readonly ProposedStep[], more?: { readonly undoes?: string; readonly cluster?: string }): Promise<Rehearsal>;
+  /** Runs the call's own plan from now on, in the background of this process. Only with the grant of its request spent. */
+  start(): void;
+  /** undefined: there is no such plan, or it is another user's. */
+  progress(id: string): Promise<PlanProgress | undefined>;
 }
 
 export interface WakeResult {

@@ -25,9 +25,9 @@ export function effectiveAction(
   };
 }
 
-/** The values of the configuration are in its digest. */
+/** What the configuration says is in its digest. */
 function boundTo(condition: GuestCondition): JsonObject {
-  const { config: _values, ...bound } = condition;
+  const { config: _values, settings: _foretold, ...bound } = condition;
   return bound;
 }
 

@@ -7,12 +7,14 @@ import { alreadyRun, runInWords, runOf } from '#kernel/approval/request-run';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
 import { changedSince, inverseWords } from '#kernel/guest-condition';
+import { applyPlanTool } from '#kernel/plans/plan';
 import { showPlainly } from '#kernel/text/text';
 import { impactOf } from '#kernel/tool';
 import { agentOfDraft, effectiveAction, sameCall } from './action.ts';
 import { toolContext } from './context.ts';
 import { decideTargets, findObstacle, passStages, withCondition } from './decide-call.ts';
 import type { CallDeps, IncomingCall, PolicySettings } from './deps.ts';
+import { approvedStep } from './plan-step.ts';
 import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
 import { limitOf } from './validate.ts';
 
@@ -29,11 +31,17 @@ interface ApproveContext {
 
 export async function approve(classified: Classified, context: ApproveContext): Promise<Step<Approved>> {
   const { call, deps, deadline } = context;
-  if (call.byHand !== undefined)
-    return approvedByHand(await withCondition(classified, deps, deadline.signal), call.byHand.requestId, context);
+  if (call.step !== undefined) return approvedStep(classified, call.step, deps, deadline.signal);
+  const given = call.byHand?.requestId ?? call.onGrantOf;
+  if (given !== undefined) return approvedBefore(await withCondition(classified, deps, deadline.signal), given, context);
   if (classified.decision.effect === 'allow') return goOn(classified);
   // Asked under a level that only stands in for one that cannot be read, an approval would fit nothing later.
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable));
+  return ask(classified, context);
+}
+
+async function ask(classified: Classified, context: ApproveContext): Promise<Step<Approved>> {
+  const { call, deps, deadline } = context;
   const [state, obstacle] = await Promise.all([
     withCondition(classified, deps, deadline.signal),
     findObstacle(classified, deps, deadline.signal),
@@ -52,8 +60,8 @@ export async function approve(classified: Classified, context: ApproveContext): 
   return spend(state, decided, context);
 }
 
-/** The person has seen the request as it was asked: what would run now is that, or it does not run. No new question is opened. */
-async function approvedByHand(state: Classified, id: string, context: ApproveContext): Promise<Step<Approved>> {
+/** A person has seen the request as it was asked: what would run now is that, or it does not run. No new question is opened. */
+async function approvedBefore(state: Classified, id: string, context: ApproveContext): Promise<Step<Approved>> {
   const { call, deps } = context;
   const record = await deps.requests.get(id);
   if (record === undefined || record.reported !== undefined) return refuse(notOpened(`there is no call \`${id}\``));
@@ -67,7 +75,7 @@ async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | '
   return {
     ...bound,
     tier: state.tier,
-    impact: impactOf(state.tool, state.targets),
+    impact: impactOf(state.tool, state.targets, state.input),
     title: state.tool.headline(state.input, state.targets),
     risk: await riskOf(state, context),
     code: state.decision.code,
@@ -204,6 +212,15 @@ function undecided(record: RequestRecord, now: number): Refusal {
       code: 'approval_pending',
       message: `a person is asked for what is held: request ${record.id}`,
       next: `wait for the person: check_request_status with request_id ${record.id}; once it is approved it is applied, do not run the command again for it`,
+      requestId: record.id,
+    };
+  }
+  if (record.status === 'pending' && record.action.tool === applyPlanTool) {
+    return {
+      status: 'pending',
+      code: 'approval_pending',
+      message: `a person is asked for the whole plan: ${record.id}; nothing has been done yet`,
+      next: `wait for the person: check_plan with plan_id ${record.id} and wait_seconds; once it is approved, run_plan with this plan_id begins it`,
       requestId: record.id,
     };
   }

@@ -8,9 +8,10 @@ import type { EffectiveAction, RequestDraft, RequestRecord } from '#kernel/appro
 import { Fault } from '#kernel/errors';
 import { type KnownEffect, notSent } from '#kernel/known-effect';
 import { isRecordOfUser, type ReadableRequests, requestsOfUser } from '#kernel/of-user';
+import { applyPlanTool, type Plan } from '#kernel/plans/plan';
 import type { Target } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
-import type { BlockReport, ReportAnswer, SecurityView, Tool, ToolContext } from '#kernel/tool';
+import type { BlockReport, PlanDesk, ReportAnswer, SecurityView, Tool, ToolContext } from '#kernel/tool';
 import { decideReport, formatDestination, type LiveRule } from '#policy/auto-approve';
 import { parseDestination } from '#policy/destinations';
 import { redactText } from '#redaction/redact';
@@ -18,7 +19,7 @@ import { agentOfDraft, lastingTarget } from './action.ts';
 import type { CallDeps, IncomingCall } from './deps.ts';
 import { limitsInWords } from './limits.ts';
 import { redactionOf } from './record.ts';
-import type { Classified, Resolved } from './stage.ts';
+import type { Approved, Classified, Resolved } from './stage.ts';
 
 export interface HandlerContext {
   readonly context: ToolContext;
@@ -27,7 +28,7 @@ export interface HandlerContext {
 }
 
 export function toolContext(
-  state: Resolved & Pick<Classified, 'before'>,
+  state: Resolved & Pick<Classified, 'before'> & Pick<Approved, 'requestId'>,
   { call, deps, deadline }: { readonly call: IncomingCall; readonly deps: CallDeps; readonly deadline: Deadline },
 ): HandlerContext {
   let effect: KnownEffect = notSent;
@@ -44,6 +45,8 @@ export function toolContext(
     },
     ...knownTo(call.agent, deps),
     security: securityView(state, call, deps),
+    plans: planDesk(state, { call, deps, deadline }),
+    ...(state.requestId === undefined ? {} : { requestId: state.requestId }),
     clock: deps.clock,
     // Names from the cluster are in it, and some hosts print it to a terminal.
     progress: (message) => call.onProgress?.(showPlainly(redactText(message, redactionOf(deps)))),
@@ -71,6 +74,29 @@ function securityView(state: Resolved, call: IncomingCall, deps: CallDeps): Secu
     limits: () => limitsInWords(call.agent, deps),
     sandbox: async () => (await deps.judge?.sandbox())?.state ?? deps.sandboxState(),
     report: async (block) => reportBlock(block, { tool: state.tool, agent: call.agent, rules: await settings.rules(), approvals }),
+  };
+}
+
+/** SECURITY: of another user's plans not even that they are there. */
+function planDesk(
+  { cluster = '', requestId, tool, input, before = [] }: Resolved & Pick<Approved, 'requestId' | 'before'>,
+  { call, deps, deadline }: { readonly call: IncomingCall; readonly deps: CallDeps; readonly deadline: Deadline },
+): PlanDesk {
+  const parts = () => {
+    if (deps.plans === undefined) throw new Fault('no_plans', 'there are no plans here', { audience: 'bug' });
+    return deps.plans;
+  };
+  const { requests } = knownTo(call.agent, deps);
+  return {
+    rehearse: (steps, more = {}) => parts().rehearse(steps, { call, cluster, signal: deadline.signal, ...more }),
+    start: () => {
+      // INVARIANT: only the tool that a plan's grant is spent for, and only once it has been.
+      if (requestId === undefined || tool.name !== applyPlanTool)
+        throw new Fault('not_approved', 'no plan was approved', { audience: 'bug' });
+      const policyVersion = deps.settings.version;
+      parts().start({ requestId, plan: input as unknown as Plan, before, policyVersion, call });
+    },
+    progress: async (id) => ((await requests.get(id)) === undefined ? undefined : parts().progress(id)),
   };
 }
 

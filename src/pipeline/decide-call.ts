@@ -239,7 +239,8 @@ interface ClassifyDeps {
 
 /** Replaces every command on a node by its canonical text and every path by what it is: what runs is what was checked. */
 export async function classify(state: Resolved, agent: Agent, deps: ClassifyDeps): Promise<Classified> {
-  const byTier = decideTier(state.tool.name, state.tier, deps.settings.securityLevel);
+  const { tool, tier } = state;
+  const byTier = decideTier(tool.name, tier, tool.onGrant === true && tier === 'yellow' ? 'balanced' : deps.settings.securityLevel);
   const judged = await Promise.all(state.targets.map((target) => judgeTarget(target, agent, deps)));
   const targets = judged.map((entry) => entry.target);
   const decisions = [byTier, ...judged.flatMap((entry) => entry.decisions)];

@@ -7,7 +7,10 @@ import type { Pause } from '#kernel/approval/security';
 import type { AuditDraft } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
 import type { HeldChanges } from '#kernel/effects';
+import type { GuestCondition } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
+import type { Foretold, Plan, ProposedStep, Rehearsal } from '#kernel/plans/plan';
+import type { PlanProgress } from '#kernel/plans/plan-progress';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { ClusterPort } from '#kernel/ports/cluster';
@@ -29,6 +32,16 @@ export interface ConfiguredCluster {
   readonly aliases: NodeAliases;
   /** Absent: nothing is remembered of tags. */
   readonly tags?: TagMemory;
+  /** A copy in memory of the cluster as it is now. Absent: plans cannot be rehearsed. @throws {Fault} when it cannot be read */
+  copy?(wanted: { readonly vmids: readonly number[]; readonly nodes: readonly string[] }, signal: AbortSignal): Promise<ClusterCopy>;
+}
+
+/** What is done to it is done nowhere else, and its time passes at once. */
+export interface ClusterCopy {
+  readonly access: ClusterAccess;
+  readonly clock: Clock;
+  /** Lets its time pass until no task runs. */
+  settle(): void;
 }
 
 /** Which guests bore a protecting tag, over restarts: a tag that somebody takes away protects on until a person agrees. */
@@ -97,6 +110,8 @@ export interface PipelineDeps {
   followTask?(task: { readonly api: ClusterPort; readonly upid: string; readonly attributes: JsonObject }): void;
   /** Absent: nobody's tier is ever lowered. */
   readonly standing?: Standing;
+  /** Absent: there are no plans. */
+  readonly plans?: PlanParts;
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: { readonly callMs: number; readonly slowMs: number };
@@ -104,6 +119,43 @@ export interface PipelineDeps {
   knownSecrets(): readonly string[];
   /** OS sandbox state, for every audit record. */
   sandboxState(): string;
+}
+
+/** What the app does about plans for a call. */
+export interface PlanParts {
+  rehearse(
+    steps: readonly ProposedStep[],
+    of: { readonly call: IncomingCall; readonly cluster: string; readonly undoes?: string; readonly signal: AbortSignal },
+  ): Promise<Rehearsal>;
+  /** From now on, in the background. */
+  start(begun: PlanStart): void;
+  progress(id: string): Promise<PlanProgress | undefined>;
+}
+
+/** A plan whose grant has just been spent. SECURITY: the plan is what was digested for that, and never read from a store again. */
+export interface PlanStart {
+  readonly requestId: string;
+  readonly plan: Plan;
+  /** The guests as they were approved. */
+  readonly before: readonly GuestCondition[];
+  readonly policyVersion: string;
+  readonly call: IncomingCall;
+}
+
+/** What lets one step of an approved plan run. SECURITY: made only where the plan's grant was spent, and never stored. */
+export interface StepGrant {
+  /** The plan's request. */
+  readonly plan: string;
+  /** From 1. */
+  readonly number: number;
+  readonly input: JsonObject;
+  readonly targets: readonly JsonObject[];
+  readonly before: readonly Foretold[];
+  /** Digests of configurations as they were approved, or left by the step before. */
+  readonly digests: ReadonlyMap<number, string>;
+  readonly policyVersion: string;
+  /** Gives the right to run once; else says why there is none. */
+  spend(): Promise<{ readonly code: string; readonly message: string } | undefined>;
 }
 
 /** The same for one call: its settings are those of its beginning. */
@@ -118,6 +170,10 @@ export interface IncomingCall extends CallRequest {
   readonly byHand?: { readonly requestId: string; readonly by: string };
   /** Not the caller's own words: an earlier call's answer asked for it. */
   readonly internal?: true;
+  /** An approved plan's own step: on the plan's grant. */
+  readonly step?: StepGrant;
+  /** On the grant of this request or not at all: no new question is asked. */
+  readonly onGrantOf?: string;
 }
 
 /** The pipeline's parts for one call: with the settings of this moment. */

@@ -36,7 +36,7 @@ export async function execute(state: Approved, call: IncomingCall, deps: CallDep
 function outcomeOf(result: ToolResult, { requestId }: Approved, handler: HandlerContext): Executed {
   const effect = effectOf(result, handler.effect());
   const outcome: Outcome = {
-    status: result.ok ? 'ok' : 'error',
+    status: result.ok ? 'ok' : result.denied === true ? 'denied' : 'error',
     code: result.ok ? 'ok' : result.code,
     message: result.message,
     ...given({ request_id: requestId, next: result.next, effect: effect && effectData(effect), result: result.result }),

@@ -28,14 +28,14 @@ export function pauseDecision(tool: Tool, agent: Agent, { paused, tiers }: Pick<
 
 const notBound = allow('not_bound', 'it changes no cluster');
 
-/** Scopes and windows are about clusters; the workspace has its sandbox, its view and its journal. */
+/** Scopes and windows are about clusters; the workspace has its sandbox, its view and its journal. What begins a plan is held by the plan itself. */
 function binds({ tool, tier }: Resolved): boolean {
-  return tool.group === 'cluster' && tier !== 'green';
+  return tool.group === 'cluster' && tier !== 'green' && tool.onGrant !== true;
 }
 
 /** What looks at a node over ssh is yellow, and changes nothing: a scope holds it, windows and budgets do not. */
 function changes(state: Resolved): boolean {
-  return binds(state) && impactOf(state.tool, state.targets) !== 'none';
+  return binds(state) && impactOf(state.tool, state.targets, state.input) !== 'none';
 }
 
 /** @throws {Fault} `store_…`: a budget that cannot be counted may be used up */
@@ -45,7 +45,7 @@ export async function scopeDecision(state: Resolved, agent: Agent, deps: CallDep
   if (tags !== undefined) return tags;
   const own = scopesOf(agent, deps.settings.scopes);
   return decideScopes(agent, own, {
-    impact: impactOf(state.tool, state.targets),
+    impact: impactOf(state.tool, state.targets, state.input),
     changed: changedThings(state),
     places: state.targets.filter(isPlace).map((target) => placeThing(target)),
     spent: changes(state) ? await spentBy(own, deps) : new Map(),

@@ -116,9 +116,9 @@ interface ChosenCluster {
   readonly configured?: ConfiguredCluster;
 }
 
-/** The named cluster, or the only one. Tools outside the cluster group need none. */
+/** The named cluster, or the only one. Tools that take none need none. */
 function chooseCluster(state: Validated, clusters: CallDeps['clusters']): Step<ChosenCluster> {
-  if (state.tool.group !== 'cluster') return goOn({});
+  if (state.tool.group !== 'cluster' || !Object.hasOwn(state.tool.input.shape, 'cluster')) return goOn({});
   const named = state.input['cluster'];
   const names = [...clusters.keys()];
   if (names.length === 0) {

@@ -4,6 +4,7 @@ import { type Agent, sourceOf } from '#kernel/agent';
 import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
+import { applyPlanTool } from '#kernel/plans/plan';
 import { formatDuration, showPlainly } from '#kernel/text/text';
 import { impactOf, type Tool } from '#kernel/tool';
 import { fitBudget } from '#redaction/fit-budget';
@@ -147,14 +148,16 @@ function attributesOf(call: IncomingCall, trail: CallTrail, deps: RecordDeps): J
     rules: trail.rules,
     request_id: state?.requestId,
     started_by: call.byHand?.by,
+    plan_step: call.step?.number,
     policy_version: trail.policyVersion,
     sandbox: deps.sandboxState(),
   };
 }
 
-/** What budgets go by: changes of clusters. */
-function countedAs({ cluster, tool, targets = [] }: NonNullable<CallTrail['state']> = {}): JsonObject {
-  return tool === undefined || cluster === undefined ? {} : { cluster, impact: impactOf(tool, targets) };
+/** What budgets go by: changes of clusters. Of a plan its steps count, and not their frame. */
+function countedAs({ cluster, tool, targets = [], input = {} }: NonNullable<CallTrail['state']> = {}): JsonObject {
+  const isFrame = tool?.name === applyPlanTool;
+  return tool === undefined || cluster === undefined || isFrame ? {} : { cluster, impact: impactOf(tool, targets, input) };
 }
 
 function describeAgent(agent: Agent): JsonObject {

@@ -35,6 +35,11 @@ export async function runCall(incoming: IncomingCall, deps: PipelineDeps): Promi
   return presentOutcome(standing === undefined ? written : await noteStanding(call, deps, written), tool, reader);
 }
 
+/** One step of an approved plan, the whole path like any call; redacted, and not cut for a reader. Never rejects. */
+export async function runStep(call: IncomingCall & Required<Pick<IncomingCall, 'step'>>, deps: PipelineDeps): Promise<Outcome> {
+  return (await runWritten({ ...call, internal: true }, deps)).outcome;
+}
+
 /** Once through all stages, redacted and written down. */
 async function runWritten(call: IncomingCall, deps: PipelineDeps): Promise<Executed> {
   const trail = startTrail();
@@ -60,13 +65,20 @@ async function endOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, d
  */
 async function handOver(call: IncomingCall, first: Required<Executed>, deps: PipelineDeps): Promise<Outcome> {
   const { byHand: _, ...asker } = call;
-  const { tool, input } = first.asks;
-  return withHeld(first, (await runWritten({ ...asker, tool, input, internal: true }, deps)).outcome);
+  const { tool, input, onGrantOf, as } = first.asks;
+  const claim = as === 'plan' && isJsonObject(call.input) ? call.input['reason'] : undefined;
+  const withClaim = typeof claim === 'string' ? { ...input, reason: claim.slice(0, 500) } : input;
+  const asked: IncomingCall = { ...asker, tool, input: withClaim, internal: true, ...(onGrantOf === undefined ? {} : { onGrantOf }) };
+  return withHeld(first, (await runWritten(asked, deps)).outcome);
 }
 
-/** The first call is done, whatever a person says of the rest. */
-function withHeld({ outcome: first, asks: { instead } }: Required<Executed>, asked: Outcome): Outcome {
+/** The first call is done, whatever a person says of the rest; of a plan the rest is what was asked for. */
+function withHeld({ outcome: first, asks: { instead, as } }: Required<Executed>, asked: Outcome): Outcome {
   const { request_id: id, status, code } = asked;
+  if (as === 'plan') {
+    const result = { ...(isJsonObject(first.result) ? first.result : {}), ...(isJsonObject(asked.result) ? asked.result : {}) };
+    return { ...asked, message: `${first.message}; ${asked.message}`, result: { ...result, ...(id === undefined ? {} : { plan_id: id }) } };
+  }
   const other = status === 'pending' && instead !== undefined ? `or ${instead}` : undefined;
   const held = { status, code, ...given({ request_id: id }) };
   const result = isJsonObject(first.result) ? { result: { ...first.result, held } } : {};

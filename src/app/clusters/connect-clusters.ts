@@ -19,6 +19,7 @@ import type { ClusterConfig, Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
 import { protectedListOf } from '../config/policy-settings.ts';
 import { type KeptText, keepText, readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
+import { copyCluster } from '../plans/cluster-copy.ts';
 import { liveFacts } from './live-facts.ts';
 import { createTagMemory } from './tag-memory.ts';
 
@@ -134,11 +135,18 @@ function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<s
   return {
     name: cluster.name,
     client,
-    configured: { access: { api: client, shell, waker }, aliases, tags: createTagMemory({ ...options, cluster: cluster.name }) },
+    configured: { access: { api: client, shell, waker }, aliases, ...memoryOf(client, options) },
     close: async () => {
       shell.close();
       await client.close();
     },
+  };
+}
+
+function memoryOf(client: ProxmoxClient, options: ConnectOptions): Pick<ConfiguredCluster, 'tags' | 'copy'> {
+  return {
+    tags: createTagMemory({ ...options, cluster: client.name }),
+    copy: async (wanted, signal) => copyCluster(await client.liveReads(wanted, signal), client.name),
   };
 }
 

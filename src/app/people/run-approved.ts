@@ -96,7 +96,7 @@ export function describeAction(action: EffectiveAction): ({ readonly title: stri
   if (tool === undefined || !input?.success) return undefined;
   try {
     const targets = action.targets as unknown as readonly Target[];
-    return { title: tool.headline(input.data, targets), tier: tool.tier, impact: impactOf(tool, targets) };
+    return { title: tool.headline(input.data, targets), tier: tool.tier, impact: impactOf(tool, targets, input.data) };
   } catch {
     // Targets of another shape than the tool's own: not an action that the pipeline made.
     return undefined;

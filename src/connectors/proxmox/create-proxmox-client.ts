@@ -3,6 +3,7 @@ import { Fault, toFault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { ClusterPort, EndpointState } from '#kernel/ports/cluster';
+import type { LiveReads } from '#kernel/ports/live-reads';
 import type { Log } from '#kernel/ports/log';
 import { type ApiCalls, createApiCalls } from './api-calls.ts';
 import { createEndpoint, type Endpoint } from './endpoint.ts';
@@ -10,9 +11,10 @@ import { guestChanges, guestPath } from './guest-changes.ts';
 import { createPinLearner, type KeptPins, type PinLearner } from './learn-pins.ts';
 import { nodeSegment, storageSegment } from './path-parameters.ts';
 import { createPins, type Pins } from './pins.ts';
+import { type LiveWanted, readLive } from './read-live.ts';
 import * as rows from './rows.ts';
 import { sourceReads } from './sources.ts';
-import { AmbiguousSend, createTransport } from './transport.ts';
+import { AmbiguousSend, createTransport, type Transport } from './transport.ts';
 import { outdatedPin } from './transport-fault.ts';
 import { parseUpid, type Upid } from './upid.ts';
 import type { TlsTrust } from './verified-connector.ts';
@@ -56,6 +58,8 @@ export interface ProxmoxClient extends ClusterPort {
   checkEndpoints(signal: AbortSignal): Promise<readonly EndpointCheck[]>;
   /** What is wrong with a pin that no node has any more, and how to renew it; undefined where one has it, or nothing is known. */
   checkPin(): Promise<{ readonly message: string; readonly remedy: string } | undefined>;
+  /** The cluster as it is now, and these guests whole: what a copy in memory is built from. */
+  liveReads(wanted: LiveWanted, signal: AbortSignal): Promise<LiveReads>;
   close(): Promise<void>;
 }
 
@@ -64,6 +68,18 @@ export function createProxmoxClient(options: ProxmoxClientOptions): ProxmoxClien
   const connections = createConnections(options);
   const api = createApiCalls({ ...options, transport: createTransport({ ...options, cluster: options.name, ...connections }) });
   return {
+    ...portOf(api, options, connections),
+    ...waking(api),
+    liveReads: (wanted, signal) => readLive(api, wanted, signal),
+    async close() {
+      await connections.learner?.settle();
+      await Promise.all(connections.endpoints.map((endpoint) => endpoint.close()));
+    },
+  };
+}
+
+function portOf(api: ApiCalls, options: PortOptions, connections: Connections) {
+  return {
     name: options.name,
     ...endpointReads(api, connections),
     ...clusterReads(api, connections),
@@ -71,12 +87,17 @@ export function createProxmoxClient(options: ProxmoxClientOptions): ProxmoxClien
     ...taskReads(api),
     ...sourceReads(api),
     ...guestChanges(api, options),
-    ...waking(api),
-    async close() {
-      await connections.learner?.settle();
-      await Promise.all(connections.endpoints.map((endpoint) => endpoint.close()));
-    },
-  };
+  } satisfies Partial<ProxmoxClient>;
+}
+
+export interface PortOptions extends Pick<ProxmoxClientOptions, 'name' | 'clock'> {
+  /** As it stands in the UPIDs of its tasks. */
+  readonly tokenId: string;
+}
+
+/** The same client over a transport of its own: what is asked there leaves no process. */
+export function createPortOver(transport: Transport, options: PortOptions): ClusterPort {
+  return portOf(createApiCalls({ ...options, transport, token: async () => 'none' }), options, { endpoints: [] });
 }
 
 interface Connections {

@@ -66,6 +66,7 @@ const headings: Partial<Record<CardSection['kind'], string>> = {
   effect: 'What happens',
   report: 'The report',
   changes: 'The changes',
+  plan: 'The plan',
   call: 'The call',
   asker: 'Who asks',
   rules: 'Who has to agree',
@@ -77,8 +78,13 @@ function section({ kind, lines: told }: CardSection, hasTarget: boolean): Html {
   const shown = told.filter((line) => line !== '' && !(hasTarget && line.startsWith('Target: ')));
   // The warning and the state stand at the top.
   if (heading === undefined || shown.length === 0) return nothing;
-  const body = kind === 'changes' ? diff(shown) : html`${shown.map(sentence)}`;
+  const body = kind === 'changes' ? diff(shown) : html`${shown.map(kind === 'plan' ? planLine : sentence)}`;
   return html`<section><h2>${heading}</h2>${body}</section>`;
+}
+
+/** What belongs to a step is set in below it. */
+function planLine(line: string): Html {
+  return line.startsWith('   ') ? html`<p class="quiet break">${line.trim()}</p>` : html`<p class="break">${line}</p>`;
 }
 
 /** `Note: …`, `Call: …`: the word before the colon is ours. */

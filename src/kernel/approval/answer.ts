@@ -88,7 +88,7 @@ export interface ReviewCard {
 }
 
 export interface CardSection {
-  readonly kind: 'warning' | 'effect' | 'report' | 'changes' | 'call' | 'asker' | 'rules' | 'wait' | 'state';
+  readonly kind: 'warning' | 'effect' | 'report' | 'changes' | 'plan' | 'call' | 'asker' | 'rules' | 'wait' | 'state';
   readonly lines: readonly string[];
 }
 

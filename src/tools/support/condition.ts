@@ -1,6 +1,7 @@
 /** A guest as a change to it is approved for. */
+import { createHash } from 'node:crypto';
 import type { GuestCondition } from '#kernel/guest-condition';
-import { type JsonObject, wordOf } from '#kernel/json';
+import { canonicalJson, type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 
 /** The keys of a configuration that `set_guest_config` knows: what it replaces, its inverse restores. */
@@ -21,10 +22,43 @@ export async function conditionOf(api: ClusterPort, guest: GuestRef, signal: Abo
     node: guest.node,
     ...(state === undefined ? {} : { status: state }),
     ...(typeof digest === 'string' ? { digest } : {}),
+    ...(config === undefined ? {} : { settings: settingsOf(config) }),
     ...(typeof lock === 'string' ? { lock } : {}),
     ...(snapshots === undefined ? {} : { snapshots: snapshotNames(snapshots) }),
     ...(config === undefined ? {} : { config: keptIn(config) }),
   };
+}
+
+/** Of the configuration as a whole, and made anew with every copy. */
+const madeAnew: ReadonlySet<string> = new Set(['digest', 'lock', 'vmgenid', 'meta', 'snapstate']);
+/** What is drawn or counted up where a guest is made: a card's address, an id, the name of a volume on its storage. */
+const drawn: readonly (readonly [key: RegExp, part: RegExp])[] = [
+  [/^net\d+$/, /\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b/gi],
+  [/^smbios1$/, /\buuid=[^,]+/g],
+  [/^(?:(?:scsi|virtio|ide|sata|efidisk|tpmstate|mp|unused)\d+|rootfs)$/, /:[^,]+/],
+];
+
+function settingsOf(config: JsonObject): string {
+  const kept = Object.entries(config).flatMap(([key, value]) => {
+    if (madeAnew.has(key) || wordOf(value) === '') return [];
+    const part = drawn.find(([keys]) => keys.test(key))?.[1];
+    const text = wordOf(value).trimEnd();
+    return [[key, part === undefined ? text : text.replace(part, '*')] as const];
+  });
+  return createHash('sha256')
+    .update(canonicalJson(Object.fromEntries(kept)))
+    .digest('hex');
+}
+
+/** These guests as they are now, wherever they are. */
+export async function conditionsNow(api: ClusterPort, vmids: readonly number[], signal: AbortSignal): Promise<readonly GuestCondition[]> {
+  const rows = await api.guests(signal);
+  return Promise.all(
+    vmids.map(async (vmid) => {
+      const row = rows.find((one) => one.vmid === vmid);
+      return row === undefined ? absent(vmid) : conditionOf(api, { vmid, node: row.node, guestType: row.type }, signal);
+    }),
+  );
 }
 
 export function absent(vmid: number): GuestCondition {

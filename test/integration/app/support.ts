@@ -18,6 +18,8 @@ export const agent: Agent = { id: 'mcp:tester', host: 'mcp', modelTier: 'advance
 export interface World {
   readonly demo: DemoCluster;
   readonly stateDir: string;
+  /** What every App of it is opened with. */
+  readonly config: object;
   /** Every log line, as `level line`. */
   readonly lines: string[];
   /** A person whose key is pinned already. */
@@ -49,13 +51,15 @@ export async function startWorld(options: DemoOptions = {}): Promise<World> {
   };
   const apps: LocalApp[] = [];
   const stateDir = join(folder, 'state');
+  const config = { ...demo.config, approvers: [{ name: person.approver, key: pair.publicKey }] };
   return {
     demo,
     stateDir,
+    config,
     lines,
     person,
     open: async (changes = {}, workspaceBase?: string, version = 'test', more = {}) => {
-      const raw = { ...demo.config, approvers: [{ name: person.approver, key: pair.publicKey }], ...changes };
+      const raw = { ...config, ...changes };
       const app = await createApp({
         config: parseConfig(raw, 'test'),
         baseDir: folder,

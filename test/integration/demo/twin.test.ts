@@ -1,6 +1,7 @@
 /** The twin: built from what a cluster's API returns, it answers as that cluster does, and what is done to it is done nowhere else. */
 import { describe, expect, it } from 'vitest';
-import { type LiveGuest, type LiveReads, openTwin, type Twin } from '#demo/twin';
+import { openTwin, type Twin } from '#demo/twin';
+import type { LiveGuest, LiveReads } from '#kernel/ports/live-reads';
 import { clock, demo, post, type Row, rows, send } from './fresh-demo.ts';
 
 async function objectAt(path: string): Promise<Row> {

@@ -42,6 +42,7 @@ function call(
     },
     trail: { read: async () => [], ofRequest: async () => [], head: async () => undefined },
     security: { level: 'balanced', limits: async () => [], sandbox: async () => 'enforced', report: () => expect.fail('no report') },
+    plans: { rehearse: () => expect.fail('no plan'), start: () => expect.fail('no plan'), progress: async () => undefined },
     clock: { now: Date.now, sleep: async () => undefined },
     progress: () => undefined,
     noteEffect: () => undefined,

@@ -17,6 +17,8 @@ describe('what is about to run', () => {
 
   it('asks as the tiers and the level say', () => {
     expect(say('wake_node', { node: 'pve' }, { securityLevel: 'strict' })?.asks).toBe(true);
+    // Its one question was asked when the plan was approved.
+    expect(say('run_plan', { plan_id: 'req-1a2b3c4d' }, { securityLevel: 'strict' })?.asks).toBe(false);
     expect(say('get_vms', {}, { securityLevel: 'strict' })?.asks).toBe(false);
     expect(say('get_vms', {}, { tiers: { get_vms: 'red' } })?.asks).toBe(true);
     expect(say('stop_vm', { vmid: 100 }, { tiers: { stop_vm: 'green' } })?.asks).toBe(true);
@@ -35,6 +37,8 @@ describe('what is about to run', () => {
       service: 'nginx',
       command: 'uptime',
       request_id: 'req-1a2b3c4d',
+      plan_id: 'req-1a2b3c4d',
+      steps: [{ tool: 'start_vm', arguments: { vmid: 100 } }],
       run_id: 'm1-1a2b3c4d',
       path: 'a.txt',
       pattern: 'x',

@@ -99,14 +99,17 @@ describe.each(tools)('%s', (name, tool, schema) => {
     expect(tool.tier === 'green').toBe(['data:read', 'file:read', 'code:search'].includes(tool.permission));
     expect(tool.impact === 'none' || tool.tier !== 'green').toBe(true);
     expect(tool.impact !== 'none' || tool.tier !== 'red').toBe(true);
-    // `report_block` says by `reason` what it reports. The workspace's tools take nothing else; a command or a content says what it is for.
-    expect('reason' in (schema.properties ?? {})).toBe((tool.tier !== 'green' && tool.group !== 'workspace') || name === 'report_block');
+    // `report_block` says by `reason` what it reports; a plan's question is asked by the tool that proposes it. The workspace's tools take nothing
+    // else; a command or a content says what it is for.
+    const asksBesides = ['report_block', 'propose_plan', 'undo_plan'].includes(name);
+    expect('reason' in (schema.properties ?? {})).toBe((tool.tier !== 'green' && tool.group !== 'workspace') || asksBesides);
   });
 
   it('has a strict schema that every client understands', () => {
     expect(schema.type).toBe('object');
     const parts = every(schema);
-    const objects = parts.filter((part) => part.type === 'object');
+    // A step's arguments are held to the strict schema of the step's own tool.
+    const objects = parts.filter((part) => part.type === 'object' && !(name === 'propose_plan' && part.properties === undefined));
     expect(objects.map((part) => part.additionalProperties)).toEqual(objects.map(() => false));
     expect(objects.flatMap((part) => (part.required ?? []).filter((key) => !Object.hasOwn(part.properties ?? {}, key)))).toEqual([]);
     expect(parts.filter((part) => part.type === 'array' && part.items === undefined)).toEqual([]);

@@ -82,6 +82,12 @@ describe('what must not be in a bundle', () => {
       'holds src/connectors/a.ts',
     ],
     [
+      'the demo’s servers in the twin',
+      'twin',
+      { 'main.ts': "import './src/demo/listener';\n", 'src/demo/listener.ts': 'console.log(1);\n' },
+      'holds src/demo/listener.ts',
+    ],
+    [
       'a browser driver in the extension, lazily too',
       'extension',
       { 'main.ts': "void import('playwright-core');\n", 'node_modules/playwright-core/index.js': 'exports.a = 1;\n' },

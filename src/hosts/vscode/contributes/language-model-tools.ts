@@ -70,11 +70,19 @@ type Schema = { readonly [key: string]: unknown };
 const lostAtRoot = ['oneOf', 'anyOf', 'allOf', 'not', 'if', '$ref'];
 
 /** Checked when the tool is called, and answered with what is allowed: in the manifest they would only take room. */
-const checkedLater: ReadonlySet<string> = new Set(['minLength', 'maxLength', 'pattern', 'format', 'additionalProperties']);
+const checkedLater: ReadonlySet<string> = new Set([
+  ...['minLength', 'maxLength', 'pattern', 'format', 'additionalProperties', 'propertyNames', 'minItems', 'maxItems', 'minimum', 'maximum'],
+]);
 
 function forModels(schema: Schema): Schema {
   const kept = Object.entries(schema).filter(([key]) => !checkedLater.has(key));
-  return Object.fromEntries(kept.map(([key, value]) => [key, key === 'items' ? forModels(asSchema(value)) : value]));
+  return Object.fromEntries(
+    kept.map(([key, value]) => [key, key === 'items' ? forModels(asSchema(value)) : key === 'properties' ? each(value) : value]),
+  );
+}
+
+function each(properties: unknown): Schema {
+  return Object.fromEntries(Object.entries(asSchema(properties)).map(([name, property]) => [name, forModels(asSchema(property))]));
 }
 
 /**
@@ -90,8 +98,7 @@ export function toolSchema(tool: string, schema: Schema): Schema {
   const required = Array.isArray(schema.required) ? schema.required : [];
   const missing = required.find((name) => !(String(name) in properties));
   if (missing !== undefined) throw new Error(`${tool}: \`${missing}\` is required but not declared`);
-  const shown = Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, forModels(asSchema(property))]));
-  return { type: 'object', properties: shown, ...(required.length === 0 ? {} : { required }), additionalProperties: false };
+  return { type: 'object', properties: each(properties), ...(required.length === 0 ? {} : { required }), additionalProperties: false };
 }
 
 function checkProperty(path: string, property: Schema): void {

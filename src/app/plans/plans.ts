@@ -1,0 +1,133 @@
+/** Plans as an App has them: rehearsed, run in the background, told from the trail, and in people's hands while they run. */
+import { isIntact } from '#approval/card';
+import type { RequestRecord } from '#kernel/approval/request';
+import { reasonOf } from '#kernel/errors';
+import type { Plan } from '#kernel/plans/plan';
+import { controlIn, type PlanProgress, progressOf } from '#kernel/plans/plan-progress';
+import type { AuditLog } from '#kernel/ports/audit-log';
+import type { Clock } from '#kernel/ports/clock';
+import type { Log } from '#kernel/ports/log';
+import type { RequestStore } from '#kernel/ports/request-store';
+import type { PipelineDeps, PlanParts, PlanStart } from '#pipeline/deps';
+import { runStep } from '#pipeline/run-call';
+import { rehearse } from './rehearse.ts';
+import { type Halt, type RunDeps, runPlan } from './run-plan.ts';
+
+export interface PlansDeps {
+  readonly requests: Pick<RequestStore, 'get' | 'waitOf' | 'noteWait'>;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** This process, for its mark. */
+  readonly spender: string;
+  /** The process lasts longer than one call; else closing waits for what runs. */
+  readonly stays: boolean;
+  pipeline(): PipelineDeps;
+  /** Whether enough people still stand behind a spent approval, as it was when it was spent. */
+  stands(record: RequestRecord): Promise<boolean>;
+}
+
+export interface Plans extends PlanParts {
+  close(): Promise<void>;
+}
+
+/** Its process says this often that it is there, and counts as gone when it has said nothing for so long. In ms. */
+const beat = { everyMs: 6_000, goodForMs: 20_000 } as const;
+const pausedLookMs = 1_000;
+
+export function createPlans(deps: PlansDeps): Plans {
+  const closing = new AbortController();
+  const running = new Map<string, Promise<void>>();
+  let leaving = false;
+
+  async function progress(id: string): Promise<PlanProgress | undefined> {
+    const record = await deps.requests.get(id);
+    if (record === undefined) return undefined;
+    const [records, wait] = await Promise.all([
+      deps.audit.ofRequest(id, record.createdAt),
+      deps.requests.waitOf(id).catch(() => undefined),
+    ]);
+    return progressOf(record, records, wait, deps.clock.now());
+  }
+
+  async function halt(id: string, wait: boolean): Promise<Halt | undefined> {
+    for (;;) {
+      closing.signal.throwIfAborted();
+      const found = await haltOf(id, deps);
+      if (found?.code !== 'plan_paused') return found;
+      if (leaving) return { code: 'plan_interrupted', message: 'the process that ran it was closed while it was paused' };
+      if (!wait) return undefined;
+      await deps.clock.sleep(pausedLookMs, closing.signal);
+    }
+  }
+
+  return {
+    rehearse: (steps, of) => rehearse(steps, of, deps.pipeline()),
+    progress,
+    start(begun) {
+      const done = run(begun, deps, { signal: closing.signal, halt: (wait) => halt(begun.requestId, wait) })
+        .catch((thrown: unknown) => deps.log.error(`plan ${begun.requestId}: ${reasonOf(thrown)}`))
+        .finally(() => running.delete(begun.requestId));
+      running.set(begun.requestId, done);
+    },
+    async close() {
+      leaving = true;
+      if (deps.stays) closing.abort(new Error('the process is closing'));
+      await Promise.all(running.values());
+    },
+  };
+}
+
+async function run(
+  { requestId: id, plan, before, policyVersion, call }: PlanStart,
+  deps: PlansDeps,
+  control: Pick<RunDeps, 'signal' | 'halt'>,
+): Promise<void> {
+  const { api } = pipelineOf(deps, plan).access;
+  const { audit, clock, log } = deps;
+  const { agent, restrict } = call;
+  const asker = { agent, ...(restrict === undefined ? {} : { restrict }) };
+  const mark = startMark(id, deps);
+  try {
+    await mark.first;
+    await runPlan(
+      { id, plan, before, policyVersion, asker },
+      { audit, clock, log, api, ...control, call: (step) => runStep(step, deps.pipeline()) },
+    );
+  } finally {
+    await mark.end();
+  }
+}
+
+function pipelineOf(deps: PlansDeps, { cluster }: Plan) {
+  const configured = deps.pipeline().clusters.get(cluster);
+  if (configured === undefined) throw new Error(`no cluster is named ${cluster}`);
+  return configured;
+}
+
+/** What people did meanwhile: in the trail, so that any process can do it. */
+async function haltOf(id: string, { requests, audit, stands }: PlansDeps): Promise<Halt | undefined> {
+  const record = await requests.get(id);
+  if (record === undefined || record.status !== 'consumed' || !isIntact(record))
+    return { code: 'plan_gone', message: 'its request is not in the store any more as it was approved' };
+  const asked = controlIn(await audit.ofRequest(id, record.createdAt));
+  if (asked === 'stop') return { code: 'plan_stopped', message: 'a person stopped it' };
+  if (!(await stands(record)))
+    return { code: 'approval_gone', message: 'the approval does not count any more: a key behind it was revoked, or the rules changed' };
+  return asked === 'pause' ? { code: 'plan_paused', message: 'a person paused it' } : undefined;
+}
+
+function startMark(id: string, { requests, spender, log }: PlansDeps): { readonly first: Promise<void>; end(): Promise<void> } {
+  const by = `plan ${id} in ${spender}`;
+  const note = (forMs: number) =>
+    requests.noteWait(id, by, forMs).catch((thrown: unknown) => log.warn(`plan ${id}: its mark could not be set: ${reasonOf(thrown)}`));
+  const timer = setInterval(() => void note(beat.goodForMs), beat.everyMs);
+  timer.unref();
+  return {
+    first: note(beat.goodForMs),
+    end: () => {
+      clearInterval(timer);
+      return note(0);
+    },
+  };
+}

@@ -1,0 +1,198 @@
+/** A plan's rehearsal: every step goes the path of a call, and its tool runs, on a copy of the cluster as it is now. */
+import { startDeadline } from '#execution/deadline';
+import { toFault } from '#kernel/errors';
+import { type JsonObject, wordOf } from '#kernel/json';
+import { foretold, isPlannable, type Plan, type PlanStep, type ProposedStep, type Rehearsal, type StepRefusal } from '#kernel/plans/plan';
+import type { Resource } from '#kernel/resource';
+import { impactOf, type ToolResult } from '#kernel/tool';
+import { lastingTarget } from '#pipeline/action';
+import { toolContext } from '#pipeline/context';
+import { decideCall, findObstacle, passStages, withCondition } from '#pipeline/decide-call';
+import { type CallDeps, type ClusterCopy, type IncomingCall, type PipelineDeps, type TagMemory, withSettings } from '#pipeline/deps';
+import { derivedBy, takeInventory } from '#pipeline/inventory';
+import type { Classified, Refusal, Validated } from '#pipeline/stage';
+import { validate } from '#pipeline/validate';
+import { conditionsNow } from '#tools/support/condition';
+
+interface Of {
+  readonly call: IncomingCall;
+  readonly cluster: string;
+  readonly undoes?: string;
+  readonly signal: AbortSignal;
+}
+
+type Failed = Extract<Rehearsal, { ok: false }>;
+
+/** @throws {Fault} when the cluster cannot be read */
+export async function rehearse(steps: readonly ProposedStep[], of: Of, pipeline: PipelineDeps): Promise<Rehearsal> {
+  const live = await withSettings(pipeline);
+  const proposed = steps.map((step) => ({ ...step, arguments: { ...step.arguments, cluster: of.cluster } }));
+  const named: Validated[] = [];
+  for (const [index, step] of proposed.entries()) {
+    const checked = nameStep(step, of, live);
+    if ('refusal' in checked) return { ...checked, step: index + 1 };
+    named.push(checked);
+  }
+  const copy = await copyFor(named, of, live);
+  const stage: Stage = { of, copy, deps: await onCopy(live, of, copy) };
+  const done: RehearsedStep[] = [];
+  for (const [index, step] of proposed.entries()) {
+    of.signal.throwIfAborted();
+    const rehearsed = await rehearseStep(step, stage).catch((thrown: unknown) => byFault(thrown, of.signal));
+    if ('refusal' in rehearsed) return { ...rehearsed, step: index + 1 };
+    done.push(rehearsed);
+  }
+  return { ok: true, plan: planOf(done, of) };
+}
+
+function byFault(thrown: unknown, signal: AbortSignal): Failed {
+  signal.throwIfAborted();
+  const { code, message, next } = toFault(thrown);
+  return { ok: false, status: 'error', refusal: { code, message, ...(next === undefined ? {} : { next }) } };
+}
+
+function byRefusal({ status, code, message, next }: Refusal): Failed {
+  const refusal = { code, message, ...(next === undefined ? {} : { next }) };
+  return { ok: false, status: status === 'denied' ? 'denied' : 'error', refusal };
+}
+
+/** What can be said of a step before anything is read. */
+function nameStep(step: ProposedStep, { call, cluster }: Of, { tools }: CallDeps): Failed | Validated {
+  const tool = tools.find(({ name, internal }) => name === step.tool && internal !== true);
+  const failed = (refusal: StepRefusal): Failed => ({ ok: false, status: 'error', refusal });
+  if (tool === undefined || !isPlannable(tool)) {
+    const plannable = tools.filter(isPlannable).map(({ name }) => name);
+    const what = tool === undefined ? `no tool is named \`${step.tool.slice(0, 100)}\`` : `\`${step.tool}\` is no step of a plan`;
+    return failed({ code: 'not_plannable', message: `${what}; steps are ${plannable.join(', ')}`, next: 'call other tools by themselves' });
+  }
+  const checked = validate(tool, { ...step.arguments, cluster }, call.agent);
+  return checked.ok ? checked.state : byRefusal(checked.refusal);
+}
+
+async function copyFor(named: readonly Validated[], { cluster, signal }: Of, { clusters }: CallDeps): Promise<ClusterCopy> {
+  const resources = named.flatMap((step) => step.resources);
+  const vmids = resources.flatMap((one) => ('vmid' in one && one.vmid !== undefined ? [one.vmid] : []));
+  const nodes = resources.flatMap((one) => (one.kind === 'node' || one.kind === 'storage' ? (one.node ?? []) : []));
+  const copy = await clusters.get(cluster)?.copy?.({ vmids: [...new Set(vmids)], nodes: [...new Set(nodes)] }, signal);
+  if (copy === undefined) throw new Error(`cluster ${cluster} has no copy`);
+  return copy;
+}
+
+interface Stage {
+  readonly of: Of;
+  readonly copy: ClusterCopy;
+  readonly deps: CallDeps;
+}
+
+/** The pipeline's parts with the copy in the cluster's place. SECURITY: what is remembered of protecting tags counts, and learns nothing from a copy. */
+async function onCopy(live: CallDeps, { cluster, signal }: Of, copy: ClusterCopy): Promise<CallDeps> {
+  const configured = live.clusters.get(cluster);
+  if (configured === undefined) throw new Error(`no cluster is named ${cluster}`);
+  // A tag that is seen now is remembered, as by any call.
+  const inventory = await takeInventory(cluster, configured, { needsAddresses: false, signal });
+  await derivedBy(inventory, live.settings.protectedList, configured);
+  const known = await configured.tags?.remember(new Map(), new Set());
+  const tags: TagMemory = { remember: async (bearers) => new Map([...(known ?? []), ...bearers]) };
+  const rehearsed = { aliases: configured.aliases, access: copy.access, tags };
+  return { ...live, clusters: new Map([[cluster, rehearsed]]), clock: copy.clock };
+}
+
+interface RehearsedStep extends PlanStep {
+  readonly resources: Validated['resources'];
+}
+
+async function rehearseStep(step: ProposedStep, stage: Stage): Promise<Failed | RehearsedStep> {
+  const { of, deps, copy } = stage;
+  if (step.wait_seconds !== undefined) await copy.clock.sleep(step.wait_seconds * 1_000, of.signal);
+  const { byHand: _, ...asker } = of.call;
+  const decided = await passStages(decideCall({ ...asker, tool: step.tool, input: step.arguments }, deps, of.signal));
+  if (!decided.ok) return byRefusal(decided.refusal);
+  const [state, obstacle] = await Promise.all([
+    withCondition(decided.state, deps, of.signal),
+    findObstacle(decided.state, deps, of.signal),
+  ]);
+  if (obstacle !== undefined) return byRefusal(obstacle);
+  const result = await perform(state, stage);
+  if (!result.ok) return { ok: false, status: 'error', refusal: { ...result, next: result.next ?? 'change the plan' } };
+  copy.settle();
+  return stepOf(step, state, { result, stage });
+}
+
+/** A call's own limit is the real one's; on the copy nothing waits. */
+async function perform(state: Classified, { of, deps }: Stage): Promise<ToolResult> {
+  const deadline = startDeadline(deps.limits.callMs, of.signal);
+  try {
+    const { context } = toolContext(state, { call: of.call, deps, deadline });
+    return await state.tool.run(state.input, { ...context, progress: () => undefined, leftMs: () => 3_600_000 });
+  } finally {
+    deadline.end();
+  }
+}
+
+async function stepOf(
+  { wait_seconds: waits }: ProposedStep,
+  state: Classified,
+  { result, stage: { of, copy } }: { readonly result: ToolResult; readonly stage: Stage },
+): Promise<RehearsedStep> {
+  const { tool, input, targets, resources, before = [] } = state;
+  const vmids = before.map(({ vmid }) => vmid);
+  const after = await conditionsNow(copy.access.api, vmids, of.signal);
+  return {
+    ...{ tool: tool.name, input, ...(waits === undefined ? {} : { wait_seconds: waits }), title: tool.headline(input, targets) },
+    ...{ impact: impactOf(tool, targets, input), targets: targets.map(lastingTarget), resources },
+    ...{ before: foretold(before), after: foretold(after) },
+    undo: tool.inverse?.(input, before, result.result) ?? { none: 'it has no way back' },
+  };
+}
+
+function planOf(steps: readonly RehearsedStep[], { cluster, undoes }: Of): Plan {
+  const bare = steps.map((step): PlanStep => {
+    const { resources: _named, ...rest } = step;
+    return rest;
+  });
+  const plan: Plan = {
+    ...{ cluster, steps: bare, touches: existingBefore(steps), blast: [], unknown: unforetold(bare) },
+    ...(undoes === undefined ? {} : { undoes }),
+  };
+  // Without `undefined`: it is digested, signed and stored.
+  return JSON.parse(JSON.stringify(plan)) as Plan;
+}
+
+/** Each once; what an earlier step makes is not there yet, and a number is to be free only where no step frees it. */
+function existingBefore(steps: readonly RehearsedStep[]): readonly JsonObject[] {
+  const made = new Set<number>();
+  const touched = new Set<number>();
+  const found = new Map<string, JsonObject>();
+  for (const { resources } of steps) {
+    for (const resource of resources) {
+      const vmid = vmidOf(resource);
+      const isThere = vmid === undefined || !made.has(vmid);
+      const isFreed = resource.kind === 'new_guest' && touched.has(resource.vmid);
+      if (isThere && !isFreed) found.set(JSON.stringify(resource), resource as unknown as JsonObject);
+    }
+    for (const resource of resources) {
+      const vmid = vmidOf(resource);
+      if (vmid !== undefined) (resource.kind === 'new_guest' ? made : touched).add(vmid);
+    }
+  }
+  return [...found.values()];
+}
+
+function vmidOf(resource: Resource): number | undefined {
+  return 'vmid' in resource ? resource.vmid : undefined;
+}
+
+const obeyed = /^(?:shutdown|restart)_/;
+
+function unforetold(steps: readonly PlanStep[]): readonly string[] {
+  return steps.flatMap(({ tool, before, after }, index) => {
+    const step = `step ${index + 1}`;
+    const unread = after.filter(({ exists, status, settings, snapshots }) => exists && [status, settings, snapshots].includes(undefined));
+    const made = after.filter(({ vmid, exists }) => exists && before.some((one) => one.vmid === vmid && !one.exists));
+    return [
+      ...(obeyed.test(tool) ? [`${step}: whether the guest obeys; the rehearsal takes it that it does`] : []),
+      ...unread.map(({ vmid }) => `${step}: all of guest ${wordOf(vmid)}: this token cannot read it`),
+      ...made.map(({ vmid }) => `${step}: the addresses and ids that guest ${vmid} gets`),
+    ];
+  });
+}

@@ -1,0 +1,125 @@
+/** How far a plan is, from its request and the trail alone: any process can tell, and a killed one leaves nothing to mend. */
+import { type RequestRecord, type RequestWait, waitState } from '../approval/request.ts';
+import { endInWords } from '../approval/request-end.ts';
+import type { AuditRecord } from '../audit-event.ts';
+import { isJsonObject, type JsonObject, textOf } from '../json.ts';
+import { applyPlanTool, type Plan } from './plan.ts';
+
+/** `failed`: it was sent, and did not come true. `refused`: it was not sent. `unknown`: it began, and nothing says how it ended. */
+export type StepState = 'not_done' | 'running' | 'done' | 'failed' | 'refused' | 'unknown';
+
+export interface StepProgress {
+  /** From 1. */
+  readonly number: number;
+  readonly title: string;
+  readonly state: StepState;
+  readonly message?: string;
+  /** The cluster's task, where the trail names one. */
+  readonly upid?: string;
+}
+
+/** `waiting` for a person, `approved` and not begun, `over`: it never began, `stopped` before its end, `paused` by a person. */
+export type PlanStanding = 'waiting' | 'approved' | 'over' | 'running' | 'paused' | 'stopped' | 'done';
+
+export interface PlanProgress {
+  readonly id: string;
+  readonly title: string;
+  readonly standing: PlanStanding;
+  /** One sentence without its end: why it stands so. */
+  readonly message: string;
+  readonly steps: readonly StepProgress[];
+  /** The plan that a person made of it by striking steps. */
+  readonly replacedBy?: string;
+  readonly undoes?: string;
+}
+
+export type PlanControl = 'pause' | 'resume' | 'stop';
+
+/** A process that has just spent the grant has a moment to say that it is there, in ms. */
+const startMs = 15_000;
+
+/** @param records those that name the plan's request; @param wait the newest mark of the process that runs it */
+export function progressOf(
+  record: RequestRecord,
+  records: readonly AuditRecord[],
+  wait: RequestWait | undefined,
+  now: number,
+): PlanProgress {
+  const plan = planIn(record);
+  const alive = waitState(wait, now).waits || (wait === undefined && now - (record.consumedAt ?? 0) < startMs);
+  const ended = records.findLast(({ name }) => name === 'plan.ended');
+  const steps = (plan?.steps ?? []).map(({ title }, index) =>
+    stepProgress(index + 1, title, { records, alive: alive && ended === undefined }),
+  );
+  const replaced = records.findLast(({ name }) => name === 'plan.struck')?.attributes['replaced_by'];
+  const replacedBy = textOf(replaced);
+  return {
+    ...{ id: record.id, title: record.title, steps },
+    ...standingOf(record, { records, ended, alive }),
+    ...(replacedBy === undefined ? {} : { replacedBy }),
+    ...(plan?.undoes === undefined ? {} : { undoes: plan.undoes }),
+  };
+}
+
+/** The plan that a request is; undefined: it is another one. Sound: only the pipeline makes such requests, and their digest is checked. */
+export function planIn({ action }: Pick<RequestRecord, 'action'>): Plan | undefined {
+  return action.tool === applyPlanTool ? (action.arguments as unknown as Plan) : undefined;
+}
+
+interface Seen {
+  readonly records: readonly AuditRecord[];
+  readonly ended: AuditRecord | undefined;
+  readonly alive: boolean;
+}
+
+function standingOf(record: RequestRecord, { records, ended, alive }: Seen): Pick<PlanProgress, 'standing' | 'message'> {
+  if (record.status === 'pending') return { standing: 'waiting', message: 'a person has not decided yet' };
+  if (record.status === 'approved') return { standing: 'approved', message: 'it is approved and has not begun' };
+  if (record.status !== 'consumed') return { standing: 'over', message: `it never began: ${endInWords(record)}` };
+  if (ended !== undefined) {
+    const isDone = ended.attributes['state'] === 'done';
+    return { standing: isDone ? 'done' : 'stopped', message: textOf(ended.attributes['message']) ?? '' };
+  }
+  if (!alive) return { standing: 'stopped', message: 'the process that ran it ended before the plan did; no step runs any more' };
+  const asked = controlIn(records);
+  if (asked === 'pause') return { standing: 'paused', message: 'a person paused it; the step that was under way ends' };
+  return { standing: 'running', message: asked === 'stop' ? 'a person stops it; the step that is under way ends' : 'it runs' };
+}
+
+/** What people asked for last. */
+export function controlIn(records: readonly AuditRecord[]): PlanControl | undefined {
+  const asked = records.filter(({ name }) => name === 'plan.control').map(({ attributes }) => attributes['control']);
+  return asked.includes('stop') ? 'stop' : (asked.at(-1) as PlanControl | undefined);
+}
+
+function stepProgress(number: number, title: string, { records, alive }: Omit<Seen, 'ended'>): StepProgress {
+  const own = records.filter(({ attributes }) => attributes['plan_step'] === number);
+  if (own.length === 0) return { number, title, state: 'not_done' };
+  const verdict = own.find(({ name }) => name === 'plan.step')?.attributes;
+  const said = verdict ?? own.findLast(({ name }) => name === 'tool.finished' || name === 'tool.denied')?.attributes ?? {};
+  const state = (verdict?.['state'] as StepState | undefined) ?? (alive ? 'running' : 'unknown');
+  return { number, title, state, ...saidIn(said) };
+}
+
+function saidIn(attributes: JsonObject): Pick<StepProgress, 'upid' | 'message'> {
+  const upid = upidIn(attributes);
+  const message = textOf(attributes['message']);
+  return { ...(upid === undefined ? {} : { upid }), ...(message === undefined ? {} : { message }) };
+}
+
+function upidIn(attributes: JsonObject): string | undefined {
+  const effect = attributes['effect'];
+  return textOf(attributes['upid']) ?? (isJsonObject(effect) ? textOf(effect['upid']) : undefined);
+}
+
+/** Steps that are done, newest first: what undoing goes through. */
+export function undoOf(
+  { steps }: Pick<PlanProgress, 'steps'>,
+  plan: Plan,
+): readonly { readonly number: number; readonly step: Plan['steps'][number] }[] {
+  const done = steps.filter(({ state }) => state === 'done').toReversed();
+  return done.flatMap(({ number }) => {
+    const step = plan.steps[number - 1];
+    return step === undefined ? [] : [{ number, step }];
+  });
+}

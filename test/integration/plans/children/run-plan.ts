@@ -1,0 +1,30 @@
+/** `node run-plan.ts JOB as JSON`: a process of its own that begins a plan, says so, and stays until it is killed. */
+import { parseConfig } from '#app/config/config';
+import { createApp } from '#app/create-app';
+import type { Agent } from '#kernel/agent';
+
+export interface PlanJob {
+  readonly config: object;
+  readonly folder: string;
+  readonly stateDir: string;
+  readonly plan: string;
+  readonly agent: Agent;
+}
+
+const { config, folder, stateDir, plan, agent } = JSON.parse(process.argv[2] ?? '') as PlanJob;
+const silent = () => undefined;
+const app = await createApp({
+  ...{
+    config: parseConfig(config, 'test'),
+    baseDir: folder,
+    stateDir,
+    configFile: `${folder}/config.json`,
+    via: 'editor',
+    version: 'test',
+  },
+  ...{ log: { debug: silent, info: silent, warn: silent, error: silent }, stays: true },
+});
+const { signal } = new AbortController();
+const outcome = await app.call({ tool: 'run_plan', input: { plan_id: plan }, agent, signal, waitMs: 0 });
+process.stdout.write(`${JSON.stringify(outcome)}\n`);
+setInterval(silent, 60_000);

@@ -1,0 +1,148 @@
+/** What a plan must not do: each case on an App, a store and a cluster that are real. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LocalApp } from '#app/create-app';
+import { generateApproverKey } from '#app/for-hosts';
+import type { ProposedStep } from '#kernel/plans/plan';
+import { call, guestStatus, startWorld, type World } from '../app/support.ts';
+import { approvedPlan, byAgent, ended, planAt, proposed, run, step } from './support.ts';
+
+let world: World;
+let app: LocalApp;
+beforeEach(async () => {
+  world = await startWorld();
+  app = await open();
+});
+afterEach(async () => {
+  await world.close();
+});
+
+const open = (changes = {}) => world.open(changes, undefined, 'test', { stays: true });
+const config = (vmid: number, key: string) => world.demo.cluster.state.guests.get(vmid)?.config.get(key);
+const two: readonly [ProposedStep, ProposedStep] = [
+  step('set_guest_config', { vmid: 100, description: 'planned' }),
+  step('shutdown_vm', { vmid: 100 }, { wait_seconds: 1 }),
+];
+const propose = (steps: readonly object[], on = app) => call(on, 'propose_plan', { steps }, byAgent);
+
+describe('a proposal', () => {
+  it.each([
+    ['an unknown tool', [step('format_disk', {})], 'not_plannable', /^step 1: no tool is named `format_disk`; steps are start_vm/],
+    ['a tool that only looks', [step('get_vms', {})], 'not_plannable', /^step 1: `get_vms` is no step of a plan/],
+    ['a plan in a plan', [two[0], step('propose_plan', { steps: [] })], 'not_plannable', /^step 2: /],
+    ['the internal tool', [step('apply_plan', {})], 'not_plannable', /^step 1: /],
+    [
+      'arguments that its tool refuses',
+      [step('start_vm', { vmid: 100, force: true })],
+      'invalid_input',
+      /^step 1: unknown argument `force`/,
+    ],
+    ['a guest that is not there', [step('start_vm', { vmid: 777 })], 'unknown_guest', /^step 1: /],
+    ['a protected guest', [two[0], step('stop_vm', { vmid: 103 })], 'protected_resource', /^step 2: .*protected/],
+    [
+      'a step that its earlier one forbids',
+      [step('shutdown_vm', { vmid: 100 }), step('stop_vm', { vmid: 100 })],
+      'guest_already_stopped',
+      /^step 2: /,
+    ],
+    ['what PVE refuses late', [step('create_snapshot', { vmid: 104, name: 'one' })], 'guest_locked', /^step 1: .*lock/],
+  ] as const)('with %s is refused by the number of its step', async (_what, steps, code, message) => {
+    const outcome = await propose(steps);
+    expect(outcome).toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(outcome.status).not.toBe('ok');
+    expect(await app.approvals.countPending()).toBe(0);
+  });
+
+  it('says its limit, and has one step at least', async () => {
+    const many = Array.from({ length: 51 }, () => step('start_vm', { vmid: 101 }));
+    expect(await propose(many)).toMatchObject({ code: 'invalid_input', message: expect.stringContaining('50') });
+    expect(await propose([])).toMatchObject({ code: 'invalid_input' });
+  });
+
+  it('does not obey a protecting tag that somebody took away', async () => {
+    const tagged = await open({ protected: { tags: ['keep'] } });
+    world.demo.cluster.state.guests.get(101)?.config.set('tags', 'keep');
+    expect(await call(tagged, 'propose_plan', { steps: [step('start_vm', { vmid: 101 })] }, byAgent)).toMatchObject({ status: 'denied' });
+    world.demo.cluster.state.guests.get(101)?.config.delete('tags');
+    expect(await propose([step('start_vm', { vmid: 101 })], tagged)).toMatchObject({
+      status: 'denied',
+      message: expect.stringMatching(/^step 1: .*keep/),
+    });
+  });
+
+  it('rehearses on what earlier steps make', async () => {
+    const id = await approvedPlan(world, app, [
+      step('clone_guest', { vmid: 101, new_vmid: 300, name: 'copy' }),
+      step('start_vm', { vmid: 300 }),
+    ]);
+    await run(app, id);
+    expect(await ended(app, id)).toMatchObject({ standing: 'done' });
+    expect(guestStatus(world, 300)).toBe('running');
+  });
+
+  it('leaves the cluster as it is', async () => {
+    const before = JSON.stringify([...(world.demo.cluster.state.guests.get(100)?.config ?? [])]);
+    const tasks = world.demo.cluster.tasks.list().length;
+    await proposed(app, two);
+    expect(world.demo.cluster.tasks.list().length).toBe(tasks);
+    expect(JSON.stringify([...(world.demo.cluster.state.guests.get(100)?.config ?? [])])).toBe(before);
+  });
+});
+
+describe('an approval', () => {
+  it('is shown with every step, its arguments and its way back, and is one signature over all', async () => {
+    const id = await proposed(app, two);
+    const card = await app.approvals.card(id);
+    expect(card?.tampered).toBe(false);
+    expect(card?.detail).toContain('1. Set description of VM 100 (web) on pve');
+    expect(card?.detail).toContain('set_guest_config {"description":"planned","vmid":100}');
+    expect(card?.detail).toContain('2. Shut down VM 100 (web) on pve, 1 s after the step before');
+    expect(card?.detail).toContain('can be taken back by start_vm');
+    expect(card?.detail).toContain('Afterwards: guest 100: stopped on pve');
+    expect(card?.detail).toContain('Not foretold: step 2: whether the guest obeys');
+    expect(card?.detail).not.toContain('NOT SHOWN');
+  });
+
+  it('is worth one run, in one process', async () => {
+    const id = await approvedPlan(world, app, [step('set_guest_config', { vmid: 100, description: 'planned' })]);
+    const other = await open();
+    const outcomes = await Promise.all([run(app, id), run(other, id), run(app, id), run(other, id)]);
+    await ended(app, id);
+    const started = (await app.audit.tail(200)).filter(({ name, attributes }) => name === 'tool.started' && attributes['plan_step'] === 1);
+    expect(started).toHaveLength(1);
+    expect(outcomes.filter(({ code }) => code === 'ok').length).toBeGreaterThanOrEqual(1);
+    expect(config(100, 'description')).toBe('planned');
+  });
+
+  it('of one who is not trusted any more begins nothing', async () => {
+    const id = await approvedPlan(world, app, two);
+    const without = await open({ approvers: [{ name: 'user:bob', key: generateApproverKey().publicKey }] });
+    expect(await run(without, id)).toMatchObject({ status: 'denied' });
+    expect(config(100, 'description')).toBe(undefined);
+    expect(await planAt(app, id)).toMatchObject({ standing: 'approved' });
+  });
+
+  it('of another agent is nobody’s', async () => {
+    const id = await approvedPlan(world, app, two);
+    const outcome = await call(app, 'run_plan', { plan_id: id }, { agent: { id: 'mcp:other', host: 'mcp', modelTier: 'advanced' } });
+    expect(outcome).toMatchObject({ status: 'denied', code: 'target_changed' });
+    expect(config(100, 'description')).toBe(undefined);
+  });
+
+  it('under another policy runs nothing', async () => {
+    const id = await approvedPlan(world, app, two);
+    const stricter = await open({ protected: { guests: [101] } });
+    expect(await run(stricter, id)).toMatchObject({ status: 'denied', code: 'policy_changed' });
+    expect(await run(await open({ protected: { guests: [100] } }), id)).toMatchObject({ status: 'denied' });
+    expect(config(100, 'description')).toBe(undefined);
+  });
+
+  it('that was denied, or never given, runs nothing', async () => {
+    const id = await proposed(app, two);
+    expect(await run(app, id)).toMatchObject({ status: 'pending' });
+    await app.approvals.deny(id, 'user:alice');
+    expect(await run(app, id)).toMatchObject({ status: 'error', code: 'plan_over' });
+    expect(await planAt(app, id)).toMatchObject({ standing: 'over' });
+    expect(await call(app, 'run_plan', { plan_id: 'req-00000000' }, byAgent)).toMatchObject({ code: 'no_such_plan' });
+    expect(await call(app, 'run_plan', { plan_id: 'nonsense' }, byAgent)).toMatchObject({ code: 'invalid_plan_id' });
+  });
+});
