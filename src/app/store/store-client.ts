@@ -102,15 +102,19 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       take: (requestId) => call('codes.take', requestId),
       putBack: (requestId, code, leftMs) => call('codes.putBack', requestId, code, leftMs),
     },
-    personas: {
-      open: (agentId, directory) => call('personas.open', agentId, directory),
-      find: (agentId) => call('personas.find', agentId),
-      reserve: (account, file, limits) => call('personas.reserve', account, file, limits),
-      settle: (id, written) => call('personas.settle', id, written),
-      recount: (account, files, staleMs) => call('personas.recount', account, files, staleMs),
-      list: () => call('personas.list'),
-      takeUnused: (before) => call('personas.takeUnused', before),
-    },
+    personas: ledgerOver(call),
+  };
+}
+
+function ledgerOver(call: Call): LocalStore['personas'] {
+  return {
+    open: (agentId, directory) => call('personas.open', agentId, directory),
+    find: (agentId) => call('personas.find', agentId),
+    reserve: (account, file, limits) => call('personas.reserve', account, file, limits),
+    settle: (id, written) => call('personas.settle', id, written),
+    recount: (account, files, staleMs) => call('personas.recount', account, files, staleMs),
+    list: () => call('personas.list'),
+    takeUnused: (before) => call('personas.takeUnused', before),
   };
 }
 
