@@ -1,11 +1,13 @@
 #!/bin/sh
 # Makes what the containers need to know, once: passwords, certificates, rights. Run as root: the files belong to the containers' users.
 #   deploy/prepare.sh [DIRECTORY]        default: private, beside this file
+# BANKSMAN_PAGE is the host name under which people open the approval page; default: banksman.home.arpa
 set -eu
 umask 077
 
 here=$(cd "$(dirname "$0")" && pwd)
 place=${1:-$here/private}
+page=${BANKSMAN_PAGE:-banksman.home.arpa}
 acl=$here/../test/fixtures/valkey/users.acl
 
 [ "$(id -u)" = 0 ] || { echo "run this as root: the files are given to the containers' users" >&2; exit 1; }
@@ -47,19 +49,28 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 
 openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "$subject/CN=valkey" -keyout valkey/server.key -out server.csr 2>/dev/null
 printf 'subjectAltName=IP:10.10.2.4,DNS:valkey\nextendedKeyUsage=serverAuth\n' > server.ext
 openssl x509 -req -in server.csr -CA valkey/ca.pem -CAkey ca.key -CAcreateserial -days 825 -extfile server.ext -out valkey/server.pem 2>/dev/null
+# For the page: until one is there that people's devices trust, they have to be told to trust this authority (config/valkey-ca.pem).
+openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "$subject/CN=page" -keyout config/page.key -out server.csr 2>/dev/null
+printf 'subjectAltName=DNS:%s\nextendedKeyUsage=serverAuth\n' "$page" > server.ext
+openssl x509 -req -in server.csr -CA valkey/ca.pem -CAkey ca.key -CAcreateserial -days 825 -extfile server.ext -out config/page.pem 2>/dev/null
 rm -f ca.key server.csr server.ext valkey/ca.srl
 cp valkey/ca.pem config/valkey-ca.pem
 
 role() { printf '"%s": { "password": "%s" }' "$1" "$2"; }
 echo "{ $(role agent "$agent"), $(role exec "$exec"), $(role log-writer "$writer") }" > tools/credentials.json
 echo "{ $(role admin "$admin"), $(role log-trimmer "$trimmer") }" > admin/credentials.json
-echo '{ "approvers": [] }' > config/config.json
+cat > config/config.json <<END
+{
+  "approvers": [],
+  "page": { "origin": "https://$page:8443", "host": "10.10.4.2", "certFile": "page.pem", "keyFile": "page.key" }
+}
+END
 
-# The tools read the configuration and cannot write it; who administers pins keys in it.
+# The tools read the configuration (not the page's key) and cannot write it; who administers pins keys in it.
 chown -R 10001:10001 tools
 chown -R 10003:10003 admin config
 chown -R 10002:10002 valkey valkey-data
 chmod 755 config
-chmod 644 config/config.json config/valkey-ca.pem
+chmod 644 config/config.json config/valkey-ca.pem config/page.pem
 trap - EXIT
 echo "made $place; next: name your clusters in $place/config/config.json, then docker compose -f $here/compose.yaml up -d --build"

@@ -1,5 +1,6 @@
 /** `doctor`: what works here, what does not, and the remedy. Each probe is real; what one writes it takes away again. */
 
+import { accessSync, constants, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { verifyTrail } from '#audit/verify-trail';
@@ -140,14 +141,28 @@ function megabytes(bytes: number): string {
 }
 
 /** What stays open where no service holds pins, token and store. */
-function embeddedFinding({ origin, agreement }: DoctorParts): readonly Finding[] {
+function embeddedFinding({ origin, agreement, configFile, config }: DoctorParts): readonly Finding[] {
   if (origin === undefined || agreement.isRoots) return [];
-  const message = 'pins, store and cluster token lie in your account: a program of yours that reads the token needs nobody’s approval';
-  const remedy =
-    process.platform === 'linux'
+  const isOurs = canWrite(configFile);
+  const places = [...(isOurs ? ['pins'] : []), ...(config.store.startsWith('sqlite:') ? ['store'] : [])];
+  const named = places.length === 0 ? 'the cluster token lies' : `${places.join(', ')} and cluster token lie`;
+  const message = `${named} in your account: a program of yours that reads the token needs nobody’s approval`;
+  const remedy = !isOurs
+    ? 'let no agent run as this user'
+    : process.platform === 'linux'
       ? '`banksman service install` (root) gives them a user of their own; else keep the token file from your agents'
       : 'run agents as another user, or keep the token file from them (the service that closes this is for Linux)';
   return [{ topic: 'embedded', state: 'warning', message, remedy }];
+}
+
+/** The file, or one in its place where there is none. */
+function canWrite(file: string): boolean {
+  try {
+    accessSync(existsSync(file) ? file : path.dirname(file), constants.W_OK);
+    return true;
+  } catch {
+    return !existsSync(path.dirname(file));
+  }
 }
 
 function nodeFinding(): Finding {

@@ -2,6 +2,6 @@
 
 export { isIntact } from '#approval/card';
 export { connectService } from '#connectors/service/service-link';
-export { holdLock } from '#stores/sqlite/hold-lock';
+export { holdLock, isLocked } from '#stores/sqlite/hold-lock';
 export * from './config/service-config.ts';
 export { createApp, type LocalApp } from './create-app.ts';

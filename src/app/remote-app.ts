@@ -74,6 +74,9 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
     get securityLevel() {
       return link.welcome.level;
     },
+    get isAway() {
+      return !link.isUp();
+    },
     get storeLocation() {
       return `${link.welcome.storeLocation} (the service's)`;
     },

@@ -238,6 +238,8 @@ export interface App {
   readonly tools: readonly ToolDescription[];
   /** As last known, for what cannot wait; `security.level()` asks. */
   readonly securityLevel: SecurityLevel;
+  /** The service behind it does not answer now; absent where there is none. `security.onChange` rings when that changes. */
+  readonly isAway?: boolean;
   /** OS sandbox of `run_command`, as far as it is known now; never claims more than is enforced. */
   sandboxState(): SandboxStatus;
   /** Where the store is, for people. */

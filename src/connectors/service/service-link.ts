@@ -27,7 +27,7 @@ export interface ServiceLink {
   isUp(): boolean;
   /** @throws {Fault} the service's own, `service_unavailable` (it was not sent), `service_lost` (nobody knows); the signal's reason */
   request(method: string, values: readonly unknown[], options?: RequestOptions): Promise<unknown>;
-  /** Rings at each change, and once after each new connection: what happened in between was not heard. */
+  /** Rings at each change, and once after each new connection: what happened in between was not heard; `security` at the loss of one, too. */
   onChange(what: 'requests' | 'security', listener: () => void): () => void;
   close(): void;
 }
@@ -184,6 +184,8 @@ class Link implements ServiceLink {
     if (this.#socket !== socket) return;
     this.#socket = undefined;
     this.#failAll(lost('the service went away before it answered'));
+    // What was shown may be so no longer.
+    for (const ring of [...this.#listeners.security]) ring();
     this.#again();
   }
 

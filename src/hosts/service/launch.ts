@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import * as path from 'node:path';
-import { loadServiceConfig, requireRootOwned } from '#app/for-service';
+import { isLocked, loadServiceConfig, requireRootOwned } from '#app/for-service';
 import { Fault } from '#kernel/errors';
 
 export interface LaunchOptions {
@@ -25,6 +25,9 @@ export async function launchService({ users, sockets, stateDir, configFile, prog
   for (const user of users)
     if (await isHeard(path.join(sockets, `${user}.sock`)))
       throw new Fault('already_running', `another service listens for ${user} in ${sockets}`, { next: 'stop that one first' });
+  // Else its users would find sockets at which nobody ever listens.
+  if (isLocked(stateDir, 'service'))
+    throw new Fault('already_running', `another service works on ${stateDir} already`, { next: 'stop that one first' });
   const { page } = loadServiceConfig(configFile);
   // SECURITY: what others can write would be what root starts.
   for (const file of program) requireRootOwned(realpathSync(file));

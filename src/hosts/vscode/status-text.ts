@@ -10,7 +10,7 @@ export interface StatusFacts {
   readonly state: StateName;
   readonly pending: number;
   /** undefined while there is no App. */
-  readonly app?: Pick<App, 'securityLevel' | 'sandboxState' | 'storeLocation' | 'config'>;
+  readonly app?: Pick<App, 'securityLevel' | 'sandboxState' | 'storeLocation' | 'config' | 'isAway'> | undefined;
   /** The level that counts; undefined while it is not known: then the configuration's is shown. */
   readonly level?: EffectiveLevel | undefined;
   /** Editor settings that switch its own confirmations off. */
@@ -37,6 +37,7 @@ const sandboxMarks: Record<SandboxStatus['state'], string> = {
 
 export function statusText(facts: StatusFacts): StatusText {
   if (facts.state === 'bad_config' || facts.state === 'failed') return problemText(facts, facts.state);
+  if (facts.app?.isAway === true) return awayText(facts);
   if (facts.app) return readyText(facts, facts.app);
   return { text: '$(loading~spin) Banksman', tooltip: 'Banksman is starting', spoken: 'Banksman is starting', attention: 'none' };
 }
@@ -44,6 +45,13 @@ export function statusText(facts: StatusFacts): StatusText {
 function problemText(facts: StatusFacts, state: 'bad_config' | 'failed'): StatusText {
   const spoken = state === 'bad_config' ? 'Banksman: the settings have an error' : 'Banksman could not start';
   return { text: `$(error) Banksman${bypassMark(facts)}`, tooltip: tooltip(facts, spoken), spoken, attention: 'error' };
+}
+
+/** No level, no count: they are the service's, and what was shown last may be so no longer. */
+function awayText(facts: StatusFacts): StatusText {
+  const spoken = 'Banksman: the service does not answer';
+  const said = tooltip({ ...facts, app: undefined }, `${spoken}. Nothing runs instead; this window connects again by itself`);
+  return { text: `$(debug-disconnect) Banksman: no service${bypassMark(facts)}`, tooltip: said, spoken, attention: 'error' };
 }
 
 function readyText(facts: StatusFacts, app: NonNullable<StatusFacts['app']>): StatusText {

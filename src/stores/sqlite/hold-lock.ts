@@ -1,4 +1,5 @@
 /** One at a time: a lock that the system gives back, however its holder ends. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '#kernel/errors';
@@ -16,4 +17,15 @@ export function holdLock(folder: string, what: string): () => void {
     throw new Fault('already_running', `another ${what} works on ${folder} already`, { next: 'stop that one first', cause });
   }
   return () => database.close();
+}
+
+/** Whether a process holds it now. Makes nothing. */
+export function isLocked(folder: string, what: string): boolean {
+  if (!existsSync(join(folder, `${what}.lock`))) return false;
+  try {
+    holdLock(folder, what)();
+    return false;
+  } catch {
+    return true;
+  }
 }

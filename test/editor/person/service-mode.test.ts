@@ -165,9 +165,12 @@ describe.skipIf(why !== undefined)(`an editor with the service${why === undefine
     // The dialog is of before: nothing in it approves, and its Deny is answered in words.
     expect(await hasModal(page, 'Start VM 101')).toBe(true);
     await page.keyboard.press('Escape');
+    await page.locator('.statusbar-item', { hasText: 'Banksman: no service' }).waitFor({ timeout: 60_000 });
+    await screenshot(page, 's-away');
     await service.machine.stop();
     await service.machine.start();
     await waitRow(page, 'Start VM 101');
+    await page.locator('.statusbar-item', { hasText: 'Banksman: balanced' }).waitFor({ timeout: 60_000 });
     expect(states()).toEqual(before);
     await answer(`${service.origin}/r/${id}`, 'Approve once');
     await waitRowGone(page, 'Start VM 101');

@@ -29,20 +29,23 @@ describe.skipIf(composer === undefined)(
 
     it('is taken as it is', () => expect(config()).toMatchObject({ status: 0, stderr: '' }));
 
-    it.each(['tools', 'admin', 'valkey'])('%s: no root, nothing to write to, no capability, no more of them, logs that end', (name) => {
-      const service = serviceOf(asItIs, name);
-      expect(service).toMatch(/user: "?1000[1-3]:1000[1-3]/);
-      expect(service).toContain('read_only: true');
-      expect(service).toMatch(/cap_drop:\n\s*- ALL/);
-      expect(service).toMatch(/security_opt:\n\s*- no-new-privileges:true/);
-      expect(service).toMatch(/max-file: ["']5["']/);
-      expect(service).toMatch(/max-size: ["']?50m/);
-      expect(service).toContain('pids_limit:');
-      expect(service).toContain('mem_limit:');
-      // Nothing is reachable through the machine itself.
-      expect(service).not.toContain('ports:');
-      expect(service).not.toMatch(/privileged|network_mode|docker\.sock|cap_add/);
-    });
+    it.each(['tools', 'admin', 'page', 'valkey'])(
+      '%s: no root, nothing to write to, no capability, no more of them, logs that end',
+      (name) => {
+        const service = serviceOf(asItIs, name);
+        expect(service).toMatch(/user: "?1000[1-3]:1000[1-3]/);
+        expect(service).toContain('read_only: true');
+        expect(service).toMatch(/cap_drop:\n\s*- ALL/);
+        expect(service).toMatch(/security_opt:\n\s*- no-new-privileges:true/);
+        expect(service).toMatch(/max-file: ["']5["']/);
+        expect(service).toMatch(/max-size: ["']?50m/);
+        expect(service).toContain('pids_limit:');
+        expect(service).toContain('mem_limit:');
+        // Nothing is reachable through the machine itself.
+        expect(service).not.toContain('ports:');
+        expect(service).not.toMatch(/privileged|network_mode|docker\.sock|cap_add/);
+      },
+    );
 
     it('has the store on a network of its own, which agents do not share', () => {
       const text = asItIs;
@@ -50,6 +53,12 @@ describe.skipIf(composer === undefined)(
       expect(serviceOf(text, 'admin')).not.toMatch(/agents:|outside:/);
       expect(serviceOf(text, 'tools')).toMatch(/agents:[\s\S]*inside:[\s\S]*outside:/);
       expect(text.match(/internal: true/g)).toHaveLength(2);
+    });
+
+    it('has the page on an address of its own, which neither agents nor the tools share', () => {
+      expect(serviceOf(asItIs, 'page')).toMatch(/inside:[\s\S]*people:/);
+      expect(serviceOf(asItIs, 'page')).not.toMatch(/agents:|outside:/);
+      for (const name of ['tools', 'admin', 'valkey']) expect(serviceOf(asItIs, name)).not.toContain('people:');
     });
 
     it('takes another store from the environment', () => {

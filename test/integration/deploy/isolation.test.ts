@@ -30,8 +30,13 @@ const deploy = (name: string): string => fileURLToPath(new URL(`../../../deploy/
 const compose = readCompose();
 const agentUid = 20_001;
 /** Containers that are somebody else's: an agent's, and one on the way to the clusters. */
-const guests = { agent: { agents: '10.10.1.50' }, stranger: { outside: '10.10.3.50' }, world: { outside: '10.10.3.60' } };
-const [toolPort, storePort] = ['10.10.1.2:8080', '10.10.2.4:6379'];
+const guests = {
+  agent: { agents: '10.10.1.50' },
+  person: { people: '10.10.4.50' },
+  stranger: { outside: '10.10.3.50' },
+  world: { outside: '10.10.3.60' },
+};
+const [toolPort, storePort, pagePort] = ['10.10.1.2:8080', '10.10.2.4:6379', '10.10.4.2:8443'];
 
 /** For a `node -e` in a container: connects, and says how that ended. */
 const reach = `
@@ -42,6 +47,12 @@ for (const place of process.argv.slice(1)) {
   const end = (word) => { console.log(place, word); socket.destroy(); };
   socket.once('connect', () => end('open')).once('timeout', () => end('silence')).once('error', ({ code }) => end(code));
 }`;
+
+/** For a `node -e` in a container: the page's status under its own name, by a certificate of this authority. */
+const lookAt = `
+const [name, ca] = process.argv.slice(1);
+const options = { host: '10.10.4.2', port: 8443, servername: name, headers: { host: name + ':8443' }, ca: require('node:fs').readFileSync(ca) };
+require('node:https').get(options, (answer) => console.log(answer.resume().statusCode)).on('error', ({ code }) => console.log(code));`;
 
 /** For a `node -e` in a container: an MCP client with a token, which prints one JSON line. */
 const speak = `
@@ -91,6 +102,7 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
     await startStore();
     ({ token } = JSON.parse(banksman('tools', ['tokens', 'create', 'laptop', '--json']).out.split('\n')[0] ?? '') as { token: string });
     await startTools();
+    await startPage();
   }, 120_000);
 
   afterAll(async () => {
@@ -114,6 +126,11 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
     const child = topology.start('tools', compose.services['tools']?.uid ?? 0, [node, path.join(folder, 'cli.cjs'), ...words], configured);
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => logged.push(chunk.toString()));
     await lineOf(child, /"url"/);
+  }
+
+  async function startPage(): Promise<void> {
+    const words = [node, path.join(folder, 'cli.cjs'), 'page', ...placesOf('admin')];
+    await lineOf(topology.start('page', compose.services['page']?.uid ?? 0, words, configured), /"url"/);
   }
 
   function placesOf(service: 'tools' | 'admin'): readonly string[] {
@@ -175,7 +192,18 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
   it('lets it reach nothing else: not the store, not who administers, not the machine, not the world', () => {
     const open = reached('admin', storePort);
     expect(open).toEqual({ [storePort]: 'open' });
-    const nowhere = [storePort, '10.10.2.2:8080', '10.10.2.3:22', '10.10.3.2:8080', '10.10.3.1:22', '10.10.2.1:22', '1.1.1.1:443'];
+    const nowhere = [
+      storePort,
+      pagePort,
+      '10.10.2.5:8443',
+      '10.10.4.1:22',
+      '10.10.2.2:8080',
+      '10.10.2.3:22',
+      '10.10.3.2:8080',
+      '10.10.3.1:22',
+      '10.10.2.1:22',
+      '1.1.1.1:443',
+    ];
     const found = reached('agent', toolPort, '10.10.1.1:8080', ...nowhere);
     expect(found[toolPort]).toBe('open');
     expect(found['10.10.1.1:8080']).toBe('ECONNREFUSED');
@@ -186,6 +214,21 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
     expect(reached('admin', '10.10.2.2:8080')).toEqual({ '10.10.2.2:8080': 'ECONNREFUSED' });
     expect(reached('stranger', '10.10.3.2:8080')).toEqual({ '10.10.3.2:8080': 'ECONNREFUSED' });
     expect(reached('stranger', storePort)[storePort]).not.toBe('open');
+  });
+
+  it('shows the page to people, on their network alone, and lets them no further', () => {
+    const look = (where: string) =>
+      topology.run(where, agentUid, [node, '-e', lookAt, 'banksman.home.arpa', secret('config/valkey-ca.pem')]).out.trim();
+    expect(look('person')).toBe('200');
+    expect(look('agent')).toBe('ENETUNREACH');
+    expect(reached('admin', '10.10.2.5:8443')).toEqual({ '10.10.2.5:8443': 'ECONNREFUSED' });
+    expect(reached('person', storePort)[storePort]).not.toBe('open');
+    // The key of its certificate is the administration's.
+    for (const [where, uid] of [
+      ['person', agentUid],
+      ['tools', compose.services['tools']?.uid ?? 0],
+    ] as const)
+      expect(topology.run(where, uid, ['cat', secret('config/page.key')]).out).toMatch(/Permission denied/);
   });
 
   it('refuses an agent without a token, and a peer with a public address although it has one', () => {
@@ -270,8 +313,21 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
     const { out } = banksman('tools', ['doctor']);
     expect(out).toMatch(/ok +approvers: .*alice/);
     expect(out).toMatch(/config\.json.*another user/);
+    // What it says of itself is so here: pins and store are elsewhere.
+    expect(out).toMatch(/warning embedded: the cluster token lies in your account.*/);
+    expect(out).not.toMatch(/embedded:.*(?:pins|store)/);
     await expect.poll(() => logged.join('').match(/.*read_file.*/g)).toHaveLength(1);
     expect(logged.join('')).not.toContain('word-of-the-argument');
+    // And for one that does what it was asked to.
+    const report = {
+      request_id: 'req-5eed00cc',
+      reason: 'url_blocked',
+      destination: 'word-of-a-destination.example.com',
+      pattern: 'word-of-a-pattern',
+    };
+    expect(JSON.stringify(ask('agent', 'tools/call', { name: 'report_block', arguments: report }))).toContain('"status":"ok"');
+    await expect.poll(() => logged.join('')).toMatch(/report_block.*ok/);
+    expect(logged.join('')).not.toMatch(/word-of-a-(?:destination|pattern)/);
   });
 
   it('is well by its own health checks, and ill where nothing answers', () => {
@@ -280,6 +336,10 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
     expect([check(`http://${toolPort}/health`), check(`http://${toolPort}/nothing`), check('http://10.10.1.2:1/health')]).toEqual([
       0, 1, 1,
     ]);
+    const page = (file: string) =>
+      topology.run('page', compose.services['page']?.uid ?? 0, [node, path.join(folder, 'healthcheck.mjs'), 'page', file]).status;
+    writeFileSync(path.join(folder, 'elsewhere.json'), '{"page":{"origin":"https://banksman.home.arpa:1","host":"10.10.4.2"}}');
+    expect([page(secret('config/config.json')), page(path.join(folder, 'elsewhere.json'))]).toEqual([0, 1]);
     const at = ['--tls', '--cacert', secret('valkey/ca.pem'), '-h', '10.10.2.4', '--user', 'healthcheck'];
     const health = { REDISCLI_AUTH: readFileSync(secret('valkey/health'), 'utf8') };
     const valkey = compose.services['valkey']?.uid ?? 0;

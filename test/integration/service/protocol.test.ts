@@ -294,11 +294,14 @@ describe('a service that goes away', () => {
   it('ends calls with what is known, is connected to again, and feeds catch up', async () => {
     const rang = vi.fn<() => void>();
     alice.approvals.onChange(rang);
+    const seen: (boolean | undefined)[] = [alice.isAway];
+    alice.security.onChange(() => seen.push(alice.isAway));
     const asked = Promise.withResolvers<string>();
     const waiting = call(alice, 'start_vm', { vmid: 101 }, { waitMs: 60_000, gate: { ask: ({ id }) => asked.resolve(id) } });
     const id = await asked.promise;
     await service.stop();
     expect(await waiting).toMatchObject({ status: 'error', code: 'service_lost', effect: { state: 'sent' } });
+    await expect.poll(() => seen.at(-1)).toBe(true);
     rang.mockClear();
     const gone = await call(alice, 'get_cluster_status');
     expect(gone).toMatchObject({ status: 'error', code: 'service_unavailable', message: expect.stringContaining('nothing was sent') });
@@ -306,5 +309,7 @@ describe('a service that goes away', () => {
     await expect.poll(() => rang.mock.calls.length).toBeGreaterThan(0);
     expect(await call(alice, 'get_cluster_status')).toMatchObject({ status: 'ok' });
     expect(await alice.approvals.get(id)).toMatchObject({ id });
+    expect(seen[0]).toBe(false);
+    expect(alice.isAway).toBe(false);
   });
 });

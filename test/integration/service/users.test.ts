@@ -1,4 +1,5 @@
 /** The service by hand, on this machine, with users of the operating system: what the agents' account can do with everything that is its own. */
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -6,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -175,7 +177,7 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
     expect(second.err).toMatch(/another service works on/);
     expect([...modes]).toEqual([0o755]);
     expect(await call(alice, 'get_vms')).toMatchObject({ status: 'ok' });
-    rmSync(join(machine.sockets, `${machine.users.stranger}.sock`));
+    expect(readdirSync(machine.sockets).toSorted()).toEqual([`${alice}.sock`, `${bob}.sock`].toSorted());
   });
 
   it('while the folder of sockets is closed, as a starting service has it, that is said, and nothing runs embedded', async () => {
@@ -295,6 +297,27 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
     chmodSync(file, before);
     expect(status).not.toBe(0);
     expect(err).toContain(`${file} can be written by others`);
+  });
+
+  it.skipIf(spawnSync('python3', ['-c', '']).status !== 0)('an access list that lets a user write it is refused, and named', async () => {
+    // `setfacl -m u:alice:rw`, which not every machine has (acl(5)): owner, alice, group, mask, others.
+    const entries = [
+      [1, 6, -1],
+      [2, 6, machine.uidOf(alice)],
+      [4, 4, -1],
+      [16, 6, -1],
+      [32, 4, -1],
+    ];
+    const setList = `import os, struct, sys; os.setxattr(sys.argv[1], 'system.posix_acl_access', struct.pack('<I', 2) + b''.join(struct.pack('<HHi', *one) for one in ${JSON.stringify(entries)}))`;
+    execFileSync('python3', ['-c', setList, machine.configFile]);
+    const write = await machine.run(alice, ['sh', '-c', `echo >> ${machine.configFile}`]);
+    const { status, err } = await machine.fails();
+    machine.writeConfig();
+    execFileSync('python3', ['-c', "import os, sys; os.removexattr(sys.argv[1], 'system.posix_acl_access')", machine.configFile]);
+    chmodSync(machine.configFile, 0o644);
+    expect(write.status).toBe(0);
+    expect(status).not.toBe(0);
+    expect(err).toContain(`${machine.configFile} can be written by others`);
   });
 
   it('a token that every user can read is refused, and named; in a folder that they cannot enter it is nobody’s', async () => {

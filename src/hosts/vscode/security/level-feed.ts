@@ -14,8 +14,10 @@ export class LevelFeed {
       onError,
       follow: (app, changed) => app.security.onChange(changed),
       read: async (app) => {
+        // Said before it is asked: a service that is away lets one wait.
+        if (app?.isAway === true) this.#tell();
         this.#level = await app?.security.level();
-        for (const listener of [...this.#listeners]) listener();
+        this.#tell();
       },
     });
   }
@@ -28,6 +30,10 @@ export class LevelFeed {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
   }
 
   dispose(): void {

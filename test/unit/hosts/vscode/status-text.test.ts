@@ -33,6 +33,15 @@ describe('statusText', () => {
     expect(tooltip).toContain('the service has its own');
   });
 
+  it('shows no level while the service does not answer', () => {
+    const { text, tooltip, spoken, attention } = statusText({ ...calm, pending: 2, app: { ...app, isAway: true } });
+    expect(text).toBe('$(debug-disconnect) Banksman: no service');
+    expect(`${text}${tooltip}${spoken}`).not.toContain('balanced');
+    expect(tooltip).toContain('does not answer');
+    expect(attention).toBe('error');
+    expect(statusText({ ...calm, app: { ...app, isAway: false } }).text).toContain('balanced');
+  });
+
   it('says level, sandbox and store', () => {
     const { text, tooltip, spoken, attention } = statusText(calm);
     expect(text).toBe('$(shield) Banksman: balanced $(unlock) no sandbox');
