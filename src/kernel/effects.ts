@@ -18,6 +18,8 @@ export interface Change {
   readonly bytes: number;
   /** Of a new or changed link: where it leads, every link on the way followed. Absolute; undefined where nobody can tell (a circle). */
   readonly leadsTo?: string | undefined;
+  /** A link that was in the workspace before led to the same place. */
+  readonly ledBefore?: true;
   /** Names in the outermost new directory that holds the entry, itself included. */
   readonly newWith?: readonly string[];
   /** Of what goes with a directory: that one, the outermost. */

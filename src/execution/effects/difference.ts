@@ -2,11 +2,10 @@
  * What a command changed, read from the upper directory: it costs by what changed, not by what is there. Source: the kernel's
  * `overlayfs.rst` (whiteouts, opaque and redirected directories, inode numbers).
  */
-import { type BigIntStats, chmodSync, closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type BigIntStats, chmodSync, readFileSync, readlinkSync } from 'node:fs';
 import type { ChangeKind, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
-import { look, modeOf, readTree, type Stamp, stampOf, type Tree, type TreeEntry, typeOf, walk } from './stamp.ts';
+import { isSameContent, look, modeOf, readTree, type Stamp, stampOf, type Tree, type TreeEntry, typeOf, walk } from './stamp.ts';
 import { holderMode, holderText, isPrivileged, type Looker, numberSeen, upperOf, type View } from './view.ts';
 
 /** Something that is there afterwards. */
@@ -240,22 +239,35 @@ function isOfHolder(text: string): boolean {
 
 async function unitsOf(entries: readonly Entry[], reading: Reading, renamed: ReadonlySet<string>): Promise<readonly Unit[]> {
   const units: Unit[] = [];
-  // Sorted by whole segments, so that what is in a directory follows it directly.
-  const keyed = entries.map((entry) => ({ entry, key: entry.path.replaceAll('/', '\0') }));
-  keyed.sort((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)));
   let top: { readonly path: string; readonly inside: NewEntry[] } | undefined;
-  for (const { entry } of keyed) {
-    if (top !== undefined && entry.path.startsWith(`${top.path}/`)) {
-      if (!isWhiteout(entry) && !renamed.has(top.path)) top.inside.push(newEntry(entry, reading));
+  // A directory that was there got this name: all of it is in its copy.
+  let whole: string | undefined;
+  for (const entry of byDirectory(entries)) {
+    if (isBelow(entry, whole)) continue;
+    whole = renamed.has(entry.path) ? entry.path : undefined;
+    if (top !== undefined && isBelow(entry, top.path)) {
+      if (!isWhiteout(entry)) top.inside.push(...(whole === undefined ? [newEntry(entry, reading)] : await entriesOf(whole, reading)));
       continue;
     }
-    top = undefined;
-    const unit = await unitOf(entry, reading, renamed.has(entry.path));
-    if (unit === undefined) continue;
-    units.push(unit);
-    if (unit.after?.stats.isDirectory() && unit.kind !== 'attributes') top = { path: unit.path, inside: unit.inside as NewEntry[] };
+    const unit = await unitOf(entry, reading, whole !== undefined);
+    if (unit !== undefined) units.push(unit);
+    top = isWholeNew(unit) ? { path: unit.path, inside: unit.inside as NewEntry[] } : undefined;
   }
   return units;
+}
+
+/** Sorted by whole segments, so that what is in a directory follows it directly. */
+function byDirectory(entries: readonly Entry[]): readonly Entry[] {
+  const keyed = entries.map((entry) => ({ entry, key: entry.path.replaceAll('/', '\0') }));
+  return keyed.sort((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key))).map(({ entry }) => entry);
+}
+
+function isBelow({ path }: Entry, directory: string | undefined): boolean {
+  return directory !== undefined && path.startsWith(`${directory}/`);
+}
+
+function isWholeNew(unit: Unit | undefined): unit is Unit {
+  return unit?.after?.stats.isDirectory() === true && unit.kind !== 'attributes';
 }
 
 function newEntry({ path, stats }: TreeEntry, reading: Reading): NewEntry {
@@ -345,8 +357,13 @@ async function beforeOf(path: string, { view }: Reading): Promise<Pick<Unit, 'be
   return { before: { stamp: { ...stampOf(stats), tree: tree.digest }, newest: tree.newest, tree } };
 }
 
+async function entriesOf(renamed: string, reading: Reading): Promise<readonly NewEntry[]> {
+  const { after, inside } = await copied(renamed, reading);
+  return [after, ...inside];
+}
+
 /** A directory that got another name: the copy of it that was taken through the view. */
-async function copied(path: string, { view }: Reading): Promise<Pick<Unit, 'after' | 'inside'>> {
+async function copied(path: string, { view }: Reading): Promise<Required<Pick<Unit, 'after' | 'inside'>>> {
   const source = `${view.directory}/copied/${path}`;
   const stats = look(source);
   if (stats === undefined) throw new Fault('effects_failed', `the renamed directory \`${path}\` could not be read`);
@@ -360,26 +377,4 @@ async function isSameEntry({ path, stats }: TreeEntry, lower: BigIntStats, { upp
   const [now, then] = [`${upper}/${path}`, `${view.workspaceRoot}/${path}`];
   if (stats.isSymbolicLink()) return readlinkSync(now) === readlinkSync(then);
   return !stats.isFile() || (stats.size === lower.size && (await isSameContent(now, then)));
-}
-
-const chunkBytes = 1 << 20;
-
-/** Both of one length. What cannot be read counts as another content. */
-async function isSameContent(one: string, other: string): Promise<boolean> {
-  const open: number[] = [];
-  try {
-    for (const file of [one, other]) open.push(openSync(file, 'r'));
-    const [a = -1, b = -1] = open;
-    const [left, right] = [Buffer.alloc(chunkBytes), Buffer.alloc(chunkBytes)];
-    for (;;) {
-      const length = readSync(a, left);
-      if (readSync(b, right) !== length || !left.subarray(0, length).equals(right.subarray(0, length))) return false;
-      if (length === 0) return true;
-      await nextTurn();
-    }
-  } catch {
-    return false;
-  } finally {
-    for (const descriptor of open) closeSync(descriptor);
-  }
 }

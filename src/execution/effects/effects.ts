@@ -256,7 +256,7 @@ async function settle(run: Run, { title, agentId, apply, own = [], ...places }: 
   await run.held.close();
   if (difference instanceof Fault) return { ...nothing, nothingApplied: difference.message, instead: 'change less with one command' };
   const request = { difference, view, judge: ground.judge, ground: { ...places, workspaceRoot: ground.workspaceRoot }, own };
-  const sorted = withoutLoss(await holdTogether(judgeUnits(request), request, ground.programs), ground.limits);
+  const sorted = withoutLoss(await holdTogether(await judgeUnits(request), request, ground.programs), ground.limits);
   if (!apply) return { ...nothing, ...listsOf([...sorted.apply, ...sorted.held]), dropped: true, leftOut: sorted.leftOut };
   const { free, conflicts } = apart(sorted.apply, run.startedAt);
   const toHold = apart(sorted.held, run.startedAt);

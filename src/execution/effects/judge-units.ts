@@ -6,7 +6,7 @@ import { repositoriesAround } from '../sandbox/git-directory.ts';
 import type { Difference, NewEntry, Unit } from './difference.ts';
 import { nameOf } from './make-plan.ts';
 import { textOf } from './show-changes.ts';
-import { look, modeOf, typeOf } from './stamp.ts';
+import { look, modeOf, typeOf, walk } from './stamp.ts';
 import { upperOf, type View } from './view.ts';
 
 export interface Sorted {
@@ -24,15 +24,22 @@ export interface JudgeRequest {
   readonly own: readonly string[];
 }
 
-export function judgeUnits(request: JudgeRequest): Sorted {
+/** Old links that a directory brought along are looked for only where something is held: that costs by what is there. */
+export async function judgeUnits(request: JudgeRequest): Promise<Sorted> {
   const { units } = request.difference;
-  const made = new Set(units.flatMap(({ after, inside }) => [after, ...inside].flatMap((entry) => entry?.path ?? [])));
-  const asked = { ...request, repositoryOf: repositoriesAround(request.view.workspaceRoot, made) };
-  const parts = units.map((unit) => judgeUnit(unit, asked));
+  const entries = units.flatMap(({ after, inside }) => (after === undefined ? [] : [after, ...inside]));
+  const repositoryOf = repositoriesAround(request.view.workspaceRoot, new Set(entries.map(({ path: at }) => at)));
+  const first = judgeAll({ ...request, repositoryOf, ledOut: new Set() });
+  const ledOut = first.held.length === 0 ? new Set<string>() : await placesLedTo(entries, request);
+  return ledOut.size === 0 ? first : judgeAll({ ...request, repositoryOf, ledOut });
+}
+
+function judgeAll(asked: Asked): Sorted {
+  const parts = asked.difference.units.map((unit) => judgeUnit(unit, asked));
   return {
     apply: parts.flatMap(({ apply }) => apply),
     held: parts.flatMap(({ held }) => held),
-    leftOut: [...parts.flatMap(({ leftOut }) => leftOut), ...request.difference.odd.map(oddName)],
+    leftOut: [...parts.flatMap(({ leftOut }) => leftOut), ...asked.difference.odd.map(oddName)],
   };
 }
 
@@ -42,6 +49,8 @@ function oddName(directory: string): LeftOut {
 }
 
 interface Asked extends JudgeRequest {
+  /** Outside of the workspace: what links that were in it before led to. */
+  readonly ledOut: ReadonlySet<string>;
   readonly repositoryOf: ReturnType<typeof repositoriesAround>;
 }
 
@@ -85,9 +94,10 @@ function entriesThatStay({ path: top, before, inside }: Unit, { view }: JudgeReq
 }
 
 /** SECURITY: of a renamed directory the copy holds what was covered, so none is taken over once such a place moved. */
-function isOwnPlace(unit: Unit, { own, difference }: JudgeRequest): boolean {
+function isOwnPlace(unit: Unit, { own, difference, view }: JudgeRequest): boolean {
   const touches = ({ path: at, kind }: Unit) => own.some((place) => isWithin(at, place) || (kind !== 'attributes' && isWithin(place, at)));
-  return touches(unit) || (unit.renamed === true && difference.units.some(touches));
+  const isRenamed = [unit.after, ...unit.inside].some((entry) => entry?.source.startsWith(`${view.directory}/copied/`));
+  return touches(unit) || (isRenamed && difference.units.some(touches));
 }
 
 const ownPlace: Verdict = { action: 'refuse', rule: 'own_place', why: 'Banksman keeps files of its own there' };
@@ -183,7 +193,7 @@ function newChange(entry: NewEntry, kind: Change['kind'], { request, names }: Ch
     ...request.repositoryOf(at),
     bytes: type === 'file' ? Number(stats.size) : 0,
     ...(names.length === 0 ? {} : { newWith: names }),
-    ...(type === 'link' ? { leadsTo: leadsTo(at, readlinkSync(source), request) } : {}),
+    ...(type === 'link' ? linkFacts(at, source, request) : {}),
     sameAs: (other) => isSameFile({ stats, source }, `${request.view.workspaceRoot}/${other}`),
     ...(type === 'file' ? { texts: () => textsOf(source, `${request.view.workspaceRoot}/${at}`) } : {}),
   };
@@ -204,10 +214,37 @@ function textsOf(after: string, before: string): { readonly before: string; read
   return now === undefined || then === undefined ? undefined : { before: then, after: now };
 }
 
+function linkFacts(at: string, source: string, { view, ledOut }: Asked): Pick<Change, 'leadsTo' | 'ledBefore'> {
+  const to = leadsTo(at, readlinkSync(source), view);
+  return { leadsTo: to, ...(to !== undefined && ledOut.has(to) ? { ledBefore: true } : {}) };
+}
+
+/** Of a larger workspace a person is asked about old links, too. */
+const mostWalked = 200_000;
+
+async function placesLedTo(entries: readonly NewEntry[], { view }: JudgeRequest): Promise<ReadonlySet<string>> {
+  const isOut = (to: string | undefined) => to !== undefined && to !== view.workspaceRoot && !isWithin(to, view.workspaceRoot);
+  const isNew = ({ path: at, stats, source }: NewEntry) => stats.isSymbolicLink() && isOut(leadsTo(at, readlinkSync(source), view));
+  const found = new Set<string>();
+  if (!entries.some(isNew)) return found;
+  const before = { workspaceRoot: view.workspaceRoot };
+  let walked = 0;
+  for await (const { path: at, stats } of walk(view.workspaceRoot, new Set(), view.concealed)) {
+    walked += 1;
+    if (walked > mostWalked) break;
+    const to = stats.isSymbolicLink() ? leadsTo(at, readlinkSync(`${view.workspaceRoot}/${at}`), before) : undefined;
+    if (to !== undefined && isOut(to)) found.add(to);
+  }
+  return found;
+}
+
 const mostLinks = 40;
 
-/** Where a link would lead once the difference is there: text alone does not tell, for `..` behind a link goes to the real parent. */
-function leadsTo(at: string, text: string, { view }: JudgeRequest): string | undefined {
+/** As the workspace is (`scratch` left out), or as it would be with the difference. */
+type Seen = Pick<View, 'workspaceRoot'> & Partial<Pick<View, 'scratch'>>;
+
+/** Where a link leads: text alone does not tell, for `..` behind a link goes to the real parent. */
+function leadsTo(at: string, text: string, view: Seen): string | undefined {
   const root = view.workspaceRoot.split('/').slice(1);
   const open = text.split('/');
   let here = text.startsWith('/') ? [] : [...root, ...at.split('/').slice(0, -1)];
@@ -228,11 +265,11 @@ function leadsTo(at: string, text: string, { view }: JudgeRequest): string | und
 }
 
 /** In the workspace as it would be, outside as it is. */
-function linkAt(place: readonly string[], root: readonly string[], view: View): string | undefined {
+function linkAt(place: readonly string[], root: readonly string[], { scratch }: Seen): string | undefined {
   const isBelow = root.every((name, index) => place[index] === name) && place.length > root.length;
-  const inUpper = `${upperOf(view)}/${place.slice(root.length).join('/')}`;
-  const upper = isBelow ? look(inUpper) : undefined;
-  const file = upper === undefined ? `/${place.join('/')}` : inUpper;
+  const inUpper = scratch === undefined ? undefined : `${upperOf({ scratch })}/${place.slice(root.length).join('/')}`;
+  const upper = isBelow && inUpper !== undefined ? look(inUpper) : undefined;
+  const file = upper === undefined || inUpper === undefined ? `/${place.join('/')}` : inUpper;
   const stats = upper ?? look(file);
   return stats?.isSymbolicLink() ? readlinkSync(file) : undefined;
 }

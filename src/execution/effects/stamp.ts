@@ -1,6 +1,6 @@
 /** What tells one state of an entry from another, kept in the journal to see whether somebody changed it since. */
 import { createHash } from 'node:crypto';
-import { type BigIntStats, type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { type BigIntStats, closeSync, type Dirent, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntryType } from '#kernel/effects';
 
@@ -128,4 +128,26 @@ export function treeOf(found: readonly TreeEntry[], changed: bigint): Tree {
     if (stats.ctimeNs > newest) newest = stats.ctimeNs;
   }
   return { entries, digest: hash.digest('hex'), bytes, newest };
+}
+
+const chunkBytes = 1 << 20;
+
+/** Both of one length. What cannot be read counts as another content. */
+export async function isSameContent(one: string, other: string): Promise<boolean> {
+  const open: number[] = [];
+  try {
+    for (const file of [one, other]) open.push(openSync(file, 'r'));
+    const [a = -1, b = -1] = open;
+    const [left, right] = [Buffer.alloc(chunkBytes), Buffer.alloc(chunkBytes)];
+    for (;;) {
+      const length = readSync(a, left);
+      if (readSync(b, right) !== length || !left.subarray(0, length).equals(right.subarray(0, length))) return false;
+      if (length === 0) return true;
+      await nextTurn();
+    }
+  } catch {
+    return false;
+  } finally {
+    for (const descriptor of open) closeSync(descriptor);
+  }
 }

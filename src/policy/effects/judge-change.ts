@@ -126,9 +126,10 @@ export const effectRules: readonly EffectRule[] = [
     action: 'hold',
     why: ({ leadsTo }) =>
       leadsTo === undefined ? 'nobody can tell where the link leads' : `the link leads out of the workspace, to \`${leadsTo}\``,
-    matches: ({ kind, type, leadsTo }, _place, { workspaceRoot, programs = [] }) =>
+    matches: ({ kind, type, leadsTo, ledBefore }, _place, { workspaceRoot, programs = [] }) =>
       type === 'link' &&
       kind !== 'delete' &&
+      ledBefore !== true &&
       (leadsTo === undefined || !(isSystem(leadsTo) || [workspaceRoot, ...programs].some((place) => isIn(leadsTo, place)))),
     match: [
       { path: 'x', type: 'link', leadsTo: '/etc/passwd' },
@@ -141,6 +142,7 @@ export const effectRules: readonly EffectRule[] = [
       { path: '.venv/bin/python', type: 'link', leadsTo: '/usr/bin/python3.11' },
       { path: '.venv/bin/python', type: 'link', leadsTo: '/home/me/.pyenv/versions/3.11.7/bin/python3.11' },
       { path: 'x', type: 'link', kind: 'delete' },
+      { path: 'moved/x', type: 'link', leadsTo: '/srv/other', ledBefore: true },
     ],
   },
   {

@@ -45,7 +45,9 @@ export function effectsWords(effects: RunEffects): string {
   const [first] = leftOut;
   if (first === undefined) return done;
   const more = leftOut.length === 1 ? '' : ` and ${leftOut.length - 1} more, see \`not_applied\``;
-  return `${done}; not applied: \`${showPlainly(first.path)}\` (${showPlainly(first.why)})${more}${waits}`;
+  const refused = first.reason === 'refused' ? 'refused, and nobody is asked: ' : '';
+  const rest = effects.runId === undefined ? '' : '; all else is applied';
+  return `${done}; not applied: \`${showPlainly(first.path)}\` (${refused}${showPlainly(first.why)})${more}${rest}${waits}`;
 }
 
 function isTogether({ rule }: LeftOut): boolean {
@@ -53,8 +55,15 @@ function isTogether({ rule }: LeftOut): boolean {
 }
 
 /** What to do about what nobody is asked about. */
-export function adviceOnLeftOut({ leftOut, instead }: RunEffects): readonly string[] {
+export function adviceOnLeftOut({ leftOut, instead, runId, changed }: RunEffects): readonly string[] {
+  // The index is applied with the rest, and may name what is not.
+  const ofGit = changed.some((path) => /(?:^|\/)\.git\/index$/.test(path))
+    ? '; `git status` may show it as deleted: do not commit that'
+    : '';
   const advice = leftOut.flatMap(({ reason, rule }) => {
+    // Nobody misses a socket that a server left behind.
+    if (reason === 'refused' && runId !== undefined && !['hidden_secret', 'special.socket'].includes(rule))
+      return [`go on without what was refused: it is not there, and another try is refused too${ofGit}`];
     if (rule === 'hidden_secret') return ['change a secret with write_file or edit_file: a person is asked'];
     if (reason === 'conflict' && instead === undefined) return ['look at what is there now, and do it again where it is still wanted'];
     return [];

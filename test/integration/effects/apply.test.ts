@@ -20,6 +20,10 @@ const commands: readonly (readonly [string, string])[] = [
   ['creates, changes, deletes', 'echo more >> f; echo new > n; rm a/g; mkdir nd nd/sub; echo q > nd/sub/q; chmod +x a/b/h'],
   ['nothing', 'cat f > /dev/null; ls -R > /dev/null'],
   ['renames', 'mv a/g moved; mv m mm; mv d/x d/z'],
+  [
+    'renames into a new directory',
+    'mkdir in in/deep; mv d in/new; mv a in/deep/a; echo p > in/deep/a/p; rm in/deep/a/g; mv m in/deep/a/b/m',
+  ],
   ['replaces a directory', 'rm -rf d; mkdir d; echo w > d/w'],
   ['another type', 'rm -rf d; echo file > d; rm f; mkdir f; echo in > f/in; rm a/link; echo l > a/link'],
   ['links', 'ln -sfn f a/link; ln -s nowhere dangling; ln a/g second; ln a/b/h nl'],

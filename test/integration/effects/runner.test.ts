@@ -1,6 +1,6 @@
 /** Commands as `run_command` runs them: bubblewrap over a view, the real judge. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommandLimits } from '#execution/command-ground';
@@ -204,6 +204,14 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
       { path: 'a', rule: 'link.out' },
       { path: 'b', rule: 'link.out' },
     ]);
+  });
+
+  it('takes along the links out that a moved or copied directory had, and holds new ones', async () => {
+    const { run, at } = bench({ 'old/a': 'a' });
+    symlinkSync('/srv/other', at('old/out'));
+    const { effects } = await run('cp -a old copy; mkdir in; mv old in/new; ln -s /srv/more in/new/more');
+    expect(effects?.leftOut).toMatchObject([{ path: 'in/new/more', rule: 'link.out' }]);
+    for (const place of ['copy/out', 'in/new/out']) expect(readlinkSync(at(place))).toBe('/srv/other');
   });
 
   it('holds hooks at a place that the repository names', async () => {

@@ -60,7 +60,9 @@ describe.skipIf(!canSandbox)('held changes', () => {
       status: 'ok',
       result: { held: { status: 'pending', request_id: id }, changes: { created: ['src/'] } },
     });
-    expect(outcome.message).toMatch(/1 created; not applied: `\.vscode\/` \(an editor runs or obeys it\); a person is asked .* req-/);
+    expect(outcome.message).toMatch(
+      /1 created; not applied: `\.vscode\/` \(an editor runs or obeys it\); all else is applied; a person is asked .* req-/,
+    );
     expect(outcome.next).toMatch(/check_request_status with request_id req-.*or do it in another way that does not touch `\.vscode\/`/);
     expect([existsSync(at('src/plain')), existsSync(at('.vscode'))]).toEqual([true, false]);
     const record = await app.approvals.get(id);

@@ -11,6 +11,29 @@ const [place, away, link] = ['ws/a', 'away', 'link'].map((name) => path.join(roo
 const [go, parked] = ['go', 'parked'].map((name) => path.join(root, name)) as [string, string];
 symlinkSync(path.join(root, 'outside'), link);
 
+let made = 0;
+
+/** A run that saw no directory may have made one: that is put aside. */
+function putInPlace(entry: string): void {
+  for (;;) {
+    try {
+      renameSync(entry, place);
+      return;
+    } catch {
+      made += 1;
+      putAside(path.join(root, `made-${made}`));
+    }
+  }
+}
+
+function putAside(to: string): void {
+  try {
+    renameSync(place, to);
+  } catch {
+    // The run has taken it back.
+  }
+}
+
 for (let swaps = 0; ; ) {
   writeFileSync(`${parked}.new`, String(swaps));
   renameSync(`${parked}.new`, parked);
@@ -18,8 +41,8 @@ for (let swaps = 0; ; ) {
   rmSync(parked);
   for (; existsSync(go); swaps += 1) {
     renameSync(place, away);
-    renameSync(link, place);
+    putInPlace(link);
     renameSync(place, link);
-    renameSync(away, place);
+    putInPlace(away);
   }
 }
