@@ -146,7 +146,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     approvals,
     passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
     ...(store.codes === undefined ? {} : { oneTimeCodes: createOneTimeCodes(store.codes) }),
-    ...{ security: live.security, audit: auditTrail(store, reads.settle), live: clusters.live },
+    ...{ security: live.security, audit: auditTrail(store, reads.settle), live: clusters.live, plans: plans.ofPeople },
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
@@ -198,12 +198,13 @@ function openHeld(
 }
 
 function openPlans(
-  { log, stays = false }: AppOptions,
+  { log, stays = false, config }: AppOptions,
   { store, reads }: Parts,
   { pipeline, answers }: Pick<PlansDeps, 'pipeline'> & { readonly answers: Answers },
 ): Plans {
   return createPlans({
     ...{ requests: store.requests, audit: reads.audit, clock: systemClock, log, spender: processName, stays, pipeline },
+    defaultTier: config.defaultModelTier,
     stands: (record) => standsBehind(record, answers),
   });
 }

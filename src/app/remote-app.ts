@@ -15,6 +15,7 @@ import type {
   CallRequest,
   Finding,
   LiveLists,
+  PlanControls,
   ProtectedNames,
   SecuritySettings,
   SettingResult,
@@ -25,6 +26,7 @@ import { applyHeldTool } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
 import { effectData, type KnownEffect, notSent } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
+import type { PlanProgress } from '#kernel/plans/plan-progress';
 import type { Store } from '#kernel/ports/store';
 import type { SharedSettings } from '#kernel/wire';
 import { catalog, describeTools } from './catalog.ts';
@@ -86,6 +88,7 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
     security: remoteSecurity(link, ask),
     audit: remoteTrail(ask),
     live: remoteLists(link, ask),
+    plans: remotePlans(ask),
     runs: () => local.runs(),
     doctor: async (signal) => [
       ...(await serviceFindings(link, signal)),
@@ -349,6 +352,15 @@ function remoteTrail(ask: Ask): AuditTrail {
     compare: (seen) => ask('audit.compare', [seen], { limitMs }),
     head: () => asked(ask('audit.head')),
     continues: (seen) => ask('audit.continues', [seen]),
+  };
+}
+
+function remotePlans(ask: Ask): PlanControls {
+  return {
+    list: () => ask('plans.list'),
+    get: (id) => (requestIdPattern.test(id) ? asked(ask<PlanProgress | null>('plans.get', [id])) : Promise.resolve(undefined)),
+    control: (id, control) => ask('plans.control', [id, control]),
+    without: (id, steps) => ask('plans.without', [id, steps], { limitMs: 2 * callMs }),
   };
 }
 

@@ -9,6 +9,7 @@ import type { Decision } from './decision.ts';
 import type { RunHistory } from './effects.ts';
 import type { JsonObject } from './json.ts';
 import type { Outcome, OutcomeStatus } from './outcome.ts';
+import type { PlanControl, PlanProgress } from './plans/plan-progress.ts';
 import type { ChainAnchor } from './ports/chained-audit-log.ts';
 import type { GuestRow, NodeRow } from './ports/cluster.ts';
 import type { SandboxStatus } from './ports/command-runner.ts';
@@ -217,6 +218,25 @@ export interface LiveLists {
   facts(action: Pick<EffectiveAction, 'targets'>, signal: AbortSignal): Promise<readonly LiveFact[]>;
 }
 
+export interface ControlResult {
+  readonly ok: boolean;
+  readonly message: string;
+}
+
+/** Plans in people's hands. Whoever calls has asked a person. */
+export interface PlanControls {
+  /** Newest first, the last fifty. */
+  list(): Promise<readonly PlanProgress[]>;
+  get(id: string): Promise<PlanProgress | undefined>;
+  /** From its next step on; the one that is under way ends. Any process on the same store may ask. */
+  control(id: string, control: PlanControl, by: string): Promise<ControlResult>;
+  /**
+   * The same plan without these steps (from 1), rehearsed anew and asked as a question of its own, in its asker's name; the old one is cancelled. The
+   * outcome is that of the new proposal.
+   */
+  without(id: string, steps: readonly number[], by: string): Promise<Outcome>;
+}
+
 /** What hosts need to know of the configuration. Whether there is a cluster, `LiveLists.clusters` says. */
 export interface HostConfig {
   /** How long a call waits for a person, in ms. */
@@ -262,6 +282,7 @@ export interface App {
   readonly security: SecuritySettings;
   readonly audit: AuditTrail;
   readonly live: LiveLists;
+  readonly plans: PlanControls;
   /** What commands changed in the workspace, and taking it back; undefined where nothing is kept. `undo` is for people, and written down. */
   runs(): Promise<RunHistory | undefined>;
   doctor(signal: AbortSignal): Promise<readonly Finding[]>;

@@ -11,6 +11,8 @@ import type { AuditDraft } from './audit-event.ts';
 import { auditEventNames } from './audit-event.ts';
 import type { FaultData } from './errors.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
+import { mostSteps } from './plans/plan.ts';
+import { planControls } from './plans/plan-progress.ts';
 import type { SecurityLevel } from './tiers.ts';
 import { type actionTiers, modelTiers } from './tiers.ts';
 
@@ -105,6 +107,10 @@ export const wireMethods = {
   'live.guests': z.tuple([text(64)]),
   'live.protectedNames': z.tuple([text(64)]),
   'live.facts': z.tuple([z.array(jsonObject).max(100)]),
+  'plans.list': z.tuple([]),
+  'plans.get': z.tuple([id]),
+  'plans.control': z.tuple([id, z.enum(planControls)]),
+  'plans.without': z.tuple([id, z.array(z.number().int().min(1).max(mostSteps)).min(1).max(mostSteps)]),
   // Of the tools that run in the user's own process: their requests and records are kept here.
   'records.settings': z.tuple([]),
   'records.open': z.tuple([jsonObject]),

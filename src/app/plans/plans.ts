@@ -1,23 +1,22 @@
 /** Plans as an App has them: rehearsed, run in the background, told from the trail, and in people's hands while they run. */
 import { isIntact } from '#approval/card';
+import type { PlanControls } from '#kernel/app';
 import type { RequestRecord } from '#kernel/approval/request';
 import { reasonOf } from '#kernel/errors';
 import type { Plan } from '#kernel/plans/plan';
-import { controlIn, type PlanProgress, progressOf } from '#kernel/plans/plan-progress';
-import type { AuditLog } from '#kernel/ports/audit-log';
-import type { Clock } from '#kernel/ports/clock';
+import { controlIn } from '#kernel/plans/plan-progress';
 import type { Log } from '#kernel/ports/log';
-import type { RequestStore } from '#kernel/ports/request-store';
+import type { ModelTier } from '#kernel/tiers';
 import type { PipelineDeps, PlanParts, PlanStart } from '#pipeline/deps';
 import { runStep } from '#pipeline/run-call';
+import { type PlanStores, planControls, planProgress } from './plan-control.ts';
 import { rehearse } from './rehearse.ts';
 import { type Halt, type RunDeps, runPlan } from './run-plan.ts';
 
-export interface PlansDeps {
-  readonly requests: Pick<RequestStore, 'get' | 'waitOf' | 'noteWait'>;
-  readonly audit: AuditLog;
-  readonly clock: Clock;
+export interface PlansDeps extends PlanStores {
   readonly log: Log;
+  /** Of an asker whose request does not say its model's. */
+  readonly defaultTier: ModelTier;
   /** This process, for its mark. */
   readonly spender: string;
   /** The process lasts longer than one call; else closing waits for what runs. */
@@ -28,6 +27,7 @@ export interface PlansDeps {
 }
 
 export interface Plans extends PlanParts {
+  readonly ofPeople: PlanControls;
   close(): Promise<void>;
 }
 
@@ -39,16 +39,6 @@ export function createPlans(deps: PlansDeps): Plans {
   const closing = new AbortController();
   const running = new Map<string, Promise<void>>();
   let leaving = false;
-
-  async function progress(id: string): Promise<PlanProgress | undefined> {
-    const record = await deps.requests.get(id);
-    if (record === undefined) return undefined;
-    const [records, wait] = await Promise.all([
-      deps.audit.ofRequest(id, record.createdAt),
-      deps.requests.waitOf(id).catch(() => undefined),
-    ]);
-    return progressOf(record, records, wait, deps.clock.now());
-  }
 
   async function halt(id: string, wait: boolean): Promise<Halt | undefined> {
     for (;;) {
@@ -63,7 +53,8 @@ export function createPlans(deps: PlansDeps): Plans {
 
   return {
     rehearse: (steps, of) => rehearse(steps, of, deps.pipeline()),
-    progress,
+    progress: (id) => planProgress(id, deps),
+    ofPeople: planControls(deps, deps),
     start(begun) {
       const done = run(begun, deps, { signal: closing.signal, halt: (wait) => halt(begun.requestId, wait) })
         .catch((thrown: unknown) => deps.log.error(`plan ${begun.requestId}: ${reasonOf(thrown)}`))

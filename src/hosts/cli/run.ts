@@ -12,6 +12,7 @@ import { runDoctor } from './commands/doctor.ts';
 import { runAutoApprove, runLevel, runPause, runResume } from './commands/level.ts';
 import { runMcp } from './commands/mcp.ts';
 import { runPage } from './commands/page.ts';
+import { runPlans } from './commands/plans.ts';
 import { runPolicy } from './commands/policy.ts';
 import { runRuns } from './commands/runs.ts';
 import { runSandbox } from './commands/sandbox.ts';
@@ -74,6 +75,23 @@ terminal, and elsewhere with \`--verbose\`. Exit status: 0 ok, 1 error, 2 denied
 what was shown. \`approve\` also asks for an approver's passphrase, on the terminal and nowhere else. \`deny\` and \`revoke\` need a terminal
 and no passphrase: they can only stop something. A denial's message reaches the model.
 Exit status: 0 done, 1 error, 2 refused.`,
+    },
+  ],
+  [
+    'plans',
+    {
+      run: runPlans,
+      lines: [
+        'plans list [--json]',
+        'plans show ID [--json]',
+        'plans strike ID STEPS [--json]',
+        'plans pause ID [--json]',
+        'plans resume ID [--json]',
+        'plans stop ID [--json]',
+      ],
+      notes: `A plan is approved like any request: \`approvals show\`, \`approvals approve\`. \`strike\` makes the same plan without some steps
+(\`3,5\`) before anybody has approved it: it is rehearsed anew, and is a question of its own. \`pause\` and \`stop\` count from the next step on, in
+whatever process the plan runs; \`resume\` needs a terminal.`,
     },
   ],
   [

@@ -27,7 +27,13 @@ const recordsAtOnce = 1_000;
 
 export function createMethods(app: LocalApp): Methods {
   const own = ownRequests(app);
-  return { ...callMethods(app, own), ...approvalMethods(app, own), ...readMethods(app), ...recordMethods(app, own) };
+  return {
+    ...callMethods(app, own),
+    ...approvalMethods(app, own),
+    ...readMethods(app),
+    ...planMethods(app, own),
+    ...recordMethods(app, own),
+  };
 }
 
 type Own = (id: string, caller: Caller) => Promise<RequestRecord>;
@@ -92,6 +98,25 @@ function approvalMethods(app: LocalApp, own: Own): Of<'approvals'> {
     'approvals.cancel': async ([id], caller) => {
       await own(id, caller);
       await approvals.cancel(id, `user:${caller.user}`);
+    },
+  };
+}
+
+function planMethods({ plans }: LocalApp, own: Own): Of<'plans'> {
+  return {
+    'plans.list': async (_none, caller) => {
+      const all = await plans.list();
+      const mine = await Promise.all(all.map(({ id }) => own(id, caller).catch(noneIfNotFound)));
+      return all.filter((_, index) => mine[index] !== undefined);
+    },
+    'plans.get': async ([id], caller) => ((await own(id, caller).catch(noneIfNotFound)) === undefined ? undefined : plans.get(id)),
+    'plans.control': async ([id, control], caller) => {
+      await own(id, caller);
+      return plans.control(id, control, `user:${caller.user}`);
+    },
+    'plans.without': async ([id, steps], caller) => {
+      await own(id, caller);
+      return plans.without(id, steps, `user:${caller.user}`);
     },
   };
 }

@@ -40,7 +40,15 @@ const slowBytes = 8 * 2 ** 20;
 /** These look through a whole trail, or ask every cluster. */
 const longMethods: ReadonlySet<string> = new Set(['doctor', 'audit.tail', 'audit.verify', 'audit.compare', 'audit.continues']);
 /** Each leaves records in the trail. */
-const writingMethods: ReadonlySet<string> = new Set(['call', 'runApproved', 'records.open', 'records.spend', 'records.append']);
+const writingMethods: ReadonlySet<string> = new Set([
+  'call',
+  'runApproved',
+  'records.open',
+  'records.spend',
+  'records.append',
+  'plans.control',
+  'plans.without',
+]);
 /** Changes are told at most so often. */
 const ringMs = 50;
 

@@ -33,7 +33,9 @@ export interface PlanProgress {
   readonly undoes?: string;
 }
 
-export type PlanControl = 'pause' | 'resume' | 'stop';
+export const planControls = ['pause', 'resume', 'stop'] as const;
+/** What a person may ask of a plan that runs. */
+export type PlanControl = (typeof planControls)[number];
 
 /** A process that has just spent the grant has a moment to say that it is there, in ms. */
 const startMs = 15_000;

@@ -1,0 +1,97 @@
+/** `banksman plans`: what agents have planned, how far it is, and a person's hand on it. */
+import type { App } from '#kernel/app';
+import type { PlanControl, PlanProgress } from '#kernel/plans/plan-progress';
+import { showPlainly } from '#kernel/text/text';
+import { badUsage, type CommandOptions, commandHint, operands } from '../command-line.ts';
+import { printError, printJson, printText } from '../output.ts';
+import { noSuchRequest, personHere, requestId } from '../request-text.ts';
+import { untilStopped, withApp } from '../session.ts';
+import { withTerminal } from '../terminal.ts';
+
+const verbs: Readonly<Record<string, (words: readonly string[], options: CommandOptions) => Promise<number>>> = {
+  list,
+  show,
+  strike,
+  pause: (words, options) => ask('pause', words, options),
+  // What goes on is what a person approved; still, no program without a terminal lifts what a person did.
+  resume: (words, options) =>
+    untilStopped((signal) => withTerminal('letting a plan go on', signal, async () => ask('resume', words, options))),
+  stop: (words, options) => ask('stop', words, options),
+};
+
+export async function runPlans([verb = '', ...words]: readonly string[], options: CommandOptions): Promise<number> {
+  const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  if (run !== undefined) return run(words, options);
+  const names = Object.keys(verbs).map((name) => `\`${name}\``);
+  throw badUsage(`\`plans\` takes ${names.join(', ')}, not \`${showPlainly(verb, 40) || 'nothing'}\``);
+}
+
+async function list(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  return withApp(options, async (app) => {
+    const plans = await app.plans.list();
+    if (options.json) printJson(plans);
+    else for (const plan of plans) printText(lineOf(plan));
+    if (plans.length === 0 && !options.json) printError('there are no plans');
+    return 0;
+  });
+}
+
+function lineOf({ id, standing, title, steps }: PlanProgress): string {
+  const done = steps.filter(({ state }) => state === 'done').length;
+  return `${id}  ${standing.padEnd(8)} ${done} of ${steps.length} done  ${showPlainly(title, 120)}`;
+}
+
+async function show(words: readonly string[], options: CommandOptions): Promise<number> {
+  const id = requestId(words);
+  return withApp(options, async (app) => {
+    const plan = await planOf(app, id, options);
+    if (options.json) printJson(plan);
+    else printPlan(plan);
+    return 0;
+  });
+}
+
+function printPlan(plan: PlanProgress): void {
+  printText(lineOf(plan));
+  if (plan.replacedBy !== undefined) printText(`a person made plan ${plan.replacedBy} of it`);
+  if (plan.message !== '') printText(showPlainly(plan.message, 500));
+  for (const { number, state, title, message, upid } of plan.steps) {
+    printText(`${String(number).padStart(3)}. ${state.padEnd(8)} ${showPlainly(title, 160)}`);
+    if (message !== undefined && state !== 'done') printText(`              ${showPlainly(message, 300)}`);
+    if (upid !== undefined && state !== 'done') printText(`              task ${showPlainly(upid, 200)}`);
+  }
+}
+
+async function planOf({ plans }: App, id: string, options: CommandOptions): Promise<PlanProgress> {
+  const plan = await plans.get(id);
+  if (plan === undefined) throw noSuchRequest(id, options);
+  return plan;
+}
+
+async function ask(control: PlanControl, words: readonly string[], options: CommandOptions): Promise<number> {
+  const id = requestId(words);
+  return withApp(options, async (app) => {
+    await planOf(app, id, options);
+    const { ok, message } = await app.plans.control(id, control, personHere());
+    if (options.json) printJson({ ok, message, plan_id: id });
+    else printText(message);
+    return ok ? 0 : 2;
+  });
+}
+
+/** A plan without some steps is another question: the card and the code of the new one are what is approved. */
+async function strike(words: readonly string[], options: CommandOptions): Promise<number> {
+  const [id = '', numbers = ''] = operands(words, ['ID', 'STEPS']);
+  const steps = numbers.split(',').map(Number);
+  if (!steps.every((step) => Number.isInteger(step) && step > 0)) throw badUsage('STEPS are numbers of steps, for example `3,5`');
+  return withApp(options, async (app) => {
+    await planOf(app, requestId([id]), options);
+    const outcome = await app.plans.without(id, steps, personHere());
+    const made = outcome.status === 'pending' ? outcome.request_id : undefined;
+    if (options.json) printJson(outcome);
+    else printText(outcome.message);
+    if (made !== undefined) printError(`read it: ${commandHint(['approvals', 'show', made], options)}`);
+    return made === undefined ? 1 : 0;
+  });
+}

@@ -1,0 +1,136 @@
+/** A plan in people's hands: struck, paused, stopped, revoked; and in the hands of a service. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LocalApp } from '#app/create-app';
+import { call, startWorld, type World } from '../app/support.ts';
+import { approvedPlan, byAgent, ended, planAt, proposed, run, states, step } from './support.ts';
+
+let world: World;
+let app: LocalApp;
+beforeEach(async () => {
+  world = await startWorld();
+  app = await world.open({}, undefined, 'test', { stays: true });
+});
+afterEach(async () => {
+  await world.close();
+});
+
+const config = (vmid: number, key: string) => world.demo.cluster.state.guests.get(vmid)?.config.get(key);
+const describeIt = (text: string, more = {}) => step('set_guest_config', { vmid: 100, description: text }, more);
+const three = [describeIt('one'), describeIt('two', { wait_seconds: 4 }), describeIt('three')];
+const by = 'user:alice';
+
+async function firstDone(id: string): Promise<void> {
+  while (states(await planAt(app, id))[0] !== 'done') await call(app, 'check_plan', { plan_id: id, wait_seconds: 1 }, byAgent);
+}
+
+describe('a person', () => {
+  it('pauses a plan from another process, looks, and lets it go on', async () => {
+    const id = await approvedPlan(world, app, three);
+    const other = await world.open({}, undefined, 'test', { stays: true });
+    expect(await other.plans.control(id, 'pause', by)).toMatchObject({ ok: false });
+    await run(app, id);
+    await firstDone(id);
+    expect(await other.plans.control(id, 'pause', by)).toMatchObject({ ok: true });
+    expect(await other.plans.control(id, 'pause', by)).toMatchObject({ ok: false });
+    while ((await planAt(app, id)).standing !== 'paused') await call(app, 'check_plan', { plan_id: id, wait_seconds: 1 }, byAgent);
+    await call(app, 'check_plan', { plan_id: id, wait_seconds: 6 }, byAgent);
+    expect(states(await planAt(app, id))).toEqual(['done', 'not_done', 'not_done']);
+    expect(await other.plans.get(id)).toMatchObject({ standing: 'paused' });
+    expect(await other.plans.control(id, 'resume', by)).toMatchObject({ ok: true });
+    expect(await ended(app, id)).toMatchObject({ standing: 'done' });
+    expect(config(100, 'description')).toBe('three');
+  });
+
+  it('stops it: no further step begins, and what is done is said', async () => {
+    const id = await approvedPlan(world, app, three);
+    await run(app, id);
+    await firstDone(id);
+    expect(await app.plans.control(id, 'stop', by)).toMatchObject({ ok: true });
+    const plan = await ended(app, id);
+    expect(plan).toMatchObject({ standing: 'stopped', message: expect.stringContaining('a person stopped it') });
+    expect(states(plan)).toEqual(['done', 'not_done', 'not_done']);
+    expect(config(100, 'description')).toBe('one');
+    expect(await app.plans.control(id, 'resume', by)).toMatchObject({ ok: false });
+    expect(await app.plans.list()).toMatchObject([{ id, standing: 'stopped' }]);
+  });
+
+  it('revokes the approver’s key: the plan stops before its next step', async () => {
+    const { approvers, ...rest } = world.config as { approvers: unknown };
+    const file = join(dirname(world.stateDir), 'config.json');
+    writeFileSync(file, JSON.stringify({ approvers }), { mode: 0o600 });
+    const pinned = await world.open({ ...rest, approvers: [] }, undefined, 'test', { stays: true });
+    const id = await approvedPlan(world, pinned, three);
+    await run(pinned, id);
+    await firstDone(id);
+    expect(readFileSync(file, 'utf8')).toContain('alice');
+    writeFileSync(file, JSON.stringify({ approvers: [] }), { mode: 0o600 });
+    const plan = await ended(pinned, id);
+    expect(plan).toMatchObject({ standing: 'stopped', message: expect.stringContaining('the approval does not count any more') });
+    expect(states(plan)).toEqual(['done', 'not_done', 'not_done']);
+  });
+
+  it('strikes steps before approving: what is left is rehearsed anew and is a question of its own', async () => {
+    const id = await proposed(app, [describeIt('one'), step('start_vm', { vmid: 101 }), step('set_tags', { vmid: 101, tags: ['b'] })]);
+    const outcome = await app.plans.without(id, [2], by);
+    expect(outcome).toMatchObject({ status: 'pending' });
+    const left = outcome.request_id ?? '';
+    expect(left).not.toBe(id);
+    expect(await app.approvals.approve(id, world.person)).toMatchObject({ ok: false });
+    expect(await planAt(app, id)).toMatchObject({ standing: 'over', replaced_by: left });
+    expect(await run(app, id)).toMatchObject({ code: 'plan_over' });
+    await app.approvals.approve(left, world.person);
+    await run(app, left);
+    expect(await ended(app, left)).toMatchObject({ standing: 'done', steps: [{ state: 'done' }, { state: 'done' }] });
+    expect(config(101, 'tags')).toBe('b');
+    expect(world.demo.cluster.state.guests.get(101)?.running).toBe(false);
+    expect(await app.plans.without(left, [1], by)).toMatchObject({ status: 'error', code: 'not_pending' });
+  });
+
+  it('cannot strike what a later step builds on, all of it, or what is not there', async () => {
+    const id = await proposed(app, [step('clone_guest', { vmid: 101, new_vmid: 300 }), step('start_vm', { vmid: 300 })]);
+    expect(await app.plans.without(id, [1], by)).toMatchObject({
+      status: 'error',
+      message: expect.stringMatching(/^step 1: no guest 300/),
+    });
+    expect(await app.plans.without(id, [1, 2], by)).toMatchObject({ code: 'bad_steps' });
+    expect(await app.plans.without(id, [3], by)).toMatchObject({ code: 'bad_steps' });
+    expect(await app.plans.without('req-00000000', [1], by)).toMatchObject({ code: 'no_such_plan' });
+    expect(await planAt(app, id)).toMatchObject({ standing: 'waiting' });
+  });
+
+  it('runs an approved plan by hand, in its agent’s place', async () => {
+    const id = await approvedPlan(world, app, [describeIt('by hand')]);
+    expect(await app.runApproved(id, { by, signal: new AbortController().signal })).toMatchObject({ status: 'ok' });
+    expect(await ended(app, id)).toMatchObject({ standing: 'done' });
+    expect(config(100, 'description')).toBe('by hand');
+  });
+
+  it('who pauses all agents stops a plan before its next step', async () => {
+    const id = await approvedPlan(world, app, three);
+    await run(app, id);
+    await firstDone(id);
+    await app.security.pause(by, 'enough');
+    const plan = await ended(app, id);
+    expect(plan).toMatchObject({ standing: 'stopped' });
+    expect(states(plan)).toEqual(['done', 'refused', 'not_done']);
+  });
+});
+
+it('a process that is closed leaves its plan stopped, and says so', async () => {
+  const id = await approvedPlan(world, app, [describeIt('one'), describeIt('two', { wait_seconds: 600 })]);
+  const other = await world.open({}, undefined, 'test', { stays: true });
+  await run(other, id);
+  await firstDone(id);
+  await other.close();
+  expect(await planAt(app, id)).toMatchObject({ standing: 'stopped', message: 'the process that ran it was closed' });
+});
+
+it('a command that ends by itself stays until its plan has ended', async () => {
+  const short = await world.open();
+  const id = await approvedPlan(world, short, [describeIt('one'), describeIt('two', { wait_seconds: 1 })]);
+  await run(short, id);
+  await short.close();
+  expect(await planAt(app, id)).toMatchObject({ standing: 'done' });
+});
