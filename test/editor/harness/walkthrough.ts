@@ -5,10 +5,10 @@ import { waitUntil } from './wait-until.ts';
 /** The title of our walkthrough on the page that the editor draws it on. */
 const TITLE = 'Let an agent work on your cluster, safely';
 
-/** Presses the link in our view as a newcomer does; resolves when our walkthrough, and not the editor's own Welcome page, is there. */
+/** Presses the row in our view as a newcomer does; resolves when our walkthrough, and not the editor's own Welcome page, is there. */
 export async function openBanksmanWalkthrough(page: Page): Promise<void> {
   await openApprovals(page);
-  await page.locator('.part.sidebar a', { hasText: 'Open the walkthrough' }).click({ timeout: 60_000 });
+  await page.locator('.part.sidebar .monaco-list-row', { hasText: 'Open the walkthrough' }).click({ timeout: 60_000 });
   await page.locator('h2.category-title', { hasText: TITLE }).waitFor({ timeout: 20_000 });
 }
 

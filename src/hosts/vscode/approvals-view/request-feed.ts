@@ -4,6 +4,7 @@ import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
 import type { RequestPage } from '#kernel/ports/request-store';
 import type { AppSession } from '../app-session.ts';
 import { type ApprovalRow, approvalRow } from './approval-row.ts';
+import type { EmptyRow } from './empty-rows.ts';
 import type { ProblemRow } from './problem-rows.ts';
 import { noFilter, passes, type RequestFilter } from './request-filter.ts';
 import { Rereader } from './rereader.ts';
@@ -104,6 +105,8 @@ export class RequestFeed {
 export type ViewElement =
   | { readonly kind: 'approval'; readonly id: string }
   | { readonly kind: 'problem'; readonly row: ProblemRow }
+  /** Where there is nothing else. */
+  | { readonly kind: 'empty'; readonly row: EmptyRow }
   /** Adds a page. */
   | { readonly kind: 'more' };
 
@@ -111,6 +114,8 @@ export interface Shown {
   readonly problems: readonly ProblemRow[];
   readonly records: readonly RequestRecord[];
   readonly hasMore: boolean;
+  /** Shown only where nothing else is. */
+  readonly empty: readonly EmptyRow[];
 }
 
 interface ShownRows {
@@ -151,6 +156,8 @@ function keyOf(element: ViewElement): string {
 }
 
 function elementsOf(shown: Shown): ViewElement[] {
+  const { length } = [...shown.problems, ...shown.records];
+  if (length === 0 && !shown.hasMore) return shown.empty.map((row) => ({ kind: 'empty', row }));
   return [
     ...shown.problems.map((row): ViewElement => ({ kind: 'problem', row })),
     ...shown.records.map((record): ViewElement => ({ kind: 'approval', id: record.id })),

@@ -10,6 +10,7 @@ import {
   TreeItemCollapsibleState,
   type TreeView,
   window,
+  workspace,
 } from 'vscode';
 import { agentHosts } from '#kernel/agent';
 import type { RequestStatus } from '#kernel/approval/request';
@@ -18,6 +19,7 @@ import { historyViewId, viewId } from '../contributes/views.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';
 import { hostNames } from './agent-name.ts';
 import type { ApprovalRow } from './approval-row.ts';
+import { type EmptyRow, emptyHistory, emptyPending } from './empty-rows.ts';
 import type { PendingFeed } from './pending-feed.ts';
 import type { ProblemRow } from './problem-rows.ts';
 import { createShownRows, RequestFeed, type ViewElement } from './request-feed.ts';
@@ -53,7 +55,7 @@ function createRequestList(options: RequestListOptions): Disposable {
     }),
   );
   const redraw = () => {
-    const rows = { problems: state?.problems ?? [], records: feed.records, hasMore: feed.hasMore };
+    const rows = { problems: state?.problems ?? [], records: feed.records, hasMore: feed.hasMore, empty: emptyRows(options) };
     for (const element of shown.update(rows, Date.now())) changed.fire(element);
   };
   const refresh = () => {
@@ -63,6 +65,7 @@ function createRequestList(options: RequestListOptions): Disposable {
   bag.add({ dispose: feed.onChange(refresh) });
   if (state) bag.add({ dispose: state.onChange(refresh) });
   bag.add(whileVisible(view, redraw));
+  bag.add(workspace.onDidGrantWorkspaceTrust(redraw));
   for (const item of listCommands(options)) bag.add(item);
   refresh();
   return bag;
@@ -71,12 +74,17 @@ function createRequestList(options: RequestListOptions): Disposable {
 function describe(view: TreeView<ViewElement>, { feed, state, name }: RequestListOptions): void {
   const filter = filterInWords(feed.filter);
   view.description = filter ?? '';
-  // Empty, not absent: only then do the welcome texts show.
+  // Empty, not absent: only then does the text of the start show.
   view.message = state?.headline ?? (filter !== undefined && feed.records.length === 0 ? `Nothing here fits ${filter}.` : '');
   void commands.executeCommand('setContext', `banksman.filtered${name}`, filter !== undefined);
   if (!state) return;
   showBadge(view, state.pending);
   void commands.executeCommand('setContext', 'banksman.state', state.stateName);
+}
+
+function emptyRows({ feed, state }: RequestListOptions): readonly EmptyRow[] {
+  if (filterInWords(feed.filter) !== undefined) return [];
+  return state ? emptyPending(state.stateName, workspace.isTrusted) : emptyHistory;
 }
 
 function listCommands({ feed, name, statuses }: RequestListOptions): Disposable[] {
@@ -166,9 +174,13 @@ function filterItems(filter: RequestFilter, statuses: readonly RequestStatus[]):
 function treeItem(element: ViewElement, rowOf: (id: string) => ApprovalRow | undefined, moreCommand: string): TreeItem {
   if (element.kind === 'problem') return problemItem(element.row);
   if (element.kind === 'more') return moreItem(moreCommand);
-  const row = rowOf(element.id);
-  const item = new TreeItem(row?.label ?? element.id, TreeItemCollapsibleState.None);
-  item.id = element.id;
+  if (element.kind === 'empty') return emptyItem(element.row);
+  return requestItem(element.id, rowOf(element.id));
+}
+
+function requestItem(id: string, row: ApprovalRow | undefined): TreeItem {
+  const item = new TreeItem(row?.label ?? id, TreeItemCollapsibleState.None);
+  item.id = id;
   item.contextValue = row?.kind ?? 'decided';
   if (!row) return item;
   item.description = row.description;
@@ -178,8 +190,8 @@ function treeItem(element: ViewElement, rowOf: (id: string) => ApprovalRow | und
   item.tooltip = new MarkdownString(row.tooltip, false);
   const waits = row.kind === 'approval' || row.kind === 'report';
   item.command = waits
-    ? { command: 'banksman.review', title: 'Review', arguments: [element.id] }
-    : { command: 'banksman.showDetails', title: 'Show Details', arguments: [element.id] };
+    ? { command: 'banksman.review', title: 'Review', arguments: [id] }
+    : { command: 'banksman.showDetails', title: 'Show Details', arguments: [id] };
   return item;
 }
 
@@ -188,6 +200,16 @@ function moreItem(command: string): TreeItem {
   item.contextValue = 'more';
   item.iconPath = new ThemeIcon('ellipsis');
   item.command = { command, title: 'Load More' };
+  return item;
+}
+
+function emptyItem({ label, icon, tooltip, command }: EmptyRow): TreeItem {
+  const item = new TreeItem(label, TreeItemCollapsibleState.None);
+  item.contextValue = 'empty';
+  item.tooltip = tooltip;
+  item.iconPath = new ThemeIcon(icon);
+  item.accessibilityInformation = command ? { label, role: 'button' } : { label: `${label}. ${tooltip}` };
+  if (command) item.command = command;
   return item;
 }
 

@@ -1,0 +1,72 @@
+/**
+ * What a list says where it has no request. Rows, not the editor's welcome texts: the editor forgets those of every extension when a
+ * second set of extensions is read before its workbench is restored, as with a fresh profile, and the list was blank.
+ */
+import type { Command } from 'vscode';
+import type { StateName } from './pending-feed.ts';
+
+export interface EmptyRow {
+  readonly label: string;
+  /** A codicon. */
+  readonly icon: string;
+  /** Plain text. */
+  readonly tooltip: string;
+  readonly command?: Command;
+}
+
+const walkthrough = action('Open the walkthrough', 'book', 'Each step, from the first cluster to the first approval', 'openWalkthrough');
+
+const nothingWaits: readonly EmptyRow[] = [
+  {
+    label: 'No call is waiting for you',
+    icon: 'pass',
+    tooltip: 'When an agent wants to do something that needs a person, it appears here with a countdown, and a dialog asks you.',
+  },
+  walkthrough,
+  action('Show the log', 'output', 'Every call, and what became of it', 'showLog'),
+];
+
+const noCluster: readonly EmptyRow[] = [
+  {
+    label: 'No cluster is configured yet',
+    icon: 'info',
+    tooltip: 'The tools of the workspace run; those of a Proxmox VE cluster have none.',
+  },
+  { ...action('Configure a cluster', 'gear', 'Opens the settings', 'openSettings'), command: openClusters() },
+  action('Set its API token', 'key', 'Kept by the editor, in no file', 'setClusterToken'),
+  walkthrough,
+];
+
+const notTrusted: readonly EmptyRow[] = [
+  {
+    label: 'This workspace is not trusted',
+    icon: 'workspace-untrusted',
+    tooltip: 'Tools that only read run here, all others are refused.',
+  },
+  {
+    label: 'Manage workspace trust',
+    icon: 'gear',
+    tooltip: 'Opens the editor’s own page',
+    command: { command: 'workbench.trust.manage', title: 'Manage workspace trust' },
+  },
+];
+
+/** Below `Pending Approvals`; none while Banksman starts, is closed or has a problem, which has rows of its own. */
+export function emptyPending(state: StateName, trusted: boolean): readonly EmptyRow[] {
+  if (state === 'unconfigured') return noCluster;
+  if (state !== 'ready') return [];
+  return trusted ? nothingWaits : notTrusted;
+}
+
+/** Below `Decided Requests`. */
+export const emptyHistory: readonly EmptyRow[] = [
+  { label: 'Nothing has been decided yet', icon: 'info', tooltip: 'What was approved, denied, expired or taken back is listed here.' },
+];
+
+function action(label: string, icon: string, tooltip: string, verb: string): EmptyRow {
+  return { label, icon, tooltip, command: { command: `banksman.${verb}`, title: label } };
+}
+
+function openClusters(): Command {
+  return { command: 'banksman.openSettings', title: 'Configure a cluster', arguments: ['clusters'] };
+}
