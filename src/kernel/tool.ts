@@ -99,6 +99,12 @@ export interface Obstacle {
   readonly next?: string;
 }
 
+/** What a call takes from others, for a while or for good. */
+export type Loss =
+  | { readonly kind: 'guest'; readonly vmid: number }
+  | { readonly kind: 'node'; readonly node: string }
+  | { readonly kind: 'storage'; readonly storage: string; readonly node?: string };
+
 /** What `touches` may know of the caller. */
 export interface Caller {
   holds(permission: Permission): boolean;
@@ -147,6 +153,8 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
    * the call's own once it has run. Pure.
    */
   inverse?(input: z.output<Input>, before: readonly GuestCondition[], result?: JsonValue): Inverse;
+  /** What stands still or is gone once it runs: what others lose by that is looked up, and told to the person who decides. Pure. */
+  takes?(input: z.output<Input>, targets: readonly Target[]): readonly Loss[];
   /** Blast radius from live data, one sentence a fact. Only for tools that may ask. */
   preview?(input: z.output<Input>, context: ToolContext): Promise<readonly string[]>;
   run(input: z.output<Input>, context: ToolContext): Promise<ToolResult>;

@@ -14,6 +14,7 @@ import { agentOfDraft, effectiveAction, sameCall } from './action.ts';
 import { toolContext } from './context.ts';
 import { decideTargets, findObstacle, passStages, withCondition } from './decide-call.ts';
 import type { CallDeps, IncomingCall, PolicySettings } from './deps.ts';
+import { lossLines } from './losses.ts';
 import { approvedStep } from './plan-step.ts';
 import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
 import { limitOf } from './validate.ts';
@@ -93,6 +94,11 @@ async function riskOf(state: Classified, context: ApproveContext): Promise<reado
 }
 
 async function previewOf(state: Classified, context: ApproveContext): Promise<readonly string[]> {
+  const own = ownPreview(state, context);
+  return [...(await own), ...(await lossLines(state, context.deps, context.deadline.signal))];
+}
+
+async function ownPreview(state: Classified, context: ApproveContext): Promise<readonly string[]> {
   if (state.tool.preview === undefined) return [];
   try {
     return await state.tool.preview(state.input, toolContext(state, context).context);

@@ -112,7 +112,7 @@ async function storedBy(
 const diskKey = /^(?:(?:scsi|virtio|ide|sata|efidisk|tpmstate|mp)\d+|rootfs)$/;
 
 /** Storages of the disks in a configuration: `scsi0: local-lvm:vm-100-disk-0,size=32G`; a drive without a medium has none. */
-function storagesIn(config: JsonObject): readonly string[] {
+export function storagesIn(config: JsonObject): readonly string[] {
   const volumes = Object.entries(config).flatMap(([key, value]) => (diskKey.test(key) && typeof value === 'string' ? [value] : []));
   const storages = volumes.flatMap((volume) => /^([a-zA-Z][a-zA-Z0-9._-]*):[^,]+/.exec(volume)?.[1] ?? []);
   return [...new Set(storages)];

@@ -34,6 +34,7 @@ const rowsPaths = {
     `${'vmid' in of ? guestPath(of) : `/nodes/${nodeSegment(of.node)}`}/rrddata${query({ timeframe, cf: 'AVERAGE' })}`,
   ha: () => '/cluster/ha/status/current',
   replication: () => '/cluster/replication',
+  storage: () => '/storage',
   content: ({ node, storage, content }: Rows<'content'>) =>
     `/nodes/${nodeSegment(node)}/storage/${storageSegment(storage)}/content${query({ content })}`,
 };

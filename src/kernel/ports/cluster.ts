@@ -101,7 +101,8 @@ export type RowsSource =
   /** `since` in seconds since the epoch; finished tasks and running ones. */
   | { readonly rows: 'tasks'; readonly node: string; readonly vmid?: number; readonly errors?: boolean; readonly since?: number }
   | { readonly rows: 'metrics'; readonly of: GuestRef | { readonly node: string }; readonly timeframe: Timeframe }
-  | { readonly rows: 'ha' | 'replication' }
+  /** `storage`: how each is defined, and where it is served from. */
+  | { readonly rows: 'ha' | 'replication' | 'storage' }
   | { readonly rows: 'content'; readonly node: string; readonly storage: string; readonly content: 'backup' | 'images' };
 
 /** One thing that the API has, as an object. */

@@ -39,6 +39,7 @@ export const backupGuest = defineTool({
       ({ vmid }) => ({ done: 'backed up', rights: [...onGuest(vmid, 'VM.Backup'), ...onStorage(storage)] }),
       ({ guest }, api) => storageObstacle(api, { node: guest.node, storage, content: 'backup' }, context.signal),
     ),
+  takes: ({ mode }, targets) => (mode === 'snapshot' ? [] : [{ kind: 'guest', vmid: guestOf(targets).vmid }]),
   preview: async ({ mode, storage }, context) => {
     const { api } = context.cluster();
     const guest = guestOf(context.targets);

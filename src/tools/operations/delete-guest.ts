@@ -52,6 +52,7 @@ export const deleteGuest = defineTool({
         return { code: 'ha_managed', message: `${what} is managed by HA`, next: 'with `purge` true it is taken out of HA, too' };
       },
     ),
+  takes: (_input, targets) => [{ kind: 'guest', vmid: guestOf(targets).vmid }],
   preview: async ({ purge }, context) => {
     const { api } = context.cluster();
     const guest = guestOf(context.targets);

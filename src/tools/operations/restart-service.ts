@@ -11,6 +11,8 @@ import { serviceOf } from '../support/targets.ts';
 /** How long a service may take to fall over again before it is asked how it is. */
 const settleMs = 3_000;
 
+const nodeServices: ReadonlySet<string> = new Set(['corosync.service', 'networking.service', 'pve-cluster.service']);
+
 export const restartService = defineTool({
   name: 'restart_service',
   title: 'Restart service',
@@ -24,6 +26,11 @@ export const restartService = defineTool({
   input: z.strictObject({ node: nodeArgument, service: serviceArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node, service }) => [{ kind: 'service', access: 'operate', node, service }],
   headline: (_input, targets) => `Restart ${describeTarget(serviceOf(targets))}`,
+  // Without them the node is none of the cluster's for a moment.
+  takes: (_input, targets) => {
+    const { node, service } = serviceOf(targets);
+    return nodeServices.has(service) ? [{ kind: 'node', node }] : [];
+  },
   precheck: (_input, { targets, cluster, signal }) => overSsh(signal, () => lookAtUnit(serviceOf(targets), cluster().shell, signal)),
   run: async (_input, context) => {
     const { node, service } = serviceOf(context.targets);

@@ -36,6 +36,7 @@ export const rollbackSnapshot = defineTool({
       withoutQuorum: nothingWritten,
       noTemplate: { why: 'which has no snapshots', next: 'name another guest' },
     })),
+  takes: (_input, targets) => [{ kind: 'guest', vmid: guestOf(targets).vmid }],
   preview: async ({ name }, context) => {
     const { api } = context.cluster();
     const guest = guestOf(context.targets);

@@ -155,6 +155,8 @@ export const guestLifecycleTools: readonly Tool[] = lifecycles.map((lifecycle) =
     precondition: async (_input: LifecycleInput, { cluster, targets, signal }: Pick<ToolContext, 'cluster' | 'targets' | 'signal'>) => [
       await conditionOf(cluster().api, guestOf(targets), signal),
     ],
+    takes: (_input: LifecycleInput, targets: ToolContext['targets']) =>
+      action === 'start' || action === 'resume' ? [] : [{ kind: 'guest', vmid: guestOf(targets).vmid } as const],
     inverse: ({ vmid }: LifecycleInput) => inverseOf(action, guestType, vmid),
     precheck: async (_input: LifecycleInput, context: Pick<ToolContext, 'cluster' | 'targets' | 'signal'>) =>
       powerObstacle(context.cluster().api, guestOf(context.targets), action, context.signal),

@@ -1,0 +1,157 @@
+/** What others lose by a call, from live data: for its card, and for a plan's. What could not be read is said, never guessed. */
+import { canonicalAddress } from '#kernel/address';
+import { toFault } from '#kernel/errors';
+import { type JsonObject, wordOf } from '#kernel/json';
+import type { ClusterPort, GuestRow } from '#kernel/ports/cluster';
+import { tagsIn } from '#kernel/resource';
+import { showPlainly } from '#kernel/text/text';
+import type { Loss } from '#kernel/tool';
+import { blastRadius, type RadiusFacts, type RadiusGuest } from '#policy/blast/blast-radius';
+import { radiusLines } from '#policy/blast/radius-lines';
+import { guestAddresses } from '#policy/resolve-target';
+import type { CallDeps } from './deps.ts';
+import { storagesIn } from './inventory.ts';
+import type { Classified } from './stage.ts';
+
+/** How long the look may take, in ms, and how many configurations it reads, so many at once. */
+const lookMs = 4_000;
+const mostConfigs = 300;
+const atOnce = 8;
+
+/** One sentence a fact; empty where the call takes nothing from anybody. */
+export async function lossLines(
+  { tool, input, targets, cluster }: Classified,
+  deps: CallDeps,
+  caller: AbortSignal,
+): Promise<readonly string[]> {
+  const losses = tool.takes?.(input, targets) ?? [];
+  const access = deps.clusters.get(cluster ?? '')?.access;
+  if (losses.length === 0 || access === undefined) return [];
+  try {
+    return linesOf(losses, await readRadius(access.api, AbortSignal.any([caller, AbortSignal.timeout(lookMs)])));
+  } catch (thrown) {
+    caller.throwIfAborted();
+    return [`what else depends on it could not be read: ${toFault(thrown).message}`];
+  }
+}
+
+export interface RadiusLook {
+  readonly facts: RadiusFacts;
+  readonly rows: readonly GuestRow[];
+  /** Running guests of which network and disks are not known. */
+  readonly unread: number;
+  /** Tasks that run now, by guest or node. */
+  readonly tasks: readonly JsonObject[];
+}
+
+export function linesOf(losses: readonly Loss[], { facts, rows, unread, tasks }: RadiusLook): readonly string[] {
+  const lines = losses.flatMap((loss) => [
+    ...radiusLines(loss, blastRadius(facts, loss), facts, (vmid) => nameIn(rows, vmid)),
+    ...tasks.filter((task) => isOn(task, loss)).map((task) => `a task runs on it: ${words(task['type'])} by ${words(task['user'])}`),
+  ]);
+  const left =
+    unread === 0
+      ? []
+      : [`of ${unread} other running guest${unread === 1 ? '' : 's'} it is not known what they depend on: not readable, or too many`];
+  return [...new Set([...lines, ...left])];
+}
+
+function isOn({ id, node }: JsonObject, loss: Loss): boolean {
+  if (loss.kind === 'guest') return wordOf(id) === String(loss.vmid);
+  return loss.kind === 'node' && node === loss.node;
+}
+
+function words(value: unknown): string {
+  return showPlainly(typeof value === 'string' ? value : '?', 60);
+}
+
+function nameIn(rows: readonly GuestRow[], vmid: number): string {
+  const row = rows.find((one) => one.vmid === vmid);
+  const kind = row?.type === 'lxc' ? 'container' : 'VM';
+  return `${kind} ${vmid}${row?.name === undefined ? '' : ` (${showPlainly(row.name, 40)})`}`;
+}
+
+/** @throws {Fault} where the cluster's own lists cannot be read */
+export async function readRadius(api: ClusterPort, signal: AbortSignal): Promise<RadiusLook> {
+  const nothing = (): readonly never[] => [];
+  const [nodes, rows, status, storages, definitions, recent] = await Promise.all([
+    api.nodes(signal),
+    api.guests(signal),
+    api.clusterStatus(signal).catch(nothing),
+    api.resources('storage', signal).catch(nothing),
+    api.rows({ rows: 'storage' }, signal).catch(nothing),
+    api.recentTasks(signal).catch(nothing),
+  ]);
+  const online = new Set(nodes.filter((node) => node.status === 'online').map(({ node }) => node));
+  const running = rows.filter(({ status: state, node }) => state === 'running' && online.has(node));
+  const configs = await readConfigs(api, running.slice(0, mostConfigs), signal);
+  const ips = new Map(status.flatMap(({ type, name, ip }) => (type === 'node' && ip !== undefined ? [[name, ip] as const] : [])));
+  return {
+    facts: {
+      // A token that may not see the status sees the nodes.
+      clustered: status.length === 0 ? nodes.length > 1 : status.some(({ type }) => type === 'cluster'),
+      nodes: nodes.map(({ node, raw }) => ({
+        ...{ node, online: online.has(node), votes: 1, memory: Number(raw['maxmem'] ?? 0) },
+        addresses: addressesIn([ips.get(node)]),
+      })),
+      guests: rows.map((row) => guestOf(row, configs.get(row.vmid))),
+      storages: storagesOf(storages, definitions),
+    },
+    rows,
+    unread: running.length - configs.size,
+    tasks: recent.filter((task) => task['endtime'] === undefined),
+  };
+}
+
+async function readConfigs(api: ClusterPort, rows: readonly GuestRow[], signal: AbortSignal): Promise<ReadonlyMap<number, JsonObject>> {
+  const configs = new Map<number, JsonObject>();
+  const queue = [...rows];
+  const work = async (): Promise<void> => {
+    for (let row = queue.pop(); row !== undefined && !signal.aborted; row = queue.pop()) {
+      const { vmid, node, type: guestType } = row;
+      const config = await api.guestConfig({ vmid, node, guestType }, signal).catch(() => undefined);
+      if (config !== undefined) configs.set(vmid, config);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return configs;
+}
+
+function guestOf({ vmid, node, status, raw }: GuestRow, config: JsonObject = {}): RadiusGuest {
+  return {
+    ...{ vmid, node, running: status === 'running', memory: Number(raw['maxmem'] ?? 0) },
+    ha: typeof raw['hastate'] === 'string' && !['ignored', 'disabled', 'stopped'].includes(raw['hastate']),
+    addresses: guestAddresses(config),
+    gateways: gatewaysIn(config),
+    resolvers: addressesIn(typeof config['nameserver'] === 'string' ? tagsIn(config['nameserver']) : []),
+    storages: storagesIn(config),
+  };
+}
+
+/** `gw=192.168.1.1`, `gw6=fd00::1` of a container's `net0` and a cloud-init VM's `ipconfig0`. */
+function gatewaysIn(config: JsonObject): readonly string[] {
+  const parts = Object.entries(config).flatMap(([key, value]) =>
+    /^(?:net|ipconfig)\d+$/.test(key) && typeof value === 'string' ? value.split(',') : [],
+  );
+  return addressesIn(parts.map((part) => /^gw6?=(.+)$/.exec(part.trim())?.[1]));
+}
+
+function addressesIn(texts: readonly (string | undefined)[]): readonly string[] {
+  const known = texts.map((text) => (text === undefined ? undefined : canonicalAddress(text)));
+  return [...new Set(known.filter((address) => address !== undefined))];
+}
+
+function storagesOf(rows: readonly JsonObject[], definitions: readonly JsonObject[]): RadiusFacts['storages'] {
+  const names = new Set([...rows, ...definitions].flatMap(({ storage }) => (typeof storage === 'string' ? [storage] : [])));
+  return [...names].map((storage) => {
+    const definition = definitions.find((one) => one['storage'] === storage) ?? {};
+    const isShared =
+      rows.some((row) => row['storage'] === storage && Number(row['shared'] ?? 0) === 1) || Number(definition['shared'] ?? 0) === 1;
+    const { server, portal } = definition;
+    return {
+      storage,
+      shared: isShared,
+      servers: addressesIn([server, portal].map((text) => (typeof text === 'string' ? text : undefined))),
+    };
+  });
+}

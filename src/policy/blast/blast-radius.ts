@@ -1,0 +1,192 @@
+/**
+ * What else goes when a guest, node or storage goes: quorum, places for what high availability starts again, guests whose storage, gateway or DNS is
+ * served from there. Pure, from what the cluster says. LIMIT: HA rules and groups are not known here, nor what runs inside a guest.
+ */
+
+import type { Loss } from '#kernel/tool';
+
+export interface RadiusNode {
+  readonly node: string;
+  readonly online: boolean;
+  readonly votes: number;
+  /** In bytes, of the whole node. */
+  readonly memory: number;
+  readonly addresses: readonly string[];
+}
+
+/** Addresses are canonical; what is not known of its network or disks is left out, and nothing follows from it. */
+export interface RadiusGuest {
+  readonly vmid: number;
+  readonly node: string;
+  readonly running: boolean;
+  /** In bytes, at most. */
+  readonly memory: number;
+  /** High availability starts it again elsewhere. */
+  readonly ha: boolean;
+  readonly addresses: readonly string[];
+  readonly gateways: readonly string[];
+  readonly resolvers: readonly string[];
+  readonly storages: readonly string[];
+}
+
+export interface RadiusStorage {
+  readonly storage: string;
+  readonly shared: boolean;
+  /** Addresses it is served from: any of them is enough. None: nothing of this cluster serves it. */
+  readonly servers: readonly string[];
+}
+
+export interface RadiusFacts {
+  /** False: a single node, which has neither quorum nor high availability. */
+  readonly clustered: boolean;
+  readonly nodes: readonly RadiusNode[];
+  readonly guests: readonly RadiusGuest[];
+  readonly storages: readonly RadiusStorage[];
+}
+
+export interface BlastRadius {
+  readonly quorum: { readonly before: boolean; readonly after: boolean; readonly votes: number; readonly needed: number };
+  /** Nodes that restart themselves, since they run highly available guests and are without quorum. */
+  readonly fenced: readonly string[];
+  /** Where high availability starts guests again. */
+  readonly moved: ReadonlyMap<number, string>;
+  /** Highly available guests for which no node has room, or whose disks are gone with the node. */
+  readonly stranded: readonly number[];
+  /** Guests that ran and do not any more, the lost one among them. */
+  readonly down: ReadonlySet<number>;
+  /** Guests that run on without a gateway, and without any DNS server. */
+  readonly withoutGateway: readonly number[];
+  readonly withoutDns: readonly number[];
+}
+
+export function blastRadius(facts: RadiusFacts, loss: Loss): BlastRadius {
+  const lostNodes = new Set(loss.kind === 'node' ? [loss.node] : []);
+  const quorum = quorumAfter(facts, lostNodes);
+  const fenced = quorum.before && !quorum.after ? nodesWithHa(facts, lostNodes) : [];
+  const recovery = facts.clustered && quorum.after ? recover(facts, lostNodes) : { moved: new Map<number, string>(), stranded: [] };
+  const cascade = createCascade(facts);
+  const gone = new Set([...lostNodes, ...fenced]);
+  cascade.nodes(gone);
+  for (const guest of runningOf(facts)) {
+    const leaves = gone.has(guest.node) && !recovery.moved.has(guest.vmid);
+    if (leaves || isLost(guest, loss, facts)) cascade.guest(guest.vmid);
+  }
+  const down = cascade.settle();
+  const left = runningOf(facts).filter(({ vmid }) => !down.has(vmid));
+  const isDead = (addresses: readonly string[]) => addresses.length > 0 && addresses.every((address) => cascade.isDead(address));
+  return {
+    ...{ quorum, fenced, down, stranded: recovery.stranded },
+    moved: new Map([...recovery.moved].filter(([vmid]) => !down.has(vmid))),
+    withoutGateway: left.filter(({ gateways }) => isDead(gateways)).map(({ vmid }) => vmid),
+    withoutDns: left.filter(({ resolvers }) => isDead(resolvers)).map(({ vmid }) => vmid),
+  };
+}
+
+function isLost(guest: RadiusGuest, loss: Loss, facts: RadiusFacts): boolean {
+  if (loss.kind === 'guest') return guest.vmid === loss.vmid;
+  return loss.kind === 'storage' && uses(guest, loss, facts);
+}
+
+/** Those on a node that is off do not run, whatever was seen of them last. */
+function runningOf({ guests, nodes }: RadiusFacts): readonly RadiusGuest[] {
+  const online = new Set(nodes.filter((node) => node.online).map(({ node }) => node));
+  return guests.filter(({ running, node }) => running && online.has(node));
+}
+
+function quorumAfter({ clustered, nodes }: RadiusFacts, lost: ReadonlySet<string>): BlastRadius['quorum'] {
+  const sum = (some: readonly RadiusNode[]) => some.reduce((votes, node) => votes + node.votes, 0);
+  const needed = Math.floor(sum(nodes) / 2) + 1;
+  const online = nodes.filter((node) => node.online);
+  const votes = sum(online.filter(({ node }) => !lost.has(node)));
+  return { before: !clustered || sum(online) >= needed, after: !clustered || votes >= needed, votes, needed };
+}
+
+/** The watchdog of a node with highly available guests is no longer fed without quorum. */
+function nodesWithHa(facts: RadiusFacts, lost: ReadonlySet<string>): readonly string[] {
+  const hosts = new Set(runningOf(facts).flatMap(({ ha, node }) => (ha && !lost.has(node) ? [node] : [])));
+  return [...hosts].sort();
+}
+
+/** One after the other, each on the node with the most room left. */
+function recover(facts: RadiusFacts, lost: ReadonlySet<string>): { readonly moved: Map<number, string>; readonly stranded: number[] } {
+  const running = runningOf(facts);
+  const room = new Map(facts.nodes.filter(({ node, online }) => online && !lost.has(node)).map(({ node, memory }) => [node, memory]));
+  for (const { node, memory } of running) if (room.has(node)) room.set(node, (room.get(node) ?? 0) - memory);
+  const isShared = new Map(facts.storages.map(({ storage, shared }) => [storage, shared]));
+  const moved = new Map<number, string>();
+  const stranded: number[] = [];
+  for (const guest of running.filter(({ node, ha }) => ha && lost.has(node)).toSorted((a, b) => a.vmid - b.vmid)) {
+    const [place] = [...room].filter(([, free]) => free >= guest.memory).sort(([a, more], [b, less]) => less - more || (a < b ? -1 : 1));
+    if (place === undefined || guest.storages.some((storage) => isShared.get(storage) !== true)) stranded.push(guest.vmid);
+    else {
+      moved.set(guest.vmid, place[0]);
+      room.set(place[0], place[1] - guest.memory);
+    }
+  }
+  return { moved, stranded };
+}
+
+function uses({ node, storages }: RadiusGuest, loss: Extract<Loss, { kind: 'storage' }>, { storages: all }: RadiusFacts): boolean {
+  const shared = all.find(({ storage }) => storage === loss.storage)?.shared === true;
+  return storages.includes(loss.storage) && (shared || loss.node === undefined || loss.node === node);
+}
+
+/** Follows what serves what, from what is gone: each address, storage and guest is looked at once for each of those that served it. */
+function createCascade(facts: RadiusFacts) {
+  const servers = count(facts);
+  const servedFrom = index(facts.storages.flatMap(({ storage, servers: from }) => from.map((address) => [address, storage] as const)));
+  const usersOf = index(runningOf(facts).flatMap(({ vmid, storages }) => storages.map((storage) => [storage, vmid] as const)));
+  const guests = new Map(facts.guests.map((guest) => [guest.vmid, guest]));
+  const serving = new Map(facts.storages.map(({ storage, servers: from }) => [storage, new Set(from)]));
+  const down = new Set<number>();
+  const waiting: number[] = [];
+
+  const loseAddress = (address: string): void => {
+    const left = (servers.get(address) ?? 0) - 1;
+    servers.set(address, left);
+    if (left > 0) return;
+    for (const storage of servedFrom.get(address) ?? []) {
+      const from = serving.get(storage);
+      from?.delete(address);
+      if (from?.size === 0) for (const vmid of usersOf.get(storage) ?? []) lose(vmid);
+    }
+  };
+  const lose = (vmid: number): void => {
+    if (down.has(vmid)) return;
+    down.add(vmid);
+    waiting.push(vmid);
+  };
+  return {
+    guest: lose,
+    nodes: (gone: ReadonlySet<string>) => {
+      for (const { node, online, addresses } of facts.nodes) if (online && gone.has(node)) new Set(addresses).forEach(loseAddress);
+    },
+    /** All that goes, once nothing more follows. */
+    settle: (): ReadonlySet<number> => {
+      for (let vmid = waiting.pop(); vmid !== undefined; vmid = waiting.pop()) new Set(guests.get(vmid)?.addresses).forEach(loseAddress);
+      return down;
+    },
+    /** Served here once, and now by nothing. */
+    isDead: (address: string) => servers.get(address) === 0,
+  };
+}
+
+/** How many guests and nodes answer at an address now. */
+function count(facts: RadiusFacts): Map<string, number> {
+  const answering = [...facts.nodes.filter(({ online }) => online), ...runningOf(facts)].flatMap(({ addresses }) => [
+    ...new Set(addresses),
+  ]);
+  const servers = new Map<string, number>();
+  for (const address of answering) servers.set(address, (servers.get(address) ?? 0) + 1);
+  return servers;
+}
+
+function index<Key, Value>(pairs: readonly (readonly [Key, Value])[]): ReadonlyMap<Key, readonly Value[]> {
+  const found = new Map<Key, Value[]>();
+  for (const [key, value] of pairs) {
+    const values = found.get(key);
+    if (values === undefined) found.set(key, [value]);
+    else values.push(value);
+  }
+  return found;
+}
