@@ -7,7 +7,11 @@ const shownNames = 8;
 
 /** @param nameOf a guest for people: `VM 100 (web)` */
 export function radiusLines(loss: Loss, radius: BlastRadius, facts: RadiusFacts, nameOf: (vmid: number) => string): readonly string[] {
-  const names = (vmids: Iterable<number>) => namesOf([...vmids].sort((a, b) => a - b), nameOf);
+  const names = (vmids: Iterable<number>) =>
+    namesOf(
+      [...vmids].sort((a, b) => a - b),
+      nameOf,
+    );
   const itself = loss.kind === 'guest' ? loss.vmid : undefined;
   const served = [...radius.down].filter((vmid) => vmid !== itself);
   const { withoutGateway, withoutDns, stranded, moved } = radius;
