@@ -1,7 +1,7 @@
 /** A plan as a person reads it: every step with its exact arguments, what comes back and what not, and how it ends. All of it is in the digest. */
 
 import type { EffectiveAction } from '#kernel/approval/request';
-import { inverseWords } from '#kernel/guest-condition';
+import { type Inverse, inverseWords } from '#kernel/guest-condition';
 import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
 import { applyPlanTool, endOf, foretoldWords, type Plan, type PlanStep } from '#kernel/plans/plan';
 import { showPlainly } from '#kernel/text/text';
@@ -32,8 +32,14 @@ function stepLines({ tool, input, title, impact, undo, wait_seconds: waits }: Pl
   return [
     `${number}. ${showPlainly(title, 200)}${pause}`,
     `   ${showPlainly(tool, 60)} ${text}${whole}`,
-    `   It ${impactInWords[impact as Impact]}; ${showPlainly(inverseWords(undo), 300)}`,
+    `   ${effectWords(impact as Impact, undo)}`,
   ];
+}
+
+/** That it can be undone, or not, says the way back. */
+function effectWords(impact: Impact, undo: Inverse): string {
+  const back = showPlainly(inverseWords(undo), 300);
+  return impact === 'disruptive' ? `It ${impactInWords[impact]}; it ${back}` : `It ${back}`;
 }
 
 function isPlan(values: JsonObject): boolean {

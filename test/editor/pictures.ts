@@ -14,7 +14,8 @@ import { waitForToolResult } from './harness/tool-results.ts';
 
 const fault = await buildAndPackage();
 if (fault !== undefined) throw new Error(fault);
-if (process.argv[2] !== 'page') {
+const [only] = process.argv.slice(2);
+if (only !== 'page' && only !== 'plan') {
   const bench = await launchWorkbench();
   try {
     await takeAll(bench);
@@ -22,7 +23,8 @@ if (process.argv[2] !== 'page') {
     await bench.close();
   }
 }
-await takeApprovalPage();
+if (only !== 'plan') await takeApprovalPage();
+await takePlan();
 
 async function takeAll(bench: Workbench): Promise<void> {
   const { page, model } = bench;
@@ -71,6 +73,28 @@ async function takeApprovalPage(): Promise<void> {
     );
     await tab.locator('body').screenshot({ path: path.join(ROOT, 'media', 'screenshots', 'page.png') });
     process.stdout.write('media/screenshots/page.png\n');
+  } finally {
+    await world.close();
+  }
+}
+
+/** The card of a plan, on a desk's page. */
+async function takePlan(): Promise<void> {
+  const world = await openPageWorld({}, undefined, undefined, true);
+  try {
+    const steps = [
+      { tool: 'create_snapshot', arguments: { vmid: 100, name: 'before_update' } },
+      { tool: 'backup_guest', arguments: { vmid: 100, storage: 'nas' } },
+      { tool: 'set_guest_config', arguments: { vmid: 100, memory: 4096 } },
+      { tool: 'restart_vm', arguments: { vmid: 100 }, wait_seconds: 10 },
+    ];
+    const reason = 'more memory for the web server, with a way back';
+    const id = await world.ask('propose_plan', { steps, reason }, 'night-shift');
+    const desk = await world.enrolled('alice-desk', { width: 880, height: 1260 });
+    await desk.open(`/r/${id}`);
+    await settle(desk.tab);
+    await desk.tab.screenshot({ path: path.join(ROOT, 'media', 'screenshots', 'plan.png'), fullPage: true });
+    process.stdout.write('media/screenshots/plan.png\n');
   } finally {
     await world.close();
   }

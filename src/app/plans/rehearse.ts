@@ -168,7 +168,9 @@ function existingBefore(steps: readonly RehearsedStep[]): readonly JsonObject[] 
       const vmid = vmidOf(resource);
       const isThere = vmid === undefined || !made.has(vmid);
       const isFreed = resource.kind === 'new_guest' && touched.has(resource.vmid);
-      if (isThere && !isFreed) found.set(JSON.stringify(resource), resource as unknown as JsonObject);
+      // What a step says besides of the same guest (its kind, its node) is tested with that step.
+      const key = JSON.stringify({ ...resource, guestType: undefined, ...(resource.kind === 'guest' ? { node: undefined } : {}) });
+      if (isThere && !isFreed) found.set(key, resource as unknown as JsonObject);
     }
     for (const resource of resources) {
       const vmid = vmidOf(resource);

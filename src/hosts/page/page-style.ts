@@ -45,6 +45,8 @@ code { overflow-wrap: anywhere; }
 .target dd { font-weight: 600; }
 .target + .target { margin-top: .5rem; }
 .note { padding-left: .9rem; border-left: 3px solid var(--warn); }
+.step { margin: .9rem 0 .1rem; font-weight: 600; }
+.of-step { margin: .1rem 0 .1rem 1.4rem; }
 .notice { padding: .75rem 1rem; border-radius: .6rem; background: var(--soft); }
 #trouble:not(:empty), #result { max-width: 43.5rem; padding: .75rem 1rem; border-radius: .6rem; margin: .75rem auto 0; }
 #trouble:not(:empty) { background: var(--warnsoft); color: var(--warn); }

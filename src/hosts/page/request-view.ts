@@ -20,7 +20,8 @@ export interface ShownRequest {
 
 export function requestView({ card, approver, now, origin }: ShownRequest): View {
   const { record } = card;
-  const facts = targets(record);
+  // A plan's steps name what they touch.
+  const facts = card.sections.some(({ kind }) => kind === 'plan') ? [] : targets(record);
   const title = card.title.replace(/\?$/, '');
   const waits = record.status === 'pending';
   const summary = waits ? 'Waits for your answer.' : `${capital(endInWords(record))}.`;
@@ -84,12 +85,16 @@ function section({ kind, lines: told }: CardSection, hasTarget: boolean): Html {
 
 /** What belongs to a step is set in below it. */
 function planLine(line: string): Html {
-  return line.startsWith('   ') ? html`<p class="quiet break">${line.trim()}</p>` : html`<p class="break">${line}</p>`;
+  const [, call, values] = /^ {3}(\w+) (\{.*)$/.exec(line) ?? [];
+  if (call !== undefined && values !== undefined) return html`<p class="of-step"><code class="break">${call} ${values}</code></p>`;
+  if (line.startsWith('   ')) return html`<p class="of-step quiet">${line.trim()}</p>`;
+  return /^\d+\. /.test(line) ? html`<p class="step">${line}</p>` : sentence(line);
 }
 
 /** `Note: …`, `Call: …`: the word before the colon is ours. */
 function sentence(line: string): Html {
-  const [, label, rest] = /^(Note|Call|Target|Workspace|Why it asks|Reported|The detector matched): (.*)$/s.exec(line) ?? [];
+  const [, label, rest] =
+    /^(Note|Call|Target|Workspace|Why it asks|Reported|The detector matched|Takes along|Afterwards|Not foretold): (.*)$/s.exec(line) ?? [];
   if (label === undefined || rest === undefined) return html`<p>${line}</p>`;
   if (label === 'Note') return html`<p class="note">${rest}</p>`;
   if (label === 'Call') return html`<p><code class="break">${rest}</code></p>`;
