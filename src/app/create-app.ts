@@ -3,9 +3,9 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type AnswerDeps, standingNow } from '#approval/accept-grant';
 import { type CallApprovals, createApprovals } from '#approval/approvals';
+import type { ConsumeResult } from '#approval/consume-grant';
 import { type Changes, createAnswerDesk, createChangeDesk } from '#approval/passkey-desk';
 import { type ApprovalRules, stricterRules } from '#approval/rules';
-import type { SpendResult } from '#approval/spend-grant';
 import { systemClock } from '#execution/deadline';
 import { createStanding } from '#identity/standing';
 import type { App, Approvals, HostConfig } from '#kernel/app';
@@ -93,7 +93,7 @@ export interface SharedParts {
 /** What a user's own process may ask of the service about its workspace tools; whose it is, the service's host has checked. */
 export interface WorkspaceRecords extends Pick<RequestStore, 'open' | 'noteWait' | 'waitOf'>, Pick<AuditLog, 'ofRequest'> {
   settings(): Promise<SharedSettings>;
-  spend(id: string, digest: string, by: string): Promise<SpendResult>;
+  consume(id: string, digest: string, by: string): Promise<ConsumeResult>;
   append(drafts: readonly AuditDraft[]): Promise<void>;
 }
 
@@ -203,13 +203,13 @@ function openPlans(
   { pipeline, answers }: Pick<PlansDeps, 'pipeline'> & { readonly answers: Answers },
 ): Plans {
   return createPlans({
-    ...{ requests: store.requests, audit: reads.audit, clock: systemClock, log, spender: processName, stays, pipeline },
+    ...{ requests: store.requests, audit: reads.audit, clock: systemClock, log, consumer: processName, stays, pipeline },
     defaultTier: config.defaultModelTier,
     stands: (record) => standsBehind(record, answers),
   });
 }
 
-/** As it was when it was spent: what counts now are the keys and the rules. */
+/** As it was when it was consumed: what counts now are the keys and the rules. */
 async function standsBehind(record: RequestRecord, answers: Answers): Promise<boolean> {
   const then = { now: () => record.consumedAt ?? 0, sleep: systemClock.sleep };
   return (await standingNow(record, { ...answers, clock: then })).isEnough;
@@ -228,7 +228,7 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
   const { open, noteWait, waitOf } = store.requests;
   return {
     ...{ open, noteWait, waitOf },
-    spend: (id, digest, by) => approvals.spend(id, digest, by),
+    consume: (id, digest, by) => approvals.consume(id, digest, by),
     append: (drafts) => reads.audit.appendAll(drafts),
     ofRequest: (id, since) => reads.audit.ofRequest(id, since),
     settings: async () => {
@@ -286,7 +286,7 @@ function pipelineDeps(options: AppOptions, parts: Parts, held: HeldAnswers): Pip
     clusters: clusters.configured,
     settings: live.now,
     approvals,
-    spender: processName,
+    consumer: processName,
     requests: store.requests,
     audit: reads.audit,
     noteRead: reads.note,

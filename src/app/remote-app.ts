@@ -246,7 +246,7 @@ function remoteApprovals(link: ServiceLink, ask: Ask): Approvals & CallApprovals
     isTrusted: async () => true,
     trust: async () => Promise.reject(elsewhere()),
     open: (draft) => ask('records.open', [draft]),
-    spend: (id, digest, by) => ask('records.spend', [id, digest, by]),
+    consume: (id, digest, by) => ask('records.consume', [id, digest, by]),
     waitForDecision: (id, wait) =>
       waitForDecision(id, wait, {
         clock: systemClock,
@@ -288,7 +288,7 @@ function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApp
         const record = await approvals.get(id);
         return record === undefined ? { ok: false, why: 'not_found' } : { ok: true, record };
       },
-      ...{ identity: never, advanceCounter: never, approve: never, deny: never, revoke: never, spend: never },
+      ...{ identity: never, advanceCounter: never, approve: never, deny: never, revoke: never, consume: never },
     },
     audit: {
       append: async (draft) => {

@@ -82,7 +82,7 @@ interface CounterCheck {
 /** Others may answer the same request at once; each time one did, it is looked at anew. */
 const maxTries = 10;
 
-/** Verifies an answer as it will be verified when it is spent, and stores it. @param message a denial's, to the model */
+/** Verifies an answer as it will be verified when it is consumed, and stores it. @param message a denial's, to the model */
 export async function acceptGrant(grant: Grant, deps: AnswerDeps & CounterCheck, message?: string): Promise<AnswerResult> {
   const { payload } = grant;
   for (let tries = 0; tries < maxTries; tries += 1) {

@@ -11,8 +11,8 @@ import type { SecurityLevel } from '#kernel/tiers';
 import { type AnswerDeps, approveWith, noted, standingNow, withWait } from './accept-grant.ts';
 import { done, refusedByStore } from './answer-words.ts';
 import { reviewCard } from './card.ts';
+import { type ConsumeResult, createConsumer } from './consume-grant.ts';
 import { importPublicKey, isSameKey } from './keys.ts';
-import { createSpender, type SpendResult } from './spend-grant.ts';
 import { type WaitOptions, waitForDecision } from './wait-for-decision.ts';
 
 export interface ApprovalsDeps extends AnswerDeps {
@@ -31,8 +31,8 @@ export interface ApprovalsDeps extends AnswerDeps {
 
 /** What a call may do about its own request. */
 export interface CallApprovals extends Pick<RequestStore, 'open'> {
-  /** `digest` is recomputed by the caller on what is about to run; `ok` means: spent, durably, by this call and no other. */
-  spend(id: string, digest: string, by: string): Promise<SpendResult>;
+  /** `digest` is recomputed by the caller on what is about to run; `ok` means: consumed, durably, by this call and no other. */
+  consume(id: string, digest: string, by: string): Promise<ConsumeResult>;
   waitForDecision(id: string, options: WaitOptions): Promise<RequestRecord | undefined>;
 }
 
@@ -69,7 +69,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals & CallApprovals 
     isTrusted: async (publicKey) => isPinned(publicKey, await deps.trustedKeys()),
     trust: (signer) => trust({ name: signer.approver, key: signer.publicKey, kind: 'window' }, signer, deps),
     open: (draft) => requests.open(draft),
-    spend: createSpender(deps),
+    consume: createConsumer(deps),
     waitForDecision: (id, options) => waitForDecision(id, options, deps),
   };
 }

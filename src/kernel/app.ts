@@ -60,7 +60,7 @@ export interface Approvals {
   /** Only a host's human gate may call this, after a person's own answer. */
   approve(id: string, signer: Signer): Promise<AnswerResult>;
   deny(id: string, by: string, message?: string): Promise<AnswerResult>;
-  /** Takes an approval back before it is spent. */
+  /** Takes an approval back before it is consumed. */
   revoke(id: string, by: string, message?: string): Promise<AnswerResult>;
   /** The host that opened it gives up on it (window closed, call cancelled). */
   cancel(id: string, by: string): Promise<void>;

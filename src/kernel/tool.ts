@@ -188,7 +188,7 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
 export interface PlanDesk {
   /** Tries the steps, in their order, on a copy of the call's cluster as it is now: every policy, every check, the tools themselves. */
   rehearse(steps: readonly ProposedStep[], more?: { readonly undoes?: string; readonly cluster?: string }): Promise<Rehearsal>;
-  /** Runs the call's own plan from now on, in the background of this process. Only with the grant of its request spent. */
+  /** Runs the call's own plan from now on, in the background of this process. Only with the grant of its request consumed. */
   start(): void;
   /** undefined: there is no such plan, or it is another user's. */
   progress(id: string): Promise<PlanProgress | undefined>;

@@ -114,7 +114,7 @@ export const wireMethods = {
   // Of the tools that run in the user's own process: their requests and records are kept here.
   'records.settings': z.tuple([]),
   'records.open': z.tuple([jsonObject]),
-  'records.spend': z.tuple([id, text(64), text(500)]),
+  'records.consume': z.tuple([id, text(64), text(500)]),
   'records.noteWait': z.tuple([id, text(100), z.number()]),
   'records.waitOf': z.tuple([id]),
   'records.append': z.tuple([z.array(auditDraft).max(200)]),

@@ -58,7 +58,7 @@ async function ask(classified: Classified, context: ApproveContext): Promise<Ste
   if (opened.record.reported !== undefined) return refuse(notOpened('the record is a report'));
   const decided = opened.record.status === 'pending' ? await waitForPerson(opened.record, context) : opened.record;
   if (decided.status !== 'approved') return refuse(undecided(decided, deps.clock.now()));
-  return spend(state, decided, context);
+  return consume(state, decided, context);
 }
 
 /** A person has seen the request as it was asked: what would run now is that, or it does not run. No new question is opened. */
@@ -68,7 +68,7 @@ async function approvedBefore(state: Classified, id: string, context: ApproveCon
   if (record === undefined || record.reported !== undefined) return refuse(notOpened(`there is no call \`${id}\``));
   if (record.status !== 'approved') return refuse(undecided(record, deps.clock.now()));
   if (digestOf(effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace)) === record.digest)
-    return spend(state, record, context);
+    return consume(state, record, context);
   return refuse(record.action.policyVersion === deps.settings.version ? targetChanged(record, state) : otherPolicy(record));
 }
 
@@ -131,7 +131,11 @@ async function waitForPerson(
 }
 
 /** Resolves again what is about to run: a guest may have moved while a person was thinking. */
-async function spend(state: Classified, request: RequestRecord, { call, deps: before, deadline }: ApproveContext): Promise<Step<Approved>> {
+async function consume(
+  state: Classified,
+  request: RequestRecord,
+  { call, deps: before, deadline }: ApproveContext,
+): Promise<Step<Approved>> {
   const deps: CallDeps = { ...before, settings: await before.currentSettings() };
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable, request));
   const again = await passStages(decideTargets(state, call.agent, deps, deadline.signal));
@@ -147,9 +151,9 @@ async function spend(state: Classified, request: RequestRecord, { call, deps: be
     return refuse(targetChanged(request, current));
   }
   deadline.signal.throwIfAborted();
-  const by = call.byHand === undefined ? deps.spender : `${deps.spender}${byHandMark}${call.byHand.by}`;
-  const spent = await deps.approvals.spend(request.id, digest, by);
-  if (!spent.ok) return refuse({ status: 'denied', code: spent.why, message: spent.message, requestId: request.id });
+  const by = call.byHand === undefined ? deps.consumer : `${deps.consumer}${byHandMark}${call.byHand.by}`;
+  const consumed = await deps.approvals.consume(request.id, digest, by);
+  if (!consumed.ok) return refuse({ status: 'denied', code: consumed.why, message: consumed.message, requestId: request.id });
   return goOn({ ...current, requestId: request.id });
 }
 
@@ -187,7 +191,7 @@ function policyChanged(request: RequestRecord, before: PolicySettings, now: Poli
   };
 }
 
-/** Nothing is spent: an approval that was given stays good for what is left of its five minutes. */
+/** Nothing is consumed: an approval that was given stays good for what is left of its five minutes. */
 function policyUnavailable(why: string, request?: RequestRecord): Refusal {
   const kept = request === undefined ? 'so nobody was asked' : `so the approval of request ${request.id} was not used`;
   return {

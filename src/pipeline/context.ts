@@ -90,7 +90,7 @@ function planDesk(
   return {
     rehearse: (steps, more = {}) => parts().rehearse(steps, { call, cluster, signal: deadline.signal, ...more }),
     start: () => {
-      // INVARIANT: only the tool that a plan's grant is spent for, and only once it has been.
+      // INVARIANT: only the tool that a plan's grant is consumed for, and only once it has been.
       if (requestId === undefined || tool.name !== applyPlanTool)
         throw new Fault('not_approved', 'no plan was approved', { audience: 'bug' });
       const policyVersion = deps.settings.version;
@@ -134,7 +134,7 @@ function withoutPattern<R extends RequestRecord | undefined>(record: R): R {
   return { ...record, reported };
 }
 
-// A block that an agent reports becomes a request that people can settle, and that no call can ever spend.
+// A block that an agent reports becomes a request that people can settle, and that no call can ever consume.
 
 /** Stands where a call's action has its policy version: the same report stays the same whatever the policy, and is no call's action. */
 const reportVersion = 'report-1';

@@ -1,5 +1,5 @@
 /**
- * What decides about a call, stage by stage. Running, explaining and spending a grant go over these same answers: the first two over
+ * What decides about a call, stage by stage. Running, explaining and consuming a grant go over these same answers: the first two over
  * `decideCall`, the last over its end, `decideTargets`, since the target may have changed while a person was thinking.
  */
 import { lowestTierWith, permits } from '#identity/permissions';
@@ -122,7 +122,7 @@ const limitAdvice: Readonly<Record<string, string>> = {
 const lookMs = 5_000;
 
 /**
- * What the tool knows to stand in the way for sure, asked before a person is and before a grant is spent. What cannot be read keeps nobody
+ * What the tool knows to stand in the way for sure, asked before a person is and before a grant is consumed. What cannot be read keeps nobody
  * from asking.
  */
 export async function findObstacle(state: Classified, deps: CallDeps, caller: AbortSignal): Promise<Refusal | undefined> {

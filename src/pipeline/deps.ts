@@ -92,7 +92,7 @@ export interface WorkspaceJudge {
 export interface PipelineDeps {
   readonly tools: readonly Tool[];
   readonly clusters: ReadonlyMap<string, ConfiguredCluster>;
-  /** Read anew for each call, and again when an approval is spent. Must not reject: what cannot be read counts as the strictest. */
+  /** Read anew for each call, and again when an approval is consumed. Must not reject: what cannot be read counts as the strictest. */
   settings(): Promise<PolicySettings>;
   /** Absent where there is no workspace. */
   readonly workspace?: WorkspaceAccess;
@@ -100,8 +100,8 @@ export interface PipelineDeps {
   readonly workspacePlace?: string;
   readonly judge?: WorkspaceJudge;
   readonly approvals: CallApprovals;
-  /** This process, for the record of a spent grant. */
-  readonly spender: string;
+  /** This process, for the record of a consumed grant. */
+  readonly consumer: string;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
   readonly audit: AuditLog;
   /** Where a read's record goes: durable at once, or with others within 50 ms. @throws {Fault} `audit_unavailable` */
@@ -132,7 +132,7 @@ export interface PlanParts {
   progress(id: string): Promise<PlanProgress | undefined>;
 }
 
-/** A plan whose grant has just been spent. SECURITY: the plan is what was digested for that, and never read from a store again. */
+/** A plan whose grant has just been consumed. SECURITY: the plan is what was digested for that, and never read from a store again. */
 export interface PlanStart {
   readonly requestId: string;
   readonly plan: Plan;
@@ -142,7 +142,7 @@ export interface PlanStart {
   readonly call: IncomingCall;
 }
 
-/** What lets one step of an approved plan run. SECURITY: made only where the plan's grant was spent, and never stored. */
+/** What lets one step of an approved plan run. SECURITY: made only where the plan's grant was consumed, and never stored. */
 export interface StepGrant {
   /** The plan's request. */
   readonly plan: string;
@@ -155,7 +155,7 @@ export interface StepGrant {
   readonly digests: ReadonlyMap<number, string>;
   readonly policyVersion: string;
   /** Gives the right to run once; else says why there is none. */
-  spend(): Promise<{ readonly code: string; readonly message: string } | undefined>;
+  consume(): Promise<{ readonly code: string; readonly message: string } | undefined>;
 }
 
 /** The same for one call: its settings are those of its beginning. */

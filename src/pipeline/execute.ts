@@ -21,7 +21,7 @@ export async function execute(state: Approved, call: IncomingCall, deps: CallDep
   const handler = toolContext(state, { call, deps, deadline });
   let work: Promise<ToolResult> | undefined;
   try {
-    // SECURITY: a caller who gave up while the grant was being spent must not see an effect begin.
+    // SECURITY: a caller who gave up while the grant was being consumed must not see an effect begin.
     deadline.signal.throwIfAborted();
     work = Promise.resolve(state.tool.run(state.input, handler.context));
     return outcomeOf(await deadline.within(work), state, handler);

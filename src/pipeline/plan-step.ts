@@ -8,7 +8,7 @@ import type { CallDeps, StepGrant } from './deps.ts';
 import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
 
 /**
- * The right to run is `step.spend`, which gives it once: whoever holds the plan's spent grant made it, in this process. What is about to run has
+ * The right to run is `step.consume`, which gives it once: whoever holds the plan's consumed grant made it, in this process. What is about to run has
  * to be what was approved, to the last digit, on guests that are as they were foretold; the policy has decided anew already.
  */
 export async function approvedStep(state: Classified, step: StepGrant, deps: CallDeps, signal: AbortSignal): Promise<Step<Approved>> {
@@ -21,7 +21,7 @@ export async function approvedStep(state: Classified, step: StepGrant, deps: Cal
   if (drift !== undefined) return refuse(refusal(step, 'plan_drift', `what it was approved for is not there any more (${drift})`));
   if (obstacle !== undefined) return refuse({ ...obstacle, requestId: step.plan });
   signal.throwIfAborted();
-  const why = await step.spend();
+  const why = await step.consume();
   if (why !== undefined) return refuse(refusal(step, why.code, why.message));
   return goOn({ ...current, requestId: step.plan });
 }

@@ -90,7 +90,7 @@ function keptResult({ byHand }: IncomingCall, { result }: Outcome): JsonObject {
   return byHand === undefined || result === undefined ? {} : { result: fitBudget(result, keptResultText).value };
 }
 
-/** Green reads may be committed in groups (docs/design.md#the-promises). One that spent a person's grant has changed something: the grant is gone. */
+/** Green reads may be committed in groups (docs/design.md#the-promises). One that consumed a person's grant has changed something: the grant is gone. */
 function isOnlyRead({ state }: CallTrail, outcome: Outcome): boolean {
   return state?.tier === 'green' && outcome.status === 'ok' && state.requestId === undefined;
 }

@@ -45,7 +45,7 @@ function blockOf({ reported }: RequestDraft): string | undefined {
   return reported && canonicalJson(reported as unknown as JsonObject);
 }
 
-// What a store can see of a grant without any key. The signature is checked by whoever spends it.
+// What a store can see of a grant without any key. The signature is checked by whoever consumes it.
 
 /** Two machines' clocks may differ by this much, in ms. */
 const clockSkewMs = 60_000;

@@ -86,18 +86,18 @@ async function measured(run: () => Promise<number | undefined>): Promise<string>
 }
 
 function text({ max, own, p99, done }: Delays): string {
-  const calls = done === undefined ? '' : `, ${Math.round(done / seconds)} requests asked, approved and spent a second`;
+  const calls = done === undefined ? '' : `, ${Math.round(done / seconds)} requests asked, approved and consumed a second`;
   return `longest block ${figure(own)} ms (${figure(max)} ms with the time that others had the core), p99 ${figure(p99)} ms${calls}`;
 }
 
-/** What an editor does, without pause: ask, approve, spend, list. */
+/** What an editor does, without pause: ask, approve, consume, list. */
 async function work(store: Store, duration: number): Promise<number> {
   const end = performance.now() + duration * 1000;
   let done = 0;
   while (performance.now() < end) {
     vmid += 1;
     const record = await approved(store, alice, Date.now(), draftBy('mcp:host', vmid));
-    await store.requests.spend(record.id, record.digest, 'host');
+    await store.requests.consume(record.id, record.digest, 'host');
     await store.requests.list({ statuses: ['pending'], limit: 50 });
     await store.requests.countPending();
     done += 1;

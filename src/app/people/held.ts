@@ -1,6 +1,6 @@
 /**
  * What becomes of held changes once a person has answered: approved, they are applied by whoever has the workspace open; refused, over or
- * forgotten, they are dropped. The grant is spent once, so of two processes that see the same answer one applies it.
+ * forgotten, they are dropped. The grant is consumed once, so of two processes that see the same answer one applies it.
  */
 
 import type { ByHandRun } from '#kernel/app';
@@ -138,6 +138,6 @@ async function standingOf({ id, status, consumedAt }: RequestRecord, deps: HeldD
   if (status === 'pending') return 'open';
   const now = deps.clock.now();
   if (status === 'approved') return waitState(await deps.requests.waitOf(id), now).waits ? 'open' : 'apply';
-  // Whoever spent the grant is at it, or was killed at it.
+  // Whoever consumed the grant is at it, or was killed at it.
   return status === 'consumed' && now - (consumedAt ?? now) < abandonedMs ? 'open' : 'over';
 }

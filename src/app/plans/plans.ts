@@ -18,11 +18,11 @@ export interface PlansDeps extends PlanStores {
   /** Of an asker whose request does not say its model's. */
   readonly defaultTier: ModelTier;
   /** This process, for its mark. */
-  readonly spender: string;
+  readonly consumer: string;
   /** The process lasts longer than one call; else closing waits for what runs. */
   readonly stays: boolean;
   pipeline(): PipelineDeps;
-  /** Whether enough people still stand behind a spent approval, as it was when it was spent. */
+  /** Whether enough people still stand behind a consumed approval, as it was when it was consumed. */
   stands(record: RequestRecord): Promise<boolean>;
 }
 
@@ -108,8 +108,8 @@ async function haltOf(id: string, { requests, audit, stands }: PlansDeps): Promi
   return asked === 'pause' ? { code: 'plan_paused', message: 'a person paused it' } : undefined;
 }
 
-function startMark(id: string, { requests, spender, log }: PlansDeps): { readonly first: Promise<void>; end(): Promise<void> } {
-  const by = `plan ${id} in ${spender}`;
+function startMark(id: string, { requests, consumer, log }: PlansDeps): { readonly first: Promise<void>; end(): Promise<void> } {
+  const by = `plan ${id} in ${consumer}`;
   const note = (forMs: number) =>
     requests.noteWait(id, by, forMs).catch((thrown: unknown) => log.warn(`plan ${id}: its mark could not be set: ${reasonOf(thrown)}`));
   const timer = setInterval(() => void note(beat.goodForMs), beat.everyMs);

@@ -1,5 +1,5 @@
 /**
- * An approved plan, step by step. The right to run a step lives in the memory of the process that spent the plan's grant, and nowhere else: a
+ * An approved plan, step by step. The right to run a step lives in the memory of the process that consumed the plan's grant, and nowhere else: a
  * process that dies takes it along, and nothing in a store can make another one.
  */
 import { Fault, reasonOf, toFault } from '#kernel/errors';
@@ -74,13 +74,13 @@ const interrupted = new Fault('plan_interrupted', 'the process that ran it was c
 
 async function stepByStep(run: PlanRun, deps: RunDeps): Promise<Halt & { readonly state: 'done' | 'stopped' }> {
   const digests = new Map(run.before.flatMap(({ vmid, digest }) => (digest === undefined ? [] : [[vmid, digest] as const])));
-  const spent = new Set<number>();
+  const consumed = new Set<number>();
   for (const [index, step] of run.plan.steps.entries()) {
     const number = index + 1;
     if (step.wait_seconds !== undefined) await deps.clock.sleep(step.wait_seconds * 1_000, deps.signal);
     const halt = await deps.halt(true);
     if (halt !== undefined) return { state: 'stopped', ...halt };
-    const verdict = await runStep({ run, step, number, digests, spent }, deps);
+    const verdict = await runStep({ run, step, number, digests, consumed }, deps);
     const { ends, ...told } = verdict;
     await deps.audit.append({ name: 'plan.step', attributes: { request_id: run.id, plan_step: number, ...told } });
     if (verdict.state !== 'done' || ends === true)
@@ -95,18 +95,18 @@ interface Current {
   readonly number: number;
   /** Of the guests that the plan has not touched yet, and of the others as its steps left them. */
   readonly digests: Map<number, string>;
-  readonly spent: Set<number>;
+  readonly consumed: Set<number>;
 }
 
 async function runStep(current: Current, deps: RunDeps): Promise<Verdict> {
-  const { run, step, number, digests, spent } = current;
+  const { run, step, number, digests, consumed } = current;
   const grant: StepGrant = {
     ...{ plan: run.id, number, input: step.input, targets: step.targets, before: step.before, digests, policyVersion: run.policyVersion },
-    spend: async () => {
+    consume: async () => {
       const halt = await deps.halt(false);
       if (halt !== undefined) return halt;
-      if (spent.has(number)) return { code: 'step_used', message: 'it has run already' };
-      spent.add(number);
+      if (consumed.has(number)) return { code: 'step_used', message: 'it has run already' };
+      consumed.add(number);
       return undefined;
     },
   };

@@ -83,7 +83,7 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       deny: (id, decision) => call('requests.deny', id, decision),
       cancel: (id, by) => call('requests.cancel', id, by),
       revoke: (id, decision) => call('requests.revoke', id, decision),
-      spend: (id, digest, by) => call('requests.spend', id, digest, by),
+      consume: (id, digest, by) => call('requests.consume', id, digest, by),
       noteWait: (id, by, forMs) => call('requests.noteWait', id, by, forMs),
       waitOf: (id) => call('requests.waitOf', id),
       onChange,

@@ -19,7 +19,7 @@ function callsOf({ requests, audit, security, codes, personas, close }: LocalSto
     'requests.deny': requests.deny,
     'requests.cancel': requests.cancel,
     'requests.revoke': requests.revoke,
-    'requests.spend': requests.spend,
+    'requests.consume': requests.consume,
     'requests.noteWait': requests.noteWait,
     'requests.waitOf': requests.waitOf,
     'audit.append': audit.append,

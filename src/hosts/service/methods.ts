@@ -164,9 +164,9 @@ function recordMethods(app: LocalApp, own: Own): Of<'records'> {
       if (osUserOf(draft.agent.id) !== user || !isIntact(draft)) throw notYours();
       return records.open(draft);
     },
-    'records.spend': async ([id, digest, by], caller) => {
+    'records.consume': async ([id, digest, by], caller) => {
       await here(id, caller);
-      return records.spend(id, digest, `${caller.user}: ${by}`);
+      return records.consume(id, digest, `${caller.user}: ${by}`);
     },
     'records.noteWait': async ([id, by, forMs], caller) => {
       await here(id, caller);
@@ -209,7 +209,7 @@ function isLocalTool({ tools }: LocalApp, name: string): boolean {
 }
 
 function notLocal(tool: string): Fault {
-  return new Fault('not_here', `\`${tool.slice(0, 100)}\` is no tool of a workspace: the service asks and spends for it itself`, {
+  return new Fault('not_here', `\`${tool.slice(0, 100)}\` is no tool of a workspace: the service asks and consumes for it itself`, {
     audience: 'bug',
   });
 }

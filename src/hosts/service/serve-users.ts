@@ -44,7 +44,7 @@ const writingMethods: ReadonlySet<string> = new Set([
   'call',
   'runApproved',
   'records.open',
-  'records.spend',
+  'records.consume',
   'records.append',
   'plans.control',
   'plans.without',

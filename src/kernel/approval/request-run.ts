@@ -1,4 +1,4 @@
-/** What became of a spent grant, from the trail: that it was spent does not say that anything ran. */
+/** What became of a consumed grant, from the trail: that it was consumed does not say that anything ran. */
 import type { AuditRecord } from '../audit-event.ts';
 import { isJsonObject, type JsonValue } from '../json.ts';
 import { clockTime, showPlainly } from '../text/text.ts';

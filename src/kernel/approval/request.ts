@@ -67,7 +67,7 @@ export interface GrantPayload {
   readonly nonce: string;
 }
 
-/** One person's approval as it is stored, and verified again when it is spent. */
+/** One person's approval as it is stored, and verified again when it is consumed. */
 export type Grant = Signed<GrantPayload>;
 
 /** Two keys of each of the five people that a rule may want, at most. */
@@ -149,7 +149,7 @@ export interface RequestRecord extends RequestDraft {
   /** The approvals so far, in their order; while it is pending fewer than are needed. Absent: none. */
   readonly grants?: readonly Grant[];
   readonly consumedAt?: number;
-  /** Process that spent the grant, for people. */
+  /** Process that consumed the grant, for people. */
   readonly consumedBy?: string;
   /** Only where it was asked for together with the record (`Approvals.get`). */
   readonly wait?: RequestWait;

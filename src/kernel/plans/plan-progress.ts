@@ -37,7 +37,7 @@ export const planControls = ['pause', 'resume', 'stop'] as const;
 /** What a person may ask of a plan that runs. */
 export type PlanControl = (typeof planControls)[number];
 
-/** A process that has just spent the grant has a moment to say that it is there, in ms. */
+/** A process that has just consumed the grant has a moment to say that it is there, in ms. */
 const startMs = 15_000;
 
 /** @param records those that name the plan's request; @param wait the newest mark of the process that runs it */

@@ -63,7 +63,7 @@ export interface RequestStore {
   /** Newest first. */
   list(query: RequestQuery): Promise<RequestPage>;
   countPending(): Promise<number>;
-  /** Approved, unexpired, not yet spent. */
+  /** Approved, unexpired, not yet consumed. */
   countApproved(): Promise<number>;
   /**
    * Adds a grant to a pending request, only if it names this id and digest, the approver is not the requester, and neither has expired;
@@ -76,7 +76,7 @@ export interface RequestStore {
   cancel(id: string, by: string): Promise<TransitionResult>;
   revoke(id: string, decision: RequestDecision): Promise<TransitionResult>;
   /** approved → consumed: compare-and-set on status, digest and time, fsynced before it resolves. At most one caller ever gets `ok`. */
-  spend(id: string, digest: string, by: string): Promise<TransitionResult>;
+  consume(id: string, digest: string, by: string): Promise<TransitionResult>;
   /**
    * A call waits for the answer to this request, for `forMs` more; 0 or less: it no longer does. `by` tells the waits of all processes apart. There is one
    * mark a request, the newest wait's; a wait that renews its mark takes it back.

@@ -46,7 +46,7 @@ export function createSqliteRequests(deps: RequestsDeps): RequestStore {
     deny: (id, decision) => write((tx) => deny(tx, id, decision, deps)),
     cancel: (id, by) => write((tx) => cancel(tx, id, by, deps)),
     revoke: (id, decision) => write((tx) => revoke(tx, id, decision, deps)),
-    spend: (id, digest, by) => write((tx) => spend(tx, { id, digest, by }, deps)),
+    consume: (id, digest, by) => write((tx) => consume(tx, { id, digest, by }, deps)),
     noteWait: (id, by, forMs) => database.write((tx) => noteWait(tx, { id, by, forMs, now: now() })),
     waitOf: (id) => database.read((tx) => waitOf(tx, id)),
     onChange: deps.onChange,
@@ -87,14 +87,14 @@ function reportedBefore(tx: Transaction, draft: RequestDraft, id: string, now: n
 }
 
 /** The trail may remember a request that is gone. */
-function spendingOf(tx: Transaction, id: string): Row | undefined {
+function consumptionOf(tx: Transaction, id: string): Row | undefined {
   return tx.get("SELECT 1 FROM audit WHERE name = 'approval.consumed' AND request_id = ?", id);
 }
 
 function freeId(tx: Transaction, newId: () => string): string {
   for (let tries = 0; tries < maxIdTries; tries += 1) {
     const id = newId();
-    const isTaken = tx.get('SELECT 1 FROM requests WHERE id = ?', id) ?? spendingOf(tx, id);
+    const isTaken = tx.get('SELECT 1 FROM requests WHERE id = ?', id) ?? consumptionOf(tx, id);
     if (!isTaken) return id;
   }
   throw new Fault('store_unavailable', 'no free request id was found', { audience: 'bug' });
@@ -164,14 +164,14 @@ function revoke(tx: Transaction, id: string, decision: RequestDecision, deps: Re
   return { ok: true, record: { ...found.record, status: 'revoked', decision } };
 }
 
-function spend(tx: Transaction, what: { id: string; digest: string; by: string }, deps: RequestsDeps): TransitionResult {
+function consume(tx: Transaction, what: { id: string; digest: string; by: string }, deps: RequestsDeps): TransitionResult {
   const found = inStatus(tx, what.id, 'approved', deps);
   if (!found.ok) return found;
   const { record } = found;
   // SECURITY: approving a report settles it; no call is behind it.
   if (record.digest !== what.digest || record.reported) return { ok: false, why: 'mismatch', record };
-  // SECURITY: a row that was put back from `consumed` still has its spending in the trail.
-  if (spendingOf(tx, record.id)) return { ok: false, why: 'not_approved', record };
+  // SECURITY: a row that was put back from `consumed` is still consumed in the trail.
+  if (consumptionOf(tx, record.id)) return { ok: false, why: 'not_approved', record };
   const consumedAt = deps.now();
   change(tx, record, "status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = ?", [consumedAt, what.by]);
   deps.append(tx, {

@@ -14,7 +14,7 @@ import { requestText } from './stored-request.ts';
 
 type Refusal = Extract<TransitionResult, { ok: false }>;
 
-interface Spending {
+interface Consumption {
   readonly id: string;
   readonly digest: string;
   /** The process, for people. */
@@ -25,11 +25,11 @@ interface Spending {
  * approved → consumed. INVARIANT: one transaction takes the grant away and writes the outcome where there is none yet; only who got both
  * has won. A grant that was put back has its outcome still, one that was cancelled likewise.
  */
-export async function spendRequest(context: StoreContext, what: Spending): Promise<TransitionResult> {
+export async function consumeRequest(context: StoreContext, what: Consumption): Promise<TransitionResult> {
   const found = await findRequest(context, what.id);
   if (!found) return { ok: false, why: 'not_found' };
   if (found.record.status === 'expired') return lapsed(context, found);
-  const refusal = await whyNotSpent(context, found.record, what);
+  const refusal = await whyNotConsumed(context, found.record, what);
   if (refusal) return refusal;
   const record: RequestRecord = { ...found.record, status: 'consumed', consumedAt: context.now(), consumedBy: what.by };
   const { taken, first } = await end(context, { ...found, record });
@@ -43,11 +43,11 @@ export async function spendRequest(context: StoreContext, what: Spending): Promi
   return { ok: true, record };
 }
 
-async function whyNotSpent(context: StoreContext, record: RequestRecord, { digest }: Spending): Promise<Refusal | undefined> {
+async function whyNotConsumed(context: StoreContext, record: RequestRecord, { digest }: Consumption): Promise<Refusal | undefined> {
   if (record.status !== 'approved') return refused('not_approved', record);
   // SECURITY: approving a report settles it; no call is behind it.
   if (record.digest !== digest || record.reported) return refused('mismatch', record);
-  return (await isSpentInTrail(context, record)) ? refused('not_approved', { ...record, status: 'consumed' }) : undefined;
+  return (await isConsumedInTrail(context, record)) ? refused('not_approved', { ...record, status: 'consumed' }) : undefined;
 }
 
 /** pending or approved → cancelled. */
@@ -82,7 +82,7 @@ async function end({ connections, keys, self }: StoreContext, { record, place }:
   return { taken: (replies?.[0] ?? null) as string | null, first: replies?.[1] === 'OK' };
 }
 
-/** The server dropped the grant at the end of its time between the look and the spending (or it is another one): the outcome says so. */
+/** The server dropped the grant at the end of its time between the look and the change (or it is another one): the outcome says so. */
 async function undo(context: StoreContext, found: FoundRequest, isGone: boolean): Promise<Refusal> {
   const { connections, keys, chain } = context;
   const record: RequestRecord = { ...found.record, status: 'expired' };
@@ -118,17 +118,17 @@ const skewMs = 60_000;
  * outcome, and a server that lost its last second does the same; neither can take a record out of the trail. What is written in the five
  * minutes of a grant is all there is to look at. A process that has no user who may read the trail does without.
  */
-async function isSpentInTrail({ connections, keys, now }: StoreContext, { id, decision }: RequestRecord): Promise<boolean> {
+async function isConsumedInTrail({ connections, keys, now }: StoreContext, { id, decision }: RequestRecord): Promise<boolean> {
   if (!trailReaders.some((role) => connections.has(role))) return false;
   const since = Math.max(decision?.at ?? 0, now() - grantLifeMs) - skewMs;
   for (let offset = 0; ; offset += pageSize) {
     const page = await connections.asAny(trailReaders, (client, role) => rangeOfLog(client, role, keys.log, [since, offset, pageSize]));
-    if (page.some((member) => member.includes(id) && isSpending(member, id))) return true;
+    if (page.some((member) => member.includes(id) && isConsumption(member, id))) return true;
     if (page.length < pageSize) return false;
   }
 }
 
-function isSpending(member: string, id: string): boolean {
+function isConsumption(member: string, id: string): boolean {
   const record = parseStoredRecord(member);
   return record?.name === 'approval.consumed' && isJsonObject(record.attributes) && record.attributes['request_id'] === id;
 }

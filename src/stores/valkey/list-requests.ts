@@ -167,7 +167,7 @@ export async function countPending({ connections, keys, now }: StoreContext): Pr
   );
 }
 
-/** A grant that is spent leaves the index at once, one that has run out counts no more. */
+/** A grant that is consumed leaves the index at once, one that has run out counts no more. */
 export async function countApproved({ connections, keys, now }: StoreContext): Promise<number> {
   return connections.asAny(keyReaders, (client) => client.zcount(keys.granted, `(${now()}`, now() + grantLifeMs + skewMs));
 }

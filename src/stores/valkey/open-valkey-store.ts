@@ -10,7 +10,7 @@ import { createAnswerer } from './answer-request.ts';
 import { createAuditChain } from './audit-chain.ts';
 import { type ChangeChannel, openChangeChannel } from './change-channel.ts';
 import { type Connections, createConnections } from './connections.ts';
-import { cancelRequest, spendRequest } from './end-request.ts';
+import { cancelRequest, consumeRequest } from './end-request.ts';
 import { findRequest, keyReaders } from './find-requests.ts';
 import { createServerClock, keepHouse, noteWait, type ServerClock, waitOf } from './housekeeping.ts';
 import { type Keys, keysOf } from './keys.ts';
@@ -168,7 +168,7 @@ function requestsOf(context: StoreContext, channel: ChangeChannel): RequestStore
     countPending: () => countPending(context),
     countApproved: () => countApproved(context),
     cancel: (id, by) => cancelRequest(context, id, by),
-    spend: (id, digest, by) => spendRequest(context, { id, digest, by }),
+    consume: (id, digest, by) => consumeRequest(context, { id, digest, by }),
     noteWait: (id, by, forMs) => noteWait(context, { id, by, forMs }),
     waitOf: (id) => waitOf(context, id),
     onChange: channel.onChange,

@@ -149,7 +149,7 @@ export async function useLink<T>(link: RoleLink, work: (client: Redis) => Promis
 
 export const valkeyRoles = ['agent', 'exec', 'admin', 'log-writer', 'log-trimmer'] as const;
 /**
- * `agent` asks and looks; `exec` spends and writes down what became of a request; `admin` answers for a person; `log-writer` adds to the
+ * `agent` asks and looks; `exec` consumes and writes down what became of a request; `admin` answers for a person; `log-writer` adds to the
  * trail; `log-trimmer` drops what is older than a day.
  */
 export type ValkeyRole = (typeof valkeyRoles)[number];

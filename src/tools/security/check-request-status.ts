@@ -83,7 +83,7 @@ async function standing(record: RequestRecord, context: ToolContext): Promise<St
   if (isSettledReport(record)) return { ...plain, next: 'a person settled this report; it allows no tool call' };
   if (record.status === 'expired') return { ...plain, message: `${plain.message}: ${expiryInWords(record, now)}` };
   if (record.status === 'approved') return { ...plain, message: `${plain.message}${approvalInWords(record, now)}` };
-  return record.status === 'consumed' ? spent(record, context, plain) : plain;
+  return record.status === 'consumed' ? consumed(record, context, plain) : plain;
 }
 
 function approvalInWords(record: RequestRecord, now: number): string {
@@ -97,8 +97,8 @@ function taskData({ upid, exitStatus, at }: NonNullable<RequestRun['task']>): Js
   return { upid, exit_status: exitStatus ?? null, ...(at === undefined ? {} : { seen_at: at }) };
 }
 
-/** That a grant was spent is one thing, what came of it another: the process may have been killed in between. */
-async function spent(record: RequestRecord, { trail, clock }: ToolContext, plain: Standing): Promise<Standing> {
+/** That a grant was consumed is one thing, what came of it another: the process may have been killed in between. */
+async function consumed(record: RequestRecord, { trail, clock }: ToolContext, plain: Standing): Promise<Standing> {
   const run = runOf(await trail.ofRequest(record.id, record.consumedAt ?? record.createdAt));
   const message = `${plain.message}: ${runInWords(run, record, clock.now())}`;
   if (run.known !== 'outcome') {

@@ -122,7 +122,7 @@ describe('a grant for a state', () => {
   it.each([
     ['its configuration', () => guest(100).config.set('memory', '4096')],
     ['its snapshots', () => guest(100).snapshots.push({ name: 's1', description: '', parent: undefined, snaptime: 1, config: new Map() })],
-  ])('is not spent once %s is another', async (what, drift) => {
+  ])('is not consumed once %s is another', async (what, drift) => {
     const { id } = await cardOf('stop_vm', { vmid: 100 });
     const asked = app.call({
       tool: 'stop_vm',

@@ -101,7 +101,7 @@ describe('approving', () => {
     expect((await bench.call('restart_container', { vmid: 201 })).outcome).toMatchObject({ status: 'pending', request_id: id });
   });
 
-  it('spends no code where nobody could sign with it', async () => {
+  it('consumes no code where nobody could sign with it', async () => {
     const id = await pending(201);
     const code = await person.codeOf(id);
     // Another configuration folder: nobody is pinned there.

@@ -129,20 +129,20 @@ describe.skipIf(whyNoUsers !== undefined)(`the agents’ account${whyNoUsers ===
     expect(kinds).toContain('answered_elsewhere');
   });
 
-  it('opens no request that is approved already, and spends none that nobody approved', async () => {
-    const said = await asAlice<{ opened: { kind: string }; spent: { value?: { ok: boolean } }[] }>(
+  it('opens no request that is approved already, and consumes none that nobody approved', async () => {
+    const said = await asAlice<{ opened: { kind: string }; consumed: { value?: { ok: boolean } }[] }>(
       `const link = await connect();
        const agent = { id: me + '/cli:x', host: 'cli', modelTier: 'advanced' };
        const { digest } = args.record;
        const forged = { ...args.record, agent, status: 'approved', grants: [{}], decision: { by: 'user:carol' } };
        return {
          opened: await link.ask('records.open', forged),
-         spent: [await link.ask('records.spend', args.id, digest, 'me'), await link.ask('runApproved', args.id, {})],
+         consumed: [await link.ask('records.consume', args.id, digest, 'me'), await link.ask('runApproved', args.id, {})],
        };`,
       { record: await root.approvals.get(id) },
     );
     expect(said.opened.kind).toBe('refusal');
-    expect(JSON.stringify(said.spent)).not.toMatch(/"(?:ok":true|status":"ok)/);
+    expect(JSON.stringify(said.consumed)).not.toMatch(/"(?:ok":true|status":"ok)/);
   });
 
   it('confirms nothing by argument, by name, by model or by host', async () => {

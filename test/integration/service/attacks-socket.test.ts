@@ -64,14 +64,14 @@ describe.skipIf(whyNoUsers !== undefined)(`one user’s socket${whyNoUsers === u
     for (const one of said) expect(JSON.stringify(one)).toContain(id);
   });
 
-  it('decides, spends and runs nothing of another user’s, also once it is approved', async () => {
+  it('decides, consumes and runs nothing of another user’s, also once it is approved', async () => {
     expect(await root.approvals.approve(id, machine.person)).toMatchObject({ ok: true });
     const said = await as<Said[]>(
       bob,
       `const link = await connect();
        const agents = ['cli:' + args.alice, args.alice + '/cli:' + args.alice].map((id) => ({ id, host: 'cli', modelTier: 'advanced' }));
        const calls = await Promise.all(agents.map((agent) => link.ask('call', { tool: 'stop_vm', input: { vmid: 100 }, agent, waitMs: 0 })));
-       const acts = [['approvals.deny', args.id, null], ['approvals.revoke', args.id, null], ['approvals.cancel', args.id], ['runApproved', args.id, {}], ['records.noteWait', args.id, 'x', 1000], ['records.spend', args.id, 'x', 'x']];
+       const acts = [['approvals.deny', args.id, null], ['approvals.revoke', args.id, null], ['approvals.cancel', args.id], ['runApproved', args.id, {}], ['records.noteWait', args.id, 'x', 1000], ['records.consume', args.id, 'x', 'x']];
        return [...calls, ...(await Promise.all(acts.map((act) => link.ask(...act))))];`,
     );
     for (const { value } of said.slice(0, 2)) expect(value).toMatchObject({ status: 'pending' });

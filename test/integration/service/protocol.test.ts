@@ -115,7 +115,7 @@ describe('no method of a user’s socket', () => {
     },
   );
 
-  it.each(['approvals.wait', 'records.spendAll', 'constructor', '__proto__', 'close', 'records', 'approvals.pin'])(
+  it.each(['approvals.wait', 'records.consumeAll', 'constructor', '__proto__', 'close', 'records', 'approvals.pin'])(
     '%s is none',
     async (method) => {
       const client = await rawClient(service.socketOf('carol'));
@@ -141,7 +141,7 @@ describe('no method of a user’s socket', () => {
     await alice.approvals.cancel(id, 'user:alice');
   });
 
-  it('opens, spends or records for a tool of the cluster, or in another’s name', async () => {
+  it('opens, consumes or records for a tool of the cluster, or in another’s name', async () => {
     const client = await rawClient(service.socketOf('carol'));
     const { request_id: id = '' } = await ask(alice);
     const record = await service.inside.approvals.get(id);
@@ -151,7 +151,7 @@ describe('no method of a user’s socket', () => {
     expect(await client.ask('records.open', { ...draft, action: { ...action, tool: 'run_command' } })).toMatchObject({
       fault: { code: 'not_yours' },
     });
-    expect(await client.ask('records.spend', id, digest, 'x')).toMatchObject({ fault: { code: 'not_found' } });
+    expect(await client.ask('records.consume', id, digest, 'x')).toMatchObject({ fault: { code: 'not_found' } });
     const attributes = { 'gen_ai.tool.name': 'run_command', agent: { id: 'carol/x' } };
     const tries = [
       { name: 'approval.approved', attributes },

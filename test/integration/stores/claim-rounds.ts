@@ -17,7 +17,7 @@ export interface ClaimRounds {
 export interface RoundResult {
   /** How many of the claims got the grant. */
   readonly won: number;
-  /** How many records of the trail say that it was spent. */
+  /** How many records of the trail say that it was consumed. */
   readonly recorded: number;
   readonly status: string | undefined;
   readonly ms: number;

@@ -64,7 +64,7 @@ export function decisionBy(by = 'user:alice', at = 0): RequestDecision {
   return { by, via: 'editor', at };
 }
 
-/** @param store its identity: the store that spends it looks at that */
+/** @param store its identity: the store that consumes it looks at that */
 export async function grantFor(
   request: Pick<RequestRecord, 'id' | 'digest' | 'expiresAt'>,
   { signer, pinned }: Approver,

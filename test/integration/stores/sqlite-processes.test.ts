@@ -89,12 +89,12 @@ describe('a process killed at any point', () => {
     const records = await allRecords(store);
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: records.length });
     await expectNothingLost(said, store, records);
-    await expectNothingSpentTwice(store, records);
+    await expectNothingConsumedTwice(store, records);
   });
 });
 
 async function expectNothingLost(said: readonly string[], store: Store, records: readonly AuditRecord[]): Promise<void> {
-  const complete = said.filter((line) => /^(?:appended \d+ [a-f0-9]{64}|(?:approved|spent) req-[a-f0-9]{8})$/.test(line));
+  const complete = said.filter((line) => /^(?:appended \d+ [a-f0-9]{64}|(?:approved|consumed) req-[a-f0-9]{8})$/.test(line));
   expect(complete.length).toBeGreaterThan(8);
   const lost = [];
   for (const line of complete) if (!(await stillTrue(line, store, records))) lost.push(line);
@@ -108,14 +108,14 @@ async function stillTrue(line: string, store: Store, records: readonly AuditReco
   return status === 'consumed' || (what === 'approved' && status === 'approved');
 }
 
-/** Whoever comes after the crash tries to spend everything again: only what was approved and never spent may work. */
-async function expectNothingSpentTwice(store: Store, records: readonly AuditRecord[]): Promise<void> {
-  const spent = records.filter((record) => record.name === 'approval.consumed').map((record) => String(record.attributes.request_id));
-  expect(new Set(spent).size).toBe(spent.length);
+/** Whoever comes after the crash tries to consume everything again: only what was approved and never consumed may work. */
+async function expectNothingConsumedTwice(store: Store, records: readonly AuditRecord[]): Promise<void> {
+  const consumed = records.filter((record) => record.name === 'approval.consumed').map((record) => String(record.attributes.request_id));
+  expect(new Set(consumed).size).toBe(consumed.length);
   for (const record of records.filter((entry) => entry.name === 'approval.approved')) {
     const { request_id: id, digest } = record.attributes;
-    const again = await store.requests.spend(String(id), String(digest), 'after the crash');
-    expect(again.ok).toBe(!spent.includes(String(id)));
+    const again = await store.requests.consume(String(id), String(digest), 'after the crash');
+    expect(again.ok).toBe(!consumed.includes(String(id)));
   }
 }
 

@@ -200,8 +200,8 @@ describe('the file lets go of', () => {
     const { clock, store, raw, sweep } = await bench();
     const old = await opened(store, draftBy('mcp:a'));
     await store.requests.deny(old.id, decisionBy());
-    const spent = await approved(store, alice, clock.now(), draftBy('mcp:b'));
-    await store.requests.spend(spent.id, spent.digest, 'x');
+    const consumed = await approved(store, alice, clock.now(), draftBy('mcp:b'));
+    await store.requests.consume(consumed.id, consumed.digest, 'x');
     clock.advance(20 * day);
     const younger = await opened(store, draftBy('mcp:c'));
     await store.requests.cancel(younger.id, 'mcp:c');
@@ -216,14 +216,14 @@ describe('the file lets go of', () => {
     expect(() => raw.exec('DELETE FROM retention')).toThrow(/kept/);
   });
 
-  it('no id that a grant was spent under: it is not given again while the trail remembers it', async () => {
+  it('no id that a grant was consumed under: it is not given again while the trail remembers it', async () => {
     const { clock, file, store, sweep } = await bench();
-    const spent = await approved(store, alice, clock.now(), draftBy('mcp:b'));
-    await store.requests.spend(spent.id, spent.digest, 'x');
+    const consumed = await approved(store, alice, clock.now(), draftBy('mcp:b'));
+    await store.requests.consume(consumed.id, consumed.digest, 'x');
     clock.advance(31 * day);
     await sweep();
-    expect(await store.requests.get(spent.id)).toBeUndefined();
-    const ids = [spent.id, 'req-00000002'];
+    expect(await store.requests.get(consumed.id)).toBeUndefined();
+    const ids = [consumed.id, 'req-00000002'];
     const other = await openTestStore({ file, clock, ids: () => ids.shift() ?? '' });
     expect((await opened(other, draftBy('mcp:b'))).id).toBe('req-00000002');
   });

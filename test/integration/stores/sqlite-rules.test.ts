@@ -47,7 +47,7 @@ async function inStatus(status: RequestStatus, { store, clock }: Awaited<ReturnT
   if (status === 'denied') await store.requests.deny(record.id, decisionBy());
   if (status === 'cancelled') await store.requests.cancel(record.id, 'mcp:laptop');
   if (status === 'revoked') await store.requests.revoke(record.id, decisionBy());
-  if (status === 'consumed') await store.requests.spend(record.id, record.digest, 'x');
+  if (status === 'consumed') await store.requests.consume(record.id, record.digest, 'x');
   if (status === 'expired') {
     clock.advance(3_600_000);
     await opened(store, draftBy('mcp:somebody-else'));
@@ -139,14 +139,14 @@ describe('the file refuses', () => {
     expect((await store.requests.get(record.id))?.status).toBe('approved');
   });
 
-  it('a spending that is late, or by nobody', async () => {
+  it('a consuming that is late, or by nobody', async () => {
     const { store, raw, clock } = await bench();
     const { id } = await approved(store, alice, clock.now());
-    const spend = (at: string, by: string) => () =>
+    const consume = (at: string, by: string) => () =>
       raw.prepare(`UPDATE requests SET status = 'consumed', due_at = NULL, consumed_at = ${at}, consumed_by = ${by} WHERE id = ?`).run(id);
-    expect(spend('due_at', "'me'")).toThrow(/spent in time/);
-    expect(spend('NULL', "'me'")).toThrow(/spent in time/);
-    expect(spend('due_at - 1', 'NULL')).toThrow(/spent in time/);
+    expect(consume('due_at', "'me'")).toThrow(/spent in time/);
+    expect(consume('NULL', "'me'")).toThrow(/spent in time/);
+    expect(consume('due_at - 1', 'NULL')).toThrow(/spent in time/);
   });
 
   it('requests that start anywhere but pending, replace another, or disappear', async () => {
@@ -184,7 +184,7 @@ describe('the file refuses', () => {
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 3 });
   });
 
-  it('a request that names its own id and is no report, and one spent as if it were a call', async () => {
+  it('a request that names its own id and is no report, and one consumed as if it were a call', async () => {
     const { store, raw, clock } = await bench();
     const report = reportBy('mcp:a', 'req-0badcafe');
     const insert = (draft: object, id: string) =>
@@ -198,8 +198,8 @@ describe('the file refuses', () => {
     expect(() => insert({ ...report, reported: undefined }, 'req-0badcafe')).toThrow(/names its own id/);
     expect(() => insert({ ...report, action: { ...report.action, tool: 'stop_vm' } }, 'req-0badcafe')).toThrow(/names its own id/);
     const settled = await approved(store, alice, clock.now(), report);
-    const spend = "UPDATE requests SET status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = 'x' WHERE id = ?";
-    expect(() => raw.prepare(spend).run(clock.now(), settled.id)).toThrow(/no call/);
+    const consume = "UPDATE requests SET status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = 'x' WHERE id = ?";
+    expect(() => raw.prepare(consume).run(clock.now(), settled.id)).toThrow(/no call/);
   });
 
   it('settings that nobody knows', async () => {
@@ -208,10 +208,10 @@ describe('the file refuses', () => {
       expect(() => raw.prepare("INSERT INTO settings (key, value) VALUES (?, 'x')").run(key)).toThrow(/CHECK/);
   });
 
-  it('a second record of one spending', async () => {
+  it('a second record of one consuming', async () => {
     const { store, clock } = await bench();
     const { id, digest } = await approved(store, alice, clock.now());
-    await store.requests.spend(id, digest, 'x');
+    await store.requests.consume(id, digest, 'x');
     await expect(store.audit.append({ name: 'approval.consumed', attributes: { request_id: id } })).rejects.toMatchObject({
       code: 'audit_unavailable',
     });
@@ -235,7 +235,7 @@ describe('a forger who dropped the triggers', () => {
     const outcomes = [];
     for (const signed of [grant, { ...grant, proof: { ...grant.proof, keyId } }, null, { nonsense: true }]) {
       forge(signed);
-      outcomes.push(await approvals().spend(record.id, record.digest, 'x'));
+      outcomes.push(await approvals().consume(record.id, record.digest, 'x'));
     }
     expect(outcomes.map((outcome) => !outcome.ok && outcome.why)).toEqual([
       'untrusted_key',
@@ -253,27 +253,27 @@ describe('a forger who dropped the triggers', () => {
     raw
       .prepare("UPDATE requests SET status = 'approved', due_at = ?, approver = 'user:alice', decision = '{}', grants = ? WHERE id = ?")
       .run(grantsEnd(real.grants!), JSON.stringify(real.grants), target.id);
-    expect(await approvals().spend(target.id, target.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
+    expect(await approvals().consume(target.id, target.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
     raw
       .prepare("UPDATE requests SET draft = json_set(draft, '$.action', json(?)) WHERE id = ?")
       .run(JSON.stringify(stopAction(103)), real.id);
-    expect(await approvals().spend(real.id, target.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
-    expect(await approvals().spend(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
+    expect(await approvals().consume(real.id, target.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
+    expect(await approvals().consume(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
     expect(await approvals().card(real.id)).toMatchObject({ tampered: true });
   });
 
-  it('cannot have a spent grant spent again by putting the row back', async () => {
+  it('cannot have a consumed grant consumed again by putting the row back', async () => {
     const { store, raw, clock, approvals } = await bench();
     const real = await approved(store, alice, clock.now());
     const here = approvals();
-    expect(await here.spend(real.id, real.digest, 'x')).toMatchObject({ ok: true });
+    expect(await here.consume(real.id, real.digest, 'x')).toMatchObject({ ok: true });
     dropTriggers(raw);
     raw
       .prepare("UPDATE requests SET status = 'approved', due_at = ?, consumed_at = NULL, consumed_by = NULL WHERE id = ?")
       .run(grantsEnd(real.grants!), real.id);
-    expect(await here.spend(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
+    expect(await here.consume(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
     // Another process has no memory of it; the trail has.
-    expect(await approvals().spend(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await approvals().consume(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
   });
 
   it('cannot put a person before a request that says something else than it does', async () => {

@@ -43,8 +43,8 @@ describe('the store in a worker', () => {
   it('does everything that the store on this thread does', async () => {
     const store = await openWorker();
     const alice = createApprover();
-    const spent = await approved(store, alice, Date.now(), draftBy('mcp:a'));
-    expect(await store.requests.spend(spent.id, spent.digest, 'x')).toMatchObject({ ok: true, record: { status: 'consumed' } });
+    const consumed = await approved(store, alice, Date.now(), draftBy('mcp:a'));
+    expect(await store.requests.consume(consumed.id, consumed.digest, 'x')).toMatchObject({ ok: true, record: { status: 'consumed' } });
     const denied = await opened(store, draftBy('mcp:b'));
     expect(await store.requests.deny(denied.id, decisionBy())).toMatchObject({ ok: true });
     const cancelled = await opened(store, draftBy('mcp:c'));

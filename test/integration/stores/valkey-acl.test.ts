@@ -96,8 +96,8 @@ describe('whoever has the agent’s credential', () => {
     const stored = JSON.parse((await agent.get(`molis:blocked:${real.id}`)) ?? '') as object;
     await agent.set(`molis:blocked:${real.id}`, JSON.stringify({ ...stored, status: 'approved', grant, decision: decisionBy() }));
     await expect(store.requests.get(real.id)).rejects.toMatchObject({ code: 'store_corrupt' });
-    await expect(approvals.spend(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_corrupt' });
-    await expect(store.requests.spend(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_corrupt' });
+    await expect(approvals.consume(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_corrupt' });
+    await expect(store.requests.consume(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_corrupt' });
     expect((await store.requests.list({ limit: 10 })).records).toEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe('whoever has the agent’s credential', () => {
     expect(await alone.requests.get(real.id)).toEqual(real);
     const grant = await grantFor(real, alice, Date.now());
     for (const attempt of [
-      () => alone.requests.spend(real.id, real.digest, 'x'),
+      () => alone.requests.consume(real.id, real.digest, 'x'),
       () => alone.requests.cancel(real.id, 'x'),
       () => storeApproval(alone.requests, real.id, grant, decisionBy()),
       () => alone.requests.revoke(real.id, decisionBy()),
@@ -152,7 +152,7 @@ describe('whoever has the agent’s credential', () => {
       roles: ['agent'],
     });
     await expect(storeApproval(posing.requests, real.id, grant, decisionBy())).rejects.toMatchObject({ code: 'store_denied' });
-    await expect(posing.requests.spend(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_denied' });
-    expect(await store.requests.spend(real.id, real.digest, 'x')).toMatchObject({ ok: true });
+    await expect(posing.requests.consume(real.id, real.digest, 'x')).rejects.toMatchObject({ code: 'store_denied' });
+    expect(await store.requests.consume(real.id, real.digest, 'x')).toMatchObject({ ok: true });
   });
 });

@@ -32,7 +32,7 @@ describe('a server that was killed', () => {
     await server.kill();
     await expect(store.requests.get(pending.id)).rejects.toMatchObject(gone);
     await expect(store.requests.open(draftBy('mcp:c'))).rejects.toMatchObject(gone);
-    await expect(store.requests.spend(granted.id, granted.digest, 'x')).rejects.toMatchObject(gone);
+    await expect(store.requests.consume(granted.id, granted.digest, 'x')).rejects.toMatchObject(gone);
     await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({
       code: 'audit_unavailable',
       retryable: true,
@@ -44,7 +44,7 @@ describe('a server that was killed', () => {
     expect(await onceBack(() => store.requests.get(pending.id))).toEqual(pending);
     // The trail's writer has a connection of its own. A claim that cannot be written down is a claim all the same.
     await onceBack(() => store.audit.append({ name: 'tool.started', attributes: {} }));
-    expect(await onceBack(() => store.requests.spend(granted.id, granted.digest, 'x'))).toMatchObject({ ok: true });
+    expect(await onceBack(() => store.requests.consume(granted.id, granted.digest, 'x'))).toMatchObject({ ok: true });
     expect(await onceBack(() => other.requests.get(granted.id))).toMatchObject({ status: 'consumed' });
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, message: expect.stringContaining('2 chains') });
     const heard = nextRing(other);
@@ -56,12 +56,12 @@ describe('a server that was killed', () => {
     const stores = await Promise.all(Array.from({ length: 4 }, () => openTestValkey(server)));
     const { id, digest } = await approved(stores[0]!, alice, Date.now());
     const claims = Array.from({ length: 200 }, (_, index) =>
-      stores[index % 4]!.requests.spend(id, digest, `claim ${index}`).catch((thrown: Fault) => thrown.code),
+      stores[index % 4]!.requests.consume(id, digest, `claim ${index}`).catch((thrown: Fault) => thrown.code),
     );
     await server.kill();
     const first = await Promise.all(claims);
     await server.start();
-    const last = await onceBack(() => stores[0]!.requests.spend(id, digest, 'late'));
+    const last = await onceBack(() => stores[0]!.requests.consume(id, digest, 'late'));
     const wins = [...first, last].filter((claim) => typeof claim === 'object' && claim.ok);
     expect(wins.length).toBeLessThanOrEqual(1);
     expect((await onceBack(() => stores[1]!.requests.get(id)))?.status).toBe('consumed');
@@ -85,13 +85,13 @@ describe('a server that is paused', () => {
     const store = await openTestValkey(server, { timeoutMs: 250 });
     const { id, digest } = await approved(store, alice, Date.now());
     server.pause();
-    await expect(store.requests.spend(id, digest, 'x')).rejects.toMatchObject(gone);
+    await expect(store.requests.consume(id, digest, 'x')).rejects.toMatchObject(gone);
     await expect(store.requests.deny(id, decisionBy())).rejects.toMatchObject(gone);
     await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({ code: 'audit_unavailable' });
     server.resume();
-    const spent = await onceBack(() => store.requests.spend(id, digest, 'y'));
-    expect(spent.record?.status).toBe('consumed');
-    expect(await onceBack(() => store.requests.spend(id, digest, 'z'))).toMatchObject({ ok: false, why: 'not_approved' });
+    const consumed = await onceBack(() => store.requests.consume(id, digest, 'y'));
+    expect(consumed.record?.status).toBe('consumed');
+    expect(await onceBack(() => store.requests.consume(id, digest, 'z'))).toMatchObject({ ok: false, why: 'not_approved' });
     await onceBack(() => store.audit.append({ name: 'tool.finished', attributes: {} }));
     expect(await onceBack(() => verifyTrail(store.audit))).toMatchObject({ ok: true });
   });
@@ -124,7 +124,7 @@ describe('a server that is full', () => {
     expect(await store.requests.get(pending.id)).toEqual(pending);
     expect(await store.requests.countPending()).toBe(1);
     await expect(store.requests.open(draftBy('mcp:c'))).rejects.toMatchObject(full);
-    await expect(store.requests.spend(granted.id, granted.digest, 'x')).rejects.toMatchObject(full);
+    await expect(store.requests.consume(granted.id, granted.digest, 'x')).rejects.toMatchObject(full);
     await expect(storeApproval(store.requests, pending.id, grantFor(pending, alice, Date.now()), decisionBy())).rejects.toMatchObject(full);
     await expect(store.audit.append({ name: 'tool.started', attributes: {} })).rejects.toMatchObject({
       code: 'audit_unavailable',
@@ -133,7 +133,7 @@ describe('a server that is full', () => {
     await server.operator.config('SET', 'maxmemory', '0');
     expect(await store.audit.head()).toEqual(before);
     expect(await store.requests.get(granted.id)).toEqual(granted);
-    expect(await store.requests.spend(granted.id, granted.digest, 'x')).toMatchObject({ ok: true });
+    expect(await store.requests.consume(granted.id, granted.digest, 'x')).toMatchObject({ ok: true });
     expect(await storeApproval(store.requests, pending.id, grantFor(pending, alice, Date.now()), decisionBy())).toMatchObject({ ok: true });
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, message: expect.stringContaining('1 chain') });
   });
@@ -145,7 +145,7 @@ describe('a credential that is taken away in the middle', () => {
     const granted = await approved(store, alice, Date.now());
     await server.operator.acl('DELUSER', 'mcp-exec');
     await vi.waitFor(async () => {
-      await expect(store.requests.spend(granted.id, granted.digest, 'x')).rejects.toMatchObject({
+      await expect(store.requests.consume(granted.id, granted.digest, 'x')).rejects.toMatchObject({
         code: 'store_auth_failed',
         retryable: false,
         message: expect.stringContaining('mcp-exec'),
@@ -154,7 +154,7 @@ describe('a credential that is taken away in the middle', () => {
     expect(await store.requests.get(granted.id)).toEqual(granted);
     expect(await store.requests.countPending()).toBe(0);
     await server.operator.acl('LOAD');
-    await vi.waitFor(async () => expect(await store.requests.spend(granted.id, granted.digest, 'x')).toMatchObject({ ok: true }));
+    await vi.waitFor(async () => expect(await store.requests.consume(granted.id, granted.digest, 'x')).toMatchObject({ ok: true }));
   });
 
   it('by its rights leaves the connection, and says what is not allowed', async () => {

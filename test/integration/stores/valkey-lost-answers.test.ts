@@ -90,10 +90,10 @@ it.each([
   const store = await throughProxy();
   const { id, digest } = await approved(store, createApprover(), Date.now());
   proxy.lose(what, 'getdel');
-  await expect(store.requests.spend(id, digest, 'first')).rejects.toMatchObject({
+  await expect(store.requests.consume(id, digest, 'first')).rejects.toMatchObject({
     code: 'store_unavailable',
     message: expect.stringContaining('whether it was made is not known'),
   });
-  expect(await onceBack(() => store.requests.spend(id, digest, 'second'))).toMatchObject(second);
-  expect(await onceBack(() => store.requests.spend(id, digest, 'third'))).toMatchObject({ ok: false });
+  expect(await onceBack(() => store.requests.consume(id, digest, 'second'))).toMatchObject(second);
+  expect(await onceBack(() => store.requests.consume(id, digest, 'third'))).toMatchObject({ ok: false });
 });

@@ -67,7 +67,7 @@ describe('keys and lifetimes', () => {
     expect(await server.operator.zscore('molis:idx:pending', id)).toBeNull();
     expect(await server.operator.zscore('molis:idx:approved', id)).toBe(String(grantsEnd(granted.grants!)));
 
-    await store.requests.spend(id, digest, 'pid 1');
+    await store.requests.consume(id, digest, 'pid 1');
     expect([...(await lifetimes()).keys()]).toEqual([`molis:decided:${id}`, asked]);
     expect(await server.operator.ttl(`molis:decided:${id}`)).toEqual(within(86_390, 86_400));
     expect(JSON.parse((await server.operator.get(`molis:decided:${id}`)) ?? '')).toMatchObject({ status: 'consumed', by: 'pid 1' });
@@ -114,7 +114,7 @@ describe('keys and lifetimes', () => {
     try {
       const store = await openTestValkey(tagged, { url: `${tagged.url}?prefix=%7Bteam-a%7D` });
       const record = await approved(store, alice, Date.now());
-      expect(await store.requests.spend(record.id, record.digest, 'x')).toMatchObject({ ok: true });
+      expect(await store.requests.consume(record.id, record.digest, 'x')).toMatchObject({ ok: true });
       const keys = await tagged.operator.keys('*');
       expect(keys.length).toBeGreaterThan(4);
       expect(keys.filter((key) => !key.startsWith('{team-a}:'))).toEqual([]);
@@ -135,7 +135,7 @@ describe('keys and lifetimes', () => {
         store.requests.deny(id, decisionBy()),
         store.requests.revoke(id, decisionBy()),
         store.requests.cancel(id, 'x'),
-        store.requests.spend(id, 'f'.repeat(64), 'x'),
+        store.requests.consume(id, 'f'.repeat(64), 'x'),
       ]) {
         expect(await attempt).toEqual({ ok: false, why: 'not_found' });
       }
@@ -171,7 +171,7 @@ describe('roles', () => {
     expect(await person.requests.countPending()).toBe(2);
     expect(await storeApproval(person.requests, a.id, grantFor(a, alice, Date.now()), decisionBy())).toMatchObject({ ok: true });
     expect(await person.requests.deny(b.id, { ...decisionBy(), message: 'no' })).toMatchObject({ ok: true });
-    expect(await asking.requests.spend(a.id, a.digest, 'x')).toMatchObject({ ok: true });
+    expect(await asking.requests.consume(a.id, a.digest, 'x')).toMatchObject({ ok: true });
     expect(await asking.requests.get(b.id)).toMatchObject({ status: 'denied', decision: { message: 'no' } });
     expect(await verifyTrail(person.audit)).toMatchObject({ ok: true, records: 5 });
     await expect(person.requests.open(draftBy('mcp:c'))).rejects.toMatchObject({ code: 'store_role_missing' });
@@ -252,7 +252,7 @@ describe('the server’s clock', () => {
     }
     expect(await store.requests.get(record.id)).toEqual({ ...record, status: 'expired' });
     expect(await store.requests.get(granted.id)).toEqual({ ...granted, status: 'expired' });
-    expect(await store.requests.spend(granted.id, granted.digest, 'x')).toMatchObject({ ok: false, why: 'expired' });
+    expect(await store.requests.consume(granted.id, granted.digest, 'x')).toMatchObject({ ok: false, why: 'expired' });
     expect(await store.requests.deny(record.id, decisionBy())).toMatchObject({ ok: false, why: 'expired' });
     const names = (await store.audit.read(0, 100)).map((entry) => entry.name);
     expect(names.filter((name) => name === 'approval.expired')).toHaveLength(2);
@@ -268,7 +268,7 @@ describe('races', () => {
     const stores = await Promise.all(Array.from({ length: 8 }, () => openTestValkey(server)));
     const { id, digest } = await approved(stores[0]!, alice, Date.now());
     const claims = await Promise.all(
-      Array.from({ length: 1000 }, (_, index) => stores[index % 8]!.requests.spend(id, digest, `claim ${index}`)),
+      Array.from({ length: 1000 }, (_, index) => stores[index % 8]!.requests.consume(id, digest, `claim ${index}`)),
     );
     const winners = claims.filter((claim) => claim.ok);
     expect(winners).toHaveLength(1);
@@ -281,14 +281,14 @@ describe('races', () => {
     const [here, there] = [await openTestValkey(server), await openTestValkey(server)];
     for (let round = 0; round < 20; round += 1) {
       const { id, digest } = await approved(here, alice, Date.now(), draftBy('mcp:a', 100 + round));
-      const [spent, revoked, cancelled] = await Promise.all([
-        here.requests.spend(id, digest, 'x'),
+      const [consumed, revoked, cancelled] = await Promise.all([
+        here.requests.consume(id, digest, 'x'),
         there.requests.revoke(id, decisionBy('user:bob')),
         there.requests.cancel(id, 'mcp:a'),
       ]);
-      expect([spent, revoked, cancelled].filter((result) => result.ok)).toHaveLength(1);
+      expect([consumed, revoked, cancelled].filter((result) => result.ok)).toHaveLength(1);
       const status = (await here.requests.get(id))?.status;
-      expect(status).toBe(spent.ok ? 'consumed' : revoked.ok ? 'revoked' : 'cancelled');
+      expect(status).toBe(consumed.ok ? 'consumed' : revoked.ok ? 'revoked' : 'cancelled');
       expect(await server.operator.exists(`molis:approved:${id}`)).toBe(0);
     }
   });
@@ -324,10 +324,10 @@ describe('races', () => {
     const [here, there] = [await openTestValkey(server), await openTestValkey(server)];
     const { id, digest } = await approved(here, alice, Date.now());
     const grant = (await server.operator.get(`molis:approved:${id}`)) ?? '';
-    expect(await here.requests.spend(id, digest, 'x')).toMatchObject({ ok: true });
+    expect(await here.requests.consume(id, digest, 'x')).toMatchObject({ ok: true });
     await server.operator.set(`molis:approved:${id}`, grant, 'EX', 300);
     for (const store of [here, there])
-      expect(await store.requests.spend(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+      expect(await store.requests.consume(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
     // Even behind the back of the one who claims, between its look and its claim.
     await server.operator.del(`molis:decided:${id}`);
     await server.operator.set(`molis:approved:${id}`, grant.replace('"place":', '"place": '), 'EX', 300);

@@ -28,13 +28,13 @@ it('is not used again, by no process', async () => {
   const first = await openTestValkey(server);
   const { id, digest } = await approved(first, alice, Date.now());
   const text = (await server.operator.get(`molis:approved:${id}`)) ?? '';
-  expect(await first.requests.spend(id, digest, 'first')).toMatchObject({ ok: true });
+  expect(await first.requests.consume(id, digest, 'first')).toMatchObject({ ok: true });
   await putBack(id, text);
   // What agents' machines have, and nothing else.
   const second = await openTestValkey(server, { credentials: sampleCredentials('agent', 'exec', 'log-writer') });
   expect(await second.requests.get(id)).toMatchObject({ status: 'approved' });
   for (const store of [second, first])
-    expect(await store.requests.spend(id, digest, 'second')).toMatchObject({
+    expect(await store.requests.consume(id, digest, 'second')).toMatchObject({
       ok: false,
       why: 'not_approved',
       record: { status: 'consumed' },
@@ -46,12 +46,12 @@ it('is found behind thousands of younger records', async () => {
   const store = await openTestValkey(server);
   const { id, digest } = await approved(store, alice, Date.now());
   const text = (await server.operator.get(`molis:approved:${id}`)) ?? '';
-  await store.requests.spend(id, digest, 'first');
+  await store.requests.consume(id, digest, 'first');
   await store.audit.appendAll(
     Array.from({ length: 2500 }, (_, n) => ({ name: 'tool.finished' as const, attributes: { n, request_id: id } })),
   );
   await putBack(id, text);
-  expect(await store.requests.spend(id, digest, 'second')).toMatchObject({ ok: false });
+  expect(await store.requests.consume(id, digest, 'second')).toMatchObject({ ok: false });
 });
 
 it('of another request stays good, whatever stands in the trail', async () => {
@@ -60,8 +60,8 @@ it('of another request stays good, whatever stands in the trail', async () => {
     await approved(store, alice, Date.now(), draftBy('mcp:a')),
     await approved(store, alice, Date.now(), draftBy('mcp:b')),
   ];
-  await store.requests.spend(used.id, used.digest, 'x');
+  await store.requests.consume(used.id, used.digest, 'x');
   await store.audit.append({ name: 'tool.started', attributes: { request_id: good.id, note: 'approval.consumed' } });
   await server.operator.zadd('molis:log:events', Date.now(), `no record, but approval.consumed and ${good.id}`);
-  expect(await store.requests.spend(good.id, good.digest, 'y')).toMatchObject({ ok: true });
+  expect(await store.requests.consume(good.id, good.digest, 'y')).toMatchObject({ ok: true });
 });

@@ -20,7 +20,7 @@ describe('over TLS', () => {
   it.each(['127.0.0.1', 'localhost'])('everything works with the private authority’s file, by the name %s', async (host) => {
     const store = await openTestValkey(server, { url: `valkeys://${host}:${server.port}/0` });
     const record = await approved(store, alice, Date.now());
-    expect(await store.requests.spend(record.id, record.digest, 'x')).toMatchObject({ ok: true });
+    expect(await store.requests.consume(record.id, record.digest, 'x')).toMatchObject({ ok: true });
     expect(store.location).toBe(`valkeys://${host}:${server.port}/0?prefix=molis`);
   });
 

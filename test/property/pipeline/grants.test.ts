@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe('a red handler', () => {
-  it('is not reached by any input of any caller at any level without a spent grant', async () => {
+  it('is not reached by any input of any caller at any level without a consumed grant', async () => {
     for (const securityLevel of securityLevels) {
       const bench = await createBench({ config: { protected: demoProtection, securityLevel } });
       await fc.assert(

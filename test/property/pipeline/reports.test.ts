@@ -17,14 +17,14 @@ type Step =
   | { readonly kind: 'report'; readonly id: string; readonly by: string; readonly destination: string }
   | { readonly kind: 'call'; readonly by: string }
   | { readonly kind: 'approve' | 'revoke'; readonly pick: number }
-  | { readonly kind: 'spend'; readonly pick: number; readonly other: number }
+  | { readonly kind: 'consume'; readonly pick: number; readonly other: number }
   | { readonly kind: 'wait'; readonly ms: number };
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('report' as const), id, by, destination }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('call' as const), by }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('approve' as const), pick: fc.nat(9) }) },
   fc.record({ kind: fc.constant('revoke' as const), pick: fc.nat(9) }),
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('spend' as const), pick: fc.nat(9), other: fc.nat(9) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('consume' as const), pick: fc.nat(9), other: fc.nat(9) }) },
   fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1_000, 300_000, 3_600_000) }),
 );
 
@@ -32,8 +32,8 @@ interface Run {
   readonly bench: Bench;
   approvedCalls: number;
   runs: number;
-  /** What came of spending reports by hand. */
-  readonly spendings: boolean[];
+  /** What came of consuming reports by hand. */
+  readonly consumptions: boolean[];
 }
 
 async function take(one: Step, run: Run): Promise<void> {
@@ -49,8 +49,8 @@ async function take(one: Step, run: Run): Promise<void> {
     case 'call':
       if ((await bench.call('stop_vm', { vmid: 100 }, { agent: agentOf(one.by) })).status === 'ok') run.runs += 1;
       return;
-    case 'spend':
-      return spend(one, run);
+    case 'consume':
+      return consume(one, run);
     case 'approve':
     case 'revoke':
       return answer(one, run);
@@ -62,10 +62,11 @@ async function picked({ bench }: Run, place: number): Promise<RequestRecord | un
   return records[place % Math.max(records.length, 1)];
 }
 
-async function spend(one: Extract<Step, { kind: 'spend' }>, run: Run): Promise<void> {
+async function consume(one: Extract<Step, { kind: 'consume' }>, run: Run): Promise<void> {
   const [record, other] = [await picked(run, one.pick), await picked(run, one.other)];
   if (record?.reported === undefined || other === undefined) return;
-  for (const digest of [record.digest, other.digest]) run.spendings.push((await run.bench.deps.approvals.spend(record.id, digest, 'x')).ok);
+  for (const digest of [record.digest, other.digest])
+    run.consumptions.push((await run.bench.deps.approvals.consume(record.id, digest, 'x')).ok);
 }
 
 async function answer(one: Extract<Step, { kind: 'approve' | 'revoke' }>, run: Run): Promise<void> {
@@ -77,12 +78,12 @@ async function answer(one: Extract<Step, { kind: 'approve' | 'revoke' }>, run: R
 }
 
 describe('a reported block', () => {
-  it('however it is answered, is never spent and lets no call run', async () => {
+  it('however it is answered, is never consumed and lets no call run', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
-        const run: Run = { bench: await createBench({ config: {} }), approvedCalls: 0, runs: 0, spendings: [] };
+        const run: Run = { bench: await createBench({ config: {} }), approvedCalls: 0, runs: 0, consumptions: [] };
         for (const one of steps) await take(one, run);
-        expect(run.spendings).not.toContain(true);
+        expect(run.consumptions).not.toContain(true);
         expect(run.runs).toBeLessThanOrEqual(run.approvedCalls);
         const { records } = await run.bench.approvals.list({ limit: 50 });
         expect(records.filter((record) => record.reported !== undefined && record.status === 'consumed')).toEqual([]);

@@ -1,4 +1,4 @@
-/** Whatever is done to a store, in whatever order: only declared edges, one spending per grant, and the trail tells the same story. */
+/** Whatever is done to a store, in whatever order: only declared edges, one consuming per grant, and the trail tells the same story. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CallApprovals, createApprovals } from '#approval/approvals';
@@ -51,14 +51,14 @@ const operations: Record<string, (step: Step) => Promise<unknown>> = {
   deny: ({ approvals, id }) => approvals.deny(id, 'user:alice'),
   cancel: ({ approvals, id }) => approvals.cancel(id, 'mcp:a'),
   revoke: ({ approvals, id }) => approvals.revoke(id, 'user:alice'),
-  spend: async ({ world, requests, approvals, id }) => {
+  consume: async ({ world, requests, approvals, id }) => {
     const record = await requests.get(id);
     const digest = record ? digestOf(record.action) : '';
-    const results = await Promise.all([approvals.spend(id, digest, 'x'), approvals.spend(id, digest, 'y')]);
+    const results = await Promise.all([approvals.consume(id, digest, 'x'), approvals.consume(id, digest, 'y')]);
     world.wins.set(id, (world.wins.get(id) ?? 0) + results.filter((result) => result.ok).length);
   },
-  'spend for another digest': async ({ world, approvals, id }) => {
-    if ((await approvals.spend(id, 'f'.repeat(64), 'x')).ok) world.scandals.push('spent for another digest');
+  'consume for another digest': async ({ world, approvals, id }) => {
+    if ((await approvals.consume(id, 'f'.repeat(64), 'x')).ok) world.scandals.push('consumed for another digest');
   },
   'approve with a strange key': async ({ world, approvals, id }) => {
     if ((await approvals.approve(id, mallory.signer)).ok) world.scandals.push('approved with a strange key');
@@ -73,7 +73,7 @@ const operations: Record<string, (step: Step) => Promise<unknown>> = {
 
 const operation = fc.record({
   // The ones that lead on count double, so that sequences get somewhere.
-  what: fc.constantFrom(...Object.keys(operations), 'open', 'approve', 'spend'),
+  what: fc.constantFrom(...Object.keys(operations), 'open', 'approve', 'consume'),
   pick: fc.nat({ max: 20 }),
   where: fc.nat({ max: 1 }),
   ms: fc.constantFrom(1000, 299_999, 300_000, 3_600_000),
@@ -88,7 +88,7 @@ const grandTour: Operation[] = (
     ['revoke', 0],
     ['open', 1],
     ['approve', 1],
-    ['spend', 1],
+    ['consume', 1],
     ['open', 3],
     ['deny', 2],
     ['open', 6],

@@ -95,7 +95,7 @@ describe('approving', () => {
     const { approvals, store, alice } = await bench();
     const { id, digest } = await opened(store);
     await approvals.approve(id, alice.signer);
-    if (status === 'consumed') await approvals.spend(id, digest, 'test');
+    if (status === 'consumed') await approvals.consume(id, digest, 'test');
     if (status === 'cancelled') await approvals.cancel(id, 'mcp:laptop');
     if (status === 'revoked') await approvals.revoke(id, 'user:alice');
     expect(await approvals.deny(id, 'user:alice')).toMatchObject({ code: 'already_decided', message: expect.stringContaining(words) });

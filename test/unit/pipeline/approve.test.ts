@@ -51,7 +51,7 @@ describe('a red call', () => {
     expect(ask).not.toHaveBeenCalled();
   });
 
-  it('whose caller gives up while it is looked at again spends no grant', async () => {
+  it('whose caller gives up while it is looked at again consumes no grant', async () => {
     const bench = await createBench();
     const id = await grantStop(bench);
     const caller = new AbortController();
@@ -332,7 +332,7 @@ describe('a target that changes while a person thinks', () => {
     expect(stops(bench)).toEqual([]);
   });
 
-  it('into what was asked for leaves nothing to do, and the approval unspent', async () => {
+  it('into what was asked for leaves nothing to do, and the approval not consumed', async () => {
     const { bench, outcome } = await whileAsked((at) => {
       web(at).status = 'stopped';
     });

@@ -136,7 +136,7 @@ describe('a call that a person runs by hand', () => {
     const bench = await createBench();
     const id = await approvedStop(bench);
     const record = (await bench.store.requests.get(id))!;
-    await bench.store.requests.spend(id, record.digest, 'a window, by hand of user:alice');
+    await bench.store.requests.consume(id, record.digest, 'a window, by hand of user:alice');
     const said = await bench.call('stop_vm', stop);
     expect(said).toMatchObject({ status: 'pending', code: 'running_by_hand', request_id: id });
     expect(said.message).toContain('nothing more was done');
@@ -213,12 +213,12 @@ describe('a call that a person runs by hand', () => {
   });
 });
 
-describe('a spent approval whose process was killed', () => {
+describe('a consumed approval whose process was killed', () => {
   it('before the call began is not said to have run', async () => {
     const bench = await createBench();
     const id = await approvedStop(bench);
     const record = (await bench.store.requests.get(id))!;
-    await bench.store.requests.spend(id, record.digest, 'a process that was killed');
+    await bench.store.requests.consume(id, record.digest, 'a process that was killed');
     const status = await bench.call('check_request_status', { request_id: id });
     expect(status.message).toContain('nothing says that the call began: the outcome is unknown');
     expect(status.result).toMatchObject({ outcome: 'unknown' });
@@ -230,7 +230,7 @@ describe('a spent approval whose process was killed', () => {
     const bench = await createBench();
     const id = await approvedStop(bench);
     const record = (await bench.store.requests.get(id))!;
-    await bench.store.requests.spend(id, record.digest, 'a process that was killed');
+    await bench.store.requests.consume(id, record.digest, 'a process that was killed');
     await bench.store.audit.append({ name: 'tool.started', attributes: { request_id: id, 'gen_ai.tool.call.id': 'x' } });
     const status = await bench.call('check_request_status', { request_id: id });
     expect(status.message).toContain('the call began, and no end of it is written down: the outcome is unknown');

@@ -136,7 +136,7 @@ describe('a record of a green call', () => {
     expect(await trail.names()).not.toContain('tool.finished');
   });
 
-  it('is durable before the answer where it spent a person’s grant', async () => {
+  it('is durable before the answer where it consumed a person’s grant', async () => {
     const { tool } = createProbe({ touches: touchesFile });
     const bench = await createBench({ tools: [tool], deps: { noteRead, judge: judging(ask('SECRET_FILE', 'a secret')) } });
     const { request_id: id = '' } = await bench.call('probe_tool');
@@ -260,19 +260,19 @@ describe('a caller who gives up', () => {
     expect(await seen.promise).toMatchObject({ code: 'cancelled' });
   });
 
-  it('before it starts, or while the grant is spent, sees no effect', async () => {
+  it('before it starts, or while the grant is consumed, sees no effect', async () => {
     const probe = createProbe({ tier: 'red' });
     const bench = await createBench({ tools: [probe.tool] });
     const { request_id: id = '' } = await bench.call('probe_tool');
     await bench.approvals.approve(id, bench.alice.signer);
     const caller = new AbortController();
     const { approvals } = bench.deps;
-    const spend: typeof approvals.spend = async (...what) => {
-      const spent = await approvals.spend(...what);
+    const consume: typeof approvals.consume = async (...what) => {
+      const consumed = await approvals.consume(...what);
       caller.abort();
-      return spent;
+      return consumed;
     };
-    const late = await createBench({ tools: [probe.tool], deps: { approvals: { ...approvals, spend }, settings: bench.deps.settings } });
+    const late = await createBench({ tools: [probe.tool], deps: { approvals: { ...approvals, consume }, settings: bench.deps.settings } });
     expect(await late.call('probe_tool', {}, { signal: caller.signal })).toMatchObject({ status: 'error', code: 'cancelled' });
     expect(await late.call('probe_tool', {}, { signal: caller.signal })).toMatchObject({ status: 'error', code: 'cancelled' });
     expect(probe.runs).toEqual([]);

@@ -168,7 +168,7 @@ describe('an approved report', () => {
       next: 'a person settled this report; it allows no tool call',
     });
     const record = await bench.store.requests.get(id);
-    expect(await bench.deps.approvals.spend(id, record?.digest ?? '', 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await bench.deps.approvals.consume(id, record?.digest ?? '', 'x')).toMatchObject({ ok: false, why: 'not_approved' });
     expect((await bench.store.requests.get(id))?.status).toBe('approved');
     expect(await bench.call('stop_vm', { vmid: 100 })).toMatchObject({ status: 'pending' });
   });
@@ -192,7 +192,7 @@ describe('an approved report', () => {
             const record = await bench.store.requests.get(id);
             return record === undefined ? { ok: false, why: 'not_found' } : { ok: true, record };
           },
-          spend: async () => ({ ok: false, why: 'grant_used', message: 'the spending came too late' }),
+          consume: async () => ({ ok: false, why: 'grant_used', message: 'the consuming came too late' }),
         },
       },
     });

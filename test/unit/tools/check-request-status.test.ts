@@ -67,7 +67,7 @@ describe('check_request_status', () => {
     attributes: { 'gen_ai.tool.call.id': 'a', ...attributes },
   });
   const began = [entry('approval.consumed'), entry('tool.started')];
-  // 19 of 180 spent grants had run nothing, after kills: that one was spent says nothing of the call.
+  // 19 of 180 consumed grants had run nothing, after kills: that one was consumed says nothing of the call.
   it.each([
     [
       'nothing',
@@ -87,7 +87,7 @@ describe('check_request_status', () => {
       { status: 'error', code: 'pve_task_failed' },
       { message: /the call ended with error \(pve_task_failed\): VM is locked/, next: /used up: do not repeat/ },
     ],
-  ] as const)('of a spent approval says what the trail knows: %s', async (_, records, outcome, said) => {
+  ] as const)('of a consumed approval says what the trail knows: %s', async (_, records, outcome, said) => {
     const store = await openTestStore();
     const record = await opened(store);
     const trail = { read: async () => [], ofRequest: async () => records, head: async () => undefined };

@@ -158,7 +158,7 @@ async function approveRequest(words: readonly string[], options: CommandOptions)
     const card = await app.approvals.card(id);
     if (card === undefined) throw noSuchRequest(id, options);
     const { record } = card;
-    // Looked for first: a code must not be spent where nobody could sign.
+    // Looked for first: a code must not be consumed where nobody could sign.
     const key = await approverHere(options);
     const isOpen = record.status === 'pending' && !card.tampered;
     if (isOpen) await confirm({ card, codes: app.oneTimeCodes }, options, terminal);

@@ -251,7 +251,7 @@ describe('what is held, by the standing of its request', () => {
 
   it.each<[string, Partial<RequestRecord>, number]>([
     ['pending: it waits', { status: 'pending' }, 1],
-    ['consumed a moment ago: whoever spent the grant is at it', { status: 'consumed', consumedAt: now - 60_000 }, 1],
+    ['consumed a moment ago: whoever consumed the grant is at it', { status: 'consumed', consumedAt: now - 60_000 }, 1],
     ['consumed by a process that was killed: it is dropped', { status: 'consumed', consumedAt: now - 130_000 }, 0],
     ['expired: it is dropped', { status: 'expired' }, 0],
     ['revoked: it is dropped', { status: 'revoked' }, 0],

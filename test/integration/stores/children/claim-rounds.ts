@@ -8,7 +8,7 @@ const store = await openByName(name);
 say('ready');
 for (;;) {
   const [id = '', digest = ''] = (await told()).split(' ');
-  const claims = Array.from({ length: Number(count) }, (_, index) => store.requests.spend(id, digest, `${process.pid}/${index}`));
+  const claims = Array.from({ length: Number(count) }, (_, index) => store.requests.consume(id, digest, `${process.pid}/${index}`));
   const outcomes = await Promise.all(claims);
   say(String(outcomes.filter((claim) => claim.ok).length));
 }

@@ -8,7 +8,7 @@ const store = await openSqliteStore({ file, seal });
 say('ready');
 await told();
 const claims = await Promise.all(
-  Array.from({ length: Number(count) }, (_, index) => store.requests.spend(id, digest, `${process.pid}/${index}`)),
+  Array.from({ length: Number(count) }, (_, index) => store.requests.consume(id, digest, `${process.pid}/${index}`)),
 );
 say(String(claims.filter((claim) => claim.ok).length));
 await store.close();

@@ -1,4 +1,4 @@
-/** work-forever FILE: opens, approves and spends requests and appends records without end; says what was acknowledged. */
+/** work-forever FILE: opens, approves and consumes requests and appends records without end; says what was acknowledged. */
 import { seal } from '#audit/seal';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import { approved, createApprover, draftBy } from '../request-fixtures.ts';
@@ -13,6 +13,6 @@ for (let index = 0; ; index += 1) {
   say(`appended ${sequence} ${hash}`);
   const record = await approved(store, approver, Date.now(), draftBy(`mcp:${process.pid}`, 100 + index));
   say(`approved ${record.id}`);
-  const spent = await store.requests.spend(record.id, record.digest, String(process.pid));
-  if (spent.ok) say(`spent ${record.id}`);
+  const consumed = await store.requests.consume(record.id, record.digest, String(process.pid));
+  if (consumed.ok) say(`consumed ${record.id}`);
 }

@@ -1,4 +1,4 @@
-/** Answers by passkey and by several people, from the challenge to the spending, on a real store. */
+/** Answers by passkey and by several people, from the challenge to the consuming, on a real store. */
 import { describe, expect, it } from 'vitest';
 import { createApprovals } from '#approval/approvals';
 import { createAnswerDesk } from '#approval/passkey-desk';
@@ -36,14 +36,14 @@ export function passkeyContract(makeHarness: MakeHarness): void {
       const begun = await begin(record, key, ask);
       return 'options' in begun ? desk.finishAnswer(key.get(begun.options.challenge, twist)) : begun;
     };
-    const spend = ({ id, digest }: RequestRecord) => approvals.spend(id, digest, 'somebody');
+    const consume = ({ id, digest }: RequestRecord) => approvals.consume(id, digest, 'somebody');
     const trail = async () => (await store.audit.read(0, 100)).map(({ name }) => name);
-    return { harness, store, pins, rules, approvals, desk, begin, answer, spend, trail };
+    return { harness, store, pins, rules, approvals, desk, begin, answer, consume, trail };
   }
 
   describe('a passkey', () => {
-    it('approves one call: the stored assertion is the grant, and is verified again when it is spent', async () => {
-      const { store, answer, spend, trail } = await bench();
+    it('approves one call: the stored assertion is the grant, and is verified again when it is consumed', async () => {
+      const { store, answer, consume, trail } = await bench();
       const record = await opened(store);
       expect(await answer(record, alice)).toMatchObject({ ok: true, code: 'approved' });
       const stored = await store.requests.get(record.id);
@@ -52,8 +52,8 @@ export function passkeyContract(makeHarness: MakeHarness): void {
         decision: { by: 'user:alice-phone', via: 'page', display: 'outside' },
         grants: [{ payload: { person: 'alice', display: 'outside' }, proof: { kind: 'passkey', credentialId: alice.pin.passkey?.id } }],
       });
-      expect(await spend(record)).toMatchObject({ ok: true });
-      expect(await spend(record)).toMatchObject({ ok: false, why: 'grant_used' });
+      expect(await consume(record)).toMatchObject({ ok: true });
+      expect(await consume(record)).toMatchObject({ ok: false, why: 'grant_used' });
       expect(await trail()).toEqual(['approval.requested', 'approval.approved', 'approval.consumed']);
     });
 
@@ -78,14 +78,14 @@ export function passkeyContract(makeHarness: MakeHarness): void {
       ['a frame', { client: { crossOrigin: true } }],
       ['a registration', { type: 'webauthn.create' }],
     ])('is refused with an answer of %s, and the challenge is over', async (_, twist) => {
-      const { store, begin, desk, spend } = await bench();
+      const { store, begin, desk, consume } = await bench();
       const record = await opened(store);
       const begun = await begin(record, alice);
       if (!('options' in begun)) throw new Error(begun.message);
       expect(await desk.finishAnswer(alice.get(begun.options.challenge, twist))).toMatchObject({ ok: false, code: 'bad_assertion' });
       expect(await desk.finishAnswer(alice.get(begun.options.challenge))).toMatchObject({ ok: false, code: 'challenge_over' });
       expect((await store.requests.get(record.id))?.status).toBe('pending');
-      expect(await spend(record)).toMatchObject({ ok: false, why: 'not_approved' });
+      expect(await consume(record)).toMatchObject({ ok: false, why: 'not_approved' });
     });
 
     it('is refused with another passkey’s answer, a replay, what is no answer, and one that comes too late', async () => {
@@ -136,18 +136,18 @@ export function passkeyContract(makeHarness: MakeHarness): void {
         expect(await store.requests.approve(again.id, placed, { decision, seen: 0, until: placed.payload.expiresAt })).toMatchObject({
           ok: true,
         });
-        expect(await approvals.spend(again.id, again.digest, 'x')).toMatchObject({ ok: false, why: 'bad_signature' });
+        expect(await approvals.consume(again.id, again.digest, 'x')).toMatchObject({ ok: false, why: 'bad_signature' });
       }
     });
 
-    it('that was revoked between approval and spending has approved nothing, and answers nothing', async () => {
-      const { store, answer, spend, begin, desk, pins } = await bench();
+    it('that was revoked between approval and consuming has approved nothing, and answers nothing', async () => {
+      const { store, answer, consume, begin, desk, pins } = await bench();
       const record = await opened(store);
       await answer(record, alice);
       pins.splice(0, 1);
-      expect(await spend(record)).toMatchObject({ ok: false, why: 'untrusted_key' });
+      expect(await consume(record)).toMatchObject({ ok: false, why: 'untrusted_key' });
       pins.unshift(alice.pin);
-      expect(await spend(record)).toMatchObject({ ok: true });
+      expect(await consume(record)).toMatchObject({ ok: true });
       const next = await opened(store, draftBy('mcp:other', 103));
       const begun = await begin(next, alice);
       pins.splice(0, 1);
@@ -195,7 +195,7 @@ export function passkeyContract(makeHarness: MakeHarness): void {
 
   describe('several people', () => {
     it('are counted as people: one person with two keys is one', async () => {
-      const { store, answer, spend, approvals, trail } = await bench({ needed: { disruptive: 2 } });
+      const { store, answer, consume, approvals, trail } = await bench({ needed: { disruptive: 2 } });
       const record = await opened(store);
       expect(await answer(record, alice)).toMatchObject({
         ok: true,
@@ -203,26 +203,26 @@ export function passkeyContract(makeHarness: MakeHarness): void {
         message: expect.stringContaining('1 of 2 people (alice)'),
       });
       expect(await answer(record, laptop)).toMatchObject({ ok: false, code: 'counted_already' });
-      expect(await spend(record)).toMatchObject({ ok: false, why: 'not_approved' });
+      expect(await consume(record)).toMatchObject({ ok: false, why: 'not_approved' });
       const card = await approvals.card(record.id);
       expect(card?.progress).toEqual({ needed: 2, people: ['alice'], outside: false });
       expect(card?.detail).toContain('so far 1 of 2: alice.');
       expect(await answer(record, bob)).toMatchObject({ ok: true, code: 'approved' });
-      expect(await spend(record)).toMatchObject({ ok: true });
+      expect(await consume(record)).toMatchObject({ ok: true });
       expect(await trail()).toEqual(['approval.requested', 'approval.partial', 'approval.approved', 'approval.consumed']);
     });
 
     it('who answer at once are all counted, once', async () => {
-      const { store, answer, spend } = await bench({ needed: { disruptive: 2 } });
+      const { store, answer, consume } = await bench({ needed: { disruptive: 2 } });
       const record = await opened(store);
       const results = await Promise.all([answer(record, alice), answer(record, bob), answer(record, laptop)]);
       expect(results.filter(({ code }) => code === 'approved')).toHaveLength(1);
       expect(results.filter(({ code }) => code === 'approved_partly')).toHaveLength(1);
-      expect(await spend(record)).toMatchObject({ ok: true });
+      expect(await consume(record)).toMatchObject({ ok: true });
     });
 
     it('may be half an hour apart; the approval then lives five minutes from the last', async () => {
-      const { store, answer, spend, harness } = await bench({ needed: { disruptive: 2 } });
+      const { store, answer, consume, harness } = await bench({ needed: { disruptive: 2 } });
       const record = await opened(store);
       await answer(record, alice);
       await harness.advance(1_800_000);
@@ -231,18 +231,18 @@ export function passkeyContract(makeHarness: MakeHarness): void {
       const other = await opened(store, draftBy('mcp:other', 103));
       await answer(other, alice);
       await answer(other, bob);
-      expect(await spend(record)).toMatchObject({ ok: true });
+      expect(await consume(record)).toMatchObject({ ok: true });
       await harness.advance(300_000);
-      expect(await spend(other)).toMatchObject({ ok: false, why: 'expired' });
+      expect(await consume(other)).toMatchObject({ ok: false, why: 'expired' });
     });
 
     it('are one fewer when one of them is revoked before the call runs, and the store alone cannot say that they are enough', async () => {
-      const { store, answer, spend, pins } = await bench({ needed: { disruptive: 2 } });
+      const { store, answer, consume, pins } = await bench({ needed: { disruptive: 2 } });
       const record = await opened(store);
       await answer(record, alice);
       await answer(record, bob);
       pins.splice(2, 1);
-      expect(await spend(record)).toMatchObject({ ok: false, why: 'untrusted_key' });
+      expect(await consume(record)).toMatchObject({ ok: false, why: 'untrusted_key' });
       // Whoever writes the store says that one is enough.
       const alone = await opened(store, draftBy('mcp:other', 103));
       const partly = await answer(alone, alice);
@@ -256,16 +256,16 @@ export function passkeyContract(makeHarness: MakeHarness): void {
           until: store === undefined ? 0 : grant.payload.issuedAt + 1000,
         }),
       ).toMatchObject({ ok: true });
-      expect(await spend(alone)).toMatchObject({ ok: false, why: 'not_enough' });
+      expect(await consume(alone)).toMatchObject({ ok: false, why: 'not_enough' });
     });
 
     it('may be named: others’ approvals do not count, also for what the store calls harmless', async () => {
-      const { store, answer, rules, spend } = await bench({ who: { disruptive: ['Bob'] } });
+      const { store, answer, rules, consume } = await bench({ who: { disruptive: ['Bob'] } });
       const record = await opened(store);
       expect(await answer(record, alice)).toMatchObject({ ok: false, code: 'not_allowed' });
       expect(await answer(record, bob)).toMatchObject({ ok: true });
       Object.assign(rules.who, { disruptive: ['carol'] });
-      expect(await spend(record)).toMatchObject({ ok: false, why: 'not_allowed' });
+      expect(await consume(record)).toMatchObject({ ok: false, why: 'not_allowed' });
     });
 
     it('none of whom is the OS user whose agent asked, where that is wanted', async () => {
@@ -282,7 +282,7 @@ export function passkeyContract(makeHarness: MakeHarness): void {
 
   describe('an irreversible call', () => {
     it('is approved outside the agents’ account once a passkey is pinned, and the card says so', async () => {
-      const { store, answer, approvals, spend } = await bench();
+      const { store, answer, approvals, consume } = await bench();
       const record = await opened(store, draftOf(grave));
       expect((await approvals.card(record.id))?.detail).toContain('display outside the agents’ account');
       expect(await answer(record, laptop)).toMatchObject({
@@ -291,24 +291,24 @@ export function passkeyContract(makeHarness: MakeHarness): void {
         message: expect.stringContaining('another card'),
       });
       expect(await answer(record, alice)).toMatchObject({ ok: true, record: { decision: { display: 'outside' } } });
-      expect(await spend(record)).toMatchObject({ ok: true });
+      expect(await consume(record)).toMatchObject({ ok: true });
     });
 
     it('is not approved by a key at a terminal, nor once its approver’s display is another', async () => {
-      const { store, approvals, answer, pins, spend } = await bench();
+      const { store, approvals, answer, pins, consume } = await bench();
       const terminal = createApprover('user:carol');
       pins.push({ ...terminal.pinned, kind: 'terminal' });
       const record = await opened(store, draftOf(grave));
       expect(await approvals.approve(record.id, terminal.signer)).toMatchObject({ ok: false, code: 'needs_outside' });
       await answer(record, alice);
       pins[0] = { ...alice.pin, passkey: { ...alice.pin.passkey!, display: 'same-account' } };
-      expect(await spend(record)).toMatchObject({ ok: false, why: 'untrusted_key' });
+      expect(await consume(record)).toMatchObject({ ok: false, why: 'untrusted_key' });
     });
   });
 
   describe('a window’s key', () => {
     it('approves nothing red any more once a passkey is pinned; a terminal’s still does', async () => {
-      const { store, approvals, pins, spend } = await bench();
+      const { store, approvals, pins, consume } = await bench();
       const window = createApprover('user:alice');
       const terminal = createApprover('user:carol');
       pins.splice(0, 3, window.pinned, { ...terminal.pinned, kind: 'terminal' });
@@ -321,14 +321,14 @@ export function passkeyContract(makeHarness: MakeHarness): void {
         code: 'not_allowed',
         message: expect.stringContaining('passkey'),
       });
-      expect(await spend(before)).toMatchObject({ ok: false, why: 'not_allowed' });
+      expect(await consume(before)).toMatchObject({ ok: false, why: 'not_allowed' });
       const yellow = await opened(
         store,
         draftOf({ action: stopAction(104), title: 'Stop VM 104 (web104) on pve', tier: 'yellow', impact: 'reversible' }),
       );
       expect(await approvals.approve(yellow.id, window.signer)).toMatchObject({ ok: true });
       expect(await approvals.approve(record.id, terminal.signer)).toMatchObject({ ok: true });
-      expect(await spend(record)).toMatchObject({ ok: true });
+      expect(await consume(record)).toMatchObject({ ok: true });
     });
   });
 }

@@ -67,7 +67,7 @@ export function reportContract(makeHarness: MakeHarness): void {
         expect(await store.requests.open(reportBy('mcp:a', before.id))).toEqual({ ok: false, why: 'id_taken' });
         expect((await store.requests.get(before.id))?.reported).toBeUndefined();
       }
-      expect(await store.requests.spend(granted.id, granted.digest, 'x')).toMatchObject({ ok: true });
+      expect(await store.requests.consume(granted.id, granted.digest, 'x')).toMatchObject({ ok: true });
     });
 
     it('of one id by eight agents at once is one agent\u2019s', async () => {
@@ -92,13 +92,13 @@ export function reportContract(makeHarness: MakeHarness): void {
       expect((await opened(store, reportBy('mcp:a', 'req-00000001'))).id).toBe('req-00000001');
     });
 
-    it('that a person approves is settled, and nothing can be spent on it', async () => {
+    it('that a person approves is settled, and nothing can be consumed on it', async () => {
       const harness = await makeHarness();
       const store = await harness.open();
       const record = await opened(store, reportBy('mcp:a', id));
       const grant = await grantFor(record, alice, harness.now());
       expect(await storeApproval(store.requests, id, grant, decisionBy('user:alice', harness.now()))).toMatchObject({ ok: true });
-      expect(await store.requests.spend(id, record.digest, 'x')).toMatchObject({ ok: false, why: 'mismatch' });
+      expect(await store.requests.consume(id, record.digest, 'x')).toMatchObject({ ok: false, why: 'mismatch' });
       expect(await store.requests.get(id)).toMatchObject({ status: 'approved' });
       expect(await store.requests.countApproved()).toBe(1);
     });

@@ -85,18 +85,18 @@ export function searchContract(makeHarness: MakeHarness): void {
   });
 
   describe('counting what is approved', () => {
-    it('counts neither what is spent, taken back or over, nor what waits', async () => {
+    it('counts neither what is consumed, taken back or over, nor what waits', async () => {
       const harness = await makeHarness();
       const store = await harness.open({ maxPendingPerAgent: 10 });
       expect(await store.requests.countApproved()).toBe(0);
       await opened(store, draftBy('mcp:a', 1));
-      const [spent, revoked, cancelled] = [2, 3, 4].map((vmid) => draftBy('mcp:a', vmid));
-      const first = await approved(store, alice, harness.now(), spent);
+      const [consumed, revoked, cancelled] = [2, 3, 4].map((vmid) => draftBy('mcp:a', vmid));
+      const first = await approved(store, alice, harness.now(), consumed);
       const second = await approved(store, alice, harness.now(), revoked);
       const third = await approved(store, alice, harness.now(), cancelled);
       await approved(store, alice, harness.now(), draftBy('mcp:a', 5));
       expect(await (await harness.open()).requests.countApproved()).toBe(4);
-      await store.requests.spend(first.id, first.digest, 'x');
+      await store.requests.consume(first.id, first.digest, 'x');
       await store.requests.revoke(second.id, decisionBy('user:bob'));
       await store.requests.cancel(third.id, 'mcp:a');
       expect(await store.requests.countApproved()).toBe(1);

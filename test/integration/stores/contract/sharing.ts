@@ -33,7 +33,7 @@ export function sharingContract(makeHarness: MakeHarness): void {
       const stores = await connections(harness);
       const { id, digest } = await approved(stores[0]!, alice, harness.now());
       const claims = await Promise.all(
-        Array.from({ length: 200 }, (_, index) => stores[index % 4]!.requests.spend(id, digest, `claim ${index}`)),
+        Array.from({ length: 200 }, (_, index) => stores[index % 4]!.requests.consume(id, digest, `claim ${index}`)),
       );
       const winners = claims.filter((claim) => claim.ok);
       expect(winners).toHaveLength(1);

@@ -6,13 +6,13 @@ import { approved, createApprover, decisionBy, draftOf, grantFor, opened, stopAc
 import type { MakeHarness, StoreHarness } from './harness.ts';
 
 const alice = createApprover();
-type Operation = 'approve' | 'deny' | 'cancel' | 'revoke' | 'spend';
+type Operation = 'approve' | 'deny' | 'cancel' | 'revoke' | 'consume';
 const leadsTo: Record<Operation, RequestStatus> = {
   approve: 'approved',
   deny: 'denied',
   cancel: 'cancelled',
   revoke: 'revoked',
-  spend: 'consumed',
+  consume: 'consumed',
 };
 
 async function act(store: Store, record: RequestRecord, operation: Operation, now: number): Promise<TransitionResult> {
@@ -21,12 +21,12 @@ async function act(store: Store, record: RequestRecord, operation: Operation, no
   if (operation === 'deny') return requests.deny(record.id, decisionBy('user:alice', now));
   if (operation === 'cancel') return requests.cancel(record.id, 'mcp:laptop');
   if (operation === 'revoke') return requests.revoke(record.id, decisionBy('user:bob', now));
-  return requests.spend(record.id, record.digest, 'pid 1');
+  return requests.consume(record.id, record.digest, 'pid 1');
 }
 
 function refusalFrom(from: RequestStatus, operation: Operation): string {
   if (from === 'expired') return 'expired';
-  return operation === 'spend' || operation === 'revoke' ? 'not_approved' : 'not_pending';
+  return operation === 'consume' || operation === 'revoke' ? 'not_approved' : 'not_pending';
 }
 
 async function reach(status: RequestStatus, store: Store, harness: StoreHarness): Promise<RequestRecord> {
@@ -62,11 +62,11 @@ export function stateMachineContract(makeHarness: MakeHarness): void {
       expect(await act(store, record, operation, 0)).toEqual({ ok: false, why: 'not_found' });
     });
 
-    it('keeps who decided, with which words, and who spent it', async () => {
+    it('keeps who decided, with which words, and who consumed it', async () => {
       const harness = await makeHarness();
       const store = await harness.open();
       const granted = await approved(store, alice, harness.now());
-      await store.requests.spend(granted.id, granted.digest, 'host pid 1');
+      await store.requests.consume(granted.id, granted.digest, 'host pid 1');
       expect(await store.requests.get(granted.id)).toEqual({
         ...granted,
         status: 'consumed',
@@ -121,12 +121,12 @@ export function stateMachineContract(makeHarness: MakeHarness): void {
       }
     });
 
-    it('is spent for its own digest only, and the attempt with another leaves it', async () => {
+    it('is consumed for its own digest only, and the attempt with another leaves it', async () => {
       const harness = await makeHarness();
       const store = await harness.open();
       const { id, digest } = await approved(store, alice, harness.now());
-      expect(await store.requests.spend(id, 'f'.repeat(64), 'x')).toMatchObject({ ok: false, why: 'mismatch' });
-      expect(await store.requests.spend(id, digest, 'x')).toMatchObject({ ok: true });
+      expect(await store.requests.consume(id, 'f'.repeat(64), 'x')).toMatchObject({ ok: false, why: 'mismatch' });
+      expect(await store.requests.consume(id, digest, 'x')).toMatchObject({ ok: true });
     });
 
     it('lives five minutes, even if the request would have ended before or lived longer', async () => {
@@ -138,7 +138,7 @@ export function stateMachineContract(makeHarness: MakeHarness): void {
       await harness.advance(299_000);
       expect(await store.requests.get(late.id)).toMatchObject({ status: 'approved' });
       await harness.advance(1000);
-      expect(await store.requests.spend(late.id, late.digest, 'x')).toMatchObject({
+      expect(await store.requests.consume(late.id, late.digest, 'x')).toMatchObject({
         ok: false,
         why: 'expired',
         record: { status: 'expired' },

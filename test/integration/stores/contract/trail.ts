@@ -70,8 +70,8 @@ export function trailContract(makeHarness: MakeHarness): void {
     it('holds every transition once, with who and what, and stays one chain', async () => {
       const harness = await makeHarness();
       const store = await harness.open();
-      const spent = await approved(store, alice, harness.now(), draftBy('mcp:a'));
-      await store.requests.spend(spent.id, spent.digest, 'pid 1');
+      const consumed = await approved(store, alice, harness.now(), draftBy('mcp:a'));
+      await store.requests.consume(consumed.id, consumed.digest, 'pid 1');
       const revoked = await approved(store, alice, harness.now(), draftBy('mcp:b'));
       await store.requests.revoke(revoked.id, decisionBy('user:bob'));
       const denied = await opened(store, draftBy('mcp:c'));
@@ -83,7 +83,7 @@ export function trailContract(makeHarness: MakeHarness): void {
       await opened(store, draftBy('mcp:f'));
       const records = await store.audit.read(0, 100);
       const of = (id: string) => records.filter((record) => record.attributes.request_id === id).map((record) => record.name);
-      expect(of(spent.id)).toEqual(['approval.requested', 'approval.approved', 'approval.consumed']);
+      expect(of(consumed.id)).toEqual(['approval.requested', 'approval.approved', 'approval.consumed']);
       expect(of(revoked.id)).toEqual(['approval.requested', 'approval.approved', 'approval.revoked']);
       expect(of(denied.id)).toEqual(['approval.requested', 'approval.denied']);
       expect(of(cancelled.id)).toEqual(['approval.requested', 'approval.cancelled']);
@@ -93,8 +93,8 @@ export function trailContract(makeHarness: MakeHarness): void {
         'gen_ai.agent.id': 'mcp:a',
         by: 'user:alice',
         via: 'editor',
-        digest: spent.digest,
-        nonce: spent.grants?.[0]?.payload.nonce,
+        digest: consumed.digest,
+        nonce: consumed.grants?.[0]?.payload.nonce,
       });
       expect(records.find((record) => record.name === 'approval.denied')?.attributes.message).toBe('no\ufffd');
       expect(await verifyTrail(store.audit)).toMatchObject({ ok: true });
@@ -106,7 +106,7 @@ export function trailContract(makeHarness: MakeHarness): void {
       const record = await approved(store, alice, harness.now(), draftOf({ claim: 'my-secret', title: 'Stop VM 100 my-secret' }));
       const before = await store.audit.head();
       await store.requests.deny(record.id, decisionBy());
-      await store.requests.spend(record.id, 'f'.repeat(64), 'x');
+      await store.requests.consume(record.id, 'f'.repeat(64), 'x');
       await opened(store, draftOf());
       expect(await store.audit.head()).toEqual(before);
       expect(JSON.stringify(await store.audit.read(0, 100))).not.toMatch(/my-secret|web100|vmid/);

@@ -63,7 +63,7 @@ export function waitContract(makeHarness: MakeHarness): void {
       const since = harness.now();
       const { id, digest } = await approved(store, createApprover(), harness.now());
       const other = await opened(store, draftOf({ action: stopAction(101), title: 'Stop VM 101 (web101) on pve' }));
-      await store.requests.spend(id, digest, 'me');
+      await store.requests.consume(id, digest, 'me');
       await store.audit.append({ name: 'tool.started', attributes: { request_id: id } });
       await store.audit.append({ name: 'tool.finished', attributes: { request_id: other.id, message: `like ${id}` } });
       await store.audit.append({ name: 'tool.finished', attributes: { request_id: id, status: 'ok' } });

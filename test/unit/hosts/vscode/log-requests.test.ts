@@ -49,7 +49,7 @@ describe('the log', () => {
     await until(`asked: Stop VM 101 (web101) on pve (${second.id}) by mcp:laptop through mcp`);
     await approvals.approve(second.id, approver.signer);
     await until(`approved: Stop VM 101 (web101) on pve (${second.id}) by ${approver.signer.approver} via editor`);
-    await approvals.spend(second.id, second.digest, 'host pid 7');
+    await approvals.consume(second.id, second.digest, 'host pid 7');
     await until(`used: Stop VM 101 (web101) on pve (${second.id}) by host pid 7`);
     const third = await opened(store, another(102));
     await terminal.approve(third.id, approver.signer);
@@ -61,7 +61,7 @@ describe('the log', () => {
     const { store, approver, approvals } = await createDesk();
     const second = await opened(store, another(101));
     await approvals.approve(second.id, approver.signer);
-    await approvals.spend(second.id, second.digest, 'host pid 7');
+    await approvals.consume(second.id, second.digest, 'host pid 7');
     const record = await found(approvals, second.id);
     expect(linesOf({ record, before: 'pending' }).map((line) => line.split(':')[0])).toEqual(['approved', 'used']);
     expect(linesOf({ record, before: 'approved' }).map((line) => line.split(':')[0])).toEqual(['used']);

@@ -56,7 +56,7 @@ export async function createBench(options: BenchOptions = {}) {
     clusters: new Map([['lab', { access: cluster.access, aliases: options.aliases ?? new Map() }]]),
     settings: async () => state.settings,
     approvals,
-    spender: 'test pid 1',
+    consumer: 'test pid 1',
     requests: store.requests,
     audit: trail.audit,
     noteRead: async (draft) => {

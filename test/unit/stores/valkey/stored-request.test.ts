@@ -26,8 +26,14 @@ describe('a stored request', () => {
   it('that has ended says by whom and why at the top', () => {
     const denied: RequestRecord = { ...pending, status: 'denied', decision: { ...decisionBy('user:bob'), message: 'not now' } };
     expect(JSON.parse(requestText({ record: denied, place }))).toMatchObject({ status: 'denied', by: 'user:bob', message: 'not now' });
-    const spent: RequestRecord = { ...pending, status: 'consumed', decision: decisionBy('user:bob'), consumedAt: now, consumedBy: 'pid 1' };
-    expect(JSON.parse(requestText({ record: spent, place }))).toMatchObject({ status: 'consumed', by: 'pid 1' });
+    const consumed: RequestRecord = {
+      ...pending,
+      status: 'consumed',
+      decision: decisionBy('user:bob'),
+      consumedAt: now,
+      consumedBy: 'pid 1',
+    };
+    expect(JSON.parse(requestText({ record: consumed, place }))).toMatchObject({ status: 'consumed', by: 'pid 1' });
   });
 
   const stored = JSON.parse(requestText({ record: pending, place })) as Record<string, unknown>;

@@ -334,7 +334,7 @@ it('an approval that the waiting call uses is not told as unused', async () => {
     waitsMs: 120_000,
     reactions: [approves],
     deps: ({ approvals }) => ({
-      pause: async () => void (await on.approvals.spend(on.record.id, on.record.digest, 'the call')),
+      pause: async () => void (await on.approvals.consume(on.record.id, on.record.digest, 'the call')),
       approvals: {
         ...approvals,
         get: async (id) => {

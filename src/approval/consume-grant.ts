@@ -8,16 +8,16 @@ import { isIntact } from './card.ts';
 import type { GrantFlaw } from './grant.ts';
 import { outsideWords, type RuleFlaw, type Standing } from './rules.ts';
 
-export type SpendFlaw = GrantFlaw | RuleFlaw | 'not_approved' | 'not_enough' | 'grant_used';
-export type SpendResult =
+export type ConsumeFlaw = GrantFlaw | RuleFlaw | 'not_approved' | 'not_enough' | 'grant_used';
+export type ConsumeResult =
   | { readonly ok: true; readonly record: RequestRecord }
-  | { readonly ok: false; readonly why: SpendFlaw; readonly message: string; readonly record?: RequestRecord };
+  | { readonly ok: false; readonly why: ConsumeFlaw; readonly message: string; readonly record?: RequestRecord };
 
-export interface SpendDeps extends Pick<AnswerDeps, 'clock' | 'trustedKeys' | 'rules' | 'describe'> {
-  readonly requests: Pick<RequestStore, 'get' | 'spend' | 'identity'>;
+export interface ConsumeDeps extends Pick<AnswerDeps, 'clock' | 'trustedKeys' | 'rules' | 'describe'> {
+  readonly requests: Pick<RequestStore, 'get' | 'consume' | 'identity'>;
 }
 
-const words: Record<SpendFlaw, string> = {
+const words: Record<ConsumeFlaw, string> = {
   not_approved: 'nobody approved this call; wait for a person, then call check_request_status',
   not_enough:
     'fewer people than are needed still stand behind this approval (one of their keys was revoked, or the rules changed); ask again',
@@ -35,33 +35,33 @@ const words: Record<SpendFlaw, string> = {
 };
 
 /**
- * A spender with a memory: nonces it has spent stay spent for the life of the process, even if the store's file is put back to an
+ * A consumer with a memory: nonces it has consumed stay consumed for the life of the process, even if the store's file is put back to an
  * earlier copy. Across processes the store's own compare-and-set and its audit trail hold.
  */
-export function createSpender(deps: SpendDeps): (id: string, digest: string, by: string) => Promise<SpendResult> {
-  const spent = new Map<string, number>();
+export function createConsumer(deps: ConsumeDeps): (id: string, digest: string, by: string) => Promise<ConsumeResult> {
+  const consumed = new Map<string, number>();
   return async (id, digest, by) => {
     const record = await deps.requests.get(id);
     if (!record) return refuse('not_approved', record);
     const standing = await standingNow(record, deps);
     const flaw = flawOf(record, digest, { standing, now: deps.clock.now() });
     if (flaw !== undefined) return refuse(flaw, record);
-    if (!remember(spent, standing, deps.clock.now())) return refuse('grant_used', record);
-    // SECURITY: verified above and spent below are two steps; the store compares status and digest again inside its transaction.
-    const result = await spendOnce(id, { digest, by }, standing.counted);
+    if (!remember(consumed, standing, deps.clock.now())) return refuse('grant_used', record);
+    // SECURITY: verified above and consumed below are two steps; the store compares status and digest again inside its transaction.
+    const result = await consumeOnce(id, { digest, by }, standing.counted);
     return result.ok ? result : refuse(flawOfStore(result), result.record);
   };
 
-  async function spendOnce(
+  async function consumeOnce(
     id: string,
     { digest, by }: { digest: string; by: string },
     grants: readonly Grant[],
   ): Promise<TransitionResult> {
     try {
-      return await deps.requests.spend(id, digest, by);
+      return await deps.requests.consume(id, digest, by);
     } catch (thrown) {
       // A busy store never began the transaction. After any other fault nobody knows, and asking again is cheaper than a second run.
-      if (thrown instanceof Fault && thrown.code === 'store_busy') for (const { payload } of grants) spent.delete(payload.nonce);
+      if (thrown instanceof Fault && thrown.code === 'store_busy') for (const { payload } of grants) consumed.delete(payload.nonce);
       throw thrown;
     }
   }
@@ -72,7 +72,7 @@ function flawOf(
   record: RequestRecord,
   digest: string,
   { standing, now }: { readonly standing: Standing; readonly now: number },
-): SpendFlaw | undefined {
+): ConsumeFlaw | undefined {
   const state = flawOfStatus(record);
   if (state) return state;
   // SECURITY: a person who settled a report agreed to no call, whatever a draft of the same id and digest says.
@@ -82,26 +82,26 @@ function flawOf(
   return now < standing.end ? undefined : 'expired';
 }
 
-function flawOfStatus(record: RequestRecord): SpendFlaw | undefined {
+function flawOfStatus(record: RequestRecord): ConsumeFlaw | undefined {
   if (record.status === 'consumed') return 'grant_used';
   if (record.status === 'expired') return 'expired';
   return record.status === 'approved' ? undefined : 'not_approved';
 }
 
-function flawOfStore(result: Extract<TransitionResult, { ok: false }>): SpendFlaw {
+function flawOfStore(result: Extract<TransitionResult, { ok: false }>): ConsumeFlaw {
   if (result.why === 'expired') return 'expired';
   if (result.why === 'mismatch') return 'digest_mismatch';
   return result.record?.status === 'consumed' ? 'grant_used' : 'not_approved';
 }
 
 /** False where this process has tried one of these nonces before. */
-function remember(spent: Map<string, number>, { counted, end }: Standing, now: number): boolean {
-  for (const [nonce, until] of spent) if (until <= now) spent.delete(nonce);
-  if (counted.some(({ payload }) => spent.has(payload.nonce))) return false;
-  for (const { payload } of counted) spent.set(payload.nonce, Math.max(end, payload.expiresAt));
+function remember(consumed: Map<string, number>, { counted, end }: Standing, now: number): boolean {
+  for (const [nonce, until] of consumed) if (until <= now) consumed.delete(nonce);
+  if (counted.some(({ payload }) => consumed.has(payload.nonce))) return false;
+  for (const { payload } of counted) consumed.set(payload.nonce, Math.max(end, payload.expiresAt));
   return true;
 }
 
-function refuse(why: SpendFlaw, record: RequestRecord | undefined): SpendResult {
+function refuse(why: ConsumeFlaw, record: RequestRecord | undefined): ConsumeResult {
   return { ok: false, why, message: words[why], ...(record ? { record } : {}) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSpender, type SpendDeps } from '#approval/spend-grant';
+import { type ConsumeDeps, createConsumer } from '#approval/consume-grant';
 import type { ApproverKey } from '#kernel/approval/answer';
 import type { Grant, RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
@@ -24,76 +24,78 @@ async function bench() {
   const store = await openTestStore({ clock });
   const alice = createApprover();
   const pinned: ApproverKey[] = [alice.pinned];
-  const deps: SpendDeps = { requests: store.requests, clock, trustedKeys: async () => pinned };
+  const deps: ConsumeDeps = { requests: store.requests, clock, trustedKeys: async () => pinned };
   /** The same store, but with one record as a forger would have left it. */
-  const forging = (change: (record: RequestRecord) => RequestRecord): SpendDeps => ({
+  const forging = (change: (record: RequestRecord) => RequestRecord): ConsumeDeps => ({
     ...deps,
     requests: { ...store.requests, get: async (id) => store.requests.get(id).then((record) => record && change(record)) },
   });
-  return { clock, store, alice, pinned, deps, forging, spend: createSpender(deps) };
+  return { clock, store, alice, pinned, deps, forging, consume: createConsumer(deps) };
 }
 
-describe('spending a grant', () => {
+describe('consuming a grant', () => {
   it('works once', async () => {
-    const { spend, store, alice, clock } = await bench();
+    const { consume, store, alice, clock } = await bench();
     const { id, digest } = await approved(store, alice, clock.now());
-    expect(await spend(id, digest, 'pid 1')).toMatchObject({
+    expect(await consume(id, digest, 'pid 1')).toMatchObject({
       ok: true,
       record: { status: 'consumed', consumedBy: 'pid 1', consumedAt: clock.now() },
     });
-    expect(await spend(id, digest, 'pid 1')).toMatchObject({ ok: false, why: 'grant_used' });
+    expect(await consume(id, digest, 'pid 1')).toMatchObject({ ok: false, why: 'grant_used' });
   });
 
   it('has one winner among many tries at once, in one process or several', async () => {
-    const { deps, spend, store, alice, clock } = await bench();
+    const { deps, consume, store, alice, clock } = await bench();
     const { id, digest } = await approved(store, alice, clock.now());
-    const elsewhere = createSpender(deps);
-    const tries = await Promise.all(Array.from({ length: 40 }, (_, index) => (index % 2 ? spend : elsewhere)(id, digest, `try ${index}`)));
+    const elsewhere = createConsumer(deps);
+    const tries = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => (index % 2 ? consume : elsewhere)(id, digest, `try ${index}`)),
+    );
     expect(tries.filter((result) => result.ok)).toHaveLength(1);
   });
 
   it('is refused for another digest than the one that was approved', async () => {
-    const { spend, store, alice, clock } = await bench();
+    const { consume, store, alice, clock } = await bench();
     const { id } = await approved(store, alice, clock.now());
-    expect(await spend(id, 'f'.repeat(64), 'x')).toMatchObject({ ok: false, why: 'digest_mismatch', record: { status: 'approved' } });
+    expect(await consume(id, 'f'.repeat(64), 'x')).toMatchObject({ ok: false, why: 'digest_mismatch', record: { status: 'approved' } });
   });
 
   it('is refused for what nobody approved', async () => {
-    const { spend, store } = await bench();
+    const { consume, store } = await bench();
     const { id, digest } = await opened(store);
-    expect(await spend(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
-    expect(await spend('req-00000000', digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await consume(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await consume('req-00000000', digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
     await store.requests.deny(id, decisionBy());
-    expect(await spend(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await consume(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
   });
 
   it('is refused when five minutes have passed', async () => {
-    const { spend, store, alice, clock } = await bench();
+    const { consume, store, alice, clock } = await bench();
     const { id, digest } = await approved(store, alice, clock.now());
     clock.advance(300_000);
-    expect(await spend(id, digest, 'x')).toMatchObject({ ok: false, why: 'expired' });
+    expect(await consume(id, digest, 'x')).toMatchObject({ ok: false, why: 'expired' });
   });
 
   it('is refused once the key is no longer trusted', async () => {
-    const { spend, store, alice, clock, pinned } = await bench();
+    const { consume, store, alice, clock, pinned } = await bench();
     const { id, digest } = await approved(store, alice, clock.now());
     pinned.length = 0;
-    expect(await spend(id, digest, 'x')).toMatchObject({ ok: false, why: 'untrusted_key' });
+    expect(await consume(id, digest, 'x')).toMatchObject({ ok: false, why: 'untrusted_key' });
     pinned.push(alice.pinned);
-    expect(await spend(id, digest, 'x')).toMatchObject({ ok: true });
+    expect(await consume(id, digest, 'x')).toMatchObject({ ok: true });
   });
 
-  it('is refused for a grant that was revoked between the look and the spending', async () => {
+  it('is refused for a grant that was revoked between the look and the consuming', async () => {
     const { deps, store, alice, clock } = await bench();
     const { id, digest } = await approved(store, alice, clock.now());
-    const racing: SpendDeps = {
+    const racing: ConsumeDeps = {
       ...deps,
       trustedKeys: async () => {
         await store.requests.revoke(id, decisionBy());
         return [alice.pinned];
       },
     };
-    expect(await createSpender(racing)(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await createConsumer(racing)(id, digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
   });
 
   it('is refused for rows that a forger wrote', async () => {
@@ -111,7 +113,7 @@ describe('spending a grant', () => {
       [approvedWith(posing), 'bad_signature'],
       [approvedWith(other.grants?.[0]), 'digest_mismatch'],
     ] as const;
-    for (const [deps, why] of tries) expect(await createSpender(deps)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why });
+    for (const [deps, why] of tries) expect(await createConsumer(deps)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why });
     expect((await store.requests.get(record.id))?.status).toBe('pending');
   });
 
@@ -119,60 +121,64 @@ describe('spending a grant', () => {
     const { forging, store, alice, clock } = await bench();
     const record = await approved(store, alice, clock.now());
     const moved = forging((found) => ({ ...found, action: { ...found.action, arguments: { vmid: 103 } } }));
-    expect(await createSpender(moved)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
+    expect(await createConsumer(moved)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
     const own = forging((found) => ({ ...found, agent: { ...found.agent, id: 'user:alice' } }));
-    expect(await createSpender(own)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
+    expect(await createConsumer(own)(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'digest_mismatch' });
   });
 
   it('stays refused when the store is put back to an earlier copy', async () => {
     const { deps, store, alice, clock } = await bench();
     const before = await approved(store, alice, clock.now());
-    const rolledBack: SpendDeps = {
+    const rolledBack: ConsumeDeps = {
       ...deps,
-      requests: { ...store.requests, get: async () => before, spend: async () => ({ ok: true, record: before }) },
+      requests: { ...store.requests, get: async () => before, consume: async () => ({ ok: true, record: before }) },
     };
-    const spend = createSpender(rolledBack);
-    expect(await spend(before.id, before.digest, 'x')).toMatchObject({ ok: true });
-    expect(await spend(before.id, before.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
+    const consume = createConsumer(rolledBack);
+    expect(await consume(before.id, before.digest, 'x')).toMatchObject({ ok: true });
+    expect(await consume(before.id, before.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
   });
 
   it('may be tried again after a busy store, but not after a failure that leaves the outcome open', async () => {
     const { deps, store, alice, clock } = await bench();
     const record = await approved(store, alice, clock.now());
     const faults = [new Fault('store_busy', 'busy', { retryable: true }), new Fault('store_unavailable', 'gone', { retryable: true })];
-    const failing: SpendDeps = {
+    const failing: ConsumeDeps = {
       ...deps,
       requests: {
         ...store.requests,
-        spend: async (...values) => {
+        consume: async (...values) => {
           const fault = faults.shift();
           if (fault) throw fault;
-          return store.requests.spend(...values);
+          return store.requests.consume(...values);
         },
       },
     };
-    const spend = createSpender(failing);
-    await expect(spend(record.id, record.digest, 'x')).rejects.toMatchObject({ code: 'store_busy' });
-    await expect(spend(record.id, record.digest, 'x')).rejects.toMatchObject({ code: 'store_unavailable' });
-    expect(await spend(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
+    const consume = createConsumer(failing);
+    await expect(consume(record.id, record.digest, 'x')).rejects.toMatchObject({ code: 'store_busy' });
+    await expect(consume(record.id, record.digest, 'x')).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(await consume(record.id, record.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
   });
 
   it.each(['not_approved', 'grant_used', 'expired', 'digest_mismatch', 'bad_signature', 'untrusted_key'])(
     'has a next step in the words for %s',
     async (why) => {
-      const { forging, spend, store, alice, clock } = await bench();
+      const { forging, consume, store, alice, clock } = await bench();
       const record = await approved(store, alice, clock.now());
       const outcomes = [
-        await spend('req-00000000', record.digest, 'x'),
-        await spend(record.id, 'f'.repeat(64), 'x'),
-        await createSpender(forging((found) => ({ ...found, status: 'consumed' })))(record.id, record.digest, 'x'),
-        await createSpender(forging((found) => ({ ...found, status: 'expired' })))(record.id, record.digest, 'x'),
-        await createSpender(forging((found) => ({ ...found, grants: [proved(found, { signature: 'AA' })] })))(
+        await consume('req-00000000', record.digest, 'x'),
+        await consume(record.id, 'f'.repeat(64), 'x'),
+        await createConsumer(forging((found) => ({ ...found, status: 'consumed' })))(record.id, record.digest, 'x'),
+        await createConsumer(forging((found) => ({ ...found, status: 'expired' })))(record.id, record.digest, 'x'),
+        await createConsumer(forging((found) => ({ ...found, grants: [proved(found, { signature: 'AA' })] })))(
           record.id,
           record.digest,
           'x',
         ),
-        await createSpender(forging((found) => ({ ...found, grants: [proved(found, { keyId: 'other' })] })))(record.id, record.digest, 'x'),
+        await createConsumer(forging((found) => ({ ...found, grants: [proved(found, { keyId: 'other' })] })))(
+          record.id,
+          record.digest,
+          'x',
+        ),
       ];
       const found = outcomes.find((outcome) => !outcome.ok && outcome.why === why);
       expect(found).toMatchObject({
