@@ -201,23 +201,27 @@ export async function setTimes(work: Work, entries: readonly Pick<Parent, 'path'
 }
 
 async function touch({ tree, programs }: Work, entries: readonly Pick<Parent, 'path' | 'modified'>[]): Promise<void> {
-  const script = 'while IFS= read -r -d "" time && IFS= read -r -d "" file; do touch -h -c -m -d "@$time" -- "$file"; done';
   const pins = entries.map(({ path }) => tree.hold(path.slice(0, Math.max(0, path.lastIndexOf('/')))));
   try {
     const held = pins.filter((pin) => pin !== undefined);
     const lines = entries.flatMap(({ path, modified }, index) => {
       const pin = pins[index];
-      return pin === undefined
-        ? []
-        : [`${seconds(modified)}\0/proc/self/fd/${held.indexOf(pin) + 3}/./${path.slice(path.lastIndexOf('/') + 1)}\0`];
+      if (pin === undefined) return [];
+      const file = `/proc/self/fd/${held.indexOf(pin) + firstInherited}/./${path.slice(path.lastIndexOf('/') + 1)}`;
+      return [...touchOptions, `@${seconds(modified)}`, '--', file];
     });
     const descriptors = held.map(({ at }) => Number(at.slice(at.lastIndexOf('/') + 1)));
-    const options = { cwd: '/', env: launcherEnvironment, timeoutMs: 120_000, keepBytes: 4_096, input: lines.join(''), descriptors };
-    await programs.run({ program: '/bin/bash', args: ['--noprofile', '--norc', '-c', script], ...options }, new AbortController().signal);
+    const args = ['-0', '-r', '-n', String(touchOptions.length + 3), '-P', '2', 'touch'];
+    const input = lines.map((line) => `${line}\0`).join('');
+    const options = { cwd: '/', env: launcherEnvironment, timeoutMs: 120_000, keepBytes: 4_096, input, descriptors };
+    await programs.run({ program: 'xargs', args, ...options }, new AbortController().signal);
   } finally {
     for (const pin of pins) pin?.close();
   }
 }
+
+const firstInherited = 3;
+const touchOptions = ['-h', '-c', '-m', '-d'];
 
 function seconds(nanoseconds: string): string {
   const digits = nanoseconds.replace('-', '').padStart(10, '0');

@@ -7,11 +7,12 @@ import type { HeldChanges, LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonValue } from '#kernel/json';
 import type { Unit } from './difference.ts';
+import { indexDigest } from './hold-together.ts';
 import { claim, hasMark, type Plan, readPlan, runIds, type Step } from './journal.ts';
 import { makePlan, nameOf, type PlanRequest } from './make-plan.ts';
 import { carryOut, directoryOf, type JournalGround } from './run-plan.ts';
 import { type ShowOptions, showChanges } from './show-changes.ts';
-import { look, modeOf, readTree, type Stamp } from './stamp.ts';
+import { look, modeOf, readTree, type Stamp, stampOf } from './stamp.ts';
 
 /** As long as a person can answer, and what was granted can be used; and a little more, for the request comes after. */
 export const heldMs = requestLifeMs + grantLifeMs + 300_000;
@@ -36,7 +37,8 @@ export async function hold(ground: HeldGround, request: Omit<PlanRequest, 'direc
     ground.live.add(directory);
     mkdirSync(directory, { mode: 0o700 });
     claim(directory);
-    return await keep(ground, await makePlan({ ...request, ...ground, directory }), refused);
+    const plan = await makePlan({ ...request, ...ground, directory });
+    return await keep(ground, { ...plan, steps: await withNames(ground, plan.steps) }, refused);
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOSPC' || code === 'EDQUOT') return refused('the disk has no room to keep it for a person');
@@ -45,6 +47,26 @@ export async function hold(ground: HeldGround, request: Omit<PlanRequest, 'direc
   } finally {
     ground.live.delete(directory);
   }
+}
+
+function withNames({ programs, workspaceRoot }: HeldGround, steps: readonly Step[]): Promise<readonly Step[]> {
+  return Promise.all(
+    steps.map(async (step) => {
+      const named = step.before === undefined ? undefined : await indexDigest(programs, workspaceRoot, step.path);
+      return named === undefined ? step : { ...step, named };
+    }),
+  );
+}
+
+/** An index that git wrote anew with the same entries (`git status` does, for the times in it) is no other one. */
+function refreshed({ programs, workspaceRoot }: HeldGround, steps: readonly Step[]): Promise<readonly Step[]> {
+  return Promise.all(
+    steps.map(async (step) => {
+      const now = step.named === undefined ? undefined : look(`${workspaceRoot}/${step.path}`);
+      if (now?.isFile() !== true || (await indexDigest(programs, workspaceRoot, step.path)) !== step.named) return step;
+      return { ...step, before: stampOf(now), changedAt: String(now.ctimeNs) };
+    }),
+  );
 }
 
 async function keep(ground: HeldGround, plan: Plan, refused: (why: string) => HeldOutcome): Promise<HeldOutcome> {
@@ -123,7 +145,7 @@ export async function applyHeld(ground: HeldGround, id: string, digest: string):
   claim(directory);
   ground.live.add(directory);
   try {
-    const effects = await carryOut(ground, { ...plan, at: Date.now() });
+    const effects = await carryOut(ground, { ...plan, steps: await refreshed(ground, plan.steps), at: Date.now() });
     if (effects.runId === undefined) {
       ground.disk.remove(directory);
       throw new Fault('held_conflict', effects.nothingApplied ?? 'nothing was applied', { next: again });

@@ -31,6 +31,8 @@ export interface Step {
   readonly before?: Stamp;
   /** Its change time when it was looked at, ns. */
   readonly changedAt?: string;
+  /** Of an index of git that is held: a digest of what it named before. */
+  readonly named?: string;
   /** What is there afterwards; undefined: nothing. */
   readonly after?: Stamp;
   /** Of what a person decides about. */

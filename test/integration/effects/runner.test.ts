@@ -1,6 +1,6 @@
 /** Commands as `run_command` runs them: bubblewrap over a view, the real judge. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommandLimits } from '#execution/command-ground';
@@ -55,6 +55,23 @@ async function approve(runner: CommandRunner, id = '') {
   const held = await history?.held(id);
   const applied = await history?.applyHeld(id, held?.digest ?? '');
   return { shown: held?.changes.map((change) => change.path) ?? [], undo: () => history?.undo(applied?.runId ?? '', { force: false }) };
+}
+
+/** On `main`, with a branch `side` that brings what a person decides about. */
+function benchWithSide() {
+  const opened = bench({ a: 'one\n' });
+  const { workspace, at } = opened;
+  const commit = () => git(workspace, 'add', '-A') + git(workspace, 'commit', '-qm', 'more');
+  git(workspace, 'init', '-q', '-b', 'main');
+  commit();
+  git(workspace, 'checkout', '-q', '-b', 'side');
+  for (const [name, text] of Object.entries({ a: 'two\n', '.github/workflows/ci.yml': 'on: push\n', 'pkg/.vscode/tasks.json': '{}\n' })) {
+    mkdirSync(path.dirname(at(name)), { recursive: true });
+    writeFileSync(at(name), text);
+  }
+  commit();
+  git(workspace, 'checkout', '-q', 'main');
+  return opened;
 }
 
 describe.skipIf(!canSandbox)('a command over a view', () => {
@@ -224,19 +241,7 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
   });
 
   it('holds a checkout whole where it brings what a person decides about: half of one would read as deletions', async () => {
-    const { run, runner, workspace, at } = bench({ a: 'one\n' });
-    const write = (name: string, text: string) => {
-      mkdirSync(path.dirname(at(name)), { recursive: true });
-      writeFileSync(at(name), text);
-    };
-    const commit = () => git(workspace, 'add', '-A') + git(workspace, 'commit', '-qm', 'more');
-    git(workspace, 'init', '-q', '-b', 'main');
-    commit();
-    git(workspace, 'checkout', '-q', '-b', 'side');
-    for (const [name, text] of Object.entries({ a: 'two\n', '.github/workflows/ci.yml': 'on: push\n', 'pkg/.vscode/tasks.json': '{}\n' }))
-      write(name, text);
-    commit();
-    git(workspace, 'checkout', '-q', 'main');
+    const { run, runner, workspace } = benchWithSide();
     const before = snapshot(workspace, { times: false });
     const { effects, ...ended } = await run('git checkout -q side');
     expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
@@ -249,6 +254,20 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     expect(git(workspace, '--no-optional-locks', 'status', '--short', '--branch')).toBe('## side\n');
     await undo();
     expect(snapshot(workspace, { times: false })).toEqual(before);
+  });
+
+  it('applies a checkout that was held, too, where git only looked at the index meanwhile, and not where it has other entries', async () => {
+    const { run, runner, workspace, at } = benchWithSide();
+    const held = await run('git checkout -q side');
+    const old = lstatSync(at('.git/index')).ino;
+    git(workspace, 'update-index', '--refresh', '--force-write-index');
+    expect(lstatSync(at('.git/index')).ino).not.toBe(old);
+    const { undo } = await approve(runner, held.effects?.heldId);
+    expect(git(workspace, '--no-optional-locks', 'status', '--short', '--branch')).toBe('## side\n');
+    await undo();
+    const { effects } = await run('git checkout -q side');
+    git(workspace, 'update-index', '--assume-unchanged', 'a');
+    await expect(approve(runner, effects?.heldId)).rejects.toMatchObject({ code: 'held_conflict' });
   });
 
   it('holds all of a commit of what is held, and no more where the index is only written anew', async () => {
