@@ -13,6 +13,7 @@ import { derivedBy, takeInventory } from '#pipeline/inventory';
 import type { Classified, Refusal, Validated } from '#pipeline/stage';
 import { validate } from '#pipeline/validate';
 import { conditionsNow } from '#tools/support/condition';
+import { type NumberedStep, wayBack, withSnapshots } from './ways-back.ts';
 
 interface Of {
   readonly call: IncomingCall;
@@ -26,20 +27,22 @@ type Failed = Extract<Rehearsal, { ok: false }>;
 /** @throws {Fault} when the cluster cannot be read */
 export async function rehearse(steps: readonly ProposedStep[], of: Of, pipeline: PipelineDeps): Promise<Rehearsal> {
   const live = await withSettings(pipeline);
-  const proposed = steps.map((step) => ({ ...step, arguments: { ...step.arguments, cluster: of.cluster } }));
+  const numbered = withSnapshots(steps);
+  if ('refusal' in numbered) return { ok: false, status: 'error', ...numbered };
+  const proposed = numbered.map((step) => ({ ...step, arguments: { ...step.arguments, cluster: of.cluster } }));
   const named: Validated[] = [];
-  for (const [index, step] of proposed.entries()) {
+  for (const step of proposed) {
     const checked = nameStep(step, of, live);
-    if ('refusal' in checked) return { ...checked, step: index + 1 };
+    if ('refusal' in checked) return { ...checked, step: step.own };
     named.push(checked);
   }
   const copy = await copyFor(named, of, live);
   const stage: Stage = { of, copy, deps: await onCopy(live, of, copy) };
   const done: RehearsedStep[] = [];
-  for (const [index, step] of proposed.entries()) {
+  for (const step of proposed) {
     of.signal.throwIfAborted();
     const rehearsed = await rehearseStep(step, stage).catch((thrown: unknown) => byFault(thrown, of.signal));
-    if ('refusal' in rehearsed) return { ...rehearsed, step: index + 1 };
+    if ('refusal' in rehearsed) return { ...rehearsed, step: step.own };
     done.push(rehearsed);
   }
   return { ok: true, plan: planOf(done, of) };
@@ -101,7 +104,7 @@ interface RehearsedStep extends PlanStep {
   readonly resources: Validated['resources'];
 }
 
-async function rehearseStep(step: ProposedStep, stage: Stage): Promise<Failed | RehearsedStep> {
+async function rehearseStep(step: NumberedStep, stage: Stage): Promise<Failed | RehearsedStep> {
   const { of, deps, copy } = stage;
   if (step.wait_seconds !== undefined) await copy.clock.sleep(step.wait_seconds * 1_000, of.signal);
   const { byHand: _, ...asker } = of.call;
@@ -130,18 +133,19 @@ async function perform(state: Classified, { of, deps }: Stage): Promise<ToolResu
 }
 
 async function stepOf(
-  { wait_seconds: waits }: ProposedStep,
+  step: NumberedStep,
   state: Classified,
   { result, stage: { of, copy } }: { readonly result: ToolResult; readonly stage: Stage },
 ): Promise<RehearsedStep> {
   const { tool, input, targets, resources, before = [] } = state;
+  const { wait_seconds: waits } = step;
   const vmids = before.map(({ vmid }) => vmid);
   const after = await conditionsNow(copy.access.api, vmids, of.signal);
   return {
     ...{ tool: tool.name, input, ...(waits === undefined ? {} : { wait_seconds: waits }), title: tool.headline(input, targets) },
     ...{ impact: impactOf(tool, targets, input), targets: targets.map(lastingTarget), resources },
     ...{ before: foretold(before), after: foretold(after) },
-    undo: tool.inverse?.(input, before, result.result) ?? { none: 'it has no way back' },
+    undo: wayBack(tool.inverse?.(input, before, result.result) ?? { none: 'it has no way back' }, step),
   };
 }
 
@@ -168,9 +172,7 @@ function existingBefore(steps: readonly RehearsedStep[]): readonly JsonObject[] 
       const vmid = vmidOf(resource);
       const isThere = vmid === undefined || !made.has(vmid);
       const isFreed = resource.kind === 'new_guest' && touched.has(resource.vmid);
-      // What a step says besides of the same guest (its kind, its node) is tested with that step.
-      const key = JSON.stringify({ ...resource, guestType: undefined, ...(resource.kind === 'guest' ? { node: undefined } : {}) });
-      if (isThere && !isFreed) found.set(key, resource as unknown as JsonObject);
+      if (isThere && !isFreed) found.set(keyOf(resource), resource as unknown as JsonObject);
     }
     for (const resource of resources) {
       const vmid = vmidOf(resource);
@@ -178,6 +180,11 @@ function existingBefore(steps: readonly RehearsedStep[]): readonly JsonObject[] 
     }
   }
   return [...found.values()];
+}
+
+/** What a step says besides of the same guest (its kind, its node) is tested with that step. */
+function keyOf(resource: Resource): string {
+  return JSON.stringify({ ...resource, guestType: undefined, ...(resource.kind === 'guest' ? { node: undefined } : {}) });
 }
 
 function vmidOf(resource: Resource): number | undefined {

@@ -3,7 +3,7 @@ import { type RequestRecord, type RequestWait, waitState } from '../approval/req
 import { endInWords } from '../approval/request-end.ts';
 import type { AuditRecord } from '../audit-event.ts';
 import { isJsonObject, type JsonObject, textOf } from '../json.ts';
-import { applyPlanTool, type Plan } from './plan.ts';
+import { applyPlanTool, type Plan, undoSnapshotPattern } from './plan.ts';
 
 /** `failed`: it was sent, and did not come true. `refused`: it was not sent. `unknown`: it began, and nothing says how it ended. */
 export type StepState = 'not_done' | 'running' | 'done' | 'failed' | 'refused' | 'unknown';
@@ -31,6 +31,8 @@ export interface PlanProgress {
   /** The plan that a person made of it by striking steps. */
   readonly replacedBy?: string;
   readonly undoes?: string;
+  /** Snapshots that it took as ways back; each may be deleted by now. */
+  readonly snapshots?: readonly { readonly vmid: number; readonly name: string }[];
 }
 
 export const planControls = ['pause', 'resume', 'stop'] as const;
@@ -60,7 +62,17 @@ export function progressOf(
     ...standingOf(record, { records, ended, alive }),
     ...(replacedBy === undefined ? {} : { replacedBy }),
     ...(plan?.undoes === undefined ? {} : { undoes: plan.undoes }),
+    ...snapshotsOf(plan, steps),
   };
+}
+
+function snapshotsOf(plan: Plan | undefined, steps: readonly StepProgress[]): Pick<PlanProgress, 'snapshots'> {
+  const snapshots = (plan?.steps ?? []).flatMap(({ tool, input }, index) => {
+    const { vmid, name } = input;
+    const isTaken = tool === 'create_snapshot' && steps[index]?.state === 'done';
+    return isTaken && typeof vmid === 'number' && typeof name === 'string' && undoSnapshotPattern.test(name) ? [{ vmid, name }] : [];
+  });
+  return snapshots.length === 0 ? {} : { snapshots };
 }
 
 /** The plan that a request is; undefined: it is another one. Sound: only the pipeline makes such requests, and their digest is checked. */

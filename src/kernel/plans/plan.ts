@@ -13,7 +13,12 @@ export interface ProposedStep {
   readonly arguments: JsonObject;
   /** After the step before it has ended, so much longer. */
   readonly wait_seconds?: number;
+  /** A snapshot of its guest first, as a step of its own: where the step itself has no way back, that is one. */
+  readonly snapshot_first?: boolean;
 }
+
+/** A snapshot that a plan takes as a way back. */
+export const undoSnapshotPattern = /^bm-[0-9a-f]{6}-\d{1,2}$/;
 
 /** What can be foretold of a guest: not the digest, which only the cluster makes. */
 export type Foretold = Omit<GuestCondition, 'digest' | 'config'>;

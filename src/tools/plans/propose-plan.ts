@@ -24,6 +24,7 @@ export const proposePlan = defineTool({
           tool: text('Tool that changes a guest, for example `shutdown_vm`.'),
           arguments: z.record(z.string(), z.unknown()).meta({ description: 'Its arguments, as for a call of its own.' }),
           wait_seconds: z.number().int().min(1).max(longestWait).optional().meta({ description: 'Pause before it.' }),
+          snapshot_first: z.boolean().optional().meta({ description: 'Snapshot its guest first, as a way back.' }),
         }),
       )
       .min(1)

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { reasonArgument } from '#kernel/arguments';
+import type { PlanStep, ProposedStep } from '#kernel/plans/plan';
 import { planIn, undoOf } from '#kernel/plans/plan-progress';
 import { defineTool } from '#kernel/tool';
 import { findPlan, planWords } from '../support/plan-view.ts';
@@ -28,7 +29,7 @@ export const undoPlan = defineTool({
     if (plan === undefined || found.standing === 'running' || found.standing === 'paused')
       return { ok: false, code: 'plan_running', message: planWords(found), next: 'wait until it has ended, or ask the user to stop it' };
     const ways = undoOf(found, plan);
-    const steps = ways.flatMap(({ step: { undo } }) => ('none' in undo ? [] : [{ tool: undo.tool, arguments: undo.input }]));
+    const steps = ways.flatMap(({ step }) => stepsBack(step));
     const kept = ways.flatMap(({ number, step: { title, undo } }) => ('none' in undo ? [{ number, title, no_way_back: undo.none }] : []));
     if (steps.length === 0)
       return {
@@ -44,3 +45,12 @@ export const undoPlan = defineTool({
     return { ...result, message: `${result.message}; ${others}`, result: { ...(result.result as object), kept } };
   },
 });
+
+/** A rollback leaves a guest stopped that ran before. */
+function stepsBack({ undo, before, targets }: PlanStep): readonly ProposedStep[] {
+  if ('none' in undo) return [];
+  const back = { tool: undo.tool, arguments: undo.input };
+  const [guest] = before;
+  if (undo.tool !== 'rollback_snapshot' || guest?.status !== 'running') return [back];
+  return [back, { tool: targets[0]?.['guestType'] === 'lxc' ? 'start_container' : 'start_vm', arguments: { vmid: guest.vmid } }];
+}

@@ -16,7 +16,7 @@ export async function findPlan(
   return { ok: false, code: 'no_such_plan', message: `there is no plan \`${id}\``, next: 'use the `plan_id` of propose_plan' };
 }
 
-export function planData({ id, standing, message, steps, replacedBy, undoes }: PlanProgress): JsonObject {
+export function planData({ id, standing, message, steps, replacedBy, undoes, snapshots }: PlanProgress): JsonObject {
   return {
     ...{ plan_id: id, standing, message },
     steps: steps.map(({ number, title, state, message: said, upid }) => ({
@@ -26,6 +26,7 @@ export function planData({ id, standing, message, steps, replacedBy, undoes }: P
     })),
     ...(replacedBy === undefined ? {} : { replaced_by: replacedBy }),
     ...(undoes === undefined ? {} : { undoes }),
+    ...(snapshots === undefined ? {} : { undo_snapshots: snapshots.map(({ vmid, name }) => ({ vmid, name })) }),
   };
 }
 

@@ -70,9 +70,13 @@ const makers: readonly ((random: Random, vmid: number, index: number) => Propose
 
 function randomSteps(random: Random, index: number): readonly ProposedStep[] {
   const chosen = [pick(random, vmids), pick(random, vmids)];
-  return Array.from({ length: 1 + Math.floor(random.next() * 5) }, (_, at) =>
+  const steps = Array.from({ length: 1 + Math.floor(random.next() * 5) }, (_, at) =>
     pick(random, makers)(random, pick(random, chosen), index * 10 + at),
   );
+  // Archives are named by the second, and here a backup takes less: a second one would be the same archive.
+  const isFirst = (one: ProposedStep, at: number) =>
+    steps.findIndex(({ tool, arguments: { vmid } }) => tool === one.tool && vmid === one.arguments['vmid']) === at;
+  return steps.filter((one, at) => one.tool !== 'backup_guest' || isFirst(one, at));
 }
 
 /** What the cluster itself says of these guests. */

@@ -7,7 +7,7 @@ import { planIn, progressOf, undoOf } from '#kernel/plans/plan-progress';
 
 const now = 1_000_000;
 const undo = { tool: 'start_vm', input: { vmid: 100 } };
-const steps = ['one', 'two', 'three'].map((title) => ({ title, undo }));
+const steps = ['one', 'two', 'three'].map((title) => ({ title, tool: 'stop_vm', input: {}, undo }));
 
 function record(status: RequestRecord['status'], tool = 'apply_plan'): RequestRecord {
   const action = { tool, arguments: { steps }, targets: [], agentId: 'mcp:a', cluster: 'demo', policyVersion: '1' };
