@@ -5,6 +5,7 @@ import type { CommandRequest, CommandResult, CommandRunner, SandboxStatus } from
 import { type CommandRunnerOptions, type Ground, settleGround, unfitWorkspace } from './command-ground.ts';
 import { createEffects, type Effects, type OpenOptions } from './effects/effects.ts';
 import { findJournal, findWay } from './effects/find-place.ts';
+import { failWithoutRoom } from './effects/run-plan.ts';
 import { type ChildResult, programRunner, runChild, type TreeLimit, watchTree } from './run-child.ts';
 import { createTrackedFiles, type Looks, needsNetwork, runContained, runOverView } from './run-contained.ts';
 import { plainEnvironment } from './sandbox/clean-environment.ts';
@@ -24,10 +25,17 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
   const probe = (fresh = false) => {
     if (fresh) probed = undefined;
     // Not under a caller's signal: the answer is everybody's.
-    probed ??= probeAll(ground, journal).then((sandbox) => {
-      ground.log.info(`sandbox ${sandbox.status.state}: ${sandbox.status.reason}`);
-      return sandbox;
-    });
+    probed ??= probeAll(ground, journal).then(
+      (sandbox) => {
+        ground.log.info(`sandbox ${sandbox.status.state}: ${sandbox.status.reason}`);
+        if (isForWantOfRoom(sandbox.status)) probed = undefined;
+        return sandbox;
+      },
+      (thrown: unknown) => {
+        probed = undefined;
+        return failWithoutRoom(thrown);
+      },
+    );
     return probed;
   };
   const journal = openJournal(ground);
@@ -50,6 +58,13 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
   };
 }
 
+const wantOfRoom = /\bENOSPC\b|\bEDQUOT\b|no space left|quota exceeded/i;
+
+/** A full disk passes: what it kept us from is tried anew at the next command. */
+function isForWantOfRoom({ state, reason, view }: SandboxStatus): boolean {
+  return (state !== 'enforced' && wantOfRoom.test(reason)) || (view?.judged === false && wantOfRoom.test(view.reason));
+}
+
 interface Probed extends ProbedSandbox {
   /** Present where commands run over a view. */
   readonly effects?: Effects;
@@ -66,7 +81,9 @@ function openJournal({ judge, workspaceRoot, stateDir, log, limits, undo }: Grou
       const options = { workspaceRoot, programs: programRunner, judge, log, limits: { bytes: limits.diskBytes, ...undo } };
       opened = found.kind === 'none' ? found.reason : createEffects({ ...options, journal: found.journal });
     } catch (thrown) {
-      opened = `the journal cannot be opened: ${reasonOf(thrown)}`;
+      const why = `the journal cannot be opened: ${reasonOf(thrown)}`;
+      if (wantOfRoom.test(why)) return why;
+      opened = why;
     }
     return opened;
   };
