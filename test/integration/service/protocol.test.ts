@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cliAgent } from '#app/for-hosts';
 import { connectService } from '#connectors/service/service-link';
@@ -56,6 +57,37 @@ describe('an App through the socket', () => {
     const caller = new AbortController();
     const waiting = call(alice, 'start_vm', { vmid: 101 }, { waitMs: 60_000, signal: caller.signal, gate: { ask: () => caller.abort() } });
     expect(await waiting).toMatchObject({ status: 'error', code: 'cancelled' });
+  });
+
+  it('whose request lapses while it waits for a person ends at once, and what shows the question is told to end', async () => {
+    const first = (await call(alice, 'shutdown_container', { vmid: 200 })).request_id ?? '';
+    await service.inside.approvals.deny(first, 'user:carol');
+    // The same question, asked almost an hour ago.
+    const database = new DatabaseSync(join(service.world.stateDir, 'banksman.db'));
+    const ends = Date.now() + 10_000;
+    database
+      .prepare(
+        `INSERT INTO requests (id, status, digest, agent_id, agent_host, draft, created_at, expires_at, due_at)
+         SELECT 'req-0e0e0e0e', 'pending', digest, agent_id, agent_host, draft, ?, ?, ? FROM requests WHERE id = ?`,
+      )
+      .run(ends - 3_600_000, ends, ends, first);
+    database.close();
+    const shown: string[] = [];
+    const over = Promise.withResolvers<void>();
+    const gate = {
+      ask: ({ id }: { id: string }, done: AbortSignal) => {
+        shown.push(id);
+        done.addEventListener('abort', () => over.resolve());
+      },
+    };
+    const outcome = await call(alice, 'shutdown_container', { vmid: 200 }, { waitMs: 60_000, gate });
+    expect(outcome).toMatchObject({ request_id: 'req-0e0e0e0e' });
+    expect(outcome.status).not.toBe('ok');
+    expect(`${outcome.code} ${outcome.message}`).toMatch(/expired/);
+    await over.promise;
+    expect(shown).toEqual(['req-0e0e0e0e']);
+    expect(await alice.approvals.get('req-0e0e0e0e')).toMatchObject({ status: 'expired' });
+    expect(await alice.approvals.deny('req-0e0e0e0e', 'user:alice')).toMatchObject({ ok: false });
   });
 
   it('explains, lists, counts, reads the trail and the level', async () => {
