@@ -212,7 +212,7 @@ export interface LiveLists {
   readonly clusters: readonly string[];
   nodes(cluster: string, signal: AbortSignal): Promise<readonly NodeRow[]>;
   guests(cluster: string, signal: AbortSignal): Promise<readonly GuestRow[]>;
-  /** Guests and nodes on which no call that changes anything gets through. Guests protected by an address alone are not among them. */
+  /** Guests and nodes on which no call that changes anything gets through. Guests protected by an address or as another one's gateway, DNS server or storage alone are not among them. */
   protectedNames(cluster: string, signal: AbortSignal): Promise<ProtectedNames>;
   /** About what `action` touches: state, what runs there, HA, snapshots, last backup. What cannot be read is said. */
   facts(action: Pick<EffectiveAction, 'targets'>, signal: AbortSignal): Promise<readonly LiveFact[]>;

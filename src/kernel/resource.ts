@@ -18,6 +18,8 @@ export interface GuestResource {
   readonly guestType?: GuestType;
   /** It is destroyed: whether a backup is left counts. */
   readonly destroyed?: true;
+  /** It is copied onto the storages that it lies on: what else these hold counts. */
+  readonly copied?: true;
 }
 
 /** A guest that is to be made: nobody may have its number. */
@@ -219,6 +221,9 @@ export function describeTarget(target: Target): string {
   // Sound: the table has, under each kind, the function for that kind.
   return (described[target.kind] as (target: Target) => string)(target);
 }
+
+/** Units without which a node is none of its cluster's, and carries no guest's traffic. */
+export const nodeServices: ReadonlySet<string> = new Set(['corosync.service', 'networking.service', 'pve-cluster.service']);
 
 /** Tags as Proxmox VE keeps them: apart at blanks, `,` and `;`, in lower case, each once, sorted. */
 export function tagsIn(text: unknown): readonly string[] {

@@ -129,14 +129,14 @@ function guestOf({ vmid, node, status, raw }: GuestRow, config: JsonObject = {})
 }
 
 /** `gw=192.168.1.1`, `gw6=fd00::1` of a container's `net0` and a cloud-init VM's `ipconfig0`. */
-function gatewaysIn(config: JsonObject): readonly string[] {
+export function gatewaysIn(config: JsonObject): readonly string[] {
   const parts = Object.entries(config).flatMap(([key, value]) =>
     /^(?:net|ipconfig)\d+$/.test(key) && typeof value === 'string' ? value.split(',') : [],
   );
   return addressesIn(parts.map((part) => /^gw6?=(.+)$/.exec(part.trim())?.[1]));
 }
 
-function addressesIn(texts: readonly (string | undefined)[]): readonly string[] {
+export function addressesIn(texts: readonly (string | undefined)[]): readonly string[] {
   const known = texts.map((text) => (text === undefined ? undefined : canonicalAddress(text)));
   return [...new Set(known.filter((address) => address !== undefined))];
 }

@@ -3,10 +3,11 @@ import { allow, type Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { GuestTarget, Resource, Target } from '#kernel/resource';
 import { effectiveTier } from '#policy/classify';
-import { type DerivedProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
+import { type DerivedProtection, type ProtectedList, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
 import { guestAddresses, type Inventory, resolveTarget } from '#policy/resolve-target';
+import { configOf, protectedNeeds } from './dependencies.ts';
 import type { CallDeps, ConfiguredCluster, PolicySettings } from './deps.ts';
-import { derivedBy, takeInventory } from './inventory.ts';
+import { derivedBy, storagesIn, takeInventory } from './inventory.ts';
 import { goOn, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
 import { type TargetSources, withContents } from './target-contents.ts';
 
@@ -45,13 +46,9 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
   if (name === undefined || configured === undefined)
     throw new Fault('no_cluster', 'no cluster is configured', { next: 'add one to `clusters`' });
   const found = await lookUp(state, { name, configured }, context);
-  const { binds, deps } = context;
-  const list = deps.settings.protectedList;
-  const derived = binds ? await derivedBy(found.inventory, list, configured, found.writes ? found.sources : undefined) : undefined;
-  const refused = derived && firstDenial(found.targets.map((target) => protectTarget(target, list, derived)));
+  const { refused, notices } = context.binds ? await protection(found, configured, context) : { notices: [] };
   if (refused !== undefined) return refuseBy(refused);
   if (found.problem !== undefined) return refuse({ status: 'error', ...found.problem });
-  const notices = lostTags(found.inventory, derived);
   return goOn({
     ...state,
     cluster: name,
@@ -59,6 +56,60 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
     inventory: found.inventory,
     ...(notices.length === 0 ? {} : { notices }),
   });
+}
+
+/** What the list says of what the call touches, and what a person who is asked is told besides. */
+async function protection(
+  found: Looked,
+  configured: ConfiguredCluster,
+  { deps }: ResolveContext,
+): Promise<{ readonly refused?: Decision; readonly notices: readonly string[] }> {
+  const list = deps.settings.protectedList;
+  const derived = await derivedBy(found.inventory, list, configured, found.writes ? found.sources : undefined);
+  const touched = [...found.targets, ...found.copies];
+  const own = firstDenial(touched.map((target) => protectTarget(target, list, derived)));
+  if (own !== undefined) return { refused: own, notices: [] };
+  const { refused, unread } = await neededBy(found, list, derived);
+  const notices = [...lostTags(found.inventory, derived), ...unreadNeeds(unread)];
+  return refused === undefined ? { notices } : { refused, notices };
+}
+
+type Looked = Awaited<ReturnType<typeof lookUp>>;
+
+/** Whether a protected guest needs what the call touches. */
+async function neededBy(
+  { targets, sources }: Pick<Looked, 'targets' | 'sources'>,
+  list: ProtectedList,
+  derived: DerivedProtection,
+): Promise<{ readonly refused?: Decision; readonly unread: readonly number[] }> {
+  const { needs, unread } = await protectedNeeds(targets, list, derived, sources);
+  if (needs === undefined) return { unread };
+  const withOwn = await Promise.all(
+    targets.map(async (target) => {
+      if (target.kind !== 'guest' || needs.addresses.size === 0) return target;
+      return { ...target, addresses: guestAddresses((await configOf(target, sources)) ?? {}) };
+    }),
+  );
+  const touched = withOwn.map((target) =>
+    'addresses' in target || target.kind !== 'service' ? target : withNode(target, sources.inventory),
+  );
+  const refused = firstDenial(touched.map((target) => protectTarget(target, list, { ...derived, needs })));
+  return { unread, ...(refused === undefined ? {} : { refused }) };
+}
+
+/** What is done to a unit is done to its node. */
+function withNode<T extends Extract<Target, { kind: 'service' }>>(
+  target: T,
+  { nodes }: Inventory,
+): T & { readonly addresses: readonly string[] } {
+  return { ...target, addresses: nodes.find(({ node }) => node === target.node)?.addresses ?? [] };
+}
+
+function unreadNeeds(vmids: readonly number[]): readonly string[] {
+  if (vmids.length === 0) return [];
+  return [
+    `what protected guest${vmids.length === 1 ? '' : 's'} ${vmids.slice(0, 8).join(', ')} depend${vmids.length === 1 ? 's' : ''} on could not be read`,
+  ];
 }
 
 /** What the call's resources are, and what is wrong with how they were named. */
@@ -69,14 +120,43 @@ async function lookUp(
 ) {
   const { signal } = context;
   const needsAddresses = context.binds && context.deps.settings.protectedList.addresses.length > 0;
-  const writes = resources.some((resource) => resource.kind === 'storage');
+  const writes = resources.some((resource) => resource.kind === 'storage' || isCopied(resource));
   const needsPools = poolsDecide(context.deps.settings);
   const inventory = await takeInventory(name, configured, { needsAddresses, needsStorages: writes, needsPools, signal });
   const resolutions = resources.map((resource) => resolveTarget(resource, inventory));
   const sources: TargetSources = { api: configured.access.api, inventory, signal };
   const contents = await Promise.all(resolutions.map(({ target }, index) => withContents(target, resources[index], sources)));
   const targets = await withAddresses(contents, configured, context);
-  return { inventory, writes, sources, targets, problem: resolutions.find((resolution) => resolution.problem !== undefined)?.problem };
+  const copies = context.binds ? await storagesCopiedTo(resources, targets, sources) : [];
+  return {
+    inventory,
+    writes,
+    sources,
+    targets,
+    copies,
+    problem: resolutions.find((resolution) => resolution.problem !== undefined)?.problem,
+  };
+}
+
+function isCopied(resource: Resource): boolean {
+  return resource.kind === 'guest' && resource.copied === true;
+}
+
+/** The storages of a guest that is copied onto them, where the copy is made. */
+async function storagesCopiedTo(
+  resources: readonly Resource[],
+  targets: readonly Target[],
+  sources: TargetSources,
+): Promise<readonly Target[]> {
+  const guest = targets.find((target) => target.kind === 'guest');
+  if (guest?.kind !== 'guest' || !resources.some(isCopied)) return [];
+  const place = targets.find((target) => target.kind === 'node' && target.place === true);
+  const node = place?.kind === 'node' ? place.node : guest.node;
+  const config = await sources.api.guestConfig(guest, sources.signal);
+  return storagesIn(config).flatMap((storage) => {
+    const { target } = resolveTarget({ kind: 'storage', access: 'operate', storage, node }, sources.inventory);
+    return target === undefined ? [] : [target];
+  });
 }
 
 /** Whether anything in the configuration goes by pools. */
@@ -84,9 +164,9 @@ export function poolsDecide({ protectedList, scopes, windows }: Pick<PolicySetti
   return protectedList.pools !== undefined || [...scopes, ...windows].some(({ only }) => only?.pools !== undefined);
 }
 
-function lostTags({ guests }: Inventory, derived: DerivedProtection | undefined): readonly string[] {
+function lostTags({ guests }: Inventory, derived: DerivedProtection): readonly string[] {
   const there = new Set(guests.map(({ vmid }) => vmid));
-  return [...(derived?.tagged ?? [])].flatMap(([vmid, { tag, lost }]) => (lost && there.has(vmid) ? [lostWords(vmid, tag)] : []));
+  return [...(derived.tagged ?? [])].flatMap(([vmid, { tag, lost }]) => (lost && there.has(vmid) ? [lostWords(vmid, tag)] : []));
 }
 
 /** Guests get the addresses of their configuration, where an address is protected and could be theirs. */

@@ -140,9 +140,13 @@ function outcomeOfRefusal(refusal: Refusal, trail: CallTrail): Outcome {
     code: refusal.code,
     message: refusal.message,
     ...(refusal.requestId === undefined ? {} : { request_id: refusal.requestId }),
-    ...(refusal.next === undefined ? {} : { next: refusal.next }),
+    ...given({ next: refusal.next, tier: refusal.status === 'denied' ? tierOf(trail) : undefined }),
     ...(trail.state?.tool !== undefined && changesSomething(trail.state.tool) ? { effect: effectData(notSent) } : {}),
   };
+}
+
+function tierOf({ state }: CallTrail): Outcome['tier'] {
+  return state?.tier ?? state?.tool?.tier;
 }
 
 async function recorded(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, outcome: Outcome): Promise<Outcome> {

@@ -4,9 +4,17 @@
  */
 import { canonicalAddress } from '#kernel/address';
 import { allow, type Decision, deny } from '#kernel/decision';
-import type { GuestTarget, Resource, StorageTarget, Target } from '#kernel/resource';
+import {
+  type GuestTarget,
+  type NodeTarget,
+  nodeServices,
+  type Resource,
+  type ServiceTarget,
+  type StorageTarget,
+  type Target,
+} from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
-import { isInPool, matchesPattern } from './scopes/selector.ts';
+import { type GuestFacts, type SelectedGuest, selectedGuests } from './scopes/selected-guests.ts';
 import { unitStem } from './service-units.ts';
 
 /** The configured list. Empty lists protect nothing; there is no wildcard but a service's node. */
@@ -43,6 +51,8 @@ export interface DerivedProtection {
   readonly selected?: ReadonlyMap<number, SelectedGuest>;
   /** Storages on which protected guests have volumes, as `storage` or, where it is not shared, `storage@node`; filled only where one is written to. */
   readonly stored?: ReadonlyMap<string, readonly number[]>;
+  /** What protected guests need of others. Absent: there are none, or nothing that could be such a need is touched. */
+  readonly needs?: ProtectedNeeds;
 }
 
 export interface TaggedGuest {
@@ -50,9 +60,18 @@ export interface TaggedGuest {
   readonly lost: boolean;
 }
 
-interface SelectedGuest {
-  readonly rule: string;
-  readonly why: string;
+export interface ProtectedNeed {
+  readonly vmid: number;
+  readonly as: 'gateway' | 'dns' | 'disks';
+}
+
+export interface ProtectedNeeds {
+  /** By the canonical address at which it is served. */
+  readonly addresses: ReadonlyMap<string, ProtectedNeed>;
+  /** Node names in lower case without which the cluster has no quorum. */
+  readonly votes: ReadonlySet<string>;
+  /** Any protected guest: each needs quorum. */
+  readonly vmid: number;
 }
 
 /** How `stored` names a storage. */
@@ -92,12 +111,18 @@ type Tests = readonly (() => Decision)[];
 
 function derivedTests(target: Target, list: ProtectedList, derived: DerivedProtection): Tests {
   if (target.kind === 'guest')
-    return [() => bearsTag(target.vmid, derived), () => isSelected(target.vmid, derived), () => isUnsaved(target, list)];
+    return [
+      () => bearsTag(target.vmid, derived),
+      () => isSelected(target.vmid, derived),
+      () => isNeeded(target, derived),
+      () => isUnsaved(target, list),
+    ];
   if (target.kind === 'new_guest') return [() => bearsTag(target.vmid, derived)];
   if (target.kind === 'storage') return [() => storesProtectedGuest(target, derived)];
   // Where a guest is put, nothing is done to those that are there.
   const acted = target.kind === 'service' || (target.kind === 'node' && target.place !== true);
-  return acted ? [() => hostsProtectedGuest(target.node, derived)] : [];
+  if (!acted) return [];
+  return [() => hostsProtectedGuest(target.node, derived), () => isNeeded(target, derived), () => holdsQuorum(target, derived)];
 }
 
 type NodeTest = (name: string | undefined) => Decision;
@@ -125,15 +150,6 @@ const testsByKind: { readonly [Kind in Resource['kind']]: (thing: Thing<Kind>, l
   held: none,
 };
 
-/** What pool and name of a guest are: undefined is not known, `pool: null` none. */
-interface GuestFacts {
-  readonly vmid: number;
-  readonly node: string;
-  readonly tags?: readonly string[];
-  readonly pool?: string | null;
-  readonly name?: string;
-}
-
 /** Derives what the list implies from the cluster's own rows. */
 export function deriveProtection(
   rows: {
@@ -157,29 +173,6 @@ export function deriveProtection(
     if (address !== undefined) addressed.set(row.node.toLowerCase(), address);
   }
   return { hosts, addressed, ...(tagged.size === 0 ? {} : { tagged }), ...(selected.size === 0 ? {} : { selected }) };
-}
-
-/** SECURITY: a guest of which pool or name cannot be seen may be the very one. */
-function selectedGuests(guests: readonly GuestFacts[], { pools = [], names = [] }: ProtectedList): ReadonlyMap<number, SelectedGuest> {
-  const selected = new Map<number, SelectedGuest>();
-  for (const { vmid, pool, name } of guests) {
-    const inPool = pool === null ? undefined : pools.find((entry) => pool === undefined || isInPool(pool, entry));
-    const named = names.find((pattern) => name === undefined || matchesPattern(pattern, name));
-    if (inPool !== undefined) selected.set(vmid, { rule: `protected.pools:${inPool}`, why: poolWords(vmid, pool, inPool) });
-    else if (named !== undefined) selected.set(vmid, { rule: `protected.names:${named}`, why: nameWords(vmid, name, named) });
-  }
-  return selected;
-}
-
-function poolWords(vmid: number, pool: string | null | undefined, entry: string): string {
-  if (pool === undefined)
-    return `guest ${vmid} may be in the protected pool \`${entry}\`: the token cannot see which pool it is in (\`Pool.Audit\` on /pool)`;
-  return `guest ${vmid} is in pool \`${pool}\`, which is protected`;
-}
-
-function nameWords(vmid: number, name: string | undefined, pattern: string): string {
-  if (name === undefined) return `guest ${vmid} may be one that \`${pattern}\` protects: its name is not known`;
-  return `guest ${vmid} is named \`${name}\`, which \`${pattern}\` protects`;
 }
 
 /** Guests with a protecting tag now. */
@@ -239,6 +232,27 @@ function bearsTag(vmid: number, { tagged }: DerivedProtection): Decision {
 function isSelected(vmid: number, { selected }: DerivedProtection): Decision {
   const found = selected?.get(vmid);
   return found === undefined ? unprotected : refuse(found.why, found.rule);
+}
+
+const needWords: Readonly<Record<ProtectedNeed['as'], string>> = {
+  gateway: 'is the gateway of',
+  dns: 'is the only DNS server of',
+  disks: 'serves disks of',
+};
+
+function isNeeded(target: Target, { needs }: DerivedProtection): Decision {
+  const addresses = 'addresses' in target ? target.addresses : [];
+  const need = addresses.map((address) => needs?.addresses.get(address)).find((found) => found !== undefined);
+  if (need === undefined) return unprotected;
+  const what = target.kind === 'guest' ? `guest ${target.vmid}` : `node \`${'node' in target ? target.node : ''}\``;
+  return refuse(`${what} ${needWords[need.as]} protected guest ${need.vmid}`, `derived.${need.as}-of:${need.vmid}`);
+}
+
+function holdsQuorum(target: NodeTarget | ServiceTarget, { needs }: DerivedProtection): Decision {
+  const takesNode = target.kind === 'node' || nodeServices.has(target.service);
+  if (!takesNode || needs?.votes.has(target.node.toLowerCase()) !== true || target.access === 'read') return unprotected;
+  const why = `without node \`${target.node}\` the cluster has no quorum, which protected guest ${needs.vmid} needs`;
+  return refuse(why, `derived.quorum-of:${needs.vmid}`);
 }
 
 function protectingTag(tags: readonly string[] = [], { tags: listed = [] }: ProtectedList): Decision {
@@ -327,7 +341,7 @@ function refuse(why: string, ...rules: string[]): Decision {
 
 /** A node that hosts a protected guest is protected for that guest's reason. */
 function withReasons(decision: Decision, { reasons = {} }: ProtectedList): Decision {
-  const given = decision.rules.map((rule) => reasons[rule.replace(/^derived\.(?:host|storage)-of:/, 'protected.guests:')]);
+  const given = decision.rules.map((rule) => reasons[rule.replace(/^derived\.[a-z]+-of:/, 'protected.guests:')]);
   const words = [...new Set(given.filter((why) => why !== undefined))];
   return words.length === 0 ? decision : { ...decision, reason: `${decision.reason}; the reason given: ${words.join('; ')}` };
 }

@@ -3,6 +3,7 @@ import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server, type T
 import { toolAnnotations } from '#app/catalog';
 import type { CallingApp } from '#kernel/app';
 import type { OutcomeStatus } from '#kernel/outcome';
+import { actionTiers } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import { type Caller, callTool } from './call-tool.ts';
 import type { CallTracker } from './call-tracker.ts';
@@ -12,7 +13,7 @@ import type { CallTracker } from './call-tracker.ts';
 /** What a model reads about the whole server. */
 const instructions = [
   'Banksman operates Proxmox VE clusters and this workspace under one policy, with an audit trail.',
-  'Every tool returns {status, code, message, request_id?, next?, result?}.',
+  'Every tool returns {status, code, message, request_id?, next?, tier?, result?}.',
   'ok: it was done. error: read `message` and `next`.',
   'denied: it will not happen; do not try it another way or through another tool, ask the user.',
   'pending: a person has been asked and nothing has been done yet. Tell the user that request_id waits for them in VS Code (Banksman: pending approvals) or at the command line; call check_request_status; once it is approved, repeat the same call with the same arguments, which runs it once.',
@@ -157,6 +158,7 @@ export const outcomeSchema = {
     message: { type: 'string' },
     request_id: { type: 'string', pattern: '^req-[a-f0-9]{8}$' },
     next: { type: 'string' },
+    tier: { type: 'string', enum: [...actionTiers] },
     effect: { type: 'object' },
     result: { anyOf: jsonTypes.map((type) => ({ type })), description: 'What the tool returned.' },
   },

@@ -17,7 +17,7 @@ export const getBackups = defineTool({
   outsideText: ['notes'],
   input: z.strictObject({
     node: nodeArgument,
-    storage: storageArgument.default('local').meta({ description: 'Storage to look in; see get_storage.' }),
+    storage: storageArgument.default('local').meta({ description: 'Storage to look in; left out: `local`. See get_storage.' }),
     cluster: clusterArgument,
     ...pagingArguments,
   }),

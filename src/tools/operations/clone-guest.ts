@@ -49,7 +49,11 @@ export const cloneGuest = defineTool({
   outsideText: ['log'],
   input: inputSchema,
   touches: ({ vmid, node, new_vmid: newVmid, target, storage, snapshot }) => [
-    { kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) },
+    {
+      ...{ kind: 'guest', access: 'operate', vmid },
+      ...(node === undefined ? {} : { node }),
+      ...(storage === undefined ? { copied: true } : {}),
+    },
     { kind: 'new_guest', access: 'operate', vmid: newVmid },
     ...(target === undefined ? [] : [{ kind: 'node', access: 'operate', node: target, place: true } as const]),
     ...(storage === undefined

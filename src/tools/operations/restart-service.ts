@@ -3,15 +3,13 @@ import { clusterArgument, nodeArgument, reasonArgument, serviceArgument } from '
 import { toFault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
-import { describeTarget } from '#kernel/resource';
+import { describeTarget, nodeServices } from '#kernel/resource';
 import { defineTool, type Obstacle, type ToolContext, type ToolResult } from '#kernel/tool';
 import { overSsh } from '../support/obstacles.ts';
 import { serviceOf } from '../support/targets.ts';
 
 /** How long a service may take to fall over again before it is asked how it is. */
 const settleMs = 3_000;
-
-const nodeServices: ReadonlySet<string> = new Set(['corosync.service', 'networking.service', 'pve-cluster.service']);
 
 export const restartService = defineTool({
   name: 'restart_service',
