@@ -17,7 +17,16 @@ describe('call result', () => {
 
 describe('the output schema', () => {
   it('knows every field that an outcome has, and nothing else', () => {
-    const every = { status: 'ok', code: 'ok', message: '', request_id: 'req-00000000', next: '', tier: 'red', effect: {}, result: null } as const;
+    const every = {
+      status: 'ok',
+      code: 'ok',
+      message: '',
+      request_id: 'req-00000000',
+      next: '',
+      tier: 'red',
+      effect: {},
+      result: null,
+    } as const;
     expect(Object.keys(outcomeSchema.properties)).toEqual(Object.keys(every));
     expect(outcomeSchema.properties.status.enum).toEqual(statuses);
     expect(outcomeSchema.additionalProperties).toBe(false);
