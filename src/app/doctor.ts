@@ -21,6 +21,7 @@ import type { Origin } from './config/config-agreement.ts';
 import { expandPath } from './config/paths.ts';
 import { limitFindings, protectedListOf, uselessTiers } from './config/policy-settings.ts';
 import { approverFindings } from './people/approver-findings.ts';
+import { snapshotFindings } from './plans/kept-snapshots.ts';
 import { securityFindings, type TrailMemory, writeFinding } from './store/store-findings.ts';
 
 export interface DoctorParts {
@@ -63,6 +64,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     ...findings.flat(),
     ...noCluster(parts.config),
     ...protection(parts.config),
+    ...(await snapshotFindings({ requests: parts.store.requests, clusters: parts.clusters.configured, signal }, Date.now())),
     ...(await limitFindings(parts.config, parts.store.audit)),
     ...loweredAgents(parts.standing),
     ...uselessTiers(parts.config),

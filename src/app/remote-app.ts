@@ -360,6 +360,7 @@ function remotePlans(ask: Ask): PlanControls {
     list: () => ask('plans.list'),
     get: (id) => (requestIdPattern.test(id) ? asked(ask<PlanProgress | null>('plans.get', [id])) : Promise.resolve(undefined)),
     control: (id, control) => ask('plans.control', [id, control]),
+    snapshots: () => ask('plans.snapshots'),
     without: (id, steps) => ask('plans.without', [id, steps], { limitMs: 2 * callMs }),
   };
 }

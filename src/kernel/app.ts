@@ -223,6 +223,14 @@ export interface ControlResult {
   readonly message: string;
 }
 
+/** A snapshot that a plan took as a way back, and that is still there. `takenAt` in ms since the epoch. */
+export interface KeptSnapshot {
+  readonly cluster: string;
+  readonly vmid: number;
+  readonly name: string;
+  readonly takenAt: number;
+}
+
 /** Plans in people's hands. Whoever calls has asked a person. */
 export interface PlanControls {
   /** Newest first, the last fifty. */
@@ -235,6 +243,8 @@ export interface PlanControls {
    * outcome is that of the new proposal.
    */
   without(id: string, steps: readonly number[], by: string): Promise<Outcome>;
+  /** Of the plans that the store keeps. @throws {Fault} when a cluster cannot be asked */
+  snapshots(): Promise<readonly KeptSnapshot[]>;
 }
 
 /** What hosts need to know of the configuration. Whether there is a cluster, `LiveLists.clusters` says. */

@@ -109,6 +109,7 @@ export const wireMethods = {
   'live.facts': z.tuple([z.array(jsonObject).max(100)]),
   'plans.list': z.tuple([]),
   'plans.get': z.tuple([id]),
+  'plans.snapshots': z.tuple([]),
   'plans.control': z.tuple([id, z.enum(planControls)]),
   'plans.without': z.tuple([id, z.array(z.number().int().min(1).max(mostSteps)).min(1).max(mostSteps)]),
   // Of the tools that run in the user's own process: their requests and records are kept here.

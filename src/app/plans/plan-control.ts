@@ -11,6 +11,7 @@ import type { ModelTier } from '#kernel/tiers';
 import type { PipelineDeps } from '#pipeline/deps';
 import { runCall } from '#pipeline/run-call';
 import { agentOf } from '../people/run-approved.ts';
+import { keptSnapshots } from './kept-snapshots.ts';
 
 export interface PlanStores {
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'waitOf' | 'noteWait' | 'cancel'>;
@@ -50,6 +51,10 @@ export function planControls(
       if (why !== undefined) return { ok: false, message: `plan ${id} ${why}` };
       await stores.audit.append({ name: 'plan.control', attributes: { request_id: id, control, by } });
       return { ok: true, message: `plan ${id} ${done[control]}` };
+    },
+    snapshots: () => {
+      const { clusters, limits } = pipeline();
+      return keptSnapshots({ requests: stores.requests, clusters, signal: AbortSignal.timeout(limits.callMs) });
     },
     without: async (id, steps, by) => {
       const record = await stores.requests.get(id);

@@ -38,6 +38,7 @@ export interface CommandOptions {
   readonly output?: string;
   readonly expect?: string;
   readonly since?: string;
+  readonly older?: string;
   readonly sign?: boolean;
   readonly all?: boolean;
   readonly 'set-aside'?: boolean;
@@ -82,6 +83,7 @@ const options = {
   output: { type: 'string' },
   expect: { type: 'string' },
   since: { type: 'string' },
+  older: { type: 'string' },
   sign: { type: 'boolean' },
   all: { type: 'boolean' },
   'set-aside': { type: 'boolean' },

@@ -110,6 +110,8 @@ function planMethods({ plans }: LocalApp, own: Own): Of<'plans'> {
       return all.filter((_, index) => mine[index] !== undefined);
     },
     'plans.get': async ([id], caller) => ((await own(id, caller).catch(noneIfNotFound)) === undefined ? undefined : plans.get(id)),
+    // Names of guests and snapshots of the cluster, as get_guest has them for every user.
+    'plans.snapshots': () => plans.snapshots(),
     'plans.control': async ([id, control], caller) => {
       await own(id, caller);
       return plans.control(id, control, `user:${caller.user}`);

@@ -91,3 +91,22 @@ describe('undoing a plan', () => {
     });
   });
 });
+
+it('snapshots that plans took are counted by doctor while they are there, and cleaned by a plan', async () => {
+  const find = async () => (await app.doctor(new AbortController().signal)).filter(({ topic }) => topic === 'plans');
+  expect(await find()).toEqual([]);
+  const id = await approvedPlan(world, app, [step('restart_vm', { vmid: 100 }, { snapshot_first: true })]);
+  expect(await app.plans.snapshots()).toEqual([]);
+  await run(app, id);
+  expect(await ended(app, id)).toMatchObject({ standing: 'done' });
+  const [kept] = await app.plans.snapshots();
+  expect(kept).toMatchObject({ cluster: 'demo', vmid: 100, name: expect.stringMatching(/^bm-[0-9a-f]{6}-1$/) });
+  expect(await find()).toMatchObject([
+    { state: 'ok', message: expect.stringContaining('one snapshot that a plan took as a way back is kept: bm-') },
+  ]);
+  const clean = await approvedPlan(world, app, [step('delete_snapshot', { vmid: 100, name: kept?.name ?? '' })]);
+  await run(app, clean);
+  expect(await ended(app, clean)).toMatchObject({ standing: 'done' });
+  expect(await app.plans.snapshots()).toEqual([]);
+  expect(await find()).toEqual([]);
+});

@@ -1,5 +1,6 @@
 /** `banksman plans`: what agents have planned, how far it is, and a person's hand on it. */
 import type { App } from '#kernel/app';
+import { mostSteps } from '#kernel/plans/plan';
 import type { PlanControl, PlanProgress } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, commandHint, operands } from '../command-line.ts';
@@ -7,11 +8,13 @@ import { printError, printJson, printText } from '../output.ts';
 import { noSuchRequest, personHere, requestId } from '../request-text.ts';
 import { untilStopped, withApp } from '../session.ts';
 import { withTerminal } from '../terminal.ts';
+import { agentOf, exitStatus } from './call.ts';
 
 const verbs: Readonly<Record<string, (words: readonly string[], options: CommandOptions) => Promise<number>>> = {
   list,
   show,
   strike,
+  clean,
   pause: (words, options) => ask('pause', words, options),
   // What goes on is what a person approved; still, no program without a terminal lifts what a person did.
   resume: (words, options) =>
@@ -77,6 +80,36 @@ async function ask(control: PlanControl, words: readonly string[], options: Comm
     if (options.json) printJson({ ok, message, plan_id: id });
     else printText(message);
     return ok ? 0 : 2;
+  });
+}
+
+/** In ms. */
+function ageOf(text = '7d'): number {
+  const days = /^(\d{1,4})d$/.exec(text)?.[1];
+  if (days === undefined) throw badUsage(`\`--older\` is a number of days such as 7d, not \`${showPlainly(text, 40)}\``);
+  return Number(days) * 86_400_000;
+}
+
+/** Nothing is deleted by this: a person reads the plan and approves it. */
+async function clean(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  const age = ageOf(options.older);
+  return withApp(options, async (app, signal) => {
+    const old = (await app.plans.snapshots()).filter(({ takenAt }) => Date.now() - takenAt >= age);
+    const [first] = old;
+    if (first === undefined) {
+      printError('there is nothing to clean up');
+      return 0;
+    }
+    const here = old.filter(({ cluster }) => cluster === first.cluster).slice(0, mostSteps);
+    const steps = here.map(({ vmid, name }) => ({ tool: 'delete_snapshot', arguments: { vmid, name } }));
+    const agent = agentOf(options, app.config.defaultModelTier);
+    const input = { steps, cluster: first.cluster, reason: 'ways back of earlier plans, not needed any more' };
+    const outcome = await app.call({ tool: 'propose_plan', input, agent, signal, waitMs: 0 });
+    if (options.json) printJson(outcome);
+    else printText(outcome.message);
+    if (here.length < old.length) printError(`${old.length - here.length} more are left for another time`);
+    return exitStatus[outcome.status];
   });
 }
 

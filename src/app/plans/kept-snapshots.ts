@@ -1,0 +1,102 @@
+/** Snapshots that plans took as ways back and that are still there: counted by `doctor`, and cleaned up by a plan that a person approves. */
+import type { Finding, KeptSnapshot } from '#kernel/app';
+import type { RequestRecord } from '#kernel/approval/request';
+import { toFault } from '#kernel/errors';
+import { wordOf } from '#kernel/json';
+import { applyPlanTool, undoSnapshotPattern } from '#kernel/plans/plan';
+import { planIn } from '#kernel/plans/plan-progress';
+import type { ClusterPort } from '#kernel/ports/cluster';
+import type { RequestStore } from '#kernel/ports/request-store';
+import type { ConfiguredCluster } from '#pipeline/deps';
+
+/** Plans that are looked through, newest first. LIMIT: of those that the store no longer keeps nobody knows what they took. */
+const mostPlans = 100;
+const dayMs = 86_400_000;
+/** Older ones are worth a word. */
+const oldMs = 7 * dayMs;
+
+interface Kept {
+  readonly requests: Pick<RequestStore, 'list'>;
+  readonly clusters: ReadonlyMap<string, ConfiguredCluster>;
+  readonly signal: AbortSignal;
+}
+
+/** As the clusters have them now. @throws {Fault} when one cannot be asked */
+export async function keptSnapshots({ requests, clusters, signal }: Kept): Promise<readonly KeptSnapshot[]> {
+  const { records } = await requests.list({ search: applyPlanTool, statuses: ['consumed'], limit: mostPlans });
+  const taken = takenBy(records);
+  const found = await Promise.all(
+    [...taken].map(async ([cluster, guests]) => {
+      const api = clusters.get(cluster)?.access.api;
+      return api === undefined ? [] : stillThere({ cluster, api, guests, signal });
+    }),
+  );
+  return found.flat();
+}
+
+/** Cluster → guest → names, as the plans have them. */
+function takenBy(records: readonly RequestRecord[]): ReadonlyMap<string, ReadonlyMap<number, ReadonlySet<string>>> {
+  const taken = new Map<string, Map<number, Set<string>>>();
+  for (const plan of records.flatMap((record) => planIn(record) ?? [])) {
+    const guests = taken.get(plan.cluster) ?? new Map<number, Set<string>>();
+    for (const { tool, input } of plan.steps) {
+      const { vmid, name } = input;
+      if (tool !== 'create_snapshot' || typeof vmid !== 'number' || !undoSnapshotPattern.test(wordOf(name))) continue;
+      guests.set(vmid, (guests.get(vmid) ?? new Set()).add(wordOf(name)));
+    }
+    taken.set(plan.cluster, guests);
+  }
+  return taken;
+}
+
+interface Taken {
+  readonly cluster: string;
+  readonly api: ClusterPort;
+  readonly guests: ReadonlyMap<number, ReadonlySet<string>>;
+  readonly signal: AbortSignal;
+}
+
+async function stillThere({ cluster, api, guests, signal }: Taken): Promise<readonly KeptSnapshot[]> {
+  const rows = await api.guests(signal);
+  const lists = await Promise.all(
+    [...guests].map(async ([vmid, names]) => {
+      const row = rows.find((one) => one.vmid === vmid);
+      if (row === undefined) return [];
+      const snapshots = await api.snapshots({ vmid, node: row.node, guestType: row.type }, signal);
+      return snapshots.flatMap(({ name, snaptime }) =>
+        typeof name === 'string' && names.has(name) ? [{ cluster, vmid, name, takenAt: Number(snaptime ?? 0) * 1_000 }] : [],
+      );
+    }),
+  );
+  return lists.flat();
+}
+
+/** Nothing where no plan took any, or all are gone. */
+export async function snapshotFindings(kept: Kept, now: number): Promise<readonly Finding[]> {
+  try {
+    const snapshots = await keptSnapshots(kept);
+    if (snapshots.length === 0) return [];
+    const old = snapshots.filter(({ takenAt }) => now - takenAt > oldMs);
+    const named = snapshots.slice(0, 5).map(({ vmid, name }) => `${name} of guest ${vmid}`);
+    const more = snapshots.length > named.length ? ` and ${snapshots.length - named.length} more` : '';
+    const count =
+      snapshots.length === 1
+        ? 'one snapshot that a plan took as a way back is'
+        : `${snapshots.length} snapshots that plans took as ways back are`;
+    const message = `${count} kept: ${named.join(', ')}${more}`;
+    if (old.length === 0) return [{ topic: 'plans', state: 'ok', message }];
+    const remedy = '`banksman plans clean` proposes a plan that deletes those that are older than seven days';
+    return [{ topic: 'plans', state: 'warning', message: `${message}; ${old.length} are older than seven days`, remedy }];
+  } catch (thrown) {
+    kept.signal.throwIfAborted();
+    const { message } = toFault(thrown);
+    return [
+      {
+        topic: 'plans',
+        state: 'warning',
+        message: `which snapshots of plans are kept cannot be read: ${message}`,
+        remedy: 'see the findings of the cluster',
+      },
+    ];
+  }
+}
