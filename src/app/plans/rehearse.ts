@@ -4,12 +4,13 @@ import { toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { foretold, isPlannable, type Plan, type PlanStep, type ProposedStep, type Rehearsal, type StepRefusal } from '#kernel/plans/plan';
 import type { Resource } from '#kernel/resource';
-import { impactOf, type ToolResult } from '#kernel/tool';
+import { impactOf, type Loss, type ToolResult } from '#kernel/tool';
 import { lastingTarget } from '#pipeline/action';
 import { toolContext } from '#pipeline/context';
 import { decideCall, findObstacle, passStages, withCondition } from '#pipeline/decide-call';
 import { type CallDeps, type ClusterCopy, type IncomingCall, type PipelineDeps, type TagMemory, withSettings } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
+import { linesOf, readRadius } from '#pipeline/losses';
 import type { Classified, Refusal, Validated } from '#pipeline/stage';
 import { validate } from '#pipeline/validate';
 import { conditionsNow } from '#tools/support/condition';
@@ -45,7 +46,7 @@ export async function rehearse(steps: readonly ProposedStep[], of: Of, pipeline:
     if ('refusal' in rehearsed) return { ...rehearsed, step: step.own };
     done.push(rehearsed);
   }
-  return { ok: true, plan: planOf(done, of) };
+  return { ok: true, plan: planOf(done, of, await blastOf(done, of, live)) };
 }
 
 function byFault(thrown: unknown, signal: AbortSignal): Failed {
@@ -101,6 +102,7 @@ async function onCopy(live: CallDeps, { cluster, signal }: Of, copy: ClusterCopy
 }
 
 interface RehearsedStep extends PlanStep {
+  readonly losses: readonly Loss[];
   readonly resources: Validated['resources'];
 }
 
@@ -143,19 +145,42 @@ async function stepOf(
   const after = await conditionsNow(copy.access.api, vmids, of.signal);
   return {
     ...{ tool: tool.name, input, ...(waits === undefined ? {} : { wait_seconds: waits }), title: tool.headline(input, targets) },
-    ...{ impact: impactOf(tool, targets, input), targets: targets.map(lastingTarget), resources },
+    ...{
+      impact: impactOf(tool, targets, input),
+      targets: targets.map(lastingTarget),
+      resources,
+      losses: tool.takes?.(input, targets) ?? [],
+    },
     ...{ before: foretold(before), after: foretold(after) },
     undo: wayBack(tool.inverse?.(input, before, result.result) ?? { none: 'it has no way back' }, step),
   };
 }
 
-function planOf(steps: readonly RehearsedStep[], { cluster, undoes }: Of): Plan {
+/** What others lose by its steps, as the cluster is now: a fact is said of the first step that brings it about. */
+async function blastOf(steps: readonly RehearsedStep[], { cluster, signal }: Of, { clusters }: CallDeps): Promise<readonly string[]> {
+  const api = clusters.get(cluster)?.access.api;
+  if (api === undefined || steps.every(({ losses }) => losses.length === 0)) return [];
+  try {
+    const look = await readRadius(api, signal);
+    const said = new Set<string>();
+    return steps.flatMap(({ losses }, index) => {
+      const lines = losses.length === 0 ? [] : linesOf(losses, look).filter((line) => !said.has(line));
+      for (const line of lines) said.add(line);
+      return lines.map((line) => `step ${index + 1}: ${line}`);
+    });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return [`what else depends on its guests could not be read: ${toFault(thrown).message}`];
+  }
+}
+
+function planOf(steps: readonly RehearsedStep[], { cluster, undoes }: Of, blast: readonly string[]): Plan {
   const bare = steps.map((step): PlanStep => {
-    const { resources: _named, ...rest } = step;
+    const { resources: _named, losses: _told, ...rest } = step;
     return rest;
   });
   const plan: Plan = {
-    ...{ cluster, steps: bare, touches: existingBefore(steps), blast: [], unknown: unforetold(bare) },
+    ...{ cluster, steps: bare, touches: existingBefore(steps), blast, unknown: unforetold(bare) },
     ...(undoes === undefined ? {} : { undoes }),
   };
   // Without `undefined`: it is digested, signed and stored.

@@ -102,6 +102,16 @@ describe('an approval', () => {
     expect(card?.detail).not.toContain('NOT SHOWN');
   });
 
+  it('says what others lose by a step, by its number, and it is part of what is signed', async () => {
+    world.demo.cluster.state.guests.get(201)?.config.set('nameserver', '192.168.1.53');
+    const id = await proposed(app, [step('start_vm', { vmid: 101 }), step('stop_container', { vmid: 200 })]);
+    const card = await app.approvals.card(id);
+    expect(card?.detail).toMatch(/Takes along: step 2: .*DNS.*201/);
+    expect(card?.detail).not.toMatch(/Takes along: step 1/);
+    const blast = card?.record.action.arguments['blast'];
+    expect(blast).toEqual([expect.stringMatching(/^step 2: /)]);
+  });
+
   it('is worth one run, in one process', async () => {
     const id = await approvedPlan(world, app, [step('set_guest_config', { vmid: 100, description: 'planned' })]);
     const other = await open();
