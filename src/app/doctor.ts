@@ -15,6 +15,7 @@ import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Store } from '#kernel/ports/store';
 import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
 import type { ConnectedClusters } from './clusters/connect-clusters.ts';
+import { protectionSuggestions } from './clusters/suggestions.ts';
 import { lostTags } from './clusters/tag-memory.ts';
 import type { ClusterConfig, Config } from './config/config.ts';
 import type { Origin } from './config/config-agreement.ts';
@@ -56,6 +57,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     securityFindings(parts.live.security),
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
     unseenProtected(parts, signal),
+    protectionSuggestions(parts.clusters, signal),
     lostTags(parts.clusters.configured, protectedListOf(parts.config.protected), signal),
   ]);
   const [node, ...here] = await ofThisProcess(parts);
@@ -323,7 +325,12 @@ function protection(config: Config): readonly Finding[] {
     return [{ topic: 'protected', state: 'ok', message: [`${count} protected resources`, ...why].join(', ') }];
   }
   return [
-    { topic: 'protected', state: 'warning', message: 'nothing is protected', remedy: 'list in `protected` what this layer itself runs on' },
+    {
+      topic: 'protected',
+      state: 'warning',
+      message: 'nothing is protected',
+      remedy: 'list in `protected` what this layer itself runs on, and what is named here as looking like it',
+    },
   ];
 }
 

@@ -35,6 +35,22 @@ it('warns about protection that protects nothing, and tiers without effect', asy
   expect(warnings.join('\n')).not.toMatch(/guest 103|agent1|restart_service/);
 });
 
+it('suggests to protect what others depend on, until it is', async () => {
+  world.demo.cluster.state.guests.get(100)?.config.set('nameserver', '192.168.1.53');
+  const suggested = async (list: object) => {
+    const app = await world.open({ protected: list });
+    return (await app.doctor(never)).filter(({ message }) => message.endsWith('and is not protected'));
+  };
+  expect(await suggested({})).toEqual([
+    {
+      ...{ topic: 'protected', state: 'warning' },
+      message: 'guest 200 (dns) of `demo` is a DNS server of 1 guest, is named as one that others depend on, and is not protected',
+      remedy: expect.stringContaining('{ "vmid": 200, "reason": "…" } into `protected.guests`'),
+    },
+  ]);
+  expect(await suggested({ guests: [200] })).toEqual([]);
+});
+
 it('says which cluster does not answer, and keeps on looking at the rest', async () => {
   const app = await world.open();
   for (const node of ['Home', 'pve', 'agent1']) await world.demo.faults.nodeDown(node);

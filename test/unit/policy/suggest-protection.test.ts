@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import type { RadiusFacts, RadiusGuest } from '#policy/blast/blast-radius';
+import { suggestProtection } from '#policy/blast/suggest-protection';
+
+const guest = (vmid: number, more: Partial<RadiusGuest> = {}): RadiusGuest => ({
+  ...{ vmid, node: 'pve', running: true, memory: 1, ha: false, addresses: [], gateways: [], resolvers: [], storages: [] },
+  ...more,
+});
+
+it('suggests what others depend on, what this runs on, and what is named like it, each with all of its reasons', () => {
+  const facts: RadiusFacts = {
+    clustered: true,
+    nodes: [
+      { node: 'pve', online: true, votes: 1, memory: 1, addresses: ['10.0.0.60'] },
+      { node: 'nfs', online: true, votes: 1, memory: 1, addresses: ['10.0.0.50'] },
+    ],
+    guests: [
+      guest(300, { addresses: ['10.0.0.1'] }),
+      guest(100, { addresses: ['10.0.0.53'], resolvers: ['10.0.0.53'], gateways: ['10.0.0.1'] }),
+      guest(101, { gateways: ['10.0.0.1'], resolvers: ['10.0.0.53', '10.0.0.1'] }),
+      guest(102, { addresses: ['10.0.0.77'] }),
+      guest(103),
+      guest(104),
+    ],
+    storages: [{ storage: 'nas', shared: true, servers: ['10.0.0.50'] }],
+  };
+  const names = new Map([
+    [103, 'home-vpn-1'],
+    [104, 'dnsmasq-docs'],
+  ]);
+  expect(suggestProtection(facts, ['10.0.0.77', 'fe80::1%eth0'], (vmid) => names.get(vmid))).toEqual([
+    { kind: 'guest', name: '100', why: 'is a DNS server of 1 guest' },
+    { kind: 'guest', name: '102', why: 'is the machine that this runs on' },
+    { kind: 'guest', name: '103', why: 'is named as one that others depend on' },
+    { kind: 'guest', name: '300', why: 'is the gateway of 2 guests, is a DNS server of 1 guest' },
+    { kind: 'node', name: 'nfs', why: 'serves the storage `nas`' },
+  ]);
+});
