@@ -1,4 +1,6 @@
 /** What a plan must not do: each case on an App, a store and a cluster that are real. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { generateApproverKey } from '#app/for-hosts';
@@ -22,6 +24,12 @@ const two: readonly [ProposedStep, ProposedStep] = [
   step('set_guest_config', { vmid: 100, description: 'planned' }),
   step('shutdown_vm', { vmid: 100 }, { wait_seconds: 1 }),
 ];
+/** As somebody who writes to the store's file would. */
+function dropTriggers(file: DatabaseSync): void {
+  const triggers = file.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'requests'").all();
+  for (const { name } of triggers) file.exec(`DROP TRIGGER ${String(name)}`);
+}
+
 const propose = (steps: readonly object[], on = app) => call(on, 'propose_plan', { steps }, byAgent);
 
 describe('a proposal', () => {
@@ -121,6 +129,42 @@ describe('an approval', () => {
     expect(started).toHaveLength(1);
     expect(outcomes.filter(({ code }) => code === 'ok').length).toBeGreaterThanOrEqual(1);
     expect(config(100, 'description')).toBe('planned');
+  });
+
+  it('whose row somebody puts back to approved is worth nothing, here or in a process that never saw it', async () => {
+    const id = await approvedPlan(world, app, [step('set_guest_config', { vmid: 100, description: 'planned' })]);
+    const file = new DatabaseSync(join(world.stateDir, 'banksman.db'));
+    const row = file.prepare('SELECT * FROM requests WHERE id = ?').get(id) ?? {};
+    await run(app, id);
+    await ended(app, id);
+    world.demo.cluster.state.guests.get(100)?.config.delete('description');
+    dropTriggers(file);
+    const columns = Object.keys(row).filter((name) => name !== 'seq' && name !== 'id');
+    const values = columns.map((name) => row[name] ?? null);
+    file.prepare(`UPDATE requests SET ${columns.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`).run(...values, id);
+    file.close();
+    for (const replaying of [app, await open()]) {
+      expect(await replaying.approvals.get(id)).toMatchObject({ status: 'approved' });
+      expect((await run(replaying, id)).status).not.toBe('ok');
+    }
+    expect(config(100, 'description')).toBe(undefined);
+  });
+
+  it.each([
+    ['that nobody answers within the hour', false],
+    ['that is not used within five minutes', true],
+  ])('%s is over, and runs nothing', async (_what, isApproved) => {
+    const id = isApproved ? await approvedPlan(world, app, two) : await proposed(app, two);
+    const file = new DatabaseSync(join(world.stateDir, 'banksman.db'));
+    dropTriggers(file);
+    const later = isApproved ? 300_001 : 3_600_001;
+    const sql = 'UPDATE requests SET created_at = created_at - ?, expires_at = expires_at - ?, due_at = due_at - ? WHERE id = ?';
+    file.prepare(sql).run(later, later, later, id);
+    file.close();
+    expect(await planAt(app, id)).toMatchObject({ standing: 'over', message: expect.stringMatching(/expired|not used in time/) });
+    expect(await run(app, id)).toMatchObject({ status: 'error', code: 'plan_over' });
+    expect(await app.approvals.approve(id, world.person)).toMatchObject({ ok: false });
+    expect(config(100, 'description')).toBe(undefined);
   });
 
   it('of one who is not trusted any more begins nothing', async () => {
