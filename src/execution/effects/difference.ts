@@ -46,6 +46,8 @@ export interface Difference {
   readonly units: readonly Unit[];
   /** Names that are no text, in these directories. */
   readonly odd: readonly string[];
+  /** The command changed the mode of the workspace's own directory. */
+  readonly rootMode: boolean;
   /** Place holders of secrets that lie elsewhere now, or were written to: nothing sensible can be made of those. */
   readonly lostSecrets: readonly { readonly path: string; readonly from: string }[];
 }
@@ -80,10 +82,11 @@ interface Reading extends DifferenceRequest {
 /** @throws {Fault} `too_many_changes` and `effects_failed` */
 export async function readDifference(request: DifferenceRequest, signal: AbortSignal): Promise<Difference> {
   const upper = upperOf(request.view);
+  const [ours, theirs] = [upper, request.view.workspaceRoot].map((place) => Number(look(place)?.mode ?? 0n) & 0o777);
   const { entries: found, odd } = await readUpper(upper, request.limits);
   const entries =
     request.view.kind === 'copy' ? changedInCopy(found, request.view) : found.filter((entry) => !isAsLaid(entry, request.view));
-  if (entries.length === 0) return { units: [], odd, lostSecrets: [] };
+  if (entries.length === 0) return { units: [], odd, rootMode: ours !== theirs, lostSecrets: [] };
   const { workspaceRoot } = request.view;
   const inodesOf = (some: readonly Entry[]) =>
     request.looker.inodes(
@@ -107,7 +110,7 @@ export async function readDifference(request: DifferenceRequest, signal: AbortSi
   await request.looker.copyOut(request.view, outer, signal);
   const lostSecrets = entries.flatMap((entry) => lostSecret(entry, reading));
   const units = await unitsOf(entries, reading, new Set(outer));
-  return { units: withLinks(units, entries, workspaceRoot), odd, lostSecrets };
+  return { units: withLinks(units, entries, workspaceRoot), odd, rootMode: ours !== theirs, lostSecrets };
 }
 
 /** A directory above place holders that lay there before: a merged one. Its inode number alone might have been given to another one. */
@@ -119,10 +122,19 @@ function isLaid(path: string, { ino, birthtimeNs }: BigIntStats, { laid }: View)
 /** Nothing that the command did. */
 function isAsLaid({ path, stats }: TreeEntry, view: View): boolean {
   if (path === view.concealed) return isWhiteout({ path, stats });
-  if (stats.isDirectory()) return isLaid(path, stats, view) && stats.mode === view.laid.get(path)?.mode;
+  if (stats.isDirectory()) {
+    const laid = view.laid.get(path);
+    return laid !== undefined && isLaid(path, stats, view) && stats.mode === laid.mode && !hasSetTime(stats, laid, view);
+  }
   if (view.holders.get(String(stats.ino)) === path) return isUnwritten(stats) && modeOf(stats) === holderMode && stats.nlink === 2n;
   // Written anew with the very same words: a stash that was popped, `sed -i` that found nothing.
   return view.hidden.has(path) && textOf({ path, stats }, view) === holderText;
+}
+
+/** By `touch -d`, `cp -a` and the like: what is put into a directory gives it the time of that moment, which it gets anyway. */
+function hasSetTime({ mtimeNs }: BigIntStats, before: BigIntStats, view: View): boolean {
+  const begun = look(upperOf(view))?.birthtimeNs ?? 0n;
+  return mtimeNs !== before.mtimeNs && begun !== 0n && (mtimeNs < begun || mtimeNs > BigInt(Date.now()) * 1_000_000n);
 }
 
 function isUnwritten(stats: BigIntStats): boolean {
@@ -169,7 +181,8 @@ function changedInCopy(found: readonly TreeEntry[], view: View): readonly Entry[
     if (stats.isDirectory() && isOther) anew.add(path);
     const before = view.laid.get(path);
     if (stats.isFile() && isAsLaid({ path, stats }, view)) return false;
-    return isOther || before?.mode !== stats.mode || (!stats.isDirectory() && before.ctimeNs !== stats.ctimeNs);
+    if (isOther || before?.mode !== stats.mode) return true;
+    return stats.isDirectory() ? hasSetTime(stats, before, view) : before.ctimeNs !== stats.ctimeNs;
   });
   const there = new Map(found.map(({ path, stats }) => [path, stats]));
   const gone = [...view.laid].filter(([path]) => !there.has(path) && (!path.includes('/') || there.get(parentOf(path))?.isDirectory()));
@@ -322,16 +335,23 @@ async function unitOf(entry: Entry, reading: Reading, renamed: boolean): Promise
 /** Of an entry where one was. */
 async function overUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading): Promise<Unit | undefined> {
   const { path, stats } = entry;
+  if (isMerged(entry, lower, reading)) return mergedUnit(entry, lower, reading);
   const after = newEntry(entry, reading);
   const sameMode = modeOf(stats) === modeOf(lower);
   const attributes = { path, kind: 'attributes' as const, before: flat(lower), after, inside: [] };
-  if (isMerged(entry, lower, reading)) return sameMode ? undefined : { ...attributes, keepTimes: true };
   if (stats.isDirectory() || typeOf(lower) !== typeOf(stats))
     return { path, kind: 'replace', ...(await beforeOf(path, reading)), after, inside: [] };
   // The place holder's size and times say nothing about the secret.
   if (isPlaceHolder(entry, reading)) return modeOf(stats) === holderMode ? undefined : { ...attributes, keepTimes: true };
   if (!(await isSameEntry(entry, lower, reading))) return { ...attributes, kind: 'modify' };
   return sameMode && stats.mtimeNs === lower.mtimeNs ? undefined : attributes;
+}
+
+function mergedUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading): Unit | undefined {
+  const { path, stats } = entry;
+  const keepTimes = !hasSetTime(stats, reading.view.laid.get(path) ?? lower, reading.view);
+  if (keepTimes && modeOf(stats) === modeOf(lower)) return undefined;
+  return { path, kind: 'attributes', before: flat(lower), after: newEntry(entry, reading), inside: [], keepTimes };
 }
 
 /** A directory that was there, with changes in it. */

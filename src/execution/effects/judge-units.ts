@@ -39,7 +39,11 @@ function judgeAll(asked: Asked): Sorted {
   return {
     apply: parts.flatMap(({ apply }) => apply),
     held: parts.flatMap(({ held }) => held),
-    leftOut: [...parts.flatMap(({ leftOut }) => leftOut), ...asked.difference.odd.map(oddName)],
+    leftOut: [
+      ...parts.flatMap(({ leftOut }) => leftOut),
+      ...asked.difference.odd.map(oddName),
+      ...(asked.difference.rootMode ? [rootMode] : []),
+    ],
   };
 }
 
@@ -47,6 +51,14 @@ function oddName(directory: string): LeftOut {
   const why = 'a name in it is no text (UTF-8), so nobody could be shown what it is';
   return { path: directory === '' ? '.' : directory, kind: 'create', reason: 'refused', rule: 'odd_name', why };
 }
+
+const rootMode: LeftOut = {
+  path: '.',
+  kind: 'attributes',
+  reason: 'refused',
+  rule: 'root_mode',
+  why: 'who may enter the workspace itself is for the user to set',
+};
 
 interface Asked extends JudgeRequest {
   /** Outside of the workspace: what links that were in it before led to. */

@@ -48,12 +48,17 @@ export function untouchedParents(work: Work, asLeft: readonly Parent[]): readonl
   });
 }
 
-function unset({ disk }: Work, { path, before }: Step, { at }: Places): readonly Parent[] {
+function unset({ disk }: Work, { path, before, after }: Step, { at }: Places): readonly Parent[] {
   const stats = look(at);
   // Somebody else's by now.
   if (stats === undefined || before === undefined || String(stats.ino) !== before.inode) return [];
   if (before.type !== 'link' && modeOf(stats) !== before.mode) disk.chmod(at, before.mode);
-  return before.type === 'directory' ? [] : [{ ...before, path }];
+  return before.type !== 'directory' || isTimeOurs(stats, before, after) ? [{ ...before, path }] : [];
+}
+
+/** Of a directory: what others put into it since has changed its time. */
+function isTimeOurs({ mtimeNs }: BigIntStats, before: Stamp, after: Stamp | undefined): boolean {
+  return after?.modified !== before.modified && String(mtimeNs) === after?.modified;
 }
 
 function takeBackStep(work: Work, step: Step, places: Places): boolean {

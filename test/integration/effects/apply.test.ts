@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
@@ -28,6 +28,10 @@ const commands: readonly (readonly [string, string])[] = [
   ['another type', 'rm -rf d; echo file > d; rm f; mkdir f; echo in > f/in; rm a/link; echo l > a/link'],
   ['links', 'ln -sfn f a/link; ln -s nowhere dangling; ln a/g second; ln a/b/h nl'],
   ['times and modes', 'touch -d 1999-01-01 a/g; chmod 600 run.sh; chmod 700 a; touch -h -d 2002-02-02 a/link'],
+  [
+    'times of directories',
+    'touch -d 1999-01-01 a; touch -d "2030-02-03 04:05:06.123456789" a/b; echo n > d/n; touch -d 2001-01-01 d; chmod 700 m; touch -d 1998-01-01 m',
+  ],
   ['modes of a file of two names', 'chmod -R go-rwx *; chmod 600 hard hard2'],
   ['times in a directory that closes', 'touch -d 2001-01-01 a/g; chmod 000 a'],
   ['times before 1970', 'touch -d @-1.5 a/g; touch -d @-0.25 run.sh'],
@@ -77,6 +81,30 @@ describe.each<[string, number | undefined, Way]>([
     const { effects, scratch } = openBench({ root });
     expect(await effects.list()).toMatchObject([{ id: done.runId, state: 'undone' }]);
     expect(existsSync(scratch) ? readdirSync(scratch) : []).toEqual([]);
+  });
+});
+
+describe.each<Way>(['overlay', 'scratch', 'copy'])('of directories that were there (%s)', (way) => {
+  it('the times that a command sets are applied, and those that follow from its changes are not its own', async () => {
+    const root = temporaryDirectory('effects-');
+    const workspace = makeWorkspace(root);
+    const { run } = openBench({ root, way });
+    const done = await run('touch -d @1000.000000001 a; touch -d @4000000000.5 a/b; echo n > d/n; touch -d @2000 d; echo n > m/n', {
+      hide: ['d/x'],
+    });
+    expect(done).toMatchObject({ created: ['d/n', 'm/n'], deleted: [], leftOut: [] });
+    expect([...done.changed].sort()).toEqual(['a', 'a/b', 'd']);
+    const timeOf = (name: string) => lstatSync(path.join(workspace, name), { bigint: true }).mtimeNs;
+    expect(['a', 'a/b', 'd'].map(timeOf)).toEqual([1_000_000_000_001n, 4_000_000_000_500_000_000n, 2_000_000_000_000n]);
+  });
+
+  it('the workspace’s own keeps its mode, and that is said', async () => {
+    const root = temporaryDirectory('effects-');
+    const workspace = makeWorkspace(root);
+    const before = lstatSync(workspace).mode;
+    const done = await openBench({ root, way }).run('chmod 700 .; echo n > n');
+    expect(done).toMatchObject({ created: ['n'], leftOut: [{ path: '.', reason: 'refused', rule: 'root_mode' }] });
+    expect(lstatSync(workspace).mode).toBe(before);
   });
 });
 
