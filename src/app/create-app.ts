@@ -29,6 +29,7 @@ import { alarms, createTrailWatch } from './alarms.ts';
 import { allTools, catalog, describeTools } from './catalog.ts';
 import { type ConnectedClusters, connectClusters } from './clusters/connect-clusters.ts';
 import { createTaskFollower, type TaskFollower } from './clusters/follow-tasks.ts';
+import { type ClusterMonitor, createClusterMonitor } from './clusters/monitor.ts';
 import { approvalRules, type Config } from './config/config.ts';
 import { type AppAgreement, createConfigAgreement, type Origin } from './config/config-agreement.ts';
 import { createApproverReader } from './config/config-file.ts';
@@ -130,7 +131,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const plans = openPlans(options, parts, { pipeline: () => deps, answers });
   const deps: PipelineDeps = { ...pipelineDeps(options, parts, held), plans };
   await settleEditor(options, parts, held);
-  if (options.stays === true && clusters.configured.size > 0) void tasks.resume((name) => clusters.configured.get(name)?.access.api);
+  const monitor = watchClusters(options, parts);
   sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
     config: hostConfig({ ...options.config, page: machinePage(options) }),
@@ -151,7 +152,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
     alarms: () => alarms({ ...options, trustedKeys, agreement, trail }),
-    close: () => closeAll(parts, held, plans),
+    close: () => monitor.close().then(() => closeAll(parts, held, plans)),
   };
 }
 
@@ -241,6 +242,16 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
       };
     },
   };
+}
+
+/** Only a process that stays takes up what others left, and sees what changes. */
+function watchClusters({ stays = false, log }: AppOptions, { clusters, tasks, reads }: Parts): ClusterMonitor {
+  const monitor = createClusterMonitor({ clusters: clusters.clients, audit: reads.audit, log });
+  if (stays && clusters.configured.size > 0) {
+    void tasks.resume((name) => clusters.configured.get(name)?.access.api);
+    monitor.start();
+  }
+  return monitor;
 }
 
 /** In the order in which one still needs the next. */

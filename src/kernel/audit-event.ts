@@ -27,6 +27,8 @@ export const auditEventNames = [
   'run.undone',
   // An agent's effective model tier, by its errors or successes.
   'standing.changed',
+  // Something of a cluster changed without a call: a node, quorum, a guest, a storage.
+  'cluster.changed',
   // What was dropped because it was old: `base` is the last record that is gone.
   'audit.checkpoint',
 ] as const;

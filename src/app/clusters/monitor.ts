@@ -1,0 +1,152 @@
+/**
+ * What changes in a cluster without a call: nodes that go and come, quorum, guests that start and stop, storages that fill up. Looked at once a
+ * minute by processes that stay, and written to the trail with `monitor` as its source. The first look of a process only learns.
+ */
+import type { CallSource } from '#kernel/agent';
+import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
+import { reasonOf } from '#kernel/errors';
+import { wordOf } from '#kernel/json';
+import type { AuditLog } from '#kernel/ports/audit-log';
+import type { ClusterPort } from '#kernel/ports/cluster';
+import type { Log } from '#kernel/ports/log';
+import { showPlainly } from '#kernel/text/text';
+
+export interface ClusterMonitor {
+  /** One look at every cluster; never rejects. Looks that come meanwhile join it. */
+  look(): Promise<void>;
+  start(): void;
+  close(): Promise<void>;
+}
+
+interface MonitorParts {
+  readonly clusters: ReadonlyMap<string, ClusterPort>;
+  readonly audit: Pick<AuditLog, 'append' | 'head' | 'read'>;
+  readonly log: Log;
+}
+
+/** In ms. */
+const period = 60_000;
+const lookMs = 20_000;
+/** A storage counts as full from here on, and as having room again only below the second one: no event for every few bytes. */
+const fullAt = 0.9;
+const roomAt = 0.85;
+/** Of one look: a cluster that comes back has hundreds. */
+const mostEvents = 50;
+/** Another process saw it first if it is among so many of the newest records, and no older than two looks. */
+const recordsLookedAt = 200;
+
+/** What is watched → how it is: `guest 100 (web)` → `running`. */
+type State = ReadonlyMap<string, string>;
+
+export function createClusterMonitor({ clusters, audit, log }: MonitorParts): ClusterMonitor {
+  const known = new Map<string, State>();
+  const closing = new AbortController();
+  let looking: Promise<void> | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  async function lookAt(cluster: string, api: ClusterPort): Promise<void> {
+    const before = known.get(cluster);
+    const now = await stateOf(api, before, AbortSignal.any([closing.signal, AbortSignal.timeout(lookMs)]));
+    if (closing.signal.aborted) return;
+    known.set(cluster, now);
+    if (before === undefined) return;
+    const drafts = changesBetween(before, now).map(([what, from, to]) => draftOf(cluster, what, from, to));
+    if (drafts.length > mostEvents)
+      log.warn(`${cluster}: ${drafts.length} things changed at once; the first ${mostEvents} are written down`);
+    for (const draft of drafts.slice(0, mostEvents)) {
+      if (await isKnown(draft, audit)) continue;
+      await audit.append(draft);
+      log.info(`monitor: ${wordOf(draft.attributes['message'])}`);
+    }
+  }
+
+  async function lookAtAll(): Promise<void> {
+    for (const [cluster, api] of clusters) {
+      try {
+        await lookAt(cluster, api);
+      } catch (thrown) {
+        if (!closing.signal.aborted) log.warn(`monitor: ${cluster}: ${showPlainly(reasonOf(thrown), 300)}`);
+      }
+    }
+  }
+
+  const look = (): Promise<void> => {
+    looking ??= lookAtAll().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+  return {
+    look,
+    start: () => {
+      timer ??= setInterval(() => void look(), period);
+      // It must not keep a process alive that is done.
+      timer.unref();
+    },
+    close: async () => {
+      clearInterval(timer);
+      closing.abort();
+      await looking;
+    },
+  };
+}
+
+/** LIMIT: two processes that look at the very same moment both write it. */
+async function isKnown({ attributes }: AuditDraft, audit: Pick<AuditLog, 'head' | 'read'>): Promise<boolean> {
+  const head = await audit.head();
+  const records = head === undefined ? [] : await audit.read(Math.max(0, head.sequence - recordsLookedAt), recordsLookedAt);
+  const last = records.findLast((record) => isAbout(record, attributes));
+  return last?.attributes['to'] === attributes['to'] && Date.now() - Date.parse(last?.time ?? '') < 2 * period;
+}
+
+function isAbout({ name, attributes }: AuditRecord, { cluster, what }: AuditDraft['attributes']): boolean {
+  return name === 'cluster.changed' && attributes['cluster'] === cluster && attributes['what'] === what;
+}
+
+const source: CallSource = 'monitor';
+
+function draftOf(cluster: string, what: string, from: string, to: string): AuditDraft {
+  return { name: 'cluster.changed', attributes: { source, cluster, what, from, to, message: `${cluster}: ${what}: ${from} → ${to}` } };
+}
+
+/** Things that are new or gone are no change of their own: guests are made and deleted by calls, which have records. */
+function changesBetween(before: State, now: State): readonly (readonly [what: string, from: string, to: string])[] {
+  return [...now].flatMap(([what, to]) => {
+    const from = before.get(what);
+    return from === undefined || from === to ? [] : [[what, from, to] as const];
+  });
+}
+
+/** A cluster that cannot be asked is known by that alone; what was seen before stays, so that it is compared once it answers again. */
+async function stateOf(api: ClusterPort, before: State | undefined, signal: AbortSignal): Promise<State> {
+  try {
+    const [status, nodes, guests, storages] = await Promise.all([
+      api.clusterStatus(signal).catch(() => []),
+      api.nodes(signal),
+      api.guests(signal),
+      api.resources('storage', signal).catch(() => []),
+    ]);
+    const quorate = status.find(({ type }) => type === 'cluster')?.quorate;
+    return new Map([
+      ['the API', 'answers'],
+      ...(quorate === undefined ? [] : [['quorum', quorate ? 'there' : 'lost'] as const]),
+      ...nodes.map(({ node, status: state }) => [`node ${node}`, state] as const),
+      ...guests.map(({ vmid, status: state }) => [`guest ${vmid}`, state] as const),
+      ...storages.flatMap((row) => fillOf(row, before)),
+    ]);
+  } catch (thrown) {
+    if (before === undefined) throw thrown;
+    return new Map([...before, ['the API', 'does not answer']]);
+  }
+}
+
+function fillOf(
+  { storage, node, shared, disk, maxdisk }: Readonly<Record<string, unknown>>,
+  before: State | undefined,
+): readonly (readonly [string, string])[] {
+  const share = Number(disk) / Number(maxdisk);
+  if (!Number.isFinite(share)) return [];
+  const what = `storage ${wordOf(storage)}${Number(shared ?? 0) === 1 ? '' : ` of ${wordOf(node)}`}`;
+  const wasFull = before?.get(what) === 'nearly full';
+  return [[what, share >= (wasFull ? roomAt : fullAt) ? 'nearly full' : 'has room']];
+}
