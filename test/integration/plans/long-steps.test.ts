@@ -1,0 +1,39 @@
+/** Steps that take longer than a call may: they are followed to their end; and what somebody else does meanwhile ends the plan. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { LocalApp } from '#app/create-app';
+import { call, startWorld, type World } from '../app/support.ts';
+import { approvedPlan, byAgent, ended, run, states, step } from './support.ts';
+
+let world: World;
+let app: LocalApp;
+beforeEach(async () => {
+  world = await startWorld({ taskDurationMs: 14_000 });
+  app = await world.open({ limits: { callMs: 8_000 } }, undefined, 'test', { stays: true });
+});
+afterEach(async () => {
+  await world.close();
+});
+
+const guest = (vmid: number) => world.demo.cluster.state.guests.get(vmid);
+const plan = [step('backup_guest', { vmid: 101, storage: 'nas' }), step('set_tags', { vmid: 101, tags: ['saved'] })];
+
+it('the next step begins when the task of the one before has ended, not when its call has', { timeout: 120_000 }, async () => {
+  const id = await approvedPlan(world, app, plan);
+  await run(app, id);
+  expect(await ended(app, id)).toMatchObject({ standing: 'done' });
+  const backups = world.demo.cluster.tasks.list().filter(({ type, id: of }) => type === 'vzdump' && of === '101');
+  expect(backups.map(({ exitstatus }) => exitstatus)).toEqual(['OK']);
+  expect(guest(101)?.config.get('tags')).toBe('saved');
+});
+
+it('what somebody else changes while a step runs ends the plan after it', { timeout: 120_000 }, async () => {
+  const id = await approvedPlan(world, app, plan);
+  await run(app, id);
+  const isSaving = () => world.demo.cluster.tasks.list().some(({ type, exitstatus }) => type === 'vzdump' && exitstatus === undefined);
+  while (!isSaving()) await call(app, 'check_plan', { plan_id: id, wait_seconds: 1 }, byAgent);
+  guest(101)?.config.set('description', 'somebody else');
+  const stopped = await ended(app, id);
+  expect(stopped).toMatchObject({ standing: 'stopped', message: expect.stringContaining('guest 101: its configuration') });
+  expect(states(stopped)).toEqual(['done', 'not_done']);
+  expect(guest(101)?.config.get('tags')).toBeUndefined();
+});
