@@ -5,8 +5,8 @@ export const agentHosts = ['chat', 'mcp', 'cli', 'palette'] as const;
 /** The surface a call came through. */
 export type AgentHost = (typeof agentHosts)[number];
 
-export const callSources = ['llm', 'user', 'api', 'monitor'] as const;
-/** What kind of caller is behind the host; `monitor` calls nothing, it tells what changed by itself. */
+export const callSources = ['llm', 'user', 'api'] as const;
+/** What kind of caller is behind the host. */
 export type CallSource = (typeof callSources)[number];
 
 /** The caller of a tool. `id` lasts over restarts and leaves the model out (docs/design.md#words). */

@@ -2,7 +2,6 @@
  * What changes in a cluster without a call: nodes that go and come, quorum, guests that start and stop, storages that fill up. Looked at once a
  * minute by processes that stay, and written to the trail with `monitor` as its source. The first look of a process only learns.
  */
-import type { CallSource } from '#kernel/agent';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import { reasonOf } from '#kernel/errors';
 import { wordOf } from '#kernel/json';
@@ -103,7 +102,8 @@ function isAbout({ name, attributes }: AuditRecord, { cluster, what }: AuditDraf
   return name === 'cluster.changed' && attributes['cluster'] === cluster && attributes['what'] === what;
 }
 
-const source: CallSource = 'monitor';
+/** Beside a caller's (`llm`, `user`, `api`): nobody called. */
+const source = 'monitor';
 
 function draftOf(cluster: string, what: string, from: string, to: string): AuditDraft {
   return { name: 'cluster.changed', attributes: { source, cluster, what, from, to, message: `${cluster}: ${what}: ${from} → ${to}` } };
