@@ -157,7 +157,14 @@ function guestSeed(guest: LiveGuest, resources: readonly Row[]): GuestSeed[] {
   const written = configText({ kind, config, pending, snapshots });
   return [
     {
-      ...{ vmid: guest.vmid, kind, node: text(row['node']), running: row['status'] === 'running', snapshots },
+      ...{
+        vmid: guest.vmid,
+        kind,
+        node: text(row['node']),
+        running: row['status'] === 'running',
+        paused: guest.paused === true,
+        snapshots,
+      },
       ...{ config: Object.fromEntries(config), pending: Object.fromEntries(pending) },
       origin: { digest: text(guest.config['digest']), text: written },
     },

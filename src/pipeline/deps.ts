@@ -15,6 +15,7 @@ import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
+import type { LiveWanted } from '#kernel/ports/live-reads';
 import type { Log } from '#kernel/ports/log';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { CommandResource, PathUse } from '#kernel/resource';
@@ -33,7 +34,7 @@ export interface ConfiguredCluster {
   /** Absent: nothing is remembered of tags. */
   readonly tags?: TagMemory;
   /** A copy in memory of the cluster as it is now. Absent: plans cannot be rehearsed. @throws {Fault} when it cannot be read */
-  copy?(wanted: { readonly vmids: readonly number[]; readonly nodes: readonly string[] }, signal: AbortSignal): Promise<ClusterCopy>;
+  copy?(wanted: LiveWanted, signal: AbortSignal): Promise<ClusterCopy>;
 }
 
 /** What is done to it is done nowhere else, and its time passes at once. */

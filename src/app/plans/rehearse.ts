@@ -77,7 +77,8 @@ async function copyFor(named: readonly Validated[], { cluster, signal }: Of, { c
   const resources = named.flatMap((step) => step.resources);
   const vmids = resources.flatMap((one) => ('vmid' in one && one.vmid !== undefined ? [one.vmid] : []));
   const nodes = resources.flatMap((one) => (one.kind === 'node' || one.kind === 'storage' ? (one.node ?? []) : []));
-  const copy = await clusters.get(cluster)?.copy?.({ vmids: [...new Set(vmids)], nodes: [...new Set(nodes)] }, signal);
+  const archives = resources.flatMap((one) => (one.kind === 'tags' && one.archive !== undefined ? [one.archive] : []));
+  const copy = await clusters.get(cluster)?.copy?.({ vmids: [...new Set(vmids)], nodes: [...new Set(nodes)], archives }, signal);
   if (copy === undefined) throw new Error(`cluster ${cluster} has no copy`);
   return copy;
 }

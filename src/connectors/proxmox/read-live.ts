@@ -1,20 +1,13 @@
 /** A cluster as it is now, read for a copy of it: the guests that are asked for in full, the others as the cluster's list has them. */
 import { isJsonObject, type JsonObject, textOf, wordOf } from '#kernel/json';
-import type { LiveGuest, LiveReads, Row } from '#kernel/ports/live-reads';
+import type { LiveGuest, LiveReads, LiveWanted, Row } from '#kernel/ports/live-reads';
 import type { ApiCalls } from './api-calls.ts';
 import { guestPath } from './guest-changes.ts';
-import { nodeSegment, snapshotSegment, storageSegment } from './path-parameters.ts';
+import { nodeSegment, snapshotSegment, storageSegment, volumeText } from './path-parameters.ts';
 import * as rows from './rows.ts';
 
-/** What the twin is to know besides what every list has. */
-export interface LiveWanted {
-  readonly vmids: readonly number[];
-  /** Nodes whose storages' contents matter. */
-  readonly nodes: readonly string[];
-}
-
 /** @throws {Fault} when the cluster's own lists cannot be read; what is only to be seen with more rights is left out */
-export async function readLive(api: ApiCalls, { vmids, nodes }: LiveWanted, signal: AbortSignal): Promise<LiveReads> {
+export async function readLive(api: ApiCalls, { vmids, nodes, archives }: LiveWanted, signal: AbortSignal): Promise<LiveReads> {
   const read = readers(api, signal);
   const resources = await read.all('/cluster/resources');
   const places = new Set([...nodes, ...resources.filter((row) => vmids.includes(Number(row['vmid']))).map((row) => wordOf(row['node']))]);
@@ -23,7 +16,7 @@ export async function readLive(api: ApiCalls, { vmids, nodes }: LiveWanted, sign
     Promise.all(
       resources.filter(isGuest).map(async (row) => (vmids.includes(Number(row['vmid'])) ? wholeGuest(row, read) : bareGuest(row))),
     ),
-    volumesOn([...places], resources, read),
+    volumesOn([...places], resources, read).then((found) => withArchived(found, archives, read)),
     poolsIn(resources, read),
     Promise.all([
       read.lists('/storage'),
@@ -41,11 +34,29 @@ export async function readLive(api: ApiCalls, { vmids, nodes }: LiveWanted, sign
   };
 }
 
+/** A backup that nobody can look into stays without. */
+async function withArchived(volumes: LiveReads['volumes'], archives: LiveWanted['archives'], read: Readers): Promise<LiveReads['volumes']> {
+  const texts = await Promise.all(
+    archives.map(
+      async ({ node, volume }): Promise<[string, string | undefined]> => [
+        volume,
+        await read.text(`/nodes/${nodeSegment(node)}/vzdump/extractconfig?volume=${encodeURIComponent(volumeText(volume))}`),
+      ],
+    ),
+  );
+  const known = new Map(texts);
+  return volumes.map((row) => {
+    const archived = known.get(wordOf(row['volid']));
+    return archived === undefined ? row : { ...row, archived };
+  });
+}
+
 interface Readers {
   all(path: string): Promise<readonly JsonObject[]>;
   /** Empty where it cannot be read. */
   lists(path: string): Promise<readonly JsonObject[]>;
   one(path: string): Promise<JsonObject>;
+  text(path: string): Promise<string | undefined>;
 }
 
 function readers(api: ApiCalls, signal: AbortSignal): Readers {
@@ -57,6 +68,7 @@ function readers(api: ApiCalls, signal: AbortSignal): Readers {
   return {
     all,
     lists: (path) => all(path).catch(() => otherwise([])),
+    text: async (path) => textOf(await api.get(path, signal).catch(() => otherwise(undefined))),
     one: async (path) => {
       const value = await api.get(path, signal).catch(() => otherwise({}));
       return isJsonObject(value) ? value : {};
@@ -72,16 +84,18 @@ async function wholeGuest(row: JsonObject, read: Readers): Promise<LiveGuest> {
   const guestType = row['type'] === 'lxc' ? 'lxc' : 'qemu';
   const vmid = Number(row['vmid']);
   const base = guestPath({ vmid, node: wordOf(row['node']), guestType });
-  const [config, pending, snapshots] = await Promise.all([
+  const [config, pending, snapshots, status] = await Promise.all([
     read.one(`${base}/config?current=1`),
     read.lists(`${base}/pending`),
     read.lists(`${base}/snapshot`),
+    read.one(`${base}/status/current`),
   ]);
   const names = snapshots.flatMap((one) => (textOf(one['name']) === undefined || one['name'] === 'current' ? [] : [wordOf(one['name'])]));
   const configs = await Promise.all(
     names.map(async (name): Promise<[string, Row]> => [name, await read.one(`${base}/snapshot/${snapshotSegment(name)}/config`)]),
   );
-  return { vmid, config, pending, snapshots, snapshotConfigs: Object.fromEntries(configs) };
+  const paused = status['qmpstatus'] === 'paused' ? { paused: true } : {};
+  return { vmid, config, pending, snapshots, snapshotConfigs: Object.fromEntries(configs), ...paused };
 }
 
 /** What its row says; its disks and snapshots are of no matter to anybody else. */

@@ -199,7 +199,7 @@ export interface NodeSeed extends Pick<NodeState, NodeFacts>, Partial<Pick<NodeS
   readonly config?: Readonly<Record<string, string>>;
 }
 
-type GuestDefaults = 'running' | 'origin' | 'agentAnswers' | 'obeysShutdown' | 'startLog' | 'createdAt';
+type GuestDefaults = 'running' | 'paused' | 'origin' | 'agentAnswers' | 'obeysShutdown' | 'startLog' | 'createdAt';
 
 export interface GuestSeed extends Pick<GuestState, 'vmid' | 'kind' | 'node'>, Partial<Pick<GuestState, GuestDefaults>> {
   readonly config: Readonly<Record<string, ConfigValue>>;
@@ -289,12 +289,11 @@ function buildService(seed: ServiceSeed, since: number): ServiceState {
 
 function buildGuest(seed: GuestSeed, index: number, now: number): GuestState {
   return {
-    ...{ origin: undefined, agentAnswers: false, obeysShutdown: true, startLog: [], running: false, createdAt: 0 },
+    ...{ origin: undefined, agentAnswers: false, obeysShutdown: true, startLog: [], running: false, paused: false, createdAt: 0 },
     ...seed,
     config: new Map(Object.entries(seed.config)),
     pending: new Map(Object.entries(seed.pending ?? {})),
     snapshots: [...(seed.snapshots ?? [])],
-    paused: false,
     startedAt: now - runningForMs,
     pid: 1400 + index * 17,
   };

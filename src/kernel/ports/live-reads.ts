@@ -13,6 +13,17 @@ export interface LiveGuest {
   readonly snapshots: readonly Row[];
   /** Name → `…/snapshot/{name}/config`; a snapshot without is one of the guest as it is. */
   readonly snapshotConfigs?: Readonly<Record<string, Row>>;
+  /** Its processors stand still (`qmpstatus` of `…/status/current`), which no list says. */
+  readonly paused?: boolean;
+}
+
+/** What a copy is to know besides what every list has. */
+export interface LiveWanted {
+  readonly vmids: readonly number[];
+  /** Nodes whose storages' contents matter. */
+  readonly nodes: readonly string[];
+  /** Backups whose configuration matters, and where they are seen. */
+  readonly archives: readonly { readonly node: string; readonly volume: string }[];
 }
 
 /** What was read. Lists that were not, or that the token may not see, are empty: the twin has no more than its reader. */
@@ -24,7 +35,10 @@ export interface LiveReads {
   readonly guests: readonly LiveGuest[];
   /** `/storage` */
   readonly storages: readonly Row[];
-  /** `/nodes/{node}/storage/{storage}/content`, each row with the node it was read from; volumes of shared storages once. */
+  /**
+   * `/nodes/{node}/storage/{storage}/content`, each row with the node it was read from, a backup with its configuration where that was read (`archived`); volumes of shared
+   * storages once.
+   */
   readonly volumes: readonly (Row & { readonly node?: string })[];
   /** `/pools?poolid=…` */
   readonly pools: readonly Row[];

@@ -87,6 +87,20 @@ describe('a proposal', () => {
     expect(guestStatus(world, 300)).toBe('running');
   });
 
+  it('rehearses a restore by what is in the archive, and a paused VM as paused', async () => {
+    const { result } = await call(app, 'get_backups', { node: 'pve', storage: 'local' }, byAgent);
+    const archive = /local:backup[^"]*qemu-100[^"]*/.exec(JSON.stringify(result))?.[0] ?? 'none';
+    const restore = [step('restore_guest', { archive, new_vmid: 300, node: 'pve', storage: 'local-lvm' }), step('start_vm', { vmid: 300 })];
+    const steps = [...restore, step('suspend_vm', { vmid: 100 })];
+    const id = await approvedPlan(world, app, steps);
+    await run(app, id);
+    expect(await ended(app, id)).toMatchObject({ standing: 'done' });
+    expect(guestStatus(world, 300)).toBe('running');
+    const resumed = await approvedPlan(world, app, [step('resume_vm', { vmid: 100 })]);
+    await run(app, resumed);
+    expect(await ended(app, resumed)).toMatchObject({ standing: 'done' });
+  });
+
   it('leaves the cluster as it is', async () => {
     const before = JSON.stringify([...(world.demo.cluster.state.guests.get(100)?.config ?? [])]);
     const tasks = world.demo.cluster.tasks.list().length;
