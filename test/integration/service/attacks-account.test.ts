@@ -109,7 +109,7 @@ describe.skipIf(whyNoUsers !== undefined)(`the agents’ account${whyNoUsers ===
       'toString',
       '__proto__',
     ];
-    const stops = ['approvals.deny', 'approvals.revoke', 'approvals.cancel'];
+    const stops = ['approvals.deny', 'approvals.revoke', 'approvals.cancel', 'security.pause'];
     const methods = [...Object.keys(wireMethods), ...answeredElsewhere, ...invented].filter((name) => !stops.includes(name));
     const kinds = await asAlice<readonly string[]>(
       `const link = await connect();
