@@ -28,7 +28,7 @@ export async function withTerminal<T>(what: string, signal: AbortSignal, work: (
   if (input === undefined)
     throw new Refusal('no_terminal', `${what} needs a terminal with a person at it`, 'run it by hand in one, without pipes');
   const output = openSync(device, 'w');
-  const keys = createLineReader();
+  const keys = createLineReader(() => void process.kill(process.pid, 'SIGINT'));
   const cancel = () => keys.cancel();
   const stream = new ReadStream(input);
   const restore = () => stream.setRawMode(false);
@@ -112,7 +112,8 @@ interface Waiting {
   readonly resolve: (typed: Typed) => void;
 }
 
-export function createLineReader(): LineReader {
+/** @param interrupt told of Ctrl+C while nothing is asked: the terminal makes no signal of it then */
+export function createLineReader(interrupt: () => void = () => undefined): LineReader {
   const decoder = new StringDecoder('utf8');
   let ahead: string[] = [];
   let line: string[] = [];
@@ -150,6 +151,7 @@ export function createLineReader(): LineReader {
     add: (bytes) => {
       ahead = [...ahead, ...Array.from(decoder.write(bytes))].slice(0, 4 * longest);
       drain();
+      if (waiting === undefined && ahead.includes('\u0003')) interrupt();
     },
     next: (echo) => {
       const { promise, resolve } = Promise.withResolvers<Typed>();

@@ -68,6 +68,12 @@ describe('a passkey', () => {
     expect(readdirSync(join(bench.state, 'enrolments'))).toEqual([]);
   });
 
+  it('ends with Ctrl+C while it waits, and leaves no link', async () => {
+    const { status } = await person.at(enroll('alice-phone', ['--person', 'alice']), [['waiting', '\u0003']]);
+    expect(status).not.toBe(0);
+    expect(readdirSync(join(bench.state, 'enrolments'))).toEqual([]);
+  });
+
   it('is pinned once both sides show one fingerprint, and that is in the trail', async () => {
     const { dialogue, shown } = opening(phone, 'yes');
     const { status, screen } = await person.at(enroll('alice-phone', ['--person', 'alice']), dialogue);

@@ -48,6 +48,14 @@ for (const place of process.argv.slice(1)) {
   socket.once('connect', () => end('open')).once('timeout', () => end('silence')).once('error', ({ code }) => end(code));
 }`;
 
+/** For a `node -e` in a container: asks the page about an enrolment's link, as its script does. */
+const openLink = `
+const [name, ca, link] = process.argv.slice(1);
+const origin = 'https://' + name + ':8443';
+const headers = { host: name + ':8443', origin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+const options = { host: '10.10.4.2', port: 8443, path: '/api/enrol', method: 'POST', servername: name, headers, ca: require('node:fs').readFileSync(ca) };
+require('node:https').request(options, (answer) => answer.pipe(process.stdout)).end(JSON.stringify({ link }));`;
+
 /** For a `node -e` in a container: the page's status under its own name, by a certificate of this authority. */
 const lookAt = `
 const [name, ca] = process.argv.slice(1);
@@ -295,6 +303,21 @@ describe.skipIf(why !== undefined)(`the deployment${why === undefined ? '' : ` (
     expect(status('req-5eed00aa')).toBe('denied');
 
     expect(await at('admin', ['approvers', 'create', 'alice'], asked)).toMatchObject({ status: 0 });
+    // A passkey: the link is made here, and opened on the page by a person.
+    let page = '';
+    const open = (screen: string) => {
+      const link = /enrol#([A-Za-z0-9_-]{43})/.exec(screen)?.[1] ?? '';
+      const words = [node, '-e', openLink, 'banksman.home.arpa', secret('config/valkey-ca.pem'), link];
+      page = topology.run('person', agentUid, words).out;
+      return '\u0003';
+    };
+    const enroll = ['approvers', 'enroll', 'bob-phone', '--display', 'outside'];
+    await at('admin', enroll, [
+      ['passphrase of approver', `${passphrase}\r`],
+      ['waiting', open],
+    ]);
+    expect(page).toContain('Make a passkey for bob-phone');
+
     const report = { request_id: 'req-5eed00bb', reason: 'url_blocked', destination: 'other.example.com' };
     expect(JSON.stringify(ask('agent', 'tools/call', { name: 'report_block', arguments: report }))).toContain('"status":"ok"');
     const { screen } = await at('admin', ['approvals', 'show', 'req-5eed00bb']);
