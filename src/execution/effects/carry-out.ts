@@ -125,14 +125,15 @@ function putOver(disk: Disk, { before, after }: Step & { readonly before: Stamp 
 
 /** Never over what somebody put there a moment ago. */
 function putNew(disk: Disk, step: Step, { at, stage }: Pick<Places, 'at' | 'stage'>): boolean {
-  if (step.after?.type === 'directory') {
-    move(disk, stage, at);
-    return true;
-  }
   try {
+    if (step.after?.type === 'directory') {
+      move(disk, stage, at);
+      return true;
+    }
     disk.link(stage, at);
   } catch (thrown) {
-    if (codeOf(thrown) === 'EEXIST') return false;
+    if (['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(codeOf(thrown) ?? '')) return false;
+    if (step.after?.type === 'directory') throw thrown;
     // A file system without second names.
     disk.rename(stage, at);
     return true;
@@ -162,7 +163,12 @@ export function move(disk: Disk, from: string, to: string): void {
   const mode = stats === undefined ? 0 : modeOf(stats);
   const closed = stats?.isDirectory() === true && (mode & 0o200) === 0;
   if (closed) disk.chmod(from, mode | 0o200);
-  disk.rename(from, to);
+  try {
+    disk.rename(from, to);
+  } catch (thrown) {
+    if (closed) disk.chmod(from, mode);
+    throw thrown;
+  }
   if (closed) disk.chmod(to, mode);
 }
 

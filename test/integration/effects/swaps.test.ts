@@ -171,6 +171,26 @@ describe('a directory that becomes a link at each step', () => {
   });
 });
 
+describe('somebody who is faster', () => {
+  it.each(['mkdir "$0"; echo theirs > "$0/x"', 'echo theirs > "$0"'])(
+    'at the place of a new directory is a conflict: %s',
+    async (theirs) => {
+      const { root } = openGround();
+      const make = (to: string) => to.endsWith('/./new') && execFileSync('bash', ['-c', theirs, path.join(root, 'ws/new')]);
+      const rename = (from: string, to: string) => {
+        make(to);
+        disk.rename(from, to);
+      };
+      const { run } = openBench({ root, disk: { ...disk, rename } });
+      const done = await run('mkdir -p new/deep; echo ours > new/deep/o; chmod 555 new; echo n > n');
+      expect(done).toMatchObject({ created: ['n'], leftOut: [{ path: 'new', reason: 'conflict' }] });
+      expect(execFileSync('bash', ['-c', 'cat new new/* 2> /dev/null || true'], { cwd: path.join(root, 'ws'), encoding: 'utf8' })).toBe(
+        'theirs\n',
+      );
+    },
+  );
+});
+
 interface Adversary {
   readonly ground: Ground;
   readonly start: () => Promise<void>;
