@@ -193,8 +193,9 @@ function existingBefore(steps: readonly RehearsedStep[]): readonly JsonObject[] 
   const made = new Set<number>();
   const touched = new Set<number>();
   const found = new Map<string, JsonObject>();
-  for (const { resources } of steps) {
-    for (const resource of resources) {
+  const taken = new Set<string>();
+  for (const { resources, tool, input } of steps) {
+    for (const resource of resources.filter((one) => !isOfSnapshot(one, taken))) {
       const vmid = vmidOf(resource);
       const isThere = vmid === undefined || !made.has(vmid);
       const isFreed = resource.kind === 'new_guest' && touched.has(resource.vmid);
@@ -204,8 +205,19 @@ function existingBefore(steps: readonly RehearsedStep[]): readonly JsonObject[] 
       const vmid = vmidOf(resource);
       if (vmid !== undefined) (resource.kind === 'new_guest' ? made : touched).add(vmid);
     }
+    taken.add(takenBy(tool, input));
   }
   return [...found.values()];
+}
+
+/** `100/before_update`; of other tools nothing that a snapshot is called. */
+function takenBy(tool: string, { vmid, name }: JsonObject): string {
+  return tool === 'create_snapshot' ? `${wordOf(vmid)}/${wordOf(name)}` : '';
+}
+
+/** The tags of a snapshot that an earlier step takes: they are tested with the step that goes back to it. */
+function isOfSnapshot(resource: Resource, taken: ReadonlySet<string>): boolean {
+  return resource.kind === 'tags' && taken.has(`${resource.vmid}/${resource.snapshot ?? ''}`);
 }
 
 /** What a step says besides of the same guest (its kind, its node) is tested with that step. */

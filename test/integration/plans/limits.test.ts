@@ -101,6 +101,17 @@ describe('a proposal', () => {
     expect(await ended(app, resumed)).toMatchObject({ standing: 'done' });
   });
 
+  it('may go back to a snapshot that it takes itself', async () => {
+    const steps = [
+      step('create_snapshot', { vmid: 101, name: 'two' }),
+      ...two.slice(0, 1),
+      step('rollback_snapshot', { vmid: 101, name: 'two' }),
+    ];
+    const id = await approvedPlan(world, app, steps);
+    await run(app, id);
+    expect(await ended(app, id)).toMatchObject({ standing: 'done' });
+  });
+
   it('leaves the cluster as it is', async () => {
     const before = JSON.stringify([...(world.demo.cluster.state.guests.get(100)?.config ?? [])]);
     const tasks = world.demo.cluster.tasks.list().length;
