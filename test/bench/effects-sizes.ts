@@ -35,7 +35,7 @@ function makeWorkspace(files: number): string {
 git -c user.name=a -c user.email=a@b add -A && git -c user.name=a -c user.email=a@b commit -qm one`;
   const made = spawnSync('bash', ['-c', script, workspace, String(files)], { encoding: 'utf8' });
   if (made.status !== 0) throw new Error(made.stderr);
-  writeFileSync(path.join(workspace, 'package.json'), '{"name":"small","scripts":{"test":"node --test test"}}');
+  writeFileSync(path.join(workspace, 'package.json'), '{"name":"small","scripts":{"test":"node --test"}}');
   writeFileSync(path.join(workspace, 'test/one.test.js'), "require('node:test')('one', () => {});\n");
   writeFileSync(path.join(workspace, '.env'), 'TOKEN=1');
   return workspace;
