@@ -3,15 +3,17 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProxmoxClient, type KeptPins, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
+import { createTwinPort } from '#connectors/proxmox/twin-port';
 import type { TlsTrust } from '#connectors/proxmox/verified-connector';
 import { createNodeShell } from '#connectors/ssh/create-node-shell';
 import { createWaker } from '#connectors/wake-on-lan/create-waker';
 import { systemClock } from '#execution/deadline';
 import type { LiveLists, ProtectedNames } from '#kernel/app';
 import { Fault } from '#kernel/errors';
+import type { LiveReads } from '#kernel/ports/live-reads';
 import type { Log } from '#kernel/ports/log';
 import type { Resource } from '#kernel/resource';
-import type { ConfiguredCluster } from '#pipeline/deps';
+import type { ClusterCopy, ConfiguredCluster } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
 import { type ProtectedList, protectTarget } from '#policy/protected-resources';
 import { resolveTarget } from '#policy/resolve-target';
@@ -19,7 +21,6 @@ import type { ClusterConfig, Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
 import { protectedListOf } from '../config/policy-settings.ts';
 import { type KeptText, keepText, readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
-import { copyCluster } from '../plans/cluster-copy.ts';
 import { liveFacts } from './live-facts.ts';
 import { createTagMemory } from './tag-memory.ts';
 
@@ -148,6 +149,18 @@ function memoryOf(client: ProxmoxClient, options: ConnectOptions): Pick<Configur
     tags: createTagMemory({ ...options, cluster: client.name }),
     copy: async (wanted, signal) => copyCluster(await client.liveReads(wanted, signal), client.name),
   };
+}
+
+/** In memory, behind the client that speaks to the real one: what plans are rehearsed on. */
+async function copyCluster(reads: LiveReads, name: string): Promise<ClusterCopy> {
+  const { openCopy } = await import('../plans/twin.ts');
+  const { ask, clock, settle } = openCopy(reads);
+  const api = createTwinPort(ask, { name, clock });
+  return { access: { api, shell: { exec: nowhere }, waker: { wake: nowhere } }, clock, settle };
+}
+
+async function nowhere(): Promise<never> {
+  throw new Fault('not_rehearsed', 'this cannot be rehearsed: it leaves the API of the cluster', { audience: 'user' });
 }
 
 /** In the state directory. */

@@ -107,7 +107,8 @@ export function controlIn(records: readonly AuditRecord[]): PlanControl | undefi
 }
 
 function stepProgress(number: number, title: string, { records, alive }: Omit<Seen, 'ended'>): StepProgress {
-  const own = records.filter(({ attributes }) => attributes['plan_step'] === number);
+  // SECURITY: what a user's own process reported to the service is about its own tools; steps are never among them.
+  const own = records.filter(({ attributes }) => attributes['plan_step'] === number && attributes['reported_by'] === undefined);
   if (own.length === 0) return { number, title, state: 'not_done' };
   const verdict = own.find(({ name }) => name === 'plan.step')?.attributes;
   const said = verdict ?? own.findLast(({ name }) => name === 'tool.finished' || name === 'tool.denied')?.attributes ?? {};

@@ -52,6 +52,10 @@ describe('a plan stands', () => {
     expect(standing([began(1), finished(1)], undefined)).toEqual(['stopped', 'unknown', 'not_done', 'not_done']);
   });
 
+  it('with nothing that a user’s own process says of it', () => {
+    expect(standing([finished(2, { reported_by: 'alice' })], alive)).toEqual(['running', 'not_done', 'not_done', 'not_done']);
+  });
+
   it('by its own last word, whatever mark is left', () => {
     const end = (state: string) => event('plan.ended', { state, message: 'because' });
     expect(standing([verdict(1, 'done'), verdict(2, 'failed'), end('stopped')], alive)).toEqual(['stopped', 'done', 'failed', 'not_done']);
