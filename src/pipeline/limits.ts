@@ -46,7 +46,7 @@ export async function scopeDecision(state: Resolved, agent: Agent, deps: CallDep
   const own = scopesOf(agent, deps.settings.scopes);
   return decideScopes(agent, own, {
     impact: impactOf(state.tool, state.targets, state.input),
-    changed: changedThings(state),
+    changed: [...changedThings(state), ...restoredThings(state)],
     places: state.targets.filter(isPlace).map((target) => placeThing(target)),
     spent: changes(state) ? await spentBy(own, deps) : new Map(),
   });
@@ -147,9 +147,26 @@ function guestThing({ vmid, node, name, tags, pool }: GuestFacts, { cluster }: P
   return { words, cluster, vmid, node, tags, pool, name };
 }
 
-/** It is in no pool, has the tags of what it is made from, and is where that is if no node is named. Its name is not looked at: the agent chooses it. */
+/**
+ * SECURITY: what is in a backup is what that guest is. Who could restore any backup into a pool of theirs could read every guest. One that is
+ * gone was in a pool that nobody knows any more.
+ */
+function restoredThings({ targets, inventory }: Resolved): readonly Selectable[] {
+  return targets.flatMap((target): Selectable[] => {
+    if (target.kind !== 'new_guest' || target.from === undefined) return [];
+    const { from: vmid, cluster } = target;
+    const row = inventory?.guests.find((one) => one.vmid === vmid);
+    const thing =
+      row === undefined
+        ? { ...nothing, vmid, node: undefined, tags: undefined, pool: undefined, name: undefined }
+        : guestThing(row, { cluster });
+    return [{ ...thing, cluster, words: `the backed up guest ${vmid}` }];
+  });
+}
+
+/** It has the pool and name that it is to get, the tags of what it is made from, and is where that is if no node is named. */
 function newGuest(
-  { cluster, vmid }: Extract<Target, { kind: 'new_guest' }>,
+  { cluster, vmid, pool, name }: Extract<Target, { kind: 'new_guest' }>,
   targets: readonly Target[],
   inventory: Inventory | undefined,
 ): Selectable {
@@ -159,7 +176,7 @@ function newGuest(
   const tags =
     given?.kind === 'tags' ? given.tags : inventory?.guests.find((row) => source?.kind === 'guest' && row.vmid === source.vmid)?.tags;
   const node = place?.kind === 'node' ? place.node : source?.kind === 'guest' ? source.node : undefined;
-  return { words: `the new guest ${vmid}`, cluster, vmid, node, tags, pool: null, name: undefined };
+  return { words: `the new guest ${vmid}`, cluster, vmid, node, tags, pool: pool ?? null, name };
 }
 
 function wordsOf(target: Target): string {
