@@ -9,7 +9,7 @@ import { effectiveTier } from '#policy/classify';
 import type { Inventory } from '#policy/resolve-target';
 import { budgetSpan, decideScopes, scopeInWords, scopesOf } from '#policy/scopes/scopes';
 import type { Selectable } from '#policy/scopes/selector';
-import { decideWindows, windowsInWords } from '#policy/scopes/windows';
+import { decideWindows, windowsAhead, windowsInWords } from '#policy/scopes/windows';
 import type { CallDeps, PipelineDeps, PolicySettings } from './deps.ts';
 import type { Resolved } from './stage.ts';
 
@@ -34,7 +34,7 @@ function binds({ tool, tier }: Resolved): boolean {
 }
 
 /** What looks at a node over ssh is yellow, and changes nothing: a scope holds it, windows and budgets do not. */
-function changes(state: Resolved): boolean {
+export function changes(state: Resolved): boolean {
   return binds(state) && impactOf(state.tool, state.targets, state.input) !== 'none';
 }
 
@@ -74,15 +74,26 @@ export async function budgetLeft(state: Resolved, agent: Agent, deps: CallDeps, 
 }
 
 export function timesDecision(state: Resolved, deps: Pick<CallDeps, 'settings' | 'clock'>): Decision {
-  if (!changes(state)) return notBound;
-  // What is done to a node is done to what runs on it.
+  return changes(state) ? decideWindows(deps.settings.windows, timedThings(state), deps.clock.now()) : notBound;
+}
+
+/** For how long a plan is told which windows will hold its steps, in ms: it has an hour to be answered, and lasts as long as its tasks do. */
+const aheadMs = 86_400_000;
+
+export function timesAhead(state: Resolved, deps: Pick<CallDeps, 'settings' | 'clock'>): readonly string[] {
+  const now = deps.clock.now();
+  return changes(state) ? windowsAhead(deps.settings.windows, timedThings(state), now, now + aheadMs) : [];
+}
+
+/** What is done to a node is done to what runs on it. */
+function timedThings(state: Resolved): readonly Selectable[] {
   const { inventory } = state;
   const hosted = state.targets.flatMap((target) =>
     actsOnNode(target) && inventory !== undefined ? inventory.guests.filter(({ node }) => node === target.node) : [],
   );
   const guests = inventory === undefined ? [] : hosted.map((guest) => guestThing(guest, inventory));
   const places = state.targets.filter(isPlace).map((target) => placeThing(target));
-  return decideWindows(deps.settings.windows, [...changedThings(state), ...guests, ...places], deps.clock.now());
+  return [...changedThings(state), ...guests, ...places];
 }
 
 /** For whoever asks how calls are handled. */
