@@ -30,7 +30,7 @@ export const bundles = [
     external: [],
     program: true,
     // As the extension, and the MCP SDK with about 385 kB, the approval page with 40 kB, the demo cluster's tables of parameters and operations 120 kB, plans 25 kB, scopes, windows and the blast radius 45 kB.
-    budget: 3_145_000,
+    budget: 3_160_000,
     forbidden: [/^src\/hosts\/vscode\//, /node_modules\/playwright-core\//],
   },
   {

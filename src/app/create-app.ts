@@ -44,6 +44,7 @@ import { createOneTimeCodes } from './people/one-time-codes.ts';
 import { createPageChanges } from './people/page-changes.ts';
 import { byHand, describeAction, runApproved } from './people/run-approved.ts';
 import { createPlans, type Plans, type PlansDeps } from './plans/plans.ts';
+import { createPlanResumes } from './plans/resume-plan.ts';
 import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
 import { openStore } from './store/open-store.ts';
@@ -123,7 +124,8 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const reads = groupReads(store.audit, options.log);
   const tasks = createTaskFollower({ audit: reads.audit, log: options.log });
   const answers = { requests: store.requests, clock: systemClock, trustedKeys, rules, describe: describeAction };
-  const changes = createPageChanges({ ...options, live, agreement, trustedKeys, audit: store.audit });
+  const resumes = createPlanResumes({ ...answers, audit: reads.audit });
+  const changes = createPageChanges({ ...options, live, agreement, trustedKeys, audit: store.audit, resumes });
   const approvals = options.service?.approvals ?? ownApprovals(options, { store, reads, live, answers, agreement });
   const parts: Parts = { store, memory, reads, tasks, clusters, workspace, sandbox, live, approvals };
   const history = async () => recordedAccess(workspace?.access, reads.audit)?.runner.history?.();
@@ -205,6 +207,7 @@ function openPlans(
 ): Plans {
   return createPlans({
     ...{ requests: store.requests, audit: reads.audit, clock: systemClock, log, consumer: processName, stays, pipeline },
+    trustedKeys: answers.trustedKeys,
     defaultTier: config.defaultModelTier,
     stands: (record) => standsBehind(record, answers),
   });

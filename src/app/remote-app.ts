@@ -88,7 +88,7 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
     security: remoteSecurity(link, ask),
     audit: remoteTrail(ask),
     live: remoteLists(link, ask),
-    plans: remotePlans(ask),
+    plans: remotePlans(link, ask),
     runs: () => local.runs(),
     doctor: async (signal) => [
       ...(await serviceFindings(link, signal)),
@@ -355,9 +355,11 @@ function remoteTrail(ask: Ask): AuditTrail {
   };
 }
 
-function remotePlans(ask: Ask): PlanControls {
+function remotePlans(link: ServiceLink, ask: Ask): PlanControls {
   return {
     list: () => ask('plans.list'),
+    underWay: () => ask('plans.underWay'),
+    resume: async () => notHere(link),
     get: (id) => (requestIdPattern.test(id) ? asked(ask<PlanProgress | null>('plans.get', [id])) : Promise.resolve(undefined)),
     control: (id, control) => ask('plans.control', [id, control]),
     snapshots: () => ask('plans.snapshots'),

@@ -238,6 +238,10 @@ export interface PlanControls {
   get(id: string): Promise<PlanProgress | undefined>;
   /** From its next step on; the one that is under way ends. Any process on the same store may ask. */
   control(id: string, control: PlanControl, by: string): Promise<ControlResult>;
+  /** Lifts the pause that stands. */
+  resume(id: string, signer: Signer): Promise<SettingResult>;
+  /** Those that run or are paused, newest first. */
+  underWay(): Promise<readonly PlanProgress[]>;
   /**
    * The same plan without these steps (from 1), rehearsed anew and asked as a question of its own, in its asker's name; the old one is cancelled. The
    * outcome is that of the new proposal.

@@ -108,6 +108,7 @@ export const wireMethods = {
   'live.protectedNames': z.tuple([text(64)]),
   'live.facts': z.tuple([z.array(jsonObject).max(100)]),
   'plans.list': z.tuple([]),
+  'plans.underWay': z.tuple([]),
   'plans.get': z.tuple([id]),
   'plans.snapshots': z.tuple([]),
   'plans.control': z.tuple([id, z.enum(planControls)]),
@@ -132,6 +133,7 @@ export const answeredElsewhere: ReadonlySet<string> = new Set([
   'security.setRule',
   'security.removeRule',
   'security.resume',
+  'plans.resume',
 ]);
 
 /** `records.settings`: what decides about a workspace tool, of the service's part. */

@@ -11,6 +11,7 @@ import type { AuditLog } from '#kernel/ports/audit-log';
 import type { AgreementPayload } from '../config/agreement.ts';
 import { type AppAgreement, agreedWords, type Origin, recordSigned } from '../config/config-agreement.ts';
 import type { LiveSettings } from '../config/live-settings.ts';
+import type { PlanResumes } from '../plans/resume-plan.ts';
 
 export interface PageChangeParts {
   readonly live: Pick<LiveSettings, 'security' | 'signed'>;
@@ -20,10 +21,11 @@ export interface PageChangeParts {
   readonly origin?: Origin;
   readonly audit: Pick<AuditLog, 'append'>;
   readonly trustedKeys: () => Promise<readonly ApproverKey[]>;
+  readonly resumes: Pick<PlanResumes, 'draft' | 'accept'>;
 }
 
 export function createPageChanges(parts: PageChangeParts): Changes {
-  const { agreement, origin } = parts;
+  const { agreement, origin, resumes } = parts;
   const { security, signed } = parts.live;
   return {
     settings: async () => {
@@ -33,12 +35,14 @@ export function createPageChanges(parts: PageChangeParts): Changes {
     },
     draft: async (change, pin) => {
       const approver = pin.name.startsWith('user:') ? pin.name : `user:${pin.name}`;
+      if (change.kind === 'resume_plan') return resumes.draft(change.plan, approver);
       if (change.kind !== 'agree') return signed === undefined ? { ok: false, refusal: elsewhere } : signed.draft(change, approver);
       const refusal = await whyNotAgree(change, pin, parts);
       return refusal === undefined ? { ok: true, payload: agreement.draft(approver) } : { ok: false, refusal };
     },
     accept: async ({ payload, proof }) => {
-      const setting = payload as SettingPayload | AgreementPayload;
+      const setting = payload as SettingPayload | AgreementPayload | { readonly setting: 'plan_resumed' };
+      if (setting.setting === 'plan_resumed') return resumes.accept({ payload, proof });
       if (setting.setting === 'configuration') return agree({ payload: setting, proof }, parts);
       return signed === undefined ? elsewhere : signed.accept({ payload: setting, proof });
     },

@@ -1,10 +1,10 @@
 /** Plans in people's hands: looking, pausing, going on, stopping, and striking steps before anybody approves. */
 import type { ControlResult, PlanControls } from '#kernel/app';
-import type { RequestRecord } from '#kernel/approval/request';
+import { type RequestRecord, waitState } from '#kernel/approval/request';
+import type { AuditRecord } from '#kernel/audit-event';
 import type { Outcome } from '#kernel/outcome';
 import { applyPlanTool, type Plan } from '#kernel/plans/plan';
-import { type PlanControl, type PlanProgress, planIn, progressOf } from '#kernel/plans/plan-progress';
-import type { AuditLog } from '#kernel/ports/audit-log';
+import { type PlanControl, type PlanProgress, planIn, progressOf, startMs } from '#kernel/plans/plan-progress';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { ModelTier } from '#kernel/tiers';
@@ -12,19 +12,29 @@ import type { PipelineDeps } from '#pipeline/deps';
 import { runCall } from '#pipeline/run-call';
 import { agentOf } from '../people/run-approved.ts';
 import { keptSnapshots } from './kept-snapshots.ts';
+import { countingRecords, createPlanResumes, type ResumeDeps } from './resume-plan.ts';
 
-export interface PlanStores {
+export interface PlanStores extends ResumeDeps {
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'waitOf' | 'noteWait' | 'cancel'>;
-  readonly audit: AuditLog;
   readonly clock: Clock;
 }
 
 /** How one stands now; undefined: there is no such request. */
-export async function planProgress(id: string, { requests, audit, clock }: PlanStores): Promise<PlanProgress | undefined> {
+export async function planProgress(id: string, stores: PlanStores): Promise<PlanProgress | undefined> {
+  const { requests, clock } = stores;
   const record = await requests.get(id);
   if (record === undefined) return undefined;
-  const [records, wait] = await Promise.all([audit.ofRequest(id, record.createdAt), requests.waitOf(id).catch(() => undefined)]);
+  const [records, wait] = await Promise.all([planRecords(record, stores), requests.waitOf(id).catch(() => undefined)]);
   return progressOf(record, records, wait, clock.now());
+}
+
+/** What the trail says of a plan, of resumes those alone that count. */
+export async function planRecords(
+  { id, createdAt }: Pick<RequestRecord, 'id' | 'createdAt'>,
+  { audit, trustedKeys }: ResumeDeps,
+): Promise<readonly AuditRecord[]> {
+  const [records, pins] = await Promise.all([audit.ofRequest(id, createdAt), trustedKeys()]);
+  return countingRecords(id, records, pins);
 }
 
 const mostListed = 50;
@@ -44,6 +54,13 @@ export function planControls(
       const plans = records.filter(({ action }) => action.tool === applyPlanTool);
       return (await Promise.all(plans.map(({ id }) => get(id)))).filter((plan) => plan !== undefined);
     },
+    underWay: async () => {
+      const { records } = await stores.requests.list({ statuses: ['consumed'], search: applyPlanTool, limit: mostListed });
+      const alive = await Promise.all(records.map((record) => mayRun(record, stores)));
+      const plans = await Promise.all(records.filter((_, index) => alive[index]).map(({ id }) => get(id)));
+      return plans.filter((plan) => plan?.standing === 'running' || plan?.standing === 'paused') as readonly PlanProgress[];
+    },
+    resume: createPlanResumes(stores).resume,
     control: async (id, control, by) => {
       const plan = await get(id);
       if (plan === undefined) return { ok: false, message: `there is no plan ${id}` };
@@ -69,15 +86,20 @@ export function planControls(
   };
 }
 
+/** Its process says that it is there, or has only just begun: of most plans that ended the trail need not be read. */
+async function mayRun({ id, action, consumedAt = 0 }: RequestRecord, { requests, clock }: PlanStores): Promise<boolean> {
+  if (action.tool !== applyPlanTool) return false;
+  const wait = await requests.waitOf(id);
+  return wait === undefined ? clock.now() - consumedAt < startMs : waitState(wait, clock.now()).waits;
+}
+
 const done: Readonly<Record<PlanControl, string>> = {
   pause: 'is paused before its next step; the one that is under way ends',
-  resume: 'goes on',
   stop: 'is stopped before its next step; the one that is under way ends',
 };
 
 function whyNot({ standing, message }: PlanProgress, control: PlanControl): ControlResult['message'] | undefined {
   if (standing !== 'running' && standing !== 'paused') return `does not run (${standing}: ${message})`;
-  if (control === 'resume' && standing !== 'paused') return 'is not paused';
   return control === 'pause' && standing === 'paused' ? 'is paused already' : undefined;
 }
 

@@ -9,7 +9,7 @@ import type { Log } from '#kernel/ports/log';
 import type { ModelTier } from '#kernel/tiers';
 import type { PipelineDeps, PlanParts, PlanStart } from '#pipeline/deps';
 import { runStep } from '#pipeline/run-call';
-import { type PlanStores, planControls, planProgress } from './plan-control.ts';
+import { type PlanStores, planControls, planProgress, planRecords } from './plan-control.ts';
 import { rehearse } from './rehearse.ts';
 import { type Halt, type RunDeps, runPlan } from './run-plan.ts';
 
@@ -97,13 +97,13 @@ function pipelineOf(deps: PlansDeps, { cluster }: Plan) {
 }
 
 /** What people did meanwhile: in the trail, so that any process can do it. */
-async function haltOf(id: string, { requests, audit, stands }: PlansDeps): Promise<Halt | undefined> {
-  const record = await requests.get(id);
+async function haltOf(id: string, deps: PlansDeps): Promise<Halt | undefined> {
+  const record = await deps.requests.get(id);
   if (record === undefined || record.status !== 'consumed' || !isIntact(record))
     return { code: 'plan_gone', message: 'its request is not in the store any more as it was approved' };
-  const asked = controlIn(await audit.ofRequest(id, record.createdAt));
+  const asked = controlIn(await planRecords(record, deps));
   if (asked === 'stop') return { code: 'plan_stopped', message: 'a person stopped it' };
-  if (!(await stands(record)))
+  if (!(await deps.stands(record)))
     return { code: 'approval_gone', message: 'the approval does not count any more: a key behind it was revoked, or the rules changed' };
   return asked === 'pause' ? { code: 'plan_paused', message: 'a person paused it' } : undefined;
 }

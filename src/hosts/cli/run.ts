@@ -86,13 +86,13 @@ Exit status: 0 done, 1 error, 2 refused.`,
         'plans show ID [--json]',
         'plans strike ID STEPS [--json]',
         'plans pause ID [--json]',
-        'plans resume ID [--json]',
+        'plans resume ID [--as NAME] [--json]',
         'plans stop ID [--json]',
         'plans clean [--older 7d] [--json]',
       ],
       notes: `A plan is approved like any request: \`approvals show\`, \`approvals approve\`. \`strike\` makes the same plan without some steps
 (\`3,5\`) before anybody has approved it: it is rehearsed anew, and is a question of its own. \`pause\` and \`stop\` count from the next step on, in
-whatever process the plan runs; \`resume\` needs a terminal. \`clean\` proposes a plan that deletes the snapshots that plans took as ways back and that
+whatever process the plan runs; \`resume\` needs a terminal and an approver’s passphrase. \`clean\` proposes a plan that deletes the snapshots that plans took as ways back and that
 are older (seven days where nothing is said).`,
     },
   ],

@@ -1,10 +1,12 @@
 /** What the page's script may ask, by name. */
 
-import type { Approvals, SettingResult } from '#kernel/app';
+import type { App, Approvals, ControlResult, SettingResult } from '#kernel/app';
 import type { AnswerResult, ReviewCard } from '#kernel/approval/answer';
 import { type EnrolRefusal, type PasskeyDesk, parsePageChange } from '#kernel/approval/passkey';
 import { requestIdPattern } from '#kernel/approval/request';
 import { isJsonObject, type JsonObject } from '#kernel/json';
+import { mostSteps } from '#kernel/plans/plan';
+import { isPlanControl, planIn } from '#kernel/plans/plan-progress';
 import { html } from '#kernel/text/html';
 import { demoButton } from './demo-passkey.ts';
 import { Refused, textIn } from './door.ts';
@@ -15,6 +17,8 @@ import { displayInWords, listView, meView, plainName, type View } from './views.
 
 export interface PageContext {
   readonly approvals: Pick<Approvals, 'list' | 'get' | 'card' | 'deny'>;
+  readonly plans: Pick<App['plans'], 'get' | 'underWay' | 'control' | 'without'>;
+  readonly security: Pick<App['security'], 'pause'>;
   readonly desk: PasskeyDesk;
   readonly sessions: Sessions;
   readonly isDemo: boolean;
@@ -48,24 +52,36 @@ export const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['changed', { known: finishChange }],
   ['deny', { known: (body, { approvals }, session) => approvals.deny(requestIn(body), personOf(session), ...wordsIn(body)) }],
   ['deny-agent', { known: denyAgent }],
+  // Stricter, so no passkey is asked for; what loosens goes by `change`.
+  ['pause-all', { known: (body, { security }, session) => security.pause(personOf(session), ...wordsIn(body)) }],
+  ['plan', { known: controlPlan }],
+  ['strike', { known: strike }],
   ['enrol', { stranger: beginEnrol }],
   ['enrolled', { stranger: finishEnrol }],
 ]);
 
-async function view(path: string, { approvals, desk }: PageContext, session: Session): Promise<View> {
+async function view(path: string, context: PageContext, session: Session): Promise<View> {
+  const { approvals, desk, plans } = context;
   const now = Date.now();
-  if (path === '/') {
-    const { records, cursor } = await approvals.list({ statuses: ['pending'], limit: mostListed });
-    const waits = await Promise.all(records.map(async (record) => (await approvals.get(record.id)) ?? record));
-    const { configuration } = await desk.settings();
-    const held = configuration?.waiting.length ?? 0;
-    return listView({ records: waits.filter(({ status }) => status === 'pending'), more: cursor !== undefined, held, now });
-  }
+  if (path === '/') return waiting(context, now);
   if (path === '/settings') return settingsView(await desk.settings(), { approver: session.approver, now });
   if (path === '/me') return meView(session.approver, await desk.approvers());
   const card = await approvals.card(path.replace('/r/', ''));
   if (card === undefined) return noSuchRequest();
-  return requestView({ card: { ...card, ...sameToType(session, card) }, approver: session.approver, now, origin: desk.origin });
+  const plan = planIn(card.record) === undefined ? undefined : await plans.get(card.id);
+  const shown = { card: { ...card, ...sameToType(session, card) }, approver: session.approver, now, origin: desk.origin };
+  return requestView({ ...shown, ...(plan === undefined ? {} : { plan }) });
+}
+
+async function waiting({ approvals, desk, plans }: PageContext, now: number): Promise<View> {
+  const { records, cursor } = await approvals.list({ statuses: ['pending'], limit: mostListed });
+  const waits = await Promise.all(records.map(async (record) => (await approvals.get(record.id)) ?? record));
+  const [{ configuration, level }, running] = await Promise.all([desk.settings(), plans.underWay()]);
+  return listView({
+    ...{ records: waits.filter(({ status }) => status === 'pending'), more: cursor !== undefined, running, now },
+    held: configuration?.waiting.length ?? 0,
+    ...(level.paused === undefined ? {} : { paused: level.paused }),
+  });
 }
 
 function noSuchRequest(): View {
@@ -147,6 +163,22 @@ async function denyAgent(body: JsonObject, { approvals }: PageContext, session: 
   const rest = theirs.length - denied;
   const message = `denied ${denied} of ${plainName(agent)}${rest === 0 ? '' : `; ${rest} had ended before`}`;
   return { ok: rest === 0, code: 'denied', message };
+}
+
+async function controlPlan(body: JsonObject, { plans }: PageContext, session: Session): Promise<ControlResult> {
+  const control = textIn(body, 'control', 20);
+  if (!isPlanControl(control)) throw new Refused(400, 'bad_body', '`control` must be pause or stop');
+  return plans.control(requestIn(body), control, personOf(session));
+}
+
+/** What is left of a plan is a question of its own: `open` is where it is read and answered. */
+async function strike(body: JsonObject, { plans }: PageContext, session: Session): Promise<object> {
+  const steps = body['steps'];
+  if (!Array.isArray(steps) || steps.length > mostSteps || !steps.every((step) => Number.isInteger(step)))
+    throw new Refused(400, 'bad_body', '`steps` must be numbers of steps');
+  const { status, code, message, request_id: left } = await plans.without(requestIn(body), steps as number[], personOf(session));
+  if (status === 'pending' && left !== undefined) return { ok: true, code, message, open: `/r/${left}` };
+  return { ok: false, code, message: `nothing was struck: ${message}` };
 }
 
 async function beginEnrol(body: JsonObject, { desk, isDemo }: PageContext): Promise<object> {

@@ -1,3 +1,5 @@
+import { pageActs } from './page-acts.ts';
+
 /**
  * The page's script, as the browser gets it. SECURITY: it takes no decision. It shows what the server made, proves the browser's key, and
  * carries an assertion; every check is the server's. No clock of this device counts.
@@ -17,7 +19,8 @@ async function api(name, body, token) {
     body: JSON.stringify(body),
     credentials: 'omit',
     redirect: 'error',
-    signal: AbortSignal.timeout(20000),
+    // A plan is rehearsed while its asker waits.
+    signal: AbortSignal.timeout(name === 'strike' ? 120000 : 20000),
   });
   const answer = await response.json();
   if (response.ok) return answer;
@@ -117,10 +120,13 @@ function show(view) {
   if (key === shown.key) return renewTimes(view.main);
   const fresh = shown.key === '';
   const focused = document.activeElement?.id;
-  const values = [...main.querySelectorAll('input, select')].map((input) => [input.id, input.value]);
+  const values = [...main.querySelectorAll('input, select')].map((input) => [input.id, input.value, input.checked]);
   const open = [...main.querySelectorAll('details[open] > summary')].map((summary) => summary.id);
   main.innerHTML = trusted.createHTML(view.main);
-  for (const [id, value] of values) if (document.getElementById(id)) document.getElementById(id).value = value;
+  for (const [id, value, checked] of values) {
+    const input = document.getElementById(id);
+    if (input) Object.assign(input, { value, checked });
+  }
   for (const id of open) if (document.getElementById(id)) document.getElementById(id).parentElement.open = true;
   if (focused && document.activeElement?.id !== focused) (main.querySelector('#' + CSS.escape(focused)) ?? (fresh ? undefined : main))?.focus({ preventScroll: true });
   if (!fresh && view.summary !== shown.summary) say(view.summary);
@@ -163,6 +169,7 @@ function result(answer) {
   place.focus();
 }
 
+let soon;
 let refreshing = false;
 let again = false;
 async function refresh() {
@@ -176,6 +183,8 @@ async function refresh() {
       // Decided elsewhere while the finger is on the key.
       if (prompt && !view.open && location.pathname.startsWith('/r/')) prompt.abort();
       show(view);
+      clearTimeout(soon);
+      if (view.lively && !document.hidden) soon = setTimeout(() => void refresh(), 2000);
     } while (again);
   } catch (error) {
     if (error.view) show(error.view);
@@ -219,96 +228,7 @@ function visible() {
   return new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
 }
 
-// Answers.
-
-let prompt;
-/** A page that came to the front just now was not read yet. */
-const settled = () => performance.now() - shown.at > 700;
-
-async function approve(button) {
-  const { request, digest } = main.querySelector('article').dataset;
-  const typed = document.getElementById('typed')?.value ?? '';
-  await withPasskey(button, ['begin', { request, digest, typed }], 'finish');
-}
-
-/** What is sent is what stands in the page, as it was shown. */
-function change(button) {
-  return withPasskey(button, ['change', { change: JSON.parse(button.dataset.change) }], 'changed');
-}
-
-function addRule(form) {
-  const value = (id) => document.getElementById(id).value;
-  const rule = { kind: 'rule', pattern: value('pattern').trim(), action: value('ruleaction'), lifeMs: Number(value('rulelife')) };
-  return withPasskey(document.getElementById('addrule'), ['change', { change: rule }], 'changed');
-}
-
-async function withPasskey(button, [begin, body], finish) {
-  if (prompt || !settled()) return;
-  prompt = new AbortController();
-  button.setAttribute('aria-disabled', 'true');
-  try {
-    const begun = await mine(begin, body);
-    if (!begun.options) return result(begun);
-    say('Confirm with your passkey.');
-    const { options } = begun;
-    const publicKey = { ...options, challenge: toBytes(options.challenge), allowCredentials: known(options.allowCredentials) };
-    const credential = await navigator.credentials.get({ publicKey, signal: prompt.signal });
-    result(await mine(finish, { assertion: plain(credential) }));
-  } catch (error) {
-    result({ ok: false, message: reason(error) });
-  } finally {
-    prompt = undefined;
-    button.removeAttribute('aria-disabled');
-    void refresh();
-  }
-}
-
-function reason(error) {
-  if (error.name === 'AbortError') return 'It was answered elsewhere meanwhile, or its time was over; your passkey was not used';
-  if (error.name === 'NotAllowedError') return 'Nothing was sent: the passkey’s prompt was closed, or its time was over. The request still waits';
-  if (error.name === 'SecurityError') return 'This browser uses no passkey under this address: ' + error.message;
-  if (error.name === 'InvalidStateError') return 'This device has a passkey for this page already';
-  return error.code ? error.message : 'The service does not answer; it is not known whether your answer arrived. Look at the request again';
-}
-
-function deny(button) {
-  const agent = button.dataset.agent;
-  const many = button.dataset.act === 'deny-agent';
-  const ask = document.getElementById('ask');
-  document.getElementById('asktitle').textContent = many
-    ? 'Deny all ' + button.dataset.count + ' requests of ' + agent + '?'
-    : 'Deny “' + (main.querySelector('h1')?.textContent ?? '').replace(/\?$/, '') + '”?';
-  document.getElementById('words').value = '';
-  const request = main.querySelector('article')?.dataset.request;
-  ask.onclose = async () => {
-    if (ask.returnValue !== 'deny') return;
-    const message = document.getElementById('words').value;
-    try {
-      result(await mine(many ? 'deny-agent' : 'deny', many ? { agent, message } : { request, message }));
-    } catch (error) {
-      result({ ok: false, message: reason(error) });
-    }
-    void refresh();
-  };
-  ask.returnValue = '';
-  ask.showModal();
-}
-
-document.addEventListener('click', (event) => {
-  const button = event.target.closest('button[data-act]');
-  if (!button || button.getAttribute('aria-disabled') === 'true') return;
-  if (button.dataset.act === 'approve') void approve(button);
-  else if (button.dataset.act === 'enrol') void enrol(button);
-  else if (button.dataset.act === 'change') void change(button);
-  else deny(button);
-});
-
-document.addEventListener('submit', (event) => {
-  if (event.target.dataset.act !== 'rule') return;
-  event.preventDefault();
-  void addRule(event.target);
-});
-
+${pageActs}
 // Enrolment: the link stands behind the #, which is sent to nobody.
 
 let link = '';

@@ -96,6 +96,12 @@ button[aria-disabled='true'] { opacity: .6; cursor: progress; }
 .choices li + li { border-top: 1px solid var(--line); }
 .choices li > div { flex: 1 1 15rem; min-width: 0; overflow-wrap: anywhere; }
 .choices p { margin: .1rem 0; }
+.notice.warn { background: var(--warnsoft); color: var(--warn); }
+.notice.warn a { color: inherit; }
+.progress li { margin: .45rem 0; overflow-wrap: anywhere; }
+.checks { list-style: none; margin: .5rem 0; padding: 0; }
+.checks label { display: flex; align-items: baseline; gap: .6rem; padding: .45rem 0; color: var(--text); overflow-wrap: anywhere; cursor: pointer; }
+.checks input { flex: none; width: 1.1rem; height: 1.1rem; margin: 0; transform: translateY(.15rem); accent-color: var(--strong); }
 .waiting { padding-left: 1.2rem; }
 .waiting li { margin: .4rem 0; overflow-wrap: anywhere; }
 .newrule { margin-top: 1rem; }

@@ -5,9 +5,11 @@ import type { PasskeyApprover } from '#kernel/approval/passkey';
 import type { RequestRecord } from '#kernel/approval/request';
 import { endInWords } from '#kernel/approval/request-end';
 import { isJsonObject } from '#kernel/json';
+import type { PlanProgress } from '#kernel/plans/plan-progress';
 import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { showPlainly } from '#kernel/text/text';
 import { unifiedDiff } from '#kernel/text/unified-diff';
+import { isUnderWay, planProgress, planSummary, strikes } from './plan-view.ts';
 import { agentName, displayInWords, plainName, targetsOf, timeLeft, type View, waitChip, withoutMark } from './views.ts';
 
 export interface ShownRequest {
@@ -16,29 +18,32 @@ export interface ShownRequest {
   readonly now: number;
   /** Of the page. */
   readonly origin: string;
+  /** How far it is, where it is a plan. */
+  readonly plan?: PlanProgress;
 }
 
-export function requestView({ card, approver, now, origin }: ShownRequest): View {
+export function requestView({ card, approver, now, origin, plan }: ShownRequest): View {
   const { record } = card;
   // A plan's steps name what they touch.
   const facts = card.sections.some(({ kind }) => kind === 'plan') ? [] : targets(record);
   const title = card.title.replace(/\?$/, '');
   const waits = record.status === 'pending';
-  const summary = waits ? 'Waits for your answer.' : `${capital(endInWords(record))}.`;
+  const summary = waits ? 'Waits for your answer.' : `${planSummary(plan) ?? capital(endInWords(record))}.`;
   return {
     title,
     summary,
     ...(waits ? { open: true as const } : {}),
+    ...(isUnderWay(plan) ? { lively: true as const } : {}),
     main: html`<article data-digest="${record.digest}" data-request="${record.id}">
 <p class="crumb"><a href="/" id="back">← All that waits</a></p>
 ${stateLine(record, now)}
 <h1>${withoutMark(card.title)}${waits ? '?' : ''}</h1>
 ${card.tampered ? html`<p class="notice bad"><strong>This request was changed after it was made.</strong> It cannot be approved. Deny it, and find out who writes to the store.</p>` : nothing}
+${waits ? nothing : planProgress(plan)}
 ${facts}
 ${card.sections.map((part) => section(part, facts.length > 0))}
 ${writes(record.action)}
-${waits ? answer(card, approver) : nothing}
-${waits ? elsewhere(record.id, origin) : nothing}
+${waits ? html`${answer(card, approver)}${strikes(plan)}${elsewhere(record.id, origin)}` : nothing}
 <details class="small"><summary id="exact">Exactly what is signed</summary>
 <dl class="facts"><div><dt>Request</dt><dd><code>${record.id}</code></dd></div><div><dt>Digest</dt><dd><code class="break">${record.digest}</code></dd></div><div><dt>Policy</dt><dd>${showPlainly(record.action.policyVersion, 100)}</dd></div></dl>
 <pre>${lines(JSON.stringify(record.action.arguments, undefined, 2), 20_000)}</pre></details>

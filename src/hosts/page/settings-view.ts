@@ -5,7 +5,7 @@ import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs, type Pau
 import { type Html, html, nothing } from '#kernel/text/html';
 import { durationInWords, showPlainly } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
-import { displayInWords, plainName, type View } from './views.ts';
+import { displayInWords, pauseAll, plainName, type View } from './views.ts';
 
 export interface SettingsContext {
   readonly approver: PasskeyApprover;
@@ -24,7 +24,8 @@ export function settingsView({ level, rules, configuration }: SharedView, { appr
 ${level.paused === undefined ? nothing : pausePart(level.paused)}
 ${configuration === undefined ? nothing : configurationPart(configuration)}
 ${levelPart(level)}
-${rulesPart(rules, now)}`.markup,
+${rulesPart(rules, now)}
+${pauseAll(level.paused)}`.markup,
   };
 }
 

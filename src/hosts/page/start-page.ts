@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PageConfig } from '#app/config/config';
-import type { Approvals } from '#kernel/app';
+import type { App, Approvals } from '#kernel/app';
 import type { PasskeyDesk } from '#kernel/approval/passkey';
 import { requestIdPattern } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
@@ -20,6 +20,8 @@ import { icon, shell, strangerView } from './views.ts';
 export interface PageOptions {
   readonly app: {
     readonly approvals: Pick<Approvals, 'list' | 'get' | 'card' | 'deny' | 'onChange'>;
+    readonly plans: PageContext['plans'];
+    readonly security: Pick<App['security'], 'pause' | 'onChange'>;
     passkeyDesk(origin: string): PasskeyDesk;
   };
   readonly page: PageConfig;
@@ -60,9 +62,10 @@ export async function startPage({ app, page, baseDir, log, isDemo = false }: Pag
   });
   const { address } = listeners;
   const desk = app.passkeyDesk(address.origin);
-  const changes = createChanges(app.approvals);
+  const changes = createChanges(app);
   const door = createDoor(address);
-  parts = { approvals: app.approvals, desk, sessions: createSessions(desk), isDemo, address, door, clients, changes, log };
+  const { approvals, plans, security } = app;
+  parts = { approvals, plans, security, desk, sessions: createSessions(desk), isDemo, address, door, clients, changes, log };
   const sweeper = setInterval(() => {
     door.sweep();
     clients.sweep();
@@ -187,16 +190,17 @@ interface Changes {
 }
 
 /** Changes that come together are told once. */
-function createChanges(approvals: Pick<Approvals, 'onChange'>): Changes {
+function createChanges({ approvals, security }: Pick<PageOptions['app'], 'approvals' | 'security'>): Changes {
   const told = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;
   const tellAll = () => {
     timer = undefined;
     for (const tell of told) tell();
   };
-  const unsubscribe = approvals.onChange(() => {
+  const changed = () => {
     timer ??= setTimeout(tellAll, gatherMs);
-  });
+  };
+  const unsubscribes = [approvals.onChange(changed), security.onChange(changed)];
   return {
     onTell: (tell) => {
       told.add(tell);
@@ -204,7 +208,7 @@ function createChanges(approvals: Pick<Approvals, 'onChange'>): Changes {
     },
     close: () => {
       clearTimeout(timer);
-      unsubscribe();
+      for (const unsubscribe of unsubscribes) unsubscribe();
     },
   };
 }

@@ -2,10 +2,13 @@
 
 import type { PasskeyApprover } from '#kernel/approval/passkey';
 import { type RequestRecord, waitState } from '#kernel/approval/request';
+import type { Pause } from '#kernel/approval/security';
+import type { PlanProgress } from '#kernel/plans/plan-progress';
 import { Html, html, nothing } from '#kernel/text/html';
 import { durationInWords, showPlainly } from '#kernel/text/text';
 import { impactInWords } from '#kernel/tiers';
 import { demoNotice } from './demo-passkey.ts';
+import { countDone } from './plan-view.ts';
 
 /** One view: the main part of the document. */
 export interface View {
@@ -15,6 +18,8 @@ export interface View {
   readonly main: string;
   /** It can be answered still. */
   readonly open?: true;
+  /** It changes without a change of any request: to be looked at again soon. */
+  readonly lively?: true;
 }
 
 /** The document without anything of anybody in it: the script asks for the rest. @param nonce of this document */
@@ -41,8 +46,8 @@ ${demoNotice(isDemo)}</header>
 <div id="said" class="unseen" role="status" aria-live="polite"></div>
 <dialog id="ask" aria-labelledby="asktitle"><form method="dialog">
 <h2 id="asktitle">Deny?</h2>
-<p class="field"><label for="words">Words for the agent (optional)</label><textarea id="words" rows="3" maxlength="2000"></textarea></p>
-<div class="buttons"><button value="deny" class="danger">Deny</button><button value="">Keep waiting</button></div>
+<p class="field"><label for="words" id="wordslabel">Words for the agent (optional)</label><textarea id="words" rows="3" maxlength="2000"></textarea></p>
+<div class="buttons"><button value="yes" class="danger" id="askyes">Deny</button><button value="" id="askno">Keep waiting</button></div>
 </form></dialog>
 <noscript><p class="notice">This page needs its script: a passkey can be used by no other way.</p></noscript>
 ${isDemo ? html`<script src="/demo-passkey.js" nonce="${nonce}"></script>` : nothing}<script type="module" src="/page.js" nonce="${nonce}"></script>
@@ -59,6 +64,10 @@ export const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"
 
 export interface Listed {
   readonly records: readonly RequestRecord[];
+  /** Plans under way. */
+  readonly running: readonly PlanProgress[];
+  /** Of all agents. */
+  readonly paused?: Pause;
   /** Changes of the configuration that wait for a person. */
   readonly held: number;
   /** There are more than are shown. */
@@ -67,7 +76,7 @@ export interface Listed {
   readonly now: number;
 }
 
-export function listView({ records, more, held, now }: Listed): View {
+export function listView({ records, running, paused, more, held, now }: Listed): View {
   // The oldest first: what comes meanwhile moves nothing that somebody is about to press.
   const agents = Map.groupBy(records.toReversed(), ({ agent }) => agent.id);
   const count = records.length;
@@ -81,9 +90,35 @@ export function listView({ records, more, held, now }: Listed): View {
       : html`${[...agents.values()].map((group) => agentGroup(group, now))}${more ? html`<p class="quiet">There are more; these are the newest.</p>` : nothing}`;
   return {
     title: count === 0 ? 'Nothing waits' : `(${count}) Waiting`,
-    summary,
-    main: html`<h1>Waiting for an answer</h1>${heldNotice(held)}${body}`.markup,
+    summary: paused === undefined ? summary : `All agents are paused. ${summary}`,
+    ...(running.length === 0 ? {} : { lively: true as const }),
+    main: html`<h1>Waiting for an answer</h1>${pausedNotice(paused)}${heldNotice(held)}${plansUnderWay(running)}${body}${pauseAll(paused)}`
+      .markup,
   };
+}
+
+function pausedNotice(paused: Pause | undefined): Html {
+  if (paused === undefined) return nothing;
+  const why = paused.reason === undefined ? '' : `: “${showPlainly(paused.reason, 300)}”`;
+  return html`<p class="notice warn"><strong>All agents are paused</strong> by ${plainName(paused.by)}${why}. What you approve does not run before they are <a href="/settings">resumed</a>.</p>`;
+}
+
+/** Nobody has to look for it: it is below all that waits, and in the settings. */
+export function pauseAll(paused: Pause | undefined): Html {
+  return paused === undefined
+    ? html`<p class="buttons"><button type="button" data-act="pause-all" id="pause-all">Pause all agents…</button></p>`
+    : nothing;
+}
+
+function plansUnderWay(running: readonly PlanProgress[]): Html {
+  if (running.length === 0) return nothing;
+  return html`<section class="group" aria-labelledby="plans"><div class="grouphead"><h2 id="plans">Plans under way</h2></div>
+<ul class="rows">${running.map(
+    ({ id, title, standing, steps }) => html`<li><a class="row" href="/r/${id}" id="row-${id}">
+<span class="rowtitle">${withoutMark(title)}</span>
+<span class="meta"><span class="chip${standing === 'paused' ? ' disruptive' : ' waits'}">${standing}</span><span class="left">${countDone(steps)} of ${steps.length} steps done</span></span>
+</a></li>`,
+  )}</ul></section>`;
 }
 
 function heldNotice(held: number): Html {

@@ -11,6 +11,7 @@ import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { agentsIn, isRecordOfUser, requestsOfUser } from '#kernel/of-user';
 import type { Outcome } from '#kernel/outcome';
+import type { PlanProgress } from '#kernel/plans/plan-progress';
 import type { WireMethod, WireValues } from '#kernel/wire';
 
 /** One call of one user. */
@@ -103,12 +104,13 @@ function approvalMethods(app: LocalApp, own: Own): Of<'approvals'> {
 }
 
 function planMethods({ plans }: LocalApp, own: Own): Of<'plans'> {
+  const ownOf = async (all: readonly PlanProgress[], caller: Caller) => {
+    const mine = await Promise.all(all.map(({ id }) => own(id, caller).catch(noneIfNotFound)));
+    return all.filter((_, index) => mine[index] !== undefined);
+  };
   return {
-    'plans.list': async (_none, caller) => {
-      const all = await plans.list();
-      const mine = await Promise.all(all.map(({ id }) => own(id, caller).catch(noneIfNotFound)));
-      return all.filter((_, index) => mine[index] !== undefined);
-    },
+    'plans.list': async (_none, caller) => ownOf(await plans.list(), caller),
+    'plans.underWay': async (_none, caller) => ownOf(await plans.underWay(), caller),
     'plans.get': async ([id], caller) => ((await own(id, caller).catch(noneIfNotFound)) === undefined ? undefined : plans.get(id)),
     // Names of guests and snapshots of the cluster, as get_guest has them for every user.
     'plans.snapshots': () => plans.snapshots(),

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { AutoApproveRule, EffectiveLevel, SettingResult } from '../app.ts';
 import { securityLevels } from '../tiers.ts';
 import type { AnswerResult } from './answer.ts';
+import { requestIdPattern } from './request.ts';
 import { autoApproveActions, type Display, maxRuleLifeMs } from './security.ts';
 
 /** The most that anything from a browser may have, in characters. */
@@ -102,14 +103,19 @@ const changeSchema = z.discriminatedUnion('kind', [
 /** What a person may change for everyone on the same store. */
 export type SettingChange = z.output<typeof changeSchema>;
 
-/** Or agree to: what waits in the configuration, as it was shown. */
-export type PageChange = SettingChange | { readonly kind: 'agree'; readonly shown: readonly string[] };
+/** Or agree to: what waits in the configuration, as it was shown; that a paused plan goes on. */
+export type PageChange =
+  | SettingChange
+  | { readonly kind: 'agree'; readonly shown: readonly string[] }
+  | { readonly kind: 'resume_plan'; readonly plan: string };
 
 const agreeSchema = z.strictObject({ kind: z.literal('agree'), shown: z.array(z.string().max(4_000)).max(200) });
 
+const resumePlanSchema = z.strictObject({ kind: z.literal('resume_plan'), plan: z.string().regex(requestIdPattern) });
+
 /** undefined where it is none. */
 export function parsePageChange(value: unknown): PageChange | undefined {
-  return z.union([changeSchema, agreeSchema]).safeParse(value).data;
+  return z.union([changeSchema, agreeSchema, resumePlanSchema]).safeParse(value).data;
 }
 
 /** What the page shows of the settings that people share. */

@@ -35,14 +35,18 @@ export interface PlanProgress {
   readonly snapshots?: readonly { readonly vmid: number; readonly name: string }[];
 }
 
-export const planControls = ['pause', 'resume', 'stop'] as const;
-/** What a person may ask of a plan that runs. */
+export const planControls = ['pause', 'stop'] as const;
+/** What anybody of the account may ask of a plan that runs: it makes it stricter. Going on is signed (`PlanControls.resume`). */
 export type PlanControl = (typeof planControls)[number];
 
-/** A process that has just consumed the grant has a moment to say that it is there, in ms. */
-const startMs = 15_000;
+export function isPlanControl(word: string): word is PlanControl {
+  return planControls.some((control) => control === word);
+}
 
-/** @param records those that name the plan's request; @param wait the newest mark of the process that runs it */
+/** A process that has just consumed the grant has a moment to say that it is there, in ms. */
+export const startMs = 15_000;
+
+/** @param records those that name the plan's request, without resumes that nobody signed; @param wait the newest mark of the process that runs it */
 export function progressOf(
   record: RequestRecord,
   records: readonly AuditRecord[],
@@ -100,10 +104,29 @@ function standingOf(record: RequestRecord, { records, ended, alive }: Seen): Pic
   return { standing: 'running', message: asked === 'stop' ? 'a person stops it; the step that is under way ends' : 'it runs' };
 }
 
-/** What people asked for last. */
+/** What counts of what people asked for. SECURITY: resumes that nobody signed must not be among `records`. */
 export function controlIn(records: readonly AuditRecord[]): PlanControl | undefined {
-  const asked = records.filter(({ name }) => name === 'plan.control').map(({ attributes }) => attributes['control']);
-  return asked.includes('stop') ? 'stop' : (asked.at(-1) as PlanControl | undefined);
+  if (records.some((record) => isControl(record, 'stop'))) return 'stop';
+  return pausesIn(records).stands ? 'pause' : undefined;
+}
+
+/** Counted, not ordered: each resume says how many pauses there were when it was signed, so that an earlier one lifts no later pause. */
+export function pausesIn(records: readonly AuditRecord[]): { readonly count: number; readonly stands: boolean } {
+  const count = records.filter((record) => isControl(record, 'pause')).length;
+  return { count, stands: count > Math.max(0, ...records.filter(isResume).map(liftedBy)) };
+}
+
+export function isResume(record: AuditRecord): boolean {
+  return isControl(record, 'resume');
+}
+
+function liftedBy({ attributes: { signed } }: AuditRecord): number {
+  const payload = isJsonObject(signed) && isJsonObject(signed['payload']) ? signed['payload'] : {};
+  return typeof payload['pauses'] === 'number' ? payload['pauses'] : 0;
+}
+
+function isControl({ name, attributes }: AuditRecord, control: string): boolean {
+  return name === 'plan.control' && attributes['control'] === control;
 }
 
 function stepProgress(number: number, title: string, { records, alive }: Omit<Seen, 'ended'>): StepProgress {

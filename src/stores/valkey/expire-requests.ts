@@ -1,5 +1,6 @@
 /** Writes down what has lapsed. Housekeeping only: whoever reads or changes a request compares the time itself. */
-import { isOpen, transition } from '../transition.ts';
+import type { JsonObject } from '#kernel/json';
+import { auditAttributes } from '../request-rules.ts';
 import { type FoundRequest, findRequest } from './find-requests.ts';
 import { firstLiveScore, historyScore, lives } from './keys.ts';
 import { execute, type StoreContext } from './store-context.ts';
@@ -32,7 +33,7 @@ async function expireOne(context: StoreContext, id: string): Promise<void> {
   const found = await readable(context, id);
   if (found?.record.status === 'expired') await writeExpired(context, found);
   // Somebody has put it into the wrong place of the index; it is as good as it was.
-  if (found && isOpen(found.record.status)) return;
+  if (found?.record.status === 'pending' || found?.record.status === 'approved') return;
   // Decided meanwhile, damaged, or never there: in any case nothing that waits.
   await leavePending(context, id);
   await context.connections.asAny(['exec', 'admin'], (client) => client.zrem(context.keys.granted, id));
@@ -47,11 +48,10 @@ async function readable(context: StoreContext, id: string): Promise<FoundRequest
 }
 
 /** Once, whoever comes first: the outcome is only written where there is none. */
-export async function writeExpired(context: StoreContext, { kept, at, place }: FoundRequest): Promise<void> {
-  const expired = transition(kept, { kind: 'expire' }, at);
-  if (!expired.ok || !expired.told) return;
+export async function writeExpired(context: StoreContext, found: FoundRequest): Promise<void> {
+  if (found.was === 'expired') return;
   const { keys, connections, self } = context;
-  const { record, told } = expired;
+  const { record, place } = found;
   const first = await connections.asAny(['exec', 'admin'], async (client) => {
     const replies = await execute(
       client
@@ -63,7 +63,8 @@ export async function writeExpired(context: StoreContext, { kept, at, place }: F
     return replies?.[0] === 'OK';
   });
   if (!first) return;
-  await context.chain.append(told);
+  const attributes: JsonObject = { ...auditAttributes(record), was: found.was };
+  await context.chain.append({ name: 'approval.expired', attributes });
   context.ring();
 }
 

@@ -95,11 +95,13 @@ describe('with a terminal and no passphrase', () => {
     expect(readFileSync(bench.machineFile, 'utf8')).not.toContain('mallory');
   });
 
-  it('neither the level nor a rule changes', async () => {
+  it('neither the level nor a rule changes, and nothing that a person paused goes on', async () => {
     const wrong = [1, 2, 3].map(() => ['passphrase of approver alice', `${own}\r`] as const);
     for (const words of [
       ['level', 'set', 'relaxed'],
       ['auto-approve', 'set', 'tool:restart_service', 'allow'],
+      ['resume'],
+      ['plans', 'resume', 'req-00000000'],
     ]) {
       expect(await person.at(words, wrong)).toMatchObject({ status: 2 });
       expect(await bench.run(words, { stdin: `${passphrase}\n` })).toMatchObject({ status: 2, stdout: '' });

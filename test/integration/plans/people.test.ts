@@ -3,6 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
+import { generateApproverKey, signerFrom } from '#app/for-hosts';
+import { signPayload } from '#approval/signed';
+import type { JsonObject } from '#kernel/json';
 import { call, startWorld, type World } from '../app/support.ts';
 import { approvedPlan, byAgent, ended, planAt, proposed, run, states, step } from './support.ts';
 
@@ -38,9 +41,40 @@ describe('a person', () => {
     await call(app, 'check_plan', { plan_id: id, wait_seconds: 6 }, byAgent);
     expect(states(await planAt(app, id))).toEqual(['done', 'not_done', 'not_done']);
     expect(await other.plans.get(id)).toMatchObject({ standing: 'paused' });
-    expect(await other.plans.control(id, 'resume', by)).toMatchObject({ ok: true });
+    expect(await other.plans.resume(id, world.person)).toMatchObject({ ok: true });
     expect(await ended(app, id)).toMatchObject({ standing: 'done' });
     expect(config(100, 'description')).toBe('three');
+  });
+
+  it('alone lifts a pause: no other key, no word in the trail, and nothing that was signed before does', async () => {
+    const id = await approvedPlan(world, app, [describeIt('one'), describeIt('two', { wait_seconds: 600 })]);
+    await run(app, id);
+    await firstDone(id);
+    await app.plans.control(id, 'pause', by);
+    expect(await app.plans.underWay()).toMatchObject([{ id, standing: 'paused' }]);
+    const stranger = generateApproverKey();
+    const mallory = signerFrom(stranger.privateKey, 'user:alice');
+    expect(await app.plans.resume(id, mallory)).toMatchObject({ ok: false, code: 'key_not_trusted' });
+    const payload = {
+      version: 1,
+      setting: 'plan_resumed',
+      plan: id,
+      pauses: 9,
+      approver: 'user:alice',
+      issuedAt: Date.now(),
+      nonce: 'x',
+    } as const;
+    const forged = [{}, { signed: 'yes' }, { signed: { ...(await signPayload(payload, mallory)) } }];
+    await app.records.append(
+      forged.map((more) => ({ name: 'plan.control', attributes: { request_id: id, control: 'resume', by, ...more } as JsonObject })),
+    );
+    expect(await app.plans.get(id)).toMatchObject({ standing: 'paused' });
+    expect(await app.plans.resume(id, world.person)).toMatchObject({ ok: true });
+    expect(await app.plans.get(id)).toMatchObject({ standing: 'running' });
+    await app.plans.control(id, 'pause', by);
+    const again = (await app.audit.tail(100)).findLast(({ attributes }) => attributes['control'] === 'resume');
+    await app.records.append([{ name: 'plan.control', attributes: again?.attributes ?? {} }]);
+    expect(await app.plans.get(id)).toMatchObject({ standing: 'paused' });
   });
 
   it('stops it: no further step begins, and what is done is said', async () => {
@@ -52,7 +86,8 @@ describe('a person', () => {
     expect(plan).toMatchObject({ standing: 'stopped', message: expect.stringContaining('a person stopped it') });
     expect(states(plan)).toEqual(['done', 'not_done', 'not_done']);
     expect(config(100, 'description')).toBe('one');
-    expect(await app.plans.control(id, 'resume', by)).toMatchObject({ ok: false });
+    expect(await app.plans.resume(id, world.person)).toMatchObject({ ok: false, code: 'not_found' });
+    expect(await app.plans.underWay()).toEqual([]);
     expect(await app.plans.list()).toMatchObject([{ id, standing: 'stopped' }]);
   });
 

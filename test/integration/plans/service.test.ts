@@ -45,3 +45,20 @@ it('of the most steps there may be goes through the socket whole, and can be str
   expect(outcome).toMatchObject({ status: 'pending' });
   expect(states(await planAt(alice, outcome.request_id ?? ''))).toHaveLength(2);
 });
+
+it('no socket lets a paused plan go on: that takes a person’s key, and who signed is in the trail', async () => {
+  const id = await proposed(alice, [describeIt('one'), describeIt('two', { wait_seconds: 8 })]);
+  await service.inside.approvals.approve(id, service.world.person);
+  await run(alice, id);
+  while (states(await planAt(alice, id))[0] !== 'done') await call(alice, 'check_plan', { plan_id: id, wait_seconds: 1 }, byAgent);
+  expect(await alice.plans.control(id, 'pause', 'user:alice')).toMatchObject({ ok: true });
+  const byHand = alice.plans
+    .control(id, 'resume' as 'pause', 'user:alice')
+    .catch((thrown: unknown) => ({ ok: false, message: String(thrown) }));
+  expect(await byHand).toMatchObject({ ok: false });
+  expect(await alice.plans.resume(id, service.world.person)).toMatchObject({ ok: false, code: 'not_here' });
+  expect(await alice.plans.underWay()).toMatchObject([{ id, standing: 'paused' }]);
+  expect(await bob.plans.underWay()).toEqual([]);
+  expect(await service.inside.plans.resume(id, service.world.person)).toMatchObject({ ok: true });
+  expect(await ended(alice, id)).toMatchObject({ standing: 'done' });
+});

@@ -15,9 +15,7 @@ class Model {
   readonly hosts: (RadiusNode & { up: boolean })[];
   readonly machines: Machine[];
   readonly ran: readonly number[];
-  /** Addresses that something of the cluster has, and those of them at which something answered before. */
   readonly known: ReadonlySet<string>;
-  readonly answered: ReadonlySet<string>;
   readonly lostStorages = new Set<string>();
   readonly facts: RadiusFacts;
 
@@ -26,8 +24,7 @@ class Model {
     this.hosts = facts.nodes.map((node) => ({ ...node, up: node.online }));
     this.machines = facts.guests.map((guest) => ({ ...guest, up: guest.running && this.isUp(guest.node) }));
     this.ran = this.machines.filter(({ up }) => up).map(({ vmid }) => vmid);
-    this.known = new Set([...this.hosts, ...this.machines].flatMap(({ addresses }) => addresses));
-    this.answered = this.answering();
+    this.known = new Set([...this.hosts, ...this.machines].filter(({ up }) => up).flatMap(({ addresses }) => addresses));
   }
 
   isUp(name: string): boolean {
@@ -80,11 +77,8 @@ class Model {
 
   lacksDisk({ storages }: Machine, answering: ReadonlySet<string>): boolean {
     return this.facts.storages.some(({ storage, servers }) => {
-      const isServed = (by: ReadonlySet<string>) =>
-        servers.length === 0 || servers.some((address) => !this.known.has(address) || by.has(address));
-      // What was served by nothing before ran all the same, from somewhere that is not known.
-      const isGone = isServed(this.answered) && !isServed(answering);
-      return storages.includes(storage) && (this.lostStorages.has(storage) || isGone);
+      const isServed = servers.length === 0 || servers.some((address) => !this.known.has(address) || answering.has(address));
+      return storages.includes(storage) && (this.lostStorages.has(storage) || !isServed);
     });
   }
 
@@ -98,9 +92,7 @@ class Model {
   }
 
   cutOff(addresses: readonly string[], answering: ReadonlySet<string>): boolean {
-    const isAlone = (by: ReadonlySet<string>) =>
-      addresses.length > 0 && addresses.every((address) => this.known.has(address) && !by.has(address));
-    return isAlone(answering) && !isAlone(this.answered);
+    return addresses.length > 0 && addresses.every((address) => this.known.has(address) && !answering.has(address));
   }
 }
 

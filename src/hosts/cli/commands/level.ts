@@ -1,7 +1,7 @@
 /** What people set for everyone on the same store: the level and the auto-approve rules. */
 
 import { osUser } from '#app/config/paths';
-import type { AutoApproveRule, SecuritySettings, SettingResult } from '#kernel/app';
+import type { App, AutoApproveRule, SettingResult } from '#kernel/app';
 import type { Signer } from '#kernel/approval/answer';
 import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/approval/security';
 import { showPlainly } from '#kernel/text/text';
@@ -34,7 +34,7 @@ async function getLevel(words: readonly string[], options: CommandOptions): Prom
 
 async function setLevel(words: readonly string[], options: CommandOptions): Promise<number> {
   const level = levelOf(operands(words, ['LEVEL'])[0] ?? '');
-  return changeSetting('setting the security level', options, (security, signer) => security.setLevel(level, signer));
+  return changeSetting('setting the security level', options, ({ security }, signer) => security.setLevel(level, signer));
 }
 
 /** `banksman pause`: stricter, so it needs nobody. */
@@ -53,7 +53,7 @@ export async function runPause(words: readonly string[], options: CommandOptions
 /** `banksman resume`. */
 export async function runResume(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
-  return changeSetting('resuming all agents', options, (security, signer) => security.resume(signer));
+  return changeSetting('resuming all agents', options, ({ security }, signer) => security.resume(signer));
 }
 
 function levelOf(named: string): SecurityLevel {
@@ -86,12 +86,12 @@ async function listRules(words: readonly string[], options: CommandOptions): Pro
 async function setRule(words: readonly string[], options: CommandOptions): Promise<number> {
   const [pattern = '', action = ''] = operands(words, ['PATTERN', autoApproveActions.join('|')]);
   const rule = { pattern, action: actionOf(action), lifeMs: lifeOf(options.expires) };
-  return changeSetting('setting an auto-approve rule', options, (security, signer) => security.setRule(rule, signer));
+  return changeSetting('setting an auto-approve rule', options, ({ security }, signer) => security.setRule(rule, signer));
 }
 
 async function removeRule(words: readonly string[], options: CommandOptions): Promise<number> {
   const [pattern = ''] = operands(words, ['PATTERN']);
-  return changeSetting('removing an auto-approve rule', options, (security, signer) => security.removeRule(pattern, signer));
+  return changeSetting('removing an auto-approve rule', options, ({ security }, signer) => security.removeRule(pattern, signer));
 }
 
 function actionOf(named: string): AutoApproveAction {
@@ -122,16 +122,16 @@ function line({ pattern, action, by, expiresAt, warning }: AutoApproveRule): str
  * @param what for people: `setting the security level`
  * @returns 0 done, 1 bad input or nothing there, 2 refused
  */
-function changeSetting(
+export function changeSetting(
   what: string,
   options: CommandOptions,
-  change: (security: SecuritySettings, signer: Signer) => Promise<SettingResult>,
+  change: (app: App, signer: Signer) => Promise<SettingResult>,
 ): Promise<number> {
   return untilStopped((signal) =>
     withTerminal(what, signal, (terminal) =>
       withApp(options, async (app) => {
         requireDecidedHere(app);
-        const { ok, code, message } = await change(app.security, await signIn(terminal, options));
+        const { ok, code, message } = await change(app, await signIn(terminal, options));
         if (options.json) printJson({ ok, code, message });
         else printText(message);
         if (ok) return 0;

@@ -6,9 +6,9 @@ import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, commandHint, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { noSuchRequest, personHere, requestId } from '../request-text.ts';
-import { untilStopped, withApp } from '../session.ts';
-import { withTerminal } from '../terminal.ts';
+import { withApp } from '../session.ts';
 import { agentOf, exitStatus } from './call.ts';
+import { changeSetting } from './level.ts';
 
 const verbs: Readonly<Record<string, (words: readonly string[], options: CommandOptions) => Promise<number>>> = {
   list,
@@ -16,9 +16,7 @@ const verbs: Readonly<Record<string, (words: readonly string[], options: Command
   strike,
   clean,
   pause: (words, options) => ask('pause', words, options),
-  // What goes on is what a person approved; still, no program without a terminal lifts what a person did.
-  resume: (words, options) =>
-    untilStopped((signal) => withTerminal('letting a plan go on', signal, async () => ask('resume', words, options))),
+  resume,
   stop: (words, options) => ask('stop', words, options),
 };
 
@@ -81,6 +79,12 @@ async function ask(control: PlanControl, words: readonly string[], options: Comm
     else printText(message);
     return ok ? 0 : 2;
   });
+}
+
+/** It loosens what a person did, so it is signed as everything is that does. */
+async function resume(words: readonly string[], options: CommandOptions): Promise<number> {
+  const id = requestId(words);
+  return changeSetting('letting a plan go on', options, (app, signer) => app.plans.resume(id, signer));
 }
 
 /** In ms. */

@@ -63,8 +63,8 @@ describe.each(hostileNames)('a guest named %j', (name) => {
     for (const [hostile, usual] of [
       [view(record(name)), view(plain)],
       [
-        listView({ records: [record(name)], more: false, held: 0, now }).main,
-        listView({ records: [plain], more: false, held: 0, now }).main,
+        listView({ records: [record(name)], running: [], more: false, held: 0, now }).main,
+        listView({ records: [plain], running: [], more: false, held: 0, now }).main,
       ],
     ] as const) {
       expect(shapes(hostile)).toEqual(shapes(usual));
@@ -73,7 +73,7 @@ describe.each(hostileNames)('a guest named %j', (name) => {
       expect(hostile.length).toBeLessThan(usual.length + 16_000);
     }
     expect(textOf(view(record(name)))).toMatch(/\nVM\n+100\n[\s\S]*\nNode\n+pve\n/);
-    expect(textOf(listView({ records: [record(name)], more: false, held: 0, now }).main)).toContain('VM 100 on pve');
+    expect(textOf(listView({ records: [record(name)], running: [], more: false, held: 0, now }).main)).toContain('VM 100 on pve');
   });
 
   it('is short where it stands', () => {
@@ -134,14 +134,14 @@ describe('the list', () => {
       record('b', { id: 'req-00000002', agent: other }),
       record('a', { id: 'req-00000001' }),
     ];
-    const { main, summary } = listView({ records, more: false, held: 0, now });
+    const { main, summary } = listView({ records, running: [], more: false, held: 0, now });
     expect([...main.matchAll(/href="\/r\/(req-\d+)"/g)].map(([, id]) => id)).toEqual(['req-00000001', 'req-00000003', 'req-00000002']);
     expect([...main.matchAll(/data-count="(\d+)"/g)].map(([, count]) => count)).toEqual(['2']);
     expect(summary).toBe('3 requests wait for an answer.');
   });
 
   it('that is empty says so', () => {
-    expect(listView({ records: [], more: false, held: 0, now }).summary).toBe('Nothing waits for you.');
+    expect(listView({ records: [], running: [], more: false, held: 0, now }).summary).toBe('Nothing waits for you.');
   });
 });
 
