@@ -70,6 +70,15 @@ export const tagsArgument = z
   .max(50)
   .meta({ description: 'All tags that it is to have; they are kept in lower case.' });
 
+/** `pve-poolid` of the API schema, at most three deep. */
+export const poolPattern = /^[a-zA-Z0-9._-]{1,100}(?:\/[a-zA-Z0-9._-]{1,100}){0,2}$/;
+
+export const poolArgument = z
+  .string()
+  .transform(sanitizeText)
+  .pipe(z.string().regex(poolPattern, 'must be a pool such as `prod`, or `prod/db` below it'))
+  .meta({ description: 'Pool that the new guest gets into.' });
+
 /** `pve-storage-id` of the API schema. */
 export const storageArgument = z
   .string()

@@ -22,11 +22,21 @@ export interface GuestResource {
   readonly copied?: true;
 }
 
-/** A guest that is to be made: nobody may have its number. */
-export interface NewGuestResource {
-  readonly kind: 'new_guest';
+/** What is said of a guest that is to be made. */
+interface NewGuestFacts {
   readonly access: Access;
   readonly vmid: number;
+  /** Absent: it gets into none. */
+  readonly pool?: string;
+  /** Absent: it is named after what it is made from. */
+  readonly name?: string;
+  /** The guest of whose backup it is made. */
+  readonly from?: number;
+}
+
+/** A guest that is to be made: nobody may have its number. */
+export interface NewGuestResource extends NewGuestFacts {
+  readonly kind: 'new_guest';
 }
 
 /** A storage that something is written to, as one node sees it: `node`, or the one on which the guest `vmid` is. */
@@ -139,11 +149,9 @@ export interface GuestTarget {
   readonly backups?: number;
 }
 
-export interface NewGuestTarget {
+export interface NewGuestTarget extends NewGuestFacts {
   readonly kind: 'new_guest';
-  readonly access: Access;
   readonly cluster: string;
-  readonly vmid: number;
 }
 
 /** A row of the cluster's storages. */
@@ -200,7 +208,7 @@ export type Target =
 
 const described: { readonly [Kind in Target['kind']]: (target: Extract<Target, { kind: Kind }>) => string } = {
   guest: describeGuest,
-  new_guest: ({ vmid }) => `new guest ${vmid}`,
+  new_guest: ({ vmid, pool }) => `new guest ${vmid}${pool === undefined ? '' : ` in pool ${pool}`}`,
   node: ({ node }) => `node ${node}`,
   storage: ({ storage, node }) => `storage ${storage} on ${node}`,
   tags: ({ vmid, tags }) => `tags of guest ${vmid}: ${tags.length === 0 ? 'none' : tags.join(', ')}`,

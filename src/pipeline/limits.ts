@@ -9,7 +9,7 @@ import { effectiveTier } from '#policy/classify';
 import type { Inventory } from '#policy/resolve-target';
 import { budgetSpan, decideScopes, scopeInWords, scopesOf } from '#policy/scopes/scopes';
 import type { Selectable } from '#policy/scopes/selector';
-import { decideWindows, windowsInWords } from '#policy/scopes/windows';
+import { decideWindows, windowsAhead, windowsInWords } from '#policy/scopes/windows';
 import type { CallDeps, PipelineDeps, PolicySettings } from './deps.ts';
 import type { Resolved } from './stage.ts';
 
@@ -34,7 +34,7 @@ function binds({ tool, tier }: Resolved): boolean {
 }
 
 /** What looks at a node over ssh is yellow, and changes nothing: a scope holds it, windows and budgets do not. */
-function changes(state: Resolved): boolean {
+export function changes(state: Resolved): boolean {
   return binds(state) && impactOf(state.tool, state.targets, state.input) !== 'none';
 }
 
@@ -46,7 +46,7 @@ export async function scopeDecision(state: Resolved, agent: Agent, deps: CallDep
   const own = scopesOf(agent, deps.settings.scopes);
   return decideScopes(agent, own, {
     impact: impactOf(state.tool, state.targets, state.input),
-    changed: changedThings(state),
+    changed: [...changedThings(state), ...restoredThings(state)],
     places: state.targets.filter(isPlace).map((target) => placeThing(target)),
     spent: changes(state) ? await spentBy(own, deps) : new Map(),
   });
@@ -74,15 +74,26 @@ export async function budgetLeft(state: Resolved, agent: Agent, deps: CallDeps, 
 }
 
 export function timesDecision(state: Resolved, deps: Pick<CallDeps, 'settings' | 'clock'>): Decision {
-  if (!changes(state)) return notBound;
-  // What is done to a node is done to what runs on it.
+  return changes(state) ? decideWindows(deps.settings.windows, timedThings(state), deps.clock.now()) : notBound;
+}
+
+/** For how long a plan is told which windows will hold its steps, in ms: it has an hour to be answered, and lasts as long as its tasks do. */
+const aheadMs = 86_400_000;
+
+export function timesAhead(state: Resolved, deps: Pick<CallDeps, 'settings' | 'clock'>): readonly string[] {
+  const now = deps.clock.now();
+  return changes(state) ? windowsAhead(deps.settings.windows, timedThings(state), now, now + aheadMs) : [];
+}
+
+/** What is done to a node is done to what runs on it. */
+function timedThings(state: Resolved): readonly Selectable[] {
   const { inventory } = state;
   const hosted = state.targets.flatMap((target) =>
     actsOnNode(target) && inventory !== undefined ? inventory.guests.filter(({ node }) => node === target.node) : [],
   );
   const guests = inventory === undefined ? [] : hosted.map((guest) => guestThing(guest, inventory));
   const places = state.targets.filter(isPlace).map((target) => placeThing(target));
-  return decideWindows(deps.settings.windows, [...changedThings(state), ...guests, ...places], deps.clock.now());
+  return [...changedThings(state), ...guests, ...places];
 }
 
 /** For whoever asks how calls are handled. */
@@ -147,9 +158,26 @@ function guestThing({ vmid, node, name, tags, pool }: GuestFacts, { cluster }: P
   return { words, cluster, vmid, node, tags, pool, name };
 }
 
-/** It is in no pool, has the tags of what it is made from, and is where that is if no node is named. Its name is not looked at: the agent chooses it. */
+/**
+ * SECURITY: what is in a backup is what that guest is. Who could restore any backup into a pool of theirs could read every guest. One that is
+ * gone was in a pool that nobody knows any more.
+ */
+function restoredThings({ targets, inventory }: Resolved): readonly Selectable[] {
+  return targets.flatMap((target): Selectable[] => {
+    if (target.kind !== 'new_guest' || target.from === undefined) return [];
+    const { from: vmid, cluster } = target;
+    const row = inventory?.guests.find((one) => one.vmid === vmid);
+    const thing =
+      row === undefined
+        ? { ...nothing, vmid, node: undefined, tags: undefined, pool: undefined, name: undefined }
+        : guestThing(row, { cluster });
+    return [{ ...thing, cluster, words: `the backed up guest ${vmid}` }];
+  });
+}
+
+/** It has the pool and name that it is to get, the tags of what it is made from, and is where that is if no node is named. */
 function newGuest(
-  { cluster, vmid }: Extract<Target, { kind: 'new_guest' }>,
+  { cluster, vmid, pool, name }: Extract<Target, { kind: 'new_guest' }>,
   targets: readonly Target[],
   inventory: Inventory | undefined,
 ): Selectable {
@@ -159,7 +187,7 @@ function newGuest(
   const tags =
     given?.kind === 'tags' ? given.tags : inventory?.guests.find((row) => source?.kind === 'guest' && row.vmid === source.vmid)?.tags;
   const node = place?.kind === 'node' ? place.node : source?.kind === 'guest' ? source.node : undefined;
-  return { words: `the new guest ${vmid}`, cluster, vmid, node, tags, pool: null, name: undefined };
+  return { words: `the new guest ${vmid}`, cluster, vmid, node, tags, pool: pool ?? null, name };
 }
 
 function wordsOf(target: Target): string {

@@ -83,8 +83,12 @@ export async function readRadius(api: ClusterPort, signal: AbortSignal): Promise
     api.recentTasks(signal).catch(nothing),
   ]);
   const online = new Set(nodes.filter((node) => node.status === 'online').map(({ node }) => node));
-  const running = rows.filter(({ status: state, node }) => state === 'running' && online.has(node));
-  const configs = await readConfigs(api, running.slice(0, mostConfigs), signal);
+  const isRunning = ({ status: state }: GuestRow) => state === 'running';
+  const there = rows.filter(({ node }) => online.has(node));
+  const running = there.filter(isRunning);
+  // One that is off may be all that else answers at an address.
+  const first = [...running, ...there.filter((row) => !isRunning(row))].slice(0, mostConfigs);
+  const configs = await readConfigs(api, first, signal);
   const ips = new Map(status.flatMap(({ type, name, ip }) => (type === 'node' && ip !== undefined ? [[name, ip] as const] : [])));
   return {
     facts: {
@@ -98,16 +102,62 @@ export async function readRadius(api: ClusterPort, signal: AbortSignal): Promise
       storages: storagesOf(storages, definitions),
     },
     rows,
-    unread: running.length - configs.size,
+    unread: running.filter(({ vmid }) => !configs.has(vmid)).length,
     tasks: recent.filter((task) => task['endtime'] === undefined),
   };
 }
 
+export interface Foresight {
+  /** One line a fact; asked right before the step runs on the copy. */
+  losses(losses: readonly Loss[]): Promise<readonly string[]>;
+}
+
+interface ForesightSources {
+  readonly live: ClusterPort | undefined;
+  readonly copy: ClusterPort;
+  /** Guests that any step names: the copy has their whole configurations, of others no more than their rows. */
+  readonly touched: ReadonlySet<number>;
+  readonly signal: AbortSignal;
+}
+
+/** What others lose by a plan's steps, each on the cluster as it will find it: the live one, with what the rehearsal made of it by then. */
+export function foresee({ live, copy, touched, signal }: ForesightSources): Foresight {
+  let first: Promise<RadiusLook> | undefined;
+  return {
+    async losses(losses) {
+      if (losses.length === 0 || live === undefined) return [];
+      try {
+        first ??= readRadius(live, signal);
+        return linesOf(losses, await lookLater(await first, { copy, touched, signal }));
+      } catch (thrown) {
+        signal.throwIfAborted();
+        return [`what else depends on its guests could not be read: ${toFault(thrown).message}`];
+      }
+    },
+  };
+}
+
+/** Of `touched` the copy's configurations count, of the others where they are and whether they run. */
+async function lookLater(look: RadiusLook, { copy, touched, signal }: Omit<ForesightSources, 'live'>): Promise<RadiusLook> {
+  const rows = await copy.guests(signal);
+  const known = new Map(look.facts.guests.map((guest) => [guest.vmid, guest]));
+  const whole = rows.filter(({ vmid }) => touched.has(vmid) || !known.has(vmid));
+  const configs = await readConfigs(copy, whole, signal);
+  const guests = rows.map((row): RadiusGuest => {
+    const config = configs.get(row.vmid);
+    const before = known.get(row.vmid);
+    const isSeen = config !== undefined || before === undefined;
+    return isSeen ? guestOf(row, config) : { ...before, node: row.node, running: row.status === 'running' };
+  });
+  return { ...look, rows, facts: { ...look.facts, guests } };
+}
+
 async function readConfigs(api: ClusterPort, rows: readonly GuestRow[], signal: AbortSignal): Promise<ReadonlyMap<number, JsonObject>> {
   const configs = new Map<number, JsonObject>();
-  const queue = [...rows];
+  const queue = rows.values();
   const work = async (): Promise<void> => {
-    for (let row = queue.pop(); row !== undefined && !signal.aborted; row = queue.pop()) {
+    for (const row of queue) {
+      if (signal.aborted) return;
       const { vmid, node, type: guestType } = row;
       const config = await api.guestConfig({ vmid, node, guestType }, signal).catch(() => undefined);
       if (config !== undefined) configs.set(vmid, config);

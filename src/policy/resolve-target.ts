@@ -114,8 +114,9 @@ function wrongKind(vmid: number, actual: GuestType): Resolution {
 }
 
 /** Its number may be another guest's that the token does not see: the cluster refuses that itself. */
-function resolveNewGuest({ access, vmid }: NewGuestResource, { cluster, guests }: Inventory): Resolution {
-  const target = { kind: 'new_guest', access, cluster, vmid } as const;
+function resolveNewGuest(resource: NewGuestResource, { cluster, guests }: Inventory): Resolution {
+  const { vmid } = resource;
+  const target = { ...resource, cluster };
   const taken = guests.find((guest) => guest.vmid === vmid);
   if (taken === undefined) return { target };
   return {

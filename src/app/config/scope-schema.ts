@@ -1,6 +1,6 @@
 /** What `protected`, `scopes` and `windows` of the configuration are made of: entries of one kind, however they are used. */
 import * as z from 'zod';
-import { nodeNamePattern } from '#kernel/arguments';
+import { nodeNamePattern, poolPattern } from '#kernel/arguments';
 import { impacts } from '#kernel/tiers';
 import { isZone, timesFlaw, windowKinds } from '#policy/scopes/windows';
 
@@ -20,9 +20,7 @@ export const tag = z
   .regex(/^[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,99}$/, 'must be a tag: letters, digits, `_`, `-`, `+` or `.`')
   .transform((text) => text.toLowerCase());
 
-export const poolName = z
-  .string()
-  .regex(/^[a-zA-Z0-9._-]{1,100}(?:\/[a-zA-Z0-9._-]{1,100}){0,2}$/, 'must be a pool such as `prod`, or `prod/db` below it');
+export const poolName = z.string().regex(poolPattern, 'must be a pool such as `prod`, or `prod/db` below it');
 
 /** Of guests' names: a host name in which `*` stands for any characters and `?` for one. */
 export const namePattern = z

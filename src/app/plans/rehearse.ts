@@ -4,13 +4,14 @@ import { toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { foretold, isPlannable, type Plan, type PlanStep, type ProposedStep, type Rehearsal, type StepRefusal } from '#kernel/plans/plan';
 import type { Resource } from '#kernel/resource';
-import { impactOf, type Loss, type ToolResult } from '#kernel/tool';
+import { impactOf, type ToolResult } from '#kernel/tool';
 import { lastingTarget } from '#pipeline/action';
 import { toolContext } from '#pipeline/context';
 import { decideCall, findObstacle, passStages, withCondition } from '#pipeline/decide-call';
 import { type CallDeps, type ClusterCopy, type IncomingCall, type PipelineDeps, type TagMemory, withSettings } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
-import { linesOf, readRadius } from '#pipeline/losses';
+import { changes, timesAhead } from '#pipeline/limits';
+import { type Foresight, foresee } from '#pipeline/losses';
 import type { Classified, Refusal, Validated } from '#pipeline/stage';
 import { validate } from '#pipeline/validate';
 import { conditionsNow } from '#tools/support/condition';
@@ -38,15 +39,32 @@ export async function rehearse(steps: readonly ProposedStep[], of: Of, pipeline:
     named.push(checked);
   }
   const copy = await copyFor(named, of, live);
-  const stage: Stage = { of, copy, deps: await onCopy(live, of, copy) };
   const done: RehearsedStep[] = [];
+  const deps = await onCopy(live, of, copy);
+  const foresight = foresee({
+    live: live.clusters.get(of.cluster)?.access.api,
+    copy: copy.access.api,
+    touched: vmidsIn(named),
+    signal: of.signal,
+  });
+  const stage: Stage = { of, copy, foresight, deps: { ...deps, audit: countingOn(live.audit, of.call.agent.id, done) } };
   for (const step of proposed) {
     of.signal.throwIfAborted();
     const rehearsed = await rehearseStep(step, stage).catch((thrown: unknown) => byFault(thrown, of.signal));
     if ('refusal' in rehearsed) return { ...rehearsed, step: step.own };
     done.push(rehearsed);
   }
-  return { ok: true, plan: planOf(done, of, await blastOf(done, of, live)) };
+  return { ok: true, plan: planOf(done, of) };
+}
+
+/** The trail as it will be: the steps before have used up their part of a budget. */
+function countingOn(audit: CallDeps['audit'], agent: string, done: readonly RehearsedStep[]): CallDeps['audit'] {
+  const changesSince: CallDeps['audit']['changesSince'] = async (...span) => {
+    const spent = new Map(await audit.changesSince(...span));
+    spent.set(agent, (spent.get(agent) ?? 0) + done.filter(({ counts }) => counts).length);
+    return [...spent];
+  };
+  return { ...audit, changesSince };
 }
 
 function byFault(thrown: unknown, signal: AbortSignal): Failed {
@@ -75,16 +93,20 @@ function nameStep(step: ProposedStep, { call, cluster }: Of, { tools }: CallDeps
 
 async function copyFor(named: readonly Validated[], { cluster, signal }: Of, { clusters }: CallDeps): Promise<ClusterCopy> {
   const resources = named.flatMap((step) => step.resources);
-  const vmids = resources.flatMap((one) => ('vmid' in one && one.vmid !== undefined ? [one.vmid] : []));
   const nodes = resources.flatMap((one) => (one.kind === 'node' || one.kind === 'storage' ? (one.node ?? []) : []));
   const archives = resources.flatMap((one) => (one.kind === 'tags' && one.archive !== undefined ? [one.archive] : []));
-  const copy = await clusters.get(cluster)?.copy?.({ vmids: [...new Set(vmids)], nodes: [...new Set(nodes)], archives }, signal);
+  const copy = await clusters.get(cluster)?.copy?.({ vmids: [...vmidsIn(named)], nodes: [...new Set(nodes)], archives }, signal);
   if (copy === undefined) throw new Error(`cluster ${cluster} has no copy`);
   return copy;
 }
 
+function vmidsIn(named: readonly Validated[]): ReadonlySet<number> {
+  return new Set(named.flatMap(({ resources }) => resources.flatMap((one) => vmidOf(one) ?? [])));
+}
+
 interface Stage {
   readonly of: Of;
+  readonly foresight: Foresight;
   readonly copy: ClusterCopy;
   readonly deps: CallDeps;
 }
@@ -103,7 +125,11 @@ async function onCopy(live: CallDeps, { cluster, signal }: Of, copy: ClusterCopy
 }
 
 interface RehearsedStep extends PlanStep {
-  readonly losses: readonly Loss[];
+  /** What others lose by it, and by when it has to run. */
+  readonly losses: readonly string[];
+  readonly limits: readonly string[];
+  /** In budgets. */
+  readonly counts: boolean;
   readonly resources: Validated['resources'];
 }
 
@@ -112,16 +138,23 @@ async function rehearseStep(step: NumberedStep, stage: Stage): Promise<Failed | 
   if (step.wait_seconds !== undefined) await copy.clock.sleep(step.wait_seconds * 1_000, of.signal);
   const { byHand: _, ...asker } = of.call;
   const decided = await passStages(decideCall({ ...asker, tool: step.tool, input: step.arguments }, deps, of.signal));
-  if (!decided.ok) return byRefusal(decided.refusal);
+  if (!decided.ok) return byRefusal(withOwnChanges(decided.refusal));
   const [state, obstacle] = await Promise.all([
     withCondition(decided.state, deps, of.signal),
     findObstacle(decided.state, deps, of.signal),
   ]);
   if (obstacle !== undefined) return byRefusal(obstacle);
+  const losses = await stage.foresight.losses(state.tool.takes?.(state.input, state.targets) ?? []);
   const result = await perform(state, stage);
   if (!result.ok) return { ok: false, status: 'error', refusal: { ...result, next: result.next ?? 'change the plan' } };
   copy.settle();
-  return stepOf(step, state, { result, stage });
+  return stepOf(step, state, { result, stage, losses });
+}
+
+/** Of a budget the plan's own steps have used a part that nobody finds in the trail. */
+function withOwnChanges(refusal: Refusal): Refusal {
+  if (refusal.code !== 'over_budget') return refusal;
+  return { ...refusal, message: refusal.message.replace('are made,', 'are made, those of the steps before it among them,') };
 }
 
 /** A call's own limit is the real one's; on the copy nothing waits. */
@@ -138,7 +171,7 @@ async function perform(state: Classified, { of, deps }: Stage): Promise<ToolResu
 async function stepOf(
   step: NumberedStep,
   state: Classified,
-  { result, stage: { of, copy } }: { readonly result: ToolResult; readonly stage: Stage },
+  { result, stage: { of, copy, deps }, losses }: { readonly result: ToolResult; readonly stage: Stage; readonly losses: readonly string[] },
 ): Promise<RehearsedStep> {
   const { tool, input, targets, resources, before = [] } = state;
   const { wait_seconds: waits } = step;
@@ -149,39 +182,34 @@ async function stepOf(
     ...{
       impact: impactOf(tool, targets, input),
       targets: targets.map(lastingTarget),
-      resources,
-      losses: tool.takes?.(input, targets) ?? [],
+      ...{ resources, losses, limits: timesAhead(state, deps), counts: changes(state) },
     },
     ...{ before: foretold(before), after: foretold(after) },
     undo: wayBack(tool.inverse?.(input, before, result.result) ?? { none: 'it has no way back' }, step),
   };
 }
 
-/** What others lose by its steps, as the cluster is now: a fact is said of the first step that brings it about. */
-async function blastOf(steps: readonly RehearsedStep[], { cluster, signal }: Of, { clusters }: CallDeps): Promise<readonly string[]> {
-  const api = clusters.get(cluster)?.access.api;
-  if (api === undefined || steps.every(({ losses }) => losses.length === 0)) return [];
-  try {
-    const look = await readRadius(api, signal);
-    const said = new Set<string>();
-    return steps.flatMap(({ losses }, index) => {
-      const lines = losses.length === 0 ? [] : linesOf(losses, look).filter((line) => !said.has(line));
-      for (const line of lines) said.add(line);
-      return lines.map((line) => `step ${index + 1}: ${line}`);
-    });
-  } catch (thrown) {
-    signal.throwIfAborted();
-    return [`what else depends on its guests could not be read: ${toFault(thrown).message}`];
-  }
+/** A fact is said of the first step that it is true of. */
+function numberedLines(steps: readonly RehearsedStep[], linesOf: (step: RehearsedStep) => readonly string[]): readonly string[] {
+  const said = new Set<string>();
+  return steps.flatMap((step, index) => {
+    const lines = linesOf(step).filter((line) => !said.has(line));
+    for (const line of lines) said.add(line);
+    return lines.map((line) => `step ${index + 1}: ${line}`);
+  });
 }
 
-function planOf(steps: readonly RehearsedStep[], { cluster, undoes }: Of, blast: readonly string[]): Plan {
+function planOf(steps: readonly RehearsedStep[], { cluster, undoes }: Of): Plan {
   const bare = steps.map((step): PlanStep => {
-    const { resources: _named, losses: _told, ...rest } = step;
+    const { resources: _named, losses: _lost, limits: _times, counts: _counts, ...rest } = step;
     return rest;
   });
   const plan: Plan = {
-    ...{ cluster, steps: bare, touches: existingBefore(steps), blast, unknown: unforetold(bare) },
+    ...{ cluster, steps: bare, touches: existingBefore(steps) },
+    ...{
+      blast: numberedLines(steps, ({ losses }) => losses),
+      unknown: [...unforetold(bare), ...numberedLines(steps, ({ limits }) => limits)],
+    },
     ...(undoes === undefined ? {} : { undoes }),
   };
   // Without `undefined`: it is digested, signed and stored.

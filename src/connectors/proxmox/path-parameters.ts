@@ -16,8 +16,10 @@ const storageId = /^[a-zA-Z][a-zA-Z0-9._-]{0,98}[a-zA-Z0-9]$/;
 const guestActions: readonly GuestAction[] = ['start', 'stop', 'reboot', 'shutdown', 'reset', 'suspend', 'resume'];
 /** `pve-configid` of the API, at most 40 characters. */
 const snapshotName = /^[a-zA-Z][a-zA-Z0-9_-]{1,39}$/;
-/** `storage:path`, without what a path or query could be split at. */
-const volumeId = /^[a-zA-Z][a-zA-Z0-9._-]{0,99}:[A-Za-z0-9][A-Za-z0-9._/+-]{0,299}$/;
+/** `storage:path`, without what a path or query could be split at; a backup server's paths have times with `:`. */
+const volumeId = /^[a-zA-Z][a-zA-Z0-9._-]{0,99}:[A-Za-z0-9][A-Za-z0-9._/:+-]{0,299}$/;
+/** `pve-poolid` of the API, at most three deep. */
+const poolId = /^[a-zA-Z0-9._-]{1,100}(?:\/[a-zA-Z0-9._-]{1,100}){0,2}$/;
 
 /**
  * A node name that is safe as a path segment.
@@ -66,6 +68,12 @@ export function snapshotSegment(name: string): string {
 export function volumeText(volume: string): string {
   if (!volumeId.test(volume) || volume.includes('..')) throw badTarget(`${quote(volume)} is not a volume`);
   return volume;
+}
+
+/** A pool, for a form. @throws {Fault} `bad_target` unless a pool's id as the API defines it */
+export function poolText(pool: string): string {
+  if (!poolId.test(pool)) throw badTarget(`${quote(pool)} is not a pool`);
+  return pool;
 }
 
 function quote(value: unknown): string {

@@ -8,17 +8,6 @@ import type { ApprovalSource, Display, ReportedBlock } from './security.ts';
 export const requestStatuses = ['pending', 'approved', 'denied', 'expired', 'cancelled', 'revoked', 'consumed'] as const;
 export type RequestStatus = (typeof requestStatuses)[number];
 
-/** The whole state machine; no other edge exists. The store itself refuses the rest. */
-export const requestTransitions: Readonly<Record<RequestStatus, readonly RequestStatus[]>> = {
-  pending: ['approved', 'denied', 'expired', 'cancelled'],
-  approved: ['consumed', 'expired', 'revoked', 'cancelled'],
-  denied: [],
-  expired: [],
-  cancelled: [],
-  revoked: [],
-  consumed: [],
-};
-
 /** A request lives one hour, a grant five minutes once all have agreed (docs/design.md#requests-and-grants). In milliseconds. */
 export const requestLifeMs = 3_600_000;
 export const grantLifeMs = 300_000;

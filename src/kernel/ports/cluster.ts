@@ -67,6 +67,7 @@ export type GuestOperation =
       readonly name?: string;
       readonly target?: string;
       readonly storage?: string;
+      readonly pool?: string;
       readonly full?: boolean;
       readonly snapshot?: string;
     }
@@ -83,7 +84,7 @@ export type GuestOperation =
   | { readonly kind: 'destroy'; readonly purge: boolean }
   | { readonly kind: 'backup'; readonly storage: string; readonly mode: BackupMode; readonly notes?: string }
   /** The guest is the new one, on the node that it is to be on. */
-  | { readonly kind: 'restore'; readonly archive: string; readonly storage?: string };
+  | { readonly kind: 'restore'; readonly archive: string; readonly storage?: string; readonly pool?: string };
 
 /** `upid` where the API began a task; without one it is done already, or (`said`) the API says something that is no task. */
 export interface OperationAnswer {

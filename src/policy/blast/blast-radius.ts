@@ -73,12 +73,13 @@ export function blastRadius(facts: RadiusFacts, loss: Loss): BlastRadius {
   }
   const down = cascade.settle();
   const left = runningOf(facts).filter(({ vmid }) => !down.has(vmid));
-  const isDead = (addresses: readonly string[]) => addresses.length > 0 && addresses.every((address) => cascade.isDead(address));
+  const isCutOff = (addresses: readonly string[]) =>
+    addresses.length > 0 && addresses.every(cascade.isDead) && !addresses.every(cascade.wasDead);
   return {
     ...{ quorum, fenced, down, stranded: recovery.stranded },
     moved: new Map([...recovery.moved].filter(([vmid]) => !down.has(vmid))),
-    withoutGateway: left.filter(({ gateways }) => isDead(gateways)).map(({ vmid }) => vmid),
-    withoutDns: left.filter(({ resolvers }) => isDead(resolvers)).map(({ vmid }) => vmid),
+    withoutGateway: left.filter(({ gateways }) => isCutOff(gateways)).map(({ vmid }) => vmid),
+    withoutDns: left.filter(({ resolvers }) => isCutOff(resolvers)).map(({ vmid }) => vmid),
   };
 }
 
@@ -133,11 +134,15 @@ function uses({ node, storages }: RadiusGuest, loss: Extract<Loss, { kind: 'stor
 
 /** Follows what serves what, from what is gone: each address, storage and guest is looked at once for each of those that served it. */
 function createCascade(facts: RadiusFacts) {
-  const servers = count(facts);
+  const before = count(facts);
+  const servers = new Map(before);
+  const wasDead = (address: string): boolean => before.get(address) === 0;
   const servedFrom = index(facts.storages.flatMap(({ storage, servers: from }) => from.map((address) => [address, storage] as const)));
   const usersOf = index(runningOf(facts).flatMap(({ vmid, storages }) => storages.map((storage) => [storage, vmid] as const)));
   const guests = new Map(facts.guests.map((guest) => [guest.vmid, guest]));
-  const serving = new Map(facts.storages.map(({ storage, servers: from }) => [storage, new Set(from)]));
+  const serving = new Map(
+    facts.storages.map(({ storage, servers: from }) => [storage, new Set(from.filter((address) => !wasDead(address)))]),
+  );
   const down = new Set<number>();
   const waiting: number[] = [];
 
@@ -166,17 +171,19 @@ function createCascade(facts: RadiusFacts) {
       for (let vmid = waiting.pop(); vmid !== undefined; vmid = waiting.pop()) new Set(guests.get(vmid)?.addresses).forEach(loseAddress);
       return down;
     },
-    /** Served here once, and now by nothing. */
-    isDead: (address: string) => servers.get(address) === 0,
+    /** Something of this cluster has that address, and nothing answers there. What nothing here has is served from elsewhere. */
+    isDead: (address: string): boolean => servers.get(address) === 0,
+    wasDead,
   };
 }
 
-/** How many guests and nodes answer at an address now. */
-function count(facts: RadiusFacts): Map<string, number> {
+/** How many guests and nodes answer at an address now; none where only those have it that do not run. */
+function count(facts: RadiusFacts): ReadonlyMap<string, number> {
   const answering = [...facts.nodes.filter(({ online }) => online), ...runningOf(facts)].flatMap(({ addresses }) => [
     ...new Set(addresses),
   ]);
   const servers = new Map<string, number>();
+  for (const { addresses } of [...facts.nodes, ...facts.guests]) for (const address of addresses) servers.set(address, 0);
   for (const address of answering) servers.set(address, (servers.get(address) ?? 0) + 1);
   return servers;
 }

@@ -57,6 +57,23 @@ export function decideWindows(windows: readonly TimeWindow[], things: readonly S
   return noWindow;
 }
 
+/** What will hold these things until then though nothing does now, in words: a freeze that begins, a maintenance window that ends. */
+export function windowsAhead(windows: readonly TimeWindow[], things: readonly Selectable[], now: number, until: number): readonly string[] {
+  return windows.flatMap((window) => {
+    const at = window.kind === 'freeze' ? nextOpening(window, now) : closing(window, now, until);
+    if (at === undefined || at > until) return [];
+    const then = decideWindows([window], things, at);
+    return then.effect === 'deny' ? [`from ${wallClock(at, window.zone)} on ${then.reason}`] : [];
+  });
+}
+
+/** When no time of the window follows at once. */
+function closing(window: TimeWindow, now: number, until: number): number | undefined {
+  let at = openUntil(window, now);
+  for (let next = at; next !== undefined && next <= until; next = openUntil(window, next)) at = next;
+  return at;
+}
+
 const noWindow = allow('no_window', 'no freeze or maintenance window holds it now');
 
 function frozen(window: TimeWindow, what: string, until: number): Decision {

@@ -6,6 +6,7 @@ import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import { type Looked, mergePage, mostLookedAt } from '../look-through.ts';
 import { isBlank, matchRequest, mayMatch } from '../match-request.ts';
+import { asOf, lapseOf } from '../transition.ts';
 import type { Row, Transaction } from './database.ts';
 
 const maxPage = 500;
@@ -15,6 +16,17 @@ const maxPage = 500;
  * undefined for a row that none of our writers can have made.
  */
 export function recordOfRow(row: Row, now: number): RequestRecord | undefined {
+  const record = keptInRow(row);
+  return record && asOf(record, timeFor(row, record, now));
+}
+
+/** When to look at a row: one whose end has come by its own column lapses, whatever its approvals say. */
+export function timeFor(row: Row, record: RequestRecord, now: number): number {
+  return isDue(row, now) ? Math.max(now, lapseOf(record)) : now;
+}
+
+/** A row as it was written. */
+export function keptInRow(row: Row): RequestRecord | undefined {
   const draft = parseRequestDraft(String(row.draft));
   if (!draft || draft.digest !== row.digest || draft.agent.id !== row.agent_id) return undefined;
   const decision = parsed(row.revocation ?? row.decision, parseRequestDecision);
@@ -22,7 +34,7 @@ export function recordOfRow(row: Row, now: number): RequestRecord | undefined {
   return {
     ...draft,
     id: String(row.id),
-    status: isDue(row, now) ? 'expired' : (String(row.status) as RequestStatus),
+    status: String(row.status) as RequestStatus,
     createdAt: Number(row.created_at),
     expiresAt: Number(row.expires_at),
     ...(decision ? { decision } : {}),
@@ -35,7 +47,7 @@ function parsed<T>(value: unknown, parse: (text: string) => T | undefined): T | 
   return typeof value === 'string' ? parse(value) : undefined;
 }
 
-export function isDue(row: Row, now: number): boolean {
+function isDue(row: Row, now: number): boolean {
   return row.due_at !== null && Number(row.due_at) <= now;
 }
 
@@ -43,9 +55,14 @@ export function isDue(row: Row, now: number): boolean {
 export function findRequest(tx: Transaction, id: string, now: number): RequestRecord | undefined {
   if (!requestIdPattern.test(id)) return undefined;
   const row = tx.get('SELECT * FROM requests WHERE id = ?', id);
-  if (!row) return undefined;
-  const record = recordOfRow(row, now);
-  if (record) return record;
+  return row && asOf(...foundRow(row, now));
+}
+
+/** A row as it was written, and when to look at it. @throws {Fault} `store_corrupt` for a row that is no request */
+export function foundRow(row: Row, now: number): readonly [record: RequestRecord, at: number] {
+  const record = keptInRow(row);
+  if (record) return [record, timeFor(row, record, now)];
+  const id = String(row.id);
   throw new Fault('store_corrupt', `request \`${id}\` in the store is damaged or was not written by Banksman`, {
     next: 'check who can write to the store',
   });

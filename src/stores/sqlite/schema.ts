@@ -273,5 +273,32 @@ CREATE TABLE one_time_codes (
 CREATE INDEX one_time_codes_by_end ON one_time_codes (expires_at);
 `;
 
+const names = `
+-- What uses a grant up is called consuming, here, too.
+DROP TRIGGER requests_spent;
+CREATE TRIGGER requests_consumed BEFORE UPDATE ON requests
+WHEN NEW.status = 'consumed' AND (NEW.consumed_at IS NULL OR NEW.consumed_by IS NULL OR NEW.consumed_at >= OLD.due_at)
+BEGIN SELECT RAISE(ABORT, 'a grant is consumed in time and by somebody'); END;
+
+DROP TRIGGER requests_report_spent;
+CREATE TRIGGER requests_report_consumed BEFORE UPDATE ON requests
+WHEN NEW.status = 'consumed' AND NEW.draft -> '$.reported' IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'a report is no call'); END;
+
+-- A second record of the same consuming cannot be written, even if the request's row was put back.
+DROP INDEX audit_spent;
+CREATE UNIQUE INDEX audit_consumed ON audit (request_id) WHERE name = 'approval.consumed';
+`;
+
 /** Entry n makes version n + 1 (`PRAGMA user_version`) out of version n. Never edit one that was released; append. */
-export const migrations: readonly string[] = [requests + audit, personas, settings + reports, retention, waits, people, limits, codes];
+export const migrations: readonly string[] = [
+  requests + audit,
+  personas,
+  settings + reports,
+  retention,
+  waits,
+  people,
+  limits,
+  codes,
+  names,
+];

@@ -1,18 +1,21 @@
 /** The request state machine in SQLite. Every change and its audit record are one transaction. */
 
-import {
-  type Grant,
-  type RequestDecision,
-  type RequestDraft,
-  type RequestRecord,
-  type RequestWait,
-  requestLifeMs,
-} from '#kernel/approval/request';
+import { type RequestDraft, type RequestRecord, type RequestWait, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
-import type { RequestStore, StoredAnswer, TransitionResult } from '#kernel/ports/request-store';
-import { approvalAttributes, auditAttributes, grantFlaw, isSameReport, requireStorable } from '../request-rules.ts';
+import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
+import { type Moved, type Refused, type RequestEvent, requireStorable, resultOf, transition } from '../transition.ts';
 import type { Database, Row, Transaction } from './database.ts';
-import { countApproved, countPending, countPendingLike, findRequest, listRequests, recordOfRow } from './request-rows.ts';
+import {
+  countApproved,
+  countPending,
+  countPendingLike,
+  findRequest,
+  foundRow,
+  keptInRow,
+  listRequests,
+  recordOfRow,
+  timeFor,
+} from './request-rows.ts';
 import type { AppendSealed } from './sqlite-audit.ts';
 
 export interface RequestsDeps {
@@ -30,11 +33,12 @@ const maxIdTries = 64;
 
 export function createSqliteRequests(deps: RequestsDeps): RequestStore {
   const { database, now } = deps;
-  const write = (work: (tx: Transaction) => TransitionResult): Promise<TransitionResult> => database.write(work);
+  const write = (id: string, event: Exclude<RequestEvent, { kind: 'open' }>): Promise<TransitionResult> =>
+    database.write((tx) => resultOf(move(tx, id, event, deps)));
   return {
     open: async (draft) => {
       requireStorable(draft);
-      return write((tx) => open(tx, draft, deps));
+      return database.write((tx) => resultOf(open(tx, draft, deps)));
     },
     get: (id) => database.read((tx) => findRequest(tx, id, now())),
     list: (query) => database.read((tx) => listRequests(tx, query, now())),
@@ -42,48 +46,60 @@ export function createSqliteRequests(deps: RequestsDeps): RequestStore {
     countApproved: () => database.read((tx) => countApproved(tx, now())),
     identity: () => database.identity(),
     advanceCounter: (id, counter) => database.write((tx) => advanceCounter(tx, id, counter)),
-    approve: (id, grant, answer) => write((tx) => approve(tx, id, { grant, answer }, deps)),
-    deny: (id, decision) => write((tx) => deny(tx, id, decision, deps)),
-    cancel: (id, by) => write((tx) => cancel(tx, id, by, deps)),
-    revoke: (id, decision) => write((tx) => revoke(tx, id, decision, deps)),
-    consume: (id, digest, by) => write((tx) => consume(tx, { id, digest, by }, deps)),
+    approve: (id, grant, answer) => write(id, { kind: 'approve', grant, answer }),
+    deny: (id, decision) => write(id, { kind: 'deny', decision }),
+    cancel: (id, by) => write(id, { kind: 'cancel', by }),
+    revoke: (id, decision) => write(id, { kind: 'revoke', decision }),
+    consume: (id, digest, by) => write(id, { kind: 'consume', digest, by }),
     noteWait: (id, by, forMs) => database.write((tx) => noteWait(tx, { id, by, forMs, now: now() })),
     waitOf: (id) => database.read((tx) => waitOf(tx, id)),
     onChange: deps.onChange,
   };
 }
 
-function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): TransitionResult {
+function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): Moved | Refused {
   const now = deps.now();
   expireDue(tx, now, deps.append);
-  const reported = draft.reportId === undefined ? undefined : reportedBefore(tx, draft, draft.reportId, now);
-  if (reported) return reported;
+  const { reportId } = draft;
+  const row = reportId === undefined ? undefined : tx.get('SELECT * FROM requests WHERE id = ?', reportId);
+  if (row && reportId !== undefined) return reportedBefore(row, { kind: 'open', draft, id: reportId }, now);
   const existing = tx.get(
     "SELECT * FROM requests WHERE agent_id = ? AND digest = ? AND status IN ('pending', 'approved')",
     draft.agent.id,
     draft.digest,
   );
-  const known = existing && recordOfRow(existing, now);
+  const known = existing && stillOpen(tx, existing, deps);
   if (known) return { ok: true, record: known };
   if (countPendingLike(tx, draft, now) >= deps.maxPendingPerAgent) return { ok: false, why: 'too_many' };
-  const id = draft.reportId ?? freeId(tx, deps.newId);
-  const expiresAt = now + requestLifeMs;
-  tx.run(
-    `INSERT INTO requests (id, status, digest, agent_id, agent_host, draft, created_at, expires_at, due_at)
-     VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?)`,
-    ...[id, draft.digest, draft.agent.id, draft.agent.host, JSON.stringify(draft), now, expiresAt, expiresAt],
-  );
-  const record: RequestRecord = { ...draft, id, status: 'pending', createdAt: now, expiresAt };
-  deps.append(tx, { name: 'approval.requested', attributes: auditAttributes(record) });
-  return { ok: true, record };
+  const outcome = transition(undefined, { kind: 'open', draft, id: reportId ?? freeId(tx, deps.newId) }, now);
+  if (outcome.ok) add(tx, outcome, deps);
+  return outcome;
 }
 
-/** What the id that a report names stands for already; undefined: nothing. SECURITY: whose request it is otherwise is not told. */
-function reportedBefore(tx: Transaction, draft: RequestDraft, id: string, now: number): TransitionResult | undefined {
-  const row = tx.get('SELECT * FROM requests WHERE id = ?', id);
-  const known = row && recordOfRow(row, now);
-  if (known && isSameReport(known, draft)) return { ok: true, record: known };
-  return row && { ok: false, why: 'id_taken' };
+/** Where it has lapsed that is written down, and there is none. */
+function stillOpen(tx: Transaction, row: Row, deps: RequestsDeps): RequestRecord | undefined {
+  const record = keptInRow(row);
+  if (!record) return undefined;
+  const expired = transition(record, { kind: 'expire' }, timeFor(row, record, deps.now()));
+  if (!expired.ok) return record;
+  keep(tx, record, expired, deps);
+  return undefined;
+}
+
+function add(tx: Transaction, { record, told, end = 0 }: Moved, { append }: RequestsDeps): void {
+  const { id, status, createdAt, expiresAt, ...draft } = record;
+  tx.run(
+    `INSERT INTO requests (id, status, digest, agent_id, agent_host, draft, created_at, expires_at, due_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[id, status, draft.digest, draft.agent.id, draft.agent.host, JSON.stringify(draft), createdAt, expiresAt, end],
+  );
+  if (told) append(tx, told);
+}
+
+/** What the id that a report names stands for already. */
+function reportedBefore(row: Row, event: Extract<RequestEvent, { kind: 'open' }>, now: number): Moved | Refused {
+  const known = recordOfRow(row, now);
+  return known ? transition(known, event, now) : { ok: false, why: 'id_taken' };
 }
 
 /** The trail may remember a request that is gone. */
@@ -100,32 +116,43 @@ function freeId(tx: Transaction, newId: () => string): string {
   throw new Fault('store_unavailable', 'no free request id was found', { audience: 'bug' });
 }
 
-/** Those that are there stay as they are, to the letter. */
-const addGrant = "grants = json_insert(coalesce(grants, '[]'), '$[#]', json(?))";
+/** What has lapsed is written down as expired on the way. */
+function move(tx: Transaction, id: string, event: Exclude<RequestEvent, { kind: 'open' }>, deps: RequestsDeps): Moved | Refused {
+  const row = requestIdPattern.test(id) ? tx.get('SELECT * FROM requests WHERE id = ?', id) : undefined;
+  if (!row) return transition(undefined, event, deps.now());
+  const [record, at] = foundRow(row, deps.now());
+  let outcome = transition(record, event, at);
+  // SECURITY: a row that was put back from `consumed` is still consumed in the trail.
+  if (outcome.ok && event.kind === 'consume' && consumptionOf(tx, id)) outcome = transition({ ...record, status: 'consumed' }, event, at);
+  const kept = outcome.ok ? outcome : outcome.lapsed;
+  if (kept?.told) keep(tx, record, kept, deps);
+  return outcome;
+}
 
-function approve(
-  tx: Transaction,
-  id: string,
-  { grant, answer }: { readonly grant: Grant; readonly answer: StoredAnswer },
-  deps: RequestsDeps,
-): TransitionResult {
-  const found = inStatus(tx, id, 'pending', deps);
-  if (!found.ok) return found;
-  const { record } = found;
-  const flaw = grantFlaw(grant, record, answer, deps.now());
-  if (flaw) return { ok: false, why: flaw, record };
-  const grants = [...(record.grants ?? []), grant];
-  const { decision, until } = answer;
-  const attributes = approvalAttributes(record, grant, answer);
-  if (until === undefined) {
-    change(tx, record, addGrant, [JSON.stringify(grant)]);
-    deps.append(tx, { name: 'approval.partial', attributes });
-    return { ok: true, record: { ...record, grants } };
-  }
-  const set = `status = 'approved', due_at = ?, approver = ?, decision = ?, ${addGrant}`;
-  change(tx, record, set, [until, decision.by, JSON.stringify(decision), JSON.stringify(grant)]);
-  deps.append(tx, { name: 'approval.approved', attributes });
-  return { ok: true, record: { ...record, status: 'approved', decision, grants } };
+/**
+ * Compare-and-set on the status that was read. Inside the transaction nothing can have changed it, so a miss is a bug. Grants that are there stay
+ * as they are, to the letter.
+ */
+function keep(tx: Transaction, before: RequestRecord, { record, told, grant, end }: Moved, { append }: RequestsDeps): void {
+  const { status, consumedAt = null, consumedBy = null } = record;
+  const added = grant === undefined ? null : JSON.stringify(grant);
+  const changed = tx.run(
+    `UPDATE requests SET status = ?, due_at = ?, approver = coalesce(?, approver), decision = coalesce(?, decision),
+       revocation = coalesce(?, revocation), consumed_at = ?, consumed_by = ?,
+       grants = CASE WHEN ? THEN json_insert(coalesce(grants, '[]'), '$[#]', json(?)) ELSE grants END
+     WHERE id = ? AND status = ? AND digest = ?`,
+    ...[status, end ?? null, ...decisionColumns(before, record), consumedAt, consumedBy, grant === undefined ? 0 : 1, added],
+    ...[before.id, before.status, before.digest],
+  );
+  if (changed !== 1) throw new Fault('store_refused', `request \`${before.id}\` did not change`, { audience: 'bug' });
+  if (told) append(tx, told);
+}
+
+/** Who approved, the first answer, and what took it back; null: as it was. */
+function decisionColumns({ decision: before }: RequestRecord, { decision, status }: RequestRecord): readonly (string | null)[] {
+  if (decision === undefined || decision === before) return [null, null, null];
+  const text = JSON.stringify(decision);
+  return status === 'revoked' ? [null, null, text] : [status === 'approved' ? decision.by : null, text, null];
 }
 
 function advanceCounter(tx: Transaction, credentialId: string, counter: number): boolean {
@@ -137,48 +164,6 @@ function advanceCounter(tx: Transaction, credentialId: string, counter: number):
     ...[credentialId, counter],
   );
   return true;
-}
-
-function deny(tx: Transaction, id: string, decision: RequestDecision, deps: RequestsDeps): TransitionResult {
-  const found = inStatus(tx, id, 'pending', deps);
-  if (!found.ok) return found;
-  change(tx, found.record, "status = 'denied', due_at = NULL, decision = ?", [JSON.stringify(decision)]);
-  deps.append(tx, { name: 'approval.denied', attributes: auditAttributes(found.record, decision) });
-  return { ok: true, record: { ...found.record, status: 'denied', decision } };
-}
-
-function cancel(tx: Transaction, id: string, by: string, deps: RequestsDeps): TransitionResult {
-  const pending = inStatus(tx, id, 'pending', deps);
-  const found = pending.ok || pending.record?.status !== 'approved' ? pending : { ok: true as const, record: pending.record };
-  if (!found.ok) return found;
-  change(tx, found.record, "status = 'cancelled', due_at = NULL", []);
-  deps.append(tx, { name: 'approval.cancelled', attributes: auditAttributes(found.record, { by }) });
-  return { ok: true, record: { ...found.record, status: 'cancelled' } };
-}
-
-function revoke(tx: Transaction, id: string, decision: RequestDecision, deps: RequestsDeps): TransitionResult {
-  const found = inStatus(tx, id, 'approved', deps);
-  if (!found.ok) return found;
-  change(tx, found.record, "status = 'revoked', due_at = NULL, revocation = ?", [JSON.stringify(decision)]);
-  deps.append(tx, { name: 'approval.revoked', attributes: auditAttributes(found.record, decision) });
-  return { ok: true, record: { ...found.record, status: 'revoked', decision } };
-}
-
-function consume(tx: Transaction, what: { id: string; digest: string; by: string }, deps: RequestsDeps): TransitionResult {
-  const found = inStatus(tx, what.id, 'approved', deps);
-  if (!found.ok) return found;
-  const { record } = found;
-  // SECURITY: approving a report settles it; no call is behind it.
-  if (record.digest !== what.digest || record.reported) return { ok: false, why: 'mismatch', record };
-  // SECURITY: a row that was put back from `consumed` is still consumed in the trail.
-  if (consumptionOf(tx, record.id)) return { ok: false, why: 'not_approved', record };
-  const consumedAt = deps.now();
-  change(tx, record, "status = 'consumed', due_at = NULL, consumed_at = ?, consumed_by = ?", [consumedAt, what.by]);
-  deps.append(tx, {
-    name: 'approval.consumed',
-    attributes: auditAttributes(record, { by: what.by, approver: record.decision?.by ?? null }),
-  });
-  return { ok: true, record: { ...record, status: 'consumed', consumedAt, consumedBy: what.by } };
 }
 
 /** A wait that ends leaves another one's mark alone. */
@@ -197,31 +182,6 @@ function waitOf(tx: Transaction, id: string): RequestWait | undefined {
   return row && { by: String(row.by), until: Number(row.until), seenAt: Number(row.seen_at) };
 }
 
-type Found = { readonly ok: true; readonly record: RequestRecord } | Extract<TransitionResult, { ok: false }>;
-
-/** The record if it is in this status now; what has lapsed is written down as expired on the way. */
-function inStatus(tx: Transaction, id: string, status: 'pending' | 'approved', deps: RequestsDeps): Found {
-  const now = deps.now();
-  const record = findRequest(tx, id, now);
-  if (!record) return { ok: false, why: 'not_found' };
-  if (record.status === status) return { ok: true, record };
-  if (record.status !== 'expired') return { ok: false, why: status === 'pending' ? 'not_pending' : 'not_approved', record };
-  expireDue(tx, now, deps.append, id);
-  return { ok: false, why: 'expired', record };
-}
-
-/** Compare-and-set on the status that was read. Inside the transaction nothing can have changed it, so a miss is a bug. */
-function change(tx: Transaction, record: RequestRecord, set: string, values: readonly (string | number)[]): void {
-  const changed = tx.run(
-    `UPDATE requests SET ${set} WHERE id = ? AND status = ? AND digest = ?`,
-    ...values,
-    record.id,
-    record.status,
-    record.digest,
-  );
-  if (changed !== 1) throw new Fault('store_refused', `request \`${record.id}\` did not change`, { audience: 'bug' });
-}
-
 // Writes down what has lapsed. Housekeeping only: whoever reads or changes a request compares the time itself.
 
 /** At most this many at once, so that one caller does not pay for everybody's past. */
@@ -231,16 +191,14 @@ export function hasDue(tx: Transaction, now: number): boolean {
   return tx.get('SELECT 1 FROM requests WHERE due_at <= ? LIMIT 1', now) !== undefined;
 }
 
-/** Marks lapsed requests (or the given one) as expired, each with its audit record. */
-export function expireDue(tx: Transaction, now: number, append: AppendSealed, id?: string): void {
-  const rows =
-    id === undefined
-      ? tx.all('SELECT * FROM requests WHERE due_at <= ? ORDER BY due_at LIMIT ?', now, batch)
-      : tx.all('SELECT * FROM requests WHERE due_at <= ? AND id = ?', now, id);
-  for (const row of rows) {
+/** Marks lapsed requests as expired, each with its audit record. */
+export function expireDue(tx: Transaction, now: number, append: AppendSealed): void {
+  for (const row of tx.all('SELECT * FROM requests WHERE due_at <= ? ORDER BY due_at LIMIT ?', now, batch)) {
     tx.run("UPDATE requests SET status = 'expired', due_at = NULL WHERE seq = ?", Number(row.seq));
-    const record = recordOfRow(row, now);
-    const attributes = record ? auditAttributes(record) : { request_id: String(row.id) };
-    append(tx, { name: 'approval.expired', attributes: { ...attributes, was: String(row.status) } });
+    const record = keptInRow(row);
+    const expired = record && transition(record, { kind: 'expire' }, timeFor(row, record, now));
+    const told = expired?.ok ? expired.told : undefined;
+    // A row that is no request lapses, too.
+    append(tx, told ?? { name: 'approval.expired', attributes: { request_id: String(row.id), was: String(row.status) } });
   }
 }

@@ -1,6 +1,5 @@
 /** Writes down what has lapsed. Housekeeping only: whoever reads or changes a request compares the time itself. */
-import type { JsonObject } from '#kernel/json';
-import { auditAttributes } from '../request-rules.ts';
+import { isOpen, transition } from '../transition.ts';
 import { type FoundRequest, findRequest } from './find-requests.ts';
 import { firstLiveScore, historyScore, lives } from './keys.ts';
 import { execute, type StoreContext } from './store-context.ts';
@@ -33,7 +32,7 @@ async function expireOne(context: StoreContext, id: string): Promise<void> {
   const found = await readable(context, id);
   if (found?.record.status === 'expired') await writeExpired(context, found);
   // Somebody has put it into the wrong place of the index; it is as good as it was.
-  if (found?.record.status === 'pending' || found?.record.status === 'approved') return;
+  if (found && isOpen(found.record.status)) return;
   // Decided meanwhile, damaged, or never there: in any case nothing that waits.
   await leavePending(context, id);
   await context.connections.asAny(['exec', 'admin'], (client) => client.zrem(context.keys.granted, id));
@@ -48,10 +47,11 @@ async function readable(context: StoreContext, id: string): Promise<FoundRequest
 }
 
 /** Once, whoever comes first: the outcome is only written where there is none. */
-export async function writeExpired(context: StoreContext, found: FoundRequest): Promise<void> {
-  if (found.was === 'expired') return;
+export async function writeExpired(context: StoreContext, { kept, at, place }: FoundRequest): Promise<void> {
+  const expired = transition(kept, { kind: 'expire' }, at);
+  if (!expired.ok || !expired.told) return;
   const { keys, connections, self } = context;
-  const { record, place } = found;
+  const { record, told } = expired;
   const first = await connections.asAny(['exec', 'admin'], async (client) => {
     const replies = await execute(
       client
@@ -63,8 +63,7 @@ export async function writeExpired(context: StoreContext, found: FoundRequest): 
     return replies?.[0] === 'OK';
   });
   if (!first) return;
-  const attributes: JsonObject = { ...auditAttributes(record), was: found.was };
-  await context.chain.append({ name: 'approval.expired', attributes });
+  await context.chain.append(told);
   context.ring();
 }
 

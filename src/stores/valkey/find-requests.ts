@@ -1,15 +1,18 @@
 /** Looks requests up wherever they stand now. */
 import type { Redis } from 'iovalkey';
 import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
-import { grantsEnd, requestIdPattern } from '#kernel/approval/request';
+import { requestIdPattern } from '#kernel/approval/request';
+import { asOf, lapseOf } from '../transition.ts';
 import type { ValkeyRole } from './role-link.ts';
 import type { StoreContext } from './store-context.ts';
 import { parseStored, type StoredRequest } from './stored-request.ts';
 
 /** A request as it counts now, and what its key said. */
 export interface FoundRequest extends StoredRequest {
-  /** The status that was written down; `record.status` is `expired` once its time is past. */
-  readonly was: RequestStatus;
+  /** As it was written down; the other `record` is `expired` once its time is past. */
+  readonly kept: RequestRecord;
+  /** When it was looked at (ms since the epoch); where the server has dropped it at its end, not before that. */
+  readonly at: number;
   /** The exact text of its key, to compare with when it is changed. */
   readonly text: string;
 }
@@ -108,12 +111,11 @@ function latestOf(texts: Texts | undefined): { readonly at: number; readonly tex
 export function interpret(texts: Texts | undefined, id: string, now: number): FoundRequest | undefined {
   const latest = latestOf(texts);
   if (!latest) return undefined;
-  const { at, text } = latest;
-  const { record, place } = parseStored(text, id, statusesAt[at] ?? []);
-  const was = record.status;
+  const { at: where, text } = latest;
+  const { record: kept, place } = parseStored(text, id, statusesAt[where] ?? []);
   // Only the copy is left: the server dropped the key at the end of its time.
-  const lapsed = at === 0 || isDue(record, now);
-  return { record: lapsed && isOpen(was) ? { ...record, status: 'expired' } : record, place, was, text };
+  const at = where === 0 ? Math.max(now, lapseOf(kept)) : now;
+  return { record: asOf(kept, at), kept, at, place, text };
 }
 
 function interpretOrSkip(texts: Texts | undefined, id: string, now: number): FoundRequest | undefined {
@@ -122,13 +124,4 @@ function interpretOrSkip(texts: Texts | undefined, id: string, now: number): Fou
   } catch {
     return undefined;
   }
-}
-
-function isOpen(status: RequestStatus): boolean {
-  return status === 'pending' || status === 'approved';
-}
-
-function isDue(record: RequestRecord, now: number): boolean {
-  const end = record.status === 'approved' ? grantsEnd(record.grants ?? []) : record.expiresAt;
-  return end <= now;
 }

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { type RequestDraft, type RequestRecord, requestLifeMs } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { TransitionResult } from '#kernel/ports/request-store';
-import { auditAttributes, isSameReport, requireStorable } from '../request-rules.ts';
+import { isOpen, requireStorable, resultOf, transition } from '../transition.ts';
 import { expireDue } from './expire-requests.ts';
 import { findRequests } from './find-requests.ts';
 import { lives, pendingScore, placeOfPending, secondsLeft } from './keys.ts';
@@ -25,6 +25,13 @@ function isPendingLike(record: RequestRecord, draft: RequestDraft): boolean {
   return record.status === 'pending' && (record.reported === undefined) === (draft.reported === undefined);
 }
 
+/** What an agent has open, and the newest place in the index, while it is its turn. */
+interface Asking {
+  readonly mine: readonly RequestRecord[];
+  readonly newest: number;
+  readonly turn: AgentTurn;
+}
+
 export function createOpener(context: StoreContext): Opener {
   /** The newest place this process has given: kept, because its request may have left the index. */
   let lastPlace = 0;
@@ -33,6 +40,22 @@ export function createOpener(context: StoreContext): Opener {
     const known = newest < wanted + farAhead ? newest : 0;
     lastPlace = Math.max(wanted, known + 1, lastPlace < wanted + farAhead ? lastPlace + 1 : 0);
     return lastPlace;
+  };
+  /** `taken`: somebody took the id in the last moment. */
+  const openOnce = async (draft: RequestDraft, { mine, newest, turn }: Asking): Promise<TransitionResult | 'taken'> => {
+    const id = draft.reportId ?? (await freeId(context));
+    const now = context.now();
+    const outcome = transition(undefined, { kind: 'open', draft, id }, now);
+    if (!outcome.ok) return resultOf(outcome);
+    const { record, told } = outcome;
+    const stored: StoredRequest = { record, place: nextPlace(now, newest) };
+    // Written down before it can be answered.
+    if (told) await context.chain.append(told);
+    turn.requireHeld();
+    if (draft.reportId !== undefined) return putReport(context, stored, mine);
+    await keepCopy(context, stored);
+    turn.requireHeld();
+    return (await put(context, stored, [...mine, record])) ? { ok: true, record } : 'taken';
   };
   return {
     open: async (draft) => {
@@ -47,17 +70,8 @@ export function createOpener(context: StoreContext): Opener {
         if (mine.filter((record) => isPendingLike(record, draft)).length >= context.maxPendingPerAgent)
           return { ok: false, why: 'too_many' };
         for (;;) {
-          const id = draft.reportId ?? (await freeId(context));
-          const now = context.now();
-          const record: RequestRecord = { ...draft, id, status: 'pending', createdAt: now, expiresAt: now + requestLifeMs };
-          const stored: StoredRequest = { record, place: nextPlace(now, newest) };
-          // Written down before it can be answered.
-          await context.chain.append({ name: 'approval.requested', attributes: auditAttributes(record) });
-          turn.requireHeld();
-          if (draft.reportId !== undefined) return putReport(context, stored, mine);
-          await keepCopy(context, stored);
-          turn.requireHeld();
-          if (await put(context, stored, [...mine, record])) return { ok: true, record };
+          const outcome = await openOnce(draft, { mine, newest, turn });
+          if (outcome !== 'taken') return outcome;
         }
       });
     },
@@ -70,7 +84,8 @@ export function createOpener(context: StoreContext): Opener {
 async function reportedBefore(context: StoreContext, draft: RequestDraft, id: string): Promise<TransitionResult | undefined> {
   if (await isFree(context, id)) return undefined;
   const [found] = await findRequests(context, [id]);
-  if (!found || !isSameReport(found.record, draft)) return { ok: false, why: 'id_taken' };
+  const known = found ? transition(found.record, { kind: 'open', draft, id }, found.at) : undefined;
+  if (!found || !known?.ok) return { ok: false, why: 'id_taken' };
   // The process that opened it may have ended before it stood in the index.
   if (found.record.status === 'pending') await putIntoIndex(context, found);
   return { ok: true, record: found.record };
@@ -104,7 +119,7 @@ async function look(context: StoreContext, agentId: string) {
     Promise.all([client.get(keys.ofAgent(agentId)), client.zrange(keys.pending, -1, -1, 'WITHSCORES')]),
   );
   const records = (await findRequests(context, idsIn(list))).map((request) => request.record);
-  const mine = records.filter(({ agent, status }) => agent.id === agentId && (status === 'pending' || status === 'approved'));
+  const mine = records.filter(({ agent, status }) => agent.id === agentId && isOpen(status));
   return { mine, newest: placeOfPending(Number(newest[1] ?? requestLifeMs)) };
 }
 

@@ -6,15 +6,14 @@ import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import { createAnswerer } from './answer-request.ts';
 import { createAuditChain } from './audit-chain.ts';
 import { type ChangeChannel, openChangeChannel } from './change-channel.ts';
 import { type Connections, createConnections } from './connections.ts';
-import { cancelRequest, consumeRequest } from './end-request.ts';
 import { findRequest, keyReaders } from './find-requests.ts';
 import { createServerClock, keepHouse, noteWait, type ServerClock, waitOf } from './housekeeping.ts';
 import { type Keys, keysOf } from './keys.ts';
 import { countApproved, countPending, listRequests } from './list-requests.ts';
+import { answerRequest, endRequest } from './move-request.ts';
 import { createOpener } from './open-request.ts';
 import { type CredentialSource, type ValkeyRole, valkeyRoles } from './role-link.ts';
 import { createAdminTurn, execute, type StoreContext } from './store-context.ts';
@@ -160,15 +159,17 @@ function requestsOf(context: StoreContext, channel: ChangeChannel): RequestStore
   const { open } = createOpener(context);
   return {
     open,
-    ...createAnswerer(context),
     identity: () => storeIdentity(context),
     advanceCounter: (id, counter) => advanceCounter(context, id, counter),
     get: async (id) => (await findRequest(context, id))?.record,
     list: (query) => listRequests(context, query),
     countPending: () => countPending(context),
     countApproved: () => countApproved(context),
-    cancel: (id, by) => cancelRequest(context, id, by),
-    consume: (id, digest, by) => consumeRequest(context, { id, digest, by }),
+    approve: (id, grant, answer) => answerRequest(context, id, { kind: 'approve', grant, answer }),
+    deny: (id, decision) => answerRequest(context, id, { kind: 'deny', decision }),
+    revoke: (id, decision) => answerRequest(context, id, { kind: 'revoke', decision }),
+    cancel: (id, by) => endRequest(context, id, { kind: 'cancel', by }),
+    consume: (id, digest, by) => endRequest(context, id, { kind: 'consume', digest, by }),
     noteWait: (id, by, forMs) => noteWait(context, { id, by, forMs }),
     waitOf: (id) => waitOf(context, id),
     onChange: channel.onChange,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { guestOperationShape, nodeArgument, snapshotNameArgument, storageArgument, vmidArgument } from '#kernel/arguments';
+import { guestOperationShape, nodeArgument, poolArgument, snapshotNameArgument, storageArgument, vmidArgument } from '#kernel/arguments';
 import { describeTarget, type GuestTarget } from '#kernel/resource';
 import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
@@ -12,6 +12,7 @@ import {
   nothingWritten,
   obstacleOf,
   onGuest,
+  onNewGuest,
   onStorage,
   stateFact,
   storageObstacle,
@@ -31,6 +32,7 @@ const inputSchema = z.strictObject({
     .meta({ description: 'Name of the new guest.' }),
   target: nodeArgument.optional().meta({ description: 'Node for it; only with disks on shared storage. Left out: the same node.' }),
   storage: storageArgument.optional().meta({ description: 'Storage for the disks of a full clone.' }),
+  pool: poolArgument.optional(),
   full: z.boolean().default(true).meta({ description: 'Copy the disks. False: a linked clone, of a template alone.' }),
   snapshot: snapshotNameArgument.optional().meta({ description: 'Clone what it was at this snapshot.' }),
 });
@@ -48,13 +50,17 @@ export const cloneGuest = defineTool({
   rare: true,
   outsideText: ['log'],
   input: inputSchema,
-  touches: ({ vmid, node, new_vmid: newVmid, target, storage, snapshot }) => [
+  touches: ({ vmid, node, new_vmid: newVmid, name, target, storage, pool, snapshot }) => [
     {
       ...{ kind: 'guest', access: 'operate', vmid },
       ...(node === undefined ? {} : { node }),
       ...(storage === undefined ? { copied: true } : {}),
     },
-    { kind: 'new_guest', access: 'operate', vmid: newVmid },
+    {
+      ...{ kind: 'new_guest', access: 'operate', vmid: newVmid },
+      ...(pool === undefined ? {} : { pool }),
+      ...(name === undefined ? {} : { name }),
+    },
     ...(target === undefined ? [] : [{ kind: 'node', access: 'operate', node: target, place: true } as const]),
     ...(storage === undefined
       ? []
@@ -62,8 +68,8 @@ export const cloneGuest = defineTool({
     // It gets the tags of the snapshot; those of the guest as it is are no protecting ones, or it would be protected.
     ...(snapshot === undefined ? [] : [{ kind: 'tags', access: 'operate', vmid, snapshot } as const]),
   ],
-  headline: ({ new_vmid: newVmid, target, snapshot }, targets) =>
-    `Clone ${describeTarget(guestOf(targets))}${snapshot === undefined ? '' : ` at ${snapshot}`} to the new guest ${newVmid}${target === undefined ? '' : ` on ${target}`}`,
+  headline: ({ new_vmid: newVmid, target, pool, snapshot }, targets) =>
+    `Clone ${describeTarget(guestOf(targets))}${snapshot === undefined ? '' : ` at ${snapshot}`} to the new guest ${newVmid}${target === undefined ? '' : ` on ${target}`}${pool === undefined ? '' : ` in pool ${pool}`}`,
   precondition: async ({ new_vmid: newVmid }, { cluster, targets, signal }) => [
     await conditionOf(cluster().api, guestOf(targets), signal),
     absent(newVmid),
@@ -78,7 +84,7 @@ export const cloneGuest = defineTool({
       context,
       ({ vmid }) => ({
         done: 'cloned',
-        rights: [...onGuest(vmid, 'VM.Clone'), ...onGuest(input.new_vmid, 'VM.Allocate'), ...onStorage(input.storage)],
+        rights: [...onGuest(vmid, 'VM.Clone'), onNewGuest(input.new_vmid, input.pool), ...onStorage(input.storage)],
         withoutQuorum: nothingWritten,
       }),
       async (look, api) =>
@@ -99,7 +105,7 @@ export const cloneGuest = defineTool({
   },
   run: (input, context) => {
     const guest = guestOf(context.targets);
-    const { new_vmid: newVmid, target = guest.node, name, storage, full, snapshot } = input;
+    const { new_vmid: newVmid, target = guest.node, name, storage, pool, full, snapshot } = input;
     return runOperation(
       {
         headline: `Clone ${describeTarget(guest)} to ${newVmid}`,
@@ -111,6 +117,7 @@ export const cloneGuest = defineTool({
           ...(name === undefined ? {} : { name }),
           ...(target === guest.node ? {} : { target }),
           ...(storage === undefined ? {} : { storage }),
+          ...(pool === undefined ? {} : { pool }),
           ...(snapshot === undefined ? {} : { snapshot }),
         },
         result: { vmid: newVmid, node: target, type: guest.guestType, from: guest.vmid },

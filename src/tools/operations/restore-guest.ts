@@ -1,15 +1,16 @@
 import * as z from 'zod';
-import { clusterArgument, nodeArgument, reasonArgument, storageArgument, vmidArgument } from '#kernel/arguments';
+import { clusterArgument, nodeArgument, poolArgument, reasonArgument, storageArgument, vmidArgument } from '#kernel/arguments';
 import { wordOf } from '#kernel/json';
 import type { GuestType } from '#kernel/resource';
 import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { absent } from '../support/condition.ts';
+import { lackedRight } from '../support/obstacles.ts';
 import { runOperation } from '../support/operation.ts';
 import {
   ageWords,
   nodeOfGuest,
-  onGuest,
+  onNewGuest,
   onStorage,
   sizeWords,
   storageObstacle,
@@ -17,7 +18,6 @@ import {
   targetObstacle,
 } from '../support/operation-facts.ts';
 import { nodeOf } from '../support/targets.ts';
-import { holds } from '../support/visible.ts';
 
 const archiveArgument = z
   .string()
@@ -37,12 +37,18 @@ const inputSchema = z.strictObject({
   new_vmid: vmidArgument.meta({ description: 'Number of the new guest; nothing is overwritten.' }),
   node: nodeArgument.meta({ description: 'Node that sees the backup and gets the guest.' }),
   storage: storageArgument.optional().meta({ description: 'Storage for its disks; left out: as it was.' }),
+  pool: poolArgument.optional(),
   cluster: clusterArgument,
   reason: reasonArgument,
 });
 
 function typeOf(archive: string): GuestType {
   return /:backup\/(?:vzdump-lxc-|ct\/)/.test(archive) ? 'lxc' : 'qemu';
+}
+
+/** Whose backup it is, as Proxmox VE names its files; on a backup server as the group is named. */
+function guestIn(archive: string): number {
+  return Number(/:backup\/(?:vzdump-(?:qemu|lxc)-|(?:vm|ct)\/)(\d+)/.exec(archive)?.[1]);
 }
 
 export const restoreGuest = defineTool({
@@ -57,33 +63,29 @@ export const restoreGuest = defineTool({
   rare: true,
   outsideText: ['log'],
   input: inputSchema,
-  touches: ({ archive, new_vmid: vmid, node, storage }) => [
-    { kind: 'new_guest', access: 'operate', vmid },
+  touches: ({ archive, new_vmid: vmid, node, storage, pool }) => [
+    { kind: 'new_guest', access: 'operate', vmid, from: guestIn(archive), ...(pool === undefined ? {} : { pool }) },
     { kind: 'node', access: 'operate', node, place: true },
     ...(storage === undefined ? [] : [{ kind: 'storage', access: 'operate', storage, node } as const]),
     { kind: 'tags', access: 'operate', vmid, archive: { node, volume: archive } },
   ],
-  headline: ({ archive, new_vmid: vmid }, targets) =>
-    `Restore ${archive.slice(archive.lastIndexOf('/') + 1)} to the new ${typeOf(archive) === 'qemu' ? 'VM' : 'container'} ${vmid} on ${nodeOf(targets).node}`,
+  headline: ({ archive, new_vmid: vmid, pool }, targets) =>
+    `Restore ${archive.slice(archive.lastIndexOf('/') + 1)} to the new ${typeOf(archive) === 'qemu' ? 'VM' : 'container'} ${vmid} on ${nodeOf(targets).node}${pool === undefined ? '' : ` in pool ${pool}`}`,
   precondition: async ({ new_vmid: vmid }) => [absent(vmid)],
   inverse: ({ new_vmid: vmid }) => ({
     tool: 'delete_guest',
     input: { vmid },
     loses: 'which takes a backup of it, unless `protected.deleteUnsaved` is set',
   }),
-  precheck: async ({ archive, new_vmid: vmid, storage }, { cluster, targets, signal }): Promise<Obstacle | undefined> => {
+  precheck: async ({ archive, new_vmid: vmid, storage, pool }, { cluster, targets, signal }): Promise<Obstacle | undefined> => {
     const { api } = cluster();
     const { node } = nodeOf(targets);
     const [permissions, nodes] = await Promise.all([
       api.permissions(signal).catch(() => undefined),
       api.nodes(signal).catch(() => undefined),
     ]);
-    const rights = [...onGuest(vmid, 'VM.Allocate'), ...onStorage(storage)];
-    const lacked = rights.find(({ path, privilege }) => permissions !== undefined && !holds(permissions, path, privilege));
-    if (lacked !== undefined) {
-      const message = `the API token lacks \`${lacked.privilege}\` on \`${lacked.path}\``;
-      return { code: 'pve_forbidden', message, next: await api.grantHint(lacked.privilege, lacked.path, signal) };
-    }
+    const lacked = lackedRight(permissions, [onNewGuest(vmid, pool), ...onStorage(storage)]);
+    if (lacked !== undefined) return { ...lacked.obstacle, next: await api.grantHint(lacked.right.privilege, lacked.right.path, signal) };
     const content = typeOf(archive) === 'qemu' ? 'images' : 'rootdir';
     return (
       targetObstacle({ nodes }, node) ??
@@ -103,14 +105,18 @@ export const restoreGuest = defineTool({
       'it has the addresses and names of the old one: both must not run at the same time in one network',
     ];
   },
-  run: ({ archive, new_vmid: vmid, storage }, context) => {
+  run: ({ archive, new_vmid: vmid, storage, pool }, context) => {
     const { node } = nodeOf(context.targets);
     const guestType = typeOf(archive);
     return runOperation(
       {
         headline: `Restore ${archive} to ${vmid} on ${node}`,
         at: { vmid, node, guestType },
-        operation: { kind: 'restore', archive, ...(storage === undefined ? {} : { storage }) },
+        operation: {
+          ...{ kind: 'restore', archive },
+          ...(storage === undefined ? {} : { storage }),
+          ...(pool === undefined ? {} : { pool }),
+        },
         result: { vmid, node, type: guestType, archive },
         look: async ({ signal }) => {
           const on = await nodeOfGuest(context.cluster().api, vmid, signal);

@@ -51,8 +51,12 @@ export async function guestObstacle(look: GuestLook, needs: Needs, api: ClusterP
   return noCluster(look, needs) ?? wrongKind(look, needs) ?? isLocked(look, needs) ?? isBusy(look);
 }
 
-function lackedRight(permissions: Permissions | undefined, rights: readonly Right[]) {
-  const right = rights.find(({ path, privilege }) => permissions !== undefined && !holds(permissions, path, privilege));
+/** The first that the token has not, as an obstacle; what cannot be read is none. */
+export function lackedRight(permissions: Permissions | undefined, rights: readonly Right[]) {
+  const right = rights.find(
+    ({ path, or = path, privilege }) =>
+      permissions !== undefined && !holds(permissions, path, privilege) && !holds(permissions, or, privilege),
+  );
   if (right === undefined) return undefined;
   const message = `the API token lacks \`${right.privilege}\` on \`${right.path}\``;
   return { right, obstacle: { code: 'pve_forbidden', message } };

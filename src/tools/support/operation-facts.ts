@@ -84,6 +84,11 @@ export function onGuest(vmid: number, ...privileges: readonly string[]): readonl
   return privileges.map((privilege) => ({ privilege, path: `/vms/${vmid}` }));
 }
 
+/** A guest is made with the right on its number, or on the pool that it gets into. */
+export function onNewGuest(vmid: number, pool: string | undefined): Right {
+  return { privilege: 'VM.Allocate', path: `/vms/${vmid}`, ...(pool === undefined ? {} : { or: `/pool/${pool}` }) };
+}
+
 export function onStorage(storage: string | undefined): readonly Right[] {
   return storage === undefined ? [] : [{ privilege: 'Datastore.AllocateSpace', path: `/storage/${storage}` }];
 }

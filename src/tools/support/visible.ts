@@ -9,6 +9,8 @@ import { countMessage, listResult, type PageOfRows } from './paging.ts';
 export interface Right {
   readonly privilege: string;
   readonly path: string;
+  /** Another path on which it is enough. */
+  readonly or?: string;
 }
 
 /** A right that a list's rows need: on one path, or on each path below it. */

@@ -8,7 +8,7 @@ import { agent, approvedCall, call, guestStatus, startWorld, type World } from '
 
 let world: World;
 beforeEach(async () => {
-  world = await startWorld({ state: seedWith('Pool.Audit') });
+  world = await startWorld({ state: seedWith('Pool.Audit', 'SDN.Use') });
 });
 afterEach(async () => {
   await world.close();
@@ -48,6 +48,56 @@ describe('an agent with a scope', () => {
     expect(await call(app, 'get_guest', { vmid: 101 })).toMatchObject({ status: 'ok' });
     const other = mcpAgent('other', 'advanced');
     expect(await call(app, 'start_vm', { vmid: 101 }, { agent: other })).toMatchObject({ status: 'pending' });
+  });
+
+  it('makes guests in its pool, of what is in it, and none outside', async () => {
+    const app = await world.open(scope({ only: { pools: ['prod'] } }));
+    const made = { vmid: 100, new_vmid: 300, pool: 'prod' };
+    const explained = await app.explain({ tool: 'clone_guest', input: made, agent });
+    expect(explained.stages.find(({ stage }) => stage === 'scope')?.decision).toMatchObject({ effect: 'allow', code: 'in_scope' });
+    expect(await approvedCall(world, app, { tool: 'clone_guest', input: made })).toMatchObject({ status: 'ok' });
+    expect([...(world.demo.cluster.state.pools.get('prod')?.guests ?? [])]).toContain(300);
+    expect(await call(app, 'start_vm', { vmid: 300 })).toMatchObject({ status: 'pending' });
+    // Another pool, one that only begins like it, none; and what is not in the pool itself.
+    for (const [input, why] of [
+      [{ ...made, new_vmid: 301, pool: 'production' }, /the new guest 301 is in pool `production`/],
+      [{ vmid: 100, new_vmid: 301 }, /the new guest 301 is in no pool/],
+      [{ ...made, vmid: 101, new_vmid: 301 }, /guest 101 .*is in no pool/],
+    ] as const)
+      expect(await call(app, 'clone_guest', input)).toMatchObject({ code: 'out_of_scope', message: expect.stringMatching(why) });
+    expect(await call(app, 'clone_guest', { ...made, new_vmid: 301, pool: '../prod' })).toMatchObject({ status: 'denied' });
+  });
+
+  it('restores no backup of a guest outside it into its pool', async () => {
+    world.demo.cluster.state.pools.set('staging', { id: 'staging', comment: undefined, guests: new Set([101]), storages: new Set() });
+    const app = await world.open(scope({ only: { pools: ['staging'] } }));
+    const { result } = await call(app, 'get_backups', { node: 'pve', storage: 'local' });
+    const archive = /local:backup[^"]*qemu-100[^"]*/.exec(JSON.stringify(result))?.[0] ?? 'none';
+    const restore = { archive, new_vmid: 300, node: 'pve', storage: 'local-lvm', pool: 'staging' };
+    const refused = await call(app, 'restore_guest', restore);
+    expect(refused).toMatchObject({ code: 'out_of_scope', message: expect.stringContaining('the backed up guest 100 is in pool `prod`') });
+    world.demo.cluster.state.guests.delete(100);
+    expect(await call(app, 'restore_guest', restore)).toMatchObject({ code: 'out_of_scope' });
+    const own = await world.open(scope({ only: { pools: ['prod'] } }));
+    expect(await call(own, 'restore_guest', { ...restore, pool: 'prod' })).toMatchObject({ code: 'out_of_scope' });
+  });
+
+  it('restores a backup of its own guest into its pool', async () => {
+    const app = await world.open(scope({ only: { pools: ['prod'] } }));
+    const { result } = await call(app, 'get_backups', { node: 'pve', storage: 'local' });
+    const archive = /local:backup[^"]*qemu-100[^"]*/.exec(JSON.stringify(result))?.[0] ?? 'none';
+    const input = { archive, new_vmid: 300, node: 'pve', storage: 'local-lvm', pool: 'prod' };
+    expect(await approvedCall(world, app, { tool: 'restore_guest', input })).toMatchObject({ status: 'ok' });
+    expect([...(world.demo.cluster.state.pools.get('prod')?.guests ?? [])]).toContain(300);
+  });
+
+  it('by names makes guests with a name that fits', async () => {
+    const app = await world.open(scope({ only: { names: ['web*'] } }));
+    expect(await call(app, 'clone_guest', { vmid: 100, new_vmid: 300, name: 'web-2' })).toMatchObject({ status: 'pending' });
+    expect(await call(app, 'clone_guest', { vmid: 100, new_vmid: 301, name: 'db' })).toMatchObject({ code: 'out_of_scope' });
+    expect(await call(app, 'clone_guest', { vmid: 100, new_vmid: 301 })).toMatchObject({
+      message: expect.stringContaining('its name is not known'),
+    });
   });
 
   it('is explained as it is refused', async () => {

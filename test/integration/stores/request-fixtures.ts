@@ -5,11 +5,30 @@ import { generateApproverKey, signerFrom } from '#approval/keys';
 import { signPayload } from '#approval/signed';
 import type { Agent } from '#kernel/agent';
 import type { ApproverKey, Signer } from '#kernel/approval/answer';
-import type { EffectiveAction, Grant, RequestDecision, RequestDraft, RequestRecord } from '#kernel/approval/request';
+import {
+  type EffectiveAction,
+  type Grant,
+  type RequestDecision,
+  type RequestDraft,
+  type RequestRecord,
+  type RequestStatus,
+  requestStatuses,
+} from '#kernel/approval/request';
 import type { AutoApproveAction, LevelPayload, ReportedBlock, RulePayload, SignedSetting } from '#kernel/approval/security';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
 import type { SecurityLevel } from '#kernel/tiers';
+import { requestMoves } from '#stores/transition';
+
+/** Where each status leads. */
+export const requestTransitions = Object.fromEntries(
+  requestStatuses.map((from) => [
+    from,
+    Object.values(requestMoves)
+      .filter((move) => move.from.includes(from))
+      .map(({ to }) => to),
+  ]),
+) as unknown as Readonly<Record<RequestStatus, readonly RequestStatus[]>>;
 
 export const mcpAgent: Agent = { id: 'mcp:laptop', host: 'mcp', modelTier: 'advanced', model: 'some-model', label: 'Laptop' };
 

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApprovals } from '#approval/approvals';
 import { hashOf } from '#audit/seal';
 import { verifyTrail } from '#audit/verify-trail';
-import { grantsEnd, type RequestStatus, requestStatuses, requestTransitions } from '#kernel/approval/request';
+import { grantsEnd, type RequestStatus, requestStatuses } from '#kernel/approval/request';
 import type { AuditRecord } from '#kernel/audit-event';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import {
@@ -19,6 +19,7 @@ import {
   opened,
   openTestStore,
   reportBy,
+  requestTransitions,
   stopAction,
   temporaryFolder,
 } from './store-fixtures.ts';
@@ -72,7 +73,7 @@ describe('the file refuses', () => {
     const { id } = await inStatus(from, room);
     expect(room.raw.prepare('SELECT status FROM requests WHERE id = ?').get(id)).toEqual({ status: from });
     // The other rules might refuse for reasons of their own; the edges have to hold alone.
-    for (const other of ['grants', 'approved', 'spent', 'self', 'fixed']) room.raw.exec(`DROP TRIGGER requests_${other}`);
+    for (const other of ['grants', 'approved', 'consumed', 'self', 'fixed']) room.raw.exec(`DROP TRIGGER requests_${other}`);
     for (const to of requestStatuses.filter((status) => !requestTransitions[from].includes(status))) {
       const update = () => room.raw.prepare(`UPDATE requests SET status = '${to}', ${columnsFor[to]} WHERE id = ?`).run(id);
       expect(update, `${from} to ${to}`).toThrow(/a request cannot go that way/);
@@ -144,9 +145,9 @@ describe('the file refuses', () => {
     const { id } = await approved(store, alice, clock.now());
     const consume = (at: string, by: string) => () =>
       raw.prepare(`UPDATE requests SET status = 'consumed', due_at = NULL, consumed_at = ${at}, consumed_by = ${by} WHERE id = ?`).run(id);
-    expect(consume('due_at', "'me'")).toThrow(/spent in time/);
-    expect(consume('NULL', "'me'")).toThrow(/spent in time/);
-    expect(consume('due_at - 1', 'NULL')).toThrow(/spent in time/);
+    expect(consume('due_at', "'me'")).toThrow(/consumed in time/);
+    expect(consume('NULL', "'me'")).toThrow(/consumed in time/);
+    expect(consume('due_at - 1', 'NULL')).toThrow(/consumed in time/);
   });
 
   it('requests that start anywhere but pending, replace another, or disappear', async () => {

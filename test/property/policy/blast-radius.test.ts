@@ -15,7 +15,9 @@ class Model {
   readonly hosts: (RadiusNode & { up: boolean })[];
   readonly machines: Machine[];
   readonly ran: readonly number[];
+  /** Addresses that something of the cluster has, and those of them at which something answered before. */
   readonly known: ReadonlySet<string>;
+  readonly answered: ReadonlySet<string>;
   readonly lostStorages = new Set<string>();
   readonly facts: RadiusFacts;
 
@@ -24,7 +26,8 @@ class Model {
     this.hosts = facts.nodes.map((node) => ({ ...node, up: node.online }));
     this.machines = facts.guests.map((guest) => ({ ...guest, up: guest.running && this.isUp(guest.node) }));
     this.ran = this.machines.filter(({ up }) => up).map(({ vmid }) => vmid);
-    this.known = new Set([...this.hosts, ...this.machines].filter(({ up }) => up).flatMap(({ addresses }) => addresses));
+    this.known = new Set([...this.hosts, ...this.machines].flatMap(({ addresses }) => addresses));
+    this.answered = this.answering();
   }
 
   isUp(name: string): boolean {
@@ -77,8 +80,11 @@ class Model {
 
   lacksDisk({ storages }: Machine, answering: ReadonlySet<string>): boolean {
     return this.facts.storages.some(({ storage, servers }) => {
-      const isServed = servers.length === 0 || servers.some((address) => !this.known.has(address) || answering.has(address));
-      return storages.includes(storage) && (this.lostStorages.has(storage) || !isServed);
+      const isServed = (by: ReadonlySet<string>) =>
+        servers.length === 0 || servers.some((address) => !this.known.has(address) || by.has(address));
+      // What was served by nothing before ran all the same, from somewhere that is not known.
+      const isGone = isServed(this.answered) && !isServed(answering);
+      return storages.includes(storage) && (this.lostStorages.has(storage) || isGone);
     });
   }
 
@@ -92,7 +98,9 @@ class Model {
   }
 
   cutOff(addresses: readonly string[], answering: ReadonlySet<string>): boolean {
-    return addresses.length > 0 && addresses.every((address) => this.known.has(address) && !answering.has(address));
+    const isAlone = (by: ReadonlySet<string>) =>
+      addresses.length > 0 && addresses.every((address) => this.known.has(address) && !by.has(address));
+    return isAlone(answering) && !isAlone(this.answered);
   }
 }
 

@@ -5,7 +5,7 @@ import { type CallApprovals, createApprovals } from '#approval/approvals';
 import { digestOf } from '#approval/digest';
 import { verifyTrail } from '#audit/verify-trail';
 import type { Approvals } from '#kernel/app';
-import { type RequestStatus, requestTransitions } from '#kernel/approval/request';
+import type { RequestStatus } from '#kernel/approval/request';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
 import {
@@ -16,6 +16,7 @@ import {
   type FakeClock,
   grantFor,
   openTestStore,
+  requestTransitions,
   storeApproval,
 } from '../../integration/stores/store-fixtures.ts';
 

@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { type GrantPayload, type RequestRecord, type RequestStatus, requestStatuses, requestTransitions } from '#kernel/approval/request';
+import { type GrantPayload, type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/approval/request';
 import type { TransitionResult } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import { approved, createApprover, decisionBy, draftOf, grantFor, opened, stopAction, storeApproval } from '../store-fixtures.ts';
+import {
+  approved,
+  createApprover,
+  decisionBy,
+  draftOf,
+  grantFor,
+  opened,
+  requestTransitions,
+  stopAction,
+  storeApproval,
+} from '../store-fixtures.ts';
 import type { MakeHarness, StoreHarness } from './harness.ts';
 
 const alice = createApprover();

@@ -1,0 +1,182 @@
+/** What happens to a request that is there: a person's answer, and what a process does without one. `transition` says what; here it is kept. */
+import type { Redis } from 'iovalkey';
+import { grantLifeMs, type RequestRecord, requestIdPattern } from '#kernel/approval/request';
+import { Fault } from '#kernel/errors';
+import { isJsonObject } from '#kernel/json';
+import type { TransitionResult } from '#kernel/ports/request-store';
+import { parseStoredRecord } from '../stored-record.ts';
+import { lapseOf, type Moved, type Refused, type RequestEvent, requestMoves, resultOf, transition } from '../transition.ts';
+import { rangeOfLog, trailReaders } from './audit-chain.ts';
+import { leavePending, writeExpired } from './expire-requests.ts';
+import { type FoundRequest, findRequest, interpret, readRequests } from './find-requests.ts';
+import { historyScore, lives, secondsLeft } from './keys.ts';
+import { execute, type StoreContext } from './store-context.ts';
+import { requestText } from './stored-request.ts';
+
+type Answer = Extract<RequestEvent, { kind: 'approve' | 'deny' | 'revoke' }>;
+type End = Extract<RequestEvent, { kind: 'cancel' | 'consume' }>;
+type Transaction = ReturnType<Redis['multi']>;
+
+// A person's answer: one transaction on watched keys, the audit record in it.
+
+/** Others keep changing the same request: give up after so many attempts. */
+const maxTries = 20;
+
+export async function answerRequest(context: StoreContext, id: string, event: Answer): Promise<TransitionResult> {
+  if (!requestIdPattern.test(id)) return { ok: false, why: 'not_found' };
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const looked = await context.adminTurn((client) => answerOnce(context, client, { id, event }));
+    if (looked === 'changed') continue;
+    const { found, outcome } = looked;
+    if (outcome.ok) context.ring();
+    else if (found && outcome.lapsed) await writeExpired(context, found);
+    return resultOf(outcome);
+  }
+  throw new Fault('store_busy', `request \`${id}\` kept changing`, { retryable: true, next: 'try again' });
+}
+
+interface Looked {
+  readonly found: FoundRequest | undefined;
+  readonly outcome: Moved | Refused;
+}
+
+/** `changed`: somebody else was faster between the look and the change. */
+async function answerOnce(
+  context: StoreContext,
+  client: Redis,
+  { id, event }: { readonly id: string; readonly event: Answer },
+): Promise<Looked | 'changed'> {
+  const { keys, now } = context;
+  await client.watch(keys.blocked(id), keys.approved(id), keys.decided(id));
+  let sent = false;
+  try {
+    const [texts] = await readRequests(client, [id], context);
+    const found = interpret(texts, id, now());
+    const outcome = transition(found?.kept, event, found?.at ?? now());
+    if (!found || !outcome.ok || !outcome.told) return { found, outcome };
+    const written = await context.chain.within(outcome.told, async ({ score, member }) => {
+      sent = true;
+      const transaction = keepAnswer(client.multi(), outcome, found.place, context);
+      const replies = await execute(transaction.zadd(keys.log, score, member).publish(keys.channel, context.self));
+      return replies !== undefined;
+    });
+    return written ? { found, outcome } : 'changed';
+  } finally {
+    // A transaction ends the watch itself.
+    if (!sent) await client.unwatch();
+  }
+}
+
+function keepAnswer(transaction: Transaction, { record, end }: Moved, place: number, { keys, now }: StoreContext): Transaction {
+  const { id, agent, status } = record;
+  const text = requestText({ record, place });
+  if (status === 'pending') return transaction.set(keys.copy(id), text, 'EX', lives.outcome).set(keys.blocked(id), text, 'KEEPTTL');
+  const moved = transaction.del(keys.blocked(id)).zrem(keys.pending, id);
+  if (status !== 'approved' || end === undefined) {
+    return moved
+      .del(keys.approved(id))
+      .zrem(keys.granted, id)
+      .set(keys.decided(id), text, 'EX', lives.outcome)
+      .zadd(keys.history, historyScore(place), id)
+      .del(keys.copy(id));
+  }
+  return (
+    moved
+      .set(keys.copy(id), text, 'EX', lives.outcome)
+      .set(keys.approved(id), text, 'EX', secondsLeft(end, now(), 'grant'))
+      .zadd(keys.granted, end, id)
+      // The grant may outlive the hour of the list that finds it again.
+      .expire(keys.ofAgent(agent.id), lives.request)
+  );
+}
+
+// What a process does without a person: use a grant, or give a request up.
+
+/**
+ * INVARIANT: one transaction takes the grant away and writes the outcome where there is none yet; only who got both has won. A grant that was put
+ * back has its outcome still, one that was cancelled likewise.
+ */
+export async function endRequest(context: StoreContext, id: string, event: End): Promise<TransitionResult> {
+  const found = await findRequest(context, id);
+  if (!found) return { ok: false, why: 'not_found' };
+  const outcome = await endingOf(context, found, event);
+  if (!outcome.ok || !outcome.told) {
+    if (!outcome.ok && outcome.lapsed) await writeExpired(context, found);
+    return resultOf(outcome);
+  }
+  const { taken, first } = await takeAway(context, found, outcome.record);
+  if (!first) return asItIsNow(context, found, event);
+  if (event.kind === 'consume' && taken !== found.text) return undo(context, found, taken === null);
+  if (event.kind === 'cancel') await leavePending(context, id);
+  await context.chain.append(outcome.told);
+  context.ring();
+  return resultOf(outcome);
+}
+
+async function endingOf(context: StoreContext, { kept, at }: FoundRequest, event: End): Promise<Moved | Refused> {
+  const outcome = transition(kept, event, at);
+  if (!outcome.ok || event.kind !== 'consume' || !(await isConsumedInTrail(context, kept))) return outcome;
+  return transition({ ...kept, status: 'consumed' }, event, at);
+}
+
+/** Takes away the grant, if there is one, and writes the outcome, if there is none. */
+async function takeAway({ connections, keys, self }: StoreContext, { place }: FoundRequest, record: RequestRecord) {
+  const { id } = record;
+  const replies = await connections.as('exec', (client: Redis) =>
+    execute(
+      client
+        .multi()
+        .getdel(keys.approved(id))
+        .set(keys.decided(id), requestText({ record, place }), 'EX', lives.outcome, 'NX')
+        .zadd(keys.history, historyScore(place), id)
+        .zrem(keys.granted, id)
+        .publish(keys.channel, self),
+    ),
+  );
+  return { taken: (replies?.[0] ?? null) as string | null, first: replies?.[1] === 'OK' };
+}
+
+/** The server dropped the grant at the end of its time between the look and the change (or it is another one): the outcome says so. */
+async function undo(context: StoreContext, { kept, at, place }: FoundRequest, isGone: boolean): Promise<TransitionResult> {
+  const { connections, keys, chain } = context;
+  const expired = transition(kept, { kind: 'expire' }, Math.max(at, lapseOf(kept)));
+  if (!expired.ok || !expired.told) return resultOf(expired);
+  const { record, told } = expired;
+  const text = requestText({ record, place });
+  await connections.as('exec', (client) => client.set(keys.decided(record.id), text, 'EX', lives.outcome));
+  await chain.append(told);
+  context.ring();
+  return { ok: false, why: isGone ? 'expired' : 'mismatch', record };
+}
+
+/** Somebody else has ended it. */
+async function asItIsNow(context: StoreContext, before: FoundRequest, event: End): Promise<TransitionResult> {
+  const record = (await findRequest(context, before.kept.id))?.record ?? before.kept;
+  return { ok: false, why: requestMoves[event.kind].otherwise, record };
+}
+
+// What the trail remembers of a grant, whatever was done to its keys.
+
+const pageSize = 1000;
+/** Clocks of the store's users may differ by this much, in ms. */
+const skewMs = 60_000;
+
+/**
+ * Whether the trail says that this request's grant has been used. SECURITY: an administrator's user can put a grant back and remove its
+ * outcome, and a server that lost its last second does the same; neither can take a record out of the trail. What is written in the five
+ * minutes of a grant is all there is to look at. A process that has no user who may read the trail does without.
+ */
+async function isConsumedInTrail({ connections, keys, now }: StoreContext, { id, decision }: RequestRecord): Promise<boolean> {
+  if (!trailReaders.some((role) => connections.has(role))) return false;
+  const since = Math.max(decision?.at ?? 0, now() - grantLifeMs) - skewMs;
+  for (let offset = 0; ; offset += pageSize) {
+    const page = await connections.asAny(trailReaders, (client, role) => rangeOfLog(client, role, keys.log, [since, offset, pageSize]));
+    if (page.some((member) => member.includes(id) && isConsumption(member, id))) return true;
+    if (page.length < pageSize) return false;
+  }
+}
+
+function isConsumption(member: string, id: string): boolean {
+  const record = parseStoredRecord(member);
+  return record?.name === 'approval.consumed' && isJsonObject(record.attributes) && record.attributes['request_id'] === id;
+}
