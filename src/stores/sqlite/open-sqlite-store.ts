@@ -47,7 +47,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Loca
   const append = createAppend(options.seal, now);
   const feed = createChangeFeed(database);
   const { onChange } = feed;
-  const housekeeping = setInterval(() => sweep(database, { now: now(), append, retention }), housekeepingMs).unref();
+  let isSweeping = false;
+  const housekeeping = setInterval(() => {
+    if (isSweeping) return;
+    isSweeping = true;
+    void sweep(database, { now: now(), append, retention }).finally(() => {
+      isSweeping = false;
+    });
+  }, housekeepingMs).unref();
   return {
     requests: createSqliteRequests({ database, append, now, newId: ids, maxPendingPerAgent, onChange }),
     audit: createSqliteAudit(database, append),
@@ -67,12 +74,15 @@ function randomRequestId(): string {
   return `req-${randomBytes(4).toString('hex')}`;
 }
 
-/** Nothing depends on it, so what goes wrong here waits for the next time; whoever needs the store is told then. */
-function sweep(database: Database, step: { readonly now: number; readonly append: AppendSealed; readonly retention: Retention }): void {
+/** Never rejects: nothing depends on it, so what goes wrong here waits for the next time; whoever needs the store is told then. */
+function sweep(
+  database: Database,
+  step: { readonly now: number; readonly append: AppendSealed; readonly retention: Retention },
+): Promise<void> {
   const { now, append } = step;
-  database
+  return database
     .read((tx) => hasDue(tx, now))
-    .then((due) => (due ? database.write((tx) => expireDue(tx, now, append)) : undefined))
+    .then(async (due) => (due ? database.write((tx) => expireDue(tx, now, append)) : undefined))
     .then(() => prune(database, step))
     .catch(() => undefined);
 }

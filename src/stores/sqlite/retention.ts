@@ -1,4 +1,5 @@
 /** Keeps the file from growing without end: drops what is old enough, and says so in the trail itself. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { flawOf } from '#audit/verify-chain';
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
 import type { Database, Transaction } from './database.ts';
@@ -28,24 +29,39 @@ export const defaultRetention: Retention = {
 const slack = 0.02;
 /** Over the size, so much is dropped that this share of it is left. */
 const lowWater = 0.9;
-/** At most this many at once, so that nobody waits long for the lock. */
+/** At most this many go at once, and so many records are looked at: nobody waits longer than that for the lock, or for this thread. */
 const batch = 1000;
+const requestBatch = 200;
+const lookBatch = 100;
 const maxBatches = 20;
+/** After each step others have a turn: as long as the step took, and at least this, in ms. */
+const leastRest = 10;
 
-/** One sweep. Resolves when nothing more is to be dropped now, or others should have a turn. */
-export async function prune(
-  database: Database,
-  { now, append, retention = defaultRetention }: { readonly now: number; readonly append: AppendSealed; readonly retention?: Retention },
-): Promise<void> {
+interface Sweep {
+  readonly now: number;
+  readonly append: AppendSealed;
+  readonly retention?: Retention;
+}
+
+/** One sweep, in small steps. Resolves when nothing more is to be dropped now, or enough was. */
+export async function prune(database: Database, { now, append, retention = defaultRetention }: Sweep): Promise<void> {
   for (let done = 0; done < maxBatches; done += 1) {
     if (!(await database.read((tx) => areRequestsDue(tx, now, retention)))) break;
-    await database.write((tx) => pruneRequests(tx, now - retention.requestsMs));
+    await restAfter(() => database.write((tx) => pruneRequests(tx, now - retention.requestsMs)));
   }
   for (let done = 0; done < maxBatches; done += 1) {
-    const before = await database.read((tx) => auditDue(tx, now, retention));
-    if (before === undefined) return;
-    if (!(await database.write((tx) => pruneAudit(tx, before, append)))) return;
+    const due = await database.read((tx) => auditDue(tx, now, retention));
+    const run = due && (await soundRun(database, due));
+    if (!run || !(await restAfter(() => database.write((tx) => pruneAudit(tx, run, append))))) return;
   }
+}
+
+async function restAfter<T>(step: () => Promise<T>): Promise<T> {
+  const started = performance.now();
+  const value = await step();
+  // It must not keep a process alive.
+  await sleep(Math.max(leastRest, performance.now() - started), undefined, { ref: false });
+  return value;
 }
 
 function areRequestsDue(tx: Transaction, now: number, { requestsMs }: Retention): boolean {
@@ -59,7 +75,7 @@ function pruneRequests(tx: Transaction, before: number): void {
   tx.run(
     'DELETE FROM requests WHERE seq IN (SELECT seq FROM requests WHERE created_at < ? AND due_at IS NULL ORDER BY seq LIMIT ?)',
     before,
-    batch,
+    requestBatch,
   );
 }
 
@@ -86,33 +102,63 @@ function usedBytes(tx: Transaction): number {
   return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size');
 }
 
+/** The oldest records, one after the other, that are old enough and fit. */
+interface Run {
+  readonly first: number;
+  readonly last: AuditRecord;
+}
+
 /**
- * Drops the oldest records, after a record of its own that says up to where: `verify` accepts a trail that does not begin with record 1
- * only where such a record is in it. False where there is nothing to drop.
- *
- * SECURITY: a record that does not fit stays, and all after it: it is the evidence.
+ * SECURITY: a record that does not fit stays, and all after it: it is the evidence. Looked at in small pages that hold no lock; what goes between
+ * two of them goes from the front.
  */
-function pruneAudit(tx: Transaction, { before, atMost }: Due, append: AppendSealed): boolean {
-  const rows = tx.all('SELECT sequence, body FROM audit ORDER BY sequence LIMIT ?', atMost);
-  const gone = soundPrefix(rows.map(recordOf), before);
-  const last = gone.at(-1);
-  if (!last) return false;
+async function soundRun(database: Database, { before, atMost }: Due): Promise<Run | undefined> {
+  let run: Run | undefined;
+  for (let looked = 0; looked < atMost; ) {
+    const limit = Math.min(lookBatch, atMost - looked);
+    const records = await restAfter(() => database.read((tx) => recordsAfter(tx, run?.last.sequence ?? 0, limit)));
+    const sound = soundPrefix(records, before, run?.last);
+    const last = sound.at(-1);
+    if (last) run = { first: run?.first ?? sound[0]?.sequence ?? last.sequence, last };
+    looked += records.length;
+    if (sound.length < limit) break;
+  }
+  return run;
+}
+
+function recordsAfter(tx: Transaction, sequence: number, limit: number): readonly AuditRecord[] {
+  return tx.all('SELECT sequence, body FROM audit WHERE sequence > ? ORDER BY sequence LIMIT ?', sequence, limit).map(recordOf);
+}
+
+/**
+ * Drops the run, after a record of its own that says up to where: `verify` accepts a trail that does not begin with record 1 only where such a
+ * record is in it. False where the trail does not begin with it any more.
+ */
+function pruneAudit(tx: Transaction, { first, last }: Run, append: AppendSealed): boolean {
+  const [oldest] = recordsAfter(tx, 0, 1);
+  const [still] = recordsAfter(tx, last.sequence - 1, 1);
+  if (oldest?.sequence !== first || still?.hash !== last.hash) return false;
   append(tx, {
     name: 'audit.checkpoint',
-    attributes: { base: { sequence: last.sequence, hash: last.hash }, removed: gone.length, removed_until: last.time },
+    attributes: {
+      base: { sequence: last.sequence, hash: last.hash },
+      removed: last.sequence - first + 1,
+      removed_until: last.time,
+    },
   });
   tx.run('DELETE FROM audit WHERE sequence <= ?', last.sequence);
   return true;
 }
 
-function soundPrefix(records: readonly AuditRecord[], before: number): readonly AuditRecord[] {
+/** @param before the record that the first one continues; undefined: it is the oldest there is */
+function soundPrefix(records: readonly AuditRecord[], end: number, before: ChainPoint | undefined): readonly AuditRecord[] {
   const [first] = records;
-  // What the first one continues was dropped earlier; the record that says so is somewhere in the trail.
-  let last: ChainPoint | undefined = first && first.sequence > 1 ? { sequence: first.sequence - 1, hash: first.previous } : undefined;
+  // What the oldest one continues was dropped earlier; the record that says so is somewhere in the trail.
+  let last = before ?? (first && first.sequence > 1 ? { sequence: first.sequence - 1, hash: first.previous } : undefined);
   const sound: AuditRecord[] = [];
   for (const record of records) {
     const time = timeOf(record);
-    if (time === undefined || time >= before || flawOf(record, last, new Map())) break;
+    if (time === undefined || time >= end || flawOf(record, last, new Map())) break;
     sound.push(record);
     last = record;
   }

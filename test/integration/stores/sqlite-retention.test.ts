@@ -124,6 +124,30 @@ describe('the trail', () => {
     expect(await firstSequence(store)).toBe(8);
   });
 
+  it('is pruned in steps between which others have their turn', async () => {
+    const { clock, file, store, sweep } = await bench();
+    await write(store, 3000);
+    clock.advance(100 * day);
+    const other = await openTestStore({ file, clock });
+    let over = false;
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      if (!over) setImmediate(count);
+    };
+    const oldest = other.audit.read(0, 1);
+    setImmediate(count);
+    const swept = sweep().finally(() => {
+      over = true;
+    });
+    const [first] = await oldest;
+    await other.audit.append({ name: 'tool.started', attributes: {} });
+    await swept;
+    expect(turns).toBeGreaterThan(30);
+    expect(await firstSequence(store)).toBeGreaterThan(first?.sequence ?? 0);
+    expect(await verifyTrail(store.audit)).toMatchObject({ ok: true });
+  });
+
   it('is pruned by several processes at once as by one', async () => {
     const { clock, file, store, sweep } = await bench();
     await write(store, 1500);
