@@ -1,21 +1,20 @@
 /** Holds a stored trail against what somebody kept of it elsewhere. */
 import type { SeenTrail } from '#kernel/app';
 import type { ChainPoint, ChainVerdict } from '#kernel/audit-event';
-import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
-import { isChained, verifyShared, verifyTrail } from './verify-trail.ts';
+import { isChained, type ReadTrail, verifyShared, verifyTrail } from './verify-trail.ts';
 
 /**
  * As `verifyTrail`, and the trail must go on from what was seen: a rewritten one, one that was cut off with its anchor, and an older copy fit
  * together, and only this tells. Fails, too, where nothing can be told because what was seen is no longer kept.
  * @throws {Fault} where the store cannot be read at all
  */
-export async function compareTrail(audit: Pick<AuditLog, 'read' | 'head'>, seen: SeenTrail): Promise<ChainVerdict> {
+export async function compareTrail(audit: ReadTrail, seen: SeenTrail): Promise<ChainVerdict> {
   if (isChained(audit)) return seen.points.length > 0 ? otherKind('a chain per writer', 'one') : compareChains(audit, seen.chains);
   return seen.chains.length > 0 ? otherKind('one chain', 'a chain per writer') : compareChain(audit, seen.points);
 }
 
-async function compareChain(audit: Pick<AuditLog, 'read' | 'head'>, points: readonly ChainPoint[]): Promise<ChainVerdict> {
+async function compareChain(audit: ReadTrail, points: readonly ChainPoint[]): Promise<ChainVerdict> {
   const verdict = await verifyTrail(audit, points);
   if (!verdict.ok) return verdict;
   const [first] = await audit.read(0, 1);

@@ -4,15 +4,18 @@ import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import { verifyChain } from './verify-chain.ts';
 import { verifyChains } from './verify-chains.ts';
+import { treeFlaw } from './verify-tree.ts';
 
 const pageSize = 1000;
 
+export type ReadTrail = Pick<AuditLog, 'read' | 'head' | 'tree'>;
+
 /**
- * Reads the whole trail page by page. The head anchor is taken first, so records that are appended meanwhile do no harm.
+ * Reads the whole trail page by page, and the tree of its hashes where there is one. The head anchor is taken first, so records that are appended meanwhile do no harm.
  * @param checkpoints points known from outside the store (what an editor saw last), where there are any; not used for chains of several writers
  * @throws {Fault} where the store cannot be read at all
  */
-export async function verifyTrail(audit: Pick<AuditLog, 'read' | 'head'>, checkpoints: readonly ChainPoint[] = []): Promise<ChainVerdict> {
+export async function verifyTrail(audit: ReadTrail, checkpoints: readonly ChainPoint[] = []): Promise<ChainVerdict> {
   if (isChained(audit)) return verifyShared(audit);
   for (let tries = 1; ; tries += 1) {
     const first = await firstOf(audit);
@@ -41,15 +44,16 @@ async function firstOf(audit: Pick<AuditLog, 'read'>): Promise<number | undefine
   return (await audit.read(0, 1))[0]?.sequence;
 }
 
-async function verifyOnce(audit: Pick<AuditLog, 'read' | 'head'>, checkpoints: readonly ChainPoint[]): Promise<ChainVerdict> {
+async function verifyOnce(audit: ReadTrail, checkpoints: readonly ChainPoint[]): Promise<ChainVerdict> {
   const head = await audit.head();
   const verdict = await verifyChain(recordsOf(audit), { anchors: head ? [head, ...checkpoints] : checkpoints });
   if (verdict.ok && !head) return { ...verdict, ok: false, message: 'the trail has records but no head anchor: the store was altered' };
-  return verdict;
+  const flaw = verdict.ok && audit.tree !== undefined ? await treeFlaw(audit, audit.tree) : undefined;
+  return flaw === undefined ? verdict : { ...verdict, ok: false, ...flaw };
 }
 
 /** Whether the trail is several chains, one per writer. */
-export function isChained(audit: Pick<AuditLog, 'read' | 'head'>): audit is ChainedAuditLog {
+export function isChained(audit: ReadTrail): audit is ChainedAuditLog {
   return 'readChains' in audit;
 }
 

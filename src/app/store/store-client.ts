@@ -89,6 +89,11 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       onChange,
     },
     audit: {
+      tree: {
+        state: () => call('tree.state'),
+        hashes: (level, from, count) => call('tree.hashes', level, from, count),
+        newestOf: (count) => call('tree.newestOf', count),
+      },
       append: (draft) => call('audit.append', draft),
       appendAll: (drafts) => call('audit.appendAll', drafts),
       read: (after, limit) => call('audit.read', after, limit),

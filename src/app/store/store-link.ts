@@ -1,7 +1,7 @@
 /** One running store worker: its calls under way, its end. */
 import { Worker } from 'node:worker_threads';
 import { Fault, type FaultData, faultFrom } from '#kernel/errors';
-import type { AuditLog } from '#kernel/ports/audit-log';
+import type { AuditLog, TrailTree } from '#kernel/ports/audit-log';
 import type { CodeStore } from '#kernel/ports/code-store';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { RequestStore } from '#kernel/ports/request-store';
@@ -138,13 +138,14 @@ function crashFault(cause: unknown): Fault {
 
 /** What the store's worker and its client say to each other over the message port. */
 type RequestCalls = { [Name in Exclude<keyof RequestStore, 'onChange'> as `requests.${Name}`]: RequestStore[Name] };
-type AuditCalls = { [Name in keyof AuditLog as `audit.${Name}`]: AuditLog[Name] };
+type AuditCalls = { [Name in Exclude<keyof AuditLog, 'tree'> as `audit.${Name}`]: AuditLog[Name] };
+type TreeCalls = { [Name in keyof TrailTree as `tree.${Name}`]: TrailTree[Name] };
 type SecurityCalls = { [Name in Exclude<keyof SecurityStore, 'onChange'> as `security.${Name}`]: SecurityStore[Name] };
 type CodeCalls = { [Name in keyof CodeStore as `codes.${Name}`]: CodeStore[Name] };
 type PersonaCalls = { [Name in keyof PersonaLedger as `personas.${Name}`]: PersonaLedger[Name] };
 
 /** Every method that crosses, by name. */
-export type StoreCalls = RequestCalls & AuditCalls & SecurityCalls & CodeCalls & PersonaCalls & { close(): Promise<void> };
+export type StoreCalls = RequestCalls & AuditCalls & TreeCalls & SecurityCalls & CodeCalls & PersonaCalls & { close(): Promise<void> };
 export type StoreCallName = keyof StoreCalls;
 
 export interface StoreCallMessage {

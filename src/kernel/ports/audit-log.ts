@@ -1,7 +1,29 @@
 /** The tamper-evident trail's storage. */
 import type { AuditDraft, AuditRecord, ChainPoint } from '../audit-event.ts';
 
+/** The Merkle tree over the records of a trail that is one chain: its hashes stay when records leave. */
+export interface TrailTree {
+  state(): Promise<TreeState>;
+  /** Hashes (hex) of a stored level (0: the records'; 8, 16 …: above 256 of the level below), from a position on, at most `count`. */
+  hashes(level: number, from: number, count: number): Promise<readonly string[]>;
+  /** When the newest of the first `count` records was written (ms since the epoch); undefined where there is none. */
+  newestOf(count: number): Promise<number | undefined>;
+}
+
+/** All of one moment. */
+export interface TreeState {
+  /** Names this trail: no other store has it. */
+  readonly origin: string;
+  /** Sequence of the record that is leaf 0: in a store that is older than its tree the oldest that was still kept. */
+  readonly first: number;
+  /** Leaves. */
+  readonly size: number;
+  readonly head: ChainPoint | undefined;
+}
+
 export interface AuditLog {
+  /** Absent where each writer has a chain of its own. */
+  readonly tree?: TrailTree;
   /** Seals and appends in one durable transaction (fsynced when it resolves). @throws {Fault} `audit_unavailable` */
   append(draft: AuditDraft): Promise<AuditRecord>;
   /**

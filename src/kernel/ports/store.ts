@@ -20,6 +20,7 @@ export interface Store {
 
 /** An engine on this machine. */
 export interface LocalStore extends Store {
+  readonly audit: AuditLog & Required<Pick<AuditLog, 'tree'>>;
   readonly codes: CodeStore;
   readonly personas: PersonaLedger;
 }

@@ -11,6 +11,7 @@ import { createSqliteCodes } from './sqlite-codes.ts';
 import { createSqlitePersonas } from './sqlite-personas.ts';
 import { createSqliteRequests, expireDue, hasDue } from './sqlite-requests.ts';
 import { createSqliteSecurity } from './sqlite-security.ts';
+import { growWholeTree } from './sqlite-tree.ts';
 
 export interface SqliteStoreOptions {
   /** Absolute path; folder and file are made where missing. */
@@ -43,6 +44,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Loca
     retention = defaultRetention,
   } = options;
   const database = await openDatabase({ file: options.file, busyDeadlineMs });
+  // Only what was written without its leaf: by a version that knew no tree. An append makes up for the rest, and says what fails.
+  await growWholeTree(database).catch(() => undefined);
   const now = (): number => clock.now();
   const append = createAppend(options.seal, now);
   const feed = createChangeFeed(database);

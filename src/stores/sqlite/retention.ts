@@ -1,7 +1,9 @@
 /** Keeps the file from growing without end: drops what is old enough, and says so in the trail itself. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { flawOf } from '#audit/verify-chain';
+import { leastKeptMs } from '#audit/verify-tree';
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
+import type { JsonObject } from '#kernel/json';
 import type { Database, Transaction } from './database.ts';
 import { type AppendSealed, recordOf } from './sqlite-audit.ts';
 
@@ -22,7 +24,7 @@ export const defaultRetention: Retention = {
   requestsMs: 30 * dayMs,
   auditMs: 90 * dayMs,
   bytes: 200_000_000,
-  auditLeastMs: 7 * dayMs,
+  auditLeastMs: leastKeptMs,
 };
 
 /** Nothing is dropped before the oldest is over its time by this share, so that the trail is not full of its own pruning. */
@@ -132,7 +134,7 @@ function recordsAfter(tx: Transaction, sequence: number, limit: number): readonl
 
 /**
  * Drops the run, after a record of its own that says up to where: `verify` accepts a trail that does not begin with record 1 only where such a
- * record is in it. False where the trail does not begin with it any more.
+ * record is in it, with the last one to go, whose time shows that it was old. False where the trail does not begin with it any more.
  */
 function pruneAudit(tx: Transaction, { first, last }: Run, append: AppendSealed): boolean {
   const [oldest] = recordsAfter(tx, 0, 1);
@@ -144,6 +146,7 @@ function pruneAudit(tx: Transaction, { first, last }: Run, append: AppendSealed)
       base: { sequence: last.sequence, hash: last.hash },
       removed: last.sequence - first + 1,
       removed_until: last.time,
+      last: last as unknown as JsonObject,
     },
   });
   tx.run('DELETE FROM audit WHERE sequence <= ?', last.sequence);

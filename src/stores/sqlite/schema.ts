@@ -290,6 +290,43 @@ DROP INDEX audit_spent;
 CREATE UNIQUE INDEX audit_consumed ON audit (request_id) WHERE name = 'approval.consumed';
 `;
 
+const tree = `
+-- The Merkle tree over the trail (RFC 6962): hashes of levels 0 (the records'), 8, 16 …; they stay when records leave. \`time\` (ms): of the record.
+CREATE TABLE IF NOT EXISTS audit_tree (
+  level INTEGER NOT NULL CHECK (level >= 0 AND level % 8 = 0),
+  position INTEGER NOT NULL CHECK (position >= 0),
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
+  time INTEGER,
+  PRIMARY KEY (level, position)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS audit_tree_next BEFORE INSERT ON audit_tree
+WHEN NEW.position IS NOT (SELECT coalesce(max(position), -1) + 1 FROM audit_tree WHERE level = NEW.level)
+BEGIN SELECT RAISE(ABORT, 'the tree grows at its end'); END;
+CREATE TRIGGER IF NOT EXISTS audit_tree_fixed BEFORE UPDATE ON audit_tree BEGIN SELECT RAISE(ABORT, 'the tree does not change'); END;
+CREATE TRIGGER IF NOT EXISTS audit_tree_kept BEFORE DELETE ON audit_tree BEGIN SELECT RAISE(ABORT, 'the tree is kept'); END;
+
+-- And only records go whose hashes stay.
+CREATE TRIGGER IF NOT EXISTS audit_leafless BEFORE DELETE ON audit
+WHEN OLD.sequence - (SELECT first FROM audit_log) > (SELECT coalesce(max(position), -1) FROM audit_tree WHERE level = 0)
+BEGIN SELECT RAISE(ABORT, 'the hash of a record stays'); END;
+
+-- What the tree is of, and which record is its leaf 0. \`key\`: the log's newest key, as its trail names it.
+CREATE TABLE IF NOT EXISTS audit_log (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  origin TEXT NOT NULL,
+  first INTEGER NOT NULL CHECK (first > 0),
+  key TEXT
+) STRICT;
+INSERT INTO audit_log (only, origin, first)
+  SELECT 1, 'banksman/trail/' || lower(hex(randomblob(16))), coalesce((SELECT min(sequence) FROM audit), audit_head.sequence + 1)
+  FROM audit_head WHERE NOT EXISTS (SELECT 1 FROM audit_log);
+CREATE TRIGGER IF NOT EXISTS audit_log_once BEFORE INSERT ON audit_log BEGIN SELECT RAISE(ABORT, 'there is one log'); END;
+CREATE TRIGGER IF NOT EXISTS audit_log_fixed BEFORE UPDATE ON audit_log
+WHEN NEW.origin IS NOT OLD.origin OR NEW.first IS NOT OLD.first
+BEGIN SELECT RAISE(ABORT, 'the log stays what it is'); END;
+CREATE TRIGGER IF NOT EXISTS audit_log_kept BEFORE DELETE ON audit_log BEGIN SELECT RAISE(ABORT, 'the log is kept'); END;
+`;
+
 /** Entry n makes version n + 1 (`PRAGMA user_version`) out of version n. Never edit one that was released; append. */
 export const migrations: readonly string[] = [
   requests + audit,
@@ -301,4 +338,5 @@ export const migrations: readonly string[] = [
   limits,
   codes,
   names,
+  tree,
 ];

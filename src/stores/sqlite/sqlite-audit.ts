@@ -1,10 +1,12 @@
 /** The trail's storage in SQLite. */
 import type { AuditDraft, AuditRecord, ChainPoint, Seal } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
-import type { AuditLog } from '#kernel/ports/audit-log';
+import { canonicalJson, type JsonObject } from '#kernel/json';
+import type { LocalStore } from '#kernel/ports/store';
 import { storedRecord } from '../stored-record.ts';
 import type { Database, Row, Transaction } from './database.ts';
 import { isChange } from './schema.ts';
+import { createSqliteTree, growTree } from './sqlite-tree.ts';
 
 /** Appends inside a transaction that somebody else began. `previous`: the record before it, where it is of the same transaction. */
 export type AppendSealed = (tx: Transaction, draft: AuditDraft, previous?: AuditRecord) => AuditRecord;
@@ -12,13 +14,14 @@ export type AppendSealed = (tx: Transaction, draft: AuditDraft, previous?: Audit
 export function createAppend(seal: Seal, now: () => number): AppendSealed {
   return (tx, draft, previous) => {
     const record = seal(draft, previous ?? headOf(tx), now());
-    // Plain JSON: sealing has found that it has a canonical form, and whoever verifies it makes that anew.
-    tx.run('INSERT INTO audit (sequence, name, body) VALUES (?, ?, ?)', record.sequence, record.name, JSON.stringify(record));
+    const body = canonicalJson(record as unknown as JsonObject);
+    tx.run('INSERT INTO audit (sequence, name, body) VALUES (?, ?, ?)', record.sequence, record.name, body);
+    growTree(tx, record, body);
     return record;
   };
 }
 
-export function createSqliteAudit(database: Database, append: AppendSealed): AuditLog {
+export function createSqliteAudit(database: Database, append: AppendSealed): LocalStore['audit'] {
   const write = async <T>(work: (tx: Transaction) => T): Promise<T> => {
     try {
       return await database.write(work);
@@ -27,6 +30,7 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Aud
     }
   };
   return {
+    tree: createSqliteTree(database, headOf),
     append: (draft) => write((tx) => append(tx, draft)),
     appendAll: (drafts) =>
       write((tx) => {

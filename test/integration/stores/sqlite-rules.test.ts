@@ -360,8 +360,8 @@ describe('a forger who dropped the triggers', () => {
     await expect(verifyTrail(store.audit)).rejects.toMatchObject({ code: 'store_corrupt' });
   });
 
-  it('and writes a whole new trail with its head is NOT found without a point from outside', async () => {
-    const { store, raw } = await bench();
+  it('and writes a whole new trail with its head is found by the hashes beside it, and one with its hashes only by a point from outside', async () => {
+    const { file, store, raw } = await bench();
     for (let index = 0; index < 3; index += 1) await store.audit.append({ name: 'tool.started', attributes: { index } });
     const checkpoint = await store.audit.head();
     dropTriggers(raw);
@@ -372,7 +372,10 @@ describe('a forger who dropped the triggers', () => {
       raw.prepare('UPDATE audit SET body = ? WHERE sequence = ?').run(JSON.stringify({ ...forged, hash: previous }), record.sequence);
     }
     raw.prepare('UPDATE audit_head SET hash = ?').run(previous);
-    expect(await verifyTrail(store.audit)).toMatchObject({ ok: true });
-    expect(await verifyTrail(store.audit, checkpoint ? [checkpoint] : [])).toMatchObject({ ok: false, broken: 3 });
+    expect(await verifyTrail(store.audit)).toMatchObject({ ok: false, broken: 1, message: expect.stringContaining('rewritten') });
+    raw.exec('DELETE FROM audit_tree');
+    const again = await openTestStore({ file });
+    expect(await verifyTrail(again.audit)).toMatchObject({ ok: true });
+    expect(await verifyTrail(again.audit, checkpoint ? [checkpoint] : [])).toMatchObject({ ok: false, broken: 3 });
   });
 });
