@@ -50,14 +50,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Loca
   const append = createAppend(options.seal, now);
   const feed = createChangeFeed(database);
   const { onChange } = feed;
-  let isSweeping = false;
-  const housekeeping = setInterval(() => {
-    if (isSweeping) return;
-    isSweeping = true;
-    void sweep(database, { now: now(), append, retention }).finally(() => {
-      isSweeping = false;
-    });
-  }, housekeepingMs).unref();
+  const sweep = createSweep(database, { append, retention });
+  const housekeeping = setInterval(() => void sweep(now()), housekeepingMs).unref();
   return {
     requests: createSqliteRequests({ database, append, now, newId: ids, maxPendingPerAgent, onChange }),
     audit: createSqliteAudit(database, append),
@@ -78,14 +72,19 @@ function randomRequestId(): string {
 }
 
 /** Never rejects: nothing depends on it, so what goes wrong here waits for the next time; whoever needs the store is told then. */
-function sweep(
-  database: Database,
-  step: { readonly now: number; readonly append: AppendSealed; readonly retention: Retention },
-): Promise<void> {
-  const { now, append } = step;
-  return database
-    .read((tx) => hasDue(tx, now))
-    .then(async (due) => (due ? database.write((tx) => expireDue(tx, now, append)) : undefined))
-    .then(() => prune(database, step))
-    .catch(() => undefined);
+function createSweep(database: Database, step: { readonly append: AppendSealed; readonly retention: Retention }) {
+  let isPruning = false;
+  const pruneOnce = async (now: number): Promise<void> => {
+    if (isPruning) return;
+    isPruning = true;
+    await prune(database, { ...step, now }).finally(() => {
+      isPruning = false;
+    });
+  };
+  return (now: number): Promise<void> =>
+    database
+      .read((tx) => hasDue(tx, now))
+      .then((due) => (due ? database.write((tx) => expireDue(tx, now, step.append)) : undefined))
+      .then(() => pruneOnce(now))
+      .catch(() => undefined);
 }
