@@ -29,6 +29,8 @@ export const auditEventNames = [
   'standing.changed',
   // Something of a cluster changed without a call: a node, quorum, a guest, a storage.
   'cluster.changed',
+  // Of the embedded store itself: a person trusts the clock, or it began anew, or it was restored from a backup.
+  'store.changed',
   // What was dropped because it was old: `base` is the last record that is gone.
   'audit.checkpoint',
 ] as const;

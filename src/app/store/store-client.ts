@@ -108,6 +108,7 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       putBack: (requestId, code, leftMs) => call('codes.putBack', requestId, code, leftMs),
     },
     personas: ledgerOver(call),
+    care: { time: () => call('care.time'), trustClock: (by) => call('care.trustClock', by) },
   };
 }
 

@@ -6,6 +6,7 @@ import type { CodeStore } from '#kernel/ports/code-store';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { SecurityStore } from '#kernel/ports/security-store';
+import type { StoreCare } from '#kernel/ports/store-care';
 
 export interface WorkerStoreOptions extends StoreWorkerData {
   /** The worker's file: `dist/store-worker.cjs`, or another of plain JavaScript. */
@@ -142,10 +143,17 @@ type AuditCalls = { [Name in Exclude<keyof AuditLog, 'tree'> as `audit.${Name}`]
 type TreeCalls = { [Name in keyof TrailTree as `tree.${Name}`]: TrailTree[Name] };
 type SecurityCalls = { [Name in Exclude<keyof SecurityStore, 'onChange'> as `security.${Name}`]: SecurityStore[Name] };
 type CodeCalls = { [Name in keyof CodeStore as `codes.${Name}`]: CodeStore[Name] };
+type CareCalls = { [Name in keyof StoreCare as `care.${Name}`]: StoreCare[Name] };
 type PersonaCalls = { [Name in keyof PersonaLedger as `personas.${Name}`]: PersonaLedger[Name] };
 
 /** Every method that crosses, by name. */
-export type StoreCalls = RequestCalls & AuditCalls & TreeCalls & SecurityCalls & CodeCalls & PersonaCalls & { close(): Promise<void> };
+export type StoreCalls = RequestCalls &
+  AuditCalls &
+  TreeCalls &
+  SecurityCalls &
+  CodeCalls &
+  PersonaCalls &
+  CareCalls & { close(): Promise<void> };
 export type StoreCallName = keyof StoreCalls;
 
 export interface StoreCallMessage {

@@ -6,7 +6,7 @@ import type { LocalStore } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import type { StoreCallMessage, StoreCalls, StoreWorkerData, StoreWorkerMessage } from './store-link.ts';
 
-function callsOf({ requests, audit, security, codes, personas, close }: LocalStore): StoreCalls {
+function callsOf({ requests, audit, security, codes, personas, care, close }: LocalStore): StoreCalls {
   return {
     'requests.open': requests.open,
     'requests.get': requests.get,
@@ -42,6 +42,8 @@ function callsOf({ requests, audit, security, codes, personas, close }: LocalSto
     'security.pause': security.pause,
     'security.setPause': security.setPause,
     'security.clearPause': security.clearPause,
+    'care.time': care.time,
+    'care.trustClock': care.trustClock,
     'personas.open': personas.open,
     'personas.find': personas.find,
     'personas.reserve': personas.reserve,

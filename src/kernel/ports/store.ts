@@ -3,6 +3,7 @@ import type { CodeStore } from './code-store.ts';
 import type { PersonaLedger } from './persona-ledger.ts';
 import type { RequestStore } from './request-store.ts';
 import type { SecurityStore } from './security-store.ts';
+import type { StoreCare } from './store-care.ts';
 
 /** One engine holding all; `close` flushes and releases everything (idempotent). */
 export interface Store {
@@ -13,6 +14,8 @@ export interface Store {
   readonly codes?: CodeStore;
   /** Absent where several machines share the engine: the directories it counts are on one machine's disk. */
   readonly personas?: PersonaLedger;
+  /** Absent where the engine is not on this machine: it looks after itself. */
+  readonly care?: StoreCare;
   /** Where it is, for people: a file path or a URL without credentials. */
   readonly location: string;
   close(): Promise<void>;
@@ -23,4 +26,5 @@ export interface LocalStore extends Store {
   readonly audit: AuditLog & Required<Pick<AuditLog, 'tree'>>;
   readonly codes: CodeStore;
   readonly personas: PersonaLedger;
+  readonly care: StoreCare;
 }

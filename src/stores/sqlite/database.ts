@@ -12,6 +12,8 @@ export interface Transaction {
   all(sql: string, ...values: SQLInputValue[]): readonly Row[];
   /** Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number;
+  /** The same for what nobody has to be told of. */
+  note(sql: string, ...values: SQLInputValue[]): void;
 }
 
 export interface Database {
@@ -92,6 +94,7 @@ function createSession(connection: DatabaseSync): Session {
   const tx: Transaction = {
     get: (sql, ...values) => statement(sql).get(...values),
     all: (sql, ...values) => statement(sql).all(...values),
+    note: (sql, ...values) => void statement(sql).run(...values),
     run: (sql, ...values) => {
       changed = true;
       return Number(statement(sql).run(...values).changes);

@@ -327,6 +327,22 @@ BEGIN SELECT RAISE(ABORT, 'the log stays what it is'); END;
 CREATE TRIGGER IF NOT EXISTS audit_log_kept BEFORE DELETE ON audit_log BEGIN SELECT RAISE(ABORT, 'the log is kept'); END;
 `;
 
+const clock = `
+-- The time that the store has seen pass (\`seen\`), the clock when that was written down, and the machine's own time since its start. In ms.
+CREATE TABLE clock (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  seen INTEGER NOT NULL,
+  wall INTEGER NOT NULL,
+  start TEXT NOT NULL,
+  ms INTEGER NOT NULL
+) STRICT;
+INSERT INTO clock (only, seen, wall, start, ms) VALUES (1, 0, 0, '', 0);
+CREATE TRIGGER clock_forward BEFORE UPDATE ON clock
+WHEN NEW.only IS NOT OLD.only OR NEW.seen < OLD.seen
+BEGIN SELECT RAISE(ABORT, 'time goes forward'); END;
+CREATE TRIGGER clock_kept BEFORE DELETE ON clock BEGIN SELECT RAISE(ABORT, 'the clock is kept'); END;
+`;
+
 /** Entry n makes version n + 1 (`PRAGMA user_version`) out of version n. Never edit one that was released; append. */
 export const migrations: readonly string[] = [
   requests + audit,
@@ -339,4 +355,5 @@ export const migrations: readonly string[] = [
   codes,
   names,
   tree,
+  clock,
 ];

@@ -3,7 +3,7 @@
 import { type RequestDraft, type RequestRecord, type RequestWait, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
-import { type Moved, type Refused, type RequestEvent, requireStorable, resultOf, transition } from '../transition.ts';
+import { lapseOf, type Moved, type Refused, type RequestEvent, requireStorable, resultOf, transition } from '../transition.ts';
 import type { Database, Row, Transaction } from './database.ts';
 import {
   countApproved,
@@ -17,12 +17,13 @@ import {
   timeFor,
 } from './request-rows.ts';
 import type { AppendSealed } from './sqlite-audit.ts';
+import { keepTime, type StoreClock } from './store-time.ts';
 
 export interface RequestsDeps {
   readonly database: Database;
   readonly append: AppendSealed;
-  /** ms since the epoch: the clock that decides what has expired. */
-  readonly now: () => number;
+  /** Decides what has expired. */
+  readonly clock: Required<StoreClock>;
   /** A fresh id, `req-` + 8 hex digits. */
   readonly newId: () => string;
   readonly maxPendingPerAgent: number;
@@ -32,7 +33,8 @@ export interface RequestsDeps {
 const maxIdTries = 64;
 
 export function createSqliteRequests(deps: RequestsDeps): RequestStore {
-  const { database, now } = deps;
+  const { database, clock } = deps;
+  const { now } = clock;
   const write = (id: string, event: Exclude<RequestEvent, { kind: 'open' }>): Promise<TransitionResult> =>
     database.write((tx) => resultOf(move(tx, id, event, deps)));
   return {
@@ -58,8 +60,8 @@ export function createSqliteRequests(deps: RequestsDeps): RequestStore {
 }
 
 function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): Moved | Refused {
-  const now = deps.now();
-  expireDue(tx, now, deps.append);
+  const now = deps.clock.now();
+  expireDue(tx, deps.clock, deps.append);
   const { reportId } = draft;
   const row = reportId === undefined ? undefined : tx.get('SELECT * FROM requests WHERE id = ?', reportId);
   if (row && reportId !== undefined) return reportedBefore(row, { kind: 'open', draft, id: reportId }, now);
@@ -80,7 +82,7 @@ function open(tx: Transaction, draft: RequestDraft, deps: RequestsDeps): Moved |
 function stillOpen(tx: Transaction, row: Row, deps: RequestsDeps): RequestRecord | undefined {
   const record = keptInRow(row);
   if (!record) return undefined;
-  const expired = transition(record, { kind: 'expire' }, timeFor(row, record, deps.now()));
+  const expired = transition(record, { kind: 'expire' }, timeFor(row, record, deps.clock.now()));
   if (!expired.ok) return record;
   keep(tx, record, expired, deps);
   return undefined;
@@ -118,9 +120,12 @@ function freeId(tx: Transaction, newId: () => string): string {
 
 /** What has lapsed is written down as expired on the way. */
 function move(tx: Transaction, id: string, event: Exclude<RequestEvent, { kind: 'open' }>, deps: RequestsDeps): Moved | Refused {
+  const { wentBackFrom } = keepTime(tx, deps.clock);
+  if (wentBackFrom !== undefined) expireBack(tx, wentBackFrom, deps);
+  const now = deps.clock.now();
   const row = requestIdPattern.test(id) ? tx.get('SELECT * FROM requests WHERE id = ?', id) : undefined;
-  if (!row) return transition(undefined, event, deps.now());
-  const [record, at] = foundRow(row, deps.now());
+  if (!row) return transition(undefined, event, now);
+  const [record, at] = foundRow(row, now);
   let outcome = transition(record, event, at);
   // SECURITY: a row that was put back from `consumed` is still consumed in the trail.
   if (outcome.ok && event.kind === 'consume' && consumptionOf(tx, id)) outcome = transition({ ...record, status: 'consumed' }, event, at);
@@ -192,13 +197,28 @@ export function hasDue(tx: Transaction, now: number): boolean {
 }
 
 /** Marks lapsed requests as expired, each with its audit record. */
-export function expireDue(tx: Transaction, now: number, append: AppendSealed): void {
-  for (const row of tx.all('SELECT * FROM requests WHERE due_at <= ? ORDER BY due_at LIMIT ?', now, batch)) {
-    tx.run("UPDATE requests SET status = 'expired', due_at = NULL WHERE seq = ?", Number(row.seq));
-    const record = keptInRow(row);
-    const expired = record && transition(record, { kind: 'expire' }, timeFor(row, record, now));
-    const told = expired?.ok ? expired.told : undefined;
-    // A row that is no request lapses, too.
-    append(tx, told ?? { name: 'approval.expired', attributes: { request_id: String(row.id), was: String(row.status) } });
-  }
+export function expireDue(tx: Transaction, clock: RequestsDeps['clock'], append: AppendSealed): void {
+  const { wentBackFrom } = keepTime(tx, clock);
+  if (wentBackFrom !== undefined) expireBack(tx, wentBackFrom, { clock, append });
+  const rows = tx.all('SELECT * FROM requests WHERE due_at <= ? ORDER BY due_at LIMIT ?', clock.now(), batch);
+  for (const row of rows) expireRow(tx, row, append);
+}
+
+/** The clock went back: what was approved would live longer than was agreed to, and what was over, or is of a time to come, would live again. */
+function expireBack(tx: Transaction, from: number, { clock, append }: Pick<RequestsDeps, 'clock' | 'append'>): void {
+  const live = tx.all(
+    "SELECT * FROM requests WHERE due_at IS NOT NULL AND (status = 'approved' OR due_at <= ? OR created_at > ?)",
+    from,
+    clock.now(),
+  );
+  for (const row of live) expireRow(tx, row, append);
+}
+
+function expireRow(tx: Transaction, row: Row, append: AppendSealed): void {
+  tx.run("UPDATE requests SET status = 'expired', due_at = NULL WHERE seq = ?", Number(row.seq));
+  const record = keptInRow(row);
+  const expired = record && transition(record, { kind: 'expire' }, lapseOf(record));
+  const told = expired?.ok ? expired.told : undefined;
+  // A row that is no request lapses, too.
+  append(tx, told ?? { name: 'approval.expired', attributes: { request_id: String(row.id), was: String(row.status) } });
 }
