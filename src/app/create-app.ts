@@ -49,6 +49,7 @@ import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
 import { openStore } from './store/open-store.ts';
 import { createTrailMemory, type TrailMemory } from './store/store-findings.ts';
+import type { LogKeyPlace } from './store/trail-log.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory, recordedAccess } from './workspace/connect-workspace.ts';
 
 export interface AppOptions {
@@ -81,6 +82,8 @@ export interface AppOptions {
   readonly editorRoot?: string;
   /** A cluster's API token from a secret store; asked before `tokenFile`. */
   clusterToken?(cluster: string): Promise<string | undefined>;
+  /** Where the key that signs checkpoints of the trail is kept; absent: a file in `stateDir`. */
+  readonly logKey?: LogKeyPlace;
   /** In a user's process where there is a service: what the service holds. */
   readonly service?: SharedParts;
 }
@@ -149,7 +152,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     approvals,
     passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
     ...(store.codes === undefined ? {} : { oneTimeCodes: createOneTimeCodes(store.codes) }),
-    ...{ security: live.security, audit: auditTrail(store, reads.settle), live: clusters.live, plans: plans.ofPeople },
+    ...{ security: live.security, audit: auditTrail(store, reads.settle, options), live: clusters.live, plans: plans.ofPeople },
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),

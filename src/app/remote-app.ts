@@ -350,8 +350,9 @@ function remoteTrail(ask: Ask): AuditTrail {
     tail: (count) => ask('audit.tail', [Math.min(count, 1_000)]),
     verify: (seen) => ask('audit.verify', [seen ?? null], { limitMs }),
     compare: (seen) => ask('audit.compare', [seen], { limitMs }),
-    head: () => asked(ask('audit.head')),
-    continues: (seen) => ask('audit.continues', [seen]),
+    ...{ head: () => asked(ask('audit.head')), continues: (seen) => ask('audit.continues', [seen]) },
+    ...{ checkpoint: () => ask('audit.checkpoint'), prove: (record) => ask('audit.prove', [record]) },
+    proveSince: (seen) => ask('audit.proveSince', [seen]),
   };
 }
 

@@ -1,8 +1,11 @@
 /** Holds a stored trail against what somebody kept of it elsewhere. */
 import type { SeenTrail } from '#kernel/app';
 import type { ChainPoint, ChainVerdict } from '#kernel/audit-event';
+import type { Checkpoint, TrailTree } from '#kernel/ports/audit-log';
 import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
+import { rootOf } from './merkle.ts';
 import { isChained, type ReadTrail, verifyShared, verifyTrail } from './verify-trail.ts';
+import { readerOf } from './verify-tree.ts';
 
 /**
  * As `verifyTrail`, and the trail must go on from what was seen: a rewritten one, one that was cut off with its anchor, and an older copy fit
@@ -11,7 +14,36 @@ import { isChained, type ReadTrail, verifyShared, verifyTrail } from './verify-t
  */
 export async function compareTrail(audit: ReadTrail, seen: SeenTrail): Promise<ChainVerdict> {
   if (isChained(audit)) return seen.points.length > 0 ? otherKind('a chain per writer', 'one') : compareChains(audit, seen.chains);
-  return seen.chains.length > 0 ? otherKind('one chain', 'a chain per writer') : compareChain(audit, seen.points);
+  if (seen.chains.length > 0) return otherKind('one chain', 'a chain per writer');
+  const verdict = await compareChain(audit, seen.points);
+  if (!verdict.ok || seen.checkpoint === undefined) return verdict;
+  if (audit.tree === undefined) return otherKind('one without a tree', 'one with a tree');
+  const flaw = await checkpointFlaw(audit.tree, seen.checkpoint);
+  return flaw === undefined
+    ? { ...verdict, message: `${verdict.message}; it goes on from the checkpoint of ${seen.checkpoint.size} records` }
+    : failed(verdict.records, flaw);
+}
+
+/** Why a tree does not go on from a checkpoint; undefined where it does. Needs no record, so that it works after all of them have left. */
+export async function checkpointFlaw(tree: TrailTree, { origin, size, root }: Checkpoint): Promise<string | undefined> {
+  const state = await tree.state();
+  if (state.origin !== origin)
+    return `this is another trail (\`${state.origin}\`) than that of the checkpoint (\`${origin}\`): the store was replaced, or deleted and made anew`;
+  if (state.size < size)
+    return `the trail has ${state.size} records in all, and had ${size} at the checkpoint: its end was cut off, or an older copy was put in its place`;
+  return (await isRoot(tree, size, root))
+    ? undefined
+    : `the first ${size} records are not those of the checkpoint: the trail was rewritten`;
+}
+
+async function isRoot(tree: TrailTree, size: number, root: string): Promise<boolean> {
+  try {
+    return (await rootOf(readerOf(tree), size)).toString('base64') === root;
+  } catch (thrown) {
+    // Hashes are missing.
+    if (thrown instanceof RangeError) return false;
+    throw thrown;
+  }
 }
 
 async function compareChain(audit: ReadTrail, points: readonly ChainPoint[]): Promise<ChainVerdict> {

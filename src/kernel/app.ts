@@ -10,6 +10,7 @@ import type { RunHistory } from './effects.ts';
 import type { JsonObject } from './json.ts';
 import type { Outcome, OutcomeStatus } from './outcome.ts';
 import type { PlanControl, PlanProgress } from './plans/plan-progress.ts';
+import type { Checkpoint } from './ports/audit-log.ts';
 import type { ChainAnchor } from './ports/chained-audit-log.ts';
 import type { GuestRow, NodeRow } from './ports/cluster.ts';
 import type { SandboxStatus } from './ports/command-runner.ts';
@@ -167,6 +168,39 @@ export interface SeenTrail {
   readonly points: readonly ChainPoint[];
   /** Of a trail with a chain per writer: the newest record of each. */
   readonly chains: readonly ChainAnchor[];
+  /** Of a trail that is one chain: goes on being comparable when its records have left. */
+  readonly checkpoint?: Checkpoint;
+}
+
+export interface SignedCheckpoint {
+  readonly checkpoint: Checkpoint;
+  /** C2SP `tlog-checkpoint`, signed by the log's key. */
+  readonly note: string;
+  /** The log's key: `NAME+ID+KEY`. */
+  readonly key: string;
+}
+
+/** That one record is in the trail, for anybody who has the log's key. Hashes are hex. */
+export interface RecordProof {
+  readonly banksman_proof: 1;
+  /** Its canonical JSON; absent where it has left the trail, and only its hash is kept. */
+  readonly record?: string;
+  readonly leaf: string;
+  /** From 0. */
+  readonly index: number;
+  readonly size: number;
+  readonly path: readonly string[];
+  readonly checkpoint: string;
+}
+
+/** That the trail goes on from an earlier checkpoint. */
+export interface ExtensionProof {
+  readonly banksman_proof: 1;
+  readonly from: number;
+  readonly from_root: string;
+  readonly size: number;
+  readonly path: readonly string[];
+  readonly checkpoint: string;
 }
 
 export interface AuditTrail {
@@ -183,7 +217,13 @@ export interface AuditTrail {
   /** Its newest record; undefined where there is none, or where each writer has a chain of its own (a shared store). */
   head(): Promise<ChainPoint | undefined>;
   /** Whether the trail goes on from a point that was seen earlier; true, too, where records of that age are no longer kept. */
-  continues(seen: ChainPoint): Promise<boolean>;
+  continues(seen: ChainPoint & { readonly checkpoint?: Checkpoint }): Promise<boolean>;
+  /** @throws {Fault} `no_tree` where each writer has a chain of its own; `audit_broken` where tree and trail do not fit */
+  checkpoint(): Promise<SignedCheckpoint>;
+  /** @throws {Fault} `not_found`, and as `checkpoint` */
+  prove(sequence: number): Promise<RecordProof>;
+  /** @throws {Fault} `not_continued` where it does not, and as `checkpoint` */
+  proveSince(checkpoint: Checkpoint): Promise<ExtensionProof>;
 }
 
 /** What works here, what does not, and the remedy. */

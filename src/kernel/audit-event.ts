@@ -33,6 +33,8 @@ export const auditEventNames = [
   'store.changed',
   // What was dropped because it was old: `base` is the last record that is gone.
   'audit.checkpoint',
+  // A key that signs checkpoints of this trail from here on.
+  'audit.key',
 ] as const;
 export type AuditEventName = (typeof auditEventNames)[number];
 

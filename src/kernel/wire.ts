@@ -71,6 +71,7 @@ const agent = z.strictObject({
 });
 const call = { tool: text(200), input: z.unknown(), agent, restrict: z.literal('green_only').exactOptional() };
 const point = z.strictObject({ sequence: z.number().int().min(0), hash: text(64) });
+const checkpoint = z.strictObject({ origin: text(200), size: z.number().int().min(0), root: text(44) });
 const anchor = z.strictObject({ ...point.shape, chain: text(200), time: text(40) });
 const jsonObject = z.custom<JsonObject>(isJsonObject);
 const auditDraft: z.ZodType<AuditDraft> = z.strictObject({ name: z.enum(auditEventNames), attributes: jsonObject });
@@ -100,9 +101,14 @@ export const wireMethods = {
   'security.pause': z.tuple([text(500).nullable()]),
   'audit.tail': z.tuple([z.number().int().min(0).max(1_000)]),
   'audit.verify': z.tuple([point.nullable()]),
-  'audit.compare': z.tuple([z.strictObject({ points: z.array(point).max(100), chains: z.array(anchor).max(100) })]),
+  'audit.compare': z.tuple([
+    z.strictObject({ points: z.array(point).max(100), chains: z.array(anchor).max(100), checkpoint: checkpoint.exactOptional() }),
+  ]),
   'audit.head': z.tuple([]),
-  'audit.continues': z.tuple([point]),
+  'audit.continues': z.tuple([z.strictObject({ ...point.shape, checkpoint: checkpoint.exactOptional() })]),
+  'audit.checkpoint': z.tuple([]),
+  'audit.prove': z.tuple([z.number().int().min(1)]),
+  'audit.proveSince': z.tuple([checkpoint]),
   'live.nodes': z.tuple([text(64)]),
   'live.guests': z.tuple([text(64)]),
   'live.protectedNames': z.tuple([text(64)]),

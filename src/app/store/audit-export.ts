@@ -5,7 +5,8 @@ import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import * as z from 'zod';
 import { importPublicKey } from '#approval/keys';
-import { compareTrail } from '#audit/compare-trail';
+import { checkpointFlaw, compareTrail } from '#audit/compare-trail';
+import { parseCheckpoint, parseNote } from '#audit/signed-note';
 import { verifyChain } from '#audit/verify-chain';
 import { verifyChains } from '#audit/verify-chains';
 import { isChained, recordsOf, verifyTrail } from '#audit/verify-trail';
@@ -14,11 +15,12 @@ import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { AuditRecord, ChainVerdict } from '#kernel/audit-event';
 import { Fault, reasonOf } from '#kernel/errors';
 import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
-import type { AuditLog } from '#kernel/ports/audit-log';
+import type { AuditLog, Checkpoint } from '#kernel/ports/audit-log';
 import type { ChainAnchor } from '#kernel/ports/chained-audit-log';
 import type { Store } from '#kernel/ports/store';
 import { openDamagedTrail } from '#stores/sqlite/open-damaged-trail';
 import { embeddedFile, openStore, type StoreOptions } from './open-store.ts';
+import { type LogKeyOptions, trailLog } from './trail-log.ts';
 
 const hex = z.string().regex(/^[a-f0-9]{64}$/);
 const signatureSchema = z.strictObject({ approver: z.string(), key: z.string(), value: z.string() });
@@ -140,10 +142,41 @@ export async function verifyExport(file: string, trusted: readonly ApproverKey[]
 }
 
 /**
- * What an export saw of its trail: where each chain had come to.
- * @throws {Fault} `cannot_read`, `bad_export`
+ * What a checkpoint (its text, or a file that holds one) or an export saw of its trail: where each chain had come to.
+ * @throws {Fault} `cannot_read`, `bad_export`, `bad_checkpoint`
  */
-export async function seenInExport(file: string, trusted: readonly ApproverKey[]): Promise<SeenTrail> {
+export async function seenBefore(place: string, trusted: readonly ApproverKey[]): Promise<SeenTrail> {
+  const checkpoint = await checkpointIn(place);
+  return checkpoint === undefined ? seenInExport(place, trusted) : { points: [], chains: [], checkpoint };
+}
+
+/** A checkpoint is a few lines; an export begins with a record, which is JSON. */
+const mostCheckpoint = 64 * 1024;
+
+async function checkpointIn(place: string): Promise<Checkpoint | undefined> {
+  const text = place.includes('\n') ? place : await beginningOf(place);
+  if (text === undefined || text.startsWith('{')) return undefined;
+  const note = parseNote(text.endsWith('\n') ? text : `${text}\n`);
+  const checkpoint = note && parseCheckpoint(note);
+  if (checkpoint !== undefined) return checkpoint;
+  throw new Fault('bad_checkpoint', 'this is neither a checkpoint nor an export', {
+    audience: 'user',
+    next: 'name what `banksman audit checkpoint` or `banksman audit export` wrote',
+  });
+}
+
+/** undefined for what cannot be read, which is said where it is read as an export. */
+async function beginningOf(file: string): Promise<string | undefined> {
+  try {
+    const chunks: string[] = [];
+    for await (const chunk of createReadStream(file, { encoding: 'utf8', end: mostCheckpoint - 1 })) chunks.push(String(chunk));
+    return chunks.join('');
+  } catch {
+    return undefined;
+  }
+}
+
+async function seenInExport(file: string, trusted: readonly ApproverKey[]): Promise<SeenTrail> {
   const verdict = await verifyExport(file, trusted);
   if (!verdict.ok) throw badExport(file, verdict.message);
   const { seal } = await lookThrough(file);
@@ -220,8 +253,12 @@ export async function* linesOf(input: Readable): AsyncGenerator<string> {
 }
 
 /** `settle` writes what waits, so that a person sees what has been done so far. */
-export function auditTrail({ audit }: Pick<Store, 'audit'>, settle: () => Promise<void>): AuditTrail {
+export function auditTrail({ audit }: Pick<Store, 'audit'>, settle: () => Promise<void>, key: LogKeyOptions): AuditTrail {
+  const log = trailLog(audit, key);
   return {
+    checkpoint: () => settle().then(log.checkpoint),
+    prove: (sequence) => settle().then(() => log.prove(sequence)),
+    proveSince: (seen) => settle().then(() => log.proveSince(seen)),
     tail: async (count) => {
       await settle();
       const head = await audit.head();
@@ -236,7 +273,9 @@ export function auditTrail({ audit }: Pick<Store, 'audit'>, settle: () => Promis
       return compareTrail(audit, seen);
     },
     head: async () => (isChained(audit) ? undefined : audit.head()),
-    continues: async ({ sequence, hash }) => {
+    continues: async ({ sequence, hash, checkpoint }) => {
+      if (checkpoint !== undefined && audit.tree !== undefined && (await checkpointFlaw(audit.tree, checkpoint)) !== undefined)
+        return false;
       const [record] = await audit.read(sequence - 1, 1);
       return record !== undefined && (record.sequence > sequence || record.hash === hash);
     },

@@ -93,6 +93,7 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
         state: () => call('tree.state'),
         hashes: (level, from, count) => call('tree.hashes', level, from, count),
         newestOf: (count) => call('tree.newestOf', count),
+        announceKey: (key) => call('tree.announceKey', key),
       },
       append: (draft) => call('audit.append', draft),
       appendAll: (drafts) => call('audit.appendAll', drafts),

@@ -31,6 +31,7 @@ function callsOf({ requests, audit, security, codes, personas, care, close }: Lo
     'tree.state': audit.tree.state,
     'tree.hashes': audit.tree.hashes,
     'tree.newestOf': audit.tree.newestOf,
+    'tree.announceKey': audit.tree.announceKey,
     'security.level': security.level,
     'security.setLevel': security.setLevel,
     'security.rules': security.rules,

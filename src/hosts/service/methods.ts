@@ -1,7 +1,7 @@
 /** What a user's socket can do. SECURITY: nothing here approves, trusts, or sets a level or a rule; whose request it is stands in its id. */
 import { isIntact, type LocalApp } from '#app/for-service';
 import { agentOfUser, osUserOf } from '#kernel/agent';
-import type { CallRequest } from '#kernel/app';
+import type { CallRequest, RecordProof } from '#kernel/app';
 import type { AnswerResult } from '#kernel/approval/answer';
 import type { RequestRecord } from '#kernel/approval/request';
 import { requestParts } from '#kernel/approval/request-schema';
@@ -136,6 +136,9 @@ function readMethods(app: LocalApp): Of<'security' | 'audit' | 'live'> {
     'audit.compare': ([seen]) => audit.compare(seen),
     'audit.head': () => audit.head(),
     'audit.continues': ([seen]) => audit.continues(seen),
+    'audit.checkpoint': () => audit.checkpoint(),
+    'audit.prove': async ([sequence], { user }) => ownProof(await audit.prove(sequence), user),
+    'audit.proveSince': ([seen]) => audit.proveSince(seen),
     'live.nodes': ([cluster], { signal }) => live.nodes(cluster, signal),
     'live.guests': ([cluster], { signal }) => live.guests(cluster, signal),
     'live.protectedNames': async ([cluster], { signal }) => {
@@ -240,6 +243,12 @@ async function ownTail({ audit }: LocalApp, count: number, user: string): Promis
     const own = records.filter((record) => isRecordOfUser(record, user));
     if (own.length >= count || records.length < size || size >= recordsAtOnce) return own.slice(-count);
   }
+}
+
+/** SECURITY: of another user's record, or one that has left, nothing but its hash. */
+function ownProof({ record, ...proof }: RecordProof, user: string): RecordProof {
+  const isOwn = record !== undefined && isRecordOfUser(JSON.parse(record) as AuditRecord, user);
+  return isOwn ? { ...proof, record } : proof;
 }
 
 const reportedNames: ReadonlySet<AuditEventName> = new Set([

@@ -8,6 +8,15 @@ export interface TrailTree {
   hashes(level: number, from: number, count: number): Promise<readonly string[]>;
   /** When the newest of the first `count` records was written (ms since the epoch); undefined where there is none. */
   newestOf(count: number): Promise<number | undefined>;
+  /** Writes down (`audit.key`) that this key signs checkpoints from now on; nothing where the trail has said so. */
+  announceKey(verifierKey: string): Promise<void>;
+}
+
+/** What a tree was at one time: `root` is base64. Whoever keeps it elsewhere can tell later whether the trail goes on from it. */
+export interface Checkpoint {
+  readonly origin: string;
+  readonly size: number;
+  readonly root: string;
 }
 
 /** All of one moment. */

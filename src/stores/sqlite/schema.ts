@@ -310,7 +310,7 @@ CREATE TRIGGER IF NOT EXISTS audit_leafless BEFORE DELETE ON audit
 WHEN OLD.sequence - (SELECT first FROM audit_log) > (SELECT coalesce(max(position), -1) FROM audit_tree WHERE level = 0)
 BEGIN SELECT RAISE(ABORT, 'the hash of a record stays'); END;
 
--- What the tree is of, and which record is its leaf 0. \`key\`: the log's newest key, as its trail names it.
+-- What the tree is of, and which record is its leaf 0. \`key\`: JSON, the keys that its trail has named.
 CREATE TABLE IF NOT EXISTS audit_log (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   origin TEXT NOT NULL,

@@ -30,7 +30,7 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Loc
     }
   };
   return {
-    tree: createSqliteTree(database, headOf),
+    tree: createSqliteTree(database, { headOf, append }),
     append: (draft) => write((tx) => append(tx, draft)),
     appendAll: (drafts) =>
       write((tx) => {

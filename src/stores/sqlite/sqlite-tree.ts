@@ -1,6 +1,6 @@
 /** The trail's Merkle tree in SQLite: a leaf with each record, in its transaction. */
 import { foldHashes, leafHash, type TreeHash, tileHeight, tileWidth } from '#audit/merkle';
-import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
+import type { AuditDraft, AuditRecord, ChainPoint } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { TrailTree } from '#kernel/ports/audit-log';
@@ -13,7 +13,12 @@ const selectHashes = 'SELECT hash FROM audit_tree WHERE level = ? AND position >
 /** So many records of an older store get their leaves in one transaction. */
 const growBatch = 1000;
 
-export function createSqliteTree(database: Database, headOf: (tx: Transaction) => ChainPoint | undefined): TrailTree {
+interface TreeDeps {
+  readonly headOf: (tx: Transaction) => ChainPoint | undefined;
+  readonly append: (tx: Transaction, draft: AuditDraft) => AuditRecord;
+}
+
+export function createSqliteTree(database: Database, { headOf, append }: TreeDeps): TrailTree {
   return {
     state: () => database.read((tx) => ({ ...logOf(tx), head: headOf(tx) })),
     hashes: (level, from, count) =>
@@ -23,6 +28,15 @@ export function createSqliteTree(database: Database, headOf: (tx: Transaction) =
         const newest = tx.get('SELECT max(time) AS time FROM audit_tree WHERE level = 0 AND position < ?', count)?.time;
         return typeof newest === 'number' ? newest : undefined;
       }),
+    announceKey: async (key) => {
+      if (await database.read((tx) => keysOf(tx).includes(key))) return;
+      await database.write((tx) => {
+        const keys = keysOf(tx);
+        if (keys.includes(key)) return;
+        append(tx, { name: 'audit.key', attributes: { key, earlier: keys } });
+        tx.run('UPDATE audit_log SET key = ?', JSON.stringify([...keys, key]));
+      });
+    },
   };
 }
 
@@ -87,4 +101,11 @@ function logOf(tx: Transaction): { readonly origin: string; readonly first: numb
   throw new Fault('store_corrupt', 'the trail has lost the mark of its log: the store was altered', {
     next: 'run `banksman audit verify` and keep the file',
   });
+}
+
+/** All that the trail has named. */
+function keysOf(tx: Transaction): readonly string[] {
+  const text = tx.get('SELECT key FROM audit_log')?.key;
+  const keys: unknown = typeof text === 'string' ? JSON.parse(text) : [];
+  return Array.isArray(keys) ? keys.map(String) : [];
 }

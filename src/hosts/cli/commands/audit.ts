@@ -1,4 +1,4 @@
-/** `banksman audit tail`; `verify` and `export` have files of their own. */
+/** `banksman audit`. */
 
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { readApprovers } from '#app/config/config-file';
 import { defaultConfigFile } from '#app/config/paths';
-import { exportAudit, seenInExport, verifyDamaged, verifyExport } from '#app/store/audit-export';
+import { exportAudit, seenBefore, verifyDamaged, verifyExport } from '#app/store/audit-export';
 import type { App, SeenTrail } from '#kernel/app';
 import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
@@ -21,11 +21,14 @@ import { withTerminal } from '../terminal.ts';
 
 export async function runAudit([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'verify' && words.length > 0) return verifyFile(words, options);
+  if (verb === 'prove') return prove(words, options);
   operands(words, []);
+  if (verb === 'checkpoint') return checkpoint(options);
+  if (verb === 'key') return showKey(options);
   if (verb === 'tail') return tail(options);
   if (verb === 'verify') return verifyStore(options);
   if (verb === 'export') return exportTrail(options);
-  throw badUsage(`\`audit\` takes \`tail\`, \`verify\` or \`export\`, not \`${verb ?? 'nothing'}\``);
+  throw badUsage(`\`audit\` takes \`tail\`, \`verify\`, \`checkpoint\`, \`prove\`, \`key\` or \`export\`, not \`${verb ?? 'nothing'}\``);
 }
 
 async function tail(options: CommandOptions): Promise<number> {
@@ -45,6 +48,36 @@ function recordLine({ sequence, time, name, attributes }: AuditRecord): string {
   const facts = [attributes['gen_ai.tool.name'], attributes['request_id'], attributes['status'], attributes['code'], agent['id']];
   const what = facts.filter((fact): fact is string => typeof fact === 'string' && fact !== '');
   return `${String(sequence).padStart(6)}  ${time}  ${name.padEnd(18)} ${showPlainly(what.join('  '))}`;
+}
+
+/** `banksman audit checkpoint`: kept elsewhere, it shows with `verify --since` that a later trail goes on from here. */
+async function checkpoint(options: CommandOptions): Promise<number> {
+  const { note } = await withApp(options, (app) => app.audit.checkpoint());
+  const { output, close } = await openOutput(options.output);
+  await writeAll(output, note);
+  await close();
+  return 0;
+}
+
+/** `banksman audit key`. */
+async function showKey(options: CommandOptions): Promise<number> {
+  printText((await withApp(options, (app) => app.audit.checkpoint())).key);
+  return 0;
+}
+
+/** `banksman audit prove`: a proof that docs/check-proof.mjs checks by itself. */
+async function prove(words: readonly string[], options: CommandOptions): Promise<number> {
+  const { since } = options;
+  if (since === undefined) {
+    const sequence = wholeNumber(operands(words, ['RECORD'])[0] ?? '', 'RECORD', { min: 1, max: Number.MAX_SAFE_INTEGER });
+    printJson(await withApp(options, (app) => app.audit.prove(sequence)));
+    return 0;
+  }
+  operands(words, []);
+  const { checkpoint: seen } = await seenBefore(since, []);
+  if (seen === undefined) throw badUsage('`prove --since` takes a checkpoint, not an export');
+  printJson(await withApp(options, (app) => app.audit.proveSince(seen)));
+  return 0;
 }
 
 /** `banksman audit export`. */
@@ -96,7 +129,7 @@ const restoreWords =
 
 /** A store that is too damaged to open is looked through all the same, without writing to it. */
 async function verifyStore(options: CommandOptions): Promise<number> {
-  const seen = await seenBefore(options);
+  const seen = await seenIn(options);
   try {
     return await verifyOpened(options, seen);
   } catch (thrown) {
@@ -152,14 +185,14 @@ function verdictOn(app: App, seen: SeenTrail | undefined) {
   return seen === undefined ? app.audit.verify() : app.audit.compare(seen);
 }
 
-/** undefined: there is nothing to compare with. @throws {Fault} `bad_usage`, `cannot_read`, `bad_export` */
-async function seenBefore(options: CommandOptions): Promise<SeenTrail | undefined> {
+/** undefined: there is nothing to compare with. @throws {Fault} `bad_usage`, `cannot_read`, `bad_export`, `bad_checkpoint` */
+async function seenIn(options: CommandOptions): Promise<SeenTrail | undefined> {
   const { expect, since } = options;
   if (expect === undefined && since === undefined) return undefined;
   const points = expect === undefined ? [] : [pointOf(expect)];
   if (since === undefined) return { points, chains: [] };
-  const exported = await seenInExport(since, await trustedHere(options));
-  return { points: [...points, ...exported.points], chains: exported.chains };
+  const before = await seenBefore(since, await trustedHere(options));
+  return { ...before, points: [...points, ...before.points] };
 }
 
 function pointOf(text: string): ChainPoint {

@@ -1,0 +1,139 @@
+/** The trail as a log that others can check: its key, its signed checkpoints, and proofs for them. */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { join } from 'node:path';
+import { checkpointFlaw } from '#audit/compare-trail';
+import { consistencyPath, inclusionPath, rootOf, type TreeHash } from '#audit/merkle';
+import { checkpointText, signNote, verifierKey } from '#audit/signed-note';
+import { readerOf } from '#audit/verify-tree';
+import type { AuditTrail, SignedCheckpoint } from '#kernel/app';
+import { Fault } from '#kernel/errors';
+import { canonicalJson, type JsonObject } from '#kernel/json';
+import type { AuditLog, TrailTree } from '#kernel/ports/audit-log';
+import { asOwnerOf, readPrivateFile, writePrivateFile } from '../config/private-file.ts';
+
+const keyFileName = 'log.key';
+
+/** Where the log's key is kept: the text is PEM (PKCS#8). */
+export interface LogKeyPlace {
+  read(): Promise<string | undefined>;
+  /** Keeps it where there is none yet. */
+  keep(pem: string): Promise<void>;
+}
+
+export interface LogKeyOptions {
+  readonly stateDir: string;
+  readonly logKey?: LogKeyPlace;
+}
+
+/**
+ * A file of this account's. SECURITY: where agents run in the same account, they can sign with it, too: then only a checkpoint that somebody
+ * else keeps proves anything. The service's key lies with the service's user.
+ */
+function logKeyFile(stateDir: string): LogKeyPlace {
+  return {
+    read: () => readPrivateFile(join(stateDir, keyFileName)),
+    keep: (pem) => asOwnerOf(stateDir, async () => void (await writePrivateFile(stateDir, keyFileName, pem))),
+  };
+}
+
+/** What of the trail needs the tree. */
+export function trailLog(
+  audit: AuditLog,
+  { stateDir, logKey = logKeyFile(stateDir) }: LogKeyOptions,
+): Pick<AuditTrail, 'checkpoint' | 'prove' | 'proveSince'> {
+  const sign = createSigner(logKey);
+  const checkpoint = async (): Promise<SignedCheckpoint> => sign(treeOf(audit));
+  return {
+    checkpoint,
+    prove: async (sequence) => {
+      const tree = treeOf(audit);
+      const { note, checkpoint: made } = await checkpoint();
+      const { first } = await tree.state();
+      const index = sequence - first;
+      if (index < 0 || index >= made.size)
+        throw new Fault('not_found', `record ${sequence} is not in the tree, which has those from ${first} to ${first + made.size - 1}`, {
+          audience: 'user',
+        });
+      const [[leaf = ''], [record], path] = await Promise.all([
+        tree.hashes(0, index, 1),
+        audit.read(sequence - 1, 1),
+        inclusionPath(readerOf(tree), index, made.size),
+      ]);
+      const text = record?.sequence === sequence ? canonicalJson(record as unknown as JsonObject) : undefined;
+      return {
+        banksman_proof: 1,
+        ...(text === undefined ? {} : { record: text }),
+        ...{ leaf, index, size: made.size, path: hexes(path), checkpoint: note },
+      };
+    },
+    proveSince: async (seen) => {
+      const tree = treeOf(audit);
+      const flaw = await checkpointFlaw(tree, seen);
+      if (flaw !== undefined) throw new Fault('not_continued', flaw, { audience: 'user' });
+      const { note, checkpoint: made } = await checkpoint();
+      const path = hexes(await consistencyPath(readerOf(tree), seen.size, made.size));
+      return { banksman_proof: 1, from: seen.size, from_root: seen.root, size: made.size, path, checkpoint: note };
+    },
+  };
+}
+
+function treeOf({ tree }: AuditLog): TrailTree {
+  if (tree !== undefined) return tree;
+  throw new Fault('no_tree', 'this trail is a chain per writer, and has no tree: it gives neither checkpoints nor proofs', {
+    audience: 'user',
+    next: 'keep exports (`banksman audit export`), and compare with `audit verify --since EXPORT`',
+  });
+}
+
+function createSigner(place: LogKeyPlace): (tree: TrailTree) => Promise<SignedCheckpoint> {
+  let known: Promise<KeyObject> | undefined;
+  return async (tree) => {
+    known ??= keyIn(place);
+    const privateKey = await known.catch((thrown: unknown) => {
+      known = undefined;
+      throw thrown;
+    });
+    const { origin } = await tree.state();
+    const key = verifierKey(origin, createPublicKey(privateKey));
+    await tree.announceKey(key);
+    const { size, first, head } = await tree.state();
+    const end = head?.sequence ?? 0;
+    if (size !== end - first + 1)
+      throw new Fault(
+        'audit_broken',
+        `the trail ends at record ${end}, and the tree of its hashes at ${first + size - 1}: nothing is signed`,
+        {
+          next: 'run `banksman audit verify`, and keep the file',
+        },
+      );
+    const root = (await rootOf(readerOf(tree), size)).toString('base64');
+    const checkpoint = { origin, size, root };
+    return { checkpoint, key, note: signNote(checkpointText(checkpoint), origin, privateKey) };
+  };
+}
+
+async function keyIn(place: LogKeyPlace): Promise<KeyObject> {
+  const kept = await place.read();
+  if (kept !== undefined) return parseKey(kept);
+  await place.keep(String(generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' })));
+  // Another process may have been faster.
+  const made = await place.read();
+  if (made === undefined) throw new Fault('no_log_key', 'the key of the log could not be kept');
+  return parseKey(made);
+}
+
+function parseKey(pem: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // Said below: what is in the file is not repeated.
+  }
+  throw new Fault('bad_log_key', `\`${keyFileName}\` holds no Ed25519 key`, {
+    next: 'move it away: a new one is made, and the trail says so',
+  });
+}
+
+function hexes(path: readonly TreeHash[]): readonly string[] {
+  return path.map((hash) => hash.toString('hex'));
+}
