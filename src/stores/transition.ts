@@ -109,7 +109,7 @@ function isLapsed(record: RequestRecord, now: number): boolean {
 
 /** When an open one lapses by what is in it; a store may know of an earlier end. */
 export function lapseOf({ status, grants = [], expiresAt }: RequestRecord): number {
-  return status === 'approved' ? grantsEnd(grants) : expiresAt;
+  return status === 'approved' && grants.length > 0 ? grantsEnd(grants) : expiresAt;
 }
 
 export function isOpen(status: RequestStatus): boolean {

@@ -274,7 +274,7 @@ describe('a forger who dropped the triggers', () => {
       .run(grantsEnd(real.grants!), real.id);
     expect(await here.consume(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
     // Another process has no memory of it; the trail has.
-    expect(await approvals().consume(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await approvals().consume(real.id, real.digest, 'x')).toMatchObject({ ok: false, why: 'grant_used' });
   });
 
   it('cannot put a person before a request that says something else than it does', async () => {
