@@ -8,6 +8,7 @@ import type { AuditRecord } from '#kernel/audit-event';
 import { toFault } from '#kernel/errors';
 import type { JsonObject, JsonValue } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
+import { type Attempts, attemptFindings } from './attempts/attempts.ts';
 import type { AppAgreement } from './config/config-agreement.ts';
 import { type ApproverParts, approverFindings } from './people/approver-findings.ts';
 
@@ -76,12 +77,14 @@ function textOf(value: JsonValue | undefined): string {
 export interface AlarmParts extends ApproverParts {
   readonly agreement: Pick<AppAgreement, 'findings' | 'digest' | 'isRoots'>;
   readonly trail: TrailWatch;
+  readonly attempts: Pick<Attempts, 'ofPeople'>;
 }
 
 /** What is wrong, the rest of `doctor` aside. Never rejects. */
 export async function alarms(parts: AlarmParts): Promise<readonly Finding[]> {
   const all = [...(await approverFindings(parts)), ...(await agreementFindings(parts))];
-  return all.filter(({ state, topic }) => state === 'failed' || (state === 'warning' && topic === 'approvers'));
+  const wrong = all.filter(({ state, topic }) => state === 'failed' || (state === 'warning' && topic === 'approvers'));
+  return [...(await attemptFindings(parts.attempts.ofPeople)), ...wrong];
 }
 
 /** What the configuration and the trail say of each other. */

@@ -17,15 +17,14 @@ import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import type { Resource, Target } from '#kernel/resource';
 import type { SecurityLevel } from '#kernel/tiers';
-import type { Tool } from '#kernel/tool';
 import type { SharedSettings } from '#kernel/wire';
-import type { PipelineDeps, PolicySettings } from '#pipeline/deps';
+import type { PipelineDeps } from '#pipeline/deps';
 import { explainCall } from '#pipeline/explain-call';
 import { runCall } from '#pipeline/run-call';
-import { effectiveTier } from '#policy/classify';
 import { alarms, createTrailWatch } from './alarms.ts';
+import { announce } from './announce.ts';
+import { type Attempts, openAttempts } from './attempts/attempts.ts';
 import { allTools, catalog, describeTools } from './catalog.ts';
 import { type ConnectedClusters, connectClusters } from './clusters/connect-clusters.ts';
 import { createTaskFollower, type TaskFollower } from './clusters/follow-tasks.ts';
@@ -130,8 +129,9 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const resumes = createPlanResumes({ ...answers, audit: reads.audit });
   const changes = createPageChanges({ ...options, live, agreement, trustedKeys, audit: store.audit, resumes });
   const approvals = options.service?.approvals ?? ownApprovals(options, { store, reads, live, answers, agreement });
-  const parts: Parts = { store, memory, reads, tasks, clusters, workspace, sandbox, live, approvals };
   const history = async () => recordedAccess(workspace?.access, reads.audit)?.runner.history?.();
+  const attempts = openAttempts(options, { audit: reads.audit, clusters, workspacePlace: workspace?.place, history });
+  const parts: Parts = { store, memory, reads, tasks, attempts, clusters, workspace, sandbox, live, approvals };
   const held = openHeld(options, { history, store, pipeline: () => deps });
   const plans = openPlans(options, parts, { pipeline: () => deps, answers });
   const deps: PipelineDeps = { ...pipelineDeps(options, parts, held), plans };
@@ -149,14 +149,14 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     ...byHand(deps, options.config.defaultModelTier, held),
     announce: (tool, input) => announce(tool, input, { tools: catalog, settings: live.known() }),
     explain: (call) => explainCall(call, deps, AbortSignal.timeout(options.config.limits.callMs)),
-    approvals,
     passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
     ...(store.codes === undefined ? {} : { oneTimeCodes: createOneTimeCodes(store.codes) }),
-    ...{ security: live.security, audit: auditTrail(store, reads.settle, options), live: clusters.live, plans: plans.ofPeople },
+    ...{ approvals, security: live.security, audit: auditTrail(store, reads.settle, options), live: clusters.live },
+    ...{ plans: plans.ofPeople, attempts: attempts.ofPeople },
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
-    alarms: () => alarms({ ...options, trustedKeys, agreement, trail }),
+    alarms: () => alarms({ ...options, trustedKeys, agreement, trail, attempts }),
     close: () => monitor.close().then(() => closeAll(parts, held, plans)),
   };
 }
@@ -251,8 +251,9 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
 }
 
 /** Only a process that stays takes up what others left, and sees what changes. */
-function watchClusters({ stays = false, log }: AppOptions, { clusters, tasks, reads }: Parts): ClusterMonitor {
+function watchClusters({ stays = false, service, log }: AppOptions, { clusters, tasks, attempts, reads }: Parts): ClusterMonitor {
   const monitor = createClusterMonitor({ clusters: clusters.clients, audit: reads.audit, log });
+  if (stays && service === undefined) attempts.start();
   if (stays && clusters.configured.size > 0) {
     void tasks.resume((name) => clusters.configured.get(name)?.access.api);
     monitor.start();
@@ -261,10 +262,15 @@ function watchClusters({ stays = false, log }: AppOptions, { clusters, tasks, re
 }
 
 /** In the order in which one still needs the next. */
-async function closeAll({ tasks, workspace, clusters, reads, memory, store }: Parts, held: HeldAnswers, plans: Plans): Promise<void> {
+async function closeAll(
+  { tasks, attempts, workspace, clusters, reads, memory, store }: Parts,
+  held: HeldAnswers,
+  plans: Plans,
+): Promise<void> {
   await plans.close();
   await held.close();
   await tasks.close();
+  await attempts.close();
   await workspace?.close();
   await clusters.close();
   await reads.settle();
@@ -289,6 +295,7 @@ interface Parts {
   readonly memory: TrailMemory;
   readonly reads: ReadGroups;
   readonly tasks: TaskFollower;
+  readonly attempts: Attempts;
   readonly clusters: ConnectedClusters;
   readonly workspace: ConnectedWorkspace | undefined;
   readonly sandbox: ReturnType<typeof createSandboxMemory>;
@@ -297,13 +304,14 @@ interface Parts {
 }
 
 function pipelineDeps(options: AppOptions, parts: Parts, held: HeldAnswers): PipelineDeps {
-  const { store, reads, tasks, clusters, workspace, sandbox, live, approvals } = parts;
+  const { store, reads, tasks, attempts, clusters, workspace, sandbox, live, approvals } = parts;
   return {
     tools: allTools,
     clusters: clusters.configured,
     settings: live.now,
     approvals,
     consumer: processName,
+    ...{ process: attempts.process, attemptNow: attempts.now },
     requests: store.requests,
     audit: reads.audit,
     noteRead: reads.note,
@@ -368,26 +376,4 @@ function createApproving(
     trustedKeys: async () => [...(isMachines ? [] : named().approvers), ...counting(inFile().approvers)],
     rules: () => stricterRules(approvalRules(config), rules(approvalRules(inFile()))),
   };
-}
-
-/** What a host may say before a call runs, from the literal arguments alone: a courtesy, never a decision. */
-export function announce(
-  name: string,
-  input: unknown,
-  deps: { readonly tools: readonly Tool[]; readonly settings: Pick<PolicySettings, 'tiers' | 'securityLevel'> },
-): { readonly title: string; readonly asks: boolean } | undefined {
-  const tool = deps.tools.find((entry) => entry.name === name);
-  const parsed = tool?.input.safeParse(input ?? {});
-  if (tool === undefined || !parsed?.success) return undefined;
-  const tier = effectiveTier(tool.name, tool.tier, deps.settings.tiers);
-  const asks = tier === 'red' || (tier === 'yellow' && deps.settings.securityLevel === 'strict' && tool.onGrant !== true);
-  const targets = tool.touches(parsed.data).map(literalTarget);
-  return { title: tool.headline(parsed.data, targets), asks };
-}
-
-/** The resource as named, in the shape of a target; a node that is not known yet is left out of its name. */
-function literalTarget(resource: Resource): Target {
-  const unresolved = { cluster: '', node: '', guestType: 'qemu', addresses: [], online: false, shared: false, tags: [] };
-  // Sound: whatever a target of the kind has besides what was named is here, and describing looks at nothing else.
-  return { ...unresolved, ...resource } as unknown as Target;
 }

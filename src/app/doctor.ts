@@ -14,6 +14,7 @@ import type { CertificateKnown } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Store } from '#kernel/ports/store';
 import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
+import { type Attempts, attemptFindings } from './attempts/attempts.ts';
 import type { ConnectedClusters } from './clusters/connect-clusters.ts';
 import { protectionSuggestions } from './clusters/suggestions.ts';
 import { lostTags } from './clusters/tag-memory.ts';
@@ -43,6 +44,7 @@ export interface DoctorParts {
   readonly agreement: AlarmParts['agreement'];
   readonly trail: TrailWatch;
   readonly standing: Standing | undefined;
+  readonly attempts: Pick<Attempts, 'ofPeople'>;
   readonly live: { readonly security: Pick<SecuritySettings, 'level' | 'rules'> };
   readonly sandbox: { refresh(): Promise<SandboxStatus> };
   history(): Promise<RunHistory | undefined>;
@@ -62,6 +64,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
   ]);
   const [node, ...here] = await ofThisProcess(parts);
   return [
+    ...(await attemptFindings(parts.attempts.ofPeople)),
     ...(node === undefined ? [] : [node]),
     ...findings.flat(),
     ...noCluster(parts.config),

@@ -11,6 +11,7 @@ import { agentOfUser } from '#kernel/agent';
 import type {
   App,
   Approvals,
+  AttemptList,
   AuditTrail,
   CallRequest,
   Finding,
@@ -29,11 +30,13 @@ import type { Outcome } from '#kernel/outcome';
 import type { PlanProgress } from '#kernel/plans/plan-progress';
 import type { Store } from '#kernel/ports/store';
 import type { SharedSettings } from '#kernel/wire';
+import { announce } from './announce.ts';
+import { attemptFindings } from './attempts/attempts.ts';
 import { catalog, describeTools } from './catalog.ts';
 import { type Config, parseConfig } from './config/config.ts';
 import { type LiveSettings, liveRules } from './config/live-settings.ts';
 import { policySettings } from './config/policy-settings.ts';
-import { type AppOptions, announce, createApp, type SharedParts } from './create-app.ts';
+import { type AppOptions, createApp, type SharedParts } from './create-app.ts';
 
 export interface RemoteOptions extends Omit<AppOptions, 'service' | 'clusterToken' | 'origin'> {
   /** This user's socket. */
@@ -66,6 +69,7 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
   const store = remoteStore(link, ask, approvals);
   const live = remoteSettings(link, ask, { ...options, config });
   const shared: SharedParts = { store, live, approvals };
+  const attempts: AttemptList = { list: () => ask('attempts.list'), seen: (call) => ask('attempts.seen', [call]) };
   const local = await createApp({ ...options, config, service: shared });
   return {
     get config() {
@@ -82,21 +86,17 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
     get storeLocation() {
       return `${link.welcome.storeLocation} (the service's)`;
     },
-    sandboxState: () => local.sandboxState(),
+    ...{ sandboxState: () => local.sandboxState(), runs: () => local.runs() },
     ...remoteCalls(link, ask, { local, live }),
-    approvals,
-    security: remoteSecurity(link, ask),
-    audit: remoteTrail(ask),
-    live: remoteLists(link, ask),
-    plans: remotePlans(link, ask),
-    runs: () => local.runs(),
+    ...{ approvals, security: remoteSecurity(link, ask), audit: remoteTrail(ask) },
+    ...{ live: remoteLists(link, ask), plans: remotePlans(link, ask), attempts },
     doctor: async (signal) => [
-      ...(await serviceFindings(link, signal)),
+      ...[...(await attemptFindings(attempts)), ...(await serviceFindings(link, signal))],
       ...unusedFindings(options.config),
       ...(await local.doctor(signal)),
     ],
-    // Pins and configuration are the service's, which no program of this account can write.
-    alarms: async () => [],
+    // Pins and configuration are the service's, which no program of this account can write: only what came of calls is looked at.
+    alarms: () => attemptFindings(attempts),
     close: async () => {
       await local.close();
       link.close();
@@ -301,6 +301,7 @@ function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApp
       ofRequest: (id, since) => ask('records.ofRequest', [id, since]),
       // Budgets are of clusters, and the service counts them.
       changesSince: async () => [],
+      ...{ attempts: async () => [], endAttempt: never },
       head: () => asked(ask('audit.head')),
     },
     security: noSecurity(link, never),

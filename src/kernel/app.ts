@@ -4,6 +4,7 @@ import type { AnswerResult, ReviewCard, Signer } from './approval/answer.ts';
 import type { OneTimeCodes } from './approval/one-time-codes.ts';
 import type { EffectiveAction, RequestRecord } from './approval/request.ts';
 import type { AutoApproveAction, Pause } from './approval/security.ts';
+import type { AttemptView } from './attempt.ts';
 import type { AuditRecord, ChainPoint, ChainVerdict } from './audit-event.ts';
 import type { Decision } from './decision.ts';
 import type { RunHistory } from './effects.ts';
@@ -263,6 +264,14 @@ export interface ControlResult {
   readonly message: string;
 }
 
+/** Calls that began and have no end that anybody knows. */
+export interface AttemptList {
+  /** Unknown ones first, then what runs or is being looked up. Rejects where the store cannot be read. */
+  list(): Promise<readonly AttemptView[]>;
+  /** A person has seen that a call's outcome is unknown: it is said first no more, and stays in the trail. Whoever calls has asked a person. */
+  seen(call: string, by: string): Promise<ControlResult>;
+}
+
 /** A snapshot that a plan took as a way back, and that is still there. `takenAt` in ms since the epoch. */
 export interface KeptSnapshot {
   readonly cluster: string;
@@ -337,6 +346,7 @@ export interface App {
   readonly audit: AuditTrail;
   readonly live: LiveLists;
   readonly plans: PlanControls;
+  readonly attempts: AttemptList;
   /** What commands changed in the workspace, and taking it back; undefined where nothing is kept. `undo` is for people, and written down. */
   runs(): Promise<RunHistory | undefined>;
   doctor(signal: AbortSignal): Promise<readonly Finding[]>;

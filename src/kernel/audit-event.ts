@@ -5,6 +5,9 @@ export const auditEventNames = [
   'tool.denied',
   'tool.started',
   'tool.finished',
+  // What came of a call whose process is gone, or that nobody could find out; that a person has seen the latter.
+  'attempt.resolved',
+  'attempt.seen',
   // A task of the cluster that outlived its call has ended; absent while no process that stays has seen it.
   'task.ended',
   'approval.requested',

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { Agent } from './agent.ts';
 import type { RequestRecord } from './approval/request.ts';
 import type { ReportedBlock } from './approval/security.ts';
+import type { AttemptStanding } from './attempt.ts';
 import type { GuestCondition, Inverse } from './guest-condition.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { KnownEffect } from './known-effect.ts';
@@ -79,6 +80,8 @@ export interface ToolContext {
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
   /** The trail, to look at only. It holds what other agents did: hand out no more of it than the one who asks may know. */
   readonly trail: Pick<AuditLog, 'read' | 'head' | 'ofRequest'>;
+  /** How a call stands that began and has no end; looked at now. Absent: nobody looks. Never rejects. */
+  attemptNow?(call: string): Promise<AttemptStanding | undefined>;
   readonly security: SecurityView;
   readonly plans: PlanDesk;
   /** The request whose grant the call runs on, where it is one's. */

@@ -119,6 +119,8 @@ export const wireMethods = {
   'plans.snapshots': z.tuple([]),
   'plans.control': z.tuple([id, z.enum(planControls)]),
   'plans.without': z.tuple([id, z.array(z.number().int().min(1).max(mostSteps)).min(1).max(mostSteps)]),
+  'attempts.list': z.tuple([]),
+  'attempts.seen': z.tuple([text(100)]),
   // Of the tools that run in the user's own process: their requests and records are kept here.
   'records.settings': z.tuple([]),
   'records.open': z.tuple([jsonObject]),

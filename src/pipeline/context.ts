@@ -44,6 +44,7 @@ export function toolContext(
       return deps.workspace;
     },
     ...knownTo(call.agent, deps),
+    ...(deps.attemptNow === undefined ? {} : { attemptNow: deps.attemptNow }),
     security: securityView(state, call, deps),
     plans: planDesk(state, { call, deps, deadline }),
     ...(state.requestId === undefined ? {} : { requestId: state.requestId }),

@@ -4,6 +4,7 @@ import type { CallApprovals } from '#approval/approvals';
 import type { Standing } from '#identity/standing';
 import type { CallRequest } from '#kernel/app';
 import type { Pause } from '#kernel/approval/security';
+import type { AttemptStanding, ProcessMark } from '#kernel/attempt';
 import type { AuditDraft } from '#kernel/audit-event';
 import type { Decision } from '#kernel/decision';
 import type { HeldChanges } from '#kernel/effects';
@@ -103,6 +104,10 @@ export interface PipelineDeps {
   readonly approvals: CallApprovals;
   /** This process, for the record of a consumed grant. */
   readonly consumer: string;
+  /** The same for the record of what begins, so that others can tell whether it lives. Absent: they go by the call's time alone. */
+  readonly process?: ProcessMark;
+  /** How a call stands that began and has no end; looked at now. Absent: nobody looks. Must not reject. */
+  attemptNow?(call: string): Promise<AttemptStanding | undefined>;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;
   readonly audit: AuditLog;
   /** Where a read's record goes: durable at once, or with others within 50 ms. @throws {Fault} `audit_unavailable` */

@@ -9,7 +9,7 @@ import type { CallDeps, IncomingCall } from './deps.ts';
 import type { Approved } from './stage.ts';
 
 /** How long a handler whose call was ended may take to say how far it had come, in ms. */
-const lastWordMs = 1_000;
+export const lastWordMs = 1_000;
 
 export interface Executed {
   readonly outcome: Outcome;

@@ -1,6 +1,7 @@
 /** record: the audit trail and the one line a person reads. */
 import { randomUUID } from 'node:crypto';
 import { type Agent, sourceOf } from '#kernel/agent';
+import { markData } from '#kernel/attempt';
 import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
@@ -34,6 +35,8 @@ export interface CallTrail {
   waitingSince?: number | undefined;
   state?: Partial<Resolved> & { readonly requestId?: string };
   rules?: readonly string[];
+  /** When the call is over at the latest, ms since the epoch; from the moment it may have an effect. */
+  endsBy?: number;
   /** The version that decided; absent where the call ended before anything did. */
   policyVersion?: string;
 }
@@ -61,7 +64,17 @@ export function redactionOf(deps: RedactionParts): RedactionOptions {
 
 /** The intent, durable before the effect. @throws {Fault} `audit_unavailable`: then nothing may run. */
 export async function recordIntent(call: IncomingCall, trail: CallTrail, deps: RecordDeps): Promise<AuditRecord> {
-  return deps.audit.append({ name: 'tool.started', attributes: attributesOf(call, trail, deps) });
+  return deps.audit.append({ name: 'tool.started', attributes: { ...attributesOf(call, trail, deps), ...whoRuns(trail, deps) } });
+}
+
+/** For whoever finds it without an outcome: which process to look for, and until when. Of a workspace tool also where. */
+function whoRuns({ endsBy, state }: CallTrail, { process: mark, workspacePlace }: RecordDeps): JsonObject {
+  const isWorkspaces = state?.tool?.group === 'workspace';
+  return {
+    ...(mark === undefined ? {} : { process: markData(mark) }),
+    ...(endsBy === undefined ? {} : { ends_by: new Date(endsBy).toISOString() }),
+    ...(isWorkspaces && workspacePlace !== undefined ? { workspace: workspacePlace } : {}),
+  };
 }
 
 /** The outcome. @throws {Fault} when it cannot be written. */

@@ -16,7 +16,7 @@ import { keptJson, type RedactionOptions, redactJson, redactText, secretsTaken }
 import { approve } from './approve.ts';
 import { decideCall, passStages } from './decide-call.ts';
 import { type CallDeps, type IncomingCall, type PipelineDeps, withSettings } from './deps.ts';
-import { changesSomething, type Executed, execute, given, withEffectWords } from './execute.ts';
+import { changesSomething, type Executed, execute, given, lastWordMs, withEffectWords } from './execute.ts';
 import { budgetLeft } from './limits.ts';
 import { type CallTrail, leaveTask, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail, startWaiting } from './record.ts';
 import { type Approved, goOn, type Refusal, refuse, refuseBy, refuseByFault, type Step } from './stage.ts';
@@ -128,6 +128,7 @@ async function decideStages(call: IncomingCall, trail: CallTrail, deps: CallDeps
   trail.state = approved.state;
   // Written down before it happens. Green only looks: its one record follows.
   if (approved.state.tier === 'green') return goOn(approved.state);
+  trail.endsBy = deps.clock.now() + deadline.leftMs() + lastWordMs;
   const intent = await recordIntent(call, trail, deps);
   const left = await budgetLeft(approved.state, call.agent, deps, intent);
   return left.effect === 'deny' ? refuseBy(left, 'change nothing more for now, and tell the user') : goOn(approved.state);

@@ -46,6 +46,7 @@ export function groupReads(log: AuditLog, lines: Log, now: () => number = () => 
   };
   const append = (draft: AuditDraft) => inTurn(() => drain().then(() => write(() => log.append(draft))));
   const appendAll = (drafts: readonly AuditDraft[]) => inTurn(() => drain().then(() => write(() => log.appendAll(drafts))));
+  const endAttempt = (draft: AuditDraft) => inTurn(() => drain().then(() => write(() => log.endAttempt(draft))));
   const settle = (): Promise<void> =>
     inTurn(drain).catch((thrown: unknown) =>
       lines.error(`audit: ${waiting.length} records of reads wait, the trail cannot be written: ${toFault(thrown).message}`),
@@ -59,7 +60,7 @@ export function groupReads(log: AuditLog, lines: Log, now: () => number = () => 
     waiting.push(draft);
     timer ??= setTimeout(() => void settle(), groupMs);
   };
-  return { audit: settledBefore(log, { append, appendAll }, settle), note, settle };
+  return { audit: settledBefore(log, { append, appendAll, endAttempt }, settle), note, settle };
 }
 
 function isWritable({ attributes }: AuditDraft): boolean {
@@ -81,12 +82,17 @@ function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
 }
 
 /** What can be read is read even where the trail cannot be written. */
-function settledBefore(log: AuditLog, writing: Pick<AuditLog, 'append' | 'appendAll'>, settle: () => Promise<void>): AuditLog {
+function settledBefore(
+  log: AuditLog,
+  writing: Pick<AuditLog, 'append' | 'appendAll' | 'endAttempt'>,
+  settle: () => Promise<void>,
+): AuditLog {
   return {
     ...writing,
     read: (after, limit) => settle().then(() => log.read(after, limit)),
     ofRequest: (requestId, since) => settle().then(() => log.ofRequest(requestId, since)),
     changesSince: (since, upTo) => log.changesSince(since, upTo),
+    attempts: () => settle().then(() => log.attempts()),
     head: () => settle().then(() => log.head()),
   };
 }

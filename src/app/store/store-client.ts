@@ -100,6 +100,8 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
       read: (after, limit) => call('audit.read', after, limit),
       ofRequest: (requestId, since) => call('audit.ofRequest', requestId, since),
       changesSince: (since, upTo) => call('audit.changesSince', since, upTo),
+      attempts: () => call('audit.attempts'),
+      endAttempt: (draft) => call('audit.endAttempt', draft),
       head: () => call('audit.head'),
     },
     security: { ...securityOver(call), onChange },

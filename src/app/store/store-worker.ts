@@ -27,6 +27,8 @@ function callsOf({ requests, audit, security, codes, personas, care, close }: Lo
     'audit.read': audit.read,
     'audit.ofRequest': audit.ofRequest,
     'audit.changesSince': audit.changesSince,
+    'audit.attempts': audit.attempts,
+    'audit.endAttempt': audit.endAttempt,
     'audit.head': audit.head,
     'tree.state': audit.tree.state,
     'tree.hashes': audit.tree.hashes,

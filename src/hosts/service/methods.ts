@@ -5,6 +5,7 @@ import type { CallRequest, RecordProof } from '#kernel/app';
 import type { AnswerResult } from '#kernel/approval/answer';
 import type { RequestRecord } from '#kernel/approval/request';
 import { requestParts } from '#kernel/approval/request-schema';
+import { unknownTopic } from '#kernel/attempt';
 import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
@@ -33,6 +34,7 @@ export function createMethods(app: LocalApp): Methods {
     ...approvalMethods(app, own),
     ...readMethods(app),
     ...planMethods(app, own),
+    ...attemptMethods(app),
     ...recordMethods(app, own),
   };
 }
@@ -69,7 +71,7 @@ function callMethods(app: LocalApp, own: Own): Pick<Methods, 'call' | 'runApprov
     },
     explain: ([{ input, agent, ...call }], { user }) => app.explain({ ...call, input, agent: agentOfUser(user, agent) }),
     whyNotHere: async ([id], caller) => app.whyNotHere(await own(id, caller)),
-    doctor: (_none, { signal }) => app.doctor(signal),
+    doctor: async (_none, { signal }) => (await app.doctor(signal)).filter(({ topic }) => topic !== unknownTopic),
   };
 }
 
@@ -121,6 +123,18 @@ function planMethods({ plans }: LocalApp, own: Own): Of<'plans'> {
     'plans.without': async ([id, steps], caller) => {
       await own(id, caller);
       return plans.without(id, steps, `user:${caller.user}`);
+    },
+  };
+}
+
+function attemptMethods({ attempts }: LocalApp): Of<'attempts'> {
+  const ofUser = async (user: string) => (await attempts.list()).filter(({ agent }) => osUserOf(agent) === user);
+  return {
+    'attempts.list': (_none, { user }) => ofUser(user),
+    'attempts.seen': async ([call], { user }) => {
+      // One answer for another user's and for none.
+      if (!(await ofUser(user)).some((attempt) => attempt.call === call)) return { ok: false, message: 'there is no such call of yours' };
+      return attempts.seen(call, `user:${user}`);
     },
   };
 }

@@ -1,12 +1,20 @@
 /** What became of a consumed grant, from the trail: that it was consumed does not say that anything ran. */
+import { type AttemptStanding, callOf } from '../attempt.ts';
 import type { AuditRecord } from '../audit-event.ts';
 import { isJsonObject, type JsonValue } from '../json.ts';
 import { clockTime, showPlainly } from '../text/text.ts';
 import type { RequestRecord } from './request.ts';
 
-/** Of the call that used the approval. `began`: no outcome is written down yet, or ever. `nothing`: not even that it began. */
+/**
+ * Of the call that used the approval. `not_done` and `unknown`: its process ended before it said so, and that is what was found out. `began`: no end
+ * is written down yet. `nothing`: not even that it began.
+ */
 export interface RequestRun {
-  readonly known: 'outcome' | 'began' | 'nothing';
+  readonly known: 'outcome' | 'not_done' | 'unknown' | 'began' | 'nothing';
+  /** The call's id, where it began. */
+  readonly call?: string;
+  /** Of what is unknown: what to look at. */
+  readonly next?: string;
   /** ISO 8601: when what is known was written down. */
   readonly at?: string;
   /** With an outcome. */
@@ -31,9 +39,12 @@ export function runOf(records: readonly AuditRecord[]): RequestRun {
   const after = records.slice(records.findIndex(({ name }) => name === 'approval.consumed') + 1);
   const told = after.some(({ attributes }) => attributes['code'] === alreadyRun);
   const start = after.find(({ name }) => name === 'tool.started');
-  const end = after.find((record) => isEnd(record) && (start === undefined || callOf(record) === callOf(start)));
+  const isIts = (record: AuditRecord) => start === undefined || callOf(record) === callOf(start);
+  // What the call itself said counts before what others found out about it.
+  const end = after.find((record) => isEnd(record) && isIts(record)) ?? after.find((record) => isResolved(record) && isIts(record));
+  if (end?.name === 'attempt.resolved' && start !== undefined && end.attributes['end'] !== 'done') return resolved(end, start, told);
   if (end) return { known: 'outcome', at: end.time, told, ...outcomeIn(end), ...startedBy(end), ...taskOf(end, after) };
-  return start ? { known: 'began', at: start.time, told, ...startedBy(start) } : { known: 'nothing', told };
+  return start ? { known: 'began', at: start.time, told, ...callIn(start), ...startedBy(start) } : { known: 'nothing', told };
 }
 
 function isEnd({ name, attributes }: AuditRecord): boolean {
@@ -42,8 +53,19 @@ function isEnd({ name, attributes }: AuditRecord): boolean {
   );
 }
 
-function callOf({ attributes }: AuditRecord): unknown {
-  return attributes['gen_ai.tool.call.id'];
+function isResolved({ name }: AuditRecord): boolean {
+  return name === 'attempt.resolved';
+}
+
+function resolved(record: AuditRecord, start: AuditRecord, told: boolean): RequestRun {
+  const next = textOf(record.attributes['next']);
+  const known = record.attributes['end'] === 'not_done' ? 'not_done' : 'unknown';
+  return { known, at: record.time, told, ...callIn(start), ...startedBy(start), ...outcomeIn(record), ...(next === '' ? {} : { next }) };
+}
+
+function callIn(record: AuditRecord): Pick<RequestRun, 'call'> {
+  const call = callOf(record);
+  return call === undefined ? {} : { call };
 }
 
 function outcomeIn({ attributes }: AuditRecord): Pick<RequestRun, 'status' | 'code' | 'message' | 'result'> {
@@ -74,15 +96,32 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A sentence without its end, for the agent whose call it was and for people. */
-export function runInWords(run: RequestRun, { consumedAt }: Pick<RequestRecord, 'consumedAt'>, now: number): string {
+/**
+ * A sentence without its end, for the agent whose call it was and for people.
+ * @param standing of a call that began, as somebody looked just now; undefined: nobody did
+ */
+export function runInWords(
+  run: RequestRun,
+  { consumedAt }: Pick<RequestRecord, 'consumedAt'>,
+  now: number,
+  standing?: AttemptStanding,
+): string {
   const by = run.startedBy === undefined ? 'the approval was used' : `${showPlainly(run.startedBy, 100)} ran it by hand`;
   const used = `${by}${consumedAt === undefined ? '' : ` at ${clockTime(consumedAt, now)}`}`;
   if (run.known === 'outcome') {
     return `${used}, and the call ended with ${run.status === 'ok' ? 'ok' : `${run.status} (${run.code})`}: ${run.message}${taskInWords(run, now)}`;
   }
-  const how = run.known === 'began' ? 'the call began, and no end of it is written down' : 'nothing says that the call began';
-  return `${used}; ${how}: the outcome is unknown`;
+  if (run.known === 'not_done') return `${used}, and the call was not done: ${run.message}`;
+  if (run.known === 'unknown') return `${used}, and the outcome is unknown: ${run.message}`;
+  if (run.known === 'nothing') return `${used}; nothing says that the call began: the outcome is unknown`;
+  return `${used}${begunInWords(standing)}`;
+}
+
+function begunInWords(standing: AttemptStanding | undefined): string {
+  if (standing === 'running') return ', and the call is running: it has not ended yet';
+  if (standing === 'looking')
+    return '; the process that ran the call is gone, and what came of it is being looked up: so far the outcome is unknown';
+  return '; the call began, and no end of it is written down: the outcome is unknown';
 }
 
 function taskInWords({ task }: RequestRun, now: number): string {

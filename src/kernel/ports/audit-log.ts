@@ -1,4 +1,5 @@
 /** The tamper-evident trail's storage. */
+import type { Attempt } from '../attempt.ts';
 import type { AuditDraft, AuditRecord, ChainPoint } from '../audit-event.ts';
 
 /** The Merkle tree over the records of a trail that is one chain: its hashes stay when records leave. */
@@ -52,6 +53,13 @@ export interface AuditLog {
    * @param upTo a record of the trail: later ones do not count. A store without one order for all of its records counts them all the same
    */
   changesSince(since: number, upTo?: ChainPoint): Promise<readonly (readonly [agentId: string, count: number])[]>;
+  /** Begun and not ended, or unknown and not seen: from what the store keeps of them, and never by reading the trail through. The oldest first, a thousand at most. */
+  attempts(): Promise<readonly Attempt[]>;
+  /**
+   * Appends what ends an attempt or marks it as seen, where the attempt is in a state for it (`attemptAfter`), in one step: of several who try, one
+   * does. @returns whether it was written now. @throws {Fault} `audit_unavailable`
+   */
+  endAttempt(draft: AuditDraft): Promise<boolean>;
   /** The newest record's sequence and hash; undefined in an empty trail. */
   head(): Promise<{ readonly sequence: number; readonly hash: string } | undefined>;
 }

@@ -4,6 +4,7 @@
  * SECURITY: triggers stop mistakes and plain `UPDATE`s; who drops them first can still write anything. What such rows are worth is decided
  * elsewhere: a grant by its signature, the trail by its hash chain.
  */
+import { attempts } from './schema-attempts.ts';
 
 /** Marks the file as ours (`PRAGMA application_id`): `bksm`. */
 export const applicationId = 0x62_6b_73_6d;
@@ -356,4 +357,5 @@ export const migrations: readonly string[] = [
   names,
   tree,
   clock,
+  attempts,
 ];

@@ -1,4 +1,5 @@
 /** The trail's storage in SQLite. */
+import { type Attempt, attemptAfter, callOf, reporterOf } from '#kernel/attempt';
 import type { AuditDraft, AuditRecord, ChainPoint, Seal } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
@@ -54,8 +55,27 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Loc
           )
           .map((row) => [String(row.agent), Number(row.n)] as const),
       ),
+    attempts: () => database.read((tx) => tx.all(unfinished).map(attemptOf)),
+    endAttempt: (draft) =>
+      write((tx) => {
+        const row = tx.get('SELECT unknown, reporter FROM attempts WHERE call = ?', callOf(draft) ?? '');
+        if (draft.name.startsWith('tool.') && row?.reporter !== (reporterOf(draft) ?? null)) return false;
+        const state = row && (row.unknown === null ? 'open' : 'unknown');
+        if (attemptAfter(state, draft) === undefined) return false;
+        append(tx, draft);
+        return true;
+      }),
     head: () => database.read(headOf),
   };
+}
+
+const unfinished = `SELECT call, begun.sequence, begun.body, found.sequence AS found, found.body AS found_body
+  FROM attempts JOIN audit AS begun ON begun.sequence = attempts.begun LEFT JOIN audit AS found ON found.sequence = attempts.unknown
+  ORDER BY attempts.begun LIMIT 1000`;
+
+function attemptOf(row: Row): Attempt {
+  const unknown = row.found === null ? {} : { unknown: recordOf({ sequence: row.found, body: row.found_body }) };
+  return { call: String(row.call), begun: recordOf(row), ...unknown };
 }
 
 /**

@@ -16,6 +16,8 @@ export interface Keys {
   wait(id: string): string;
   /** An agent's own open requests. Under `blocked:`, because the agent's user may write nowhere else. */
   ofAgent(agentId: string): string;
+  /** Held while a process writes down what came of a call of another one. Under `decided:`, where whoever may write that may write. */
+  ending(call: string): string;
   /** Held while one of the agent's processes opens a request. */
   lockOf(agentId: string): string;
   /** A key that lives for an instant, to read the server's clock by. */
@@ -49,6 +51,7 @@ export function keysOf(prefix: string): Keys {
     copy: (id) => `${of('decided', id)}:asked`,
     wait: (id) => `${of('blocked', id)}:wait`,
     ofAgent: (agentId) => `${prefix}:blocked:agent:${hashed(agentId)}`,
+    ending: (call) => `${prefix}:decided:ending:${hashed(call)}`,
     lockOf: (agentId) => `${prefix}:blocked:lock:${hashed(agentId)}`,
     probe: (family, unique) => `${prefix}:${family}:clock:${hashed(unique)}`,
     pending: `${prefix}:idx:pending`,

@@ -9,6 +9,7 @@ import { type AuditChain, type LogRange, rangeOfLog, trailReaders } from './audi
 import type { Connections } from './connections.ts';
 import { type Keys, lives } from './keys.ts';
 import type { ValkeyRole } from './role-link.ts';
+import { createValkeyAttempts } from './valkey-attempts.ts';
 
 export interface AuditDeps {
   readonly connections: Connections;
@@ -33,6 +34,10 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
       throw unavailable(thrown);
     }
   };
+  const attempts = createValkeyAttempts(deps, {
+    append: (draft) => write(() => deps.chain.append(draft)),
+    since: (from) => pagesSince(deps, from),
+  });
   return {
     append: (draft) => write(() => deps.chain.append(draft)),
     appendAll: (drafts) => write(() => deps.chain.appendGroup(drafts)),
@@ -49,6 +54,7 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
       }
       return [...counts];
     },
+    ...attempts,
     head: async () => {
       const count = await connections.asAny(trailReaders, (client) => client.zcard(keys.log));
       const [newest] = count === 0 ? [] : await readAt(count - 1, 1);
@@ -67,13 +73,19 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
 const skewMs = 60_000;
 
 /** Those that hold `text`; the rest is not even parsed. */
-async function recordsSince({ connections, keys }: AuditDeps, since: number, text: string): Promise<readonly AuditRecord[]> {
+async function recordsSince(deps: AuditDeps, since: number, text: string): Promise<readonly AuditRecord[]> {
   const found: AuditRecord[] = [];
+  for await (const page of pagesSince(deps, since))
+    found.push(...page.filter((member) => member.includes(text)).map((member) => storedRecord(member, 0)));
+  return found;
+}
+
+async function* pagesSince({ connections, keys }: AuditDeps, since: number): AsyncGenerator<readonly string[]> {
   for (let offset = 0; ; offset += pageSize) {
     const from: LogRange = [since - skewMs, offset, pageSize];
     const page = await connections.asAny(trailReaders, (client, role) => rangeOfLog(client, role, keys.log, from));
-    found.push(...page.filter((member) => member.includes(text)).map((member) => storedRecord(member, 0)));
-    if (page.length < pageSize) return found;
+    yield page;
+    if (page.length < pageSize) return;
   }
 }
 

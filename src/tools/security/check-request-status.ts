@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { lapsesAt, type RequestRecord } from '#kernel/approval/request';
 import { expiryInWords, isSettledReport } from '#kernel/approval/request-end';
 import { type RequestRun, runInWords, runOf } from '#kernel/approval/request-run';
+import type { AttemptStanding } from '#kernel/attempt';
 import { applyHeldTool } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
 import { followTaskWords } from '#kernel/known-effect';
@@ -98,16 +99,39 @@ function taskData({ upid, exitStatus, at }: NonNullable<RequestRun['task']>): Js
 }
 
 /** That a grant was consumed is one thing, what came of it another: the process may have been killed in between. */
-async function consumed(record: RequestRecord, { trail, clock }: ToolContext, plain: Standing): Promise<Standing> {
-  const run = runOf(await trail.ofRequest(record.id, record.consumedAt ?? record.createdAt));
-  const message = `${plain.message}: ${runInWords(run, record, clock.now())}`;
-  if (run.known !== 'outcome') {
-    const next = 'do not repeat the call: look at what it would have changed, and tell the user';
-    return { message, next, more: { outcome: 'unknown' } };
-  }
+async function consumed(record: RequestRecord, context: ToolContext, plain: Standing): Promise<Standing> {
+  const { run, stands } = await lookUp(record, context);
+  const message = `${plain.message}: ${runInWords(run, record, context.clock.now(), stands)}`;
+  if (run.known !== 'outcome') return { message, ...unfinished(run, stands) };
   const { task } = run;
   const next = task === undefined || task.exitStatus !== undefined ? plain.next : `${plain.next}; ${followTaskWords(task.upid)}`;
   return { message, next, more: { outcome: outcomeData(run) } };
+}
+
+interface LookedUp {
+  readonly run: RequestRun;
+  readonly stands?: AttemptStanding;
+}
+
+/** A call without an end may have lost its process just now: then somebody looks, and the trail may say more afterwards. */
+async function lookUp(record: RequestRecord, { trail, attemptNow }: ToolContext): Promise<LookedUp> {
+  const read = async () => runOf(await trail.ofRequest(record.id, record.consumedAt ?? record.createdAt));
+  const run = await read();
+  if (run.known !== 'began' || run.call === undefined) return { run };
+  const stands = await attemptNow?.(run.call);
+  return stands === 'running' ? { run, stands } : { run: await read(), ...(stands === undefined ? {} : { stands }) };
+}
+
+function unfinished(run: RequestRun, stands: AttemptStanding | undefined): Pick<Standing, 'next' | 'more'> {
+  if (run.known === 'not_done')
+    return {
+      next: 'nothing was done and the approval is used up: the same call again is a new one, and a person is asked anew',
+      more: { outcome: 'not_done' },
+    };
+  if (run.known === 'began' && stands === 'running')
+    return { next: 'wait, and check again; do not repeat the call', more: { outcome: 'running' } };
+  const next = run.next ?? 'look at what it would have changed, and tell the user';
+  return { next: `do not repeat the call: ${next}`, more: { outcome: 'unknown' } };
 }
 
 function outcomeData({ status = '', code = '', message = '', at = '', startedBy, result, task }: RequestRun): JsonObject {

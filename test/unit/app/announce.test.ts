@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { announce } from '#app/announce';
 import { catalog } from '#app/catalog';
-import { announce } from '#app/create-app';
 import { settingsOf } from '../pipeline/support/bench.ts';
 
 const say = (tool: string, input: unknown, config: object = {}) => announce(tool, input, { tools: catalog, settings: settingsOf(config) });

@@ -18,6 +18,8 @@ const fullDisk: PipelineDeps['audit'] = {
   read: async () => [],
   ofRequest: async () => [],
   changesSince: async () => [],
+  attempts: async () => [],
+  endAttempt: async () => false,
   head: async () => undefined,
 };
 

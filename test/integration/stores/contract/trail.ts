@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
+import type { AuditDraft } from '#kernel/audit-event';
 import { approved, createApprover, decisionBy, draftBy, draftOf, opened } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 
@@ -35,6 +36,52 @@ export function trailContract(makeHarness: MakeHarness): void {
       await store.audit.appendAll([]);
       expect((await store.audit.read(0, 10)).map((record) => record.attributes.index)).toEqual([0, 1, 2, 3]);
       expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 4 });
+    });
+
+    it('knows what began and has no end, whoever asks, and takes one end only', async () => {
+      const harness = await makeHarness();
+      const [store, other] = [await harness.open(), await harness.open()];
+      const of = (name: AuditDraft['name'], call: string, more: AuditDraft['attributes'] = {}): AuditDraft => ({
+        name,
+        attributes: { 'gen_ai.tool.call.id': call, ...more },
+      });
+      await store.audit.append(of('tool.started', 'one'));
+      await store.audit.appendAll([of('tool.started', 'two'), of('tool.started', 'three'), of('tool.started', 'four')]);
+      await store.audit.append(of('tool.finished', 'never begun'));
+      await other.audit.append(of('tool.finished', 'two'));
+      const open = async () => (await other.audit.attempts()).map(({ call, unknown }) => [call, unknown?.attributes['end']]);
+      expect(await open()).toEqual([
+        ['one', undefined],
+        ['three', undefined],
+        ['four', undefined],
+      ]);
+      expect(await store.audit.endAttempt(of('attempt.seen', 'one', { by: 'user:alice' }))).toBe(false);
+      const unknown = of('attempt.resolved', 'one', { end: 'unknown' });
+      const written = await Promise.all([store, other, store, other].map((one) => one.audit.endAttempt(unknown)));
+      expect(written.filter(Boolean)).toHaveLength(1);
+      expect(await store.audit.endAttempt(of('attempt.resolved', 'three', { end: 'done' }))).toBe(true);
+      expect(await store.audit.endAttempt(of('attempt.resolved', 'two', { end: 'unknown' }))).toBe(false);
+      expect(await open()).toEqual([
+        ['one', 'unknown'],
+        ['four', undefined],
+      ]);
+      await harness.advance(40_000);
+      expect(await other.audit.endAttempt(of('attempt.seen', 'one', { by: 'user:alice' }))).toBe(true);
+      expect(await other.audit.endAttempt(of('tool.finished', 'four'))).toBe(true);
+      expect(await other.audit.endAttempt(of('tool.finished', 'four'))).toBe(false);
+      expect(await open()).toEqual([]);
+      expect(await verifyTrail(store.audit)).toMatchObject({ ok: true });
+    });
+
+    it('lets what a user’s own process reports end no attempt of anybody else', async () => {
+      const store = await (await makeHarness()).open();
+      const id = { 'gen_ai.tool.call.id': 'one' };
+      await store.audit.append({ name: 'tool.started', attributes: id });
+      await store.audit.append({ name: 'tool.finished', attributes: { ...id, reported_by: 'mallory' } });
+      expect(await store.audit.endAttempt({ name: 'tool.finished', attributes: { ...id, reported_by: 'mallory' } })).toBe(false);
+      expect(await store.audit.attempts()).toHaveLength(1);
+      await store.audit.append({ name: 'tool.finished', attributes: id });
+      expect(await store.audit.attempts()).toEqual([]);
     });
 
     it('counts the changes of clusters since a moment, by agent, for every process', async () => {

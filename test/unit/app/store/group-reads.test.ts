@@ -25,6 +25,8 @@ function createTrail() {
     read: async () => written.map((id) => ({ attributes: { id } }) as unknown as AuditRecord),
     ofRequest: async () => [],
     changesSince: async () => [],
+    attempts: async () => [],
+    endAttempt: async () => false,
     head: async () => ({ sequence: written.length, hash: '' }),
   };
   const say = (message: string) => void lines.push(message);

@@ -94,6 +94,8 @@ function createTrail(real: AuditLog, order: string[]) {
     read: (after, limit) => real.read(after, limit),
     ofRequest: (requestId, since) => real.ofRequest(requestId, since),
     changesSince: (since, upTo) => real.changesSince(since, upTo),
+    attempts: () => real.attempts(),
+    endAttempt: (draft) => real.endAttempt(draft),
     head: () => real.head(),
   };
   return {

@@ -1,0 +1,254 @@
+/**
+ * Calls that began and never said how they ended: found where their process is gone, looked up, and written down as done, as not done or as
+ * unknown. What is unknown is said first until a person has seen it.
+ */
+import type { AttemptList, ControlResult, Finding } from '#kernel/app';
+import {
+  type Attempt,
+  type AttemptStanding,
+  type AttemptView,
+  latestEnd,
+  ofCall,
+  type ProcessMark,
+  processOf,
+  targetWords,
+  unknownTopic,
+} from '#kernel/attempt';
+import { reasonOf, toFault } from '#kernel/errors';
+import { isJsonObject, textOf } from '#kernel/json';
+import type { AuditLog } from '#kernel/ports/audit-log';
+import type { Log } from '#kernel/ports/log';
+import { showPlainly } from '#kernel/text/text';
+import type { ConnectedClusters } from '../clusters/connect-clusters.ts';
+import type { Config } from '../config/config.ts';
+import { type Found, foundData, type Look, type LookDeps, lookFor, unknownEnd } from './look.ts';
+import { lifeOf, ownMark } from './process-mark.ts';
+
+export interface AttemptsDeps extends LookDeps {
+  readonly audit: AuditLog;
+  readonly log: Log;
+  readonly own: ProcessMark;
+  readonly now?: () => number;
+}
+
+export interface Attempts {
+  /** Looks now and every minute. */
+  start(): void;
+  /** How one stands, after a look at it; undefined: it has an end, or none is known. Never rejects. */
+  now(call: string): Promise<AttemptStanding | undefined>;
+  readonly ofPeople: AttemptList;
+  /** This process, for records of what begins. */
+  readonly process: ProcessMark;
+  close(): Promise<void>;
+}
+
+/** In ms. Between two looks; how long a cluster is asked; how long what cannot be asked is asked again once its process is found gone, and how long at most after it began. */
+const times = { every: 60_000, ask: 20_000, tryAgain: 3_600_000, giveUp: 24 * 3_600_000 } as const;
+/** What a process sent before it was killed may still be under way: that there is nothing of it counts only when it is seen this much later, in ms. */
+const underWay = 30_000;
+/** Beyond a call's own time, for clocks that differ and records under way, in ms. */
+const grace = 60_000;
+
+export function createAttempts(deps: AttemptsDeps): Attempts {
+  const { audit, log, own, now = Date.now } = deps;
+  const closing = new AbortController();
+  const settler = createSettler({ ...deps, now, signal: closing.signal });
+  let timers: NodeJS.Timeout[] = [];
+  let looking: Promise<void> | undefined;
+  const standingOf = (attempt: Attempt) => standingAt(attempt, own, now());
+
+  async function lookAtAll(): Promise<void> {
+    const gone = (await audit.attempts()).filter((attempt) => standingOf(attempt) === 'looking');
+    for (const attempt of gone) {
+      if (closing.signal.aborted) return;
+      const isSoon = await settler.settle(attempt);
+      // Sooner than in a minute: whoever asked for the call may be waiting to hear of it.
+      if (isSoon && timers.length === 1) timers.push(setTimeout(endSoon, underWay).unref());
+    }
+  }
+  const quietly = (): Promise<void> => {
+    looking ??= lookAtAll()
+      .catch((thrown: unknown) => log.warn(`calls without an end are not looked for: ${reasonOf(thrown)}`))
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
+  };
+  function endSoon(): void {
+    timers = timers.slice(0, 1);
+    void quietly();
+  }
+  const find = async (call: string) => (await audit.attempts().catch(() => [])).find((one) => one.call === call);
+  return {
+    start() {
+      if (timers.length > 0) return;
+      timers = [setInterval(() => void quietly(), times.every).unref()];
+      void quietly();
+    },
+    async now(call) {
+      const attempt = await find(call);
+      if (attempt === undefined || standingOf(attempt) !== 'looking') return attempt && standingOf(attempt);
+      await settler.settle(attempt);
+      const later = await find(call);
+      return later && standingOf(later);
+    },
+    process: own,
+    ofPeople: { list: () => listed(audit, standingOf), seen: (call, by) => markSeen(audit, call, by) },
+    async close() {
+      closing.abort();
+      for (const timer of timers) clearTimeout(timer);
+      await looking;
+    },
+  };
+}
+
+function standingAt({ begun, unknown: found }: Attempt, own: ProcessMark, now: number): AttemptStanding {
+  if (found !== undefined) return 'unknown';
+  return isGone(begun, own, now) ? 'looking' : 'running';
+}
+
+interface Settler {
+  /** Looks at one whose process is gone, and writes down what was found. @returns whether it is worth looking again soon. Never rejects. */
+  settle(attempt: Attempt): Promise<boolean>;
+}
+
+function createSettler(deps: AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> & { readonly signal: AbortSignal }): Settler {
+  const { audit, log, now } = deps;
+  /** When each was first found without its process. */
+  const goneSince = new Map<string, number>();
+
+  async function looked({ begun }: Attempt): Promise<Look> {
+    try {
+      return await lookFor(begun, deps, AbortSignal.any([deps.signal, AbortSignal.timeout(times.ask)]));
+    } catch (thrown) {
+      return { later: toFault(thrown).message };
+    }
+  }
+
+  async function settle(attempt: Attempt): Promise<boolean> {
+    const { call, begun } = attempt;
+    const since = goneSince.get(call) ?? now();
+    goneSince.set(call, since);
+    const look = await looked(attempt);
+    if ('end' in look && look.end === 'not_done' && now() - since < underWay) return true;
+    const age = { gone: now() - since, inAll: now() - Date.parse(begun.time) };
+    const found = endOf(look, age.inAll > times.giveUp || (age.gone > times.tryAgain && !('goesOn' in look)));
+    if (found === undefined) return 'goesOn' in look;
+    const written = await audit.endAttempt({ name: 'attempt.resolved', attributes: { ...ofCall(begun), ...foundData(found) } });
+    goneSince.delete(call);
+    if (written) logFound(begun, found, log);
+    return false;
+  }
+  return {
+    settle: (attempt) =>
+      settle(attempt).catch((thrown: unknown) => {
+        log.warn(`what came of call ${attempt.call} is not written down: ${reasonOf(thrown)}`);
+        return false;
+      }),
+  };
+}
+
+function logFound(begun: Attempt['begun'], { end, message }: Found, log: Log): void {
+  const tool = textOf(begun.attributes['gen_ai.tool.name']) ?? 'a call';
+  const line = showPlainly(`the process of ${tool} (begun ${begun.time}) is gone: ${end}: ${message}`, 500);
+  if (end === 'unknown') log.warn(line);
+  else log.info(line);
+}
+
+/** Those of an App, which has its clusters and its workspace to look at. */
+export function openAttempts(
+  { config, log }: { readonly config: Pick<Config, 'clusters'>; readonly log: Log },
+  {
+    audit,
+    clusters,
+    workspacePlace,
+    history,
+  }: {
+    readonly audit: AuditLog;
+    readonly clusters: Pick<ConnectedClusters, 'configured'>;
+    readonly workspacePlace: string | undefined;
+    readonly history: LookDeps['history'];
+  },
+): Attempts {
+  return createAttempts({
+    ...{ audit, log, history, own: ownMark() },
+    ...(workspacePlace === undefined ? {} : { workspacePlace }),
+    clusterOf: (name) => {
+      const api = clusters.configured.get(name)?.access.api;
+      const tokenId = config.clusters.find((cluster) => cluster.name === name)?.tokenId;
+      return api === undefined || tokenId === undefined ? undefined : { api, tokenId };
+    },
+  });
+}
+
+/** Those before the rest that nobody could resolve. */
+async function listed(audit: AuditLog, standingOf: (attempt: Attempt) => AttemptStanding): Promise<readonly AttemptView[]> {
+  const views = (await audit.attempts()).map((attempt) => viewOf(attempt, standingOf(attempt)));
+  return [...views.filter(({ standing }) => standing === 'unknown'), ...views.filter(({ standing }) => standing !== 'unknown')];
+}
+
+async function markSeen(audit: AuditLog, call: string, by: string): Promise<ControlResult> {
+  const attempt = (await audit.attempts()).find((one) => one.call === call);
+  if (attempt?.unknown === undefined) return { ok: false, message: `no call ${showPlainly(call, 60)} has an unknown outcome` };
+  const written = await audit.endAttempt({ name: 'attempt.seen', attributes: { ...ofCall(attempt.begun), by } });
+  return written
+    ? { ok: true, message: `call ${call} is marked as seen; the trail keeps it` }
+    : { ok: false, message: `call ${call} was marked or resolved by somebody else just now` };
+}
+
+/** Its process ended, or the time is over that the call itself had: no call runs longer. */
+function isGone(begun: Attempt['begun'], own: ProcessMark, now: number): boolean {
+  const mark = processOf(begun);
+  const life = mark === undefined ? 'unknown' : lifeOf(mark, own);
+  return life === 'gone' || (life === 'unknown' && now > latestEnd(begun) + grace);
+}
+
+/** undefined: it is looked at again. */
+function endOf(look: Look, isLast: boolean): Found | undefined {
+  if (!('later' in look)) return look;
+  const next = 'look at the target and at the cluster’s tasks before calling again';
+  return isLast
+    ? unknownEnd(`its process ended before it could say what came of it, and it could not be looked up: ${look.later}`, next)
+    : undefined;
+}
+
+function viewOf({ call, begun, unknown: found }: Attempt, standing: AttemptStanding): AttemptView {
+  const { agent, target, request_id: requestId, 'gen_ai.tool.name': tool } = begun.attributes;
+  const { message, next } = found?.attributes ?? {};
+  return {
+    ...{ call, standing, begunAt: begun.time, targets: targetWords(target) },
+    tool: textOf(tool) ?? 'unknown',
+    agent: (isJsonObject(agent) ? textOf(agent['id']) : undefined) ?? 'unknown',
+    ...(typeof requestId === 'string' ? { requestId } : {}),
+    ...(typeof message === 'string' ? { message } : {}),
+    ...(typeof next === 'string' ? { next } : {}),
+  };
+}
+
+/** One sentence without its end. */
+export function attemptWords({ tool, targets, agent, begunAt, call, message }: AttemptView): string {
+  const what = `${tool}${targets.length === 0 ? '' : ` (${targets.join(', ')})`}`;
+  const why = message === undefined ? '' : `: ${message}`;
+  return showPlainly(`${what} by ${agent}, begun ${begunAt}, call ${call}${why}`, 600);
+}
+
+/** For `doctor` and the alarms. Never rejects. */
+export async function attemptFindings({ list }: Pick<AttemptList, 'list'>): Promise<readonly Finding[]> {
+  try {
+    const open = await list();
+    return open
+      .filter(({ standing }) => standing === 'unknown')
+      .slice(0, 20)
+      .map(
+        (view): Finding => ({
+          topic: unknownTopic,
+          state: 'warning',
+          message: attemptWords(view),
+          remedy: `${view.next ?? 'look at the target'}; then \`banksman attempts seen ${view.call}\``,
+        }),
+      );
+  } catch {
+    // The store says so itself.
+    return [];
+  }
+}
