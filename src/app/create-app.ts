@@ -95,7 +95,7 @@ export interface SharedParts {
 }
 
 /** What a user's own process may ask of the service about its workspace tools; whose it is, the service's host has checked. */
-export interface WorkspaceRecords extends Pick<RequestStore, 'open' | 'noteWait' | 'waitOf'>, Pick<AuditLog, 'ofRequest'> {
+export interface WorkspaceRecords extends Pick<RequestStore, 'open' | 'noteWait' | 'waitOf'>, Pick<AuditLog, 'ofRequest' | 'endAttempt'> {
   settings(): Promise<SharedSettings>;
   consume(id: string, digest: string, by: string): Promise<ConsumeResult>;
   append(drafts: readonly AuditDraft[]): Promise<void>;
@@ -238,6 +238,7 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
     consume: (id, digest, by) => approvals.consume(id, digest, by),
     append: (drafts) => reads.audit.appendAll(drafts),
     ofRequest: (id, since) => reads.audit.ofRequest(id, since),
+    endAttempt: (draft) => reads.audit.endAttempt(draft),
     settings: async () => {
       const { securityLevel: level, unavailable, paused, rules } = await live.now();
       const counting = await rules();
@@ -254,6 +255,7 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
 function watchClusters({ stays = false, service, log }: AppOptions, { clusters, tasks, attempts, reads }: Parts): ClusterMonitor {
   const monitor = createClusterMonitor({ clusters: clusters.clients, audit: reads.audit, log });
   if (stays && service === undefined) attempts.start();
+  else void attempts.spool.drain();
   if (stays && clusters.configured.size > 0) {
     void tasks.resume((name) => clusters.configured.get(name)?.access.api);
     monitor.start();
@@ -311,7 +313,7 @@ function pipelineDeps(options: AppOptions, parts: Parts, held: HeldAnswers): Pip
     settings: live.now,
     approvals,
     consumer: processName,
-    ...{ process: attempts.process, attemptNow: attempts.now },
+    ...{ process: attempts.process, attemptNow: attempts.now, keepOutcome: attempts.spool.keep },
     requests: store.requests,
     audit: reads.audit,
     noteRead: reads.note,

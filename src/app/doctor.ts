@@ -14,7 +14,7 @@ import type { CertificateKnown } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { Store } from '#kernel/ports/store';
 import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
-import { type Attempts, attemptFindings } from './attempts/attempts.ts';
+import { type Attempts, attemptFindings, spoolFindings } from './attempts/attempts.ts';
 import type { ConnectedClusters } from './clusters/connect-clusters.ts';
 import { protectionSuggestions } from './clusters/suggestions.ts';
 import { lostTags } from './clusters/tag-memory.ts';
@@ -44,7 +44,7 @@ export interface DoctorParts {
   readonly agreement: AlarmParts['agreement'];
   readonly trail: TrailWatch;
   readonly standing: Standing | undefined;
-  readonly attempts: Pick<Attempts, 'ofPeople'>;
+  readonly attempts: Pick<Attempts, 'ofPeople' | 'spool'>;
   readonly live: { readonly security: Pick<SecuritySettings, 'level' | 'rules'> };
   readonly sandbox: { refresh(): Promise<SandboxStatus> };
   history(): Promise<RunHistory | undefined>;
@@ -82,6 +82,7 @@ async function ofThisProcess(parts: DoctorParts): Promise<readonly Finding[]> {
   const sandbox = await parts.sandbox.refresh();
   return [
     nodeFinding(),
+    ...spoolFindings(parts.attempts),
     ...embeddedFinding(parts),
     ...viewFindings(sandbox),
     ...(await journalFindings(parts)),

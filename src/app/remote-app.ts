@@ -299,9 +299,8 @@ function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApp
       appendAll: append,
       read: never,
       ofRequest: (id, since) => ask('records.ofRequest', [id, since]),
-      // Budgets are of clusters, and the service counts them.
-      changesSince: async () => [],
-      ...{ attempts: async () => [], endAttempt: never },
+      // Budgets are of clusters, and the service counts them; it ends what has no end, too.
+      ...{ changesSince: async () => [], attempts: async () => [], endAttempt: (draft) => ask('records.endAttempt', [draft]) },
       head: () => asked(ask('audit.head')),
     },
     security: noSecurity(link, never),

@@ -128,6 +128,7 @@ export const wireMethods = {
   'records.noteWait': z.tuple([id, text(100), z.number()]),
   'records.waitOf': z.tuple([id]),
   'records.append': z.tuple([z.array(auditDraft).max(200)]),
+  'records.endAttempt': z.tuple([auditDraft]),
   'records.ofRequest': z.tuple([id, z.number()]),
 } as const;
 export type WireMethod = keyof typeof wireMethods;

@@ -66,6 +66,8 @@ async function approvedBefore(state: Classified, id: string, context: ApproveCon
   const { call, deps } = context;
   const record = await deps.requests.get(id);
   if (record === undefined || record.reported !== undefined) return refuse(notOpened(`there is no call \`${id}\``));
+  // The version of settings that could not be read is none that anybody set: an outage says nothing of the policy.
+  if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable, record));
   if (record.status !== 'approved') return refuse(undecided(record, deps.clock.now()));
   if (digestOf(effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace)) === record.digest)
     return consume(state, record, context);

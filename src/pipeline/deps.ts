@@ -106,6 +106,8 @@ export interface PipelineDeps {
   readonly consumer: string;
   /** The same for the record of what begins, so that others can tell whether it lives. Absent: they go by the call's time alone. */
   readonly process?: ProcessMark;
+  /** Keeps the record of a call that began, where the trail does not take it, until it does. Absent: it is lost. @throws {Fault} where it cannot be kept either */
+  keepOutcome?(draft: AuditDraft): Promise<void>;
   /** How a call stands that began and has no end; looked at now. Absent: nobody looks. Must not reject. */
   attemptNow?(call: string): Promise<AttemptStanding | undefined>;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;

@@ -12,7 +12,9 @@ import { type Approved, type Classified, goOn, type Refusal, refuse, type Step }
  * to be what was approved, to the last digit, on guests that are as they were foretold; the policy has decided anew already.
  */
 export async function approvedStep(state: Classified, step: StepGrant, deps: CallDeps, signal: AbortSignal): Promise<Step<Approved>> {
-  if (deps.settings.unavailable !== undefined || deps.settings.version !== step.policyVersion)
+  if (deps.settings.unavailable !== undefined)
+    return refuse(refusal(step, 'policy_unavailable', `the security level cannot be read now (${deps.settings.unavailable})`));
+  if (deps.settings.version !== step.policyVersion)
     return refuse(
       refusal(step, 'policy_changed', 'the policy (level, protected list, tiers, rules) is not the one that it was approved under'),
     );

@@ -37,6 +37,8 @@ export interface CallTrail {
   rules?: readonly string[];
   /** When the call is over at the latest, ms since the epoch; from the moment it may have an effect. */
   endsBy?: number;
+  /** Its intent is in the trail. */
+  begun?: true;
   /** The version that decided; absent where the call ended before anything did. */
   policyVersion?: string;
 }
@@ -77,10 +79,10 @@ function whoRuns({ endsBy, state }: CallTrail, { process: mark, workspacePlace }
   };
 }
 
-/** The outcome. @throws {Fault} when it cannot be written. */
-export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: RecordDeps, outcome: Outcome): Promise<void> {
+/** The outcome, as the trail holds it. */
+export function outcomeDraft(call: IncomingCall, trail: CallTrail, deps: RecordDeps, outcome: Outcome): AuditDraft {
   const name: AuditEventName = outcome.status === 'denied' ? 'tool.denied' : 'tool.finished';
-  const draft: AuditDraft = {
+  return {
     name,
     attributes: {
       ...attributesOf(call, trail, deps),
@@ -94,6 +96,10 @@ export async function recordOutcome(call: IncomingCall, trail: CallTrail, deps: 
       ...keptResult(call, outcome),
     },
   };
+}
+
+/** @throws {Fault} when it cannot be written. */
+export async function recordOutcome(draft: AuditDraft, trail: CallTrail, deps: RecordDeps, outcome: Outcome): Promise<void> {
   if (isOnlyRead(trail, outcome)) await deps.noteRead(draft);
   else await deps.audit.append(draft);
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type Deadline, startDeadline } from '#execution/deadline';
 import { resultBudget } from '#identity/permissions';
 import { type Agent, sourceOf } from '#kernel/agent';
-import { toFault } from '#kernel/errors';
+import { type Fault, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonValue } from '#kernel/json';
 import { effectData, notSent } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
@@ -18,7 +18,17 @@ import { decideCall, passStages } from './decide-call.ts';
 import { type CallDeps, type IncomingCall, type PipelineDeps, withSettings } from './deps.ts';
 import { changesSomething, type Executed, execute, given, lastWordMs, withEffectWords } from './execute.ts';
 import { budgetLeft } from './limits.ts';
-import { type CallTrail, leaveTask, logOutcome, recordIntent, recordOutcome, redactionOf, startTrail, startWaiting } from './record.ts';
+import {
+  type CallTrail,
+  leaveTask,
+  logOutcome,
+  outcomeDraft,
+  recordIntent,
+  recordOutcome,
+  redactionOf,
+  startTrail,
+  startWaiting,
+} from './record.ts';
 import { type Approved, goOn, type Refusal, refuse, refuseBy, refuseByFault, type Step } from './stage.ts';
 import { limitOf } from './validate.ts';
 
@@ -130,6 +140,7 @@ async function decideStages(call: IncomingCall, trail: CallTrail, deps: CallDeps
   if (approved.state.tier === 'green') return goOn(approved.state);
   trail.endsBy = deps.clock.now() + deadline.leftMs() + lastWordMs;
   const intent = await recordIntent(call, trail, deps);
+  trail.begun = true;
   const left = await budgetLeft(approved.state, call.agent, deps, intent);
   return left.effect === 'deny' ? refuseBy(left, 'change nothing more for now, and tell the user') : goOn(approved.state);
 }
@@ -151,16 +162,29 @@ function tierOf({ state }: CallTrail): Outcome['tier'] {
 }
 
 async function recorded(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, outcome: Outcome): Promise<Outcome> {
+  const draft = outcomeDraft(call, trail, deps, outcome);
+  const written = await recordOutcome(draft, trail, deps, outcome).then(
+    () => outcome,
+    async (thrown: unknown) => {
+      const fault = toFault(thrown);
+      return trail.begun === true && deps.keepOutcome !== undefined
+        ? keptBeside(outcome, fault, () => deps.keepOutcome?.(draft))
+        : withoutRecord(outcome, fault.message, fault.next);
+    },
+  );
+  logOutcome(call, trail, deps, written);
+  if (written.code === outcome.code) leaveTask(call, trail, deps, written);
+  return written;
+}
+
+/** What happened is told whatever becomes of its record; where that can be kept nowhere, that is said instead. */
+async function keptBeside(outcome: Outcome, { message, next }: Fault, keep: () => Promise<void> | undefined): Promise<Outcome> {
   try {
-    await recordOutcome(call, trail, deps, outcome);
-    logOutcome(call, trail, deps, outcome);
-    leaveTask(call, trail, deps, outcome);
-    return outcome;
+    await keep();
+    const told = `its record is not written yet, for the audit trail could not be written (${message}): it is kept on this machine, and written as soon as it can be`;
+    return { ...outcome, message: `${outcome.message}; ${told}` };
   } catch (thrown) {
-    const fault = toFault(thrown);
-    const unrecorded = withoutRecord(outcome, fault.message, fault.next);
-    logOutcome(call, trail, deps, unrecorded);
-    return unrecorded;
+    return withoutRecord(outcome, `${message}; nor could its record be kept beside it: ${toFault(thrown).message}`, next);
   }
 }
 

@@ -23,9 +23,11 @@ import type { ConnectedClusters } from '../clusters/connect-clusters.ts';
 import type { Config } from '../config/config.ts';
 import { type Found, foundData, type Look, type LookDeps, lookFor, unknownEnd } from './look.ts';
 import { lifeOf, ownMark } from './process-mark.ts';
+import { createSpool, type Spool } from './spool.ts';
 
 export interface AttemptsDeps extends LookDeps {
   readonly audit: AuditLog;
+  readonly spool: Spool;
   readonly log: Log;
   readonly own: ProcessMark;
   readonly now?: () => number;
@@ -39,6 +41,7 @@ export interface Attempts {
   readonly ofPeople: AttemptList;
   /** This process, for records of what begins. */
   readonly process: ProcessMark;
+  readonly spool: Spool;
   close(): Promise<void>;
 }
 
@@ -50,26 +53,18 @@ const underWay = 30_000;
 const grace = 60_000;
 
 export function createAttempts(deps: AttemptsDeps): Attempts {
-  const { audit, log, own, now = Date.now } = deps;
+  const { audit, spool, log, own, now = Date.now } = deps;
   const closing = new AbortController();
   const settler = createSettler({ ...deps, now, signal: closing.signal });
   let timers: NodeJS.Timeout[] = [];
   let looking: Promise<void> | undefined;
   const standingOf = (attempt: Attempt) => standingAt(attempt, own, now());
-
-  async function lookAtAll(): Promise<void> {
-    const gone = (await audit.attempts()).filter((attempt) => standingOf(attempt) === 'looking');
-    for (const attempt of gone) {
-      if (closing.signal.aborted) return;
-      const isSoon = await settler.settle(attempt);
-      // Sooner than in a minute: whoever asked for the call may be waiting to hear of it.
-      if (isSoon && timers.length === 1) timers.push(setTimeout(endSoon, underWay).unref());
-    }
-  }
   const quietly = (): Promise<void> => {
-    looking ??= lookAtAll()
+    looking ??= lookAtAll(deps, settler, standingOf)
+      // Sooner than in a minute: whoever asked for the call may be waiting to hear of it.
+      .then((isSoon) => isSoon && timers.length === 1 && timers.push(setTimeout(endSoon, underWay).unref()))
       .catch((thrown: unknown) => log.warn(`calls without an end are not looked for: ${reasonOf(thrown)}`))
-      .finally(() => {
+      .then(() => {
         looking = undefined;
       });
     return looking;
@@ -82,17 +77,19 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   return {
     start() {
       if (timers.length > 0) return;
+      spool.prepare();
       timers = [setInterval(() => void quietly(), times.every).unref()];
       void quietly();
     },
     async now(call) {
+      await spool.drain();
       const attempt = await find(call);
       if (attempt === undefined || standingOf(attempt) !== 'looking') return attempt && standingOf(attempt);
       await settler.settle(attempt);
       const later = await find(call);
       return later && standingOf(later);
     },
-    process: own,
+    ...{ process: own, spool },
     ofPeople: { list: () => listed(audit, standingOf), seen: (call, by) => markSeen(audit, call, by) },
     async close() {
       closing.abort();
@@ -100,6 +97,19 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       await looking;
     },
   };
+}
+
+/** What their own processes said counts, so it comes first. @returns whether it is worth looking again soon */
+async function lookAtAll(
+  { audit, spool }: Pick<AttemptsDeps, 'audit' | 'spool'>,
+  { settle }: Settler,
+  standingOf: (attempt: Attempt) => AttemptStanding,
+): Promise<boolean> {
+  await spool.drain();
+  const gone = (await audit.attempts()).filter((attempt) => standingOf(attempt) === 'looking');
+  let isSoon = false;
+  for (const attempt of gone) isSoon = (await settle(attempt)) || isSoon;
+  return isSoon;
 }
 
 function standingAt({ begun, unknown: found }: Attempt, own: ProcessMark, now: number): AttemptStanding {
@@ -140,7 +150,8 @@ function createSettler(deps: AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> 
     return false;
   }
   return {
-    settle: (attempt) =>
+    settle: async (attempt) =>
+      !deps.signal.aborted &&
       settle(attempt).catch((thrown: unknown) => {
         log.warn(`what came of call ${attempt.call} is not written down: ${reasonOf(thrown)}`);
         return false;
@@ -157,7 +168,7 @@ function logFound(begun: Attempt['begun'], { end, message }: Found, log: Log): v
 
 /** Those of an App, which has its clusters and its workspace to look at. */
 export function openAttempts(
-  { config, log }: { readonly config: Pick<Config, 'clusters'>; readonly log: Log },
+  { config, stateDir, log }: { readonly config: Pick<Config, 'clusters'>; readonly stateDir: string; readonly log: Log },
   {
     audit,
     clusters,
@@ -171,7 +182,7 @@ export function openAttempts(
   },
 ): Attempts {
   return createAttempts({
-    ...{ audit, log, history, own: ownMark() },
+    ...{ audit, log, history, own: ownMark(), spool: createSpool({ stateDir, audit, log }) },
     ...(workspacePlace === undefined ? {} : { workspacePlace }),
     clusterOf: (name) => {
       const api = clusters.configured.get(name)?.access.api;
@@ -230,6 +241,12 @@ export function attemptWords({ tool, targets, agent, begunAt, call, message }: A
   const what = `${tool}${targets.length === 0 ? '' : ` (${targets.join(', ')})`}`;
   const why = message === undefined ? '' : `: ${message}`;
   return showPlainly(`${what} by ${agent}, begun ${begunAt}, call ${call}${why}`, 600);
+}
+
+/** For `doctor`: what is kept beside the store, which comes before all else. Never rejects. */
+export function spoolFindings({ spool }: Pick<Attempts, 'spool'>): readonly Finding[] {
+  const found = spool.finding();
+  return found === undefined ? [] : [found];
 }
 
 /** For `doctor` and the alarms. Never rejects. */

@@ -21,6 +21,7 @@ import { isControlPath } from '#policy/effects/control-places';
 import { decideCommand } from '#policy/effects/decide-command';
 import { judgeChange } from '#policy/effects/judge-change';
 import { isSecretPath } from '#policy/paths/secret-files';
+import { spoolFolder } from '../attempts/spool.ts';
 import { learnedCertificatesFolder } from '../clusters/connect-clusters.ts';
 import type { Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
@@ -208,7 +209,7 @@ interface OwnPlacesParts {
  */
 function ownPlaces(parts: OwnPlacesParts, root: string): readonly string[] {
   const { stateDir, configFile, namedConfigFile } = parts;
-  const inState = [mcpTokensFolder, learnedCertificatesFolder, 'sandbox'].map((name) => path.join(stateDir, name));
+  const inState = [mcpTokensFolder, learnedCertificatesFolder, spoolFolder, 'sandbox'].map((name) => path.join(stateDir, name));
   const places = [
     ...directory(stateDir, [...inState, personaBase(stateDir)], root),
     ...directory(path.dirname(configFile), [configFile, keyFolderOf(configFile), seenTrailsFolder(configFile)], root),

@@ -202,6 +202,11 @@ function recordMethods(app: LocalApp, own: Own): Of<'records'> {
       for (const { attributes } of marked) await mayName(attributes, caller);
       await records.append(marked);
     },
+    'records.endAttempt': async ([draft], caller) => {
+      const marked = markReported(app, draft, caller.user);
+      await mayName(marked.attributes, caller);
+      return records.endAttempt(marked);
+    },
     'records.ofRequest': async ([id, since], caller) => {
       await own(id, caller);
       return records.ofRequest(id, since);

@@ -44,6 +44,20 @@ describe('a call that a person runs by hand', () => {
     expect(stops(bench)).toHaveLength(1);
   });
 
+  it('while the settings cannot be read is said to be an outage, and its approval stays good', async () => {
+    const bench = await createBench();
+    const id = await approvedStop(bench);
+    const { settings } = bench.state;
+    // As an App has them then: strict, which stands for nothing that anybody set.
+    bench.state.settings = { ...settingsOf({ protected: demoProtection, securityLevel: 'strict' }), unavailable: 'the server is away' };
+    const refused = await byHand(bench, id);
+    expect(refused).toMatchObject({ status: 'error', code: 'policy_unavailable', request_id: id });
+    expect(refused.message).toMatch(/cannot be read now \(the server is away\)/);
+    expect(stops(bench)).toEqual([]);
+    bench.state.settings = settings;
+    expect(await byHand(bench, id)).toMatchObject({ status: 'ok', request_id: id });
+  });
+
   it('is told to the agent: by the status, and once by the same call, which then is a new one', async () => {
     const bench = await createBench();
     const id = await approvedStop(bench);
