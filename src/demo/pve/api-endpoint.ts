@@ -30,7 +30,6 @@ export interface EndpointOptions {
   readonly port: number;
 }
 
-const requestsPerConnection = 100;
 const idleMs = 5000;
 
 /** Starts the endpoint. Rejects with `EADDRINUSE` when the port is taken. */
@@ -42,7 +41,6 @@ export async function startApiEndpoint(options: EndpointOptions): Promise<ApiEnd
       answer(options, request, response).catch(() => response.destroy());
     },
   );
-  server.maxRequestsPerSocket = requestsPerConnection;
   server.keepAliveTimeout = idleMs;
   const { addresses, port } = options;
   const listener = await startListener(server, { addresses, port, dropConnections: () => server.closeAllConnections() });

@@ -37,12 +37,14 @@ export interface HighAvailability {
   readonly resources: Map<string, HaResource>;
   /** The node whose manager is the master; undefined: no manager has run yet. */
   master: string | undefined;
+  /** Rows of `/cluster/ha/rules`, as the API shows them. */
+  readonly rules: object[];
   /** The manager takes requests and does nothing about them. */
   stalled: boolean;
 }
 
 export function createHighAvailability(): HighAvailability {
-  return { resources: new Map(), master: undefined, stalled: false };
+  return { resources: new Map(), master: undefined, rules: [], stalled: false };
 }
 
 /** Service id of a guest. */

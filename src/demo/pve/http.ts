@@ -1,4 +1,5 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { ApiError, ProxyError } from './api-error.ts';
 import { isPage } from './api-method.ts';
@@ -159,6 +160,16 @@ function statusLine(reply: Reply): { readonly status: number; readonly reason: s
   return { status: reply.status, reason, body: reply.body };
 }
 
+const requestsPerConnection = 100;
+const answered = new WeakMap<Socket, number>();
+
+/** Of its connection (`max_requests` of `AnyEvent.pm`). */
+function isLast({ socket }: IncomingMessage): boolean {
+  const count = (answered.get(socket) ?? 0) + 1;
+  answered.set(socket, count);
+  return count >= requestsPerConnection;
+}
+
 /** Sends the answer. */
 export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   const { status, reason, body } = statusLine(reply);
@@ -171,7 +182,7 @@ export function send(request: IncomingMessage, response: ServerResponse, reply: 
     Expires: date,
     Pragma: 'no-cache',
     Server: 'pve-api-daemon/3.0',
-    Connection: status >= 400 ? 'close' : 'Keep-Alive',
+    Connection: status >= 400 || isLast(request) ? 'close' : 'Keep-Alive',
     ...(gzip ? { 'Content-Encoding': 'gzip' } : {}),
     ...(bytes.length > 0 ? { 'Content-Length': String(bytes.length) } : {}),
     ...(reply.contentType === undefined ? {} : { 'Content-Type': reply.contentType }),

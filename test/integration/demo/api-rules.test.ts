@@ -1,4 +1,5 @@
 /** Rules of the real API that no recording here shows, and the traps a client falls into. */
+import { Agent, request } from 'node:https';
 import { connect, type PeerCertificate } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManualClock, type DemoCluster, demoTokens, type ManualClock, startDemoCluster } from '#demo/index';
@@ -237,6 +238,24 @@ describe('bodies', () => {
   it('closes the connection after an error and keeps it otherwise', async () => {
     expect((await get('/version')).headers.connection).toBe('Keep-Alive');
     expect((await get('/nosuch')).headers.connection).toBe('close');
+  });
+
+  it('closes it after the hundredth answer, and says so', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
+    const ask = () =>
+      new Promise<string>((resolve, reject) => {
+        const options = { agent, headers: { Authorization: as('ops') ?? '' } };
+        request(`${demo.url}/api2/json/version`, options, (answer) => {
+          answer.resume().once('end', () => resolve(`${answer.statusCode} ${answer.headers.connection}`));
+        })
+          .once('error', reject)
+          .end();
+      });
+    const answers: string[] = [];
+    for (let index = 0; index < 103; index += 1) answers.push(await ask());
+    agent.destroy();
+    const kept = (count: number) => Array.from({ length: count }, () => '200 Keep-Alive');
+    expect(answers).toEqual([...kept(99), '200 close', ...kept(3)]);
   });
 
   it('compresses long answers for those who can read them', async () => {

@@ -50,7 +50,7 @@ export const haMethods: readonly ApiMethod[] = [
   route('GET /cluster/ha/groups', audit, () => {
     throw failed('cannot index groups: ha groups have been migrated to rules');
   }),
-  route('GET /cluster/ha/rules', audit, () => [], {
+  route('GET /cluster/ha/rules', audit, ({ cluster }) => cluster.ha.rules, {
     parameters: { resource: text, type: { ...text, enum: ['node-affinity', 'resource-affinity'] } },
   }),
   route('GET /cluster/ha/status/current', audit, status),
