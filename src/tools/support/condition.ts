@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { GuestCondition } from '#kernel/guest-condition';
 import { canonicalJson, type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
+import { tagsIn } from '#kernel/resource';
 
 /** The keys of a configuration that `set_guest_config` knows: what it replaces, its inverse restores. */
 export const keptKeys = ['cores', 'memory', 'tags', 'description', 'onboot'] as const;
@@ -42,7 +43,8 @@ function settingsOf(config: JsonObject): string {
   const kept = Object.entries(config).flatMap(([key, value]) => {
     if (madeAnew.has(key) || wordOf(value) === '') return [];
     const part = drawn.find(([keys]) => keys.test(key))?.[1];
-    const text = wordOf(value).trimEnd();
+    // Proxmox VE sorts tags when they are set, unless the datacenter's `tag-style` says otherwise: nothing goes by their order.
+    const text = key === 'tags' ? tagsIn(value).join(';') : wordOf(value).trimEnd();
     return [[key, part === undefined ? text : text.replace(part, '*')] as const];
   });
   return createHash('sha256')
