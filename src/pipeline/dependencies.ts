@@ -2,9 +2,10 @@
 import { type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import { type Target, tagsIn } from '#kernel/resource';
-import type { DerivedProtection, ProtectedList, ProtectedNeed, ProtectedNeeds } from '#policy/protected-resources';
+import { isServed, type Role, rolesIn, serverOf } from '#policy/blast/roles';
+import type { DeclaredNeed, DerivedProtection, ProtectedList, ProtectedNeed, ProtectedNeeds } from '#policy/protected-resources';
 import type { Inventory } from '#policy/resolve-target';
-import { storagesIn } from './inventory.ts';
+import { guestThing, storagesIn } from './inventory.ts';
 import { addressesIn, gatewaysIn } from './losses.ts';
 
 /** Of so many protected guests the configurations are read for a call. */
@@ -16,10 +17,16 @@ interface Looking {
   readonly signal: AbortSignal;
 }
 
+interface Configured {
+  readonly list: ProtectedList;
+  /** Of any cluster. */
+  readonly roles: readonly Role[];
+}
+
 /** @returns what is needed, and the protected guests of which that is not known */
 export async function protectedNeeds(
   targets: readonly Target[],
-  list: ProtectedList,
+  { list, roles }: Configured,
   derived: DerivedProtection,
   { api, inventory, signal }: Looking,
 ): Promise<{ readonly needs?: ProtectedNeeds; readonly unread: readonly number[] }> {
@@ -39,7 +46,31 @@ export async function protectedNeeds(
   const read = configs.flatMap(([vmid, config]) => (config === undefined ? [] : [[vmid, config] as const]));
   const addresses = new Map(read.flatMap(([vmid, config]) => needsOf(vmid, config, storages)));
   const unread = guests.map(({ vmid }) => vmid).filter((vmid) => !read.some(([known]) => known === vmid));
-  return { needs: { addresses, votes: decisiveVotes(inventory), vmid: first.vmid }, unread };
+  const declared = declaredNeeds(rolesIn(inventory.cluster, roles), guests, { inventory, configs: new Map(read) });
+  return { needs: { addresses, declared, votes: decisiveVotes(inventory), vmid: first.vmid }, unread };
+}
+
+interface Seen {
+  readonly inventory: Inventory;
+  readonly configs: ReadonlyMap<number, JsonObject>;
+}
+
+/** Of one whose disks cannot be read, any storage may hold them. */
+function declaredNeeds(
+  roles: readonly Role[],
+  guests: Inventory['guests'],
+  { inventory, configs }: Seen,
+): ReadonlyMap<string, DeclaredNeed> {
+  const needs = new Map<string, DeclaredNeed>();
+  for (const role of roles) {
+    const served = guests.find((guest) => {
+      const config = configs.get(guest.vmid);
+      if (role.as !== 'storage') return isServed(role, guestThing(guest, inventory));
+      return config === undefined || storagesIn(config).some((storage) => role.storages?.includes(storage));
+    });
+    if (served !== undefined) needs.set(serverOf(role), { vmid: served.vmid, role });
+  }
+  return needs;
 }
 
 /** undefined: its node is off. @throws {Fault} where it is on: what cannot be read may be the very thing */

@@ -23,6 +23,7 @@ import type { CommandResource, PathUse } from '#kernel/resource';
 import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { ClusterAccess, Tool, WorkspaceAccess } from '#kernel/tool';
 import type { LiveRule } from '#policy/auto-approve';
+import type { Role } from '#policy/blast/roles';
 import type { NodeAliases, ProtectedList } from '#policy/protected-resources';
 import type { Scope } from '#policy/scopes/scopes';
 import type { TimeWindow } from '#policy/scopes/windows';
@@ -68,6 +69,7 @@ export interface PolicySettings {
   /** Agents change nothing now. */
   readonly paused?: Pause;
   readonly protectedList: ProtectedList;
+  readonly roles: readonly Role[];
   readonly scopes: readonly Scope[];
   readonly windows: readonly TimeWindow[];
   /** Configured tiers; they only make a tool stricter. */

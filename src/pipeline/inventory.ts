@@ -4,8 +4,10 @@ import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { ClusterPort, ClusterStatusRow, Permissions } from '#kernel/ports/cluster';
 import { tagsIn } from '#kernel/resource';
+import { showPlainly } from '#kernel/text/text';
 import { type DerivedProtection, deriveProtection, type ProtectedList, storagePlace, tagBearers } from '#policy/protected-resources';
 import type { Inventory } from '#policy/resolve-target';
+import type { Selectable } from '#policy/scopes/selector';
 import type { ConfiguredCluster } from './deps.ts';
 
 export interface InventoryNeeds {
@@ -107,6 +109,14 @@ async function storedBy(
     }
   }
   return stored;
+}
+
+type GuestFacts = Pick<Inventory['guests'][number], 'vmid' | 'node' | 'name' | 'tags' | 'pool'>;
+
+/** A guest as selectors see it. */
+export function guestThing({ vmid, node, name, tags, pool }: GuestFacts, { cluster }: Pick<Inventory, 'cluster'>): Selectable {
+  const words = `guest ${vmid}${name === undefined ? '' : ` (${showPlainly(name, 60)})`}`;
+  return { words, cluster, vmid, node, tags, pool, name };
 }
 
 const diskKey = /^(?:(?:scsi|virtio|ide|sata|efidisk|tpmstate|mp)\d+|rootfs)$/;

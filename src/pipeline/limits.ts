@@ -11,6 +11,7 @@ import { budgetSpan, decideScopes, scopeInWords, scopesOf } from '#policy/scopes
 import type { Selectable } from '#policy/scopes/selector';
 import { decideWindows, windowsAhead, windowsInWords } from '#policy/scopes/windows';
 import type { CallDeps, PipelineDeps, PolicySettings } from './deps.ts';
+import { guestThing } from './inventory.ts';
 import type { Resolved } from './stage.ts';
 
 const notPaused = allow('not_paused', 'agents are not paused');
@@ -149,13 +150,6 @@ function changedThings({ targets, inventory }: Resolved): readonly Selectable[] 
     if (target.kind === 'new_guest') return [newGuest(target, targets, inventory)];
     return actsOnNode(target) ? [{ ...nothing, words: wordsOf(target), cluster: target.cluster, node: target.node }] : [];
   });
-}
-
-type GuestFacts = Pick<Inventory['guests'][number], 'vmid' | 'node' | 'name' | 'tags' | 'pool'>;
-
-function guestThing({ vmid, node, name, tags, pool }: GuestFacts, { cluster }: Pick<Inventory, 'cluster'>): Selectable {
-  const words = `guest ${vmid}${name === undefined ? '' : ` (${showPlainly(name, 60)})`}`;
-  return { words, cluster, vmid, node, tags, pool, name };
 }
 
 /**

@@ -7,8 +7,11 @@ import { tagsIn } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
 import type { Loss } from '#kernel/tool';
 import { blastRadius, type RadiusFacts, type RadiusGuest } from '#policy/blast/blast-radius';
+import { placementRules } from '#policy/blast/placement';
 import { radiusLines } from '#policy/blast/radius-lines';
+import { type Role, rolesIn, roleWords, serverOf, withRoles } from '#policy/blast/roles';
 import { guestAddresses } from '#policy/resolve-target';
+import type { Selectable } from '#policy/scopes/selector';
 import type { CallDeps } from './deps.ts';
 import { storagesIn } from './inventory.ts';
 import type { Classified } from './stage.ts';
@@ -28,7 +31,8 @@ export async function lossLines(
   const access = deps.clusters.get(cluster ?? '')?.access;
   if (losses.length === 0 || access === undefined) return [];
   try {
-    return linesOf(losses, await readRadius(access.api, AbortSignal.any([caller, AbortSignal.timeout(lookMs)])));
+    const look = await readRadius(access.api, AbortSignal.any([caller, AbortSignal.timeout(lookMs)]));
+    return linesOf(losses, look, { cluster: cluster ?? '', roles: deps.settings.roles });
   } catch (thrown) {
     caller.throwIfAborted();
     return [`what else depends on it could not be read: ${toFault(thrown).message}`];
@@ -44,8 +48,21 @@ export interface RadiusLook {
   readonly tasks: readonly JsonObject[];
 }
 
-export function linesOf(losses: readonly Loss[], { facts, rows, unread, tasks }: RadiusLook): readonly string[] {
+/** What people declare. */
+export interface Declared {
+  readonly cluster: string;
+  readonly roles: readonly Role[];
+}
+
+export function linesOf(
+  losses: readonly Loss[],
+  { facts: seen, rows, unread, tasks }: RadiusLook,
+  { cluster, roles: all }: Declared,
+): readonly string[] {
+  const roles = rolesIn(cluster, all);
+  const facts = withRoles(seen, roles, new Map(rows.map((row) => [row.vmid, thingOf(row, cluster)])));
   const lines = losses.flatMap((loss) => [
+    ...rolesOf(loss, roles).map((role) => `it ${roleWords(role)}`),
     ...radiusLines(loss, blastRadius(facts, loss), facts, (vmid) => nameIn(rows, vmid)),
     ...tasks.filter((task) => isOn(task, loss)).map((task) => `a task runs on it: ${words(task['type'])} by ${words(task['user'])}`),
   ]);
@@ -54,6 +71,18 @@ export function linesOf(losses: readonly Loss[], { facts, rows, unread, tasks }:
       ? []
       : [`of ${unread} other running guest${unread === 1 ? '' : 's'} it is not known what they depend on: not readable, or too many`];
   return [...new Set([...lines, ...left])];
+}
+
+function rolesOf(loss: Loss, roles: readonly Role[]): readonly Role[] {
+  if (loss.kind === 'storage') return [];
+  const server = serverOf(loss.kind === 'guest' ? { guest: loss.vmid } : { node: loss.node });
+  return roles.filter((role) => serverOf(role) === server);
+}
+
+/** A pool that is not in the row may not be seen. */
+function thingOf({ vmid, node, name, raw }: GuestRow, cluster: string): Selectable {
+  const pool = typeof raw['pool'] === 'string' ? raw['pool'] : undefined;
+  return { words: `guest ${vmid}`, cluster, vmid, node, tags: tagsIn(raw['tags']), pool, name };
 }
 
 function isOn({ id, node }: JsonObject, loss: Loss): boolean {
@@ -89,6 +118,7 @@ export async function readRadius(api: ClusterPort, signal: AbortSignal): Promise
   // One that is off may be all that else answers at an address.
   const first = [...running, ...there.filter((row) => !isRunning(row))].slice(0, mostConfigs);
   const configs = await readConfigs(api, first, signal);
+  const rules = rows.some(isManaged) ? await readRules(api, signal) : [];
   const ips = new Map(status.flatMap(({ type, name, ip }) => (type === 'node' && ip !== undefined ? [[name, ip] as const] : [])));
   return {
     facts: {
@@ -100,11 +130,23 @@ export async function readRadius(api: ClusterPort, signal: AbortSignal): Promise
       })),
       guests: rows.map((row) => guestOf(row, configs.get(row.vmid))),
       storages: storagesOf(storages, definitions),
+      rules,
     },
     rows,
     unread: running.filter(({ vmid }) => !configs.has(vmid)).length,
     tasks: recent.filter((task) => task['endtime'] === undefined),
   };
+}
+
+async function readRules(api: ClusterPort, signal: AbortSignal): Promise<ReturnType<typeof placementRules>> {
+  // Each release knows one of both, and refuses the other.
+  const list = (rows: 'ha_rules' | 'ha_groups' | 'ha_resources') => api.rows({ rows }, signal).catch((): readonly JsonObject[] => []);
+  const [rules, groups, resources] = await Promise.all([list('ha_rules'), list('ha_groups'), list('ha_resources')]);
+  return placementRules({ rules, groups, resources });
+}
+
+function isManaged({ raw }: GuestRow): boolean {
+  return typeof raw['hastate'] === 'string' && !['ignored', 'disabled', 'stopped'].includes(raw['hastate']);
 }
 
 export interface Foresight {
@@ -118,19 +160,20 @@ interface ForesightSources {
   /** Guests that any step names: the copy has their whole configurations, of others no more than their rows. */
   readonly touched: ReadonlySet<number>;
   readonly signal: AbortSignal;
+  readonly declared: Declared;
 }
 
 /** What others lose by a plan's steps, each on the cluster as it will find it: the live one, with what the rehearsal made of it by then. */
-export function foresee({ live, copy, touched, signal }: ForesightSources): Foresight {
+export function foresee({ live, declared, ...copied }: ForesightSources): Foresight {
   let first: Promise<RadiusLook> | undefined;
   return {
     async losses(losses) {
       if (losses.length === 0 || live === undefined) return [];
       try {
-        first ??= readRadius(live, signal);
-        return linesOf(losses, await lookLater(await first, { copy, touched, signal }));
+        first ??= readRadius(live, copied.signal);
+        return linesOf(losses, await lookLater(await first, copied), declared);
       } catch (thrown) {
-        signal.throwIfAborted();
+        copied.signal.throwIfAborted();
         return [`what else depends on its guests could not be read: ${toFault(thrown).message}`];
       }
     },
@@ -138,7 +181,7 @@ export function foresee({ live, copy, touched, signal }: ForesightSources): Fore
 }
 
 /** Of `touched` the copy's configurations count, of the others where they are and whether they run. */
-async function lookLater(look: RadiusLook, { copy, touched, signal }: Omit<ForesightSources, 'live'>): Promise<RadiusLook> {
+async function lookLater(look: RadiusLook, { copy, touched, signal }: Omit<ForesightSources, 'live' | 'declared'>): Promise<RadiusLook> {
   const rows = await copy.guests(signal);
   const known = new Map(look.facts.guests.map((guest) => [guest.vmid, guest]));
   const whole = rows.filter(({ vmid }) => touched.has(vmid) || !known.has(vmid));
@@ -167,15 +210,26 @@ async function readConfigs(api: ClusterPort, rows: readonly GuestRow[], signal: 
   return configs;
 }
 
-function guestOf({ vmid, node, status, raw }: GuestRow, config: JsonObject = {}): RadiusGuest {
+function guestOf(row: GuestRow, config: JsonObject = {}): RadiusGuest {
+  const { vmid, node, status, raw } = row;
   return {
     ...{ vmid, node, running: status === 'running', memory: Number(raw['maxmem'] ?? 0) },
-    ha: typeof raw['hastate'] === 'string' && !['ignored', 'disabled', 'stopped'].includes(raw['hastate']),
+    ha: isManaged(row),
+    ...orderIn(config),
     addresses: guestAddresses(config),
     gateways: gatewaysIn(config),
     resolvers: addressesIn(typeof config['nameserver'] === 'string' ? tagsIn(config['nameserver']) : []),
     storages: storagesIn(config),
   };
+}
+
+/** `startup: order=1,up=30` of one that starts with its node; those without a place come last. */
+function orderIn({ onboot, startup }: JsonObject): { readonly order?: number } {
+  if (Number(onboot ?? 0) !== 1) return {};
+  const order = /(?:^|,)(?:order=)?(\d+)(?:,|$)/.exec(
+    typeof startup === 'string' || typeof startup === 'number' ? String(startup) : '',
+  )?.[1];
+  return { order: order === undefined ? Number.POSITIVE_INFINITY : Number(order) };
 }
 
 /** `gw=192.168.1.1`, `gw6=fd00::1` of a container's `net0` and a cloud-init VM's `ipconfig0`. */

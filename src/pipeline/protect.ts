@@ -3,7 +3,7 @@ import { allow, type Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { GuestTarget, Resource, Target } from '#kernel/resource';
 import { effectiveTier } from '#policy/classify';
-import { type DerivedProtection, type ProtectedList, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
+import { type DerivedProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
 import { guestAddresses, type Inventory, resolveTarget } from '#policy/resolve-target';
 import { configOf, protectedNeeds } from './dependencies.ts';
 import type { CallDeps, ConfiguredCluster, PolicySettings } from './deps.ts';
@@ -69,7 +69,7 @@ async function protection(
   const touched = [...found.targets, ...found.copies];
   const own = firstDenial(touched.map((target) => protectTarget(target, list, derived)));
   if (own !== undefined) return { refused: own, notices: [] };
-  const { refused, unread } = await neededBy(found, list, derived);
+  const { refused, unread } = await neededBy(found, deps.settings, derived);
   const notices = [...lostTags(found.inventory, derived), ...unreadNeeds(unread)];
   return refused === undefined ? { notices } : { refused, notices };
 }
@@ -79,10 +79,10 @@ type Looked = Awaited<ReturnType<typeof lookUp>>;
 /** Whether a protected guest needs what the call touches. */
 async function neededBy(
   { targets, sources }: Pick<Looked, 'targets' | 'sources'>,
-  list: ProtectedList,
+  { protectedList: list, roles }: Pick<PolicySettings, 'protectedList' | 'roles'>,
   derived: DerivedProtection,
 ): Promise<{ readonly refused?: Decision; readonly unread: readonly number[] }> {
-  const { needs, unread } = await protectedNeeds(targets, list, derived, sources);
+  const { needs, unread } = await protectedNeeds(targets, { list, roles }, derived, sources);
   if (needs === undefined) return { unread };
   const withOwn = await Promise.all(
     targets.map(async (target) => {
@@ -160,8 +160,14 @@ async function storagesCopiedTo(
 }
 
 /** Whether anything in the configuration goes by pools. */
-export function poolsDecide({ protectedList, scopes, windows }: Pick<PolicySettings, 'protectedList' | 'scopes' | 'windows'>): boolean {
-  return protectedList.pools !== undefined || [...scopes, ...windows].some(({ only }) => only?.pools !== undefined);
+export function poolsDecide({
+  protectedList,
+  roles,
+  scopes,
+  windows,
+}: Pick<PolicySettings, 'protectedList' | 'roles' | 'scopes' | 'windows'>): boolean {
+  const selectors = [...roles.map(({ of }) => of), ...[...scopes, ...windows].map(({ only }) => only)];
+  return protectedList.pools !== undefined || selectors.some((selector) => selector?.pools !== undefined);
 }
 
 function lostTags({ guests }: Inventory, derived: DerivedProtection): readonly string[] {

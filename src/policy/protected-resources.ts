@@ -14,6 +14,7 @@ import {
   type Target,
 } from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
+import { type Role, roleWords, serverOf } from './blast/roles.ts';
 import { type GuestFacts, type SelectedGuest, selectedGuests } from './scopes/selected-guests.ts';
 import { unitStem } from './service-units.ts';
 
@@ -65,9 +66,16 @@ export interface ProtectedNeed {
   readonly as: 'gateway' | 'dns' | 'disks';
 }
 
+export interface DeclaredNeed {
+  readonly vmid: number;
+  readonly role: Role;
+}
+
 export interface ProtectedNeeds {
   /** By the canonical address at which it is served. */
   readonly addresses: ReadonlyMap<string, ProtectedNeed>;
+  /** By `guest:105` or `node:pve`, what people declare. */
+  readonly declared?: ReadonlyMap<string, DeclaredNeed>;
   /** Node names in lower case without which the cluster has no quorum. */
   readonly votes: ReadonlySet<string>;
   /** Any protected guest: each needs quorum. */
@@ -115,6 +123,7 @@ function derivedTests(target: Target, list: ProtectedList, derived: DerivedProte
       () => bearsTag(target.vmid, derived),
       () => isSelected(target.vmid, derived),
       () => isNeeded(target, derived),
+      () => isDeclared(target, derived),
       () => isUnsaved(target, list),
     ];
   if (target.kind === 'new_guest') return [() => bearsTag(target.vmid, derived)];
@@ -122,7 +131,12 @@ function derivedTests(target: Target, list: ProtectedList, derived: DerivedProte
   // Where a guest is put, nothing is done to those that are there.
   const acted = target.kind === 'service' || (target.kind === 'node' && target.place !== true);
   if (!acted) return [];
-  return [() => hostsProtectedGuest(target.node, derived), () => isNeeded(target, derived), () => holdsQuorum(target, derived)];
+  return [
+    () => hostsProtectedGuest(target.node, derived),
+    () => isNeeded(target, derived),
+    () => isDeclared(target, derived),
+    () => holdsQuorum(target, derived),
+  ];
 }
 
 type NodeTest = (name: string | undefined) => Decision;
@@ -239,6 +253,17 @@ const needWords: Readonly<Record<ProtectedNeed['as'], string>> = {
   dns: 'is the only DNS server of',
   disks: 'serves disks of',
 };
+
+/** What is done to a unit is done to its node. */
+function isDeclared(target: GuestTarget | NodeTarget | ServiceTarget, { needs }: DerivedProtection): Decision {
+  const server = serverOf(target.kind === 'guest' ? { guest: target.vmid } : target);
+  const need = needs?.declared?.get(server);
+  if (need === undefined || target.access === 'read') return unprotected;
+  const what = target.kind === 'guest' ? `guest ${target.vmid}` : `node \`${target.node}\``;
+  const { vmid, role } = need;
+  const given = `${what} ${roleWords(role)}; protected guest ${vmid} depends on it`;
+  return refuse(given, `roles.${role.name}`, `derived.${role.as}-of:${vmid}`);
+}
 
 function isNeeded(target: Target, { needs }: DerivedProtection): Decision {
   const addresses = 'addresses' in target ? target.addresses : [];

@@ -22,13 +22,22 @@ import { hasErrorCode } from './private-file.ts';
 /** Whose values: the machine's configuration file, or the settings of the editor. */
 export type Origin = 'machine' | 'editor';
 
-/** The part of a configuration that could be made looser. */
-export type Terms = Pick<
-  Config,
-  'approvals' | 'clusters' | 'protected' | 'scopes' | 'windows' | 'securityLevel' | 'defaultModelTier' | 'tiers' | 'commandRules' | 'store'
-> & {
-  readonly requireSandbox: boolean;
-};
+/** The keys of a configuration that could be made looser. */
+const agreedKeys = [
+  'approvals',
+  'clusters',
+  'commandRules',
+  'defaultModelTier',
+  'protected',
+  'roles',
+  'scopes',
+  'securityLevel',
+  'store',
+  'tiers',
+  'windows',
+] as const satisfies readonly (keyof Config)[];
+
+export type Terms = Pick<Config, (typeof agreedKeys)[number]> & { readonly requireSandbox: boolean };
 
 const payloadSchema = z.strictObject({
   version: z.literal(1),
@@ -186,33 +195,8 @@ export async function addAgreement(configFile: string, entry: Signed<AgreementPa
 }
 
 export function termsOf(config: Config): Terms {
-  const {
-    approvals,
-    clusters,
-    protected: list,
-    scopes,
-    windows,
-    securityLevel,
-    defaultModelTier,
-    tiers,
-    commandRules,
-    store,
-    workspace,
-  } = config;
-  const { requireSandbox } = workspace;
-  return {
-    approvals,
-    clusters,
-    protected: list,
-    scopes,
-    windows,
-    securityLevel,
-    defaultModelTier,
-    tiers,
-    commandRules,
-    store,
-    requireSandbox,
-  };
+  const terms = Object.fromEntries(agreedKeys.map((key) => [key, config[key]])) as Pick<Config, (typeof agreedKeys)[number]>;
+  return { ...terms, requireSandbox: config.workspace.requireSandbox };
 }
 
 /** A configuration as it counts, and in words what of it does not count yet. */
@@ -269,6 +253,7 @@ export function agreedConfig(config: Config, agreed: Terms | undefined): Agreed 
       store: hold('`store`', config.store, agreed.store, config.store !== agreed.store),
       tiers: tiersOf(config.tiers, agreed.tiers, held),
       protected: protectedOf(config.protected, agreed.protected, held),
+      roles: entriesOf('role', config.roles, agreed.roles, held),
       scopes: entriesOf('scope', config.scopes, agreed.scopes, held),
       windows: entriesOf('window', config.windows, agreed.windows, held),
       commandRules: rulesOf(config.commandRules, agreed.commandRules, held),
@@ -323,11 +308,11 @@ function withoutReason(entry: unknown): unknown {
 }
 
 /**
- * All scopes of an agent hold, and so do all windows: one more is stricter, and one that is gone or another stays beside what is written now.
+ * All scopes of an agent hold, and so do all windows and roles: one more is stricter, and one that is gone or another stays beside what is written now.
  * @param agreed undefined: agreed to before there were any
  */
 function entriesOf<Limit extends { readonly name: string; readonly reason: string }>(
-  what: 'scope' | 'window',
+  what: 'role' | 'scope' | 'window',
   now: readonly Limit[],
   agreed: readonly Limit[] | undefined,
   held: string[],

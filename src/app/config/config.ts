@@ -13,7 +13,7 @@ import { actionTiers, impacts, modelTiers, securityLevels } from '#kernel/tiers'
 import { userRulesSchema } from '#policy/user-rules';
 import { redactJson } from '#redaction/redact';
 import { catalog } from '../catalog.ts';
-import { namePattern, nodeName, poolName, reason, scopesSchema, tag, vmid, windowsSchema } from './scope-schema.ts';
+import { namePattern, nodeName, poolName, reason, rolesSchema, scopesSchema, tag, vmid, windowsSchema } from './scope-schema.ts';
 
 const fingerprint = z
   .string()
@@ -253,6 +253,7 @@ export type PageConfig = NonNullable<z.output<typeof pageSchema>>;
 export const configSchema = z.strictObject({
   clusters: z.array(clusterSchema).default([]),
   protected: protectedSchema.prefault({}),
+  roles: rolesSchema.default([]),
   scopes: scopesSchema.default([]),
   windows: windowsSchema.default([]),
   securityLevel: z.enum(securityLevels).default('balanced'),

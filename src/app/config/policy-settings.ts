@@ -18,6 +18,7 @@ import type { Config } from './config.ts';
 export function policySettings(config: Config, appVersion: string): PolicySettings {
   const { securityLevel, tiers, commandRules } = config;
   const { scopes, windows } = scopesAndWindows(config);
+  const roles = config.roles.map((role) => ({ ...role, reason: cleanReason(role.reason) }));
   const protectedList = protectedListOf(config.protected);
   const { requireSandbox } = config.workspace;
   const deciding = {
@@ -26,6 +27,7 @@ export function policySettings(config: Config, appVersion: string): PolicySettin
     tiers,
     commandRules,
     requireSandbox,
+    roles,
     scopes,
     windows,
     appVersion,
@@ -35,6 +37,7 @@ export function policySettings(config: Config, appVersion: string): PolicySettin
     securityLevel,
     rules: async () => [],
     protectedList,
+    roles,
     scopes,
     windows,
     tiers,

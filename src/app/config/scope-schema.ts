@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { nodeNamePattern, poolPattern } from '#kernel/arguments';
 import { impacts } from '#kernel/tiers';
+import { roleKinds } from '#policy/blast/roles';
 import { isZone, timesFlaw, windowKinds } from '#policy/scopes/windows';
 
 /** Anything else would silently mean nothing: addresses have a list of their own, and aliases belong to `ssh.nodes`. */
@@ -47,6 +48,32 @@ const entryName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be lower-
 const agentPattern = z
   .string()
   .regex(/^[\x21-\x7e]{1,200}$/, 'must be an agent’s id such as `mcp:ci`, with `*` and `?`, or `host:chat`, `user:alice`');
+
+const roleSchema = z
+  .strictObject({
+    name: entryName,
+    as: z.enum(roleKinds),
+    reason,
+    guest: vmid.exactOptional(),
+    node: nodeName.exactOptional(),
+    cluster: z.string().min(1).max(64).exactOptional(),
+    of: selectorSchema.exactOptional(),
+    storages: some(z.string().min(1).max(100)),
+  })
+  .refine(
+    ({ guest, node }) => (guest === undefined) !== (node === undefined),
+    'must name the `guest` or the `node` that it is, and not both',
+  )
+  .refine(({ as, storages }) => (as === 'storage') === (storages !== undefined), {
+    path: ['storages'],
+    error: 'must name what is served from there where `as` is `storage`, and only there',
+  })
+  .refine(({ as, of }) => as !== 'storage' || of === undefined, {
+    path: ['of'],
+    error: 'must be left out: whose disks lie on `storages` is known',
+  });
+
+export const rolesSchema = z.array(roleSchema).max(200).refine(namesDiffer, 'two have the same `name`');
 
 export const scopesSchema = z
   .array(

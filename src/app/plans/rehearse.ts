@@ -45,6 +45,7 @@ export async function rehearse(steps: readonly ProposedStep[], of: Of, pipeline:
     live: live.clusters.get(of.cluster)?.access.api,
     copy: copy.access.api,
     touched: vmidsIn(named),
+    declared: { cluster: of.cluster, roles: live.settings.roles },
     signal: of.signal,
   });
   const stage: Stage = { of, copy, foresight, deps: { ...deps, audit: countingOn(live.audit, of.call.agent.id, done) } };

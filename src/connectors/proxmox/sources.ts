@@ -33,6 +33,9 @@ const rowsPaths = {
   metrics: ({ of, timeframe }: Rows<'metrics'>) =>
     `${'vmid' in of ? guestPath(of) : `/nodes/${nodeSegment(of.node)}`}/rrddata${query({ timeframe, cf: 'AVERAGE' })}`,
   ha: () => '/cluster/ha/status/current',
+  ha_groups: () => '/cluster/ha/groups',
+  ha_resources: () => '/cluster/ha/resources',
+  ha_rules: () => '/cluster/ha/rules',
   replication: () => '/cluster/replication',
   storage: () => '/storage',
   content: ({ node, storage, content }: Rows<'content'>) =>

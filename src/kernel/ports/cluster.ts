@@ -103,7 +103,7 @@ export type RowsSource =
   | { readonly rows: 'tasks'; readonly node: string; readonly vmid?: number; readonly errors?: boolean; readonly since?: number }
   | { readonly rows: 'metrics'; readonly of: GuestRef | { readonly node: string }; readonly timeframe: Timeframe }
   /** `storage`: how each is defined, and where it is served from. */
-  | { readonly rows: 'ha' | 'replication' | 'storage' }
+  | { readonly rows: 'ha' | 'ha_rules' | 'ha_groups' | 'ha_resources' | 'replication' | 'storage' }
   | { readonly rows: 'content'; readonly node: string; readonly storage: string; readonly content: 'backup' | 'images' };
 
 /** One thing that the API has, as an object. */

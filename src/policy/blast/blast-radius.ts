@@ -1,9 +1,10 @@
 /**
  * What else goes when a guest, node or storage goes: quorum, places for what high availability starts again, guests whose storage, gateway or DNS is
- * served from there. Pure, from what the cluster says. LIMIT: HA rules and groups are not known here, nor what runs inside a guest.
+ * served from there. Pure, from what the cluster says and people declare. LIMIT: nothing is known here of what runs inside a guest.
  */
 
 import type { Loss } from '#kernel/tool';
+import { allowedNodes, type PlacementRule } from './placement.ts';
 
 export interface RadiusNode {
   readonly node: string;
@@ -27,6 +28,10 @@ export interface RadiusGuest {
   readonly gateways: readonly string[];
   readonly resolvers: readonly string[];
   readonly storages: readonly string[];
+  /** By people's word: lost where all of these are, whatever `gateways` and `resolvers` say. */
+  readonly declared?: { readonly gateways: readonly string[]; readonly resolvers: readonly string[] };
+  /** Where it stands in its node's boot order; absent: it is not started with the node. Infinity: started, and no place is named. */
+  readonly order?: number;
 }
 
 export interface RadiusStorage {
@@ -34,6 +39,8 @@ export interface RadiusStorage {
   readonly shared: boolean;
   /** Addresses it is served from: any of them is enough. None: nothing of this cluster serves it. */
   readonly servers: readonly string[];
+  /** As `servers`, by people's word. */
+  readonly declared?: readonly string[];
 }
 
 export interface RadiusFacts {
@@ -42,6 +49,7 @@ export interface RadiusFacts {
   readonly nodes: readonly RadiusNode[];
   readonly guests: readonly RadiusGuest[];
   readonly storages: readonly RadiusStorage[];
+  readonly rules?: readonly PlacementRule[];
 }
 
 export interface BlastRadius {
@@ -50,13 +58,15 @@ export interface BlastRadius {
   readonly fenced: readonly string[];
   /** Where high availability starts guests again. */
   readonly moved: ReadonlyMap<number, string>;
-  /** Highly available guests for which no node has room, or whose disks are gone with the node. */
+  /** Highly available guests for which no node that the rules allow has room, or whose disks are gone with the node. */
   readonly stranded: readonly number[];
   /** Guests that ran and do not any more, the lost one among them. */
   readonly down: ReadonlySet<number>;
   /** Guests that run on without a gateway, and without any DNS server. */
   readonly withoutGateway: readonly number[];
   readonly withoutDns: readonly number[];
+  /** Guests that run on and that their node starts after the lost one, which has a place in its boot order: they may need it. */
+  readonly startedAfter: readonly number[];
 }
 
 export function blastRadius(facts: RadiusFacts, loss: Loss): BlastRadius {
@@ -73,14 +83,25 @@ export function blastRadius(facts: RadiusFacts, loss: Loss): BlastRadius {
   }
   const down = cascade.settle();
   const left = runningOf(facts).filter(({ vmid }) => !down.has(vmid));
-  const isCutOff = (addresses: readonly string[]) =>
+  const isCutOff = (addresses: readonly string[] = []) =>
     addresses.length > 0 && addresses.every(cascade.isDead) && !addresses.every(cascade.wasDead);
+  const cutOff = (groupsOf: (guest: RadiusGuest) => readonly (readonly string[] | undefined)[]) =>
+    left.filter((guest) => groupsOf(guest).some(isCutOff)).map(({ vmid }) => vmid);
   return {
     ...{ quorum, fenced, down, stranded: recovery.stranded },
     moved: new Map([...recovery.moved].filter(([vmid]) => !down.has(vmid))),
-    withoutGateway: left.filter(({ gateways }) => isCutOff(gateways)).map(({ vmid }) => vmid),
-    withoutDns: left.filter(({ resolvers }) => isCutOff(resolvers)).map(({ vmid }) => vmid),
+    withoutGateway: cutOff(({ gateways, declared }) => [gateways, declared?.gateways]),
+    withoutDns: cutOff(({ resolvers, declared }) => [resolvers, declared?.resolvers]),
+    startedAfter: startedAfter(facts, loss, left),
   };
+}
+
+/** Boot order is kept on each node by itself. */
+function startedAfter({ guests }: RadiusFacts, loss: Loss, left: readonly RadiusGuest[]): readonly number[] {
+  const first = loss.kind === 'guest' ? guests.find(({ vmid }) => vmid === loss.vmid) : undefined;
+  const place = first?.order;
+  if (first === undefined || place === undefined || !Number.isFinite(place)) return [];
+  return left.filter(({ node, order }) => node === first.node && order !== undefined && order > place).map((guest) => guest.vmid);
 }
 
 function isLost(guest: RadiusGuest, loss: Loss, facts: RadiusFacts): boolean {
@@ -108,19 +129,24 @@ function nodesWithHa(facts: RadiusFacts, lost: ReadonlySet<string>): readonly st
   return [...hosts].sort();
 }
 
-/** One after the other, each on the node with the most room left. */
+/** One after the other, each on the node with the most room left of those that the rules allow. */
 function recover(facts: RadiusFacts, lost: ReadonlySet<string>): { readonly moved: Map<number, string>; readonly stranded: number[] } {
   const running = runningOf(facts);
   const room = new Map(facts.nodes.filter(({ node, online }) => online && !lost.has(node)).map(({ node, memory }) => [node, memory]));
   for (const { node, memory } of running) if (room.has(node)) room.set(node, (room.get(node) ?? 0) - memory);
   const isShared = new Map(facts.storages.map(({ storage, shared }) => [storage, shared]));
+  const at = new Map(running.filter(({ node }) => room.has(node)).map(({ vmid, node }) => [vmid, node]));
   const moved = new Map<number, string>();
   const stranded: number[] = [];
   for (const guest of running.filter(({ node, ha }) => ha && lost.has(node)).toSorted((a, b) => a.vmid - b.vmid)) {
-    const [place] = [...room].filter(([, free]) => free >= guest.memory).sort(([a, more], [b, less]) => less - more || (a < b ? -1 : 1));
+    const allowed = allowedNodes(guest.vmid, [...room.keys()], { rules: facts.rules ?? [], at });
+    const [place] = [...room]
+      .filter(([node, free]) => allowed.has(node) && free >= guest.memory)
+      .sort(([a, more], [b, less]) => less - more || (a < b ? -1 : 1));
     if (place === undefined || guest.storages.some((storage) => isShared.get(storage) !== true)) stranded.push(guest.vmid);
     else {
       moved.set(guest.vmid, place[0]);
+      at.set(guest.vmid, place[0]);
       room.set(place[0], place[1] - guest.memory);
     }
   }
@@ -137,12 +163,12 @@ function createCascade(facts: RadiusFacts) {
   const before = count(facts);
   const servers = new Map(before);
   const wasDead = (address: string): boolean => before.get(address) === 0;
-  const servedFrom = index(facts.storages.flatMap(({ storage, servers: from }) => from.map((address) => [address, storage] as const)));
+  const groups = facts.storages.flatMap(({ storage, servers: from, declared = [] }) =>
+    [from, declared].map((all) => ({ storage, left: new Set(all.filter((address) => !wasDead(address))) })),
+  );
+  const servedFrom = index(groups.flatMap((group) => [...group.left].map((address) => [address, group] as const)));
   const usersOf = index(runningOf(facts).flatMap(({ vmid, storages }) => storages.map((storage) => [storage, vmid] as const)));
   const guests = new Map(facts.guests.map((guest) => [guest.vmid, guest]));
-  const serving = new Map(
-    facts.storages.map(({ storage, servers: from }) => [storage, new Set(from.filter((address) => !wasDead(address)))]),
-  );
   const down = new Set<number>();
   const waiting: number[] = [];
 
@@ -150,10 +176,9 @@ function createCascade(facts: RadiusFacts) {
     const left = (servers.get(address) ?? 0) - 1;
     servers.set(address, left);
     if (left > 0) return;
-    for (const storage of servedFrom.get(address) ?? []) {
-      const from = serving.get(storage);
-      from?.delete(address);
-      if (from?.size === 0) for (const vmid of usersOf.get(storage) ?? []) lose(vmid);
+    for (const { storage, left: others } of servedFrom.get(address) ?? []) {
+      others.delete(address);
+      if (others.size === 0) for (const vmid of usersOf.get(storage) ?? []) lose(vmid);
     }
   };
   const lose = (vmid: number): void => {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Loss } from '#kernel/tool';
 import { blastRadius, type RadiusFacts, type RadiusGuest, type RadiusNode } from '#policy/blast/blast-radius';
+import type { PlacementRule } from '#policy/blast/placement';
 
 interface Machine extends RadiusGuest {
   node: string;
@@ -57,14 +58,38 @@ class Model {
     return (this.hosts.find(({ node }) => node === name)?.memory ?? 0) - used;
   }
 
-  /** False: there is no room, or its disks are not seen elsewhere. */
-  restart(machine: Machine): boolean {
-    const isLocal = machine.storages.some((name) => this.facts.storages.find(({ storage }) => storage === name)?.shared !== true);
+  /** Where high availability may start it, by the rules that name it. */
+  placesOf(machine: Machine): readonly string[] {
     const names = this.hosts
       .filter(({ up }) => up)
       .map(({ node }) => node)
       .sort();
-    const rooms = names.map((name) => ({ name, room: this.free(name) })).filter(({ room }) => room >= machine.memory);
+    const rules = (this.facts.rules ?? []).filter(({ guests }) => guests.includes(machine.vmid));
+    if (rules.length === 0) return names;
+    const mates = (rule: PlacementRule) =>
+      this.machines.filter(({ vmid, up }) => up && vmid !== machine.vmid && rule.guests.includes(vmid)).map(({ node }) => node);
+    const kept = rules.filter(({ kind }) => kind === 'together').flatMap(mates);
+    const apart = new Set(rules.filter(({ kind }) => kind === 'apart').flatMap(mates));
+    const isBest = (rule: PlacementRule) => {
+      if (rule.kind !== 'nodes') return () => true;
+      const rank = (one: string) => rule.nodes.get(one) ?? (rule.strict ? Number.NEGATIVE_INFINITY : -1);
+      const best = names.reduce((most, one) => Math.max(most, rank(one)), Number.NEGATIVE_INFINITY);
+      return (one: string) => rank(one) > Number.NEGATIVE_INFINITY && rank(one) === best;
+    };
+    const tests = rules.map(isBest);
+    const free = names.filter((one) => tests.every((test) => test(one)) && !apart.has(one));
+    // A guest may be in several rules that keep it with the same other one: each counts.
+    const weight = (one: string) => kept.filter((node) => node === one).length;
+    const heaviest = Math.max(0, ...free.map(weight));
+    return heaviest === 0 ? free : free.filter((one) => weight(one) === heaviest).slice(0, 1);
+  }
+
+  /** False: there is no room where it may be, or its disks are not seen elsewhere. */
+  restart(machine: Machine): boolean {
+    const isLocal = machine.storages.some((name) => this.facts.storages.find(({ storage }) => storage === name)?.shared !== true);
+    const rooms = this.placesOf(machine)
+      .map((name) => ({ name, room: this.free(name) }))
+      .filter(({ room }) => room >= machine.memory);
     const most = Math.max(...rooms.map(({ room }) => room));
     const place = rooms.find(({ room }) => room === most);
     if (isLocal || place === undefined) return false;
@@ -79,11 +104,11 @@ class Model {
   }
 
   lacksDisk({ storages }: Machine, answering: ReadonlySet<string>): boolean {
-    return this.facts.storages.some(({ storage, servers }) => {
-      const isServed = (by: ReadonlySet<string>) =>
-        servers.length === 0 || servers.some((address) => !this.known.has(address) || by.has(address));
+    return this.facts.storages.some(({ storage, servers, declared = [] }) => {
+      const isServedBy = (some: readonly string[], by: ReadonlySet<string>) =>
+        some.length === 0 || some.some((address) => !this.known.has(address) || by.has(address));
       // What was served by nothing before ran all the same, from somewhere that is not known.
-      const isGone = isServed(this.answered) && !isServed(answering);
+      const isGone = [servers, declared].some((some) => isServedBy(some, this.answered) && !isServedBy(some, answering));
       return storages.includes(storage) && (this.lostStorages.has(storage) || isGone);
     });
   }
@@ -118,15 +143,24 @@ function simulate(facts: RadiusFacts, loss: Loss) {
   model.settle();
   const up = model.machines.filter((one) => one.up);
   const answering = model.answering();
+  const cutOff = (groupsOf: (one: Machine) => readonly (readonly string[] | undefined)[]) =>
+    up.filter((one) => groupsOf(one).some((group = []) => model.cutOff(group, answering))).map(({ vmid }) => vmid);
   return {
     quorum: { before, after },
     fenced: fenced.toSorted((a, b) => (a < b ? -1 : 1)),
     moved: highly.filter((machine) => machine.up).map(({ vmid, node }) => [vmid, node]),
     stranded,
     down: model.ran.filter((vmid) => !up.some((one) => one.vmid === vmid)),
-    withoutGateway: up.filter(({ gateways }) => model.cutOff(gateways, answering)).map(({ vmid }) => vmid),
-    withoutDns: up.filter(({ resolvers }) => model.cutOff(resolvers, answering)).map(({ vmid }) => vmid),
+    withoutGateway: cutOff(({ gateways, declared }) => [gateways, declared?.gateways]),
+    withoutDns: cutOff(({ resolvers, declared }) => [resolvers, declared?.resolvers]),
+    startedAfter: up.filter((one) => isAfter(facts, loss, one)).map(({ vmid }) => vmid),
   };
+}
+
+function isAfter({ guests }: RadiusFacts, loss: Loss, one: RadiusGuest): boolean {
+  const lost = loss.kind === 'guest' ? guests.find(({ vmid }) => vmid === loss.vmid) : undefined;
+  if (lost?.order === undefined || one.order === undefined || one.node !== lost.node) return false;
+  return lost.order < Number.POSITIVE_INFINITY && one.order > lost.order;
 }
 
 function predicted(facts: RadiusFacts, loss: Loss) {
@@ -175,21 +209,48 @@ function clusters(mostNodes: number, mostGuests: number): fc.Arbitrary<RadiusFac
     ha: fc.boolean(),
     ...{ addresses, gateways: addresses, resolvers: addresses },
     storages: fc.subarray(storageNames),
+    declared: fc.record({ gateways: addresses, resolvers: addresses }),
+    place: fc.constantFrom(undefined, 1, 2, Number.POSITIVE_INFINITY),
   });
   const storage = (name: string) =>
-    fc.record({ shared: fc.constant(name !== 'local'), servers: name === 'local' ? fc.constant([]) : addresses });
+    fc.record({
+      shared: fc.constant(name !== 'local'),
+      servers: name === 'local' ? fc.constant([]) : addresses,
+      declared: addresses,
+    });
+  const some = fc.array(fc.nat({ max: mostGuests }), { minLength: 1, maxLength: 4 });
+  const rule = fc.record({
+    kind: fc.constantFrom('nodes', 'together', 'apart'),
+    guests: some,
+    nodes: fc.array(fc.tuple(fc.nat({ max: mostNodes }), fc.integer({ min: 0, max: 2 })), { minLength: 1, maxLength: 3 }),
+    strict: fc.boolean(),
+  });
   return fc
     .record({
       clustered: fc.boolean(),
       nodes: fc.array(node, { minLength: 1, maxLength: mostNodes }),
       guests: fc.array(guest, { maxLength: mostGuests }),
       storages: fc.tuple(...storageNames.map(storage)),
+      rules: fc.array(rule, { maxLength: 3 }),
     })
-    .map(({ clustered, nodes, guests, storages }) => ({
+    .map(({ clustered, nodes, guests, storages, rules }) => ({
       clustered,
+      rules: rules.map(({ kind, guests: members, nodes: wanted, strict }): PlacementRule => {
+        const vmids = [...new Set(members.map((member) => 100 + member))];
+        if (kind !== 'nodes') return { kind: kind === 'apart' ? 'apart' : 'together', guests: vmids };
+        return {
+          kind: 'nodes',
+          guests: vmids,
+          strict,
+          nodes: new Map(wanted.map(([at, priority]) => [`n${String(at).padStart(3, '0')}`, priority])),
+        };
+      }),
       nodes: nodes.map((one, index): RadiusNode => ({ node: `n${String(index).padStart(3, '0')}`, ...one })),
       guests: guests.map(
-        ({ at, ...one }, index): RadiusGuest => ({ vmid: 100 + index, node: `n${String(at % nodes.length).padStart(3, '0')}`, ...one }),
+        ({ at, place, ...one }, index): RadiusGuest => ({
+          ...{ vmid: 100 + index, node: `n${String(at % nodes.length).padStart(3, '0')}`, ...one },
+          ...(place === undefined ? {} : { order: place }),
+        }),
       ),
       storages: storages.map((one, index) => ({ storage: storageNames[index] ?? '', ...one })),
     }));
@@ -257,6 +318,17 @@ function largeCluster(size: number, random: (most: number) => number): RadiusFac
       ...{ addresses: random(5) === 0 ? unique(some()) : [], gateways: unique(some()), resolvers: unique(some()) },
       storages: storages.filter(() => random(8) === 0).map(({ storage }) => storage),
     })),
+    rules: Array.from({ length: size / 5 }, (): PlacementRule => {
+      const guests = [...new Set(Array.from({ length: 1 + random(4) }, () => 100 + random(size * 2)))];
+      const nodes = new Map(Array.from({ length: 1 + random(4) }, () => [`n${String(random(size)).padStart(3, '0')}`, random(3)] as const));
+      return (
+        [
+          { kind: 'nodes', guests, nodes, strict: random(2) === 0 } as const,
+          { kind: 'together', guests } as const,
+          { kind: 'apart', guests } as const,
+        ][random(3)] ?? { kind: 'apart', guests }
+      );
+    }),
     storages,
   };
 }

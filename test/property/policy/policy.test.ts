@@ -57,6 +57,7 @@ describe('strictness', () => {
           securityLevel,
           rules: async () => [],
           protectedList: list,
+          roles: [],
           scopes: [],
           windows: [],
           tiers: {},

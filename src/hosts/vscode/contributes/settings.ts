@@ -25,6 +25,10 @@ const texts: Record<Key, SettingText> = {
     text: 'What no tool may change, whatever name, number format or address is used for it: `nodes`, `guests` (VMIDs), `services`, `addresses`, and guests by `tags`, `pools` and `names`. Checked before anything else; nobody can approve it away. What these depend on is protected as well. An entry can say why (`{ "vmid": 103, "reason": "runs the VPN" }`): the refusal shows it.',
     bare: ['pools', 'names'],
   },
+  roles: {
+    text: 'What the cluster does not tell: which guest or node is the gateway, DNS server or storage of others. Each entry has a `name`, `as` (`gateway`, `dns`, `storage`), a `reason`, `guest` or `node`, and `of` (as `only` in scopes) or `storages`. See *docs/security-settings.md*.',
+    bare: true,
+  },
   scopes: {
     text: 'What agents may change of clusters: each entry has a `name`, `agents` (ids such as `mcp:ci`, `*` and `?`, `host:chat`, `user:alice`), a `reason`, and limits: `only` (by `clusters`, `guests`, `tags`, `pools`, `nodes`, `names`), `impact`, `changesPerDay`. All that name an agent hold. See *docs/security-settings.md*.',
     bare: true,

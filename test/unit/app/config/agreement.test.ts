@@ -24,6 +24,7 @@ import { type SoftwareKey, softwareKey } from '../../../integration/approval/sof
 
 const cluster = { name: 'lab', endpoints: ['https://10.0.0.11:8006'], tokenId: 'ops@pve!banksman' };
 const rule = (id: string, effect: string) => ({ id, surface: 'ssh', effect, program: 'foo', justification: 'x', match: ['foo'] });
+const role = { name: 'lan', as: 'gateway', guest: 105, reason: 'all traffic goes through it' };
 const scope = { name: 'ci', agents: ['mcp:ci'], reason: 'it only tests', only: { pools: ['staging'] }, changesPerDay: 20 };
 const freeze = {
   ...{ name: 'nights', kind: 'freeze', reason: 'backups', zone: 'Europe/Berlin' },
@@ -40,6 +41,7 @@ const agreed = {
     names: [{ pattern: 'db-*', reason: 'data' }],
     protectReads: true,
   },
+  roles: [role],
   scopes: [scope],
   windows: [freeze],
   securityLevel: 'balanced',
@@ -122,6 +124,7 @@ describe('what counts', () => {
     ],
     ['one more scope', { scopes: [scope, { ...scope, name: 'all', agents: ['*'] }] }],
     ['another reason of a scope', { scopes: [{ ...scope, reason: 'other words' }] }],
+    ['one more role', { roles: [role, { ...role, name: 'resolver', as: 'dns' }] }],
     ['one more window', { windows: [freeze, { ...freeze, name: 'mornings', kind: 'maintenance' }] }],
     [
       'one more rule that denies',
@@ -138,6 +141,8 @@ describe('scopes and windows', () => {
     ['a scope gone', { scopes: [] }, 'the scope `ci` is gone or another'],
     ['a scope with more in it', { scopes: [{ ...scope, only: { pools: ['staging', 'prod'] } }] }, 'the scope `ci` is gone or another'],
     ['a higher budget', { scopes: [{ ...scope, changesPerDay: 30 }] }, 'the scope `ci` is gone or another'],
+    ['a role gone', { roles: [] }, 'the role `lan` is gone or another'],
+    ['a role of fewer', { roles: [{ ...role, of: { guests: [101] } }] }, 'the role `lan` is gone or another'],
     ['a window gone', { windows: [] }, 'the window `nights` is gone or another'],
     [
       'a shorter freeze',

@@ -34,6 +34,7 @@ describe('a configuration', () => {
         deleteUnsaved: false,
         protectReads: false,
       },
+      roles: [],
       scopes: [],
       windows: [],
       securityLevel: 'balanced',
