@@ -29,7 +29,7 @@ function buildBundle(bundle) {
     format: 'cjs',
     target: bundle.target,
     external: bundle.external,
-    plugins: [noNatives, keepClassNames, noExamples, ...(bundle.name === 'extension' ? [ownFile] : [])],
+    plugins: [noNatives, keepClassNames, noExamples, ownFiles(bundle)],
     // A file that is loaded later is required: the editor's own loader knows that way alone.
     supported: { 'dynamic-import': false },
     banner: { js: banner },
@@ -49,15 +49,23 @@ function buildBundle(bundle) {
   });
 }
 
-/** What the extension loads later, and only sometimes, lies beside it in a file of its own. */
-const ownFile = {
-  name: 'own-file',
-  setup({ onResolve }) {
-    onResolve({ filter: /(?:^|\/)twin\.ts$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: './twin.cjs', external: true } : undefined,
-    );
-  },
-};
+/** What a program loads later, and only sometimes, lies beside it in a file of its own. The command line has the twin inside, for its demo. */
+const laterFiles = [
+  { filter: /(?:^|\/)twin\.ts$/, file: './twin.cjs', of: ['extension'] },
+  { filter: /(?:^|\/)tell-trail\.ts$/, file: './sinks.cjs', of: ['extension', 'cli'] },
+];
+
+/** @param {import('./scripts/build/bundles.mjs').Bundle} bundle */
+function ownFiles({ name }) {
+  return {
+    name: 'own-files',
+    setup({ onResolve }) {
+      for (const { filter, file, of } of laterFiles)
+        if (of.includes(name))
+          onResolve({ filter }, ({ kind }) => (kind === 'dynamic-import' ? { path: file, external: true } : undefined));
+    },
+  };
+}
 
 async function main() {
   mkdirSync(dist, { recursive: true });

@@ -60,7 +60,12 @@ export const importTable: readonly FolderRule[] = [
     builtins: [...harmless, ...system, 'crypto', 'worker_threads'],
   },
   { folder: 'demo', folders: ['kernel'], packages: ['ssh2'], builtins: [...harmless, ...system, ...sockets, ...servers, 'crypto'] },
-  { folder: 'hosts/service', folders: ['kernel', 'app'], packages: ['zod'], builtins: [...harmless, ...system, 'net', 'child_process'] },
+  {
+    folder: 'hosts/service',
+    folders: ['kernel', 'app'],
+    packages: ['zod'],
+    builtins: [...harmless, ...system, 'net', 'child_process', 'http', 'crypto'],
+  },
   { folder: 'hosts/vscode', folders: ['kernel', 'app'], packages: ['vscode', 'zod'], builtins: [...harmless, ...system, 'crypto'] },
   {
     folder: 'hosts/mcp',
@@ -133,6 +138,7 @@ export const fileExceptions: readonly FileException[] = [
 export const lazyFiles: readonly string[] = [
   'app/demo.ts',
   'app/plans/twin.ts',
+  'app/sinks/tell-trail.ts',
   'hosts/service/index.ts',
   'hosts/mcp/serve-stdio.ts',
   'hosts/mcp/http/serve-http.ts',

@@ -16,7 +16,7 @@ export const bundles = [
     name: 'extension',
     entry: 'src/hosts/vscode/extension.ts',
     target: 'node24',
-    external: ['vscode', './twin.cjs'],
+    external: ['vscode', './twin.cjs', './sinks.cjs'],
     program: false,
     // The built-in search is about 230 kB of it, the Valkey store 162 kB, the secret detector 75 kB, the rules for ssh 60 kB (their examples are left out), the view and journal of runs 45 kB, the operations on guests 60 kB, plans 25 kB, scopes, windows and the blast radius 45 kB, the trail's tree, checkpoints and proofs 13 kB, what becomes of calls without an end 17 kB.
     budget: 2_465_000,
@@ -27,9 +27,9 @@ export const bundles = [
     entry: 'src/hosts/cli/main.ts',
     // Syntax that Node 20 can parse, so that under a Node that is too old the program lives long enough to say so (docs/design.md#state-and-configuration).
     target: 'node20',
-    external: [],
+    external: ['./sinks.cjs'],
     program: true,
-    // As the extension, and the MCP SDK with about 385 kB, the approval page with 40 kB, the demo cluster's tables of parameters and operations 120 kB, plans 25 kB, scopes, windows and the blast radius 45 kB, the trail's tree, checkpoints and proofs 13 kB, what becomes of calls without an end 17 kB.
+    // As the extension, and the MCP SDK with about 385 kB, the approval page with 40 kB, the demo cluster's tables of parameters and operations 120 kB, plans 25 kB, scopes, windows and the blast radius 45 kB, the trail's tree, checkpoints and proofs 13 kB, what becomes of calls without an end 17 kB, the service's metrics and the schema of `sinks` 6 kB.
     budget: 3_215_000,
     forbidden: [/^src\/hosts\/vscode\//, /node_modules\/playwright-core\//],
   },
@@ -45,6 +45,19 @@ export const bundles = [
       /^src\/(?!kernel\/|demo\/|app\/plans\/twin\.ts$)/,
       /^src\/demo\/(?:ssh|index|demo-cluster|listener|certificate)/,
       /node_modules\//,
+    ],
+  },
+  {
+    name: 'sinks',
+    // What tells the trail elsewhere: loaded where the configuration has `sinks`. undici is most of it, as in the others.
+    entry: 'src/app/sinks/tell-trail.ts',
+    target: 'node24',
+    external: [],
+    program: false,
+    budget: 700_000,
+    forbidden: [
+      /^src\/(?!kernel\/|audit\/|stores\/|connectors\/telemetry\/|app\/sinks\/|app\/config\/(?:private-file|paths)\.ts$)/,
+      /node_modules\/ssh2\//,
     ],
   },
   {

@@ -8,7 +8,7 @@ const allowed: readonly RegExp[] = [
   /^extension\/package(?:\.nls)?\.json$/,
   /^extension\/(?:readme|README|changelog|CHANGELOG)\.md$/,
   /^extension\/LICENSE(?:\.txt)?$/,
-  /^extension\/dist\/(?:(?:extension|store-worker|twin|cli)\.cjs|THIRD-PARTY-NOTICES\.txt)$/,
+  /^extension\/dist\/(?:(?:extension|store-worker|twin|sinks|cli)\.cjs|THIRD-PARTY-NOTICES\.txt)$/,
   /^extension\/media\/.+\.(?:svg|png|md|css|js)$/,
 ];
 
@@ -18,6 +18,7 @@ const required = [
   'extension/dist/extension.cjs',
   'extension/dist/store-worker.cjs',
   'extension/dist/twin.cjs',
+  'extension/dist/sinks.cjs',
   'extension/dist/cli.cjs',
   'extension/LICENSE.txt',
 ];

@@ -16,6 +16,7 @@ import type { AuditDraft } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
 import type { RequestStore } from '#kernel/ports/request-store';
+import type { ToldElsewhere } from '#kernel/ports/sink';
 import type { Store } from '#kernel/ports/store';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { SharedSettings } from '#kernel/wire';
@@ -44,6 +45,7 @@ import { createPageChanges } from './people/page-changes.ts';
 import { byHand, describeAction, runApproved } from './people/run-approved.ts';
 import { createPlans, type Plans, type PlansDeps } from './plans/plans.ts';
 import { createPlanResumes } from './plans/resume-plan.ts';
+import { startSinks } from './sinks/start-sinks.ts';
 import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
 import { openStore } from './store/open-store.ts';
@@ -106,6 +108,8 @@ export interface LocalApp extends App {
   readonly records: WorkspaceRecords;
   /** For the page at this origin. INVARIANT: no socket of a user's carries it. @throws {Fault} `bad_origin` */
   passkeyDesk(origin: string): PasskeyDesk;
+  /** In Prometheus' text form. */
+  metrics(): Promise<string>;
 }
 
 /** @throws {Fault} when the store cannot be opened or the configuration does not fit together */
@@ -131,7 +135,8 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const approvals = options.service?.approvals ?? ownApprovals(options, { store, reads, live, answers, agreement });
   const history = async () => recordedAccess(workspace?.access, reads.audit)?.runner.history?.();
   const attempts = openAttempts(options, { audit: reads.audit, clusters, workspacePlace: workspace?.place, history });
-  const parts: Parts = { store, memory, reads, tasks, attempts, clusters, workspace, sandbox, live, approvals };
+  const sinks = await startSinks(options, store);
+  const parts: Parts = { store, memory, reads, tasks, attempts, clusters, workspace, sandbox, live, approvals, sinks };
   const held = openHeld(options, { history, store, pipeline: () => deps });
   const plans = openPlans(options, parts, { pipeline: () => deps, answers });
   const deps: PipelineDeps = { ...pipelineDeps(options, parts, held), plans };
@@ -139,8 +144,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const monitor = watchClusters(options, parts);
   sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
-    config: hostConfig({ ...options.config, page: machinePage(options) }),
-    tools: describeTools(),
+    ...{ config: hostConfig({ ...options.config, page: machinePage(options) }), tools: describeTools() },
     get securityLevel() {
       return live.known().securityLevel;
     },
@@ -152,7 +156,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
     ...(store.codes === undefined ? {} : { oneTimeCodes: createOneTimeCodes(store.codes) }),
     ...{ approvals, security: live.security, audit: auditTrail(store, reads.settle, options), live: clusters.live },
-    ...{ plans: plans.ofPeople, attempts: attempts.ofPeople },
+    ...{ plans: plans.ofPeople, attempts: attempts.ofPeople, metrics: parts.sinks.metrics },
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
@@ -265,7 +269,7 @@ function watchClusters({ stays = false, service, log }: AppOptions, { clusters, 
 
 /** In the order in which one still needs the next. */
 async function closeAll(
-  { tasks, attempts, workspace, clusters, reads, memory, store }: Parts,
+  { tasks, attempts, workspace, clusters, reads, memory, store, sinks }: Parts,
   held: HeldAnswers,
   plans: Plans,
 ): Promise<void> {
@@ -277,6 +281,7 @@ async function closeAll(
   await clusters.close();
   await reads.settle();
   await memory.keep();
+  await sinks.close();
   await store.close();
 }
 
@@ -303,10 +308,11 @@ interface Parts {
   readonly sandbox: ReturnType<typeof createSandboxMemory>;
   readonly live: LiveSettings;
   readonly approvals: Approvals & CallApprovals;
+  readonly sinks: ToldElsewhere;
 }
 
 function pipelineDeps(options: AppOptions, parts: Parts, held: HeldAnswers): PipelineDeps {
-  const { store, reads, tasks, attempts, clusters, workspace, sandbox, live, approvals } = parts;
+  const { store, reads, tasks, attempts, clusters, workspace, sandbox, live, approvals, sinks } = parts;
   return {
     tools: allTools,
     clusters: clusters.configured,
@@ -318,7 +324,7 @@ function pipelineDeps(options: AppOptions, parts: Parts, held: HeldAnswers): Pip
     audit: reads.audit,
     noteRead: reads.note,
     followTask: (task) => tasks.follow(task),
-    standing: createStanding(),
+    ...{ standing: createStanding(), timesStages: sinks.wantsStages },
     clock: systemClock,
     log: options.log,
     limits: options.config.limits,

@@ -12,6 +12,7 @@ import type { RunHistory, RunRecord } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
 import type { CertificateKnown } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
+import type { ToldElsewhere } from '#kernel/ports/sink';
 import type { Store } from '#kernel/ports/store';
 import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
 import { type Attempts, attemptFindings, spoolFindings } from './attempts/attempts.ts';
@@ -37,6 +38,7 @@ export interface DoctorParts {
   readonly stateDir: string;
   readonly store: Store;
   readonly memory: TrailMemory;
+  readonly sinks: Pick<ToldElsewhere, 'findings'>;
   readonly clusters: ConnectedClusters;
   trustedKeys(): Promise<readonly ApproverKey[]>;
   /** Absent where nobody but an administrator, or who named it, can write the configuration. */
@@ -57,6 +59,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     approverFindings(parts),
     agreementFindings(parts),
     securityFindings(parts.live.security),
+    parts.sinks.findings(),
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
     unseenProtected(parts, signal),
     protectionSuggestions(parts.clusters, signal),

@@ -33,9 +33,10 @@ import type { SharedSettings } from '#kernel/wire';
 import { announce } from './announce.ts';
 import { attemptFindings } from './attempts/attempts.ts';
 import { catalog, describeTools } from './catalog.ts';
-import { type Config, parseConfig } from './config/config.ts';
+import type { Config } from './config/config.ts';
 import { type LiveSettings, liveRules } from './config/live-settings.ts';
 import { policySettings } from './config/policy-settings.ts';
+import { unusedKeys } from './config/service-config.ts';
 import { type AppOptions, createApp, type SharedParts } from './create-app.ts';
 
 export interface RemoteOptions extends Omit<AppOptions, 'service' | 'clusterToken' | 'origin'> {
@@ -104,30 +105,11 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
   };
 }
 
-/** What a person may believe to have set: the service has its own. The rest is the workspace's, whose tools run as this user. */
-const servicesKeys = [
-  'clusters',
-  'securityLevel',
-  'defaultModelTier',
-  'tiers',
-  'approvals',
-  'approvers',
-  'approvalWait',
-  'store',
-  'page',
-] as const;
-
-function unusedKeys(config: Config): readonly string[] {
-  const usual = parseConfig({}, 'the defaults');
-  return servicesKeys.filter((key) => JSON.stringify(config[key]) !== JSON.stringify(usual[key]));
-}
-
 function unusedFindings(config: Config): readonly Finding[] {
-  const unused = unusedKeys(config);
-  if (unused.length === 0) return [];
-  const named = unused.map((key) => `\`${key}\``).join(', ');
-  const message = `${named} of this user’s own settings or configuration file count for nothing: the service has its own`;
-  return [{ topic: 'configuration', state: 'warning', message, remedy: 'take them out, or ask root to set them for the service' }];
+  const unused = unusedKeys(config).map((key) => `\`${key}\``);
+  const message = `${unused.join(', ')} of this user’s own settings or configuration file count for nothing: the service has its own`;
+  const remedy = 'take them out, or ask root to set them for the service';
+  return unused.length === 0 ? [] : [{ topic: 'configuration', state: 'warning', message, remedy }];
 }
 
 type Ask = <T>(method: string, values?: readonly unknown[], more?: RequestOptions) => Promise<T>;

@@ -118,6 +118,8 @@ export interface PipelineDeps {
   noteRead(draft: AuditDraft): Promise<void>;
   /** Told of a task that goes on after its call, with what its end's record says of the call. Must return at once. */
   followTask?(task: { readonly api: ClusterPort; readonly upid: string; readonly attributes: JsonObject }): void;
+  /** How long each stage took is written down, too: a sink wants spans. */
+  readonly timesStages?: boolean;
   /** Absent: nobody's tier is ever lowered. */
   readonly standing?: Standing;
   /** Absent: there are no plans. */

@@ -39,12 +39,19 @@ export interface CallTrail {
   endsBy?: number;
   /** Its intent is in the trail. */
   begun?: true;
+  /** When each stage was over, in ms since the start; only where somebody is told of it. */
+  readonly stages?: Record<string, number>;
   /** The version that decided; absent where the call ended before anything did. */
   policyVersion?: string;
 }
 
-export function startTrail(): CallTrail {
-  return { id: randomUUID(), startedAt: performance.now(), waitedMs: 0 };
+export function startTrail({ timesStages }: Pick<PipelineDeps, 'timesStages'> = {}): CallTrail {
+  return { id: randomUUID(), startedAt: performance.now(), waitedMs: 0, ...(timesStages === true ? { stages: {} } : {}) };
+}
+
+/** The stage is over. */
+export function markStage({ stages, startedAt }: CallTrail, stage: string): void {
+  if (stages !== undefined) stages[stage] = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
 }
 
 /** Call it when the wait for a person begins, and what it returns when that is over. */
@@ -93,6 +100,7 @@ export function outcomeDraft(call: IncomingCall, trail: CallTrail, deps: RecordD
       ...(outcome.effect === undefined ? {} : { effect: outcome.effect }),
       ...(outcome.status === 'error' ? { 'error.type': outcome.code } : {}),
       duration_ms: durationOf(trail),
+      ...(trail.stages === undefined ? {} : { stages: { ...trail.stages } }),
       ...keptResult(call, outcome),
     },
   };

@@ -22,6 +22,7 @@ import {
   type CallTrail,
   leaveTask,
   logOutcome,
+  markStage,
   outcomeDraft,
   recordIntent,
   recordOutcome,
@@ -52,12 +53,14 @@ export async function runStep(call: IncomingCall & Required<Pick<IncomingCall, '
 
 /** Once through all stages, redacted and written down. */
 async function runWritten(call: IncomingCall, deps: PipelineDeps): Promise<Executed> {
-  const trail = startTrail();
+  const trail = startTrail(deps);
   const tool = deps.tools.find((entry) => entry.name === call.tool);
   const deadline = startDeadline(limitOf(tool, call.input, deps.limits.callMs), call.signal);
   try {
     const { outcome, ...more } = await endOf(call, trail, deps, deadline);
-    return { ...more, outcome: await recorded(call, trail, deps, redactOutcome(outcome, redactionOf(deps))) };
+    const redacted = redactOutcome(outcome, redactionOf(deps));
+    markStage(trail, 'redact');
+    return { ...more, outcome: await recorded(call, trail, deps, redacted) };
   } finally {
     deadline.end();
   }
@@ -66,7 +69,9 @@ async function runWritten(call: IncomingCall, deps: PipelineDeps): Promise<Execu
 async function endOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Executed> {
   const decided = await decide(call, trail, deps, deadline);
   if (!decided.ok) return { outcome: outcomeOfRefusal(decided.refusal, trail) };
-  return execute(decided.state.approved, call, decided.state.deps, deadline);
+  const executed = await execute(decided.state.approved, call, decided.state.deps, deadline);
+  markStage(trail, 'execute');
+  return executed;
 }
 
 /**
@@ -128,12 +133,14 @@ async function decideNow(call: IncomingCall, trail: CallTrail, pipeline: Pipelin
 }
 
 async function decideStages(call: IncomingCall, trail: CallTrail, deps: CallDeps, deadline: Deadline): Promise<Step<Approved>> {
-  const classified = await passStages(decideCall(call, deps, deadline.signal), ({ state }) => {
+  const classified = await passStages(decideCall(call, deps, deadline.signal), ({ stage, state }) => {
     if (state !== undefined) trail.state = state;
+    markStage(trail, stage);
   });
   if (!classified.ok) return classified;
   trail.rules = classified.state.decision.rules;
   const approved = await approve(classified.state, { call, deps, deadline, onWaiting: () => startWaiting(trail) });
+  markStage(trail, 'approve');
   if (!approved.ok) return approved;
   trail.state = approved.state;
   // Written down before it happens. Green only looks: its one record follows.
@@ -141,6 +148,7 @@ async function decideStages(call: IncomingCall, trail: CallTrail, deps: CallDeps
   trail.endsBy = deps.clock.now() + deadline.leftMs() + lastWordMs;
   const intent = await recordIntent(call, trail, deps);
   trail.begun = true;
+  markStage(trail, 'record');
   const left = await budgetLeft(approved.state, call.agent, deps, intent);
   return left.effect === 'deny' ? refuseBy(left, 'change nothing more for now, and tell the user') : goOn(approved.state);
 }

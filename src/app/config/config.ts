@@ -13,6 +13,7 @@ import { actionTiers, impacts, modelTiers, securityLevels } from '#kernel/tiers'
 import { userRulesSchema } from '#policy/user-rules';
 import { redactJson } from '#redaction/redact';
 import { catalog } from '../catalog.ts';
+import { sinksSchema } from '../sinks/sink-schema.ts';
 import { namePattern, nodeName, poolName, reason, rolesSchema, scopesSchema, tag, vmid, windowsSchema } from './scope-schema.ts';
 
 const fingerprint = z
@@ -270,6 +271,7 @@ export const configSchema = z.strictObject({
   limits: limitsSchema.prefault({}),
   approvalWait: approvalWaitSchema.prefault({}),
   page: pageSchema,
+  sinks: sinksSchema.default([]),
 });
 export type Config = z.output<typeof configSchema>;
 

@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import * as path from 'node:path';
 import { Fault } from '#kernel/errors';
 import { jsonLines } from '#kernel/text/json-lines';
+import { secretsOfSink, withSecretsAt } from '../sinks/sink-schema.ts';
 import { type Config, parseConfig } from './config.ts';
 import { parseJson } from './config-file.ts';
 import { expandPath } from './paths.ts';
@@ -54,10 +55,11 @@ export function loadServiceConfig(file: string): Config {
   return config;
 }
 
-function secretsOf({ clusters, page }: Config): readonly string[] {
+function secretsOf({ clusters, page, sinks }: Config): readonly string[] {
   const named = [
     ...clusters.flatMap(({ tokenFile, ssh }) => [tokenFile, ...(ssh?.identityFiles ?? [])]),
     page !== undefined && 'keyFile' in page ? page.keyFile : undefined,
+    ...sinks.flatMap(secretsOfSink),
   ];
   return named.filter((file) => file !== undefined);
 }
@@ -114,6 +116,7 @@ function fromCredentials(config: Config, folder: string): Config {
   };
   return {
     ...config,
+    sinks: withSecretsAt(config.sinks, moved),
     clusters: config.clusters.map(({ tokenFile, ssh, ...cluster }) => ({
       ...cluster,
       ...(tokenFile === undefined ? {} : { tokenFile: moved(tokenFile) }),
@@ -128,4 +131,23 @@ export async function credentialOf({ clusters }: Config, name: string): Promise<
   const file = clusters.find((cluster) => cluster.name === name)?.tokenFile;
   if (handed === undefined || file === undefined || path.dirname(file) !== handed) return undefined;
   return readFileSync(file, 'utf8').trim();
+}
+
+/** What a person may believe to have set: the service has its own. The rest is the workspace's, whose tools run as this user. */
+const servicesKeys = [
+  'clusters',
+  'securityLevel',
+  'defaultModelTier',
+  'tiers',
+  'approvals',
+  'approvers',
+  'approvalWait',
+  'store',
+  'page',
+  'sinks',
+] as const;
+
+export function unusedKeys(config: Config): readonly string[] {
+  const usual = parseConfig({}, 'the defaults');
+  return servicesKeys.filter((key) => JSON.stringify(config[key]) !== JSON.stringify(usual[key]));
 }

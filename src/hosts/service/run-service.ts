@@ -7,6 +7,7 @@ import type { LocalApp } from '#app/create-app';
 import { createApp, credentialOf, holdLock, loadServiceConfig, requireRootOwned } from '#app/for-service';
 import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
+import { serveMetrics } from './serve-metrics.ts';
 import { serveUsers } from './serve-users.ts';
 
 export interface RunOptions {
@@ -40,10 +41,12 @@ export async function runService({ configFile, stateDir, version, log, signal }:
       const { requireSandbox } = config.workspace;
       const users = serveUsers({ app, version, log, requireSandbox, answersAt: answersAt(app.config) });
       const page = await servePage(config, { app, configFile, log });
+      const scraped = serveMetrics({ sinks: config.sinks, baseDir: path.dirname(configFile), metrics: app.metrics, log });
       const names = await takeSockets(users.add);
       log.info(`the service serves ${names.length === 0 ? 'nobody yet' : names.join(', ')}`);
       await stopped(signal);
       await page?.close();
+      await scraped.close();
       await users.close();
     } finally {
       await app.close();

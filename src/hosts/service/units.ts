@@ -53,6 +53,9 @@ RestartSec=2
 TimeoutStopSec=20
 StateDirectory=banksman
 StateDirectoryMode=0700
+# A place for sinks that write files; who reads them there is root's to say.
+LogsDirectory=banksman
+LogsDirectoryMode=0750
 # Each file of root's folder is handed over as secret_NAME, readable for this service alone.
 LoadCredential=secret:/etc/banksman/secrets
 UMask=0077

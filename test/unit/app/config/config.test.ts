@@ -35,6 +35,7 @@ describe('a configuration', () => {
         protectReads: false,
       },
       roles: [],
+      sinks: [],
       scopes: [],
       windows: [],
       securityLevel: 'balanced',

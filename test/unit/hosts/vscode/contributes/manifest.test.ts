@@ -69,7 +69,7 @@ describe('settings', () => {
   it('are all of the configuration but who approves and where, and only for this machine', () => {
     expect(Object.keys(properties).sort()).toEqual(
       Object.keys(configSchema.shape)
-        .filter((key) => key !== 'approvals' && key !== 'approvers' && key !== 'page')
+        .filter((key) => key !== 'approvals' && key !== 'approvers' && key !== 'sinks' && key !== 'page')
         .map((key) => `banksman.${key}`)
         .sort(),
     );
