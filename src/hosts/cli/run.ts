@@ -4,6 +4,7 @@ import { toFault } from '#kernel/errors';
 import { badUsage, type CommandOptions, parseCommandLine } from './command-line.ts';
 import { runApprovals } from './commands/approvals.ts';
 import { runApprovers } from './commands/approvers.ts';
+import { runAttempts } from './commands/attempts.ts';
 import { runAudit } from './commands/audit.ts';
 import { runCall } from './commands/call.ts';
 import { runConfig } from './commands/config.ts';
@@ -94,6 +95,15 @@ Exit status: 0 done, 1 error, 2 refused.`,
 (\`3,5\`) before anybody has approved it: it is rehearsed anew, and is a question of its own. \`pause\` and \`stop\` count from the next step on, in
 whatever process the plan runs; \`resume\` needs a terminal and an approver’s passphrase. \`clean\` proposes a plan that deletes the snapshots that plans took as ways back and that
 are older (seven days where nothing is said).`,
+    },
+  ],
+  [
+    'attempts',
+    {
+      run: runAttempts,
+      lines: ['attempts list [--json]', 'attempts seen CALL [--json]'],
+      notes: `Calls that began and have no end yet: \`unknown\` ones first, whose process ended before it said what came of them and where nobody could
+find out. \`seen\` needs a terminal: the call is said first no more (here, in \`doctor\`, in the editor), and the trail keeps it.`,
     },
   ],
   [

@@ -28,6 +28,7 @@ import {
 } from './commands/maintenance-commands.ts';
 import { openPage, registerOpenPage } from './commands/open-page.ts';
 import { createResultDocuments } from './commands/result-documents.ts';
+import { registerSeenAttempt } from './commands/seen-attempt.ts';
 import { registerTestCommand } from './commands/test-command.ts';
 import { createDetailsPanels, type DetailsPanels } from './details/details-panels.ts';
 import { createDisposableBag, type Disposable } from './disposables.ts';
@@ -130,6 +131,7 @@ function surfaces(core: Core): Disposable[] {
     ...registerOpenPage(session),
     ...registerMaintenanceCommands({ session, channel: core.channel, documents, secrets: context.secrets }),
     registerUndoRun({ session, confirm }),
+    registerSeenAttempt(session, confirm, person, () => feed.reread()),
     registerClusterTokenCommand(context.secrets, session, () => settingsClusterNames(readSettings(core.places.stateDir))),
     registerCopyClientConfiguration({
       extensionPath: context.extensionPath,

@@ -74,6 +74,11 @@ describe('a killed call', { timeout: 120_000 }, () => {
     const finding = { topic: 'outcome unknown', state: 'warning', message: expect.stringContaining('set_guest_config') };
     const [first] = await app.doctor(AbortSignal.timeout(30_000));
     expect([first, (await app.alarms())[0]]).toEqual([expect.objectContaining(finding), expect.objectContaining(finding)]);
+    const listed = await program.command('attempts', 'list');
+    expect(JSON.parse(listed.stdout)).toEqual([expect.objectContaining({ call: attempt?.call, standing: 'unknown', request_id: id })]);
+    // No program without a terminal hides it.
+    expect((await program.command('attempts', 'seen', attempt?.call ?? '')).status).not.toBe(0);
+    expect(await app.attempts.list()).toHaveLength(1);
     expect(await app.attempts.seen(attempt?.call ?? '', 'user:alice')).toMatchObject({ ok: true });
     expect(await app.attempts.seen(attempt?.call ?? '', 'user:alice')).toMatchObject({ ok: false });
     expect(await app.attempts.list()).toEqual([]);

@@ -17,6 +17,8 @@ export interface Caller {
   start(tool: string, input: object): ChildProcess;
   /** To its end, parsed. */
   run(tool: string, input: object): Promise<Outcome>;
+  /** Any command, without a terminal. */
+  command(...words: readonly string[]): Promise<{ readonly status: number | null; readonly stdout: string }>;
 }
 
 export function createCaller(world: World, changes: object = {}): Caller {
@@ -24,22 +26,27 @@ export function createCaller(world: World, changes: object = {}): Caller {
   const file = join(folder, 'caller.json');
   writeFileSync(file, JSON.stringify({ ...world.config, ...changes }));
   const env = { ...process.env, XDG_CONFIG_HOME: join(folder, 'xdg'), XDG_STATE_HOME: join(folder, 'xdg-state') };
-  const start = (tool: string, input: object) => {
-    const words = ['call', tool, '--input', JSON.stringify(input), '--json', '--config', file, '--state', world.stateDir];
-    return spawn(process.execPath, [cli, ...words], { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-  };
+  const begin = (words: readonly string[]) =>
+    spawn(process.execPath, [cli, ...words, '--json', '--config', file, '--state', world.stateDir], {
+      env,
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  const start = (tool: string, input: object) => begin(['call', tool, '--input', JSON.stringify(input)]);
   return {
     start,
-    run: async (tool, input) => {
-      const child = start(tool, input);
-      let text = '';
-      child.stdout?.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
-      });
-      await once(child, 'close');
-      return JSON.parse(text) as Outcome;
-    },
+    run: async (tool, input) => JSON.parse((await finish(start(tool, input))).stdout) as Outcome,
+    command: (...words) => finish(begin(words)),
   };
+}
+
+async function finish(child: ChildProcess) {
+  let stdout = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, stdout };
 }
 
 /** Asks, has a person approve it, starts the call again, and kills it once `when` holds. @returns the request's id */

@@ -1,5 +1,7 @@
 /** How many requests wait, and what keeps Banksman from working: what the badge, the status bar and the welcome texts show. */
+import type { AttemptView } from '#kernel/attempt';
 import type { AppSession } from '../app-session.ts';
+import { attemptRows, unknownAttempts } from './attempt-rows.ts';
 import { type ProblemRow, problemHeadline, problemRows } from './problem-rows.ts';
 import { Rereader } from './rereader.ts';
 
@@ -13,6 +15,7 @@ export class PendingFeed {
   readonly #listeners = new Set<() => void>();
   readonly #rereader: Rereader;
   #pending = 0;
+  #unknown: readonly AttemptView[] = [];
 
   constructor(session: AppSession, onError: (error: unknown) => void) {
     this.#session = session;
@@ -21,7 +24,10 @@ export class PendingFeed {
       onError,
       everyMs: rereadMs,
       follow: (app, changed) => app.approvals.onChange(changed),
-      read: async (app) => this.#publish(app === undefined ? 0 : await app.approvals.countPending()),
+      read: async (app) => {
+        const unknown = app === undefined ? [] : await unknownAttempts(app);
+        this.#publish(app === undefined ? 0 : await app.approvals.countPending(), unknown);
+      },
     });
   }
 
@@ -30,9 +36,10 @@ export class PendingFeed {
     return this.#pending;
   }
 
+  /** What keeps Banksman from working; else calls of which nobody knows what came of them. */
   get problems(): readonly ProblemRow[] {
     const { state } = this.#session;
-    return state.kind === 'problem' ? problemRows(state.fault) : [];
+    return state.kind === 'problem' ? problemRows(state.fault) : attemptRows(this.#unknown);
   }
 
   /** Above the rows; undefined where all is well. */
@@ -53,12 +60,18 @@ export class PendingFeed {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Again, and now. */
+  reread(): void {
+    this.#rereader.again();
+  }
+
   dispose(): void {
     this.#rereader.dispose();
   }
 
-  #publish(pending: number): void {
+  #publish(pending: number, unknown: readonly AttemptView[]): void {
     this.#pending = pending;
+    this.#unknown = unknown;
     for (const listener of [...this.#listeners]) listener();
   }
 }

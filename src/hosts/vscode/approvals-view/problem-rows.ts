@@ -7,6 +7,8 @@ export interface ProblemRow {
   readonly description: string;
   /** Plain text. */
   readonly tooltip: string;
+  /** Absent: the settings are opened. */
+  readonly command?: { readonly command: string; readonly title: string; readonly arguments: readonly string[] };
 }
 
 /** A bad configuration has a row per named field; any other problem has one row. */

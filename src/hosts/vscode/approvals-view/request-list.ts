@@ -220,7 +220,10 @@ function problemItem(row: ProblemRow): TreeItem {
   item.tooltip = row.tooltip;
   item.iconPath = new ThemeIcon('error', new ThemeColor('list.errorForeground'));
   item.accessibilityInformation = { label: `Problem: ${row.label}: ${row.description}` };
-  item.command = { command: 'banksman.openSettings', title: 'Open Settings' };
+  item.command =
+    row.command === undefined
+      ? { command: 'banksman.openSettings', title: 'Open Settings' }
+      : { ...row.command, arguments: [...row.command.arguments] };
   return item;
 }
 

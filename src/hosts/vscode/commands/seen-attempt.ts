@@ -1,0 +1,28 @@
+/** *Mark as Seen*, of a call whose outcome is unknown: a person confirms it in a modal. */
+import { commands, type Disposable } from 'vscode';
+import { toFault } from '#kernel/errors';
+import type { AppSession } from '../app-session.ts';
+import { attemptLines, seenCommand, unknownAttempts } from '../approvals-view/attempt-rows.ts';
+import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
+
+/** @param look draws the rows anew */
+export function registerSeenAttempt(session: AppSession, confirm: ConfirmDeps, person: string, look: () => void): Disposable {
+  const mark = (call: unknown) =>
+    session.use(async (app) => {
+      const attempt = (await unknownAttempts(app)).find((one) => one.call === call);
+      if (attempt === undefined) return;
+      const question = {
+        key: `seen:${attempt.call}`,
+        title: 'Have you seen what became of this call?',
+        detail: [...attemptLines(attempt), 'It is no longer listed first then. The trail keeps it.'].join('\n'),
+        proceed: 'Mark as Seen',
+        stay: 'Leave It',
+        harmless: true,
+      } as const;
+      if (await confirmRun(question, confirm)) await app.attempts.seen(attempt.call, person);
+      look();
+    });
+  return commands.registerCommand(seenCommand, (call: unknown) =>
+    mark(call).catch((thrown: unknown) => confirm.dialogs.tell('error', `Not marked: ${toFault(thrown).message}`)),
+  );
+}
