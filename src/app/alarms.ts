@@ -11,6 +11,7 @@ import type { AuditLog } from '#kernel/ports/audit-log';
 import { type Attempts, attemptFindings } from './attempts/attempts.ts';
 import type { AppAgreement } from './config/config-agreement.ts';
 import { type ApproverParts, approverFindings } from './people/approver-findings.ts';
+import type { TrailMemory } from './store/trail-memory.ts';
 
 /** What has been read of the trail so far; a look goes on from there. */
 export interface TrailWatch {
@@ -78,13 +79,15 @@ export interface AlarmParts extends ApproverParts {
   readonly agreement: Pick<AppAgreement, 'findings' | 'digest' | 'isRoots'>;
   readonly trail: TrailWatch;
   readonly attempts: Pick<Attempts, 'ofPeople'>;
+  readonly memory: Pick<TrailMemory, 'alarm'>;
 }
 
 /** What is wrong, the rest of `doctor` aside. Never rejects. */
 export async function alarms(parts: AlarmParts): Promise<readonly Finding[]> {
+  const lost = await parts.memory.alarm().catch(() => undefined);
   const all = [...(await approverFindings(parts)), ...(await agreementFindings(parts))];
   const wrong = all.filter(({ state, topic }) => state === 'failed' || (state === 'warning' && topic === 'approvers'));
-  return [...(await attemptFindings(parts.attempts.ofPeople)), ...wrong];
+  return [...(lost === undefined ? [] : [lost]), ...(await attemptFindings(parts.attempts.ofPeople)), ...wrong];
 }
 
 /** What the configuration and the trail say of each other. */

@@ -49,8 +49,8 @@ import { startSinks } from './sinks/start-sinks.ts';
 import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
 import { openStore } from './store/open-store.ts';
-import { createTrailMemory, type TrailMemory } from './store/store-findings.ts';
 import type { LogKeyPlace } from './store/trail-log.ts';
+import { createTrailMemory, type TrailMemory } from './store/trail-memory.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory, recordedAccess } from './workspace/connect-workspace.ts';
 
 export interface AppOptions {
@@ -160,7 +160,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
-    alarms: () => alarms({ ...options, trustedKeys, agreement, trail, attempts }),
+    alarms: () => alarms({ ...options, trustedKeys, agreement, trail, memory, attempts }),
     close: () => monitor.close().then(() => closeAll(parts, held, plans)),
   };
 }
@@ -285,8 +285,9 @@ async function closeAll(
   await store.close();
 }
 
-async function rememberTrail({ configFile }: AppOptions, store: Store): Promise<TrailMemory> {
-  const memory = createTrailMemory(configFile, store);
+async function rememberTrail({ configFile, stateDir, log }: AppOptions, store: Store): Promise<TrailMemory> {
+  const memory = createTrailMemory({ configFile, stateDir }, store);
+  await memory.tellLoss(log);
   await memory.keep();
   return memory;
 }

@@ -25,7 +25,8 @@ import { expandPath } from './config/paths.ts';
 import { limitFindings, protectedListOf, uselessTiers } from './config/policy-settings.ts';
 import { approverFindings } from './people/approver-findings.ts';
 import { snapshotFindings } from './plans/kept-snapshots.ts';
-import { securityFindings, type TrailMemory, writeFinding } from './store/store-findings.ts';
+import { securityFindings, timeFindings, writeFinding } from './store/store-findings.ts';
+import type { TrailMemory } from './store/trail-memory.ts';
 
 export interface DoctorParts {
   /** Set where a service holds the rest, and says what there is to find of it. */
@@ -186,6 +187,7 @@ async function storeFindings({ config, stateDir, store, memory }: DoctorParts): 
   return [
     ...(await pendingFindings(store)),
     writeFinding(config.store.startsWith('sqlite:') ? path.dirname(store.location) : stateDir),
+    ...(await timeFindings(store.care)),
     lost ?? (await probe('audit', async () => trailState(store.audit))),
   ];
 }

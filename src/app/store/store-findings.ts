@@ -1,17 +1,13 @@
-/** What `doctor` finds where the store lives: whether it takes a record, and whether it is the one that was there before. */
+/** What `doctor` finds where the store lives: whether it takes a record, what time it has, and what people set in it. */
 
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import * as z from 'zod';
-import { isChained } from '#audit/verify-trail';
 import type { Finding, SecuritySettings } from '#kernel/app';
 import type { Pause } from '#kernel/approval/security';
 import { toFault } from '#kernel/errors';
-import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Store } from '#kernel/ports/store';
 import { showPlainly } from '#kernel/text/text';
-import { replacePrivateFile } from '../config/private-file.ts';
 
 /** More than the largest record and the pages that SQLite writes for it. */
 const probeBytes = 64 * 1024;
@@ -52,94 +48,18 @@ function wordsFor(code: string | undefined, thrown: unknown): { readonly message
   return { message: toFault(thrown).message, remedy: 'check the folder and its disk' };
 }
 
-/** `at`: when it was looked at. Where each writer has a chain of its own also whose record it is, and from when. */
-const seenSchema = z.record(
-  z.string(),
-  z.strictObject({
-    sequence: z.int().positive(),
-    hash: z.string(),
-    at: z.iso.datetime(),
-    chain: z.string().optional(),
-    time: z.iso.datetime().optional(),
-  }),
-);
-type Seen = z.output<typeof seenSchema>[string];
+const dayMs = 86_400_000;
 
-/** Beside the machine's configuration, so that it survives the state directory. */
-export function seenTrailsFolder(configFile: string): string {
-  return path.join(path.dirname(configFile), 'seen-trails');
-}
-
-const fileName = 'trails.json';
-/** Nobody waits for the disk each time; in ms. */
-const leastBetween = 60_000;
-
-/** What this machine saw of the store's trail last. */
-export interface TrailMemory {
-  /** Keeps the newest record, where the trail goes on from what is kept. Never rejects: a memory is a help, not a condition. */
-  keep(): Promise<void>;
-  /** undefined where nothing is known of an earlier trail, or it may have left because it was old. */
-  finding(): Promise<Finding | undefined>;
-}
-
-/**
- * Remembers that there was a trail, against accidents: a state directory that somebody deleted or emptied is made anew at the next start, and looks
- * like a first one. LIMIT: whoever can write the configuration directory can change this, too.
- */
-export function createTrailMemory(configFile: string, { audit, location }: Pick<Store, 'audit' | 'location'>): TrailMemory {
-  const folder = seenTrailsFolder(configFile);
-  const file = path.join(folder, fileName);
-  const name = isChained(audit) ? location : path.resolve(location);
-  const isSame = async (seen: Seen): Promise<boolean> => {
-    if (isChained(audit)) return holdsStill(audit, seen);
-    const [record] = await audit.read(seen.sequence - 1, 1);
-    return record !== undefined && (record.sequence > seen.sequence || record.hash === seen.hash);
-  };
-  return {
-    keep: async () => {
-      try {
-        const all = readSeen(file);
-        const [seen, head] = [all[name], await audit.head()];
-        if (head === undefined || head.hash === seen?.hash) return;
-        if (seen !== undefined && (Date.now() - Date.parse(seen.at) < leastBetween || !(await isSame(seen)))) return;
-        const [newest] = await audit.read(head.sequence - 1, 1);
-        if (newest === undefined) return;
-        const { sequence, hash, chain, time } = newest;
-        const now = { sequence, hash, at: new Date().toISOString(), ...(chain === undefined ? {} : { chain, time }) };
-        await replacePrivateFile(folder, fileName, `${JSON.stringify({ ...all, [name]: now }, null, 2)}\n`);
-      } catch {
-        // A directory that cannot be written (a service's configuration) remembers nothing.
-      }
-    },
-    finding: async () => {
-      const seen = readSeen(file)[name];
-      if (seen === undefined || (await isSame(seen))) return undefined;
-      const head = await audit.head();
-      const now = head === undefined ? 'it is empty now' : `it has ${head.sequence} records now`;
-      return {
-        topic: 'audit',
-        state: 'failed',
-        message: `this is not the trail that was here: on ${seen.at} it had come to record ${seen.sequence}, which is gone or another (${now}). The store was deleted, emptied or replaced, and all that waited for a person with it`,
-        remedy: `find out who did that, and put a backup back; if it was you, remove ${file}`,
-      };
-    },
-  };
-}
-
-/** Whether a record is still among those of its writer, or old enough to have been trimmed. */
-async function holdsStill(audit: ChainedAuditLog, { sequence, hash, chain, time }: Seen): Promise<boolean> {
-  const written = Date.parse(time ?? new Date(0).toISOString());
-  const { records, keptSince } = await audit.readChains(written);
-  if (written < keptSince) return true;
-  for await (const record of records) if (record.chain === chain && record.sequence === sequence) return record.hash === hash;
-  return false;
-}
-
-function readSeen(file: string): z.output<typeof seenSchema> {
+/** A clock that is ahead of the time that passed: what is old by it stays. Absent where the store has no time of its own. */
+export async function timeFindings(care: Store['care']): Promise<readonly Finding[]> {
   try {
-    return seenSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    const { ahead } = (await care?.time()) ?? { ahead: 0 };
+    if (ahead < dayMs) return [];
+    const message = `the clock is ${Math.floor(ahead / dayMs)} days ahead of the time that the store has seen pass: it was set, or this machine was off. Nothing is dropped by it: what is old stays so much longer`;
+    return [{ topic: 'clock', state: 'warning', message, remedy: 'if the clock is right, say so with `banksman store accept`' }];
   } catch {
-    return {};
+    // That the store cannot be read is said elsewhere.
+    return [];
   }
 }
 

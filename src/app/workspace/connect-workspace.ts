@@ -28,7 +28,7 @@ import { expandPath } from '../config/paths.ts';
 import { keyFolderOf } from '../people/approver-key-file.ts';
 import { mcpTokensFolder } from '../people/mcp-tokens.ts';
 import { openLedger, storeFilesOf } from '../store/open-store.ts';
-import { seenTrailsFolder } from '../store/store-findings.ts';
+import { seenTrailsFolder } from '../store/trail-memory.ts';
 import { type OpenWorkspace, openWorkspace } from './open-workspace.ts';
 import { personaBase } from './persona-control.ts';
 

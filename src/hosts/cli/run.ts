@@ -19,6 +19,7 @@ import { runRuns } from './commands/runs.ts';
 import { runSandbox } from './commands/sandbox.ts';
 import { runServe } from './commands/serve.ts';
 import { runService } from './commands/service.ts';
+import { runStore } from './commands/store.ts';
 import { runTokens } from './commands/tokens.ts';
 import { runTools } from './commands/tools.ts';
 import { printError, printText, Refusal } from './output.ts';
@@ -200,6 +201,16 @@ holds an approver's signature of that. \`verify FILE\` checks an export anywhere
       notes: `What agents' commands changed in the workspace of the current directory, newest first. \`undo\` brings back what was there before the run,
 and is refused where something changed the same places since; with \`--set-aside\` what is there now is set aside in the journal.
 A run that waits (\`held\`) changed nothing yet.`,
+    },
+  ],
+  [
+    'store',
+    {
+      run: runStore,
+      lines: ['store backup FILE [--json]', 'store restore FILE [--json]', 'store accept'],
+      notes: `Of the embedded store. \`backup\` writes a whole, verified copy while others work with it. \`restore\` puts one back: it needs a terminal, sets the
+store that is there aside, and its trail says so; whoever holds a later checkpoint sees it. \`accept\` needs a terminal, too: a person says that a
+trail which is not the one that was here is meant, or that a clock which jumped ahead is right, so that what is old by it may go.`,
     },
   ],
   ['sandbox', { run: runSandbox, lines: ['sandbox stats [--json]', 'sandbox clean [--all] [--json]'] }],

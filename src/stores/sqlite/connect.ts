@@ -65,23 +65,26 @@ export async function loadDriver(): Promise<typeof import('node:sqlite')> {
 }
 
 /** A file that belongs to somebody else is not written to. */
-function requireOurs(connection: DatabaseSync, file: string): void {
+export function requireOurs(connection: DatabaseSync, file: string): void {
   const mark = pragma(connection, 'application_id');
   const tables = Number(connection.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n);
   if (mark !== applicationId && (mark !== 0 || tables > 0)) throw corruptFault(file, 'it is a database of another program');
   const version = pragma(connection, 'user_version');
-  if (version > migrations.length) {
-    throw new Fault(
-      'store_too_new',
-      `the store \`${file}\` was made by a newer Banksman (version ${version}, this one knows ${migrations.length})`,
-      {
-        next: 'update Banksman here, or choose another folder with `--state`',
-      },
-    );
-  }
+  if (version > migrations.length) throw newerFault(file, version, 'update Banksman here, or choose another folder with `--state`');
   if (statSync(file).size > fullCheckBytes) return;
   const damage = findDamage(connection);
   if (damage !== undefined) throw corruptFault(file, damage);
+}
+
+/** Of a file that a newer version has made, or has made over while this process used it. */
+export function newerFault(file: string, version: number, next: string): Fault {
+  return new Fault(
+    'store_too_new',
+    `the store \`${file}\` is of a newer Banksman (version ${version}, this one knows ${migrations.length})`,
+    {
+      next,
+    },
+  );
 }
 
 /**

@@ -1,7 +1,8 @@
 /** One connection to the store's file: how it is opened, read and written. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { Fault } from '#kernel/errors';
-import { connect, type DatabaseOptions, fileIdentity, placeOf, retryWhileBusy } from './connect.ts';
+import { connect, type DatabaseOptions, fileIdentity, newerFault, placeOf, retryWhileBusy } from './connect.ts';
+import { migrations } from './schema.ts';
 import { busyFault } from './sqlite-faults.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -38,7 +39,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const connection = await connect(options);
   const { file } = options;
   const identity = fileIdentity(file);
-  const session = createSession(connection);
+  const session = createSession(connection, (version) => {
+    if (version !== migrations.length)
+      throw newerFault(file, version, 'an update has changed it while this process used it: start this one again, updated as well');
+  });
   let afterCommit = (): void => {};
   let open = true;
 
@@ -83,7 +87,8 @@ interface Session {
   transact<T>(begin: string, work: (tx: Transaction) => T): { readonly value: T; readonly changed: boolean };
 }
 
-function createSession(connection: DatabaseSync): Session {
+/** @param requireVersion throws where a transaction meets another version of the schema than this process knows */
+function createSession(connection: DatabaseSync, requireVersion: (version: number) => void): Session {
   const statements = new Map<string, StatementSync>();
   let changed = false;
   const statement = (sql: string): StatementSync => {
@@ -106,6 +111,7 @@ function createSession(connection: DatabaseSync): Session {
       changed = false;
       connection.exec(begin);
       try {
+        requireVersion(Number(tx.get('PRAGMA user_version')?.user_version));
         const value = work(tx);
         connection.exec('COMMIT');
         return { value, changed };

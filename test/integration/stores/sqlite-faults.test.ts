@@ -18,7 +18,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
 import { startChild } from './child-process.ts';
-import { approved, createApprover, draftBy, opened, openTestStore, temporaryFolder } from './store-fixtures.ts';
+import { draftBy, opened, openTestStore, temporaryFolder } from './store-fixtures.ts';
 
 const newFile = (): string => join(temporaryFolder(), 'state', 'banksman.db');
 
@@ -163,23 +163,6 @@ describe('the file', () => {
     writeFileSync(file, bytes);
     const read = store.audit.read(0, 2000).then((records) => records.length);
     await expect(read).rejects.toMatchObject({ code: 'store_corrupt', message: expect.stringContaining(file) });
-  });
-
-  it('of the version before one-time codes keeps what it has, and takes codes from then on', async () => {
-    const file = newFile();
-    const before = await openTestStore({ file });
-    const { id, digest } = await approved(before, createApprover(), Date.now(), draftBy('mcp:before'));
-    expect(await before.requests.consume(id, digest, 'pid 1')).toMatchObject({ ok: true });
-    await before.close();
-    const raw = new DatabaseSync(file);
-    raw.exec('DROP TABLE one_time_codes; PRAGMA user_version = 7');
-    raw.close();
-    const store = await openTestStore({ file });
-    expect(await store.requests.get(id)).toMatchObject({ status: 'consumed', consumedBy: 'pid 1' });
-    expect(await store.requests.consume(id, digest, 'pid 2')).toMatchObject({ ok: false });
-    await store.codes?.put(id, { salt: 'c2FsdA', hash: 'aGFzaA' }, 60_000);
-    expect(await store.codes?.take(id)).toMatchObject({ code: { salt: 'c2FsdA', wrong: 0 } });
-    expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 3 });
   });
 
   it('takes up where another version of the same schema left it', async () => {

@@ -1,0 +1,24 @@
+/** A copy of a store's file as it is at one moment, while others go on writing. */
+import { existsSync } from 'node:fs';
+import { loadDriver, requireOurs } from './connect.ts';
+import { storeFault } from './sqlite-faults.ts';
+
+/**
+ * Reads one snapshot and writes it whole, without what was deleted, into `target`, which is empty.
+ * @throws {Fault} `store_…`
+ */
+export async function copyDatabase(file: string, target: string): Promise<void> {
+  const { DatabaseSync } = await loadDriver();
+  // SQLite's own words for it would not name the file.
+  if (!existsSync(file)) throw storeFault(new Error('there is no such file'), file);
+  let connection: InstanceType<typeof DatabaseSync> | undefined;
+  try {
+    connection = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+    requireOurs(connection, file);
+    connection.prepare('VACUUM INTO ?').run(target);
+  } catch (thrown) {
+    throw storeFault(thrown, file);
+  } finally {
+    connection?.close();
+  }
+}

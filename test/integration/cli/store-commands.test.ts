@@ -1,0 +1,67 @@
+/** `banksman store`: a backup, putting it back, and a person who accepts what `doctor` misses. */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Person, personAt } from './person.ts';
+import { type Bench, startBench } from './support.ts';
+
+let bench: Bench;
+let person: Person;
+beforeAll(async () => {
+  bench = await startBench();
+  person = personAt(bench);
+}, 120_000);
+afterAll(() => bench.close());
+
+async function records(): Promise<readonly { readonly sequence: number; readonly name: string; readonly attributes: object }[]> {
+  const { stdout } = await bench.run(['audit', 'tail', '--count', '1000', '--json']);
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+/** What `doctor` says of the trail. */
+async function trail(): Promise<{ readonly state: string; readonly message: string } | undefined> {
+  const { stdout } = await bench.run(['doctor', '--json']);
+  const findings = JSON.parse(stdout) as { readonly topic: string; readonly state: string; readonly message: string }[];
+  return findings.find(({ topic }) => topic === 'audit');
+}
+
+it('is backed up, lost, missed, and put back by a person at a terminal', async () => {
+  const backup = join(bench.folder, 'backup.db');
+  for (let calls = 0; calls < 3; calls += 1) await bench.call('get_cluster_status');
+  const made = await bench.run(['store', 'backup', backup, '--json']);
+  expect(made).toMatchObject({ status: 0, stderr: '' });
+  const { head } = JSON.parse(made.stdout) as { readonly head: { readonly sequence: number; readonly hash: string } };
+  expect(await bench.run(['store', 'backup', backup])).toMatchObject({ status: 1, stderr: expect.stringContaining('not written over') });
+  expect(await trail()).toMatchObject({ state: 'ok' });
+  const state = join(bench.state);
+  for (const name of readdirSync(state)) if (name.startsWith('banksman.db')) rmSync(join(state, name));
+  const { stderr } = await bench.call('get_cluster_status');
+  expect(stderr).toContain('this is not the trail that was here');
+  expect(await trail()).toMatchObject({ state: 'failed', message: expect.stringContaining('not the trail that was here') });
+  expect((await records())[0]).toMatchObject({ name: 'store.changed', attributes: { change: 'began_anew' } });
+
+  expect(await bench.run(['store', 'restore', backup], { stdin: 'restore\n' })).toMatchObject({ status: 2 });
+  const no = await person.at(['store', 'restore', backup], [['to go on', 'no\r']]);
+  expect(no.status).toBe(2);
+  expect(await trail()).toMatchObject({ state: 'failed' });
+  const yes = await person.at(['store', 'restore', backup], [['to go on', 'restore\r']]);
+  expect(yes).toMatchObject({ status: 0, screen: expect.stringContaining('is set aside') });
+  const restored = (await records()).find(({ sequence }) => sequence === head.sequence + 1);
+  expect(restored).toMatchObject({ name: 'store.changed', attributes: { change: 'restored', to: head } });
+  expect(await trail()).toMatchObject({ state: 'ok' });
+  expect(readdirSync(state).some((name) => name.startsWith('banksman.db.before-'))).toBe(true);
+}, 180_000);
+
+it('that was deleted is accepted by a person at a terminal, and only there', async () => {
+  await bench.call('get_cluster_status');
+  for (const name of readdirSync(bench.state)) if (name.startsWith('banksman.db')) rmSync(join(bench.state, name));
+  expect(await trail()).toMatchObject({ state: 'failed' });
+  expect(await bench.run(['store', 'accept'], { stdin: 'accept\n' })).toMatchObject({ status: 2 });
+  expect(await person.at(['store', 'accept'], [['to go on', 'accept\r']])).toMatchObject({ status: 0 });
+  expect(await trail()).toMatchObject({ state: 'ok' });
+  expect(await bench.run(['store', 'accept'])).toMatchObject({ status: 0, stdout: expect.stringContaining('nothing to accept') });
+  expect(existsSync(join(bench.state, 'banksman.db'))).toBe(true);
+}, 180_000);
