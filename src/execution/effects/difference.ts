@@ -131,10 +131,14 @@ function isAsLaid({ path, stats }: TreeEntry, view: View): boolean {
   return view.hidden.has(path) && textOf({ path, stats }, view) === holderText;
 }
 
-/** By `touch -d`, `cp -a` and the like: what is put into a directory gives it the time of that moment, which it gets anyway. */
-function hasSetTime({ mtimeNs }: BigIntStats, before: BigIntStats, view: View): boolean {
+/**
+ * By `touch`, which gives both times the same moment, by `touch -d`, `cp -a` and the like. What is put into a directory gives it the time of
+ * that moment, which it gets anyway; what came and went in it is not worth a change.
+ */
+function hasSetTime({ mtimeNs, atimeNs }: BigIntStats, before: BigIntStats, view: View): boolean {
   const begun = look(upperOf(view))?.birthtimeNs ?? 0n;
-  return mtimeNs !== before.mtimeNs && begun !== 0n && (mtimeNs < begun || mtimeNs > BigInt(Date.now()) * 1_000_000n);
+  const isOfNow = mtimeNs >= begun && mtimeNs <= BigInt(Date.now()) * 1_000_000n;
+  return mtimeNs !== before.mtimeNs && begun !== 0n && (!isOfNow || mtimeNs === atimeNs);
 }
 
 function isUnwritten(stats: BigIntStats): boolean {

@@ -7,7 +7,7 @@ import type { HeldChanges, LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonValue } from '#kernel/json';
 import type { Unit } from './difference.ts';
-import { indexDigest } from './hold-together.ts';
+import { indexDigest } from './git-index.ts';
 import { claim, hasMark, type Plan, readPlan, runIds, type Step } from './journal.ts';
 import { makePlan, nameOf, type PlanRequest } from './make-plan.ts';
 import { carryOut, directoryOf, type JournalGround } from './run-plan.ts';
@@ -52,7 +52,7 @@ export async function hold(ground: HeldGround, request: Omit<PlanRequest, 'direc
 function withNames({ programs, workspaceRoot }: HeldGround, steps: readonly Step[]): Promise<readonly Step[]> {
   return Promise.all(
     steps.map(async (step) => {
-      const named = step.before === undefined ? undefined : await indexDigest(programs, workspaceRoot, step.path);
+      const named = step.before === undefined ? undefined : await indexDigest(programs, { workspaceRoot, path: step.path });
       return named === undefined ? step : { ...step, named };
     }),
   );
@@ -63,7 +63,7 @@ function refreshed({ programs, workspaceRoot }: HeldGround, steps: readonly Step
   return Promise.all(
     steps.map(async (step) => {
       const now = step.named === undefined ? undefined : look(`${workspaceRoot}/${step.path}`);
-      if (now?.isFile() !== true || (await indexDigest(programs, workspaceRoot, step.path)) !== step.named) return step;
+      if (now?.isFile() !== true || (await indexDigest(programs, { workspaceRoot, path: step.path })) !== step.named) return step;
       return { ...step, before: stampOf(now), changedAt: String(now.ctimeNs) };
     }),
   );

@@ -1,9 +1,8 @@
 /** What git's index names and a person decides about is held with all of the run: half a checkout would read as files that somebody deleted. */
-import { createHash } from 'node:crypto';
 import type { Verdict } from '#kernel/effects';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import type { Unit } from './difference.ts';
+import { listIndex } from './git-index.ts';
 import type { JudgeRequest, Sorted } from './judge-units.ts';
 import { nameOf } from './make-plan.ts';
 import { upperOf } from './view.ts';
@@ -43,7 +42,7 @@ async function namesHeld({ apply, held }: Sorted, { view }: JudgeRequest, progra
     const names = top === undefined ? [] : namesBelow(top, held);
     if (top === undefined || names.length === 0) continue;
     const asked = names.length > mostAsked ? ['.'] : names;
-    const entriesIn = (index: string) => entries(programs, `${view.workspaceRoot}/${top}`, { index, asked });
+    const entriesIn = (index: string) => listIndex(programs, { index, asked, cwd: `${view.workspaceRoot}/${top}` });
     const [before, after] = [await entriesIn(`${view.workspaceRoot}/${path}`), await entriesIn(`${upperOf(view)}/${path}`)];
     if (after === undefined || before !== after) return true;
   }
@@ -64,37 +63,4 @@ function topOf(path: string): string | undefined {
 
 function namesBelow(top: string, held: readonly Unit[]): readonly string[] {
   return held.filter(({ path }) => path.startsWith(top)).map(({ path }) => path.slice(top.length));
-}
-
-/** What an index names, with the marks of its entries; undefined: the path is none, or it cannot be read. What `git status` refreshes is not in it. */
-export async function indexDigest(programs: ProgramRunner, workspaceRoot: string, path: string): Promise<string | undefined> {
-  const top = topOf(path);
-  if (top === undefined) return undefined;
-  const named = await entries(programs, `${workspaceRoot}/${top}`, { index: `${workspaceRoot}/${path}`, asked: ['.'], marks: true });
-  return named === undefined ? undefined : createHash('sha256').update(named).digest('hex');
-}
-
-interface Asked {
-  readonly index: string;
-  readonly asked: readonly string[];
-  /** `assume-unchanged`, `skip-worktree` and the like, too. */
-  readonly marks?: boolean;
-}
-
-const mostListed = 32 * 2 ** 20;
-
-/** SECURITY: git reads the index alone, and obeys nothing of a person's or the machine's. */
-async function entries(programs: ProgramRunner, cwd: string, { index, asked, marks = false }: Asked): Promise<string | undefined> {
-  const safe = ['-c', 'core.fsmonitor=false', '-c', 'safe.directory=*', '--literal-pathspecs', '--no-optional-locks'];
-  const quiet = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_TERMINAL_PROMPT: '0', GIT_INDEX_FILE: index };
-  const line = {
-    program: 'git',
-    args: [...safe, 'ls-files', '-s', ...(marks ? ['-v'] : []), '-z', '--', ...asked],
-    cwd,
-    env: { ...launcherEnvironment, ...quiet },
-  };
-  const listed = await programs
-    .run({ ...line, timeoutMs: 20_000, keepBytes: mostListed }, new AbortController().signal)
-    .catch(() => undefined);
-  return listed?.exitCode === 0 && !listed.truncated ? listed.stdout : undefined;
 }

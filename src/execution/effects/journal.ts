@@ -11,6 +11,7 @@
  *     <id>/undone
  *     <id>/stage/3    content that step 3 puts into the workspace, before it did and after it was undone
  *     <id>/kept/3     what was there before step 3
+ *     <id>/index/3-0  a copy of the first index of git that step 3 put there: what it named
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,6 +19,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeKind, ChangeList, HeldChanges, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { Disk } from './disk.ts';
+import type { LeftIndex } from './git-index.ts';
 import { look, type Stamp } from './stamp.ts';
 
 export interface Step {
@@ -35,6 +37,8 @@ export interface Step {
   readonly named?: string;
   /** What is there afterwards; undefined: nothing. */
   readonly after?: Stamp;
+  /** Index files of git in that. */
+  readonly indexes?: readonly LeftIndex[];
   /** Of what a person decides about. */
   readonly held?: Pick<Verdict, 'rule' | 'why'>;
   /** Of a new directory with one file in it: the same as single steps, outer entries first, for undoing where others put more in it. */

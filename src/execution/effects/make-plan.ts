@@ -18,6 +18,7 @@ import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import type { NewEntry, Unit } from './difference.ts';
 import { disk } from './disk.ts';
+import { keepIndexes } from './git-index.ts';
 import type { Plan, Step } from './journal.ts';
 import { look, modeOf, readTree, type Stamp, stampOf, treeOf } from './stamp.ts';
 import { type Looker, upperOf, type View } from './view.ts';
@@ -73,13 +74,17 @@ export async function makePlan(request: PlanRequest): Promise<Plan> {
     // Looked at right before the first step.
     parents: [],
     lists: listsOf(units),
-    keptBytes: units.reduce((sum, unit) => sum + keptBytesOf(unit), 0),
+    keptBytes: [...units.map(keptBytesOf), ...steps.flatMap(copiedBytes)].reduce((sum, bytes) => sum + bytes, 0),
   };
 }
 
 export function keptBytesOf({ before, kind }: Unit): number {
   if (before === undefined || kind === 'attributes') return 0;
   return before.tree?.bytes ?? before.stamp.size;
+}
+
+function copiedBytes({ indexes = [] }: Step): readonly number[] {
+  return indexes.map(({ stamp }) => stamp.size);
 }
 
 async function stepOf(unit: Unit, number: number, { view, directory, ...request }: StepRequest): Promise<Step> {
@@ -99,7 +104,10 @@ async function stepOf(unit: Unit, number: number, { view, directory, ...request 
     return { ...common, act: 'set', after: view.scratch === view.directory ? wished : asKept(wished, `${directory}/time`) };
   }
   const stage = `${directory}/stage/${number}`;
-  return { ...common, act: 'put', after: await stageUnit(unit, after, { ...request, view, stage }) };
+  const staged = await stageUnit(unit, after, { ...request, view, stage });
+  const placeOf = (below: string) => `${stage}${below.slice(path.length)}`;
+  const indexes = keepIndexes([after, ...unit.inside], { directory, number, placeOf });
+  return { ...common, act: 'put', after: staged, ...(indexes.length === 0 ? {} : { indexes }) };
 }
 
 function newAttributes({ before: was, keepTimes = false }: Unit, { stats }: NewEntry): Stamp {

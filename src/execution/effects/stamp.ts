@@ -115,13 +115,13 @@ export async function readTree(root: string): Promise<Tree> {
   return treeOf(entries, look(root)?.ctimeNs ?? 0n);
 }
 
-/** @param found everything below a directory @param changed its own change time */
-export function treeOf(found: readonly TreeEntry[], changed: bigint): Tree {
+/** @param found everything below a directory @param changed its own change time @param as entries that count as of these stamps */
+export function treeOf(found: readonly TreeEntry[], changed: bigint, as: ReadonlyMap<string, Stamp> = new Map()): Tree {
   const entries = found.toSorted((one, other) => (one.path < other.path ? -1 : 1));
   const hash = createHash('sha256');
   let [bytes, newest] = [0, changed];
   for (const { path, stats } of entries) {
-    const { type, mode, inode, size, modified } = stampOf(stats);
+    const { type, mode, inode, size, modified } = as.get(path) ?? stampOf(stats);
     // Times and size of a directory follow from what is put into it and taken out.
     hash.update(`${path}\0${type}\0${mode}\0${inode}\0${type === 'directory' ? '' : `${size}\0${modified}`}\n`);
     if (type === 'file') bytes += size;

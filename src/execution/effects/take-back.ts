@@ -1,9 +1,10 @@
 /** Takes back what a plan did, from wherever it was cut off: a rollback, an undo, the recovery of either. */
-import type { BigIntStats } from 'node:fs';
+import { type BigIntStats, realpathSync } from 'node:fs';
 import { forget, inWritable, keep, lookAt, move, type Places, placesOf, setTimes, type Work, whileOpen } from './carry-out.ts';
 import type { Disk } from './disk.ts';
+import { indexDigest } from './git-index.ts';
 import type { Parent, Plan, Step } from './journal.ts';
-import { isSame, look, modeOf, readTree, type Stamp } from './stamp.ts';
+import { isSame, look, modeOf, readTree, type Stamp, type Tree, treeOf } from './stamp.ts';
 
 /**
  * Puts back what was there; steps that were not done, or are undone, are left alone.
@@ -153,13 +154,31 @@ export async function changedSince(work: Work): Promise<readonly Step[]> {
   });
 }
 
-async function isAsAfter({ tree }: Work, step: Step): Promise<boolean> {
+async function isAsAfter(work: Work, step: Step): Promise<boolean> {
   const { path, after } = step;
   if (isLone(step)) return true;
-  const place = tree.place(path);
+  const place = work.tree.place(path);
   if (place === undefined) return false;
   const now = look(place);
-  if (after === undefined) return now === undefined;
+  if (after === undefined || now === undefined) return after === now;
+  if (after.type !== 'directory') return isSame(now, after) || (modeOf(now) === after.mode && (await areIndexesSame(work, step)));
   if (!isSame(now, after)) return false;
-  return after.tree === undefined || (await readTree(place)).digest === after.tree;
+  const tree = after.tree === undefined ? undefined : await readTree(place);
+  return tree?.digest === after.tree || (tree !== undefined && (await isSameButIndexes(work, step, tree)));
+}
+
+async function isSameButIndexes(work: Work, step: Step, { entries }: Tree): Promise<boolean> {
+  const left = (step.indexes ?? []).map(({ path, stamp }) => [path.slice(step.path.length + 1), stamp] as const);
+  return treeOf(entries, 0n, new Map(left)).digest === step.after?.tree && (await areIndexesSame(work, step));
+}
+
+/** They name what they named when the step was done. */
+async function areIndexesSame({ programs, own, plan }: Work, { indexes = [] }: Step): Promise<boolean> {
+  const digest = (path: string, index?: string) =>
+    indexDigest(programs, { workspaceRoot: plan.workspaceRoot, path, ...(index === undefined ? {} : { index }) });
+  for (const { path, copy } of indexes) {
+    const then = await digest(path, `${realpathSync(own)}/index/${copy}`);
+    if (then === undefined || (await digest(path)) !== then) return false;
+  }
+  return indexes.length > 0;
 }

@@ -56,7 +56,7 @@ async function finishUndo(ground: UndoGround, work: Work): Promise<readonly stri
   const left = await takeBack({ ...work, force: true, foreign }, parents);
   if (left.length > 0) return left;
   ground.disk.writeSafely(`${directory}/undone`, '');
-  for (const part of ['stage', 'kept']) ground.disk.remove(`${directory}/${part}`);
+  for (const part of ['stage', 'kept', 'index']) ground.disk.remove(`${directory}/${part}`);
   return [];
 }
 

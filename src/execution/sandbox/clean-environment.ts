@@ -1,7 +1,7 @@
 /** The environment of a command: named variables only, so that no token, socket or hook of the caller's comes along. */
 import os from 'node:os';
 import path from 'node:path';
-import { isInside } from './entries.ts';
+import { isInside, programPlaces } from './entries.ts';
 import type { SandboxHome } from './home.ts';
 
 const systemPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -26,7 +26,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /** What a command in the sandbox sees, beside its language. */
 export function sandboxEnvironment(home: SandboxHome, caller: NodeJS.ProcessEnv, network: boolean): Environment {
-  const visible = (entry: string) => home.visible.some((directory) => isInside(path.normalize(entry), directory));
+  const visible = (entry: string) => [...home.visible, ...programPlaces].some((place) => isInside(path.normalize(entry), place));
   const tools = (caller['PATH'] ?? '').split(path.delimiter).filter((entry) => path.isAbsolute(entry) && visible(entry));
   return {
     ...common,

@@ -27,3 +27,6 @@ export const runsFolder = `.banksman-runs-${process.getuid?.() ?? 0}`;
 export function isInside(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`);
 }
+
+/** Below these nothing is secret on any system that follows the file-system standard. */
+export const programPlaces = ['/usr', '/nix/store'];

@@ -3,10 +3,10 @@
  * settings that tools obey copied in. SECURITY: a list of what is there. Keys, tokens, mail and histories are on no list.
  */
 
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import { isInside } from './entries.ts';
+import { isInside, programPlaces } from './entries.ts';
 
 export interface SandboxHome {
   /** Absolute; `HOME` of the command. */
@@ -25,18 +25,79 @@ export interface SandboxHome {
 export const fallbackHome = '/home/banksman';
 const systemPlaces = ['/usr', '/etc', '/dev', '/proc', '/sys', '/run', '/bin', '/sbin', '/lib', '/lib64', '/nix', '/boot'];
 
-/** Programs, and packages that builds read. Never a tool's whole directory where it keeps credentials, too (`.cargo`, `.npm`, `.docker`). */
+/**
+ * Programs, packages that builds read, and the start files that tools are put on the `PATH` with. Never a tool's whole directory where it keeps
+ * credentials, too (`.cargo`, `.npm`, `.docker`, `.deno`, `.rye`, `.m2`, `.gradle`).
+ */
 const installed = [
-  ...['.local/bin', '.local/lib', '.local/pipx', '.local/share/pipx', '.local/share/uv', '.pyenv', '.conda', 'miniconda3', 'anaconda3'],
-  ...['miniforge3', 'mambaforge', '.nvm/versions', '.volta/bin', '.volta/tools', '.local/share/fnm', '.local/share/pnpm', '.npm-global'],
-  ...['.config/yarn/global/node_modules', '.yarn/bin', '.deno/bin', '.bun/bin', '.local/share/mise', '.asdf/installs', '.asdf/shims'],
-  ...['.asdf/bin', '.asdf/plugins', '.rbenv', '.gem/ruby', '.local/share/gem/ruby', '.rustup', '.cargo/bin', 'go/bin', 'sdk'],
-  ...['.sdkman/candidates', '.jdks', '.dotnet', '.ghcup/bin', '.ghcup/ghc', '.opam', '.elan', '.juliaup', '.mix/archives'],
-  ...['.composer/vendor', '.config/composer/vendor'],
+  // Whatever language.
+  ...['bin', '.local/bin', '.local/lib', '.asdf', '.local/share/mise', '.nix-profile'],
+  // C and C++, Haskell, OCaml, Lean, Julia, Elixir, PHP, .NET, Dart.
+  ...['.ghcup/bin', '.ghcup/env', '.ghcup/ghc', '.ghcup/cabal', '.cabal/bin', '.stack/programs', '.opam', '.elan', '.juliaup'],
+  ...[
+    '.mix/archives',
+    '.composer/vendor',
+    '.config/composer/vendor',
+    '.dotnet',
+    'flutter/bin',
+    '.pub-cache/bin',
+    '.pub-cache/global_packages',
+  ],
+  // Go, JVM, Rust.
+  ...['go/bin', 'sdk', '.local/go', '.jdks', '.sdkman', '.jenv', '.gradle/jdks', '.rustup', '.cargo/bin'],
+  ...['.cargo/env', '.cargo/env.fish', '.cargo/env.nu', '.cargo/.crates.toml', '.cargo/.crates2.json'],
+  // JavaScript.
+  ...[
+    '.nvm',
+    '.config/nvm',
+    '.volta',
+    '.local/share/fnm',
+    '.nodenv',
+    '.local/share/pnpm',
+    '.npm-global',
+    '.config/yarn/global/node_modules',
+  ],
+  ...['.yarn/bin', '.deno/bin', '.deno/env', '.bun/bin', '.bun/install'],
+  // Python, Ruby.
+  ...[
+    '.pyenv',
+    '.local/pipx',
+    '.local/share/pipx',
+    '.local/share/uv',
+    '.rye/env',
+    '.rye/shims',
+    '.rye/py',
+    '.rye/uv',
+    '.pixi/bin',
+    '.pixi/envs',
+  ],
+  ...[
+    '.conda',
+    'miniconda3',
+    'anaconda3',
+    'miniforge3',
+    'mambaforge',
+    '.virtualenvs',
+    '.local/share/virtualenvs',
+    '.cache/pypoetry/virtualenvs',
+  ],
+  ...['.rbenv', '.rvm', '.gem/ruby', '.local/share/gem/ruby'],
 ];
 
 /** Package caches, which tools write to while they build: over a view a command has a copy-on-write one of its own, which goes with it. */
-const caches = ['.cargo/registry', '.cargo/git', 'go/pkg', '.m2/repository', '.m2/wrapper', '.nuget/packages'];
+const caches = [
+  ...[
+    '.cargo/registry',
+    '.cargo/git',
+    'go/pkg',
+    '.m2/repository',
+    '.m2/wrapper',
+    '.nuget/packages',
+    '.gradle/caches',
+    '.gradle/wrapper/dists',
+  ],
+  ...['.npm/_cacache', '.cache/pip', '.cache/uv', '.cache/go-build'],
+];
 
 /** Obeyed by builds. Copied only where nothing in one looks like a credential. */
 const settings = [
@@ -59,7 +120,16 @@ const credential = /token|passw|secret|credential|_auth|api[-_]?key|private[-_ ]
 /** Passed on where they name a place that the command sees. */
 const ownPlaces = [
   ...['JAVA_HOME', 'MAVEN_HOME', 'M2_HOME', 'GRADLE_HOME', 'RUSTUP_HOME', 'CARGO_HOME', 'GOROOT', 'PYENV_ROOT', 'NVM_DIR', 'SDKMAN_DIR'],
-  ...['CONDA_PREFIX', 'VOLTA_HOME', 'PNPM_HOME', 'DOTNET_ROOT', 'ANDROID_HOME'],
+  ...['CONDA_PREFIX', 'VOLTA_HOME', 'PNPM_HOME', 'DOTNET_ROOT', 'ANDROID_HOME', 'VIRTUAL_ENV'],
+];
+
+/** Shown wherever the caller's environment says that such a tool is, if that is there: people put these anywhere. */
+const elsewhere: readonly (readonly [name: string, proof: string])[] = [
+  ['JAVA_HOME', 'bin/java'],
+  ['GOROOT', 'bin/go'],
+  ['VIRTUAL_ENV', 'pyvenv.cfg'],
+  ['CONDA_PREFIX', 'conda-meta'],
+  ['ANDROID_HOME', 'platform-tools'],
 ];
 
 export interface HomeOptions {
@@ -75,7 +145,7 @@ export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
   const directory = homeDirectory(home);
   const written = ownPlacesOf(directory, caches);
   const visible = [...installedPrograms({ home, environment }), ...written];
-  const seen = (place: string) => [...visible, '/usr', '/nix/store'].some((outer) => isInside(path.normalize(place), outer));
+  const seen = (place: string) => [...visible, ...programPlaces].some((outer) => isInside(path.normalize(place), outer));
   const places = ownPlaces.flatMap((name) => {
     const value = environment[name];
     return value !== undefined && path.isAbsolute(value) && seen(value) ? [[name, value] as const] : [];
@@ -85,13 +155,25 @@ export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
   return { directory, visible, caches: written, files, env: Object.fromEntries(places) };
 }
 
-/** Where people install programs in their home, and below `/opt`; absolute. */
+/** Where people install programs in their home, below `/opt`, and elsewhere; absolute. */
 export function installedPrograms({ home, environment }: Pick<HomeOptions, 'home' | 'environment'>): readonly string[] {
-  return [...ownPlacesOf(homeDirectory(home), installed), ...optional(environment['PATH'] ?? '')];
+  const directory = homeDirectory(home);
+  const found = [...ownPlacesOf(directory, installed), ...optional(environment['PATH'] ?? '')];
+  const named = elsewhere.flatMap(([name, proof]) => {
+    const place = path.normalize(environment[name] ?? '').replace(/\/$/, '');
+    return isOfTool(place, directory) && statOf(path.join(place, proof)) !== undefined ? [place] : [];
+  });
+  return [...found, ...named.filter((place) => !found.some((outer) => isInside(place, outer)))];
+}
+
+/** SECURITY: never a directory that holds the home directory, or one in which many things lie. */
+function isOfTool(place: string, home: string): boolean {
+  const isDeep = path.isAbsolute(place) && place.split('/').length > 2;
+  return isDeep && !isInside(home, place) && !systemPlaces.some((system) => isInside(place, system));
 }
 
 function ownPlacesOf(directory: string, names: readonly string[]): readonly string[] {
-  return directory === fallbackHome ? [] : names.map((name) => path.join(directory, name)).filter(isDirectory);
+  return directory === fallbackHome ? [] : names.map((name) => path.join(directory, name)).filter((place) => statOf(place) !== undefined);
 }
 
 /** The path that a command gets as its home. */
@@ -121,13 +203,17 @@ function readSmall(file: string): string | undefined {
   }
 }
 
-/** A directory that this user cannot reach is none: `HOME` may be another user's. */
-function isDirectory(place: string): boolean {
+/** What this user cannot reach is not there: `HOME` may be another user's. */
+function statOf(place: string): Stats | undefined {
   try {
-    return statSync(place, { throwIfNoEntry: false })?.isDirectory() ?? false;
+    return statSync(place, { throwIfNoEntry: false });
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+function isDirectory(place: string): boolean {
+  return statOf(place)?.isDirectory() ?? false;
 }
 
 /** What git obeys beside a repository's own configuration, as files below the home directory. */

@@ -7,11 +7,9 @@ import { chmodSync, mkdirSync, readlinkSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment, sandboxMark } from './clean-environment.ts';
-import { isInside, statsOf } from './entries.ts';
+import { isInside, programPlaces, statsOf } from './entries.ts';
 import type { Etc } from './follow-etc.ts';
 
-/** Below these nothing is secret on any system that follows the file-system standard. */
-const programPlaces = ['/usr', '/nix/store'];
 /** What is installed, as `dpkg -l`, `rpm -q` and `pacman -Q` list it. */
 const packageLists = ['/var/lib/dpkg', '/var/lib/rpm', '/var/lib/pacman/local'];
 /** Links into `/usr` on a merged system, directories on an older one. */

@@ -98,6 +98,21 @@ describe.each<Way>(['overlay', 'scratch', 'copy'])('of directories that were the
     expect(['a', 'a/b', 'd'].map(timeOf)).toEqual([1_000_000_000_001n, 4_000_000_000_500_000_000n, 2_000_000_000_000n]);
   });
 
+  it('that of a plain `touch` is applied, and none follows from what came and went in them', async () => {
+    const root = temporaryDirectory('effects-');
+    const workspace = makeWorkspace(root);
+    const before = snapshot(workspace);
+    const { run, effects } = openBench({ root, way });
+    const timeOf = (name: string) => lstatSync(path.join(workspace, name), { bigint: true }).mtimeNs;
+    const begun = timeOf('..');
+    const done = await run('touch d a/b; sleep 0.01; echo x > m/gone; rm m/gone; echo > a/new');
+    expect(done).toMatchObject({ created: ['a/new'], deleted: [], leftOut: [] });
+    expect([...done.changed].sort()).toEqual(['a/b', 'd']);
+    for (const name of ['d', 'a/b']) expect(timeOf(name)).toBeGreaterThan(begun);
+    await effects.undo(done.runId ?? '', { force: false });
+    expect(snapshot(workspace)).toEqual(before);
+  });
+
   it('the workspace’s own keeps its mode, and that is said', async () => {
     const root = temporaryDirectory('effects-');
     const workspace = makeWorkspace(root);

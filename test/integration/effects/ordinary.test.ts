@@ -55,8 +55,13 @@ function ground() {
 }
 
 /** @returns what came of the lines, one after the other in one workspace */
-function run(lines: readonly string[], user: number | undefined, where = ground()): readonly CommandResult[] {
-  const job: LinesJob = { workspaceRoot: where.workspaceRoot, stateDir: where.stateDir, home: where.home, lines };
+function run(
+  lines: readonly string[],
+  user: number | undefined,
+  where: ReturnType<typeof ground> & Pick<LinesJob, 'env'> = ground(),
+): readonly CommandResult[] {
+  const { workspaceRoot, stateDir, home, env } = where;
+  const job: LinesJob = { workspaceRoot, stateDir, home, lines, ...(env === undefined ? {} : { env }) };
   if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, where.root]);
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', child, JSON.stringify(job)];
   const as = user === undefined ? [] : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
@@ -80,6 +85,52 @@ describe.skipIf(!canSandbox).each(users)('as $who', ({ user }) => {
       { exitCode: 1, stderr: expect.stringContaining('Read-only file system') },
     ]);
     for (const cache of caches) expect(readFileSync(path.join(where.home, cache, 'marker'), 'utf8')).toBe('cached\n');
+  });
+
+  it('tool chains of the home directory start as their own start files say, and what they keep secret beside stays unseen', () => {
+    const where = ground();
+    const tool = (name: string) => ({ [name]: '#!/bin/sh\necho "$0 ran"\n' });
+    const onPath = (place: string) => `export PATH="$HOME/${place}:$PATH"\n`;
+    write(where.home, {
+      ...{ ...tool('.cargo/bin/cargo'), '.cargo/env': onPath('.cargo/bin'), '.cargo/credentials.toml': 'SECRETCANARY' },
+      ...{ ...tool('.nvm/versions/node/v9/bin/node9'), '.nvm/nvm.sh': `nvm() { ${onPath('.nvm/versions/node/v9/bin').trim()}; }\n` },
+      ...{
+        ...tool('.sdkman/candidates/java/current/bin/java9'),
+        '.sdkman/bin/sdkman-init.sh': onPath('.sdkman/candidates/java/current/bin'),
+      },
+      ...{ ...tool('.deno/bin/deno9'), '.deno/env': onPath('.deno/bin'), '.deno/credentials.json': 'SECRETCANARY' },
+      ...{ ...tool('.gradle/wrapper/dists/g/bin/gradle9'), '.gradle/gradle.properties': 'token=SECRETCANARY' },
+      ...{ ...tool('bin/own'), 'work/env/pyvenv.cfg': 'version = 3\n', ...tool('work/env/bin/py9'), 'work/notes': 'SECRETCANARY' },
+      ...{ ...tool('jdk-9/bin/java'), '.m2/settings-security.xml': 'SECRETCANARY', '.netrc': 'SECRETCANARY' },
+    });
+    execFileSync('bash', ['-c', 'chmod 755 $(grep -rl "^#!/bin/sh" .)'], { cwd: where.home });
+    const start = '. ~/.cargo/env; . ~/.nvm/nvm.sh; nvm use 9; . ~/.sdkman/bin/sdkman-init.sh; . ~/.deno/env';
+    const env = {
+      VIRTUAL_ENV: `${where.home}/work/env`,
+      JAVA_HOME: `${where.home}/jdk-9`,
+      GOROOT: where.home,
+      PATH: `${where.home}/work/env/bin`,
+    };
+    const [started, more, seen] = run(
+      [
+        `${start} && cargo && node9 && java9 && deno9`,
+        'py9 && $JAVA_HOME/bin/java && ~/bin/own && ~/.gradle/wrapper/dists/g/bin/gradle9 && touch ~/.gradle/wrapper/dists/g.lck; echo "$VIRTUAL_ENV $GOROOT"',
+        'find ~ -type f ! -path "*/bin/*" | xargs cat; echo x >> ~/.cargo/env || echo x > ~/.nvm/new || echo read-only',
+      ],
+      user,
+      { ...where, env },
+    );
+    const ran = (...names: string[]) => names.map((name) => `${where.home}/${name} ran\n`).join('');
+    expect(started).toMatchObject({
+      stderr: '',
+      stdout: ran('.cargo/bin/cargo', '.nvm/versions/node/v9/bin/node9', '.sdkman/candidates/java/current/bin/java9', '.deno/bin/deno9'),
+    });
+    expect(more).toMatchObject({
+      stderr: '',
+      stdout: `${ran('work/env/bin/py9', 'jdk-9/bin/java', 'bin/own', '.gradle/wrapper/dists/g/bin/gradle9')}${where.home}/work/env \n`,
+    });
+    expect(seen?.stdout).toMatch(/read-only\n$/);
+    expect(seen?.stdout).not.toContain('CANARY');
   });
 
   const name = user === undefined && !isRoot ? os.userInfo().username : 'banksman';

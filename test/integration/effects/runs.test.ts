@@ -28,6 +28,14 @@ function bench(files: Readonly<Record<string, string>>, more: Partial<BenchReque
   return { ...made, at, read: (name: string) => readFileSync(at(name), 'utf8') };
 }
 
+const gitIdentity = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_AUTHOR_NAME: 'a',
+  GIT_AUTHOR_EMAIL: 'b',
+  GIT_COMMITTER_NAME: 'a',
+  GIT_COMMITTER_EMAIL: 'b',
+};
+
 describe('changes from outside while a command runs', () => {
   it.each<[string, string, (at: (name: string) => string) => void]>([
     ['a file that it changes', 'echo ours > f', (at) => writeFileSync(at('f'), 'theirs')],
@@ -128,6 +136,63 @@ describe('undo', () => {
     await expect(effects.undo('../ws', { force: false })).rejects.toMatchObject({ code: 'no_such_run' });
     expect(existsSync(at('t'))).toBe(false);
     expect(read('f')).toBe('0');
+  });
+
+  it.each(['.', 'tree', 'sub'])(
+    'takes an index that git wrote anew with the same entries (`git status`) for the one that the run left: %s',
+    async (place) => {
+      const { run, effects, at, workspace } = bench({ f: 'x', g: 'x' });
+      const git = (line: string) =>
+        execFileSync('bash', ['-ec', `cd ${place}; ${line}`], {
+          cwd: workspace,
+          encoding: 'utf8',
+          env: { ...process.env, ...gitIdentity },
+        });
+      execFileSync(
+        'bash',
+        [
+          '-ec',
+          `git init -q . && git add -A && git commit -qm one && git worktree add -q tree
+git -c protocol.file.allow=always submodule --quiet add ./ sub 2> /dev/null && git commit -qm two`,
+        ],
+        { cwd: workspace, env: { ...process.env, ...gitIdentity } },
+      );
+      const [head, status] = [git('git rev-parse HEAD'), git('git status --short -- f g')];
+      const done = await run(`cd ${place}; echo more >> f; git add f; git commit -qm three; echo again >> f`, { env: gitIdentity });
+      expect(done).toMatchObject({ exitCode: 0, leftOut: [] });
+      const index = git('git rev-parse --path-format=absolute --git-path index').trim();
+      const before = readFileSync(index);
+      // Times that are not those of the index: it is written anew.
+      git('touch -d 2001-01-01 g; git status');
+      expect(readFileSync(index).equals(before)).toBe(false);
+      await effects.undo(done.runId ?? '', { force: false });
+      expect(git('git rev-parse HEAD')).toBe(head);
+      expect(git('git status --short -- f g')).toBe(status);
+      expect(readFileSync(at(`${place}/f`), 'utf8')).toBe('x');
+    },
+  );
+
+  it('of a repository that the run made, too', async () => {
+    const { run, effects, at, workspace } = bench({ f: 'x' });
+    const done = await run('git init -q new; cd new; echo x > f; git add f; git commit -qm one', { env: gitIdentity });
+    const index = at('new/.git/index');
+    const { ino } = statSync(index);
+    execFileSync('git', ['update-index', '--force-write-index'], { cwd: at('new') });
+    expect(statSync(index).ino).not.toBe(ino);
+    await effects.undo(done.runId ?? '', { force: false });
+    expect(readdirSync(workspace)).toEqual(['f']);
+  });
+
+  it('is refused where others gave the index other entries since', async () => {
+    const { run, effects, workspace } = bench({ f: 'x', g: 'x' });
+    const git = (line: string) => execFileSync('bash', ['-ec', line], { cwd: workspace, env: { ...process.env, ...gitIdentity } });
+    git('git init -q . && git add f && git commit -qm one');
+    const done = await run('echo more >> f; git add f');
+    git('git add g');
+    await expect(effects.undo(done.runId ?? '', { force: false })).rejects.toMatchObject({
+      code: 'undo_in_the_way',
+      message: 'changed since the run: `.git/index`',
+    });
   });
 
   it('forced: what is in the way is set aside, never lost', async () => {

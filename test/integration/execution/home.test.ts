@@ -43,7 +43,7 @@ describe('the home directory of a command', () => {
     });
     const found = findHome({ home, environment: { PATH: `/opt/no-such-thing/bin:${home}/bin` }, git: noGitSettings });
     expect(found.directory).toBe(home);
-    const names = ['.cargo/bin', '.local/bin', '.m2/repository', '.nvm/versions'];
+    const names = ['.cargo/bin', '.local/bin', '.m2/repository', '.nvm'];
     expect([...found.visible].sort()).toEqual(names.map((name) => path.join(home, name)));
     expect([...found.files.keys()]).toEqual([path.join(home, '.m2/settings.xml')]);
   });

@@ -10,9 +10,11 @@ export interface LinesJob {
   readonly stateDir: string;
   readonly home: string;
   readonly lines: readonly string[];
+  /** Of who starts it; what its `PATH` has comes first. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-const { lines, home, workspaceRoot, stateDir } = JSON.parse(process.argv[2] ?? '') as LinesJob;
+const { lines, home, workspaceRoot, stateDir, env: { PATH: first = '', ...more } = {} } = JSON.parse(process.argv[2] ?? '') as LinesJob;
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const runner = createCommandRunner({
   workspaceRoot,
@@ -22,7 +24,7 @@ const runner = createCommandRunner({
   rules: { isControl: isControlPath, isSecret: isSecretPath },
   judge: judgeChange,
   log: quiet,
-  environment: { ...process.env, HOME: home, PATH: `${home}/.local/bin:${process.env['PATH'] ?? ''}` },
+  environment: { ...process.env, ...more, HOME: home, PATH: `${first}:${home}/.local/bin:${process.env['PATH'] ?? ''}` },
 });
 const results: CommandResult[] = [];
 for (const command of lines) {

@@ -38,6 +38,7 @@ export interface EffectsBench {
 export interface RunMore {
   readonly apply?: boolean;
   readonly hide?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   /** After the command, before its effects are looked at. */
   readonly meanwhile?: () => void | Promise<void>;
 }
@@ -73,13 +74,13 @@ export function openBench({ root, judge = applyAll, limits, disk, programs = pro
     scratch,
     effects,
     log,
-    run: async (command, { apply = true, hide = [], meanwhile } = {}) => {
+    run: async (command, { apply = true, hide = [], env: more = {}, meanwhile } = {}) => {
       const run = await effects.open(hide, how);
       const script = `cd "$1" || exit 99; ${command}`;
       const bash = { program: '/bin/bash', args: ['--noprofile', '--norc', '-c', script, 'bash', workspace] };
       const line = run.isCopy ? atItsPlace(run.upper, workspace, bash) : run.over(bash);
       const { signal } = new AbortController();
-      const env = { PATH: '/usr/bin:/bin', HOME: '/tmp', LANG: 'C.UTF-8' };
+      const env = { PATH: '/usr/bin:/bin', HOME: '/tmp', LANG: 'C.UTF-8', ...more };
       const { exitCode, stderr } = await programRunner.run({ ...line, cwd: '/', env, timeoutMs: 60_000, keepBytes: 64_000 }, signal);
       await meanwhile?.();
       return { ...(await run.settle({ title: command, agentId: 'cli:test', apply }, signal)), exitCode, stderr };

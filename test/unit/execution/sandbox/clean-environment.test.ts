@@ -3,7 +3,7 @@ import { launcherEnvironment, plainEnvironment, sandboxEnvironment } from '#exec
 import { isInside } from '#execution/sandbox/entries';
 
 const caller = {
-  PATH: '/home/me/.nvm/versions/node/v24/bin:relative/bin::/home/me/bin:/ws/node_modules/.bin:/opt/go/bin:/usr/bin:/home/me/.nvm/versions/../../.ssh',
+  PATH: '/home/me/.nvm/versions/node/v24/bin:relative/bin::/home/me/bin:/ws/node_modules/.bin:/opt/go/bin:/usr/local/go/bin:/usr/bin:/home/me/.nvm/versions/../../.ssh',
   HOME: '/home/me',
   TZ: 'Europe/Berlin',
   SSH_AUTH_SOCK: '/run/agent',
@@ -31,7 +31,7 @@ describe('the environment of a command', () => {
 
   it('finds programs where they are visible, in the caller’s order, then the system’s', () => {
     expect(sandboxEnvironment(home, caller, true).PATH).toBe(
-      '/home/me/.nvm/versions/node/v24/bin:/opt/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      '/home/me/.nvm/versions/node/v24/bin:/opt/go/bin:/usr/local/go/bin:/usr/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin:/bin',
     );
   });
 

@@ -1,0 +1,90 @@
+/** Index files of git by what they name: `git status` writes one anew for the times in it alone, which is no change of anybody's. */
+
+import { createHash } from 'node:crypto';
+import { constants, copyFileSync, mkdirSync } from 'node:fs';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { launcherEnvironment } from '../sandbox/clean-environment.ts';
+import type { NewEntry } from './difference.ts';
+import { look, type Stamp, stampOf } from './stamp.ts';
+
+/** Of a repository, a worktree or a submodule. `gitrepository-layout(5)` */
+function isIndex(path: string): boolean {
+  return /(?:^|\/)\.git\/(?:(?:worktrees|modules)\/(?:.+\/)?)?index$/.test(path);
+}
+
+interface Listed {
+  readonly index: string;
+  readonly cwd: string;
+  readonly asked?: readonly string[];
+  /** Of git, from there; left out: found by git. */
+  readonly gitDirectory?: string;
+  /** `assume-unchanged`, `skip-worktree` and the like, too. */
+  readonly marks?: boolean;
+}
+
+const mostListed = 32 * 2 ** 20;
+
+/** SECURITY: git reads the index alone, and obeys nothing of a person's or the machine's. @returns undefined where it cannot be read */
+export async function listIndex(
+  programs: ProgramRunner,
+  { index, cwd, asked = [], gitDirectory, marks = false }: Listed,
+): Promise<string | undefined> {
+  const safe = ['-c', 'core.fsmonitor=false', '-c', 'safe.directory=*', '--literal-pathspecs', '--no-optional-locks'];
+  const quiet = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_TERMINAL_PROMPT: '0', GIT_INDEX_FILE: index };
+  const where = gitDirectory === undefined ? [] : [`--git-dir=${gitDirectory}`];
+  const line = {
+    program: 'git',
+    args: [...safe, ...where, 'ls-files', '-s', ...(marks ? ['-v'] : []), '-z', '--', ...asked],
+    cwd,
+    env: { ...launcherEnvironment, ...quiet },
+  };
+  const listed = await programs
+    .run({ ...line, timeoutMs: 20_000, keepBytes: mostListed }, new AbortController().signal)
+    .catch(() => undefined);
+  return listed?.exitCode === 0 && !listed.truncated ? listed.stdout : undefined;
+}
+
+/** @param index a file with its entries; left out: the one at the path. @returns undefined: the path is none, or it cannot be read */
+export async function indexDigest(
+  programs: ProgramRunner,
+  {
+    workspaceRoot,
+    path,
+    index = `${workspaceRoot}/${path}`,
+  }: { readonly workspaceRoot: string; readonly path: string; readonly index?: string },
+): Promise<string | undefined> {
+  if (!isIndex(path)) return undefined;
+  const cwd = `${workspaceRoot}/${path.slice(0, -'/index'.length)}`;
+  const named = await listIndex(programs, { index, cwd, gitDirectory: '.', marks: true });
+  return named === undefined ? undefined : createHash('sha256').update(named).digest('hex');
+}
+
+/** An index that a run left: a copy of it lies in `index` of the run's directory. */
+export interface LeftIndex {
+  /** Below the workspace. */
+  readonly path: string;
+  readonly copy: string;
+  readonly stamp: Stamp;
+}
+
+/** @param placeOf where an entry of the step is staged */
+export function keepIndexes(
+  entries: readonly NewEntry[],
+  { directory, number, placeOf }: { readonly directory: string; readonly number: number; readonly placeOf: (path: string) => string },
+): readonly LeftIndex[] {
+  return entries
+    .filter(({ path, stats }) => stats.isFile() && isIndex(path))
+    .flatMap(({ path }, count) => {
+      const copy = `${number}-${count}`;
+      const stats = look(placeOf(path));
+      if (stats === undefined) return [];
+      try {
+        mkdirSync(`${directory}/index`, { recursive: true, mode: 0o700 });
+        copyFileSync(placeOf(path), `${directory}/index/${copy}`, constants.COPYFILE_FICLONE);
+      } catch {
+        // Closed, or no room: any change of it is one then.
+        return [];
+      }
+      return [{ path, copy, stamp: stampOf(stats) }];
+    });
+}
