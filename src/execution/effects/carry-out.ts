@@ -89,10 +89,20 @@ export async function applySteps(work: Work): Promise<readonly number[]> {
 function applyStep(work: Work, step: Step): boolean {
   const places = placesOf(work, step);
   if (places === undefined || !(isUnchanged(places, step) || isSetAlready(places, step))) return false;
-  const done = inWritable(work.disk, { step, places }, () => actOn(work.disk, step, places));
-  forget(work, step);
-  return done;
+  try {
+    return inWritable(work.disk, { step, places }, () => actOn(work.disk, step, places));
+  } catch (thrown) {
+    // Somebody took it away, or put something there, since we looked.
+    if (!metSomebody.has(codeOf(thrown) ?? '')) throw thrown;
+    giveBack(work.disk, places);
+    return false;
+  } finally {
+    forget(work, step);
+  }
 }
+
+/** `rename(2)`, `link(2)`, `open(2)` */
+const metSomebody = new Set(['ENOENT', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY', 'EISDIR', 'ELOOP']);
 
 /** What was held below a directory that moved is elsewhere now. */
 export function forget({ tree }: Work, { act, path, before, after }: Step): void {
@@ -107,7 +117,8 @@ function actOn(disk: Disk, step: Step, places: Places): boolean {
   return before === undefined ? putNew(disk, step, places) : putOver(disk, { ...step, before }, places);
 }
 
-function putOver(disk: Disk, { before, after }: Step & { readonly before: Stamp }, { at, stage, kept }: Places): boolean {
+function putOver(disk: Disk, { before, after }: Step & { readonly before: Stamp }, places: Places): boolean {
+  const { at, stage, kept } = places;
   if (before.type === 'directory' || after?.type === 'directory') {
     move(disk, at, kept);
     move(disk, stage, at);
@@ -115,12 +126,16 @@ function putOver(disk: Disk, { before, after }: Step & { readonly before: Stamp 
   }
   keep(disk, at, kept);
   if (!isSame(look(kept), before)) {
-    giveBack(disk, at, kept);
+    if (look(at) === undefined) disk.rename(kept, at);
+    else disk.unlink(kept);
     return false;
   }
   // INVARIANT: over the old one in one go: at no moment is the place empty.
   disk.rename(stage, at);
-  return true;
+  if (isSame(look(kept), before)) return true;
+  // Who had it open wrote to it meanwhile.
+  disk.rename(kept, at);
+  return false;
 }
 
 /** Never over what somebody put there a moment ago. */
@@ -151,10 +166,13 @@ export function keep(disk: Disk, at: string, kept: string): void {
   }
 }
 
-/** `kept` was made from something else than was meant. */
-function giveBack(disk: Disk, at: string, kept: string): void {
-  if (look(at) === undefined) disk.rename(kept, at);
-  else disk.unlink(kept);
+/** Nothing could take its place. */
+function giveBack(disk: Disk, { at, kept }: Places): void {
+  const [now, old] = [look(at), look(kept)];
+  if (old === undefined) return;
+  if (now === undefined) move(disk, kept, at);
+  // Under somebody else's work what was there stays in the journal.
+  else if (now.ino === old.ino) disk.unlink(kept);
 }
 
 /** A directory that its owner may not write cannot be moved to another one. */

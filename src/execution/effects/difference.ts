@@ -2,11 +2,37 @@
  * What a command changed, read from the upper directory: it costs by what changed, not by what is there. Source: the kernel's
  * `overlayfs.rst` (whiteouts, opaque and redirected directories, inode numbers).
  */
-import { type BigIntStats, chmodSync, readFileSync, readlinkSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import type { ChangeKind, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
-import { isSameContent, look, modeOf, readTree, type Stamp, stampOf, type Tree, type TreeEntry, typeOf, walk } from './stamp.ts';
-import { holderMode, holderText, isPrivileged, type Looker, numberSeen, upperOf, type View } from './view.ts';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { type Attributes, areSame, isCopiedUp, readAttributes, withoutMarks } from './attributes.ts';
+import {
+  type DifferenceLimits,
+  hasSetTime,
+  isLaid,
+  isWhiteout,
+  type LostSecret,
+  lostSecret,
+  parentOf,
+  readUpper,
+  type Upper,
+  type UpperEntry,
+} from './read-upper.ts';
+import {
+  isSameContent,
+  linkText,
+  look,
+  modeOf,
+  namesIn,
+  readTree,
+  type Stamp,
+  stampOf,
+  type Tree,
+  type TreeEntry,
+  typeOf,
+} from './stamp.ts';
+import { holderMode, isPrivileged, type Looker, numberSeen, upperOf, type View } from './view.ts';
 
 /** Something that is there afterwards. */
 export interface NewEntry extends TreeEntry {
@@ -40,34 +66,24 @@ export interface Unit {
   readonly held?: Pick<Verdict, 'rule' | 'why'>;
   /** A directory that was there got this name; its content is a copy, taken without any covers. */
   readonly renamed?: true;
+  /** It was there when the run began, and is not in the workspace any more. */
+  readonly takenAway?: true;
 }
 
-export interface Difference {
+export interface Difference extends Pick<Upper, 'odd' | 'rootMode'> {
   readonly units: readonly Unit[];
-  /** Names that are no text, in these directories. */
-  readonly odd: readonly string[];
-  /** The command changed the mode of the workspace's own directory. */
-  readonly rootMode: boolean;
-  /** Place holders of secrets that lie elsewhere now, or were written to: nothing sensible can be made of those. */
-  readonly lostSecrets: readonly { readonly path: string; readonly from: string }[];
-}
-
-export interface DifferenceLimits {
-  /** Entries that may differ. */
-  readonly entries: number;
-  /** Bytes on the disk that may be new. */
-  readonly bytes: number;
+  readonly lostSecrets: readonly LostSecret[];
+  /** Directories that were there and have other extended attributes now. */
+  readonly marked: readonly string[];
 }
 
 export interface DifferenceRequest {
   readonly view: View;
   readonly looker: Looker;
   readonly limits: DifferenceLimits;
-}
-
-/** Of an upper directory; `isGone`: the mark of a copy, which has none of the overlay's. */
-interface Entry extends TreeEntry {
-  readonly isGone?: true;
+  readonly programs: ProgramRunner;
+  /** What changed in the workspace later, ns since the epoch, somebody else did; left out: nobody does. */
+  readonly startedAt?: bigint;
 }
 
 interface Reading extends DifferenceRequest {
@@ -77,87 +93,106 @@ interface Reading extends DifferenceRequest {
   readonly anyGone: boolean;
   /** Known by now not to be in the workspace. */
   readonly newDirectories: Set<string>;
+  /** Directories that were there, and that somebody took away meanwhile. */
+  readonly strays: Set<string>;
+  /** Entries that were there and look the same, but for their mode and times perhaps: something was done to them. */
+  readonly alike: Set<string>;
 }
 
 /** @throws {Fault} `too_many_changes` and `effects_failed` */
 export async function readDifference(request: DifferenceRequest, signal: AbortSignal): Promise<Difference> {
+  const { entries, odd, rootMode } = await readUpper(request.view, request.limits);
+  if (entries.length === 0) return { units: [], odd, rootMode, lostSecrets: [], marked: [] };
   const upper = upperOf(request.view);
-  const [ours, theirs] = [upper, request.view.workspaceRoot].map((place) => Number(look(place)?.mode ?? 0n) & 0o777);
-  const { entries: found, odd } = await readUpper(upper, request.limits);
-  const entries =
-    request.view.kind === 'copy' ? changedInCopy(found, request.view) : found.filter((entry) => !isAsLaid(entry, request.view));
-  if (entries.length === 0) return { units: [], odd, rootMode: ours !== theirs, lostSecrets: [] };
   const { workspaceRoot } = request.view;
-  const inodesOf = (some: readonly Entry[]) =>
+  const inodesOf = (some: readonly UpperEntry[]) =>
     request.looker.inodes(
       request.view,
       some.map(({ path }) => path),
       signal,
     );
   const inodes = new Map(await inodesOf(entries.filter((entry) => entry.stats.isDirectory() && isUntold(entry, request.view))));
-  const isGone = (entry: Entry) =>
+  const isGone = (entry: UpperEntry) =>
     (isWhiteout(entry) || (entry.stats.isDirectory() && inodes.get(entry.path) === String(entry.stats.ino))) &&
     look(`${workspaceRoot}/${entry.path}`) !== undefined;
-  const seen: Reading = { ...request, upper, inodes, anyGone: entries.some(isGone), newDirectories: new Set() };
+  const seen: Reading = {
+    ...request,
+    upper,
+    inodes,
+    anyGone: entries.some(isGone),
+    newDirectories: new Set(),
+    strays: new Set(),
+    alike: new Set(),
+  };
   // `mv a b; echo > a` leaves no mark that the old one is gone. Only as root inode numbers tell them apart then.
-  const isOver = (entry: Entry) => !(entry.stats.isDirectory() || isWhiteout(entry) || isNewPlace(entry.path, seen));
+  const isOver = (entry: UpperEntry) => !(entry.stats.isDirectory() || isWhiteout(entry) || isNewPlace(entry.path, seen));
   const reading = isPrivileged() && !seen.anyGone && entries.some(isOver) ? { ...seen, anyGone: true } : seen;
   // Without root a mark does not tell where its file comes from: the inode numbers of directories alone are of use.
   const unsure = isPrivileged() ? entries.filter((entry) => !entry.stats.isDirectory() && isUntold(entry, request.view)) : [];
   for (const [place, inode] of await inodesOf(unsure.filter(({ path }) => !isNewPlace(path, reading)))) inodes.set(place, inode);
-  const renamed = entries.filter((entry) => entry.stats.isDirectory() && isRenamed(entry, reading)).map(({ path }) => path);
+  const isMoved = (entry: UpperEntry) => request.view.kind === 'overlay' && entry.stats.isDirectory() && isRenamed(entry, reading);
+  const renamed = entries.filter(isMoved).map(({ path }) => path);
   const outer = renamed.filter((path) => !renamed.some((other) => path.startsWith(`${other}/`)));
   await request.looker.copyOut(request.view, outer, signal);
-  const lostSecrets = entries.flatMap((entry) => lostSecret(entry, reading));
-  const units = await unitsOf(entries, reading, new Set(outer));
-  return { units: withLinks(units, entries, workspaceRoot), odd, rootMode: ours !== theirs, lostSecrets };
-}
-
-/** A directory above place holders that lay there before: a merged one. Its inode number alone might have been given to another one. */
-function isLaid(path: string, { ino, birthtimeNs }: BigIntStats, { laid }: View): boolean {
-  const before = laid.get(path);
-  return before?.ino === ino && before.birthtimeNs === birthtimeNs;
-}
-
-/** Nothing that the command did. */
-function isAsLaid({ path, stats }: TreeEntry, view: View): boolean {
-  if (path === view.concealed) return isWhiteout({ path, stats });
-  if (stats.isDirectory()) {
-    const laid = view.laid.get(path);
-    return laid !== undefined && isLaid(path, stats, view) && stats.mode === laid.mode && !hasSetTime(stats, laid, view);
-  }
-  if (view.holders.get(String(stats.ino)) === path) return isUnwritten(stats) && modeOf(stats) === holderMode && stats.nlink === 2n;
-  // Written anew with the very same words: a stash that was popped, `sed -i` that found nothing.
-  return view.hidden.has(path) && textOf({ path, stats }, view) === holderText;
+  const lostSecrets = entries.flatMap((entry) => lostSecret(entry, request.view));
+  const found = await withAway(await unitsOf(entries, reading, new Set(outer)), { ...reading, anyGone: seen.anyGone });
+  const { units, marked } = await withAttributes(found, reading);
+  return { units: withLinks(units, entries, workspaceRoot), odd, rootMode, lostSecrets, marked };
 }
 
 /**
- * By `touch`, which gives both times the same moment, by `touch -d`, `cp -a` and the like. What is put into a directory gives it the time of
- * that moment, which it gets anyway; what came and went in it is not worth a change.
+ * Where there is nothing by now, a copy of something that was there stands for a change of that, and not for something new: somebody took it away. A
+ * command that itself took something away may have given that this name.
  */
-function hasSetTime({ mtimeNs, atimeNs }: BigIntStats, before: BigIntStats, view: View): boolean {
-  const begun = look(upperOf(view))?.birthtimeNs ?? 0n;
-  const isOfNow = mtimeNs >= begun && mtimeNs <= BigInt(Date.now()) * 1_000_000n;
-  return mtimeNs !== before.mtimeNs && begun !== 0n && (!isOfNow || mtimeNs === atimeNs);
+async function withAway(units: readonly Unit[], reading: Reading): Promise<readonly Unit[]> {
+  const { view, startedAt, strays } = reading;
+  const isSuspect = ({ path, kind }: Unit) =>
+    kind === 'create' && startedAt !== undefined && (look(`${view.workspaceRoot}/${parentOf(path)}`)?.ctimeNs ?? 0n) > startedAt;
+  const suspects = units.filter(isSuspect);
+  if (suspects.length === 0) return units;
+  const marks =
+    reading.anyGone || view.kind === 'copy'
+      ? new Map<string, Attributes>()
+      : await attributesOf(
+          reading,
+          suspects.map(({ path }) => path),
+        );
+  const isAway = ({ path, after }: Unit) =>
+    strays.has(path) || isCopiedUp(marks.get(path)) || (view.kind === 'copy' && after !== undefined && isLaid(path, after.stats, view));
+  return units.map((unit) => (suspects.includes(unit) && isAway(unit) ? { ...unit, takenAway: true } : unit));
 }
 
-function isUnwritten(stats: BigIntStats): boolean {
-  return stats.size === BigInt(holderText.length);
-}
-
-const longestRewritten = 1_048_576;
-
-/** Empty where it is long, no file, or cannot be read. */
-function textOf({ path, stats }: TreeEntry, view: View): string {
-  if (!stats.isFile() || stats.size > longestRewritten) return '';
-  try {
-    return readFileSync(`${upperOf(view)}/${path}`, 'latin1');
-  } catch {
-    return '';
+/** Extended attributes and access lists show in nothing that Node can see. */
+async function withAttributes(units: readonly Unit[], reading: Reading): Promise<Pick<Difference, 'units' | 'marked'>> {
+  const paths = [...reading.alike];
+  if (paths.length === 0) return { units, marked: [] };
+  const [now, then] = [await attributesOf(reading, paths), await attributesOf(reading, paths, reading.view.workspaceRoot)];
+  const changed = paths.filter((path) => !areSame(withoutMarks(now.get(path)), withoutMarks(then.get(path))));
+  const others: Unit[] = [];
+  const marked: string[] = [];
+  for (const path of changed) {
+    const [stats, lower] = [look(`${reading.upper}/${path}`), look(`${reading.view.workspaceRoot}/${path}`)];
+    if (stats?.isDirectory()) marked.push(path);
+    else if (stats !== undefined && lower?.isFile())
+      others.push({ path, kind: 'modify', before: flat(lower), after: newEntry({ path, stats }, reading), inside: [] });
   }
+  const isOther = new Set(others.map(({ path }) => path));
+  return { units: [...units.filter(({ path }) => !isOther.has(path)), ...others], marked };
 }
 
-function isUntold(entry: Entry, view: View): boolean {
+/** @param root the upper directory, or the workspace */
+async function attributesOf(
+  { programs, upper, view }: Reading,
+  paths: readonly string[],
+  root = upper,
+): Promise<ReadonlyMap<string, Attributes>> {
+  const isDirectory = (path: string) => look(`${upper}/${path}`)?.isDirectory() === true;
+  const scratch = `${view.scratch}/attributes`;
+  const ofFiles = await readAttributes(programs, { root, paths: paths.filter((path) => !isDirectory(path)), scratch });
+  return new Map([...ofFiles, ...(await readAttributes(programs, { root, paths: paths.filter(isDirectory) }))]);
+}
+
+function isUntold(entry: UpperEntry, view: View): boolean {
   const { path, stats } = entry;
   return view.kind === 'overlay' && !isWhiteout(entry) && !isLaid(path, stats, view);
 }
@@ -172,89 +207,21 @@ function isNewPlace(path: string, { anyGone, view, newDirectories }: Reading): b
   return true;
 }
 
-/** `overlayfs.rst`: a character device with the numbers 0 and 0 says that what is below is gone. */
-function isWhiteout({ stats, isGone }: Entry): boolean {
-  return isGone === true || (stats.isCharacterDevice() && stats.rdev === 0n);
-}
-
-/** As an upper directory would have it: what is not as it was laid, all of a directory that is another one, and marks for what is gone. */
-function changedInCopy(found: readonly TreeEntry[], view: View): readonly Entry[] {
-  const anew = new Set<string>();
-  const changed = found.filter(({ path, stats }) => {
-    const isOther = anew.has(parentOf(path)) || !isLaid(path, stats, view);
-    if (stats.isDirectory() && isOther) anew.add(path);
-    const before = view.laid.get(path);
-    if (stats.isFile() && isAsLaid({ path, stats }, view)) return false;
-    if (isOther || before?.mode !== stats.mode) return true;
-    return stats.isDirectory() ? hasSetTime(stats, before, view) : before.ctimeNs !== stats.ctimeNs;
-  });
-  const there = new Map(found.map(({ path, stats }) => [path, stats]));
-  const gone = [...view.laid].filter(([path]) => !there.has(path) && (!path.includes('/') || there.get(parentOf(path))?.isDirectory()));
-  return [...changed, ...gone.flatMap(([path, stats]) => ({ path, stats, isGone: true as const }))];
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
-}
-
-/** Of a path below the workspace, in bytes: with the directories above it must stay below the kernel's 4,096. */
-const longestPath = 3_500;
-
-async function readUpper(upper: string, limits: DifferenceLimits) {
-  const entries: TreeEntry[] = [];
-  const odd = new Set<string>();
-  let bytes = 0;
-  openForUs(upper);
-  for await (const entry of walk(upper, odd)) {
-    if (Buffer.byteLength(entry.path) > longestPath) throw tooMuch('directories that lie too deep to be named');
-    entries.push(entry);
-    bytes += Number(entry.stats.blocks) * 512;
-    if (entries.length > limits.entries) throw tooMuch(`more than ${limits.entries} files and directories`);
-    if (bytes > limits.bytes) throw tooMuch(`more than ${Math.round(limits.bytes / 2 ** 20)} MB`);
-    if (entry.stats.isDirectory()) openForUs(`${upper}/${entry.path}`, entry.stats);
-  }
-  return { entries, odd: [...odd] };
-}
-
-/** A command may have taken away its own right to look; what its mode was is known by now. */
-function openForUs(directory: string, stats = look(directory)): void {
-  if (stats !== undefined && (modeOf(stats) & 0o700) !== 0o700) chmodSync(directory, modeOf(stats) | 0o700);
-}
-
-function tooMuch(what: string): Fault {
-  return new Fault('too_many_changes', `the command changed ${what}; nothing of it was kept`, { next: 'change less at once' });
-}
-
 /** Of the directory under another name below; the inode number in the view is the one it had there. */
-function isRenamed({ path, stats }: TreeEntry, { inodes, view }: Reading): boolean {
+function isRenamed({ path, stats }: TreeEntry, { inodes, view, strays }: Reading): boolean {
   const inode = inodes.get(path);
-  if (view.kind === 'copy' || inode === String(stats.ino) || isLaid(path, stats, view)) return false;
+  if (inode === String(stats.ino) || isLaid(path, stats, view)) return false;
   const lower = look(`${view.workspaceRoot}/${path}`);
   if (lower?.isDirectory() && inode === numberSeen(view, lower)) return false;
-  if (inode === undefined || !isPrivileged()) {
+  if (inode !== undefined && isPrivileged()) return true;
+  // Without root no directory that was there gets another name: it was this one, and somebody took it away.
+  if (inode === undefined || lower !== undefined)
     throw new Fault('effects_failed', `what became of the directory \`${path}\` cannot be told; nothing was kept`, { audience: 'bug' });
-  }
-  return true;
+  strays.add(path);
+  return false;
 }
 
-function lostSecret(entry: TreeEntry, { view }: Reading): Difference['lostSecrets'] {
-  const { path, stats } = entry;
-  const from = stats.isFile() ? view.holders.get(String(stats.ino)) : undefined;
-  if (from !== undefined) return from === path && isUnwritten(stats) ? [] : [{ path, from }];
-  return view.hidden.has(path) && isOfHolder(textOf(entry, view)) ? [{ path, from: path }] : [];
-}
-
-const partLength = 16;
-const holderWords = holderText.trimEnd().toLowerCase();
-const holderParts = Array.from({ length: holderWords.length - partLength + 1 }, (_, start) => holderWords.slice(start, start + partLength));
-
-/** An edit of what the command was shown (`sed -i`, `tr`): some words in a row are left of it. */
-function isOfHolder(text: string): boolean {
-  const folded = text.toLowerCase();
-  return holderParts.some((part) => folded.includes(part));
-}
-
-async function unitsOf(entries: readonly Entry[], reading: Reading, renamed: ReadonlySet<string>): Promise<readonly Unit[]> {
+async function unitsOf(entries: readonly UpperEntry[], reading: Reading, renamed: ReadonlySet<string>): Promise<readonly Unit[]> {
   const units: Unit[] = [];
   let top: { readonly path: string; readonly inside: NewEntry[] } | undefined;
   // A directory that was there got this name: all of it is in its copy.
@@ -274,12 +241,12 @@ async function unitsOf(entries: readonly Entry[], reading: Reading, renamed: Rea
 }
 
 /** Sorted by whole segments, so that what is in a directory follows it directly. */
-function byDirectory(entries: readonly Entry[]): readonly Entry[] {
+function byDirectory(entries: readonly UpperEntry[]): readonly UpperEntry[] {
   const keyed = entries.map((entry) => ({ entry, key: entry.path.replaceAll('/', '\0') }));
   return keyed.sort((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key))).map(({ entry }) => entry);
 }
 
-function isBelow({ path }: Entry, directory: string | undefined): boolean {
+function isBelow({ path }: UpperEntry, directory: string | undefined): boolean {
   return directory !== undefined && path.startsWith(`${directory}/`);
 }
 
@@ -320,7 +287,7 @@ function withLinks(units: readonly Unit[], entries: readonly TreeEntry[], worksp
   }));
 }
 
-async function unitOf(entry: Entry, reading: Reading, renamed: boolean): Promise<Unit | undefined> {
+async function unitOf(entry: UpperEntry, reading: Reading, renamed: boolean): Promise<Unit | undefined> {
   const { path } = entry;
   const lower = look(`${reading.view.workspaceRoot}/${path}`);
   if (renamed)
@@ -348,14 +315,20 @@ async function overUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading):
   // The place holder's size and times say nothing about the secret.
   if (isPlaceHolder(entry, reading)) return modeOf(stats) === holderMode ? undefined : { ...attributes, keepTimes: true };
   if (!(await isSameEntry(entry, lower, reading))) return { ...attributes, kind: 'modify' };
+  if (stats.isFile()) reading.alike.add(path);
   return sameMode && stats.mtimeNs === lower.mtimeNs ? undefined : attributes;
 }
 
 function mergedUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading): Unit | undefined {
   const { path, stats } = entry;
   const keepTimes = !hasSetTime(stats, reading.view.laid.get(path) ?? lower, reading.view);
+  if (stats.mtimeNs === lower.mtimeNs && isEmpty(`${reading.upper}/${path}`)) reading.alike.add(path);
   if (keepTimes && modeOf(stats) === modeOf(lower)) return undefined;
   return { path, kind: 'attributes', before: flat(lower), after: newEntry(entry, reading), inside: [], keepTimes };
+}
+
+function isEmpty(directory: string): boolean {
+  return namesIn(directory).length === 0;
 }
 
 /** A directory that was there, with changes in it. */
@@ -399,6 +372,6 @@ async function copied(path: string, { view }: Reading): Promise<Required<Pick<Un
 /** Of one type; whatever its mode and times. */
 async function isSameEntry({ path, stats }: TreeEntry, lower: BigIntStats, { upper, view }: Reading): Promise<boolean> {
   const [now, then] = [`${upper}/${path}`, `${view.workspaceRoot}/${path}`];
-  if (stats.isSymbolicLink()) return readlinkSync(now) === readlinkSync(then);
+  if (stats.isSymbolicLink()) return linkText(now) === linkText(then);
   return !stats.isFile() || (stats.size === lower.size && (await isSameContent(now, then)));
 }

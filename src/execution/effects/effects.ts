@@ -7,7 +7,7 @@ import type { FileChange, FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { changeFile } from './change-file.ts';
-import { type DifferenceLimits, readDifference, type Unit } from './difference.ts';
+import { readDifference, type Unit } from './difference.ts';
 import { type Disk, disk as realDisk } from './disk.ts';
 import { applyHeld, heldMs, hold, isHeld, readHeld } from './held.ts';
 import { holdTogether } from './hold-together.ts';
@@ -15,6 +15,7 @@ import { claim, hasMark, isOwnedByAnother, locked, readPlan, runIds, sweepLocks 
 import { judgeUnits, type Sorted } from './judge-units.ts';
 import { closeView, openView } from './lay-view.ts';
 import { copyMarked, keptBytesOf, listsOf, makePlan, nameOf } from './make-plan.ts';
+import type { DifferenceLimits } from './read-upper.ts';
 import {
   carryOut,
   conflictOf,
@@ -248,7 +249,7 @@ interface Run {
 async function settle(run: Run, { title, agentId, apply, own = [], ...places }: SettleOptions, signal: AbortSignal): Promise<RunEffects> {
   const { ground, view } = run;
   const looker = createLooker(ground.programs, run.held);
-  const difference = await readDifference({ view, looker, limits: ground.limits }, signal).catch((thrown: unknown) => {
+  const difference = await readDifference({ ...ground, view, looker, startedAt: run.startedAt }, signal).catch((thrown: unknown) => {
     if (thrown instanceof Fault && thrown.code === 'too_many_changes') return thrown;
     throw thrown;
   });
@@ -283,16 +284,18 @@ function withoutLoss(sorted: Sorted, { journalBytes }: EffectsLimits): Sorted {
 }
 
 function apart(units: readonly Unit[], startedAt: bigint) {
-  const isConflict = ({ before }: Unit) => before !== undefined && before.newest > startedAt;
+  const isConflict = ({ before, takenAway }: Unit) => takenAway === true || (before !== undefined && before.newest > startedAt);
   return { free: units.filter((unit) => !isConflict(unit)), conflicts: units.filter(isConflict) };
 }
 
 async function planAndApply({ ground, view, id }: Run, named: Named, units: readonly Unit[]): Promise<RunEffects> {
-  const plan = await makePlan({ ...ground, ...named, id, view, directory: view.directory, units, at: Date.now() });
+  const { plan, gone } = await makePlan({ ...ground, ...named, id, view, directory: view.directory, units, at: Date.now() });
+  const conflicts = gone.map((unit) => conflictOf(unit));
+  if (gone.some(isInRepository)) return repositoryConflict(conflicts);
   return inLock(ground, async () => {
     const effects = await carryOut(ground, plan);
     pruneSometimes(ground, plan.keptBytes);
-    return effects;
+    return { ...effects, leftOut: [...conflicts, ...effects.leftOut] };
   });
 }
 

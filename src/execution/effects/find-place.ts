@@ -227,7 +227,7 @@ async function tryView({ base, scratch, kind }: Trial, programs: ProgramRunner, 
     const limits = { cwd: '/', env: launcherEnvironment, timeoutMs: 20_000, keepBytes: 4_096 };
     const { exitCode, stderr } = await programs.run({ ...line, ...limits }, signal);
     if (exitCode !== 0) throw new Error(stderr.trim().split('\n', 1)[0] ?? `exit code ${exitCode}`);
-    const request = { view, looker: createLooker(programs), limits: { entries: 100, bytes: 2 ** 20 } };
+    const request = { view, programs, looker: createLooker(programs), limits: { entries: 100, bytes: 2 ** 20 } };
     const { units } = await readDifference(request, signal);
     const seen = units.map((unit) => `${unit.kind} ${unit.path}`).sort();
     const expected = ['create kept/new', 'delete deleted', 'modify changed', 'replace emptied'];

@@ -7,7 +7,7 @@ import type { HeldChanges, LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonValue } from '#kernel/json';
 import type { Unit } from './difference.ts';
-import { indexDigest } from './git-index.ts';
+import { indexDigest } from './git-parts.ts';
 import { claim, hasMark, type Plan, readPlan, runIds, type Step } from './journal.ts';
 import { makePlan, nameOf, type PlanRequest } from './make-plan.ts';
 import { carryOut, directoryOf, type JournalGround } from './run-plan.ts';
@@ -37,7 +37,8 @@ export async function hold(ground: HeldGround, request: Omit<PlanRequest, 'direc
     ground.live.add(directory);
     mkdirSync(directory, { mode: 0o700 });
     claim(directory);
-    const plan = await makePlan({ ...request, ...ground, directory });
+    const { plan, gone: away } = await makePlan({ ...request, ...ground, directory });
+    if (away.length > 0) return refused('somebody else took away what it needs');
     return await keep(ground, { ...plan, steps: await withNames(ground, plan.steps) }, refused);
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;

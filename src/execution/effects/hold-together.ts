@@ -2,7 +2,7 @@
 import type { Verdict } from '#kernel/effects';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import type { Unit } from './difference.ts';
-import { listIndex } from './git-index.ts';
+import { listIndex } from './git-parts.ts';
 import type { JudgeRequest, Sorted } from './judge-units.ts';
 import { nameOf } from './make-plan.ts';
 import { upperOf } from './view.ts';

@@ -19,7 +19,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeKind, ChangeList, HeldChanges, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { Disk } from './disk.ts';
-import type { LeftIndex } from './git-index.ts';
+import type { LeftIndex } from './git-parts.ts';
 import { look, type Stamp } from './stamp.ts';
 
 export interface Step {

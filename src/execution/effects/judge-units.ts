@@ -6,7 +6,7 @@ import { repositoriesAround } from '../sandbox/git-directory.ts';
 import type { Difference, NewEntry, Unit } from './difference.ts';
 import { nameOf } from './make-plan.ts';
 import { textOf } from './show-changes.ts';
-import { look, modeOf, typeOf, walk } from './stamp.ts';
+import { linkText, look, modeOf, typeOf, walk } from './stamp.ts';
 import { upperOf, type View } from './view.ts';
 
 export interface Sorted {
@@ -43,6 +43,7 @@ function judgeAll(asked: Asked): Sorted {
       ...parts.flatMap(({ leftOut }) => leftOut),
       ...asked.difference.odd.map(oddName),
       ...(asked.difference.rootMode ? [rootMode] : []),
+      ...asked.difference.marked.map(markedDirectory),
     ],
   };
 }
@@ -50,6 +51,11 @@ function judgeAll(asked: Asked): Sorted {
 function oddName(directory: string): LeftOut {
   const why = 'a name in it is no text (UTF-8), so nobody could be shown what it is';
   return { path: directory === '' ? '.' : directory, kind: 'create', reason: 'refused', rule: 'odd_name', why };
+}
+
+function markedDirectory(directory: string): LeftOut {
+  const why = 'extended attributes and access lists of a directory that was there are not applied';
+  return { path: `${directory}/`, kind: 'attributes', reason: 'refused', rule: 'attributes', why };
 }
 
 const rootMode: LeftOut = {
@@ -244,7 +250,8 @@ async function placesLedTo(entries: readonly NewEntry[], { view }: JudgeRequest)
   for await (const { path: at, stats } of walk(view.workspaceRoot, new Set(), view.concealed)) {
     walked += 1;
     if (walked > mostWalked) break;
-    const to = stats.isSymbolicLink() ? leadsTo(at, readlinkSync(`${view.workspaceRoot}/${at}`), before) : undefined;
+    const text = stats.isSymbolicLink() ? linkText(`${view.workspaceRoot}/${at}`) : undefined;
+    const to = text === undefined ? undefined : leadsTo(at, text, before);
     if (to !== undefined && isOut(to)) found.add(to);
   }
   return found;
@@ -283,5 +290,5 @@ function linkAt(place: readonly string[], root: readonly string[], { scratch }: 
   const upper = isBelow && inUpper !== undefined ? look(inUpper) : undefined;
   const file = upper === undefined || inUpper === undefined ? `/${place.join('/')}` : inUpper;
   const stats = upper ?? look(file);
-  return stats?.isSymbolicLink() ? readlinkSync(file) : undefined;
+  return stats?.isSymbolicLink() ? linkText(file) : undefined;
 }

@@ -1,24 +1,14 @@
 /** Makes a plan of units: their content goes to the journal first, free of the overlay's marks, each thing ready to be moved into place. */
-import {
-  chmodSync,
-  lchownSync,
-  linkSync,
-  lutimesSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, lchownSync, linkSync, lutimesSync, mkdirSync, renameSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { pathChanged } from '#files/directory-pin';
 import { type HeldTree, holdTree } from '#files/held-tree';
 import type { ChangeList } from '#kernel/effects';
+import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import { launcherEnvironment } from '../sandbox/clean-environment.ts';
+import { copyDirectories, readAttributes, withoutMarks } from './attributes.ts';
 import type { NewEntry, Unit } from './difference.ts';
 import { disk } from './disk.ts';
-import { keepIndexes } from './git-index.ts';
+import { keepIndexes, rankOf } from './git-parts.ts';
 import type { Plan, Step } from './journal.ts';
 import { look, modeOf, readTree, type Stamp, stampOf, treeOf } from './stamp.ts';
 import { type Looker, upperOf, type View } from './view.ts';
@@ -50,32 +40,62 @@ function contentOf(unit: Unit): readonly NewEntry[] {
   return [unit.after, ...unit.inside];
 }
 
-export async function makePlan(request: PlanRequest): Promise<Plan> {
-  const { id, title, agentId, view, directory, units, at } = request;
+export interface MadePlan {
+  readonly plan: Plan;
+  /** They need something of the workspace that somebody took away. */
+  readonly gone: readonly Unit[];
+}
+
+export async function makePlan(request: PlanRequest): Promise<MadePlan> {
+  const { id, title, agentId, view, directory, units: wanted, at } = request;
   for (const part of ['stage', 'kept', 'overwritten']) mkdirSync(`${directory}/${part}`, { mode: 0o700 });
-  // Modes and times last, inner ones first: a directory may be closed by its new mode.
-  const rank = ({ kind, path }: Unit) => (kind === 'attributes' ? 1 / path.length : 0);
-  const sorted = [...units].sort((one, other) => rank(one) - rank(other));
+  const sorted = [...wanted].sort((one, other) => rankOf(one) - rankOf(other));
   const steps: Step[] = [];
-  const listed = await withAccessLists(units, request);
+  const gone: Unit[] = [];
+  const marked = await withAttributes(wanted, request);
   const tree = holdTree(view.workspaceRoot);
   try {
-    for (const [number, unit] of sorted.entries()) steps.push(await stepOf(unit, number, { ...request, listed, tree }));
+    for (const [number, unit] of sorted.entries()) {
+      const step = await stepOf(unit, number, { ...request, marked, tree }).catch(onlyGone);
+      if (step !== undefined) steps.push(step);
+      else gone.push(unit);
+    }
   } finally {
     tree.close();
   }
+  const units = wanted.filter((unit) => !gone.includes(unit));
+  const keptBytes = [...units.map(keptBytesOf), ...steps.flatMap(copiedBytes)].reduce((sum, bytes) => sum + bytes, 0);
+  const { workspaceRoot } = view;
+  // The directories above are looked at right before the first step.
   return {
-    id,
-    title,
-    agentId,
-    workspaceRoot: view.workspaceRoot,
-    at,
-    steps,
-    // Looked at right before the first step.
-    parents: [],
-    lists: listsOf(units),
-    keptBytes: [...units.map(keptBytesOf), ...steps.flatMap(copiedBytes)].reduce((sum, bytes) => sum + bytes, 0),
+    plan: {
+      id,
+      title,
+      agentId,
+      workspaceRoot,
+      at,
+      steps: asLinked(steps, wanted, workspaceRoot),
+      parents: [],
+      lists: listsOf(units),
+      keptBytes,
+    },
+    gone,
   };
+}
+
+/** The second name that a file got in the journal is no change of somebody else's to its other names. */
+function asLinked(steps: readonly Step[], units: readonly Unit[], workspaceRoot: string): readonly Step[] {
+  const linked = units.flatMap(({ after, inside }) => [after, ...inside].flatMap((entry) => entry?.linkTo ?? []));
+  const inodes = new Set(linked.map((path) => String(look(`${workspaceRoot}/${path}`)?.ino)));
+  return steps.map((step) => {
+    const now = step.before !== undefined && inodes.has(step.before.inode) ? look(`${workspaceRoot}/${step.path}`) : undefined;
+    return now === undefined ? step : { ...step, changedAt: String(now.ctimeNs) };
+  });
+}
+
+/** What had to get a second name is not there any more. */
+function onlyGone(thrown: unknown): undefined {
+  if (!(thrown instanceof Fault) || thrown.code !== 'PATH_CHANGED') throw thrown;
 }
 
 export function keptBytesOf({ before, kind }: Unit): number {
@@ -128,8 +148,8 @@ function asKept(stamp: Stamp, probe: string): Stamp {
 }
 
 type StageGround = Pick<PlanRequest, 'programs'> & {
-  /** New directories with access lists of their own, by default or not. */
-  readonly listed: ReadonlySet<string>;
+  /** New directories with extended attributes or access lists of their own, by default or not. */
+  readonly marked: ReadonlySet<string>;
   /** The workspace: its files get second names. */
   readonly tree: Pick<HeldTree, 'place'>;
 };
@@ -141,45 +161,24 @@ interface Staging extends StageGround {
   readonly stage: string;
 }
 
-const listMs = 120_000;
-
-/** Node cannot see them; `ls` says so by a `+` behind the mode. Where it cannot be asked there are none. */
-async function withAccessLists(units: readonly Unit[], { view, programs }: PlanRequest): Promise<ReadonlySet<string>> {
+/** New directories that `mkdir` alone does not make as they are. */
+async function withAttributes(units: readonly Unit[], { view, programs }: PlanRequest): Promise<ReadonlySet<string>> {
   const paths = units
     .filter(({ renamed, kind }) => renamed !== true && kind !== 'attributes')
     .flatMap(({ after, inside }) => (after?.stats.isDirectory() ? [after, ...inside] : []))
     .filter(({ stats }) => stats.isDirectory())
     .map(({ path }) => path);
-  if (paths.length === 0) return new Set();
-  const options = { cwd: upperOf(view), env: launcherEnvironment, timeoutMs: listMs, keepBytes: paths.length * longestLine };
-  const request = { program: 'xargs', args: ['-0', 'ls', '-dlUb', '--'], input: paths.map((path) => `./${path}\0`).join(''), ...options };
-  const { stdout } = await programs.run(request, new AbortController().signal);
-  const lines = stdout.split('\n').slice(0, -1);
-  return new Set(lines.length === paths.length ? paths.filter((_path, index) => lines[index]?.charAt(modeWidth) === '+') : []);
+  const found = await readAttributes(programs, { root: upperOf(view), paths });
+  return new Set(paths.filter((path) => withoutMarks(found.get(path)).size > 0));
 }
 
-/** `ls -l`: the type and nine letters. */
-const modeWidth = 10;
-const longestLine = 16_384;
-
-/**
- * The directories with access lists, made with them and all that lie above: `cp --parents` gives what it makes the lists of what it is made after, and
- * needs a file at the end of each way.
- */
-async function makeListed(unit: Unit, { view, stage, listed, programs }: Staging): Promise<boolean> {
-  const own = [...listed].filter((path) => path === unit.path || path.startsWith(`${unit.path}/`));
+/** The directories with attributes, made with them and all that lie above. */
+async function makeMarked(unit: Unit, { view, stage, marked, programs }: Staging): Promise<boolean> {
+  const own = [...marked].filter((path) => path === unit.path || path.startsWith(`${unit.path}/`));
   if (own.length === 0) return false;
-  const [upper, tree] = [upperOf(view), `${stage}-tree`];
-  const ends = own.map((path) => `./${path}/banksman-${process.pid}`);
-  for (const end of ends) writeFileSync(`${upper}/${end}`, '', { flag: 'wx' });
+  const tree = `${stage}-tree`;
   mkdirSync(tree, { mode: 0o700 });
-  const copy = ['cp', '--parents', '--attributes-only', '--preserve=mode', '-t', tree, '--'];
-  const options = { cwd: upper, env: launcherEnvironment, timeoutMs: listMs, keepBytes: 1_024 };
-  await programs.run(
-    { program: 'xargs', args: ['-0', ...copy], input: ends.map((end) => `${end}\0`).join(''), ...options },
-    new AbortController().signal,
-  );
-  for (const end of ends) for (const at of [upper, tree]) rmSync(`${at}/${end}`, { force: true });
+  await copyDirectories(programs, { root: upperOf(view), paths: own, to: tree });
   const made = look(`${tree}/${unit.path}`)?.isDirectory() === true;
   if (made) renameSync(`${tree}/${unit.path}`, stage);
   disk.remove(tree);
@@ -196,7 +195,7 @@ async function stageUnit(unit: Unit, top: NewEntry, staging: Staging): Promise<S
   if (moved !== undefined) return moved;
   const place = (entry: NewEntry) => (entry.path === top.path ? stage : `${stage}${entry.path.slice(top.path.length)}`);
   // A directory is made anew: the overlay's marks cannot be taken off it.
-  const make = (await makeListed(unit, staging)) ? makeOrOpen : (at: string) => mkdirSync(at, { mode: 0o700 });
+  const make = (await makeMarked(unit, staging)) ? makeOrOpen : (at: string) => mkdirSync(at, { mode: 0o700 });
   for (const entry of [top, ...unit.inside]) {
     if (entry.stats.isDirectory()) make(place(entry));
     else stageFile(entry, staging, place(entry));
@@ -234,7 +233,7 @@ function stageFile({ pure, source, path, linkTo }: NewEntry, { view, tree }: Pic
     return;
   }
   const old = tree.place(linkTo);
-  if (old === undefined) throw pathChanged();
+  if (old === undefined || look(old) === undefined) throw pathChanged();
   linkSync(old, place);
 }
 

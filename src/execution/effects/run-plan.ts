@@ -8,7 +8,7 @@ import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import { applySteps, type Hands, isAsPlanned, parentsNow, type Work, whileOpen } from './carry-out.ts';
 import type { Unit } from './difference.ts';
 import type { Parent, Plan } from './journal.ts';
-import { takeBack } from './take-back.ts';
+import { changedTrees, takeBack } from './take-back.ts';
 
 export interface JournalGround extends Hands {
   /** Links resolved. */
@@ -212,7 +212,7 @@ export function without(plan: Plan, numbers: readonly number[]): Plan {
 export async function rollBack(ground: JournalGround, work: Work, parents: readonly Parent[] = work.plan.parents): Promise<void> {
   const { id } = work.plan;
   const directory = directoryOf(ground, id);
-  const left = await takeBack(work, parents);
+  const left = await takeBack({ ...work, foreign: await changedTrees(work) }, parents);
   if (left.length === 0) ground.disk.remove(directory);
   else {
     // What was there before lies under somebody else's work, or its directory is elsewhere: it stays in the journal.

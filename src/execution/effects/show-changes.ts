@@ -1,11 +1,11 @@
 /** A plan's changes as people read them: each entry with what it is, and the difference of small texts. */
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { ShownChange, ShownChanges } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { unifiedDiff } from '#kernel/text/unified-diff';
 import { hasMark, type Plan, readApplied, readPlan, type Step } from './journal.ts';
 import { directoryOf, inHand, type JournalGround, without } from './run-plan.ts';
-import { look, readTree, type Stamp, stampOf, type Tree } from './stamp.ts';
+import { linkText, look, readTree, type Stamp, stampOf, type Tree } from './stamp.ts';
 import { changedSince } from './take-back.ts';
 
 /** Where the two sides of a step lie; undefined: nothing is, or was, there. */
@@ -127,7 +127,7 @@ function factsOf(entry: Entry, hasDiff: boolean): readonly string[] {
 
 function typeFact({ was, is, after }: Entry): readonly string[] {
   if (is === undefined) return [];
-  const what = is.type === 'link' ? `link to ${after === undefined ? 'somewhere' : linkOf(after)}` : is.type;
+  const what = is.type === 'link' ? `link to ${(after === undefined ? undefined : linkText(after)) ?? 'somewhere'}` : is.type;
   const named = is.type === 'file' || is.type === 'directory' ? [] : [what];
   return was === undefined || was.type === is.type ? named : [...named, `was a ${was.type}`];
 }
@@ -151,12 +151,4 @@ function bytesFact({ kind, was, is, after }: Entry): string | undefined {
 
 function octal(mode: number): string {
   return mode.toString(8).padStart(3, '0');
-}
-
-function linkOf(file: string): string {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return 'somewhere';
-  }
 }

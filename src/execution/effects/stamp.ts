@@ -1,6 +1,6 @@
 /** What tells one state of an entry from another, kept in the journal to see whether somebody changed it since. */
 import { createHash } from 'node:crypto';
-import { type BigIntStats, closeSync, type Dirent, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { type BigIntStats, closeSync, type Dirent, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntryType } from '#kernel/effects';
 
@@ -34,6 +34,15 @@ export function look(entry: string): BigIntStats | undefined {
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
     throw thrown;
+  }
+}
+
+/** Where a link leads; undefined where there is none by now. */
+export function linkText(entry: string): string | undefined {
+  try {
+    return readlinkSync(entry);
+  } catch {
+    return undefined;
   }
 }
 
@@ -101,7 +110,8 @@ function list(root: string, directory: string, odd: Set<string>): readonly TreeE
   });
 }
 
-function namesIn(directory: string): readonly string[] {
+/** None where it cannot be read. */
+export function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {

@@ -2,9 +2,9 @@
 import { type BigIntStats, realpathSync } from 'node:fs';
 import { forget, inWritable, keep, lookAt, move, type Places, placesOf, setTimes, type Work, whileOpen } from './carry-out.ts';
 import type { Disk } from './disk.ts';
-import { indexDigest } from './git-index.ts';
+import { indexDigest, isNamedSince, repositoryOfObject } from './git-parts.ts';
 import type { Parent, Plan, Step } from './journal.ts';
-import { isSame, look, modeOf, readTree, type Stamp, type Tree, treeOf } from './stamp.ts';
+import { isSame, look, modeOf, readTree, type Stamp, treeOf } from './stamp.ts';
 
 /**
  * Puts back what was there; steps that were not done, or are undone, are left alone.
@@ -14,7 +14,10 @@ import { isSame, look, modeOf, readTree, type Stamp, type Tree, treeOf } from '.
 export async function takeBack(work: Work, parents: readonly Parent[]): Promise<readonly string[]> {
   const left: string[] = [];
   const times: Parent[] = [];
+  const isInUse = objectsInUse(work);
+  // The other way round: what names an object goes before it.
   for (const step of work.plan.steps.toReversed()) {
+    if (await isInUse(step)) continue;
     const places = placesOf(work, step);
     if (places !== undefined && step.act === 'set') times.push(...unset(work, step, places));
     else if (!isBack(work, step, places)) left.push(step.path);
@@ -25,6 +28,41 @@ export async function takeBack(work: Work, parents: readonly Parent[]): Promise<
   const isLost = ({ path }: Parent) => work.tree.strayed(path) || lookAt(work, path) === undefined;
   const gone = parents.filter((parent) => isLost(parent) || lookAt(work, parent.path)?.isDirectory() !== true);
   return [...new Set([...left, ...[...gone, ...times.filter(isLost)].map(({ path }) => path)])];
+}
+
+/** Of a repository to which somebody gave names since: git sweeps out what it does not need. */
+function objectsInUse(work: Work): (step: Step) => Promise<boolean> {
+  const found = new Map<string, Promise<boolean>>();
+  return async ({ path, act, before }) => {
+    const repository = act === 'put' && before === undefined ? repositoryOfObject(path) : undefined;
+    if (repository === undefined) return false;
+    const place = work.tree.place(`${repository}/objects`);
+    const known =
+      found.get(repository) ??
+      (place === undefined ? Promise.resolve(false) : isNamedSince(parentOf(place), doneAt(work), { index: true }));
+    found.set(repository, known);
+    return known;
+  };
+}
+
+/** Before it nobody else could use what the plan put there, ns since the epoch. */
+function doneAt({ own }: Work): bigint {
+  return (look(`${own}/applied`) ?? look(`${own}/plan`))?.ctimeNs ?? 0n;
+}
+
+function parentOf(place: string): string {
+  return place.slice(0, place.lastIndexOf('/'));
+}
+
+/** New directories in which others put something since, by number: these stay. */
+export async function changedTrees(work: Work): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (const step of work.plan.steps.filter(({ act, after }) => act === 'put' && after?.tree !== undefined)) {
+    const place = work.tree.place(step.path);
+    if (place === undefined || step.after === undefined || !isSame(look(place), step.after)) continue;
+    if (!(await isTreeAsLeft(work, step, place))) found.push(step.number);
+  }
+  return found;
 }
 
 function giveMode({ tree, disk }: Work, { path, mode }: Parent): void {
@@ -78,7 +116,7 @@ function putBack(work: Work, step: Step, places: Places): boolean {
     // It had got its second name, and nothing more.
     disk.unlink(kept);
   } else if (old !== undefined) {
-    if (now !== undefined && step.after === undefined) {
+    if (now !== undefined && !isSetAside(now, places)) {
       if (!work.force) return false;
       move(disk, at, overwritten);
     }
@@ -86,6 +124,11 @@ function putBack(work: Work, step: Step, places: Places): boolean {
   }
   closeAgain(disk, at, step);
   return true;
+}
+
+/** It has a second name in the journal by now, so that what was there can take its place. */
+function isSetAside({ ino }: BigIntStats, { stage, overwritten }: Places): boolean {
+  return [stage, overwritten].some((place) => look(place)?.ino === ino);
 }
 
 /** A directory may have been cut off while it was open for its move. */
@@ -155,30 +198,35 @@ export async function changedSince(work: Work): Promise<readonly Step[]> {
 }
 
 async function isAsAfter(work: Work, step: Step): Promise<boolean> {
-  const { path, after } = step;
   if (isLone(step)) return true;
-  const place = work.tree.place(path);
+  const place = work.tree.place(step.path);
   if (place === undefined) return false;
   const now = look(place);
+  const { after } = step;
   if (after === undefined || now === undefined) return after === now;
-  if (after.type !== 'directory') return isSame(now, after) || (modeOf(now) === after.mode && (await areIndexesSame(work, step)));
-  if (!isSame(now, after)) return false;
-  const tree = after.tree === undefined ? undefined : await readTree(place);
-  return tree?.digest === after.tree || (tree !== undefined && (await isSameButIndexes(work, step, tree)));
+  if (after.type === 'directory') return isSame(now, after) && isTreeAsLeft(work, step, place);
+  return isSame(now, after) || (modeOf(now) === after.mode && (await areIndexesSame(work, step)));
 }
 
-async function isSameButIndexes(work: Work, step: Step, { entries }: Tree): Promise<boolean> {
-  const left = (step.indexes ?? []).map(({ path, stamp }) => [path.slice(step.path.length + 1), stamp] as const);
-  return treeOf(entries, 0n, new Map(left)).digest === step.after?.tree && (await areIndexesSame(work, step));
+async function isTreeAsLeft(work: Work, step: Step, place: string): Promise<boolean> {
+  const { path, after, indexes = [] } = step;
+  if (after?.tree === undefined) return true;
+  const { digest, entries } = await readTree(place);
+  if (digest === after.tree) return true;
+  const left = new Map(indexes.map(({ path: at, stamp }) => [at.slice(path.length + 1), stamp]));
+  return treeOf(entries, 0n, left).digest === after.tree && areIndexesSame(work, step);
 }
 
-/** They name what they named when the step was done. */
-async function areIndexesSame({ programs, own, plan }: Work, { indexes = [] }: Step): Promise<boolean> {
+/** They name what they named when the step was done, and nothing else does what was made since. */
+async function areIndexesSame(work: Work, { indexes = [] }: Pick<Step, 'indexes'>): Promise<boolean> {
+  const { programs, own, plan, tree } = work;
   const digest = (path: string, index?: string) =>
     indexDigest(programs, { workspaceRoot: plan.workspaceRoot, path, ...(index === undefined ? {} : { index }) });
   for (const { path, copy } of indexes) {
     const then = await digest(path, `${realpathSync(own)}/index/${copy}`);
     if (then === undefined || (await digest(path)) !== then) return false;
+    const place = tree.place(path);
+    if (place === undefined || (await isNamedSince(parentOf(place), doneAt(work), { index: false }))) return false;
   }
   return indexes.length > 0;
 }

@@ -6,7 +6,7 @@ import { whileOpen } from './carry-out.ts';
 import { isHeld } from './held.ts';
 import { claim, hasMark, isOwnedByAnother, readApplied, readPlan, readUndoing, runIds, type Step } from './journal.ts';
 import { directoryOf, inHand, type JournalGround, rollBack, without } from './run-plan.ts';
-import { changedSince, inParts, takeBack, untouchedParents } from './take-back.ts';
+import { changedSince, changedTrees, inParts, takeBack, untouchedParents } from './take-back.ts';
 
 export interface UndoGround extends JournalGround {
   /** Directories of what this process has under way. */
@@ -30,7 +30,7 @@ async function recover(ground: UndoGround, directory: string): Promise<readonly 
     return [];
   }
   return inHand(ground, readPlan(directory), async (work) => {
-    if (hasMark(directory, 'undoing')) return finishUndo(ground, work);
+    if (hasMark(directory, 'undoing')) return finishUndo(ground, work, await changedTrees(work));
     await rollBack(ground, work);
     return [];
   });
@@ -49,11 +49,11 @@ export function isAtRest(directory: string): boolean {
   return hasMark(directory, 'undone') || isHeld(directory) || (hasMark(directory, 'applied') && !hasMark(directory, 'undoing'));
 }
 
-/** @returns what could not be put back, so that the undo stays half-done: the directories on its way are not there */
-async function finishUndo(ground: UndoGround, work: Work): Promise<readonly string[]> {
+/** @param since steps whose directories others changed after it began @returns what could not be put back, so that the undo stays half-done: the directories on its way are not there */
+async function finishUndo(ground: UndoGround, work: Work, since: readonly number[] = []): Promise<readonly string[]> {
   const directory = directoryOf(ground, work.plan.id);
   const { parents, foreign } = readUndoing(directory);
-  const left = await takeBack({ ...work, force: true, foreign }, parents);
+  const left = await takeBack({ ...work, force: true, foreign: [...foreign, ...since] }, parents);
   if (left.length > 0) return left;
   ground.disk.writeSafely(`${directory}/undone`, '');
   for (const part of ['stage', 'kept', 'index']) ground.disk.remove(`${directory}/${part}`);
@@ -71,7 +71,7 @@ export async function undo(ground: UndoGround, id: string, { force }: { readonly
   const { skipped } = readApplied(directory);
   return inHand(ground, isBegun ? plan : without(plan, skipped), async (whole) => {
     const work = isBegun ? whole : await begin(ground, whole, force);
-    const left = await finishUndo(ground, work);
+    const left = await finishUndo(ground, work, isBegun ? await changedTrees(work) : []);
     if (left.length > 0) throw ledAway(left, 'the rest is undone');
     return work.plan.lists;
   });

@@ -163,6 +163,51 @@ describe('access lists', () => {
   );
 });
 
+describe('extended attributes, holes and second names', () => {
+  const attr = (name: string, value: string) => `python3 -c "import os; os.setxattr('${name}', 'user.note', b'${value}')"`;
+  const before = `mkdir -p d/in; echo f > f; echo g > d/g; echo h > d/in/h; ${attr('f', 'one')}; ${attr('d/in', 'two')}; ${attr('d/in/h', 'three')}; echo l > l; ln l l2`;
+  const lines: readonly (readonly [string, string])[] = [
+    ['of a file that changes stay', 'echo more >> f; echo more >> d/in/h; touch d/g'],
+    ['are given to a file that was there', `${attr('d/g', 'new')}; ${attr('d/in/h', 'other')}; chmod 600 d/in/h`],
+    ['are taken from one', `python3 -c "import os; os.removexattr('d/in/h', 'user.note')"`],
+    ['of new files and directories', `mkdir -p n/m; echo x > n/m/x; ${attr('n/m', 'dir')}; ${attr('n', 'top')}; ${attr('n/m/x', 'file')}`],
+    ['of a new directory that is closed', `mkdir -p n/m; ${attr('n/m', 'dir')}; chmod 500 n/m n`],
+    ['of copies', 'cp -a d copy; cp -a f f3'],
+    ['of a directory that gets another name', 'mv d e'],
+    [
+      'a file with holes',
+      'truncate -s 4M sparse; echo end >> sparse; fallocate -l 1M full; fallocate -p -o 4096 -l 8192 full; cp --sparse=always full holes',
+    ],
+    ['a hole in a file that was there', 'truncate -s 8M d/g; fallocate -l 2M f'],
+    ['second names', 'ln f f3; ln d/g g2; echo x > new; ln new new2; mkdir n; ln new n/three; rm l2; ln l l3'],
+  ];
+  const wholes = [undefined, otherUser].flatMap((user) => lines.map(([name, command]) => [name, user ?? 'root', command, user] as const));
+
+  it.each(wholes)('%s, as plain bash leaves them, and undo brings back what was there (%s)', (_name, _who, command, user) => {
+    const root = temporaryDirectory('effects-');
+    const [workspace, other] = [path.join(root, 'ws'), path.join(temporaryDirectory('plain-'), 'ws')];
+    for (const place of [workspace, other]) {
+      mkdirSync(place);
+      execFileSync('bash', ['-ec', before], { cwd: place });
+    }
+    if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
+    const was = [marksIn(workspace), snapshot(workspace, { inodes: true })];
+    execFileSync('bash', ['-ec', command], { cwd: other });
+    const done = runApart({ root, commands: [command] }, user)?.done[0];
+    expect(done).toMatchObject({ stderr: '', leftOut: [] });
+    expect(marksIn(workspace).replaceAll(workspace, '')).toBe(marksIn(other).replaceAll(other, ''));
+    expect(snapshot(workspace, { times: false })).toEqual(snapshot(other, { times: false }));
+    expect(blocksIn(workspace)).toEqual(blocksIn(other));
+    runApart({ root, commands: [], undo: done?.runId ?? '' }, user);
+    expect([marksIn(workspace), snapshot(workspace, { inodes: true })]).toEqual(was);
+  });
+});
+
+/** What files take on the disk. */
+function blocksIn(workspace: string): readonly string[] {
+  return execFileSync('find', ['.', '-type', 'f', '-printf', '%p %b\n'], { cwd: workspace, encoding: 'utf8' }).split('\n').sort();
+}
+
 /** Extended attributes: of the overlay's, should they have come along, and others. */
 function marksIn(workspace: string): string {
   const script = `import os,sys

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { disk } from '#execution/effects/disk';
@@ -158,6 +158,62 @@ describe('after a crash', () => {
     const { effects } = openBench({ root });
     await effects.list();
     expect(execFileSync('cat', ['f'], { cwd: workspace, encoding: 'utf8' })).toBe('a person');
+  });
+
+  it('what somebody else put into a new directory stays, whenever the run was killed', { timeout: 240_000 }, async () => {
+    const commands = ['mkdir -p t/u; echo 1 > t/u/1; echo more >> f; echo z > z'];
+    const { steps = 0 } = runApart({ root: makeWorkspace().root, commands }) ?? {};
+    let met = 0;
+    for (let killAt = 1; killAt <= steps; killAt += 1) {
+      const { root, workspace } = makeWorkspace();
+      runApart({ root, commands, killAt });
+      if (!existsSync(path.join(workspace, 't'))) continue;
+      met += 1;
+      writeFileSync(path.join(workspace, 't/u/theirs'), 'a person');
+      await openBench({ root }).effects.list();
+      expect(readFileSync(path.join(workspace, 't/u/theirs'), 'utf8'), `killed at ${killAt} of ${steps}`).toBe('a person');
+    }
+    expect(met).toBeGreaterThan(3);
+  });
+
+  it('and where an undo was killed, it stays or is set aside', { timeout: 240_000 }, async () => {
+    const commands = ['mkdir -p t/u; echo 1 > t/u/1; echo more >> f; echo z > z'];
+    const { steps: apply = 0 } = runApart({ root: makeWorkspace().root, commands }) ?? {};
+    const { steps = 0 } = runApart({ root: makeWorkspace().root, commands, undo: 'last' }) ?? {};
+    for (let killAt = apply + 1; killAt <= steps; killAt += 1) {
+      const { root, workspace } = makeWorkspace();
+      runApart({ root, commands, undo: 'last', killAt });
+      if (!existsSync(path.join(workspace, 't'))) continue;
+      writeFileSync(path.join(workspace, 't/u/theirs'), 'a person');
+      await openBench({ root }).effects.list();
+      const found = execFileSync('find', ['.', '-name', 'theirs'], { cwd: root, encoding: 'utf8' });
+      expect(found, `killed at ${killAt} of ${steps}`).not.toBe('');
+    }
+  });
+
+  const git = (cwd: string, line: string) => {
+    const who = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'b' };
+    return execFileSync('bash', ['-ec', line], { cwd, encoding: 'utf8', env: { ...process.env, ...who, GIT_CONFIG_GLOBAL: '/dev/null' } });
+  };
+  const commit = 'echo more >> f; git add f; git -c user.name=a -c user.email=b commit -qm ours';
+
+  it('a repository is whole at each step, and keeps the commits that others made on top', { timeout: 240_000 }, async () => {
+    const make = () => {
+      const made = makeWorkspace();
+      git(made.workspace, 'git init -q . && git add f && git commit -qm one');
+      return made;
+    };
+    const { steps = 0 } = runApart({ root: make().root, commands: [commit] }) ?? {};
+    for (let killAt = 4; killAt <= steps; killAt += 1) {
+      const { root, workspace } = make();
+      runApart({ root, commands: [commit], killAt });
+      git(workspace, 'git fsck --no-dangling --no-progress');
+      git(workspace, 'git commit -q --allow-empty -m theirs');
+      const head = git(workspace, 'git rev-parse HEAD');
+      await openBench({ root }).effects.list();
+      git(workspace, 'git fsck --no-dangling --no-progress');
+      expect(git(workspace, 'git rev-parse HEAD'), `killed at ${killAt} of ${steps}`).toBe(head);
+    }
   });
 
   it('a lock without an owner, as power that fails leaves one, is nobody’s', async () => {

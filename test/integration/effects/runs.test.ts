@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -13,9 +14,10 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { programRunner } from '#execution/run-child';
 import type { EffectJudge, RunEffects } from '#kernel/effects';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
-import { type BenchRequest, openBench, snapshot } from './support/effects-bench.ts';
+import { type BenchRequest, openBench, snapshot, type Way } from './support/effects-bench.ts';
 import { otherUser, runApart } from './support/run-as.ts';
 
 function bench(files: Readonly<Record<string, string>>, more: Partial<BenchRequest> = {}) {
@@ -88,6 +90,58 @@ describe('changes from outside while a command runs', () => {
     expect(done.leftOut.every(({ reason }) => reason === 'conflict')).toBe(true);
     expect(done.created).toContain('other');
     expect(readdirSync(workspace).sort()).toEqual(['d', 'f', 'other', ...(command.includes('new') ? ['new'] : [])].sort());
+  });
+
+  it('a file that it gave a second name, and that goes at the last moment: said, and the rest is applied', async () => {
+    const { workspace, run } = bench(
+      { f: 'x' },
+      {
+        programs: {
+          ...programRunner,
+          // Whatever is asked about new directories is asked when all else is known.
+          run: (line, signal) => {
+            if (line.input?.includes('./last') === true) rmSync(path.join(workspace, 'f'), { force: true });
+            return programRunner.run(line, signal);
+          },
+        },
+      },
+    );
+    const done = await run('ln f second; mkdir d last; ln f d/third; echo free > other');
+    expect(existsSync(path.join(workspace, 'f'))).toBe(false);
+    expect(done).toMatchObject({ exitCode: 0, created: ['last/', 'other'] });
+    expect(done.leftOut.map(({ path: name, reason }) => `${name} ${reason}`).sort()).toEqual(['d conflict', 'second conflict']);
+    expect(readdirSync(workspace).sort()).toEqual(['last', 'other']);
+  });
+
+  it.each<[string, Way, number | undefined]>([
+    ['root', 'overlay', undefined],
+    ['another user', 'overlay', otherUser],
+    ['root', 'copy', undefined],
+  ])('what it changed and somebody else took away stays away (%s, %s)', async (_who, way, user) => {
+    const root = temporaryDirectory('runs-');
+    const [workspace, go] = [path.join(root, 'ws'), path.join(root, 'go')];
+    mkdirSync(path.join(workspace, 'd/in'), { recursive: true });
+    for (const name of ['f', 'd/in/x', 'd/in/y']) writeFileSync(path.join(workspace, name), 'before');
+    if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
+    // The command itself has no cage here.
+    const theirs = `cd ${workspace} && rm -r f d && touch ${go}`;
+    const outside = spawn('bash', ['-c', `until [[ -e ${go}.now ]]; do sleep 0.02; done; ${theirs}`]);
+    const ended = once(outside, 'close');
+    const done = runApart(
+      {
+        root,
+        way,
+        commands: [`echo more >> f; echo more >> d/in/x; echo free > other; touch ${go}.now; until [[ -e ${go} ]]; do sleep 0.02; done`],
+      },
+      user,
+    )?.done[0];
+    await ended;
+    expect(done).toMatchObject({ exitCode: 0, created: ['other'], changed: [], deleted: [] });
+    expect(done?.leftOut.map(({ path: name, reason }) => `${name.split('/', 1)[0]} ${reason}`).sort()).toEqual([
+      'd conflict',
+      'f conflict',
+    ]);
+    expect(readdirSync(workspace)).toEqual(['other']);
   });
 
   it('in the repository: nothing of the run is applied', async () => {
@@ -193,6 +247,23 @@ git -c protocol.file.allow=always submodule --quiet add ./ sub 2> /dev/null && g
       code: 'undo_in_the_way',
       message: 'changed since the run: `.git/index`',
     });
+  });
+
+  it('leaves what a later commit of somebody else is made of', async () => {
+    const { run, effects, workspace } = bench({ f: 'x', g: 'x' });
+    const git = (line: string) =>
+      execFileSync('bash', ['-ec', line], { cwd: workspace, encoding: 'utf8', env: { ...process.env, ...gitIdentity } });
+    git('git init -q . && git add -A && git commit -qm one');
+    const added = await run('echo more >> f; git add f');
+    git('git commit -qm theirs');
+    const undo = (force: boolean) => effects.undo(added.runId ?? '', { force });
+    await expect(undo(false)).rejects.toMatchObject({ code: 'undo_in_the_way', message: 'changed since the run: `.git/index`' });
+    await undo(true);
+    const done = await run('git add f; git commit -qm ours', { env: gitIdentity });
+    git('git branch theirs');
+    await effects.undo(done.runId ?? '', { force: false });
+    git('git fsck --no-dangling');
+    expect(git('git log --format=%s theirs')).toBe('ours\ntheirs\none\n');
   });
 
   it('forced: what is in the way is set aside, never lost', async () => {

@@ -1,11 +1,14 @@
-/** Index files of git by what they name: `git status` writes one anew for the times in it alone, which is no change of anybody's. */
+/**
+ * What is special about a repository's own files: an index counts by what it names (`git status` writes one anew for the times in it alone), and an object
+ * may be part of what somebody else made since.
+ */
 
 import { createHash } from 'node:crypto';
 import { constants, copyFileSync, mkdirSync } from 'node:fs';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
-import type { NewEntry } from './difference.ts';
-import { look, type Stamp, stampOf } from './stamp.ts';
+import type { NewEntry, Unit } from './difference.ts';
+import { look, namesIn, type Stamp, stampOf, type TreeEntry, walk } from './stamp.ts';
 
 /** Of a repository, a worktree or a submodule. `gitrepository-layout(5)` */
 function isIndex(path: string): boolean {
@@ -87,4 +90,51 @@ export function keepIndexes(
       }
       return [{ path, copy, stamp: stampOf(stats) }];
     });
+}
+
+/** `gitrepository-layout(5)`; bare ones, too. */
+const objectPath = /^(?:(.+)\/)?objects\/(?:[0-9a-f]{2}|pack|info)(?:\/|$)/;
+
+/** The directory of the repository whose object it is, or a directory of objects. */
+export function repositoryOfObject(path: string): string | undefined {
+  const found = objectPath.exec(path);
+  return found === null ? undefined : (found[1] ?? '');
+}
+
+/**
+ * INVARIANT: what names something comes after it, so that a repository is whole at each step, whoever looks: objects, then all else, and what goes
+ * last. Attributes follow, inner ones first: a directory may be closed by its new mode.
+ */
+export function rankOf({ path, kind }: Pick<Unit, 'path' | 'kind'>): number {
+  if (kind === 'attributes') return 4 + 1 / path.length;
+  const isGone = kind === 'delete';
+  if (repositoryOfObject(path) !== undefined) return isGone ? 3 : 0;
+  // `packed-refs` takes over what `refs` had.
+  return /(?:^|\/)packed-refs$/.test(path) ? 1 : 2;
+}
+
+/** Of other clones, and of what is fetched: they name nothing that was made here. */
+const elsewhere = /^(?:FETCH_HEAD$|(?:logs\/)?refs\/remotes\/)/;
+const naming = /^(?:worktrees\/[^/]+\/)?(?:(?:logs\/)?refs\/|logs\/HEAD$|packed-refs$|(?:[A-Z]+_)?HEAD$|index$)/;
+
+/** Whether somebody gave something of a repository a name since, so that it may be made of what was there then. @param since ns since the epoch */
+export async function isNamedSince(repository: string, since: bigint, { index }: { readonly index: boolean }): Promise<boolean> {
+  for await (const { path, stats } of walkNames(repository)) {
+    const isName = naming.test(path) && !elsewhere.test(path) && (index || !path.endsWith('index'));
+    if (isName && !stats.isDirectory() && stats.mtimeNs > since) return true;
+  }
+  return false;
+}
+
+async function* walkNames(repository: string): AsyncGenerator<TreeEntry> {
+  yield* entriesIn(repository);
+  for (const part of ['refs', 'logs', 'worktrees'])
+    for await (const { path, stats } of walk(`${repository}/${part}`)) yield { path: `${part}/${path}`, stats };
+}
+
+function entriesIn(repository: string): readonly TreeEntry[] {
+  return namesIn(repository).flatMap((path) => {
+    const stats = look(`${repository}/${path}`);
+    return stats === undefined ? [] : [{ path, stats }];
+  });
 }
