@@ -103,7 +103,7 @@ export function createConfigAgreement(parts: AgreementParts): AppAgreement {
         await agree(signer, trail);
         return { ok: true, code: 'set', message: agreedWords };
       },
-      onChange: (listener) => onAgreed(configFile, read, listener),
+      onChange: (listener) => onAgreed(configFile, { read, counts: () => look.now().config }, listener),
     }),
     findings: () => findingsOf({ agreement: read(), configFile, pins: inFile().approvers, pending: pending() }),
     digest: () => read()?.digest,
@@ -145,16 +145,28 @@ function createLook({ config: given, configFile, origin, ownStore = false }: Agr
   };
 }
 
-/** Looked at every two seconds: a watch of the system's would miss a file that is renamed into place. */
-function onAgreed(configFile: string, read: () => Agreement | undefined, listener: () => void): () => void {
+interface Followed {
+  read(): Agreement | undefined;
+  counts(): Config;
+}
+
+/**
+ * Looked at every two seconds: a watch of the system's would miss a file that is renamed into place. Told is what counts otherwise than before: whoever
+ * hears of it starts again, and that ends a plan which runs there. Of pins nobody need be told, they are read anew each time.
+ */
+function onAgreed(configFile: string, { read, counts }: Followed, listener: () => void): () => void {
   const file = agreementFileOf(configFile);
+  const inForce = () => JSON.stringify({ ...counts(), approvers: [] });
   let known = read()?.digest;
+  let counted = inForce();
   const look = () => {
     try {
       const digest = read()?.digest;
       if (digest === known) return;
       known = digest;
-      listener();
+      const before = counted;
+      counted = inForce();
+      if (counted !== before) listener();
     } catch {
       // Removed or rewritten: nothing of it counts here, and `alarms` says so.
     }

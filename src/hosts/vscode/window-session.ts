@@ -40,6 +40,8 @@ import { createWindowDialogs } from './gate/window-dialogs.ts';
 import { logRequests } from './log-requests.ts';
 import { reportProblems, watchTrail } from './notices.ts';
 import { notify } from './notify.ts';
+import { type PlanCommandDeps, registerPlanCommands, tellPlanEnd } from './plans/plan-commands.ts';
+import { PlanFeed } from './plans/plan-feed.ts';
 import { registerUndoRun } from './runs/undo-run.ts';
 import { LevelFeed } from './security/level-feed.ts';
 import { registerSecurityCommands } from './security/security-commands.ts';
@@ -116,6 +118,7 @@ function surfaces(core: Core): Disposable[] {
   const diff = createWriteDiff(session);
   const confirm = { queue: core.queue, dialogs: core.dialogs, now };
   const { configFile } = core.places;
+  const settings = { session, confirm, configFile, signer: () => readSigner(context.secrets, person) };
   return [
     documents,
     details,
@@ -126,7 +129,7 @@ function surfaces(core: Core): Disposable[] {
     ...registerLanguageModelTools(tools, runner),
     ...registerClusterActions(tools, { runner, confirm, documents, osUser: core.osUser, review }),
     ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
-    ...registerSecurityCommands({ session, confirm, configFile, signer: () => readSigner(context.secrets, person) }),
+    ...registerSecurityCommands(settings),
     registerTestCommand(session, () => settingsOf(core.places).commandRules),
     ...registerOpenPage(session),
     ...registerMaintenanceCommands({ session, channel: core.channel, documents, secrets: context.secrets }),
@@ -138,7 +141,7 @@ function surfaces(core: Core): Disposable[] {
       configFile,
       settings: () => readSettings(core.places.stateDir),
     }),
-    createApprovalsViews(session, feed, cannotRead('the requests')),
+    ...planSurfaces({ session, feed, cannotRead }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
     createStatusBar(session, feed, levels, alarms),
     reportProblems(session, log),
     logRequests(session, log),
@@ -146,6 +149,23 @@ function surfaces(core: Core): Disposable[] {
     ...reloadTriggers(core),
     followAgreement(session),
     retryService(session),
+  ];
+}
+
+interface ListParts {
+  readonly session: AppSession;
+  readonly feed: PendingFeed;
+  cannotRead(what: string): (error: unknown) => void;
+}
+
+/** The lists of requests and plans, and a person's hand on the latter. */
+function planSurfaces({ session, feed, cannotRead }: ListParts, deps: Omit<PlanCommandDeps, 'changed'>): Disposable[] {
+  const plans = new PlanFeed({ session, onError: cannotRead('plans'), onEnd: (plan) => void tellPlanEnd(plan) });
+  const changed = () => plans.again();
+  return [
+    plans,
+    ...registerPlanCommands({ ...deps, changed }),
+    createApprovalsViews(session, { state: feed, plans }, cannotRead('the requests')),
   ];
 }
 

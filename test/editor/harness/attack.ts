@@ -13,6 +13,7 @@ export type Attack =
   | 'decoy'
   | 'pressEverything'
   | 'ownCommands'
+  | 'planCommands'
   | 'callExports'
   | 'loosenSettings'
   | 'invokeTool';

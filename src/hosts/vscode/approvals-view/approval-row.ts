@@ -1,6 +1,7 @@
 /** One request as a row of a list. */
 import { lapsesAt, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/approval/request';
 import { endInWords, isSettledReport } from '#kernel/approval/request-end';
+import { planIn } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
 import type { Impact } from '#kernel/tiers';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
@@ -12,6 +13,8 @@ type RowKind = 'approval' | 'report' | 'approved' | 'decided';
 export interface ApprovalRow {
   readonly id: string;
   readonly kind: RowKind;
+  /** Its steps are rows below it. */
+  readonly isPlan: boolean;
   /** Short enough that the description is seen beside it in a narrow view; the whole title is in the tooltip and the spoken label. */
   readonly label: string;
   /** `4:12 · Chat`, `14:02 · denied by alice · Chat 1a2b3c`: in a narrow view the end is cut off first. */
@@ -51,6 +54,7 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
   const agent = agentName(record.agent);
   const common = {
     id: record.id,
+    isPlan: planIn(record) !== undefined,
     label: record.reported === undefined ? shortTitle(title) : `Blocked: ${showPlainly(record.reported.destination, 40)}`,
     tooltip: requestTooltip(record, now),
   };

@@ -14,15 +14,20 @@ import {
 } from 'vscode';
 import { agentHosts } from '#kernel/agent';
 import type { RequestStatus } from '#kernel/approval/request';
+import type { JsonObject } from '#kernel/json';
+import { planIn } from '#kernel/plans/plan-progress';
+import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { historyViewId, viewId } from '../contributes/views.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';
+import type { PlanFeed, PlanUnderWay } from '../plans/plan-feed.ts';
+import { type StepRow, stepRows } from '../plans/step-rows.ts';
 import { hostNames } from './agent-name.ts';
 import type { ApprovalRow } from './approval-row.ts';
 import { type EmptyRow, emptyHistory, emptyPending } from './empty-rows.ts';
 import type { PendingFeed } from './pending-feed.ts';
 import type { ProblemRow } from './problem-rows.ts';
-import { createShownRows, RequestFeed, type ViewElement } from './request-feed.ts';
+import { createShownRows, RequestFeed, type ShownRows, type ViewElement } from './request-feed.ts';
 import { filterInWords, noFilter, type RequestFilter } from './request-filter.ts';
 
 const countdownMs = 5000;
@@ -36,11 +41,14 @@ interface RequestListOptions {
   readonly statuses: readonly RequestStatus[];
   /** Shows problems and the badge; absent in the list that is not the first. */
   readonly state?: PendingFeed;
+  /** Those under way, above the requests; absent there as well. */
+  readonly plans?: PlanFeed;
+  readonly session: AppSession;
 }
 
 /** Shows `feed`. Returns what to dispose. */
 function createRequestList(options: RequestListOptions): Disposable {
-  const { feed, state, name } = options;
+  const { feed, state, plans, name } = options;
   const bag = createDisposableBag();
   const changed = bag.add(new EventEmitter<ViewElement | undefined>());
   const shown = createShownRows();
@@ -49,13 +57,14 @@ function createRequestList(options: RequestListOptions): Disposable {
       showCollapseAll: false,
       treeDataProvider: {
         onDidChangeTreeData: changed.event,
-        getChildren: (element) => (element ? [] : shown.elements()),
-        getTreeItem: (element) => treeItem(element, shown.row, `banksman.loadMore${name}`),
+        getChildren: (element) => (element ? stepsBelow(element, shown, options) : shown.elements()),
+        getTreeItem: (element) => treeItem(element, shown, `banksman.loadMore${name}`),
       },
     }),
   );
   const redraw = () => {
-    const rows = { problems: state?.problems ?? [], records: feed.records, hasMore: feed.hasMore, empty: emptyRows(options) };
+    const running = { problems: state?.problems ?? [], plans: plans?.plans ?? [] };
+    const rows = { ...running, records: feed.records, hasMore: feed.hasMore, empty: emptyRows(options) };
     for (const element of shown.update(rows, Date.now())) changed.fire(element);
   };
   const refresh = () => {
@@ -64,8 +73,9 @@ function createRequestList(options: RequestListOptions): Disposable {
   };
   bag.add({ dispose: feed.onChange(refresh) });
   if (state) bag.add({ dispose: state.onChange(refresh) });
+  if (plans) bag.add({ dispose: plans.onChange(redraw) });
   bag.add(whileVisible(view, redraw));
-  bag.add(workspace.onDidGrantWorkspaceTrust(redraw));
+  bag.add(workspace.onDidGrantWorkspaceTrust(refresh));
   for (const item of listCommands(options)) bag.add(item);
   refresh();
   return bag;
@@ -79,7 +89,9 @@ function describe(view: TreeView<ViewElement>, { feed, state, name }: RequestLis
   void commands.executeCommand('setContext', `banksman.filtered${name}`, filter !== undefined);
   if (!state) return;
   showBadge(view, state.pending);
-  void commands.executeCommand('setContext', 'banksman.state', state.stateName);
+  const isReady = state.stateName === 'ready';
+  const contexts = { 'banksman.state': state.stateName, 'banksman.looks': isReady, 'banksman.acts': isReady && workspace.isTrusted };
+  for (const [key, value] of Object.entries(contexts)) void commands.executeCommand('setContext', key, value);
 }
 
 function emptyRows({ feed, state }: RequestListOptions): readonly EmptyRow[] {
@@ -170,19 +182,65 @@ function filterItems(filter: RequestFilter, statuses: readonly RequestStatus[]):
   ];
 }
 
+/** The steps of a plan, as they are when they are looked at; of one under way they are in the feed. */
+async function stepsBelow(element: ViewElement, shown: ShownRows, { feed, session, state }: RequestListOptions): Promise<ViewElement[]> {
+  if (element.kind !== 'plan' && element.kind !== 'approval') return [];
+  const waits = element.kind === 'approval' && state !== undefined;
+  const rows = element.kind === 'plan' ? shown.plan(element.id)?.steps : await readSteps(element.id, waits);
+  return (rows ?? []).map((row) => ({ kind: 'step', id: element.id, number: row.number, row, waits }));
+
+  async function readSteps(id: string, isPending: boolean): Promise<readonly StepRow[]> {
+    const plan = feed.records.filter((record) => record.id === id).map(planIn)[0];
+    if (plan === undefined) return [];
+    const progress = isPending ? undefined : await session.use(({ plans }) => plans.get(id)).catch(() => undefined);
+    return stepRows(plan as unknown as JsonObject, progress);
+  }
+}
+
 /** @param moreCommand what `Load More` runs */
-function treeItem(element: ViewElement, rowOf: (id: string) => ApprovalRow | undefined, moreCommand: string): TreeItem {
+function treeItem(element: ViewElement, shown: ShownRows, moreCommand: string): TreeItem {
   if (element.kind === 'problem') return problemItem(element.row);
   if (element.kind === 'more') return moreItem(moreCommand);
   if (element.kind === 'empty') return emptyItem(element.row);
-  return requestItem(element.id, rowOf(element.id));
+  if (element.kind === 'step') return stepItem(element);
+  if (element.kind === 'plan') return planItem(element.id, shown.plan(element.id));
+  return requestItem(element.id, shown.row(element.id));
+}
+
+function planItem(id: string, plan: PlanUnderWay | undefined): TreeItem {
+  const { title = id, standing = 'running', message = '', steps = [] } = plan?.progress ?? {};
+  const done = `${steps.filter(({ state }) => state === 'done').length} of ${steps.length} done`;
+  const item = new TreeItem(showPlainly(title, 120).replace(/\?$/, ''), TreeItemCollapsibleState.Expanded);
+  const isPaused = standing === 'paused';
+  item.id = `plan ${id}`;
+  item.contextValue = `bm-plan-${standing}`;
+  item.description = `${standing} · ${done}`;
+  item.tooltip = `${title}\n${standing}, ${done}${message === '' ? '' : `: ${showPlainly(message, 500)}`}`;
+  item.iconPath = new ThemeIcon(isPaused ? 'debug-pause' : 'sync~spin', new ThemeColor(isPaused ? 'charts.yellow' : 'charts.blue'));
+  item.accessibilityInformation = { label: `${showPlainly(title, 120)}, plan, ${standing}, ${done}` };
+  item.command = { command: 'banksman.showPlan', title: 'Show Plan', arguments: [id] };
+  return item;
+}
+
+function stepItem({ id, number, row, waits }: Extract<ViewElement, { readonly kind: 'step' }>): TreeItem {
+  const item = new TreeItem(row.label, TreeItemCollapsibleState.None);
+  item.id = `step ${id} ${number}`;
+  item.contextValue = waits ? 'bm-step' : 'bm-over';
+  item.description = row.description;
+  item.tooltip = row.tooltip;
+  item.iconPath = new ThemeIcon(row.icon, row.iconColor === undefined ? undefined : new ThemeColor(row.iconColor));
+  item.accessibilityInformation = { label: row.spoken };
+  item.command = { command: 'banksman.showPlan', title: 'Show Plan', arguments: [id] };
+  return item;
 }
 
 function requestItem(id: string, row: ApprovalRow | undefined): TreeItem {
-  const item = new TreeItem(row?.label ?? id, TreeItemCollapsibleState.None);
+  const { Collapsed, None } = TreeItemCollapsibleState;
+  const isPlan = row?.isPlan === true;
+  const item = new TreeItem(row?.label ?? id, isPlan ? Collapsed : None);
   item.id = id;
-  item.contextValue = row?.kind ?? 'decided';
   if (!row) return item;
+  item.contextValue = `bm-${row.kind}${isPlan ? '+' : ''}`;
   item.description = row.description;
   item.iconPath = new ThemeIcon(row.icon, new ThemeColor(row.iconColor));
   item.accessibilityInformation = { label: row.spoken };
@@ -232,11 +290,15 @@ const pending: readonly RequestStatus[] = ['pending'];
 /** Approved ones too: until they are used they can be taken back. */
 const decided: readonly RequestStatus[] = ['approved', 'consumed', 'denied', 'revoked', 'expired', 'cancelled'];
 
-export function createApprovalsViews(session: AppSession, state: PendingFeed, onError: (error: unknown) => void): Disposable {
+export function createApprovalsViews(
+  session: AppSession,
+  { state, plans }: Required<Pick<RequestListOptions, 'state' | 'plans'>>,
+  onError: (error: unknown) => void,
+): Disposable {
   const bag = createDisposableBag(onError);
   const waiting = bag.add(new RequestFeed({ session, statuses: pending, onError }));
   const over = bag.add(new RequestFeed({ session, statuses: decided, onError }));
-  bag.add(createRequestList({ viewId, name: 'Pending', feed: waiting, statuses: pending, state }));
-  bag.add(createRequestList({ viewId: historyViewId, name: 'History', feed: over, statuses: decided }));
+  bag.add(createRequestList({ session, viewId, name: 'Pending', feed: waiting, statuses: pending, state, plans }));
+  bag.add(createRequestList({ session, viewId: historyViewId, name: 'History', feed: over, statuses: decided }));
   return bag;
 }

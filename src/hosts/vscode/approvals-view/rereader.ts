@@ -12,7 +12,7 @@ export interface RereaderOptions {
   read(app: App | undefined): Promise<void>;
   onError(error: unknown): void;
   /** Also after this long without a change; absent: only then. `expired` is a matter of the clock and announces nothing. */
-  readonly everyMs?: number;
+  readonly everyMs?: number | (() => number);
 }
 
 export class Rereader {
@@ -58,7 +58,12 @@ export class Rereader {
     await this.#read().catch(this.#options.onError);
     this.#reading = false;
     if (this.#changedMeanwhile) this.again(debounceMs);
-    else if (this.#options.everyMs !== undefined) this.again(this.#options.everyMs);
+    else this.#againLater();
+  }
+
+  #againLater(): void {
+    const { everyMs } = this.#options;
+    if (everyMs !== undefined) this.again(typeof everyMs === 'number' ? everyMs : everyMs());
   }
 
   #read(): Promise<void> {

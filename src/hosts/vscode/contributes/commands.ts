@@ -27,6 +27,12 @@ const ownCommands: readonly CommandContribution[] = [
   { command: 'banksman.pauseAgents', title: 'Pause or Resume All Agents…', category, icon: '$(debug-pause)' },
   { command: 'banksman.autoApproveRules', title: 'Auto-Approve Rules…', category, icon: '$(list-filter)' },
   { command: 'banksman.agreeConfiguration', title: 'Agree to the Configuration…', category, icon: '$(lock)' },
+  { command: 'banksman.showPlan', title: 'Show Plan', category },
+  { command: 'banksman.strikeSteps', title: 'Strike Steps…', category, icon: '$(exclude)' },
+  { command: 'banksman.pausePlan', title: 'Pause Plan', category, icon: '$(debug-pause)' },
+  { command: 'banksman.resumePlan', title: 'Resume Plan…', category, icon: '$(debug-continue)' },
+  { command: 'banksman.stopPlan', title: 'Stop Plan…', category, icon: '$(debug-stop)' },
+  { command: 'banksman.undoPlan', title: 'Undo Plan…', category, icon: '$(discard)' },
   { command: 'banksman.undoRun', title: 'Undo This Run…', category, icon: '$(discard)' },
   { command: 'banksman.showLog', title: 'Show Log', category, icon: '$(output)' },
   { command: 'banksman.setClusterToken', title: 'Set API Token…', category, icon: '$(key)' },
@@ -56,9 +62,39 @@ export function commandContributions(tools: readonly ToolDescription[]): readonl
 /** Where the commands stand. */
 const onView = `view == ${viewId}`;
 const onHistory = `view == ${historyViewId}`;
-const waits = `${onView} && viewItem =~ /^(approval|report)$/`;
-const approved = `${onHistory} && viewItem == approved`;
-const over = `${onHistory} && viewItem =~ /^(approved|decided)$/`;
+/** What kind of row: names of our own, so that no other view's row is meant. A plan's ends with `+`. */
+const waits = 'viewItem =~ /^bm-(approval|report)/';
+const approved = 'viewItem =~ /^bm-approved/';
+const over = 'viewItem =~ /^bm-(approved|decided)/';
+const running = 'viewItem == bm-plan-running';
+const paused = 'viewItem == bm-plan-paused';
+const underWay = 'viewItem =~ /^bm-plan/';
+const strikable = 'viewItem =~ /^bm-(approval.|step)/';
+const undoable = 'viewItem == bm-decided+';
+
+const rowMenus = [
+  { command: 'banksman.review', when: waits, group: 'inline@1' },
+  { command: 'banksman.showDetails', when: waits, group: 'inline@2' },
+  { command: 'banksman.openPage', when: `${waits} && banksman.page`, group: 'inline@3' },
+  { command: 'banksman.deny', when: waits, group: 'inline@4' },
+  { command: 'banksman.review', when: waits, group: '1_answer@1' },
+  { command: 'banksman.deny', when: waits, group: '1_answer@2' },
+  { command: 'banksman.openPage', when: `${waits} && banksman.page`, group: '1_answer@3' },
+  { command: 'banksman.showDetails', when: waits, group: '2_look@1' },
+  { command: 'banksman.revoke', when: approved, group: 'inline@1' },
+  { command: 'banksman.showDetails', when: over, group: 'inline@2' },
+  { command: 'banksman.revoke', when: approved, group: '1_answer@1' },
+  { command: 'banksman.showDetails', when: over, group: '2_look@1' },
+  { command: 'banksman.strikeSteps', when: strikable, group: 'inline@3' },
+  { command: 'banksman.strikeSteps', when: strikable },
+  { command: 'banksman.pausePlan', when: running, group: 'inline@1' },
+  { command: 'banksman.pausePlan', when: running },
+  { command: 'banksman.resumePlan', when: paused, group: 'inline@1' },
+  { command: 'banksman.resumePlan', when: paused },
+  { command: 'banksman.stopPlan', when: underWay, group: 'inline@2' },
+  { command: 'banksman.stopPlan', when: underWay },
+  { command: 'banksman.undoPlan', when: undoable, group: '1_answer@1' },
+];
 
 export function menuContributions(tools: readonly ToolDescription[]) {
   return {
@@ -79,27 +115,14 @@ export function menuContributions(tools: readonly ToolDescription[]) {
       { command: 'banksman.openWalkthrough', when: onView, group: '3_setup@3' },
       { command: 'banksman.reload', when: onView, group: '4_restart@1' },
     ],
-    'view/item/context': [
-      { command: 'banksman.review', when: waits, group: 'inline@1' },
-      { command: 'banksman.showDetails', when: waits, group: 'inline@2' },
-      { command: 'banksman.openPage', when: `${waits} && banksman.page`, group: 'inline@3' },
-      { command: 'banksman.deny', when: waits, group: 'inline@4' },
-      { command: 'banksman.review', when: waits, group: '1_answer@1' },
-      { command: 'banksman.deny', when: waits, group: '1_answer@2' },
-      { command: 'banksman.openPage', when: `${waits} && banksman.page`, group: '1_answer@3' },
-      { command: 'banksman.showDetails', when: waits, group: '2_look@1' },
-      { command: 'banksman.revoke', when: approved, group: 'inline@1' },
-      { command: 'banksman.showDetails', when: over, group: 'inline@2' },
-      { command: 'banksman.revoke', when: approved, group: '1_answer@1' },
-      { command: 'banksman.showDetails', when: over, group: '2_look@1' },
-    ],
+    'view/item/context': rowMenus,
     commandPalette: [
       // They belong to a row of a list.
       { command: 'banksman.loadMorePending', when: 'false' },
       { command: 'banksman.loadMoreHistory', when: 'false' },
       ...tools.filter(isPaletteTool).map((tool) => ({
         command: paletteCommand(tool.name),
-        when: tool.tier === 'green' ? 'banksman.state == ready' : 'banksman.state == ready && isWorkspaceTrusted',
+        when: tool.tier === 'green' ? 'banksman.looks' : 'banksman.acts',
       })),
     ],
   };

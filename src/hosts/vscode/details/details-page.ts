@@ -6,11 +6,13 @@ import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/appro
 import { isSettledReport, lapsedUnused } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
+import { type PlanProgress, planIn } from '#kernel/plans/plan-progress';
 import { describeTarget, isTargetKind, type Target } from '#kernel/resource';
 import { Html, html, lines, nothing } from '#kernel/text/html';
 import { changeLines, changesIn } from '#kernel/text/shown-change';
 import { impactInWords } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
+import { shownSteps, stepWord } from '../plans/step-rows.ts';
 import { detailsStyle } from './details-style.ts';
 import { writes } from './write-sides.ts';
 
@@ -22,6 +24,8 @@ export interface RequestFacts {
   readonly card: Pick<ReviewCard, 'title' | 'tampered' | 'sections'>;
   readonly live: Loaded<readonly LiveFact[]>;
   readonly policy: Loaded<Explanation>;
+  /** How far it is, where it is a plan that somebody has decided about. */
+  readonly progress?: PlanProgress;
   /** Origin of the page on which it can be approved with a passkey; absent: there is none. */
   readonly page?: string;
   /** ms since the epoch */
@@ -61,6 +65,7 @@ export function detailsPage(facts: RequestFacts): string {
 <h1>${card.title.replace(/\?$/, '')}</h1>
 ${banner(facts)}
 ${actions(record, facts.page !== undefined)}
+${planSection(facts)}
 ${section('What', whatRows(record))}
 ${record.reported === undefined ? nothing : section('Reported block', reportRows(record.reported))}
 ${section('Who asks, and why', whyRows(record))}
@@ -97,6 +102,7 @@ function stateOf({ sections }: RequestFacts['card']): readonly string[] {
 function actions(record: RequestRecord, hasPage: boolean): Html {
   const links = [
     ...(record.status === 'pending' ? [link('review', 'Review…', record.id), link('deny', 'Deny…', record.id, 'quiet')] : []),
+    ...(record.status === 'pending' && planIn(record) !== undefined ? [link('strikeSteps', 'Strike Steps…', record.id, 'quiet')] : []),
     ...(record.status === 'pending' && hasPage ? [link('openPage', 'Open Approval Page', record.id, 'quiet')] : []),
     ...(record.status === 'approved' && record.reported === undefined ? [link('revoke', 'Revoke…', record.id)] : []),
     ...(writes(record.action) ? [link('showDiff', 'Compare with the File', record.id, 'quiet')] : []),
@@ -107,6 +113,31 @@ function actions(record: RequestRecord, hasPage: boolean): Html {
 function link(command: string, label: string, id: string, look = ''): Html {
   const href = `command:banksman.${command}?${encodeURIComponent(JSON.stringify([id]))}`;
   return html`<a class="button ${look}" role="button" href="${href}">${label}</a>`;
+}
+
+/** The whole card: the steps with how each stands, what others lose by them, how it ends and what nobody can foretell. */
+function planSection({ record, card, progress }: RequestFacts): Html {
+  const plan = planIn(record);
+  if (plan === undefined) return nothing;
+  const rows = shownSteps(plan as unknown as JsonObject).map(({ title, call, tool, waitsFor, undo }, index) => {
+    const now = progress?.steps[index];
+    const word = progress === undefined || progress.standing === 'waiting' || now === undefined ? '' : stepWord(now, progress);
+    const why = now?.message === undefined || word === 'done' ? nothing : html`<br><span class="dim">${now.message}</span>`;
+    return html`<li><strong>${title}</strong>${word === '' ? nothing : html` <span class="word ${word.replace(' ', '-')}">${word}</span>`}${why}
+<br><code>${tool} ${call}</code>${waitsFor === '' ? nothing : html`<br><span class="dim">Begins ${waitsFor}.</span>`}<br><span class="dim">It ${undo}.</span></li>`;
+  });
+  const rest = card.sections.filter(({ kind }) => kind === 'plan').flatMap(({ lines: told }) => told);
+  const others = rest.filter((line) => !/^(?:\d+\. | {3})/.test(line));
+  const state =
+    progress === undefined || progress.standing === 'waiting'
+      ? nothing
+      : html`<p>${progress.standing}${progress.message === '' ? '' : `: ${progress.message}`}.</p>`;
+  const left =
+    progress?.replacedBy === undefined
+      ? nothing
+      : html`<p>A person struck steps from it; what is left is <code>${progress.replacedBy}</code>.</p>`;
+  const [first, ...last] = others.map((line) => html`<p>${line}</p>`);
+  return html`<h2>The plan</h2>${state}${left}${first ?? nothing}<ol class="plan">${rows}</ol>${last}`;
 }
 
 /** For who has the passkey on a phone. */

@@ -6,6 +6,7 @@ import type { App } from '#kernel/app';
 import type { ReviewCard } from '#kernel/approval/answer';
 import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
+import { type PlanProgress, planIn } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
@@ -15,9 +16,18 @@ import { workspaceRestriction } from '../tools/run-tool.ts';
 import { detailsPage, type Loaded, type RequestFacts } from './details-page.ts';
 
 /** SECURITY: what a link of the page may run; each takes an id and none decides anything. */
-const linkedCommands = ['banksman.review', 'banksman.deny', 'banksman.revoke', 'banksman.showDiff', 'banksman.openPage'];
+const linkedCommands = [
+  'banksman.review',
+  'banksman.deny',
+  'banksman.revoke',
+  'banksman.showDiff',
+  'banksman.openPage',
+  'banksman.strikeSteps',
+];
 /** The time left is in the page. */
 const redrawMs = 30_000;
+/** So are the steps of a plan under way. */
+const planMs = 2_000;
 const askMs = 15_000;
 
 export interface DetailsPanels extends Disposable {
@@ -64,18 +74,21 @@ function follow(
   id: string,
   { session, onError }: { readonly session: AppSession; readonly onError: (error: unknown) => void },
 ): Disposable {
+  let isUnderWay = false;
   let loaded: (Loadable & { readonly status: RequestStatus }) | undefined;
   const rereader = new Rereader({
     session,
     onError,
-    everyMs: redrawMs,
+    everyMs: () => (isUnderWay ? planMs : redrawMs),
     follow: (app, changed) => app.approvals.onChange(changed),
     read: async (app) => {
       const card = await app?.approvals.card(id);
       if (!app || !card) return;
       const { record } = card;
-      const page = app.config.page === undefined ? {} : { page: app.config.page };
+      isUnderWay = false;
+      const page = await pageAndProgress(app, record);
       draw(panel, card, { record, ...page, ...(loaded ?? { live: undefined, policy: undefined }) });
+      isUnderWay = isRunning(page.progress);
       // What the cluster said before the call ran is no longer so after it.
       if (loaded?.status === record.status) return;
       loaded = { ...(await load(app, record)), status: record.status };
@@ -85,7 +98,17 @@ function follow(
   return { dispose: () => rereader.dispose() };
 }
 
-function draw(panel: WebviewPanel, card: ReviewCard, facts: Pick<RequestFacts, 'record' | 'page'> & Loadable): void {
+/** Where it is a plan. */
+async function pageAndProgress({ plans, config: { page } }: App, record: RequestRecord): Promise<Pick<RequestFacts, 'page' | 'progress'>> {
+  const progress = planIn(record) === undefined ? undefined : await plans.get(record.id);
+  return { ...(page === undefined ? {} : { page }), ...(progress === undefined ? {} : { progress }) };
+}
+
+function isRunning(progress: PlanProgress | undefined): boolean {
+  return progress?.standing === 'running' || progress?.standing === 'paused';
+}
+
+function draw(panel: WebviewPanel, card: ReviewCard, facts: Pick<RequestFacts, 'record' | 'page' | 'progress'> & Loadable): void {
   const nonce = randomBytes(16).toString('hex');
   panel.webview.html = detailsPage({ ...facts, card, now: Date.now(), nonce });
 }

@@ -9,6 +9,12 @@ th, td { text-align: left; vertical-align: top; padding: .2em 1.2em .2em 0; over
 th { font-weight: normal; color: var(--vscode-descriptionForeground); white-space: nowrap; }
 code, pre { font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); }
 pre { background: var(--vscode-textCodeBlock-background); padding: .8em 1em; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 30em; overflow-y: auto; }
+.plan { padding-left: 1.6em; }
+.plan li { margin: .7em 0; overflow-wrap: anywhere; }
+.word { color: var(--vscode-descriptionForeground); }
+.word.done { color: var(--vscode-charts-green, inherit); }
+.word.failed, .word.not-known { color: var(--vscode-errorForeground); }
+.word.not-run { color: var(--vscode-editorWarning-foreground); }
 ul { margin: 0; padding-left: 1.3em; }
 .dim { color: var(--vscode-descriptionForeground); }
 .bad, .deny { color: var(--vscode-errorForeground); }

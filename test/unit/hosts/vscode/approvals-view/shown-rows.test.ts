@@ -8,7 +8,7 @@ import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;
 const record = (id: string): RequestRecord => ({ ...draftOf(), id, status: 'pending', createdAt: now, expiresAt: now + 3_600_000 });
-const showing = (...ids: string[]): Shown => ({ records: ids.map(record), problems: [], hasMore: false, empty: [] });
+const showing = (...ids: string[]): Shown => ({ records: ids.map(record), problems: [], plans: [], hasMore: false, empty: [] });
 
 it('draws the whole tree when a row comes or goes, and nothing when none does', () => {
   const shown = createShownRows();

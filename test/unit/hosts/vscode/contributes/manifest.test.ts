@@ -118,6 +118,8 @@ describe('commands', () => {
       'banksman.start',
       'banksman.state',
       'banksman.page',
+      'banksman.looks',
+      'banksman.acts',
       'banksman.clusters',
       'banksman.protected',
     ]);

@@ -1,0 +1,197 @@
+/**
+ * A person's hand on plans. SECURITY: any extension can run these commands and press what they open. What tightens (pause, stop, strike) asks for no
+ * more than a click; what loosens (going on) goes through the modal and a key, and approving is never here.
+ */
+import { commands, type Disposable, ProgressLocation, type QuickPickItem, window } from 'vscode';
+import { paletteAgent } from '#app/for-hosts';
+import type { App } from '#kernel/app';
+import { type RequestRecord, requestIdPattern } from '#kernel/approval/request';
+import { toFault } from '#kernel/errors';
+import type { JsonObject } from '#kernel/json';
+import type { Outcome } from '#kernel/outcome';
+import { type PlanControl, type PlanProgress, planIn } from '#kernel/plans/plan-progress';
+import { showPlainly } from '#kernel/text/text';
+import { requestIdFrom } from '../approvals-view/approval-row.ts';
+import { openPage } from '../commands/open-page.ts';
+import { plainLabel } from '../commands/picks.ts';
+import { confirmRun } from '../gate/confirm-run.ts';
+import { notify } from '../notify.ts';
+import { changeSetting } from '../security/change-setting.ts';
+import type { SecurityCommandDeps } from '../security/security-commands.ts';
+import { workspaceRestriction } from '../tools/run-tool.ts';
+import { shownSteps } from './step-rows.ts';
+
+export interface PlanCommandDeps extends SecurityCommandDeps {
+  /** The person's name on this machine. */
+  readonly osUser: string;
+  review(id: string): Promise<unknown>;
+  showDetails(id: string): Promise<void>;
+  /** Something was done to a plan: what is shown may be old. */
+  changed(): void;
+}
+
+type Standing = PlanProgress['standing'];
+const underWay: readonly Standing[] = ['running', 'paused'];
+
+export function registerPlanCommands(deps: PlanCommandDeps): Disposable[] {
+  const onPlan = (command: string, standings: readonly Standing[], act: (plan: Chosen, app: App) => Promise<void>) =>
+    commands.registerCommand(command, async (argument: unknown) => {
+      try {
+        await deps.session.use(async (app) => {
+          const id = requestIdFrom(argument) ?? (await pickPlan(app, standings));
+          const plan = id === undefined ? undefined : await app.plans.get(id);
+          if (id !== undefined && plan === undefined) return void notify.info(`There is no plan ${id}.`);
+          if (plan !== undefined) await act({ plan, argument }, app);
+        });
+      } catch (thrown) {
+        void notify.error(`Banksman: ${toFault(thrown).message}`);
+      }
+      deps.changed();
+    });
+  return [
+    onPlan('banksman.showPlan', [], ({ plan }) => deps.showDetails(plan.id)),
+    onPlan('banksman.strikeSteps', ['waiting'], (chosen, app) => strike(chosen, app, deps)),
+    onPlan('banksman.pausePlan', ['running'], ({ plan }, app) => control(plan, 'pause', app, deps)),
+    onPlan('banksman.resumePlan', ['paused'], ({ plan }, app) => resume(plan, app, deps)),
+    onPlan('banksman.stopPlan', underWay, ({ plan }, app) => stop(plan, app, deps)),
+    onPlan('banksman.undoPlan', ['done', 'stopped'], ({ plan }, app) => undo(plan, app, deps)),
+  ];
+}
+
+interface Chosen {
+  readonly plan: PlanProgress;
+  /** Of the command: an id or a row of the tree. */
+  readonly argument: unknown;
+}
+
+/** @param standings none: any */
+async function pickPlan({ plans }: App, standings: readonly Standing[]): Promise<string | undefined> {
+  const all = await plans.list();
+  const fitting = all.filter(({ standing }) => standings.length === 0 || standings.includes(standing));
+  if (fitting.length === 0)
+    return void notify.info(standings.length === 0 ? 'There is no plan.' : `There is no plan that is ${standings.join(' or ')}.`);
+  const items = fitting.map(({ id, title, standing, steps }): QuickPickItem & { readonly id: string } => ({
+    label: plainLabel(title.replace(/\?$/, '')),
+    description: `${standing} · ${steps.filter(({ state }) => state === 'done').length} of ${steps.length} steps done`,
+    id,
+  }));
+  return (await window.showQuickPick(items, { title: 'Plans', placeHolder: 'Choose a plan' }))?.id;
+}
+
+async function control(plan: PlanProgress, what: PlanControl, app: App, { osUser }: PlanCommandDeps): Promise<void> {
+  const { ok, message } = await app.plans.control(plan.id, what, `user:${osUser}`);
+  if (ok) notify.status(`Banksman: ${message}`);
+  else void notify.info(`Banksman: ${message}.`);
+}
+
+/** It cannot be gone on with afterwards, so a click by mistake must not be enough. */
+async function stop(plan: PlanProgress, app: App, deps: PlanCommandDeps): Promise<void> {
+  if (!underWay.includes(plan.standing)) return void notify.info(`Plan ${plan.id} is ${plan.standing}: nothing to stop.`);
+  const detail = `${titleOf(plan)}\n\nThe step that is under way ends, and no other begins. What is left is a new plan, then.`;
+  const question = {
+    key: `stop ${plan.id}`,
+    title: 'Stop this plan?',
+    detail,
+    stay: 'Let It Run',
+    proceed: 'Stop Plan',
+    harmless: true,
+  } as const;
+  if (await confirmRun(question, deps.confirm)) await control(plan, 'stop', app, deps);
+}
+
+/** Loosens what a person did: shown in a modal and signed, or done on the page. */
+async function resume(plan: PlanProgress, app: App, deps: PlanCommandDeps): Promise<void> {
+  if (plan.standing !== 'paused') return void notify.info(`Plan ${plan.id} is ${plan.standing}, not paused.`);
+  const { answersAt, page } = app.config;
+  if (answersAt !== undefined) {
+    const buttons = page === undefined ? [] : ['Open Page'];
+    const pressed = await notify.info(`Plan ${plan.id} is paused. No window changes that: ${answersAt}.`, ...buttons);
+    if (pressed !== undefined) await openPage(deps.session, `r/${plan.id}`);
+    return;
+  }
+  const done = plan.steps.filter(({ state }) => state === 'done').length;
+  const next = plan.steps[done]?.title ?? '';
+  const question = {
+    key: `resume ${plan.id}`,
+    title: 'Let this plan go on?',
+    detail: `${titleOf(plan)}: ${done} of ${plan.steps.length} steps done.\nNext: ${showPlainly(next, 200)}`,
+    stay: 'Keep It Paused',
+    proceed: 'Resume Plan',
+  };
+  const signed = { setting: 'plan_resumed', plan: plan.id };
+  const carryOut = (signer: Parameters<App['plans']['resume']>[1]) => app.plans.resume(plan.id, signer);
+  await changeSetting({ question, signed, carryOut }, { ...deps, approvals: app.approvals });
+}
+
+/** What is left is rehearsed and asked as a plan of its own: what a person signs is what they read. */
+async function strike({ plan, argument }: Chosen, app: App, deps: PlanCommandDeps): Promise<void> {
+  if (plan.standing !== 'waiting') return void notify.info(`Plan ${plan.id} waits for no answer, so nothing can be struck from it.`);
+  const record = await app.approvals.get(plan.id);
+  const steps = record === undefined ? [] : await chooseSteps(record, stepIn(argument));
+  if (steps === undefined || steps.length === 0) return;
+  const title = 'Banksman: the steps that are left are rehearsed';
+  const outcome = await window.withProgress({ location: ProgressLocation.Notification, title }, () =>
+    app.plans.without(plan.id, steps, `user:${deps.osUser}`),
+  );
+  await offerReview(outcome, 'Nothing was struck', deps);
+}
+
+type StepItem = QuickPickItem & { readonly number: number };
+
+/** @param first chosen already */
+async function chooseSteps(record: RequestRecord, first: number | undefined): Promise<readonly number[] | undefined> {
+  const items = shownSteps((planIn(record) ?? {}) as JsonObject).map(
+    ({ title, tool }, index): StepItem => ({
+      label: plainLabel(`${index + 1}. ${title}`),
+      description: plainLabel(tool),
+      number: index + 1,
+      picked: index + 1 === first,
+    }),
+  );
+  const options = {
+    title: 'Strike Steps',
+    placeHolder: 'Which steps? What is left is rehearsed anew and asked as a plan of its own',
+    canPickMany: true,
+  } as const;
+  return (await window.showQuickPick(items, options))?.map(({ number }) => number);
+}
+
+function stepIn(argument: unknown): number | undefined {
+  const number: unknown = typeof argument === 'object' && argument !== null && 'number' in argument ? argument.number : undefined;
+  return typeof number === 'number' ? number : undefined;
+}
+
+/** Proposes a plan; a person reads and approves it like any. */
+async function undo(plan: PlanProgress, app: App, deps: PlanCommandDeps): Promise<void> {
+  const call = {
+    ...{ tool: 'undo_plan', input: { plan_id: plan.id }, agent: paletteAgent(deps.osUser), waitMs: 0 },
+    ...{ signal: AbortSignal.timeout(rehearsalMs), ...workspaceRestriction() },
+  };
+  const title = 'Banksman: how to undo the plan is rehearsed';
+  const outcome = await window.withProgress({ location: ProgressLocation.Notification, title }, () => app.call(call));
+  await offerReview(outcome, 'No plan was proposed', deps);
+}
+
+const rehearsalMs = 180_000;
+
+async function offerReview(outcome: Outcome, otherwise: string, { review }: PlanCommandDeps): Promise<void> {
+  const { status, request_id: id, message } = outcome;
+  if (status !== 'pending' || id === undefined || !requestIdPattern.test(id))
+    return void notify.warning(`${otherwise}: ${showPlainly(message, 500)}.`);
+  // Not waited for: who does not look now finds it in the list.
+  void notify.info(`Banksman: ${showPlainly(message, 500)}.`, 'Review').then((pressed) => (pressed === undefined ? undefined : review(id)));
+}
+
+/** In the notification of a plan that has ended. */
+export async function tellPlanEnd(plan: PlanProgress): Promise<void> {
+  const { id, standing, message, steps } = plan;
+  const done = steps.filter(({ state }) => state === 'done').length;
+  const words = `${titleOf(plan)}: ${standing}, ${done} of ${steps.length} steps done${standing === 'done' ? '' : ` (${showPlainly(message, 300)})`}.`;
+  const show = 'Show Plan';
+  const pressed = await (standing === 'done' ? notify.info(words, show) : notify.warning(words, show));
+  if (pressed === show) await commands.executeCommand('banksman.showPlan', id);
+}
+
+function titleOf({ title }: Pick<PlanProgress, 'title'>): string {
+  return showPlainly(title, 160).replace(/\?$/, '');
+}
