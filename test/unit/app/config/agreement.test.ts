@@ -279,7 +279,7 @@ describe('the trail', () => {
   });
 });
 
-it('a window is told once somebody agreed, and not because nobody has: it would start again, and again', async () => {
+it('a window is told once somebody agreed to what counts otherwise then, and not because nobody has: it would start again, and again', async () => {
   const calls: number[] = [];
   const { forPeople } = createConfigAgreement({ config: parseConfig(agreed, 'x'), configFile: file, origin: 'editor' });
   const stop = forPeople({ append: async () => ({}) as AuditRecord }, async () => []).onChange(() => void calls.push(1));
@@ -295,7 +295,9 @@ it('a window is told once somebody agreed, and not because nobody has: it would 
     expect(calls).toEqual([]);
     const next = looked();
     const alice = person('alice');
-    await signAgreement(file, { approvers: [alice.pin] }, alice.signer);
+    // Stricter than the window's own, which counted while nobody had agreed to anything.
+    const protectsMore = parseConfig({ ...agreed, protected: { ...agreed.protected, nodes: ['agent1', 'agent2'] } }, 'x');
+    await signAgreement(file, { approvers: [alice.pin], terms: { editor: termsOf(protectsMore) } }, alice.signer);
     await next;
     expect(calls).toEqual([1]);
   } finally {
