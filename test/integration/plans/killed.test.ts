@@ -2,20 +2,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
-import { call, startWorld, type World } from '../app/support.ts';
+import { call, type World } from '../app/support.ts';
 import type { PlanJob } from './children/run-plan.ts';
-import { approvedPlan, byAgent, planAt, run, states, step } from './support.ts';
+import { approvedPlan, byAgent, forEachTest, planAt, run, states, step } from './support.ts';
 
 let world: World;
 let app: LocalApp;
-beforeEach(async () => {
-  world = await startWorld();
-  app = await world.open({}, undefined, 'test', { stays: true });
-});
-afterEach(async () => {
-  await world.close();
+forEachTest((opened) => {
+  ({ world, app } = opened);
 });
 
 describe('a killed process', () => {

@@ -1,21 +1,17 @@
 /** What a plan must not do: each case on an App, a store and a cluster that are real. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { generateApproverKey } from '#app/for-hosts';
 import type { ProposedStep } from '#kernel/plans/plan';
-import { call, guestStatus, startWorld, type World } from '../app/support.ts';
-import { approvedPlan, byAgent, ended, planAt, proposed, run, step } from './support.ts';
+import { call, guestStatus, type World } from '../app/support.ts';
+import { approvedPlan, byAgent, ended, forEachTest, planAt, proposed, run, step } from './support.ts';
 
 let world: World;
 let app: LocalApp;
-beforeEach(async () => {
-  world = await startWorld();
-  app = await open();
-});
-afterEach(async () => {
-  await world.close();
+forEachTest((opened) => {
+  ({ world, app } = opened);
 });
 
 const open = (changes = {}) => world.open(changes, undefined, 'test', { stays: true });

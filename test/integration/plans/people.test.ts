@@ -1,22 +1,18 @@
 /** A plan in people's hands: struck, paused, stopped, revoked; and in the hands of a service. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
 import { signPayload } from '#approval/signed';
 import type { JsonObject } from '#kernel/json';
-import { call, startWorld, type World } from '../app/support.ts';
-import { approvedPlan, byAgent, ended, planAt, proposed, run, states, step } from './support.ts';
+import { call, type World } from '../app/support.ts';
+import { approvedPlan, byAgent, ended, forEachTest, planAt, proposed, run, states, step } from './support.ts';
 
 let world: World;
 let app: LocalApp;
-beforeEach(async () => {
-  world = await startWorld();
-  app = await world.open({}, undefined, 'test', { stays: true });
-});
-afterEach(async () => {
-  await world.close();
+forEachTest((opened) => {
+  ({ world, app } = opened);
 });
 
 const config = (vmid: number, key: string) => world.demo.cluster.state.guests.get(vmid)?.config.get(key);

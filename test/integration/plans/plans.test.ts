@@ -1,17 +1,13 @@
 /** A plan from the proposal to its end, through the App's own door. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
-import { call, guestStatus, startWorld, type World } from '../app/support.ts';
-import { byAgent, ended, planAt, run, states, step } from './support.ts';
+import { call, guestStatus, type World } from '../app/support.ts';
+import { byAgent, ended, forEachTest, planAt, run, states, step } from './support.ts';
 
 let world: World;
 let app: LocalApp;
-beforeEach(async () => {
-  world = await startWorld();
-  app = await world.open({}, undefined, 'test', { stays: true });
-});
-afterEach(async () => {
-  await world.close();
+forEachTest((opened) => {
+  ({ world, app } = opened);
 });
 
 const three = [

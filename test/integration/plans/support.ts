@@ -1,10 +1,24 @@
 /** Plans through an App on the emulator: proposed, approved by a person's key, followed to their end. */
+import { afterEach, beforeEach } from 'vitest';
+import type { LocalApp } from '#app/create-app';
 import type { App } from '#kernel/app';
 import type { JsonObject } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import type { ProposedStep } from '#kernel/plans/plan';
 import type { PlanProgress } from '#kernel/plans/plan-progress';
-import { agent, call, type World } from '../app/support.ts';
+import { agent, call, startWorld, type World } from '../app/support.ts';
+
+/** A world for each test, with an App on it as a window or a server has one. */
+export function forEachTest(use: (opened: { readonly world: World; readonly app: LocalApp }) => void): void {
+  let world: World | undefined;
+  beforeEach(async () => {
+    world = await startWorld();
+    use({ world, app: await world.open({}, undefined, 'test', { stays: true }) });
+  });
+  afterEach(async () => {
+    await world?.close();
+  });
+}
 
 export const step = (tool: string, input: JsonObject, more: Partial<ProposedStep> = {}): ProposedStep => ({
   tool,

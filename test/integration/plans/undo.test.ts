@@ -1,17 +1,13 @@
 /** Taking a plan back: what is done, in reverse order, on the way that each step kept. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
-import { call, guestStatus, startWorld, type World } from '../app/support.ts';
-import { approvedPlan, byAgent, ended, planAt, run, step } from './support.ts';
+import { call, guestStatus, type World } from '../app/support.ts';
+import { approvedPlan, byAgent, ended, forEachTest, planAt, run, step } from './support.ts';
 
 let world: World;
 let app: LocalApp;
-beforeEach(async () => {
-  world = await startWorld();
-  app = await world.open({}, undefined, 'test', { stays: true });
-});
-afterEach(async () => {
-  await world.close();
+forEachTest((opened) => {
+  ({ world, app } = opened);
 });
 
 function facts(vmid: number) {
