@@ -113,10 +113,18 @@ interface LookedUp {
   readonly stands?: AttemptStanding;
 }
 
+/** More than any call may take, in ms. */
+const longestCallMs = 900_000;
+const neverBegan = 'it never began, for nothing is done before the trail says that it begins; its process ended before that';
+
 /** A call without an end may have lost its process just now: then somebody looks, and the trail may say more afterwards. */
-async function lookUp(record: RequestRecord, { trail, attemptNow }: ToolContext): Promise<LookedUp> {
+async function lookUp(record: RequestRecord, context: ToolContext): Promise<LookedUp> {
+  const { trail, attemptNow } = context;
   const read = async () => runOf(await trail.ofRequest(record.id, record.consumedAt ?? record.createdAt));
   const run = await read();
+  const since = context.clock.now() - (record.consumedAt ?? context.clock.now());
+  // Nothing runs before its intent is in the trail, and no call has longer than this.
+  if (run.known === 'nothing' && since > longestCallMs) return { run: { ...run, known: 'not_done', message: neverBegan } };
   if (run.known !== 'began' || run.call === undefined) return { run };
   const stands = await attemptNow?.(run.call);
   return stands === 'running' ? { run, stands } : { run: await read(), ...(stands === undefined ? {} : { stands }) };

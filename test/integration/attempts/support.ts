@@ -82,7 +82,8 @@ export async function toldOf(
 export async function untilTold(app: LocalApp, id: string, fits: (outcome: unknown) => boolean, by = agent) {
   for (;;) {
     const told = await toldOf(app, id, by);
-    if (fits(told.result.outcome)) return told;
+    // While a store is on its way back there is no answer yet.
+    if (told.status === 'ok' && fits(told.result.outcome)) return told;
     await sleep(200);
   }
 }
