@@ -1,5 +1,5 @@
 /**
- * Records and measures in OTLP's JSON form (opentelemetry-proto 1.x, `docs/specification.md` § JSON Protobuf Encoding): ids in hex, 64-bit integers as
+ * Records and measures in OTLP's JSON form (OTLP specification 1.x, § JSON Protobuf Encoding): ids in hex, 64-bit integers as
  * decimal text, enums as numbers. Names follow OpenTelemetry's GenAI conventions where they exist, `banksman.` else. Pure.
  */
 import { createHash } from 'node:crypto';

@@ -67,12 +67,16 @@ describe('a plan stands', () => {
     ]);
   });
 
-  it('paused by a person until they go on; a stop stays one', () => {
+  it('paused by a person until one signs that it goes on, after that pause; a stop stays one', () => {
     const control = (word: string) => event('plan.control', { control: word });
+    const resume = (pauses: number) => event('plan.control', { control: 'resume', signed: { payload: { pauses } } });
     expect(standing([control('pause')], alive)[0]).toBe('paused');
-    expect(standing([control('pause'), control('resume')], alive)[0]).toBe('running');
-    expect(standing([control('stop'), control('resume')], alive)[0]).toBe('running');
-    expect(progressOf(record('consumed'), [control('stop'), control('resume')], alive, now).message).toContain('stops it');
+    expect(standing([control('pause'), control('resume')], alive)[0]).toBe('paused');
+    expect(standing([control('pause'), resume(1)], alive)[0]).toBe('running');
+    expect(standing([control('pause'), resume(1), control('pause')], alive)[0]).toBe('paused');
+    expect(standing([control('pause'), resume(1), control('pause'), resume(2)], alive)[0]).toBe('running');
+    expect(standing([control('stop'), resume(1)], alive)[0]).toBe('running');
+    expect(progressOf(record('consumed'), [control('stop'), resume(1)], alive, now).message).toContain('stops it');
   });
 
   it('with the task that a step left, and with what took its place', () => {
