@@ -8,7 +8,7 @@ import { type Changes, createAnswerDesk, createChangeDesk } from '#approval/pass
 import { type ApprovalRules, stricterRules } from '#approval/rules';
 import { systemClock } from '#execution/deadline';
 import { createStanding } from '#identity/standing';
-import type { App, Approvals, HostConfig } from '#kernel/app';
+import type { App, Approvals, AuditTrail, HostConfig } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import type { PasskeyDesk } from '#kernel/approval/passkey';
 import type { RequestDecision, RequestRecord } from '#kernel/approval/request';
@@ -29,7 +29,7 @@ import { type Attempts, openAttempts } from './attempts/attempts.ts';
 import { allTools, catalog, describeTools } from './catalog.ts';
 import { type ConnectedClusters, connectClusters } from './clusters/connect-clusters.ts';
 import { createTaskFollower, type TaskFollower } from './clusters/follow-tasks.ts';
-import { type ClusterMonitor, createClusterMonitor } from './clusters/monitor.ts';
+import { createClusterMonitor } from './clusters/monitor.ts';
 import { approvalRules, type Config } from './config/config.ts';
 import { type AppAgreement, createConfigAgreement, type Origin } from './config/config-agreement.ts';
 import { createApproverReader } from './config/config-file.ts';
@@ -51,6 +51,7 @@ import { groupReads, type ReadGroups } from './store/group-reads.ts';
 import { openStore } from './store/open-store.ts';
 import type { LogKeyPlace } from './store/trail-log.ts';
 import { createTrailMemory, type TrailMemory } from './store/trail-memory.ts';
+import { startWitnessing } from './witness/witnesses.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory, recordedAccess } from './workspace/connect-workspace.ts';
 
 export interface AppOptions {
@@ -116,7 +117,7 @@ export interface LocalApp extends App {
 export async function createApp(given: AppOptions): Promise<LocalApp> {
   const isRoots = given.checkConfigFile !== undefined || isForService(given.stateDir);
   const agreement = createConfigAgreement({ ...given, isRoots });
-  const options = { ...given, config: agreement.config };
+  const options = { ...given, config: { ...agreement.config, ...machineOnly({ ...given, config: agreement.config }) } };
   // First: it opens nothing, and a setting that does not fit must not leave a store open.
   const clusters = connectClusters(options);
   const store = await openPlace(options);
@@ -141,10 +142,10 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const plans = openPlans(options, parts, { pipeline: () => deps, answers });
   const deps: PipelineDeps = { ...pipelineDeps(options, parts, held), plans };
   await settleEditor(options, parts, held);
-  const monitor = watchClusters(options, parts);
+  const around = watchAround(options, parts);
   sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
-    ...{ config: hostConfig({ ...options.config, page: machinePage(options) }), tools: describeTools() },
+    ...{ config: hostConfig(options.config), tools: describeTools() },
     get securityLevel() {
       return live.known().securityLevel;
     },
@@ -155,13 +156,13 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     explain: (call) => explainCall(call, deps, AbortSignal.timeout(options.config.limits.callMs)),
     passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
     ...(store.codes === undefined ? {} : { oneTimeCodes: createOneTimeCodes(store.codes) }),
-    ...{ approvals, security: live.security, audit: auditTrail(store, reads.settle, options), live: clusters.live },
+    ...{ approvals, security: live.security, audit: around.audit, live: clusters.live },
     ...{ plans: plans.ofPeople, attempts: attempts.ofPeople, metrics: parts.sinks.metrics },
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
     alarms: () => alarms({ ...options, trustedKeys, agreement, trail, memory, attempts }),
-    close: () => monitor.close().then(() => closeAll(parts, held, plans)),
+    close: () => around.close().then(() => closeAll(parts, held, plans)),
   };
 }
 
@@ -255,16 +256,20 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
   };
 }
 
-/** Only a process that stays takes up what others left, and sees what changes. */
-function watchClusters({ stays = false, service, log }: AppOptions, { clusters, tasks, attempts, reads }: Parts): ClusterMonitor {
+/** Only a process that stays takes up what others left, sees what changes, and sends checkpoints to witnesses. */
+function watchAround(options: AppOptions, parts: Parts): { readonly audit: AuditTrail; close(): Promise<void> } {
+  const { stays = false, service, log } = options;
+  const { store, clusters, tasks, attempts, reads } = parts;
+  const audit = auditTrail(store, reads.settle, options);
   const monitor = createClusterMonitor({ clusters: clusters.clients, audit: reads.audit, log });
+  const witnessing = startWitnessing({ ...options, audit: store.audit, checkpoint: audit.checkpoint });
   if (stays && service === undefined) attempts.start();
   else void attempts.spool.drain();
   if (stays && clusters.configured.size > 0) {
     void tasks.resume((name) => clusters.configured.get(name)?.access.api);
     monitor.start();
   }
-  return monitor;
+  return { audit, close: () => Promise.all([monitor.close(), witnessing.close()]).then(() => undefined) };
 }
 
 /** In the order in which one still needs the next. */
@@ -362,8 +367,9 @@ export function hostConfig({ approvalWait, defaultModelTier, workspace, page }: 
 }
 
 /** SECURITY: for an editor the machine's own file says where the page is. Settings are anybody's: a link to another page would be easily made. */
-function machinePage({ config, configFile, via }: AppOptions): Config['page'] {
-  return via === 'editor' ? createApproverReader(configFile)().page : config.page;
+function machineOnly({ config, configFile, via }: AppOptions): Pick<Config, 'page' | 'witnesses'> {
+  const { page, witnesses } = via === 'editor' ? createApproverReader(configFile)() : config;
+  return { page, witnesses };
 }
 
 /** Read anew each time: a key taken out of the file stops counting at once. Of rules the stricter counts, wherever it stands. */

@@ -27,6 +27,7 @@ import { approverFindings } from './people/approver-findings.ts';
 import { snapshotFindings } from './plans/kept-snapshots.ts';
 import { securityFindings, timeFindings, writeFinding } from './store/store-findings.ts';
 import type { TrailMemory } from './store/trail-memory.ts';
+import { witnessFindings } from './witness/witnesses.ts';
 
 export interface DoctorParts {
   /** Set where a service holds the rest, and says what there is to find of it. */
@@ -189,6 +190,7 @@ async function storeFindings({ config, stateDir, store, memory }: DoctorParts): 
     writeFinding(config.store.startsWith('sqlite:') ? path.dirname(store.location) : stateDir),
     ...(await timeFindings(store.care)),
     lost ?? (await probe('audit', async () => trailState(store.audit))),
+    ...(await witnessFindings({ witnesses: config.witnesses ?? [], stateDir })),
   ];
 }
 

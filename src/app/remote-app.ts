@@ -242,8 +242,9 @@ function remoteApprovals(link: ServiceLink, ask: Ask): Approvals & CallApprovals
   return approvals;
 }
 
+const never = async (): Promise<never> => Promise.reject(new Fault('not_here', 'only the service does this', { audience: 'bug' }));
+
 function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApprovals): Store {
-  const never = async (): Promise<never> => Promise.reject(new Fault('not_here', 'only the service does this', { audience: 'bug' }));
   const append = async (drafts: readonly unknown[]): Promise<void> => {
     try {
       await ask('records.append', [drafts]);
@@ -285,13 +286,13 @@ function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApp
       ...{ changesSince: async () => [], attempts: async () => [], endAttempt: (draft) => ask('records.endAttempt', [draft]) },
       head: () => asked(ask('audit.head')),
     },
-    security: noSecurity(link, never),
+    security: noSecurity(link),
     close: async () => undefined,
   };
 }
 
 /** What people set is the service's: what counts here comes with `records.settings`. */
-function noSecurity(link: ServiceLink, never: () => Promise<never>): Store['security'] {
+function noSecurity(link: ServiceLink): Store['security'] {
   return {
     level: async () => undefined,
     rules: async () => [],
@@ -327,14 +328,13 @@ function remoteSettings(link: ServiceLink, ask: Ask, { config, version }: Pick<A
 }
 
 function remoteTrail(ask: Ask): AuditTrail {
-  const limitMs = 600_000;
   return {
     tail: (count) => ask('audit.tail', [Math.min(count, 1_000)]),
-    verify: (seen) => ask('audit.verify', [seen ?? null], { limitMs }),
-    compare: (seen) => ask('audit.compare', [seen], { limitMs }),
+    verify: (seen) => ask('audit.verify', [seen ?? null], { limitMs: 600_000 }),
+    compare: (seen) => ask('audit.compare', [seen], { limitMs: 600_000 }),
     ...{ head: () => asked(ask('audit.head')), continues: (seen) => ask('audit.continues', [seen]) },
     ...{ checkpoint: () => ask('audit.checkpoint'), prove: (record) => ask('audit.prove', [record]) },
-    proveSince: (seen) => ask('audit.proveSince', [seen]),
+    ...{ proveSince: (seen) => ask('audit.proveSince', [seen]), witness: never },
   };
 }
 

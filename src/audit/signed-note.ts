@@ -56,17 +56,6 @@ export function signNote(text: string, name: string, privateKey: KeyObject): str
   return `${text}\n${signatureLine(name, keyId(name, key), sign(null, Buffer.from(text), privateKey))}`;
 }
 
-/** What a witness adds to a checkpoint that it found to go on from what it saw. @param time seconds since the epoch */
-export function cosign(
-  text: string,
-  { name, privateKey, time }: { readonly name: string; readonly privateKey: KeyObject; readonly time: number },
-): string {
-  const key = Buffer.concat([Buffer.of(cosignatureType), rawKey(createPublicKey(privateKey))]);
-  const at = Buffer.alloc(8);
-  at.writeBigUInt64BE(BigInt(time));
-  return signatureLine(name, keyId(name, key), Buffer.concat([at, sign(null, cosigned(text, time), privateKey)]));
-}
-
 /** undefined for what is no signed note. Signatures are not checked. */
 export function parseNote(note: string): SignedNote | undefined {
   const end = note.lastIndexOf('\n\n');

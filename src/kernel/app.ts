@@ -225,6 +225,8 @@ export interface AuditTrail {
   prove(sequence: number): Promise<RecordProof>;
   /** @throws {Fault} `not_continued` where it does not, and as `checkpoint` */
   proveSince(checkpoint: Checkpoint): Promise<ExtensionProof>;
+  /** Sends a checkpoint to each witness of the configuration now, and says what came of it. @throws {Fault} `not_here` where the service does */
+  witness(): Promise<readonly Finding[]>;
 }
 
 /** What works here, what does not, and the remedy. */

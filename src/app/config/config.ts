@@ -15,6 +15,7 @@ import { redactJson } from '#redaction/redact';
 import { catalog } from '../catalog.ts';
 import { sinksSchema } from '../sinks/sink-schema.ts';
 import { namePattern, nodeName, poolName, reason, rolesSchema, scopesSchema, tag, vmid, windowsSchema } from './scope-schema.ts';
+import { witnessesSchema } from './witness-schema.ts';
 
 const fingerprint = z
   .string()
@@ -272,6 +273,7 @@ export const configSchema = z.strictObject({
   approvalWait: approvalWaitSchema.prefault({}),
   page: pageSchema,
   sinks: sinksSchema.default([]),
+  witnesses: witnessesSchema,
 });
 export type Config = z.output<typeof configSchema>;
 

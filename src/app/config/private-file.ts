@@ -18,11 +18,11 @@ export async function writePrivateFile(folder: string, name: string, text: strin
 }
 
 /** As `writePrivateFile`, in the place of one that is there: readers see the old text or the new one. */
-export async function replacePrivateFile(folder: string, name: string, text: string): Promise<void> {
+export async function replacePrivateFile(folder: string, name: string, text: string | Uint8Array): Promise<void> {
   await place(folder, name, text, rename);
 }
 
-async function place(folder: string, name: string, text: string, put: typeof rename): Promise<void> {
+async function place(folder: string, name: string, text: string | Uint8Array, put: typeof rename): Promise<void> {
   const temporary = join(folder, `.${name}-${randomBytes(6).toString('hex')}.tmp`);
   makeFolder(folder);
   await chmod(folder, 0o700);
@@ -86,7 +86,7 @@ function ownerOf(folder: string): { readonly uid: number; readonly gid: number }
   return found.uid === 0 ? undefined : { uid: found.uid, gid: found.gid };
 }
 
-async function writeSynced(file: string, text: string): Promise<void> {
+async function writeSynced(file: string, text: string | Uint8Array): Promise<void> {
   const handle = await open(file, 'wx', 0o600);
   try {
     await handle.writeFile(text);

@@ -2,11 +2,11 @@
 
 import { createHash, verify } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import * as z from 'zod';
 import { importPublicKey } from '#approval/keys';
 import { checkpointFlaw, compareTrail } from '#audit/compare-trail';
-import { parseCheckpoint, parseNote } from '#audit/signed-note';
 import { verifyChain } from '#audit/verify-chain';
 import { verifyChains } from '#audit/verify-chains';
 import { isChained, recordsOf, verifyTrail } from '#audit/verify-trail';
@@ -19,6 +19,9 @@ import type { AuditLog, Checkpoint } from '#kernel/ports/audit-log';
 import type { ChainAnchor } from '#kernel/ports/chained-audit-log';
 import type { Store } from '#kernel/ports/store';
 import { openDamagedTrail } from '#stores/sqlite/open-damaged-trail';
+import type { Config } from '../config/config.ts';
+import { checkpointsIn } from '../witness/witness.ts';
+import { sendCheckpoints, type WitnessParts } from '../witness/witnesses.ts';
 import { embeddedFile, openStore, type StoreOptions } from './open-store.ts';
 import { type LogKeyOptions, trailLog } from './trail-log.ts';
 
@@ -150,14 +153,14 @@ export async function seenBefore(place: string, trusted: readonly ApproverKey[])
   return checkpoint === undefined ? seenInExport(place, trusted) : { points: [], chains: [], checkpoint };
 }
 
-/** A checkpoint is a few lines; an export begins with a record, which is JSON. */
-const mostCheckpoint = 64 * 1024;
+/** So much of the end of a list of checkpoints is looked at, in bytes. */
+const checkpointBytes = 64 * 1024;
 
+/** The newest of a list, as a witness keeps it; undefined for an export, which begins with a record. */
 async function checkpointIn(place: string): Promise<Checkpoint | undefined> {
-  const text = place.includes('\n') ? place : await beginningOf(place);
-  if (text === undefined || text.startsWith('{')) return undefined;
-  const note = parseNote(text.endsWith('\n') ? text : `${text}\n`);
-  const checkpoint = note && parseCheckpoint(note);
+  const text = place.includes('\n') ? place : await endOfList(place);
+  if (text === undefined) return undefined;
+  const checkpoint = checkpointsIn(text).at(-1);
   if (checkpoint !== undefined) return checkpoint;
   throw new Fault('bad_checkpoint', 'this is neither a checkpoint nor an export', {
     audience: 'user',
@@ -165,12 +168,20 @@ async function checkpointIn(place: string): Promise<Checkpoint | undefined> {
   });
 }
 
-/** undefined for what cannot be read, which is said where it is read as an export. */
-async function beginningOf(file: string): Promise<string | undefined> {
+/** undefined for an export, and for what cannot be read, which is said where it is read as one. */
+async function endOfList(file: string): Promise<string | undefined> {
   try {
-    const chunks: string[] = [];
-    for await (const chunk of createReadStream(file, { encoding: 'utf8', end: mostCheckpoint - 1 })) chunks.push(String(chunk));
-    return chunks.join('');
+    const handle = await openFile(file);
+    try {
+      const { size } = await handle.stat();
+      const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(1), position: 0 });
+      if (bytesRead === 0 || buffer.toString() === '{') return undefined;
+      const from = Math.max(0, size - checkpointBytes);
+      const end = await handle.read({ buffer: Buffer.alloc(size - from), position: from });
+      return end.buffer.toString('utf8', 0, end.bytesRead);
+    } finally {
+      await handle.close();
+    }
   } catch {
     return undefined;
   }
@@ -253,10 +264,18 @@ export async function* linesOf(input: Readable): AsyncGenerator<string> {
 }
 
 /** `settle` writes what waits, so that a person sees what has been done so far. */
-export function auditTrail({ audit }: Pick<Store, 'audit'>, settle: () => Promise<void>, key: LogKeyOptions): AuditTrail {
-  const log = trailLog(audit, key);
+export function auditTrail(
+  { audit }: Pick<Store, 'audit'>,
+  settle: () => Promise<void>,
+  options: LogKeyOptions & Omit<WitnessParts, 'witnesses' | 'audit' | 'checkpoint'> & { readonly config: Pick<Config, 'witnesses'> },
+): AuditTrail {
+  const log = trailLog(audit, options);
   return {
     checkpoint: () => settle().then(log.checkpoint),
+    witness: async () => {
+      await settle();
+      return sendCheckpoints({ ...options, ...log, audit, witnesses: options.config.witnesses ?? [] });
+    },
     prove: (sequence) => settle().then(() => log.prove(sequence)),
     proveSince: (seen) => settle().then(() => log.proveSince(seen)),
     tail: async (count) => {

@@ -112,6 +112,26 @@ describe('a checkpoint', () => {
   });
 });
 
+describe('the witnesses of the configuration', () => {
+  it('get a checkpoint when asked, and `doctor` says what each has', async () => {
+    const file = join(bench.folder, 'elsewhere');
+    const config = join(bench.folder, 'witnessed.json');
+    writeFileSync(config, JSON.stringify({ witnesses: [{ file }, { file: join(bench.folder, 'no-such-folder', 'elsewhere') }] }));
+    const sent = await bench.run(['audit', 'witness', '--config', config, '--json']);
+    expect(sent.status).toBe(1);
+    expect(JSON.parse(sent.stdout)).toMatchObject([{ state: 'ok' }, { state: 'warning', message: expect.stringContaining('fails since') }]);
+    await callSome(1);
+    await bench.run(['audit', 'witness', '--config', config]);
+    const list = await bench.run(['audit', 'verify', '--since', file]);
+    expect(list).toMatchObject({ status: 0, stdout: expect.stringContaining('goes on from the checkpoint') });
+    const sizes = readFileSync(file, 'utf8').match(/^\d+$/gm);
+    expect(sizes).toHaveLength(2);
+    expect(list.stdout).toContain(`checkpoint of ${sizes?.[1]} records`);
+    const doctor = JSON.parse((await bench.run(['doctor', '--config', config, '--json'])).stdout) as readonly { topic: string }[];
+    expect(doctor.filter(({ topic }) => topic === 'witness')).toMatchObject([{ state: 'ok' }, { state: 'warning' }]);
+  });
+});
+
 describe('a proof', () => {
   it('of a record is checked by a script that knows nothing of Banksman, and a changed one is not', async () => {
     const proof = JSON.parse((await bench.run(['audit', 'prove', '2'])).stdout) as Record<string, unknown> & { path: string[] };

@@ -23,13 +23,14 @@ export async function runAudit([verb, ...words]: readonly string[], options: Com
   if (verb === 'verify' && words.length > 0) return verifyFile(words, options);
   if (verb === 'prove') return prove(words, options);
   operands(words, []);
-  if (verb === 'checkpoint') return checkpoint(options);
-  if (verb === 'key') return showKey(options);
-  if (verb === 'tail') return tail(options);
-  if (verb === 'verify') return verifyStore(options);
-  if (verb === 'export') return exportTrail(options);
-  throw badUsage(`\`audit\` takes \`tail\`, \`verify\`, \`checkpoint\`, \`prove\`, \`key\` or \`export\`, not \`${verb ?? 'nothing'}\``);
+  const run = verb === undefined ? undefined : new Map(Object.entries(wordless)).get(verb);
+  if (run !== undefined) return run(options);
+  throw badUsage(
+    `\`audit\` takes ${[...Object.keys(wordless), 'prove'].map((name) => `\`${name}\``).join(', ')}, not \`${verb ?? 'nothing'}\``,
+  );
 }
+
+const wordless = { tail, verify: verifyStore, checkpoint, key: showKey, witness, export: exportTrail };
 
 async function tail(options: CommandOptions): Promise<number> {
   const count = wholeNumber(options.count ?? '20', 'count', { min: 1, max: 100_000 });
@@ -63,6 +64,15 @@ async function checkpoint(options: CommandOptions): Promise<number> {
 async function showKey(options: CommandOptions): Promise<number> {
   printText((await withApp(options, (app) => app.audit.checkpoint())).key);
   return 0;
+}
+
+/** `banksman audit witness`: now, and not when the next is due. */
+async function witness(options: CommandOptions): Promise<number> {
+  const findings = await withApp(options, (app) => app.audit.witness());
+  if (options.json) printJson(findings);
+  else if (findings.length === 0) printText('no `witnesses` are configured');
+  else for (const { state, message } of findings) printText(`${state}: ${showPlainly(message, 1_000)}`);
+  return findings.every(({ state }) => state === 'ok') ? 0 : 1;
 }
 
 /** `banksman audit prove`: a proof that docs/check-proof.mjs checks by itself. */

@@ -66,10 +66,10 @@ describe('languageModelTools', () => {
 describe('settings', () => {
   const properties: Record<string, { scope?: string; default?: unknown }> = contributes.configuration.properties;
 
-  it('are all of the configuration but who approves and where, and only for this machine', () => {
+  it('are all of the configuration but who approves and witnesses, and where, and only for this machine', () => {
     expect(Object.keys(properties).sort()).toEqual(
       Object.keys(configSchema.shape)
-        .filter((key) => key !== 'approvals' && key !== 'approvers' && key !== 'sinks' && key !== 'page')
+        .filter((key) => !['approvals', 'approvers', 'page', 'sinks', 'witnesses'].includes(key))
         .map((key) => `banksman.${key}`)
         .sort(),
     );
