@@ -172,8 +172,17 @@ function isOfTool(place: string, home: string): boolean {
   return isDeep && !isInside(home, place) && !systemPlaces.some((system) => isInside(place, system));
 }
 
+/** In ms: each run asks twice, and to look for all of them takes longer than some of what it does. What is installed meanwhile is seen a moment later. */
+const lookCountsMs = 5_000;
+const looked = new Map<readonly string[], { readonly directory: string; readonly at: number; readonly found: readonly string[] }>();
+
 function ownPlacesOf(directory: string, names: readonly string[]): readonly string[] {
-  return directory === fallbackHome ? [] : names.map((name) => path.join(directory, name)).filter((place) => statOf(place) !== undefined);
+  const [last, now] = [looked.get(names), performance.now()];
+  if (last?.directory === directory && now - last.at < lookCountsMs) return last.found;
+  const found =
+    directory === fallbackHome ? [] : names.map((name) => path.join(directory, name)).filter((place) => statOf(place) !== undefined);
+  looked.set(names, { directory, at: now, found });
+  return found;
 }
 
 /** The path that a command gets as its home. */
