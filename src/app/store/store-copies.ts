@@ -9,7 +9,7 @@ import type { ChainPoint } from '#kernel/audit-event';
 import { Fault, reasonOf } from '#kernel/errors';
 import type { LocalStore } from '#kernel/ports/store';
 import { makeFolder } from '#stores/make-folder';
-import { copyDatabase } from '#stores/sqlite/copy-database';
+import { copyDatabase, requireStore } from '#stores/sqlite/copy-database';
 import { openDamagedTrail } from '#stores/sqlite/open-damaged-trail';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 
@@ -122,6 +122,7 @@ async function headOf(file: string): Promise<ChainPoint | undefined> {
 
 async function verified(file: string): Promise<Copied> {
   try {
+    await requireStore(file);
     const { audit, damage, close } = await openDamagedTrail(file);
     try {
       if (damage !== undefined) throw badBackup(file, damage);

@@ -6,7 +6,7 @@ import type { AuditLog } from '#kernel/ports/audit-log';
 import { storedRecord } from '../stored-record.ts';
 import { findDamage, loadDriver } from './connect.ts';
 import { recordOf } from './sqlite-audit.ts';
-import { storeFault } from './sqlite-faults.ts';
+import { corruptFault, storeFault } from './sqlite-faults.ts';
 
 export interface DamagedTrail {
   readonly audit: Pick<AuditLog, 'read' | 'head'>;
@@ -27,7 +27,10 @@ export async function openDamagedTrail(file: string): Promise<DamagedTrail> {
   try {
     const opened = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
     connection = opened;
-    const head = headOf(opened);
+    // So that a damaged definition (of a trigger, an index) does not hide the tables; Node before 24.14 does not let it be.
+    if ('enableDefensive' in opened) opened.enableDefensive(false);
+    opened.exec('PRAGMA writable_schema = ON');
+    const head = headOf(opened, file);
     return {
       audit: { head: async () => head, read: async (after, limit) => readAfter(opened, after, { limit, last: head?.sequence ?? 0 }) },
       damage: findDamage(opened),
@@ -39,7 +42,9 @@ export async function openDamagedTrail(file: string): Promise<DamagedTrail> {
   }
 }
 
-function headOf(connection: DatabaseSync): ChainPoint | undefined {
+function headOf(connection: DatabaseSync, file: string): ChainPoint | undefined {
+  const known = connection.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'audit_head'").get();
+  if (known?.['n'] !== 1) throw corruptFault(file, 'its tables are not found');
   const row = connection.prepare('SELECT sequence, hash FROM audit_head').get();
   const sequence = Number(row?.['sequence'] ?? 0);
   return sequence === 0 ? undefined : { sequence, hash: String(row?.['hash']) };

@@ -1,6 +1,6 @@
 /** Rows as records, and the reads on them. */
 
-import { type RequestDraft, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/approval/request';
+import { type RequestDraft, type RequestRecord, type RequestStatus, requestIdPattern, requestStatuses } from '#kernel/approval/request';
 import { parseGrants, parseRequestDecision, parseRequestDraft } from '#kernel/approval/request-schema';
 import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
@@ -28,13 +28,14 @@ export function timeFor(row: Row, record: RequestRecord, now: number): number {
 /** A row as it was written. */
 export function keptInRow(row: Row): RequestRecord | undefined {
   const draft = parseRequestDraft(String(row.draft));
-  if (!draft || draft.digest !== row.digest || draft.agent.id !== row.agent_id) return undefined;
+  const status = requestStatuses.find((known) => known === row.status);
+  if (!draft || !status || draft.digest !== row.digest || draft.agent.id !== row.agent_id) return undefined;
   const decision = parsed(row.revocation ?? row.decision, parseRequestDecision);
   const grants = parsed(row.grants, parseGrants) ?? [];
   return {
     ...draft,
     id: String(row.id),
-    status: String(row.status) as RequestStatus,
+    status,
     createdAt: Number(row.created_at),
     expiresAt: Number(row.expires_at),
     ...(decision ? { decision } : {}),

@@ -55,9 +55,10 @@ describe('a backup', () => {
   it('of a store whose trail does not fit is refused', async () => {
     const { file, store, backup } = await bench();
     await write(store, 5);
+    await store.audit.append({ name: 'tool.finished', attributes: { text: 'the-one-that-is-hurt' } });
     await store.close();
     const bytes = readFileSync(file);
-    const at = bytes.lastIndexOf('tool.finished');
+    const at = bytes.lastIndexOf('the-one-that-is-hurt');
     bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
     writeFileSync(file, bytes);
     await expect(backUpStore(file, backup)).rejects.toMatchObject({ code: 'bad_backup' });
