@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { guestOperationShape, nodeArgument } from '#kernel/arguments';
 import { isJsonObject, type JsonObject, wordOf } from '#kernel/json';
-import type { ClusterPort } from '#kernel/ports/cluster';
+import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget, type Target } from '#kernel/resource';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { conditionOf } from '../support/condition.ts';
@@ -79,9 +79,11 @@ export const migrateGuest = defineTool({
         result: { ...guestResult(guest), target },
         look: async ({ signal }) => {
           const on = await nodeOfGuest(api, guest.vmid, signal);
+          // The HA manager stops a container, moves it, and starts it again when it gets round to it.
+          const isBack = on !== target || status !== 'running' || (await runsOn(api, { ...guest, node: target }, signal));
           return {
-            reached: on === target,
-            words: on === undefined ? 'it is not seen' : `it is on ${on}`,
+            reached: on === target && isBack,
+            words: on === undefined ? 'it is not seen' : `it is on ${on}${isBack ? '' : ', and does not run again yet'}`,
             result: { node: on ?? guest.node },
           };
         },
@@ -90,6 +92,11 @@ export const migrateGuest = defineTool({
     );
   },
 });
+
+async function runsOn(api: ClusterPort, guest: GuestRef, signal: AbortSignal): Promise<boolean> {
+  const now = await api.guestStatus(guest, signal).catch(() => undefined);
+  return now?.['status'] === 'running';
+}
 
 function isRunningContainer(targets: readonly Target[]): boolean {
   return targets.some((target) => target.kind === 'guest' && target.guestType === 'lxc' && target.status === 'running');

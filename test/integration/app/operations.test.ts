@@ -271,6 +271,34 @@ describe('migrate_guest', () => {
   });
 });
 
+describe('migrate_guest of a container under high availability', () => {
+  it('is over when it runs again, and not while the manager has it stopped there', async () => {
+    manageGuest(world, 201, { crmState: 'started', state: 'started' });
+    const input = { vmid: 201, target: 'Home', with_local_disks: true };
+    expect(await approved('migrate_guest', input)).toMatchObject({ status: 'ok', result: { node: 'Home' } });
+    expect(guest(201)).toMatchObject({ node: 'Home', running: true });
+  });
+
+  it('is not over where it arrives and is not started again', async () => {
+    manageGuest(world, 201, { crmState: 'started', state: 'started' });
+    // The manager stalls in the very moment in which the guest is there.
+    let node = guest(201).node;
+    Object.defineProperty(guest(201), 'node', {
+      get: () => node,
+      set: (to: string) => {
+        node = to;
+        world.demo.cluster.ha.stalled = true;
+      },
+    });
+    const hasty = await world.open({ limits: { callMs: 6_000 } });
+    const outcome = await approved('migrate_guest', { vmid: 201, target: 'Home', with_local_disks: true }, hasty);
+    expect(outcome).toMatchObject({
+      ...{ status: 'error', code: 'state_not_reached' },
+      message: expect.stringContaining('it is on Home, and does not run again yet'),
+    });
+  });
+});
+
 describe('resize_disk', () => {
   it('grows, once, and says that there is no way back', async () => {
     const input = { vmid: 101, disk: 'scsi0', size: '+1G' };
