@@ -266,7 +266,7 @@ export const configSchema = z.strictObject({
   approvals: approvalsSchema.prefault({}),
   store: z
     .string()
-    .regex(/^(?:sqlite:|valkeys?:\/\/)/, 'must start with `sqlite:`, `valkey://` or `valkeys://`')
+    .regex(/^(?:sqlite:|valkeys?(?:\+sentinel|\+cluster)?:\/\/)/, 'must start with `sqlite:`, `valkey://` or `valkeys://`')
     .default('sqlite:'),
   workspace: workspaceSchema,
   limits: limitsSchema.prefault({}),

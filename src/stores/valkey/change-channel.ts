@@ -1,5 +1,4 @@
 /** Tells when any process has changed a request: a wake-up over pub/sub, and another after every time nothing could be heard. */
-import type { Redis } from 'iovalkey';
 import type { Keys } from './keys.ts';
 import type { RoleLink } from './role-link.ts';
 
@@ -59,7 +58,8 @@ export async function openChangeChannel(options: ChannelOptions): Promise<Change
     },
     ring,
     check: async () => {
-      if (options.link?.isOpen) await alive(options.link);
+      // A connection that is given up has a `close` event, which makes it listen again.
+      await options.link?.check();
     },
     close: () => {
       closed = true;
@@ -68,14 +68,4 @@ export async function openChangeChannel(options: ChannelOptions): Promise<Change
       options.link?.close();
     },
   };
-}
-
-async function alive(link: RoleLink): Promise<void> {
-  try {
-    const client: Redis = await link.client();
-    await client.ping();
-  } catch {
-    // Its `close` event makes it listen again.
-    link.drop();
-  }
 }

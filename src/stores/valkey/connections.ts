@@ -14,6 +14,8 @@ export interface Connections {
   asAny<T>(roles: readonly ValkeyRole[], work: (client: Redis, role: ValkeyRole) => Promise<T>): Promise<T>;
   /** One more connection of a role, for whoever needs it alone (a subscriber is good for nothing else). */
   another(role: ValkeyRole): RoleLink;
+  /** Gives up those that are dead or do not lead to the primary any more; the next use connects again. */
+  check(): Promise<void>;
   close(): void;
 }
 
@@ -28,7 +30,12 @@ export function createConnections(options: ConnectionOptions): Connections {
   const links = new Map<ValkeyRole, RoleLink>();
   const extra: RoleLink[] = [];
   let closed = false;
-  const make = (role: ValkeyRole): RoleLink => createRoleLink(role, () => credentialOf(role, options), options);
+  // Where there may be another primary, one connection that found this out spares the others a wait each.
+  const dropAll = (): void => {
+    for (const link of [...links.values(), ...extra]) link.drop();
+  };
+  const linkOptions = options.topology === 'single' ? options : { ...options, onLost: dropAll };
+  const make = (role: ValkeyRole): RoleLink => createRoleLink(role, () => credentialOf(role, options), linkOptions);
   const linkOf = (role: ValkeyRole): RoleLink => {
     const link = links.get(role) ?? make(role);
     links.set(role, link);
@@ -53,6 +60,7 @@ export function createConnections(options: ConnectionOptions): Connections {
       if (closed) link.close();
       return link;
     },
+    check: async () => void (await Promise.all([...links.values()].map((link) => link.check()))),
     close: () => {
       closed = true;
       for (const link of [...links.values(), ...extra]) link.close();

@@ -10,18 +10,22 @@ import type { Connections } from './connections.ts';
 import { expireDue, expiryBatch } from './expire-requests.ts';
 import { keyReaders } from './find-requests.ts';
 import { type Keys, lives } from './keys.ts';
+import { spentWindow } from './spent-marks.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** At most this many batches of lapsed requests in one go. */
 const maxBatches = 20;
+const windowsADay = spentWindow(lives.outcome * 1000);
 
 /** Each part on its own: what goes wrong waits for the next time, and whoever needs the store is told then. */
 export async function keepHouse(context: StoreContext, clock: Pick<ServerClock, 'synchronize'>, channel: ChangeChannel): Promise<void> {
   const parts = [
     () => channel.check(),
+    () => context.connections.check(),
     () => clock.synchronize(),
     () => expireAll(context),
     () => trimLog(context),
+    () => dropMarks(context),
     () => tidyIndexes(context),
   ];
   for (const part of parts) await part().catch(() => undefined);
@@ -38,6 +42,14 @@ async function trimLog({ connections, keys, now }: StoreContext): Promise<void> 
   if (!connections.has('log-trimmer')) return;
   const end = now() - lives.outcome * 1000;
   await connections.as('log-trimmer', (client) => client.zremrangebyscore(keys.log, '-inf', `(${end}`));
+}
+
+/** Those of an hour ago, and of the day before in case nobody was there. */
+async function dropMarks({ connections, keys, now }: StoreContext): Promise<void> {
+  if (!connections.has('log-trimmer')) return;
+  const newest = spentWindow(now() - lives.request * 1000);
+  const old = Array.from({ length: windowsADay }, (_, back) => keys.spent(newest - back));
+  await connections.as('log-trimmer', (client) => client.unlink(old));
 }
 
 /** Only an administrator's user may remove; a process that has not needed to be one so far does not become one for this. */

@@ -38,6 +38,8 @@ export interface Keys {
   counter(credentialId: string): string;
   /** A request's one-time code, hashed. */
   code(id: string): string;
+  /** The requests whose grants were used in a span of time (`spent-marks.ts`). */
+  spent(window: number): string;
   readonly log: string;
   readonly channel: string;
 }
@@ -64,6 +66,7 @@ export function keysOf(prefix: string): Keys {
     identity: `${prefix}:config:store_identity`,
     counter: (credentialId) => `${prefix}:config:passkey_counter:${hashed(credentialId)}`,
     code: (id) => of('config:one_time_code', id),
+    spent: (window) => `${prefix}:spent:${window}`,
     log: `${prefix}:log:events`,
     channel: `${prefix}:events`,
   };

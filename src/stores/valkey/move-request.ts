@@ -1,15 +1,13 @@
 /** What happens to a request that is there: a person's answer, and what a process does without one. `transition` says what; here it is kept. */
 import type { Redis } from 'iovalkey';
-import { grantLifeMs, type RequestRecord, requestIdPattern } from '#kernel/approval/request';
+import { type RequestRecord, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
-import { isJsonObject } from '#kernel/json';
 import type { TransitionResult } from '#kernel/ports/request-store';
-import { parseStoredRecord } from '../stored-record.ts';
 import { lapseOf, type Moved, type Refused, type RequestEvent, requestMoves, resultOf, transition } from '../transition.ts';
-import { rangeOfLog, trailReaders } from './audit-chain.ts';
 import { leavePending, writeExpired } from './expire-requests.ts';
 import { type FoundRequest, findRequest, interpret, readRequests } from './find-requests.ts';
 import { historyScore, lives, secondsLeft } from './keys.ts';
+import { isSpent, markSpent, wasMarked } from './spent-marks.ts';
 import { execute, type StoreContext } from './store-context.ts';
 import { requestText } from './stored-request.ts';
 
@@ -47,6 +45,7 @@ async function answerOnce(
   { id, event }: { readonly id: string; readonly event: Answer },
 ): Promise<Looked | 'changed'> {
   const { keys, now } = context;
+  await context.replication.require(client);
   await client.watch(keys.blocked(id), keys.approved(id), keys.decided(id));
   let sent = false;
   try {
@@ -60,7 +59,9 @@ async function answerOnce(
       const replies = await execute(transaction.zadd(keys.log, score, member).publish(keys.channel, context.self));
       return replies !== undefined;
     });
-    return written ? { found, outcome } : 'changed';
+    if (!written) return 'changed';
+    await context.replication.confirm(client);
+    return { found, outcome };
   } finally {
     // A transaction ends the watch itself.
     if (!sent) await client.unwatch();
@@ -104,36 +105,79 @@ export async function endRequest(context: StoreContext, id: string, event: End):
     if (!outcome.ok && outcome.lapsed) await writeExpired(context, found);
     return resultOf(outcome);
   }
-  const { taken, first } = await takeAway(context, found, outcome.record);
-  if (!first) return asItIsNow(context, found, event);
-  if (event.kind === 'consume' && taken !== found.text) return undo(context, found, taken === null);
+  const refused = await whyNotTaken(await spend(context, found, outcome), { context, found, event });
+  if (refused) return refused;
   if (event.kind === 'cancel') await leavePending(context, id);
   await context.chain.append(outcome.told);
   context.ring();
   return resultOf(outcome);
 }
 
+interface Taken {
+  /** The grant's text. */
+  readonly taken: string | null;
+  /** No outcome stood there. */
+  readonly first: boolean;
+  /** The grant had been used before. */
+  readonly marked: boolean;
+}
+
+/** undefined: it is ours. */
+function whyNotTaken(
+  { taken, first, marked }: Taken,
+  { context, found, event }: { readonly context: StoreContext; readonly found: FoundRequest; readonly event: End },
+): Promise<TransitionResult> | undefined {
+  if (!first) return asItIsNow(context, found, event);
+  if (event.kind !== 'consume') return undefined;
+  if (marked) return Promise.resolve(resultOf(transition({ ...found.kept, status: 'consumed' }, event, found.at)));
+  return taken === found.text ? undefined : undo(context, found, taken === null);
+}
+
 async function endingOf(context: StoreContext, { kept, at }: FoundRequest, event: End): Promise<Moved | Refused> {
   const outcome = transition(kept, event, at);
-  if (!outcome.ok || event.kind !== 'consume' || !(await isConsumedInTrail(context, kept))) return outcome;
+  if (!outcome.ok || event.kind !== 'consume' || !(await isSpent(context, kept))) return outcome;
   return transition({ ...kept, status: 'consumed' }, event, at);
 }
 
+/**
+ * SECURITY: a grant that not enough replicas know to be used could be used again after a fail-over, so nothing runs for it. It stays used; a
+ * fail-over may bring it back, and then it is good for the one run that it has not had.
+ */
+async function spend(context: StoreContext, found: FoundRequest, { record, told }: Moved): Promise<Taken> {
+  try {
+    return await takeAway(context, found, record);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault && thrown.code === 'store_unconfirmed')) throw thrown;
+    // For whoever reads the trail, as far as it can be written now.
+    if (told) await context.chain.append({ ...told, attributes: { ...told.attributes, confirmed: false } }).catch(() => undefined);
+    context.ring();
+    const { id, status } = record;
+    throw new Fault('store_unconfirmed', `${thrown.message}. Request \`${id}\` counts as ${status} here, and no call has run for it`, {
+      cause: thrown,
+      next: 'check the store’s replicas, then call again: a person is asked anew unless the approval came back',
+    });
+  }
+}
+
 /** Takes away the grant, if there is one, and writes the outcome, if there is none. */
-async function takeAway({ connections, keys, self }: StoreContext, { place }: FoundRequest, record: RequestRecord) {
+async function takeAway(context: StoreContext, { place }: FoundRequest, record: RequestRecord): Promise<Taken> {
+  const { connections, keys, self, replication } = context;
   const { id } = record;
-  const replies = await connections.as('exec', (client: Redis) =>
-    execute(
-      client
-        .multi()
-        .getdel(keys.approved(id))
-        .set(keys.decided(id), requestText({ record, place }), 'EX', lives.outcome, 'NX')
-        .zadd(keys.history, historyScore(place), id)
-        .zrem(keys.granted, id)
-        .publish(keys.channel, self),
-    ),
-  );
-  return { taken: (replies?.[0] ?? null) as string | null, first: replies?.[1] === 'OK' };
+  const hasMarks = await context.marks.mayBeUsed();
+  return connections.as('exec', async (client: Redis) => {
+    await replication.require(client);
+    const transaction = client
+      .multi()
+      .getdel(keys.approved(id))
+      .set(keys.decided(id), requestText({ record, place }), 'EX', lives.outcome, 'NX')
+      .zadd(keys.history, historyScore(place), id)
+      .zrem(keys.granted, id)
+      .publish(keys.channel, self);
+    const [taken, set, , , , ...marks] = (await execute(hasMarks ? markSpent(transaction, context, id) : transaction)) ?? [];
+    const first = set === 'OK';
+    if (first) await replication.confirm(client);
+    return { taken: (taken ?? null) as string | null, first, marked: hasMarks && wasMarked(marks) };
+  });
 }
 
 /** The server dropped the grant at the end of its time between the look and the change (or it is another one): the outcome says so. */
@@ -153,30 +197,4 @@ async function undo(context: StoreContext, { kept, at, place }: FoundRequest, is
 async function asItIsNow(context: StoreContext, before: FoundRequest, event: End): Promise<TransitionResult> {
   const record = (await findRequest(context, before.kept.id))?.record ?? before.kept;
   return { ok: false, why: requestMoves[event.kind].otherwise, record };
-}
-
-// What the trail remembers of a grant, whatever was done to its keys.
-
-const pageSize = 1000;
-/** Clocks of the store's users may differ by this much, in ms. */
-const skewMs = 60_000;
-
-/**
- * Whether the trail says that this request's grant has been used. SECURITY: an administrator's user can put a grant back and remove its
- * outcome, and a server that lost its last second does the same; neither can take a record out of the trail. What is written in the five
- * minutes of a grant is all there is to look at. A process that has no user who may read the trail does without.
- */
-async function isConsumedInTrail({ connections, keys, now }: StoreContext, { id, decision }: RequestRecord): Promise<boolean> {
-  if (!trailReaders.some((role) => connections.has(role))) return false;
-  const since = Math.max(decision?.at ?? 0, now() - grantLifeMs) - skewMs;
-  for (let offset = 0; ; offset += pageSize) {
-    const page = await connections.asAny(trailReaders, (client, role) => rangeOfLog(client, role, keys.log, [since, offset, pageSize]));
-    if (page.some((member) => member.includes(id) && isConsumption(member, id))) return true;
-    if (page.length < pageSize) return false;
-  }
-}
-
-function isConsumption(member: string, id: string): boolean {
-  const record = parseStoredRecord(member);
-  return record?.name === 'approval.consumed' && isJsonObject(record.attributes) && record.attributes['request_id'] === id;
 }

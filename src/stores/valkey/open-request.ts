@@ -162,22 +162,24 @@ async function keepCopy({ connections, keys }: StoreContext, stored: StoredReque
 
 /** False where somebody took the id in the last moment. */
 async function put(
-  { connections, keys, self, now, ring }: StoreContext,
+  { connections, keys, self, now, ring, replication }: StoreContext,
   stored: StoredRequest,
   mine: readonly RequestRecord[],
 ): Promise<boolean> {
   const { id, agent, expiresAt } = stored.record;
   const life = secondsLeft(expiresAt, now(), 'request');
-  const replies = await connections.as('agent', (client) =>
-    execute(
+  const replies = await connections.as('agent', async (client) => {
+    const done = await execute(
       client
         .multi()
         .set(keys.blocked(id), requestText(stored), 'EX', life, 'NX')
         .zadd(keys.pending, pendingScore(stored.place), id)
         .set(keys.ofAgent(agent.id), idsOf(mine), 'EX', lives.request)
         .publish(keys.channel, self),
-    ),
-  );
+    );
+    await replication.confirm(client);
+    return done;
+  });
   ring();
   return replies?.[0] === 'OK';
 }

@@ -8,14 +8,17 @@ import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
 import { createAuditChain } from './audit-chain.ts';
 import { type ChangeChannel, openChangeChannel } from './change-channel.ts';
+import { createReplication } from './confirm-writes.ts';
 import { type Connections, createConnections } from './connections.ts';
+import { createReach, type Dial } from './find-primary.ts';
 import { findRequest, keyReaders } from './find-requests.ts';
 import { createServerClock, keepHouse, noteWait, type ServerClock, waitOf } from './housekeeping.ts';
 import { type Keys, keysOf } from './keys.ts';
 import { countApproved, countPending, listRequests } from './list-requests.ts';
 import { answerRequest, endRequest } from './move-request.ts';
 import { createOpener } from './open-request.ts';
-import { type CredentialSource, type ValkeyRole, valkeyRoles } from './role-link.ts';
+import { type CredentialSource, connect, type LinkOptions, type ValkeyRole, valkeyRoles } from './role-link.ts';
+import { createSpentMarks } from './spent-marks.ts';
 import { createAdminTurn, execute, type StoreContext } from './store-context.ts';
 import { credentialsFile, parseStoreUrl, type ValkeyAddress } from './store-url.ts';
 import { createValkeyAudit } from './valkey-audit.ts';
@@ -50,6 +53,7 @@ export interface ValkeyStore extends Store {
   keepHouse(): Promise<void>;
 }
 
+const defaultTimeoutMs = 5000;
 const housekeepingMs = 30_000;
 const startRoles: readonly ValkeyRole[] = ['agent', 'exec', 'log-writer'];
 
@@ -68,7 +72,8 @@ export async function openValkeyStore(options: ValkeyStoreOptions): Promise<Valk
     const self = randomBytes(12).toString('base64url');
     channel = await openChangeChannel({ link: listenerOf(connections), keys, self });
     const { ring } = channel;
-    return assemble(address, channel, contextOf(options, { connections, keys, clock, self, ring }), clock);
+    const replication = createReplication({ ...address, timeoutMs: options.timeoutMs ?? defaultTimeoutMs });
+    return assemble(address, channel, contextOf(options, { connections, keys, clock, self, ring, replication }), clock);
   } catch (thrown) {
     channel?.close();
     connections.close();
@@ -81,17 +86,28 @@ async function createAll(options: ValkeyStoreOptions, address: ValkeyAddress, ke
   const known = await Promise.all(valkeyRoles.map(async (role) => ((await credentials(role)) ? role : undefined)));
   // Whoever uses the embedded store never loads the client.
   const { Redis } = await import('iovalkey');
-  return createConnections({
+  const basics = {
     Client: Redis,
-    host: address.host,
-    port: address.port,
+    timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+    ...(address.tls ? { tls: await certificates(options) } : {}),
+  };
+  return createConnections({
+    ...basics,
+    reach: createReach(address, askSentinel(basics, credentials)),
+    topology: address.topology,
     location: address.location,
     keys,
     credentials,
     roles: new Set(known.filter((role) => role !== undefined)),
-    timeoutMs: options.timeoutMs ?? 5000,
-    ...(address.tls ? { tls: await certificates(options) } : {}),
   });
+}
+
+function askSentinel(basics: Pick<LinkOptions, 'Client' | 'timeoutMs' | 'tls'>, credentials: CredentialSource): Dial {
+  return async (endpoint) => {
+    const found = await credentials('sentinel');
+    const login = found === undefined ? {} : { username: found.user, password: found.password };
+    return connect(basics, { endpoint, login, test: async () => undefined });
+  };
 }
 
 /** There is no way to switch verification off. */
@@ -121,20 +137,24 @@ function serverClock({ clock }: ValkeyStoreOptions, connections: Connections, ke
   return clock ? { now: () => clock.now(), synchronize: async () => undefined } : createServerClock(connections, keys);
 }
 
-type Parts = Pick<StoreContext, 'connections' | 'keys' | 'self' | 'ring'> & { readonly clock: ServerClock };
+type Parts = Pick<StoreContext, 'connections' | 'keys' | 'self' | 'ring' | 'replication'> & { readonly clock: ServerClock };
 
 function contextOf(options: ValkeyStoreOptions, { clock, ...parts }: Parts): StoreContext {
-  const { connections, keys } = parts;
+  const { connections, keys, replication } = parts;
   const now = (): number => clock.now();
   const chain = createAuditChain({
     now,
     write: async (entries) => {
       const flat = entries.flatMap(({ score, member }) => [score, member]);
-      await connections.asAny(['log-writer', 'admin'], (client) => client.zadd(keys.log, ...flat));
+      await connections.asAny(['log-writer', 'admin'], async (client) => {
+        await client.zadd(keys.log, ...flat);
+        await replication.confirm(client);
+      });
     },
   });
   const newId = options.ids ?? (() => `req-${randomBytes(4).toString('hex')}`);
-  return { ...parts, now, chain, adminTurn: createAdminTurn(connections), newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
+  const [marks, adminTurn] = [createSpentMarks(connections, keys), createAdminTurn(connections)];
+  return { ...parts, now, chain, marks, adminTurn, newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
 }
 
 function assemble(address: ValkeyAddress, channel: ChangeChannel, context: StoreContext, clock: ServerClock): ValkeyStore {
@@ -180,11 +200,14 @@ function requestsOf(context: StoreContext, channel: ChangeChannel): RequestStore
  * SECURITY: bound to the prefix, so that what is copied to another one counts for nothing there.
  * LIMIT: a copy of the whole server has the same name; nobody but its administrator can make one.
  */
-async function storeIdentity({ connections, keys }: StoreContext): Promise<string> {
+async function storeIdentity({ connections, keys, replication }: StoreContext): Promise<string> {
   const read = () => connections.asAny(keyReaders, (client) => client.get(keys.identity));
   let name = await read();
   if (name === null && connections.has('admin')) {
-    await connections.as('admin', (client) => client.set(keys.identity, randomBytes(32).toString('base64url'), 'NX'));
+    await connections.as('admin', async (client) => {
+      await client.set(keys.identity, randomBytes(32).toString('base64url'), 'NX');
+      await replication.confirm(client);
+    });
     name = await read();
   }
   // Where no administrator has been there is no approval either.
@@ -194,12 +217,17 @@ async function storeIdentity({ connections, keys }: StoreContext): Promise<strin
 }
 
 /** Two answers at once: the watched key lets one of them through. */
-async function advanceCounter({ adminTurn, keys }: StoreContext, credentialId: string, counter: number): Promise<boolean> {
+async function advanceCounter({ adminTurn, keys, replication }: StoreContext, credentialId: string, counter: number): Promise<boolean> {
   const key = keys.counter(credentialId);
   return adminTurn(async (client) => {
+    await replication.require(client);
     await client.watch(key);
     const last = Number(await client.get(key));
-    if (counter > last) return (await execute(client.multi().set(key, String(counter)))) !== undefined;
+    if (counter > last) {
+      if ((await execute(client.multi().set(key, String(counter)))) === undefined) return false;
+      await replication.confirm(client);
+      return true;
+    }
     await client.unwatch();
     return counter === 0 && last === 0;
   });

@@ -1,18 +1,22 @@
 /** One role's connection: made when it is first needed, made again when it broke. */
 import type { Redis, RedisOptions } from 'iovalkey';
 import { Fault } from '#kernel/errors';
+import { type Reach, requirePrimary } from './find-primary.ts';
 import type { Keys } from './keys.ts';
+import type { Endpoint, Topology } from './store-url.ts';
 import { type FaultPlace, valkeyFault } from './valkey-faults.ts';
 
 export interface LinkOptions {
   readonly Client: typeof Redis;
-  readonly host: string;
-  readonly port: number;
+  readonly reach: Reach;
+  readonly topology: Topology;
   readonly location: string;
   readonly keys: Keys;
   readonly tls?: RedisOptions['tls'];
   /** How long a connection or an answer may take, in ms. */
   readonly timeoutMs: number;
+  /** Told when a server gave no answer or is not the primary any more. */
+  readonly onLost?: () => void;
 }
 
 export interface RoleLink {
@@ -26,6 +30,10 @@ export interface RoleLink {
   client(): Promise<Redis>;
   /** Gives up the present connection; the next call makes another. */
   drop(): void;
+  /** As `drop`, where the server is the reason. */
+  lose(): void;
+  /** Gives up a connection that is dead, or whose server is not the primary any more. Never rejects. */
+  check(): Promise<void>;
   readonly isOpen: boolean;
   close(): void;
 }
@@ -35,7 +43,8 @@ const backoff = { first: 50, longest: 1000 };
 
 // oxlint-disable-next-line max-lines-per-function -- one line over: one closure over the connection (issue #4 splits it)
 export function createRoleLink(role: ValkeyRole, credential: () => Promise<Credential>, options: LinkOptions): RoleLink {
-  let place: FaultPlace = { location: options.location, user: role };
+  const placeOf = (user: string): FaultPlace => ({ location: options.location, user, several: options.topology !== 'single' });
+  let place = placeOf(role);
   let current: Redis | undefined;
   let connecting: Promise<Redis> | undefined;
   let failure: { readonly fault: Fault; readonly until: number; readonly pause: number } | undefined;
@@ -44,8 +53,11 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
   const connectOnce = async (): Promise<Redis> => {
     try {
       const { user, password } = await credential();
-      place = { location: options.location, user };
-      const client = await connect({ username: user, password, connectionName: `banksman-${role}` }, role, options);
+      place = placeOf(user);
+      const login = { username: user, password, connectionName: `banksman-${role}` };
+      const client = await options.reach((endpoint) =>
+        connect(options, { endpoint, login, test: (to) => tryRole(to, role, options.keys) }),
+      );
       if (closed) client.disconnect();
       client.once('close', () => {
         if (current === client) current = undefined;
@@ -60,6 +72,10 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
     } finally {
       connecting = undefined;
     }
+  };
+  const drop = (): void => {
+    current?.disconnect();
+    current = undefined;
   };
   return {
     role,
@@ -76,9 +92,13 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
       connecting ??= connectOnce();
       return connecting;
     },
-    drop: () => {
-      current?.disconnect();
-      current = undefined;
+    drop,
+    lose: () => {
+      drop();
+      options.onLost?.();
+    },
+    check: async () => {
+      if (current) await answersAsPrimary(current, options).catch(drop);
     },
     close: () => {
       closed = true;
@@ -91,12 +111,21 @@ export function closedFault(location: string): Fault {
   return new Fault('store_closed', `the store \`${location}\` has been closed`, { audience: 'bug' });
 }
 
-async function connect(login: Partial<RedisOptions>, role: ValkeyRole, options: LinkOptions): Promise<Redis> {
-  const { Client, host, port, timeoutMs, tls } = options;
+export interface Connecting {
+  readonly endpoint: Endpoint;
+  readonly login: Partial<RedisOptions>;
+  /** What must work before the connection is good for anything. */
+  test(client: Redis): Promise<unknown>;
+}
+
+/** One connection that is never made again. @throws what the server or the connection said */
+export async function connect(
+  { Client, timeoutMs, tls }: Pick<LinkOptions, 'Client' | 'timeoutMs' | 'tls'>,
+  { endpoint, login, test }: Connecting,
+): Promise<Redis> {
   const client = new Client({
     ...login,
-    host,
-    port,
+    ...endpoint,
     // 0: whichever the name resolves to.
     family: 0,
     lazyConnect: true,
@@ -119,7 +148,7 @@ async function connect(login: Partial<RedisOptions>, role: ValkeyRole, options: 
   try {
     await client.connect();
     await client.ping();
-    await tryRole(client, role, options.keys);
+    await test(client);
     return client;
   } catch (thrown) {
     client.disconnect();
@@ -128,10 +157,17 @@ async function connect(login: Partial<RedisOptions>, role: ValkeyRole, options: 
   }
 }
 
+async function answersAsPrimary(client: Redis, { topology, location }: LinkOptions): Promise<unknown> {
+  return topology === 'sentinel' ? requirePrimary(client, location) : client.ping();
+}
+
 /** A command that the role's user may do if the ACL file and the prefix fit: found out at the start, not at the first approval. */
 async function tryRole(client: Redis, role: ValkeyRole, keys: Keys): Promise<unknown> {
   return role === 'log-writer' || role === 'log-trimmer' ? client.zcard(keys.log) : client.get(keys.level);
 }
+
+/** The server gave no answer, or is not the one that takes changes any more. */
+const isNoMore: ReadonlySet<string> = new Set(['store_unavailable', 'store_read_only', 'store_moved']);
 
 /** Runs `work` on a connection of the link; what it throws becomes a fault, and a connection that gave no answer is given up. */
 export async function useLink<T>(link: RoleLink, work: (client: Redis) => Promise<T>): Promise<T> {
@@ -140,7 +176,7 @@ export async function useLink<T>(link: RoleLink, work: (client: Redis) => Promis
     return await work(client);
   } catch (thrown) {
     const fault = valkeyFault(thrown, link.place, true);
-    if (fault.code === 'store_unavailable' && !(thrown instanceof Fault)) link.drop();
+    if (isNoMore.has(fault.code) && !(thrown instanceof Fault)) link.lose();
     throw fault;
   }
 }
@@ -159,14 +195,19 @@ export interface Credential {
   readonly password: string;
 }
 
+/** `sentinel`: for the Sentinels, which have users of their own; without it nobody logs in there. */
+export const credentialNames = [...valkeyRoles, 'sentinel'] as const;
+export type CredentialName = (typeof credentialNames)[number];
+
 /** Gives a role's credential; undefined where this process has none for it. Asked anew at every connection. */
-export type CredentialSource = (role: ValkeyRole) => Promise<Credential | undefined>;
+export type CredentialSource = (name: CredentialName) => Promise<Credential | undefined>;
 
 /** The users of the ACL file that comes with the documentation. */
-export const defaultUsers: Readonly<Record<ValkeyRole, string>> = {
+export const defaultUsers: Readonly<Record<CredentialName, string>> = {
   agent: 'mcp-agent',
   exec: 'mcp-exec',
   admin: 'mcp-admin',
   'log-writer': 'log-writer',
   'log-trimmer': 'log-trimmer',
+  sentinel: 'banksman',
 };

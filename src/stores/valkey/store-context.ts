@@ -2,14 +2,19 @@
 import type { Redis } from 'iovalkey';
 import { Fault } from '#kernel/errors';
 import type { AuditChain } from './audit-chain.ts';
+import type { Replication } from './confirm-writes.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
 import { type RoleLink, useLink } from './role-link.ts';
+import type { SpentMarks } from './spent-marks.ts';
 
 export interface StoreContext {
   readonly connections: Connections;
   readonly keys: Keys;
   readonly chain: AuditChain;
+  /** Around each change that must outlive a fail-over, on the connection that makes it. */
+  readonly replication: Replication;
+  readonly marks: SpentMarks;
   readonly adminTurn: AdminTurn;
   /** ms since the epoch, by the server's clock: the one that decides what has expired. */
   readonly now: () => number;

@@ -1,14 +1,27 @@
-/** `valkey://host:port/0?prefix=molis`: where the shared store is. It never carries credentials. */
+/** `valkey://host:port/0?prefix=molis`: where the shared store is, and what counts as written. It never carries credentials. */
 
 import { type FileHandle, open } from 'node:fs/promises';
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { issueWords } from '#kernel/text/issue-words';
-import { type CredentialSource, defaultUsers, type ValkeyRole, valkeyRoles } from './role-link.ts';
+import { type CredentialName, type CredentialSource, credentialNames, defaultUsers } from './role-link.ts';
 
-export interface ValkeyAddress {
+export interface Endpoint {
   readonly host: string;
   readonly port: number;
+}
+
+/** `sentinel`: the nodes are Sentinels; `cluster`: some nodes of a cluster. */
+export type Topology = 'single' | 'sentinel' | 'cluster';
+
+export interface ValkeyAddress extends Endpoint {
+  readonly topology: Topology;
+  /** At least one; `host` and `port` are the first's. */
+  readonly nodes: readonly [Endpoint, ...Endpoint[]];
+  /** `master=NAME`: what the Sentinels call the primary. */
+  readonly master?: string;
+  /** `replicas=N`: how many replicas must have a change before it counts. */
+  readonly replicas: number;
   /** `valkeys://`: TLS, always verified. */
   readonly tls: boolean;
   /** In front of every key. In braces (`{molis}`) all keys share one cluster slot. */
@@ -21,23 +34,35 @@ export interface ValkeyAddress {
   readonly location: string;
 }
 
-const allowedParameters = ['prefix', 'credentials', 'ca'];
+const allowedParameters = ['prefix', 'credentials', 'ca', 'replicas', 'master'];
 /** No glob characters, so that the prefix means the same in a key and in an ACL pattern; no `{` in the middle, which would split slots. */
 const prefixPattern = /^(?:\{[A-Za-z0-9_.-]{1,64}\}|[A-Za-z0-9_.-]{1,64})$/;
-const example = '`valkey://host:6379/0?prefix=molis` (`valkeys://` for TLS)';
+/** What a Sentinel takes as a name. */
+const masterPattern = /^[A-Za-z0-9_.-]{1,64}$/;
+const urlPattern = /^(valkeys?)(?:\+(sentinel|cluster))?:\/\/([^/?#]*)(.*)$/s;
+const example =
+  '`valkey://host:6379/0?prefix=molis` (`valkeys://` for TLS, `valkey+sentinel://` and `valkey+cluster://` for several servers)';
 
 /** @throws {Fault} `bad_store_url`, which never repeats a password */
 export function parseStoreUrl(text: string): ValkeyAddress {
+  const match = urlPattern.exec(text);
+  if (!match) throw badUrl(URL.canParse(text) ? 'must start with `valkey://` or `valkeys://`' : 'is not a URL');
+  const [, scheme = '', topology = 'single', authority = '', rest = ''] = match;
+  const [first, ...others] = authority.split(',').map((node) => nodeUrl(`valkey://${node}${rest}`));
+  if (!first) throw badUrl('names no host');
+  if (!['', '/', '/0'].includes(first.pathname)) throw badUrl('must name database 0: the access rules allow no other');
+  requireParameters(first.searchParams);
+  return addressOf({ tls: scheme === 'valkeys', topology: topology as Topology }, first, others);
+}
+
+function nodeUrl(text: string): URL {
   if (!URL.canParse(text)) throw badUrl('is not a URL');
   const url = new URL(text);
-  if (url.protocol !== 'valkey:' && url.protocol !== 'valkeys:') throw badUrl('must start with `valkey://` or `valkeys://`');
   if (url.username !== '' || url.password !== '') {
     throw badUrl('must hold no user name or password: each role has its own in the credentials file');
   }
   if (url.hostname === '') throw badUrl('names no host');
-  if (!['', '/', '/0'].includes(url.pathname)) throw badUrl('must name database 0: the access rules allow no other');
-  requireParameters(url.searchParams);
-  return addressOf(url);
+  return url;
 }
 
 /** Which one of two counts would be a guess. */
@@ -48,25 +73,57 @@ function requireParameters(given: URLSearchParams): void {
   }
 }
 
-function addressOf(url: URL): ValkeyAddress {
-  const [prefix, credentials, caFile] = [
-    url.searchParams.get('prefix') ?? 'molis',
-    url.searchParams.get('credentials'),
-    url.searchParams.get('ca'),
-  ];
-  if (!prefixPattern.test(prefix)) throw badUrl('has a bad `prefix`: letters, digits, `_`, `.` and `-`, all of it in braces for a cluster');
-  const tls = url.protocol === 'valkeys:';
+function addressOf({ tls, topology }: Pick<ValkeyAddress, 'tls' | 'topology'>, first: URL, others: readonly URL[]): ValkeyAddress {
+  const given = first.searchParams;
+  if (topology === 'single' && others.length > 0)
+    throw badUrl('names several servers: `valkey+sentinel://` and `valkey+cluster://` take them');
+  const [caFile, credentials] = [given.get('ca'), given.get('credentials')];
   if (caFile !== null && !tls) throw badUrl('has a `ca` but no TLS: use `valkeys://`');
-  const port = url.port === '' ? 6379 : Number(url.port);
+  const nodes = [endpointOf(first, topology), ...others.map((url) => endpointOf(url, topology))] as const;
+  const [prefix, replicas, master] = [prefixIn(given, topology), replicasIn(given), masterIn(given, topology)];
+  const address = { ...nodes[0], topology, nodes, tls, prefix, replicas, ...(master === undefined ? {} : { master }) };
   return {
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port,
-    tls,
-    prefix,
-    location: `${url.protocol}//${url.hostname}:${port}/0?prefix=${prefix}`,
+    ...address,
+    location: locationOf(address),
     ...(credentials === null ? {} : { credentialsFile: credentials }),
     ...(caFile === null ? {} : { caFile }),
   };
+}
+
+function locationOf({ nodes, topology, tls, prefix, replicas, master }: Omit<ValkeyAddress, 'location'>): string {
+  const scheme = `${tls ? 'valkeys' : 'valkey'}${topology === 'single' ? '' : `+${topology}`}`;
+  const servers = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
+  const options = `${master === undefined ? '' : `&master=${master}`}${replicas === 0 ? '' : `&replicas=${replicas}`}`;
+  return `${scheme}://${servers}/0?prefix=${prefix}${options}`;
+}
+
+function endpointOf(url: URL, topology: Topology): Endpoint {
+  const usual = topology === 'sentinel' ? 26_379 : 6379;
+  return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? usual : Number(url.port) };
+}
+
+function prefixIn(given: URLSearchParams, topology: Topology): string {
+  const prefix = given.get('prefix') ?? (topology === 'cluster' ? '{molis}' : 'molis');
+  if (!prefixPattern.test(prefix)) throw badUrl('has a bad `prefix`: letters, digits, `_`, `.` and `-`, all of it in braces for a cluster');
+  if (topology === 'cluster' && !prefix.startsWith('{'))
+    throw badUrl('has a `prefix` without braces: on a cluster all keys must share a slot');
+  return prefix;
+}
+
+function replicasIn(given: URLSearchParams): number {
+  const text = given.get('replicas') ?? '0';
+  if (!/^[0-9]$/.test(text)) throw badUrl('has a bad `replicas`: how many replicas must have a change before it counts, 0 to 9');
+  return Number(text);
+}
+
+function masterIn(given: URLSearchParams, topology: Topology): string | undefined {
+  const master = given.get('master');
+  if (topology !== 'sentinel') {
+    if (master !== null) throw badUrl('has a `master`, which only `valkey+sentinel://` takes');
+    return undefined;
+  }
+  if (master === null || !masterPattern.test(master)) throw badUrl('needs `master=NAME`, as the Sentinels call it');
+  return master;
 }
 
 function badUrl(what: string): Fault {
@@ -77,7 +134,7 @@ function badUrl(what: string): Fault {
 
 const entry = z.strictObject({ user: z.string().min(1).optional(), password: z.string().min(1) });
 const schema = z.strictObject(
-  Object.fromEntries(valkeyRoles.map((role) => [role, entry.optional()])) as Record<ValkeyRole, z.ZodOptional<typeof entry>>,
+  Object.fromEntries(credentialNames.map((name) => [name, entry.optional()])) as Record<CredentialName, z.ZodOptional<typeof entry>>,
 );
 
 /**
@@ -100,7 +157,7 @@ async function readCredentials(file: string): Promise<z.output<typeof schema>> {
   const issue = parsed.error.issues[0];
   throw bad(
     file,
-    `\`${issue?.path.join('.') || '(top level)'}\`: ${issue?.message ?? 'not as expected'}; allowed: ${valkeyRoles.join(', ')}`,
+    `\`${issue?.path.join('.') || '(top level)'}\`: ${issue?.message ?? 'not as expected'}; allowed: ${credentialNames.join(', ')}`,
   );
 }
 

@@ -12,7 +12,7 @@ const valueSchema = z.strictObject({
   expiresAt: z.number(),
 });
 
-export function createValkeyCodes({ connections, keys, now }: StoreContext): CodeStore {
+export function createValkeyCodes({ connections, keys, now, replication }: StoreContext): CodeStore {
   const textOf = ({ salt, hash, wrong }: StoredCode, leftMs: number): string =>
     JSON.stringify({ salt, hash, wrong, expiresAt: Math.round(now() + leftMs) });
   return {
@@ -21,9 +21,16 @@ export function createValkeyCodes({ connections, keys, now }: StoreContext): Cod
       const value = textOf({ ...code, wrong: 0 }, lifeMs);
       await connections.as('admin', (client) => client.set(keys.code(requestId), value, 'PX', requestLifeMs));
     },
+    // SECURITY: a code that a fail-over brings back could be tried again, so its taking is confirmed.
     take: async (requestId) => {
       if (!requestIdPattern.test(requestId)) return undefined;
-      const value = valueIn(await connections.as('admin', (client) => client.getdel(keys.code(requestId))));
+      const text = await connections.as('admin', async (client) => {
+        await replication.require(client);
+        const taken = await client.getdel(keys.code(requestId));
+        if (taken !== null) await replication.confirm(client);
+        return taken;
+      });
+      const value = valueIn(text);
       if (value === undefined) return undefined;
       const { expiresAt, ...code } = value;
       return { code, leftMs: expiresAt - now() };

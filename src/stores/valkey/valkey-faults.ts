@@ -5,6 +5,8 @@ export interface FaultPlace {
   readonly location: string;
   /** The role's user on the server. */
   readonly user: string;
+  /** Another server may have taken over, and is found at the next attempt. */
+  readonly several?: boolean;
 }
 
 type Say = (place: FaultPlace, detail: string) => readonly [code: string, message: string, options: FaultOptions];
@@ -24,16 +26,20 @@ const full: Say = ({ location }) => [
   `the store \`${location}\` has no memory left`,
   { retryable: true, next: 'raise `maxmemory` on the server (and keep `maxmemory-policy noeviction`)' },
 ];
-const readOnly: Say = ({ location }, detail) => [
+const readOnly: Say = ({ location, several }, detail) => [
   'store_read_only',
   `the store \`${location}\` takes no changes (${detail})`,
-  { next: 'name the primary in the store URL' },
+  several ? anotherTookOver : { next: 'name the primary in the store URL' },
 ];
-const moved: Say = ({ location }, detail) => [
+const moved: Say = ({ location, several }, detail) => [
   'store_moved',
-  `the keys are on another node of the cluster than \`${location}\` (${detail})`,
-  { next: 'name that node in the store URL, and put the prefix in braces' },
+  several
+    ? `the keys of the store \`${location}\` are being moved (${detail})`
+    : `the keys are on another node of the cluster than \`${location}\` (${detail})`,
+  several ? anotherTookOver : { next: 'use `valkey+cluster://` in the store URL, and put the prefix in braces' },
 ];
+/** The server refused, so nothing was done. */
+const anotherTookOver: FaultOptions = { retryable: true, next: 'another server has taken over: try again' };
 const notNow: Say = ({ location }, detail) => [
   'store_unavailable',
   `the store \`${location}\` cannot answer now (${detail})`,
@@ -53,6 +59,7 @@ const saidByServer: Readonly<Record<string, Say>> = {
   MOVED: moved,
   ASK: moved,
   CROSSSLOT: moved,
+  TRYAGAIN: moved,
 };
 
 /** A `Fault` stays what it is. `sent`: whether a change may have been made although no answer came. */

@@ -92,10 +92,11 @@ async function change(context: StoreContext, plan: (client: Redis) => Promise<St
 }
 
 async function once(
-  { keys, chain, self }: StoreContext,
+  { keys, chain, self, replication }: StoreContext,
   client: Redis,
   plan: (client: Redis) => Promise<Step | undefined>,
 ): Promise<'done' | 'changed' | 'nothing'> {
+  await replication.require(client);
   await client.watch(keys.rules, keys.paused);
   let sent = false;
   try {
@@ -106,6 +107,7 @@ async function once(
       const replies = await execute(step.write(client.multi()).zadd(keys.log, score, member).publish(keys.channel, self));
       return replies !== undefined;
     });
+    if (written) await replication.confirm(client);
     return written ? 'done' : 'changed';
   } finally {
     // A transaction ends the watch itself.

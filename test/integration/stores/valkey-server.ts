@@ -8,24 +8,25 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'iovalkey';
-import type { Credential, CredentialSource, ValkeyRole } from '#stores/valkey/role-link';
+import type { Credential, CredentialName, CredentialSource } from '#stores/valkey/role-link';
 import { createAuthority } from '../../../src/demo/certificate.ts';
 
 const fixtures = new URL('../../fixtures/valkey/', import.meta.url);
 const programs = ['valkey-server', 'redis-server'];
 
 /** The sample passwords of the fixture. */
-export const samplePasswords: Readonly<Record<ValkeyRole, Credential>> = {
+export const samplePasswords: Readonly<Record<CredentialName, Credential>> = {
   agent: { user: 'mcp-agent', password: 'agent-pass' },
   exec: { user: 'mcp-exec', password: 'exec-pass' },
   admin: { user: 'mcp-admin', password: 'admin-pass' },
   'log-writer': { user: 'log-writer', password: 'log-pass' },
   'log-trimmer': { user: 'log-trimmer', password: 'trim-pass' },
+  sentinel: { user: 'banksman', password: 'ask-pass' },
 };
 /** A user of the tests' own, for what a test does to the server. */
-const operator = { username: 'operator', password: 'operator-pass' };
+export const operator = { username: 'operator', password: 'operator-pass' };
 
-export function sampleCredentials(...roles: readonly ValkeyRole[]): CredentialSource {
+export function sampleCredentials(...roles: readonly CredentialName[]): CredentialSource {
   return async (role) => (roles.length === 0 || roles.includes(role) ? samplePasswords[role] : undefined);
 }
 
@@ -56,6 +57,8 @@ export interface ValkeyServerOptions {
   readonly config?: readonly string[];
   /** Stands for `molis` in the ACL file. */
   readonly prefix?: string;
+  /** It copies this one from the start. */
+  readonly replicaOf?: ValkeyServer;
 }
 
 /** Starts it and waits until it listens. `npm test` installs nothing by itself except here, as root on Debian. */
@@ -109,7 +112,9 @@ export async function startValkey(options: ValkeyServerOptions = {}): Promise<Va
 }
 
 function aclText(prefix: string): string {
-  const documented = readFileSync(new URL('users.acl', fixtures), 'utf8')
+  const documented = ['users.acl', 'failover.acl']
+    .map((name) => readFileSync(new URL(name, fixtures), 'utf8'))
+    .join('')
     .replaceAll('molis:', `${prefix}:`)
     // Nobody can be this user, but the server itself is when it reads its append-only file: without rights it leaves out every
     // transaction in it, silently (redis/redis#14541, valkey-io/valkey#3983). See docs/valkey.md.
@@ -117,7 +122,7 @@ function aclText(prefix: string): string {
   return `${documented.trimEnd()}\nuser ${operator.username} on >${operator.password} ~* &* +@all\n`;
 }
 
-function configuration(folder: string, port: number, { tls, config = [] }: ValkeyServerOptions): string {
+function configuration(folder: string, port: number, { tls, replicaOf, config = [] }: ValkeyServerOptions): string {
   const listening = tls
     ? [
         'port 0',
@@ -142,6 +147,11 @@ function configuration(folder: string, port: number, { tls, config = [] }: Valke
     // So that it is the access rules that refuse DEBUG.
     'enable-debug-command yes',
     'daemonize no',
+    // Who copies from another, now or after a fail-over.
+    'masteruser replica',
+    'masterauth replica-pass',
+    'repl-diskless-sync-delay 0',
+    ...(replicaOf ? [`replicaof 127.0.0.1 ${replicaOf.port}`] : []),
     ...config,
     '',
   ].join('\n');
@@ -155,19 +165,20 @@ function writeCertificates(folder: string): void {
   writeFileSync(join(folder, 'server.key'), certificate.privateKeyPem, { mode: 0o600 });
 }
 
-async function untilReady(child: ChildProcess): Promise<void> {
+/** @param ready what it says when it listens */
+export async function untilReady(child: ChildProcess, ready = /Ready to accept connections/i): Promise<void> {
   const lines: string[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   if (!child.stdout) throw new Error('no log');
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (lines.length < 100) lines.push(line);
-    if (/Ready to accept connections/i.test(line)) resolve();
+    if (ready.test(line)) resolve();
   });
   child.once('exit', () => reject(new Error(`the server ended: ${lines.join(' | ')}`)));
   await promise;
 }
 
-function serverProgram(): string {
+export function serverProgram(): string {
   const found = programs.find(isThere) ?? (install('redis-server') ? programs.find(isThere) : undefined);
   if (found !== undefined) return found;
   throw new Error(
@@ -196,7 +207,7 @@ function install(name: string): boolean {
   return apt(...wanted) || (apt('update') && apt(...wanted));
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

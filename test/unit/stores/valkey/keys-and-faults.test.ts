@@ -60,6 +60,16 @@ describe('faults', () => {
     expect(isReply(fault.cause)).toBe(true);
   });
 
+  it.each(["READONLY You can't write against a read only replica.", 'MOVED 3999 10.0.0.2:6379', 'TRYAGAIN Multiple keys request'])(
+    '%s may be tried again where another server may have taken over',
+    (message) => {
+      expect(valkeyFault(reply(message), { ...place, several: true })).toMatchObject({
+        retryable: true,
+        next: expect.stringContaining('try again'),
+      });
+    },
+  );
+
   it('name the reason of a refused transaction, not its consequence', () => {
     const aborted = Object.assign(reply('EXECABORT Transaction discarded because of previous errors.'), {
       previousErrors: [reply("OOM command not allowed when used memory > 'maxmemory'.")],

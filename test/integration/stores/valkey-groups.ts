@@ -1,0 +1,195 @@
+/** Several real servers that belong together: a primary with replicas and Sentinels, or a cluster. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'iovalkey';
+import { vi } from 'vitest';
+import { freePort, samplePasswords, serverProgram, startValkey, untilReady, type ValkeyServer } from './valkey-server.ts';
+
+const patience = { timeout: 120_000, interval: 50 };
+const masterName = 'banksman';
+
+export interface WatchedServers {
+  /** The one at the start is the first. */
+  readonly servers: readonly ValkeyServer[];
+  readonly sentinels: readonly Sentinel[];
+  /** Without `replicas`. */
+  readonly url: string;
+  /** What the first Sentinel says now. */
+  primary(): Promise<ValkeyServer>;
+  /** Waits until the Sentinels name another than `before`. */
+  promoted(before: ValkeyServer): Promise<ValkeyServer>;
+  close(): Promise<void>;
+}
+
+interface Sentinel {
+  readonly port: number;
+  readonly client: Redis;
+  pause(): void;
+  resume(): void;
+  close(): Promise<void>;
+}
+
+/** Three servers and three Sentinels. @param downAfterMs after which silence a primary counts as gone */
+export async function startWatched(downAfterMs = 1000): Promise<WatchedServers> {
+  const first = await startValkey();
+  const others = await Promise.all([1, 2].map(() => startValkey({ replicaOf: first })));
+  const servers = [first, ...others];
+  await Promise.all(others.map(untilCopied));
+  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(first, downAfterMs)));
+  await vi.waitFor(async () => {
+    for (const { client } of sentinels) {
+      const fields = (await client.call('SENTINEL', 'MASTER', masterName)) as readonly string[];
+      const of = (name: string): string | undefined => fields[fields.indexOf(name) + 1];
+      if (of('num-other-sentinels') !== '2' || of('num-slaves') !== '2') throw new Error('they do not know each other yet');
+    }
+  }, patience);
+  const primary = async (): Promise<ValkeyServer> => {
+    const [, port] = ((await sentinels[0]?.client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName)) ?? []) as readonly string[];
+    const found = servers.find((server) => String(server.port) === port);
+    if (!found) throw new Error(`no server at port ${port}`);
+    return found;
+  };
+  return {
+    servers,
+    sentinels,
+    url: `valkey+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/0?master=${masterName}`,
+    primary,
+    promoted: (before) =>
+      vi.waitFor(async () => {
+        const now = await primary();
+        if (now === before) throw new Error('no other primary yet');
+        return now;
+      }, patience),
+    close: async () => {
+      for (const sentinel of sentinels) await sentinel.close();
+      for (const server of servers) await server.close();
+    },
+  };
+}
+
+/** Its first copy is there and in its file; killed before that, it would come back empty. */
+export async function untilCopied(replica: ValkeyServer): Promise<void> {
+  await vi.waitFor(async () => {
+    const info = await replica.operator.info();
+    const wanted = ['master_link_status:up', 'aof_enabled:1', 'aof_rewrite_in_progress:0', 'aof_rewrite_scheduled:0'];
+    if (!wanted.every((line) => info.includes(line))) throw new Error('not copied yet');
+  }, patience);
+}
+
+async function startSentinel(watched: ValkeyServer, downAfterMs: number): Promise<Sentinel> {
+  const folder = mkdtempSync(join(tmpdir(), 'banksman-sentinel-'));
+  const port = await freePort();
+  const { user, password } = samplePasswords.sentinel;
+  const file = join(folder, 'sentinel.conf');
+  writeFileSync(
+    file,
+    [
+      'bind 127.0.0.1',
+      `port ${port}`,
+      `dir ${folder}`,
+      'daemonize no',
+      // The Sentinels log in at each other as `default`.
+      'user default on >among-us ~* &* +@all',
+      'sentinel sentinel-user default',
+      'sentinel sentinel-pass among-us',
+      `user ${user} on >${password} resetchannels -@all +auth +hello +ping +client|setname +sentinel|master`,
+      `sentinel monitor ${masterName} ${watched.host} ${watched.port} 2`,
+      `sentinel auth-user ${masterName} sentinel`,
+      `sentinel auth-pass ${masterName} sentinel-pass`,
+      `sentinel down-after-milliseconds ${masterName} ${downAfterMs}`,
+      `sentinel failover-timeout ${masterName} 10000`,
+      '',
+    ].join('\n'),
+  );
+  const child = spawn(serverProgram(), [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  await untilReady(child, /Sentinel ID is/);
+  const client = new Redis({ host: '127.0.0.1', port, username: 'default', password: 'among-us', enableReadyCheck: false });
+  client.on('error', () => undefined);
+  return {
+    port,
+    client,
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    close: async () => {
+      client.disconnect();
+      await ended(child);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
+export interface Cluster {
+  readonly nodes: readonly ValkeyServer[];
+  readonly url: string;
+  /** Who takes changes of the prefix's slot now, by what `asked` says. */
+  owner(asked: ValkeyServer): Promise<ValkeyServer>;
+  /** Waits until another than `before` is the owner. */
+  promoted(before: ValkeyServer): Promise<ValkeyServer>;
+  close(): Promise<void>;
+}
+
+/** Three primaries with a third of the slots each, and a replica of each. */
+export async function startCluster(): Promise<Cluster> {
+  const config = ['cluster-enabled yes', 'cluster-node-timeout 1500', 'cluster-config-file nodes.conf', 'cluster-announce-ip 127.0.0.1'];
+  const nodes: ValkeyServer[] = [];
+  for (let count = 0; count < 6; count += 1) nodes.push(await startValkey({ prefix: '{molis}', config }));
+  await join6(nodes);
+  const owner = async (asked: ValkeyServer): Promise<ValkeyServer> => {
+    const slot = Number(await asked.operator.call('CLUSTER', 'KEYSLOT', '{molis}'));
+    const ranges = (await asked.operator.call('CLUSTER', 'SLOTS')) as readonly [number, number, readonly [string, number]][];
+    const [, port] = ranges.find(([from, to]) => from <= slot && slot <= to)?.[2] ?? [];
+    const found = nodes.find((node) => node.port === port);
+    if (!found) throw new Error('nobody owns the slot');
+    return found;
+  };
+  return {
+    nodes,
+    url: `valkey+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}/0`,
+    owner,
+    promoted: (before) =>
+      vi.waitFor(async () => {
+        const [asked] = nodes.filter((node) => node !== before);
+        const now = asked && (await owner(asked));
+        if (!now || now === before) throw new Error('no other owner yet');
+        return now;
+      }, patience),
+    close: async () => {
+      for (const node of nodes) await node.close();
+    },
+  };
+}
+
+async function join6(nodes: readonly ValkeyServer[]): Promise<void> {
+  const primaries = nodes.slice(0, 3);
+  const [first] = primaries;
+  if (!first) return;
+  const bounds = [0, 5461, 10_923, 16_384];
+  for (const [index, node] of primaries.entries())
+    await node.operator.call('CLUSTER', 'ADDSLOTSRANGE', String(bounds[index]), String((bounds[index + 1] ?? 0) - 1));
+  for (const [index, node] of nodes.entries()) {
+    await node.operator.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
+    await node.operator.call('CLUSTER', 'MEET', first.host, String(first.port));
+  }
+  const ids = await Promise.all(primaries.map((node) => node.operator.call('CLUSTER', 'MYID')));
+  // Not before it has heard of its primary.
+  for (const [index, node] of nodes.slice(3).entries())
+    await vi.waitFor(() => node.operator.call('CLUSTER', 'REPLICATE', String(ids[index])), patience);
+  await vi.waitFor(async () => {
+    for (const node of nodes) {
+      const [info, slots] = [String(await node.operator.call('CLUSTER', 'INFO')), await node.operator.call('CLUSTER', 'SLOTS')];
+      if (!info.includes('cluster_state:ok') || (slots as readonly (readonly unknown[])[]).some((range) => range.length < 4))
+        throw new Error('not joined yet');
+    }
+  }, patience);
+  await Promise.all(nodes.slice(3).map(untilCopied));
+}

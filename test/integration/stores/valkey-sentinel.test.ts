@@ -1,0 +1,102 @@
+/** Three servers watched by three Sentinels: who takes changes is found anew after every fail-over. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifyTrail } from '#audit/verify-trail';
+import type { ValkeyStoreOptions } from '#stores/valkey/open-valkey-store';
+import { onceBack } from './once-back.ts';
+import { approved, createApprover, decisionBy, draftBy, opened } from './store-fixtures.ts';
+import { openTestValkey } from './valkey-fixtures.ts';
+import { startWatched, type WatchedServers } from './valkey-groups.ts';
+import { sampleCredentials } from './valkey-server.ts';
+
+const alice = createApprover();
+let group: WatchedServers;
+beforeEach(async () => {
+  group = await startWatched();
+}, 300_000);
+afterEach(() => group.close());
+
+const openWatched = async (options: Partial<ValkeyStoreOptions> = {}) =>
+  openTestValkey(await group.primary(), { url: `${group.url}&replicas=1`, ...options });
+
+describe('a primary that is killed', { timeout: 300_000 }, () => {
+  it('has a successor, which every process finds and listens to', async () => {
+    const [store, other] = [await openWatched(), await openWatched()];
+    const [used, good, pending] = [
+      await approved(store, alice, Date.now(), draftBy('mcp:a')),
+      await approved(store, alice, Date.now(), draftBy('mcp:b')),
+      await opened(store, draftBy('mcp:c')),
+    ];
+    expect(await store.requests.consume(used.id, used.digest, 'x')).toMatchObject({ ok: true });
+    const before = await group.primary();
+    const heard = new Promise<void>((resolve) => void other.requests.onChange(resolve));
+    await before.kill();
+    await group.promoted(before);
+    // What was missed meanwhile is unknown, so it rings.
+    await heard;
+    expect(await onceBack(() => other.requests.get(used.id))).toMatchObject({ status: 'consumed' });
+    expect(await onceBack(() => store.requests.consume(good.id, good.digest, 'x'))).toMatchObject({ ok: true });
+    const denied = new Promise<void>((resolve) => void other.requests.onChange(resolve));
+    expect(await onceBack(() => store.requests.deny(pending.id, decisionBy()))).toMatchObject({ ok: true });
+    await denied;
+    expect(await onceBack(() => other.requests.get(pending.id))).toMatchObject({ status: 'denied' });
+    expect(await verifyTrail(other.audit)).toMatchObject({ ok: true });
+    expect(store.location).toMatch(/^valkey\+sentinel:\/\/127\.0\.0\.1:\d+,.*master=banksman&replicas=1$/);
+  });
+});
+
+describe('a primary that hangs', { timeout: 300_000 }, () => {
+  it('is a replica when it wakes up, and is not written to', async () => {
+    const store = await openWatched({ timeoutMs: 6000 });
+    const granted = await onceBack(() => approved(store, alice, Date.now()));
+    const before = await group.primary();
+    before.pause();
+    await group.promoted(before);
+    expect(await onceBack(() => store.requests.consume(granted.id, granted.digest, 'x'))).toMatchObject({ ok: true });
+    before.resume();
+    // Whoever still has it at the other end of a connection is told so.
+    const late = await openWatched();
+    expect(await onceBack(() => late.requests.consume(granted.id, granted.digest, 'y'))).toMatchObject({ ok: false, why: 'not_approved' });
+    expect(await onceBack(() => verifyTrail(late.audit))).toMatchObject({ ok: true });
+  });
+
+  it('that was demoted behind our back is left at the next look', async () => {
+    const store = await openWatched({ timeoutMs: 2000 });
+    const [first, second] = group.servers;
+    const { id } = await onceBack(() => opened(store));
+    for (const sentinel of group.sentinels) sentinel.pause();
+    await second?.operator.replicaof('NO', 'ONE');
+    await first?.operator.replicaof('127.0.0.1', second?.port ?? 0);
+    // No connection of ours was closed. A change is refused by the server, and a look would be old.
+    await store.keepHouse();
+    await expect(store.requests.get(id)).rejects.toMatchObject({ code: 'store_unavailable', retryable: true });
+  });
+});
+
+describe('Sentinels', { timeout: 300_000 }, () => {
+  it('must answer with more than half of their number', async () => {
+    group.sentinels[1]?.pause();
+    expect(await (await openWatched()).requests.countPending()).toBe(0);
+    group.sentinels[2]?.pause();
+    const url = `${group.url}&replicas=1`;
+    const server = group.servers[0];
+    if (!server) throw new Error('no server');
+    await expect(openTestValkey(server, { url, timeoutMs: 1000 })).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringContaining('1 know the primary, and 2 are needed'),
+    });
+  });
+
+  it('are asked as the user that the credentials name, and a wrong name is said', async () => {
+    const url = `${group.url}&replicas=1`;
+    const servers = sampleCredentials('agent', 'exec', 'log-writer');
+    const server = await group.primary();
+    await expect(openTestValkey(server, { url, credentials: servers })).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringContaining('NOAUTH'),
+      next: expect.stringContaining('`sentinel`'),
+    });
+    await expect(openTestValkey(server, { url: url.replace('master=banksman', 'master=other') })).rejects.toMatchObject({
+      message: expect.stringContaining('No such master'),
+    });
+  });
+});
