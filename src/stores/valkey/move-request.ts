@@ -160,10 +160,10 @@ async function spend(context: StoreContext, found: FoundRequest, { record, told 
 }
 
 /** Takes away the grant, if there is one, and writes the outcome, if there is none. */
-async function takeAway(context: StoreContext, { place }: FoundRequest, record: RequestRecord): Promise<Taken> {
+async function takeAway(context: StoreContext, { place, kept }: FoundRequest, record: RequestRecord): Promise<Taken> {
   const { connections, keys, self, replication } = context;
   const { id } = record;
-  const hasMarks = await context.marks.mayBeUsed();
+  const hasMarks = kept.status === 'approved' && (await context.marks.mayBeUsed());
   return connections.as('exec', async (client: Redis) => {
     await replication.require(client);
     const transaction = client
