@@ -7,7 +7,7 @@ import { genesisHash, hashOf } from '#audit/seal';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { ChainAnchor } from '#kernel/ports/chained-audit-log';
-import type { ValkeyRole } from './role-link.ts';
+import type { ValkeyRole } from './roles.ts';
 import { isReply } from './valkey-faults.ts';
 
 export interface AuditChain {

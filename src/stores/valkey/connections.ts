@@ -1,7 +1,8 @@
 /** The connections of one process: no more roles than it uses. */
 import type { Redis } from 'iovalkey';
 import { Fault } from '#kernel/errors';
-import { type CredentialSource, createRoleLink, type LinkOptions, type RoleLink, useLink, type ValkeyRole } from './role-link.ts';
+import { createRoleLink, type LinkOptions, type RoleLink, useLink } from './role-link.ts';
+import type { CredentialSource, ValkeyRole } from './roles.ts';
 
 export interface Connections {
   /** Whether this process has a credential for the role. */

@@ -3,7 +3,7 @@ import type { Redis } from 'iovalkey';
 import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
 import { requestIdPattern } from '#kernel/approval/request';
 import { asOf, lapseOf } from '../transition.ts';
-import type { ValkeyRole } from './role-link.ts';
+import type { ValkeyRole } from './roles.ts';
 import type { StoreContext } from './store-context.ts';
 import { parseStored, type StoredRequest } from './stored-request.ts';
 

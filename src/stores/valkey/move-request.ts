@@ -7,7 +7,7 @@ import { lapseOf, type Moved, type Refused, type RequestEvent, requestMoves, res
 import { leavePending, writeExpired } from './expire-requests.ts';
 import { type FoundRequest, findRequest, interpret, readRequests } from './find-requests.ts';
 import { historyScore, lives, secondsLeft } from './keys.ts';
-import { isSpent, markSpent, wasMarked } from './spent-marks.ts';
+import { wasMarked } from './spent-marks.ts';
 import { execute, type StoreContext } from './store-context.ts';
 import { requestText } from './stored-request.ts';
 
@@ -135,7 +135,7 @@ function whyNotTaken(
 
 async function endingOf(context: StoreContext, { kept, at }: FoundRequest, event: End): Promise<Moved | Refused> {
   const outcome = transition(kept, event, at);
-  if (!outcome.ok || event.kind !== 'consume' || !(await isSpent(context, kept))) return outcome;
+  if (!outcome.ok || event.kind !== 'consume' || !(await context.marks.isSpent(kept))) return outcome;
   return transition({ ...kept, status: 'consumed' }, event, at);
 }
 
@@ -173,7 +173,7 @@ async function takeAway(context: StoreContext, { place, kept }: FoundRequest, re
       .zadd(keys.history, historyScore(place), id)
       .zrem(keys.granted, id)
       .publish(keys.channel, self);
-    const [taken, set, , , , ...marks] = (await execute(hasMarks ? markSpent(transaction, context, id) : transaction)) ?? [];
+    const [taken, set, , , , ...marks] = (await execute(hasMarks ? context.marks.add(transaction, id) : transaction)) ?? [];
     const first = set === 'OK';
     if (first) await replication.confirm(client);
     return { taken: (taken ?? null) as string | null, first, marked: hasMarks && wasMarked(marks) };

@@ -17,7 +17,8 @@ import { type Keys, keysOf } from './keys.ts';
 import { countApproved, countPending, listRequests } from './list-requests.ts';
 import { answerRequest, endRequest } from './move-request.ts';
 import { createOpener } from './open-request.ts';
-import { type CredentialSource, connect, type LinkOptions, type ValkeyRole, valkeyRoles } from './role-link.ts';
+import { connect, type LinkOptions } from './role-link.ts';
+import { type CredentialSource, type ValkeyRole, valkeyRoles } from './roles.ts';
 import { createSpentMarks } from './spent-marks.ts';
 import { createAdminTurn, execute, type StoreContext } from './store-context.ts';
 import { credentialsFile, parseStoreUrl, type ValkeyAddress } from './store-url.ts';
@@ -153,7 +154,7 @@ function contextOf(options: ValkeyStoreOptions, { clock, ...parts }: Parts): Sto
     },
   });
   const newId = options.ids ?? (() => `req-${randomBytes(4).toString('hex')}`);
-  const [marks, adminTurn] = [createSpentMarks(connections, keys), createAdminTurn(connections)];
+  const [marks, adminTurn] = [createSpentMarks({ connections, keys, now }), createAdminTurn(connections)];
   return { ...parts, now, chain, marks, adminTurn, newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
 }
 

@@ -1,4 +1,5 @@
 /** What the store remembers of a grant that was used, whatever was done to its keys. */
+import type { Redis } from 'iovalkey';
 import { grantLifeMs, type RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
@@ -6,7 +7,6 @@ import { parseStoredRecord } from '../stored-record.ts';
 import { rangeOfLog, trailReaders } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
-import type { execute, StoreContext } from './store-context.ts';
 
 /**
  * SECURITY: an administrator's user can put a grant back and remove its outcome. Each use is therefore marked, in the transaction that takes the
@@ -16,64 +16,70 @@ import type { execute, StoreContext } from './store-context.ts';
  */
 const windowMs = 2 * grantLifeMs;
 
-type Transaction = Parameters<typeof execute>[0];
-
 export const spentWindow = (now: number): number => Math.floor(now / windowMs);
 
-/** Adds three commands. */
-export function markSpent(transaction: Transaction, { keys, now }: Pick<StoreContext, 'keys' | 'now'>, id: string): Transaction {
-  const window = spentWindow(now());
-  return transaction
-    .sadd(keys.spent(window), id)
-    .sismember(keys.spent(window - 1), id)
-    .sismember(keys.spent(window + 1), id);
+export interface MarkOptions {
+  readonly connections: Connections;
+  readonly keys: Keys;
+  readonly now: () => number;
 }
 
-/** What the three replies say: it was marked before. */
-export function wasMarked([added, last, next]: readonly unknown[]): boolean {
-  return added === 0 || last === 1 || next === 1;
-}
-
-/** Whether this request's grant has been used. */
-export async function isSpent(context: StoreContext, record: RequestRecord): Promise<boolean> {
-  return (await context.marks.mayBeUsed()) ? isMarked(context, record.id) : isConsumedInTrail(context, record);
-}
-
-async function isMarked({ connections, keys, now }: StoreContext, id: string): Promise<boolean> {
-  const window = spentWindow(now());
-  const found = await connections.as('exec', (client) =>
-    Promise.all([-1, 0, 1].map((step) => client.sismember(keys.spent(window + step), id))),
-  );
-  return found.includes(1);
-}
+type Transaction = ReturnType<Redis['multi']>;
 
 export interface SpentMarks {
   /** False where the server's access rules are of a version without marks. */
   mayBeUsed(): Promise<boolean>;
+  /** Adds three commands. */
+  add(transaction: Transaction, id: string): Transaction;
+  /** Whether this request's grant has been used. */
+  isSpent(record: RequestRecord): Promise<boolean>;
+}
+
+/** What the replies to those three say: it was marked before. */
+export function wasMarked([added, last, next]: readonly unknown[]): boolean {
+  return added === 0 || last === 1 || next === 1;
 }
 
 /** How long a no is believed, in ms: the rules may be renewed while this process runs. */
 const noLastsMs = 30_000;
 
-export function createSpentMarks(connections: Connections, keys: Keys): SpentMarks {
+export function createSpentMarks(options: MarkOptions): SpentMarks {
+  const { connections, keys, now } = options;
   let answer: { readonly allowed: boolean; readonly until: number } | undefined;
-  const ask = async (): Promise<boolean> => {
-    try {
-      await connections.as('exec', (client) => client.sismember(keys.spent(0), ''));
-      return true;
-    } catch (thrown) {
-      if (thrown instanceof Fault && thrown.code === 'store_denied') return false;
-      throw thrown;
-    }
+  const mayBeUsed = async (): Promise<boolean> => {
+    if (answer && performance.now() < answer.until) return answer.allowed;
+    const allowed = await mayAsk(options);
+    answer = { allowed, until: allowed ? Number.POSITIVE_INFINITY : performance.now() + noLastsMs };
+    return allowed;
+  };
+  const isMarked = async (id: string): Promise<boolean> => {
+    const window = spentWindow(now());
+    const found = await connections.as('exec', (client) =>
+      Promise.all([-1, 0, 1].map((step) => client.sismember(keys.spent(window + step), id))),
+    );
+    return found.includes(1);
   };
   return {
-    mayBeUsed: async () => {
-      if (answer && performance.now() < answer.until) return answer.allowed;
-      const allowed = await ask();
-      answer = { allowed, until: allowed ? Number.POSITIVE_INFINITY : performance.now() + noLastsMs };
-      return allowed;
+    mayBeUsed,
+    add: (transaction, id) => {
+      const window = spentWindow(now());
+      return transaction
+        .sadd(keys.spent(window), id)
+        .sismember(keys.spent(window - 1), id)
+        .sismember(keys.spent(window + 1), id);
     },
+    isSpent: async (record) => ((await mayBeUsed()) ? isMarked(record.id) : isConsumedInTrail(options, record)),
   };
+}
+
+async function mayAsk({ connections, keys }: MarkOptions): Promise<boolean> {
+  try {
+    await connections.as('exec', (client) => client.sismember(keys.spent(0), ''));
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof Fault && thrown.code === 'store_denied') return false;
+    throw thrown;
+  }
 }
 
 // Under access rules of a version without marks: the trail, which remembers too, but at a cost that grows with the traffic.
@@ -86,7 +92,7 @@ const skewMs = 60_000;
  * Whether the trail says that this request's grant has been used: nobody but housekeeping can take a record out of it. What is written in the five
  * minutes of a grant is all there is to look at. A process that has no user who may read the trail does without.
  */
-async function isConsumedInTrail({ connections, keys, now }: StoreContext, { id, decision }: RequestRecord): Promise<boolean> {
+async function isConsumedInTrail({ connections, keys, now }: MarkOptions, { id, decision }: RequestRecord): Promise<boolean> {
   if (!trailReaders.some((role) => connections.has(role))) return false;
   const since = Math.max(decision?.at ?? 0, now() - grantLifeMs) - skewMs;
   for (let offset = 0; ; offset += pageSize) {

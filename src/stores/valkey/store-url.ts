@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { issueWords } from '#kernel/text/issue-words';
-import { type CredentialName, type CredentialSource, credentialNames, defaultUsers } from './role-link.ts';
+import { type CredentialName, type CredentialSource, credentialNames, defaultUsers } from './roles.ts';
 
 export interface Endpoint {
   readonly host: string;

@@ -8,7 +8,7 @@ import { storedRecord } from '../stored-record.ts';
 import { type AuditChain, type LogRange, rangeOfLog, trailReaders } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import { type Keys, lives } from './keys.ts';
-import type { ValkeyRole } from './role-link.ts';
+import type { ValkeyRole } from './roles.ts';
 import { createValkeyAttempts } from './valkey-attempts.ts';
 
 export interface AuditDeps {
