@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { cliAgent } from '#app/for-hosts';
-import type { ValkeyRole } from '#stores/valkey/role-link';
+import type { ValkeyRole } from '#stores/valkey/roles';
 import { agent, approvedCall, startWorld, type World } from '../app/support.ts';
 import { samplePasswords, startValkey, type ValkeyServer } from '../stores/valkey-server.ts';
 import { bundleVersion, createCaller, killedCall, untilTold } from './support.ts';
