@@ -25,7 +25,7 @@ import { expandPath } from './config/paths.ts';
 import { limitFindings, protectedListOf, uselessTiers } from './config/policy-settings.ts';
 import { approverFindings } from './people/approver-findings.ts';
 import { snapshotFindings } from './plans/kept-snapshots.ts';
-import { securityFindings, timeFindings, writeFinding } from './store/store-findings.ts';
+import { openStoreFindings, roomFindings, securityFindings, timeFindings, writeFinding } from './store/store-findings.ts';
 import type { TrailMemory } from './store/trail-memory.ts';
 import { witnessFindings } from './witness/witnesses.ts';
 
@@ -38,6 +38,7 @@ export interface DoctorParts {
   /** The file that `config` was read from, where it is another. */
   readonly namedConfigFile?: string;
   readonly stateDir: string;
+  readonly workspaceBase?: string;
   readonly store: Store;
   readonly memory: TrailMemory;
   readonly sinks: Pick<ToldElsewhere, 'findings'>;
@@ -182,12 +183,17 @@ function nodeFinding(): Finding {
   return { topic: 'runtime', state: 'ok', message: `Node ${process.versions.node} on ${process.platform}` };
 }
 
-async function storeFindings({ config, stateDir, store, memory }: DoctorParts): Promise<readonly Finding[]> {
+async function storeFindings({ config, stateDir, store, memory, workspaceBase }: DoctorParts): Promise<readonly Finding[]> {
   const lost = await memory.finding().catch(() => undefined);
   await memory.keep();
+  const isEmbedded = config.store.startsWith('sqlite:');
+  const folder = isEmbedded ? path.dirname(store.location) : stateDir;
   return [
     ...(await pendingFindings(store)),
-    writeFinding(config.store.startsWith('sqlite:') ? path.dirname(store.location) : stateDir),
+    ...(isEmbedded ? openStoreFindings(store.location) : []),
+    writeFinding(folder),
+    // The journal of what commands change is on the workspace's own disk.
+    ...roomFindings([folder, stateDir, ...(workspaceBase === undefined ? [] : [path.resolve(workspaceBase, config.workspace.root)])]),
     ...(await timeFindings(store.care)),
     lost ?? (await probe('audit', async () => trailState(store.audit))),
     ...(await witnessFindings({ witnesses: config.witnesses ?? [], stateDir })),

@@ -1,13 +1,14 @@
 /** What `doctor` finds where the store lives: whether it takes a record, what time it has, and what people set in it. */
 
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import type { Finding, SecuritySettings } from '#kernel/app';
 import type { Pause } from '#kernel/approval/security';
 import { toFault } from '#kernel/errors';
 import type { Store } from '#kernel/ports/store';
 import { showPlainly } from '#kernel/text/text';
+import { openPlaces } from '../config/open-places.ts';
 
 /** More than the largest record and the pages that SQLite writes for it. */
 const probeBytes = 64 * 1024;
@@ -46,6 +47,42 @@ function wordsFor(code: string | undefined, thrown: unknown): { readonly message
   if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM')
     return { message: 'it cannot be written', remedy: 'make the folder writable for this user, or choose another with `--state`' };
   return { message: toFault(thrown).message, remedy: 'check the folder and its disk' };
+}
+
+/** Below this a store that grows, or a run's journal, is soon refused. */
+const leastRoom = { bytes: 100 * 1024 * 1024, files: 1000 };
+
+/** Disks on which there is little room left, or few files more, each once. `folders`: of the store, of this machine's state, of journals. */
+export function roomFindings(folders: readonly string[]): readonly Finding[] {
+  const seen = new Set<string>();
+  return folders.flatMap((folder): readonly Finding[] => {
+    try {
+      const disk = String(statSync(folder).dev);
+      if (seen.has(disk)) return [];
+      seen.add(disk);
+      const { bavail, bsize, files, ffree } = statfsSync(folder);
+      const room = bavail * bsize;
+      // Some file systems make files as they are needed, and say 0 of 0.
+      const isShort = files > 0 && ffree < leastRoom.files;
+      if (room >= leastRoom.bytes && !isShort) return [];
+      const left = isShort ? `room for ${ffree} more files` : `${Math.floor(room / (1024 * 1024))} MB free`;
+      const message = `the disk of ${folder} has ${left}: once it is full, every call that has to be written down is refused`;
+      return [{ topic: 'disk', state: 'warning', message, remedy: 'free some disk space, or choose another folder with `--state`' }];
+    } catch {
+      // Not there: nothing is written there yet.
+      return [];
+    }
+  });
+}
+
+/** Who else may write the store's file, or a directory on the way to it, may put another store in its place. */
+export function openStoreFindings(file: string): readonly Finding[] {
+  return openPlaces(file).map(({ place, why, remedy }) => ({
+    topic: 'store',
+    state: 'failed',
+    message: `${place} ${why}: they may change or replace the store, with what waits in it and its trail`,
+    remedy,
+  }));
 }
 
 const dayMs = 86_400_000;

@@ -212,6 +212,42 @@ it.runIf(process.getuid?.() === 0)(
   },
 );
 
+it.runIf(process.getuid?.() === 0)('a disk on which little is left, or few files more, is warned of before it is full', async () => {
+  mkdirSync(world.stateDir, { mode: 0o700 });
+  const disks = async (options: string) => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'none', world.stateDir]);
+    try {
+      const app = await world.open();
+      const found = (await app.doctor(never)).filter(({ topic, message }) => topic === 'disk' && message.includes(world.stateDir));
+      await app.close();
+      return found;
+    } finally {
+      execFileSync('umount', ['-l', world.stateDir]);
+    }
+  };
+  expect(await disks('size=300m')).toMatchObject([{ state: 'ok' }]);
+  expect(await disks('size=50m')).toMatchObject([{ state: 'ok' }, { state: 'warning', message: expect.stringMatching(/has \d+ MB free/) }]);
+  expect(await disks('size=300m,nr_inodes=200')).toMatchObject([
+    { state: 'ok' },
+    { state: 'warning', message: expect.stringMatching(/room for \d+ more files/) },
+  ]);
+});
+
+it('a store whose folder others may write is a failure, with the remedy', async () => {
+  const app = await world.open();
+  const about = async () => (await app.doctor(never)).filter(({ topic, state }) => topic === 'store' && state !== 'ok');
+  expect(await about()).toEqual([]);
+  chmodSync(world.stateDir, 0o707);
+  expect(await about()).toEqual([
+    {
+      topic: 'store',
+      state: 'failed',
+      message: expect.stringMatching(/may be written by every user.*replace the store/),
+      remedy: expect.stringContaining(`chmod o-w ${world.stateDir}`),
+    },
+  ]);
+});
+
 describe('what is damaged or of no use is no "ok"', () => {
   const about = async (app: App, topic: string) => (await app.doctor(never)).filter((finding) => finding.topic === topic);
   const database = () => new DatabaseSync(path.join(world.stateDir, 'banksman.db'));
