@@ -173,6 +173,9 @@ export interface SeenTrail {
   readonly checkpoint?: Checkpoint;
 }
 
+/** What somebody keeps of a trail that is one chain: its newest record, and what its tree was. */
+export type SeenPoint = ChainPoint & { readonly checkpoint?: Checkpoint };
+
 export interface SignedCheckpoint {
   readonly checkpoint: Checkpoint;
   /** C2SP `tlog-checkpoint`, signed by the log's key. */
@@ -210,15 +213,15 @@ export interface AuditTrail {
    * Reads the whole trail, also behind a record that does not fit. A missing or empty trail is not ok.
    * @param seen a point of it that the caller kept outside the store
    */
-  verify(seen?: ChainPoint): Promise<ChainVerdict>;
+  verify(seen?: SeenPoint): Promise<ChainVerdict>;
   /**
    * As `verify`, and the trail must go on from all that was seen of it: not ok, too, where that is no longer kept.
    */
   compare(seen: SeenTrail): Promise<ChainVerdict>;
   /** Its newest record; undefined where there is none, or where each writer has a chain of its own (a shared store). */
-  head(): Promise<ChainPoint | undefined>;
+  head(): Promise<SeenPoint | undefined>;
   /** Whether the trail goes on from a point that was seen earlier; true, too, where records of that age are no longer kept. */
-  continues(seen: ChainPoint & { readonly checkpoint?: Checkpoint }): Promise<boolean>;
+  continues(seen: SeenPoint): Promise<boolean>;
   /** @throws {Fault} `no_tree` where each writer has a chain of its own; `audit_broken` where tree and trail do not fit */
   checkpoint(): Promise<SignedCheckpoint>;
   /** @throws {Fault} `not_found`, and as `checkpoint` */

@@ -72,6 +72,7 @@ const agent = z.strictObject({
 const call = { tool: text(200), input: z.unknown(), agent, restrict: z.literal('green_only').exactOptional() };
 const point = z.strictObject({ sequence: z.number().int().min(0), hash: text(64) });
 const checkpoint = z.strictObject({ origin: text(200), size: z.number().int().min(0), root: text(44) });
+const seenPoint = z.strictObject({ ...point.shape, checkpoint: checkpoint.exactOptional() });
 const anchor = z.strictObject({ ...point.shape, chain: text(200), time: text(40) });
 const jsonObject = z.custom<JsonObject>(isJsonObject);
 const auditDraft: z.ZodType<AuditDraft> = z.strictObject({ name: z.enum(auditEventNames), attributes: jsonObject });
@@ -100,12 +101,12 @@ export const wireMethods = {
   'security.rules': z.tuple([]),
   'security.pause': z.tuple([text(500).nullable()]),
   'audit.tail': z.tuple([z.number().int().min(0).max(1_000)]),
-  'audit.verify': z.tuple([point.nullable()]),
+  'audit.verify': z.tuple([seenPoint.nullable()]),
   'audit.compare': z.tuple([
     z.strictObject({ points: z.array(point).max(100), chains: z.array(anchor).max(100), checkpoint: checkpoint.exactOptional() }),
   ]),
   'audit.head': z.tuple([]),
-  'audit.continues': z.tuple([z.strictObject({ ...point.shape, checkpoint: checkpoint.exactOptional() })]),
+  'audit.continues': z.tuple([seenPoint]),
   'audit.checkpoint': z.tuple([]),
   'audit.prove': z.tuple([z.number().int().min(1)]),
   'audit.proveSince': z.tuple([checkpoint]),

@@ -7,10 +7,12 @@ import type { Readable } from 'node:stream';
 import * as z from 'zod';
 import { importPublicKey } from '#approval/keys';
 import { checkpointFlaw, compareTrail } from '#audit/compare-trail';
+import { rootOf } from '#audit/merkle';
 import { verifyChain } from '#audit/verify-chain';
 import { verifyChains } from '#audit/verify-chains';
 import { isChained, recordsOf, verifyTrail } from '#audit/verify-trail';
-import type { AuditTrail, SeenTrail } from '#kernel/app';
+import { readerOf } from '#audit/verify-tree';
+import type { AuditTrail, SeenPoint, SeenTrail } from '#kernel/app';
 import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { AuditRecord, ChainVerdict } from '#kernel/audit-event';
 import { Fault, reasonOf } from '#kernel/errors';
@@ -285,13 +287,13 @@ export function auditTrail(
     },
     verify: async (seen) => {
       await settle();
-      return verifyTrail(audit, seen === undefined ? [] : [seen]);
+      return verifySeen(audit, seen);
     },
     compare: async (seen) => {
       await settle();
       return compareTrail(audit, seen);
     },
-    head: async () => (isChained(audit) ? undefined : audit.head()),
+    head: () => headOf(audit),
     continues: async ({ sequence, hash, checkpoint }) => {
       if (checkpoint !== undefined && audit.tree !== undefined && (await checkpointFlaw(audit.tree, checkpoint)) !== undefined)
         return false;
@@ -299,6 +301,23 @@ export function auditTrail(
       return record !== undefined && (record.sequence > sequence || record.hash === hash);
     },
   };
+}
+
+async function verifySeen(audit: AuditLog, seen: SeenPoint | undefined): Promise<ChainVerdict> {
+  const verdict = await verifyTrail(audit, seen === undefined ? [] : [seen]);
+  if (!verdict.ok || seen?.checkpoint === undefined || audit.tree === undefined) return verdict;
+  const message = await checkpointFlaw(audit.tree, seen.checkpoint);
+  return message === undefined ? verdict : { ...verdict, ok: false, message };
+}
+
+async function headOf(audit: AuditLog): Promise<SeenPoint | undefined> {
+  const { tree } = audit;
+  if (isChained(audit)) return undefined;
+  if (tree === undefined) return audit.head();
+  const { origin, size, head } = await tree.state();
+  // Where the tree has lost hashes, `verify` says so; the chain goes on being watched.
+  const root = await rootOf(readerOf(tree), size).catch(() => undefined);
+  return head && { ...head, ...(root === undefined ? {} : { checkpoint: { origin, size, root: root.toString('base64') } }) };
 }
 
 /**

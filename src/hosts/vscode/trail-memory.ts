@@ -1,23 +1,32 @@
 /**
  * What this editor saw of the audit trail last, kept outside the store: a trail that was rewritten as a whole, cut off with its anchor, or
- * replaced by an older copy fits together, and only who remembers it can tell.
+ * replaced by an older copy fits together, and only who remembers it can tell. The tree's checkpoint goes on telling when the record has left.
  */
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import * as z from 'zod';
-import type { App } from '#kernel/app';
-import type { ChainPoint } from '#kernel/audit-event';
+import type { App, SeenPoint } from '#kernel/app';
 import type { SecretStore } from './approval-key.ts';
 
+const checkpointSchema = z.strictObject({ origin: z.string(), size: z.int().positive(), root: z.string() });
 const pointSchema = z.strictObject({ sequence: z.int().positive(), hash: z.string() });
 
 export type SeenApp = Pick<App, 'storeLocation' | 'audit'>;
 
 /** The point that was kept for this store, by any window of this profile; undefined for a store that is new here. */
-export async function seenPoint(secrets: SecretStore, app: SeenApp): Promise<ChainPoint | undefined> {
-  const kept = await secrets.get(nameFor(app));
+export async function seenPoint(secrets: SecretStore, app: SeenApp): Promise<SeenPoint | undefined> {
+  return parse(await secrets.get(nameFor('trail', app)), pointSchema);
+}
+
+/** The checkpoint of the same time. An entry of its own: what an older version kept has none. */
+async function seenCheckpoint(secrets: SecretStore, app: SeenApp): Promise<Pick<SeenPoint, 'checkpoint'>> {
+  const checkpoint = parse(await secrets.get(nameFor('tree', app)), checkpointSchema);
+  return checkpoint === undefined ? {} : { checkpoint };
+}
+
+function parse<T>(kept: string | undefined, schema: z.ZodType<T>): T | undefined {
   try {
-    return kept === undefined ? undefined : pointSchema.parse(JSON.parse(kept));
+    return kept === undefined ? undefined : schema.parse(JSON.parse(kept));
   } catch {
     return undefined;
   }
@@ -30,21 +39,21 @@ export async function seenPoint(secrets: SecretStore, app: SeenApp): Promise<Cha
  */
 export async function lookAtTrail(secrets: SecretStore, app: SeenApp): Promise<string | undefined> {
   const seen = await seenPoint(secrets, app);
-  const isSame = seen === undefined || (await app.audit.continues(seen));
+  const isSame = seen === undefined || (await app.audit.continues({ ...seen, ...(await seenCheckpoint(secrets, app)) }));
   // After the look: what comes in meanwhile goes on from it.
   const head = await app.audit.head();
-  if (head !== undefined && (!isSame || head.sequence > (seen?.sequence ?? 0)))
-    await secrets.store(nameFor(app), JSON.stringify(pointOf(head)));
+  if (head !== undefined && (!isSame || head.sequence > (seen?.sequence ?? 0))) await keep(secrets, app, head);
   if (isSame) return undefined;
   const now = head === undefined ? 'is empty' : `ends at record ${head.sequence}`;
   return `records of the audit trail were removed or rewritten, or an older copy was put in place: record ${seen.sequence}, which this editor saw, is gone or another (the trail ${now}). It is in ${app.storeLocation}`;
 }
 
-/** The same path on another machine is another store. */
-function nameFor({ storeLocation }: SeenApp): string {
-  return `trail.${createHash('sha256').update(`${hostname()}\n${storeLocation}`).digest('hex').slice(0, 32)}`;
+async function keep(secrets: SecretStore, app: SeenApp, { sequence, hash, checkpoint }: SeenPoint): Promise<void> {
+  await secrets.store(nameFor('trail', app), JSON.stringify({ sequence, hash }));
+  if (checkpoint !== undefined) await secrets.store(nameFor('tree', app), JSON.stringify(checkpoint));
 }
 
-function pointOf({ sequence, hash }: ChainPoint): ChainPoint {
-  return { sequence, hash };
+/** The same path on another machine is another store. */
+function nameFor(what: 'trail' | 'tree', { storeLocation }: SeenApp): string {
+  return `${what}.${createHash('sha256').update(`${hostname()}\n${storeLocation}`).digest('hex').slice(0, 32)}`;
 }

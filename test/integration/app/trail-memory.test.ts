@@ -90,6 +90,21 @@ describe('a trail that an editor saw', () => {
     app = await behindTheBack(app, (file) => dropFront(file, seen?.sequence ?? 0));
     expect(await lookAtTrail(secrets, app)).toBeUndefined();
   });
+
+  it('is known by its checkpoint when the record has left: hashes of what left cannot be others', async () => {
+    let app = await world.open();
+    await record(app, 1);
+    await lookAtTrail(secrets, app);
+    const seen = await seenPoint(secrets, app);
+    await record(app, 3);
+    app = await behindTheBack(app, (file) => {
+      dropFront(file, seen?.sequence ?? 0);
+      const database = new DatabaseSync(file);
+      database.exec('DROP TRIGGER audit_tree_fixed; UPDATE audit_tree SET hash = zeroblob(32) WHERE level = 0 AND position = 0');
+      database.close();
+    });
+    expect(await lookAtTrail(secrets, app)).toContain('records of the audit trail were removed or rewritten');
+  });
 });
 
 /** As retention leaves it, as far as this look goes. */

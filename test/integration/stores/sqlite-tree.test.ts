@@ -11,6 +11,7 @@ import type { TrailTree } from '#kernel/ports/audit-log';
 import type { Store } from '#kernel/ports/store';
 import { openDatabase } from '#stores/sqlite/database';
 import { prune } from '#stores/sqlite/retention';
+import { applicationId, migrations } from '#stores/sqlite/schema';
 import { createAppend } from '#stores/sqlite/sqlite-audit';
 import { createFakeClock, openTestStore, temporaryFolder } from './store-fixtures.ts';
 
@@ -114,24 +115,37 @@ describe('the tree of a trail', () => {
   });
 
   it('of an older store begins with its oldest record, and of one that an older version wrote to meanwhile is made up', async () => {
-    const { clock, file, store, raw, sweep } = await bench(30);
-    clock.advance(100 * day);
-    await sweep();
-    await write(store, 1200);
-    await store.close();
-    raw.exec('DROP TRIGGER audit_leafless; DROP TABLE audit_tree; DROP TABLE audit_log; PRAGMA user_version = 9');
-    const newer = await openTestStore({ file, clock });
+    const { file, raw } = olderStore();
+    for (let index = 1; index <= 1230; index += 1) forge(raw, finished());
+    const base = { sequence: 30, hash: recordAt(raw, 30).hash };
+    forge(raw, { ...finished(), name: 'audit.checkpoint', attributes: { base, removed: 30 } });
+    raw.exec('DELETE FROM audit WHERE sequence <= 30');
+    const newer = await openTestStore({ file });
     const tree = treeOf(newer);
     expect(await tree.state()).toMatchObject({ first: 31, size: 1201 });
     expect(await verifyTrail(newer.audit)).toMatchObject({ ok: true, records: 1201 });
     const old = await checkpointOf(tree);
-    forge(raw, { time: new Date(clock.now()).toISOString(), name: 'tool.finished', attributes: {} });
+    forge(raw, finished());
     await write(newer, 1);
     expect(await tree.state()).toMatchObject({ size: 1203 });
     expect(await goesOn(tree, old)).toBe(true);
     expect(await verifyTrail(newer.audit)).toMatchObject({ ok: true });
   });
 });
+
+/** As the version before the tree left it. */
+function olderStore() {
+  const file = join(temporaryFolder(), 'banksman.db');
+  const version = migrations.findIndex((sql) => sql.includes('audit_tree'));
+  const raw = new DatabaseSync(file);
+  onTestFinished(() => raw.close());
+  raw.exec([...migrations.slice(0, version), `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`].join('\n'));
+  return { file, raw };
+}
+
+function finished() {
+  return { time: new Date().toISOString(), name: 'tool.finished' as const, attributes: {} };
+}
 
 describe('somebody who leaves the triggers alone', () => {
   it('and declares nearly all of a young trail pruned is found', async () => {
