@@ -419,3 +419,20 @@ describe('delete_guest', () => {
     expect(await call(app, 'delete_guest', { vmid: 101, purge: true })).toMatchObject({ status: 'pending' });
   });
 });
+
+describe('what fails late', () => {
+  it.each([
+    ['create_snapshot', { vmid: 101, name: 'late' }, { type: 'qmsnapshot' }, 'snapshot feature is not available'],
+    ['resize_disk', { vmid: 101, disk: 'scsi0', size: '+1G' }, { type: 'resize' }, "can't lock file - got timeout"],
+    ['migrate_guest', { vmid: 101, target: 'pve', with_local_disks: true }, { type: 'qmigrate' }, 'migration aborted'],
+    ['clone_guest', { vmid: 101, new_vmid: 300 }, { type: 'qmclone' }, 'clone failed: no space left'],
+    ['backup_guest', { vmid: 101, storage: 'local' }, { type: 'vzdump' }, 'job errors'],
+  ] as const)('%s: the task’s end counts, not the answer that began it', async (tool, input, task, why) => {
+    world.demo.faults.taskFails(task, why);
+    const outcome = await approved(tool, input);
+    expect(outcome).toMatchObject({
+      ...{ status: 'error', code: 'task_failed', message: expect.stringContaining(why) },
+      effect: { state: 'task', last_seen: 'ended' },
+    });
+  });
+});
