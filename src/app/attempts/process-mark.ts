@@ -1,6 +1,7 @@
 /** Which process this is, and whether another one still lives. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { isMissing, startOf } from '#files/process-life';
 import type { ProcessMark } from '#kernel/attempt';
 
 /** `proc(5)`; systems without it have machine and number alone. */
@@ -27,24 +28,6 @@ export function lifeOf(mark: ProcessMark, own: ProcessMark = ownMark()): 'alive'
 function isInSight({ machine, boot, space }: ProcessMark, own: ProcessMark): boolean {
   if (boot === undefined && own.boot === undefined) return machine === own.machine;
   return boot === own.boot && space !== undefined && space === own.space;
-}
-
-/** `kill(2)` with signal 0: ESRCH, whatever else of it is hidden. */
-function isMissing(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'ESRCH';
-  }
-}
-
-/** The 20th field behind the name, which ends in the last parenthesis. A zombie is gone: it runs nothing any more. */
-function startOf(pid: number): string | undefined {
-  const stat = textIn(`/proc/${pid}/stat`);
-  const [state, ...fields] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
-  if (state === 'Z' || state === 'X') return 'ended';
-  return fields[18];
 }
 
 function textIn(file: string): string | undefined {

@@ -8,6 +8,7 @@ import { ignoreFilesAbove } from './ignore-rules.ts';
 import { type FilePlaces, type OpenedPath, showPath, withPath } from './open-path.ts';
 import { decodeText, lineRange, readBytes } from './read-text.ts';
 import { type ListingLimits, listEntries, usualListingLimits } from './walk-entries.ts';
+import { removeUnfinished } from './write-atomically.ts';
 
 export interface WorkspaceFilesOptions extends FilePlaces, ChangeGround {
   /** Largest file that is read or written, in bytes. */
@@ -17,6 +18,8 @@ export interface WorkspaceFilesOptions extends FilePlaces, ChangeGround {
 
 export function createWorkspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
   const turns = new Map<string, Promise<unknown>>();
+  // What killed processes left beside the places of their files, where no journal could take it.
+  removeUnfinished(options.notes);
   return {
     read: (path, lines, scope, signal) =>
       withPath(options, { path, use: 'read', scope }, (opened) => read(opened, { path, lines, mostBytes: options.mostBytes }, signal)),

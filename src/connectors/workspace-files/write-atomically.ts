@@ -20,6 +20,7 @@ import {
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { DirectoryPin } from '#files/directory-pin';
+import { isMissing, startOf } from '#files/process-life';
 import { errnoOf } from './file-faults.ts';
 
 const [setMode, setOwner, flush, writeChunk] = [promisify(fchmod), promisify(fchown), promisify(fsync), promisify(write)];
@@ -69,18 +70,28 @@ export async function writeAtomically(directory: DirectoryPin, name: string, { b
 function noteDown(notes: string, temporary: string): string {
   mkdirSync(notes, { recursive: true, mode: 0o700 });
   const note = `${notes}/${process.pid}-${randomBytes(8).toString('hex')}`;
-  writeFileSync(note, temporary, { mode: 0o600 });
+  writeFileSync(note, `${temporary}\n${startOf(process.pid) ?? ''}`, { mode: 0o600 });
   return note;
 }
 
 /** Removes what processes that ended left beside the places of their files. */
 export function removeUnfinished(notes: string): void {
   for (const name of namesIn(notes)) {
-    if (isAlive(Number.parseInt(name, 10))) continue;
-    const note = `${notes}/${name}`;
-    const temporary = readFileSync(note, 'utf8');
+    const pid = Number.parseInt(name, 10);
+    const [temporary = '', started] = readNote(`${notes}/${name}`);
+    // A note of an older version does not say when its process began.
+    if (!isMissing(pid) && (started === undefined || started === (startOf(pid) ?? ''))) continue;
     if (path.basename(temporary).startsWith(temporaryPrefix)) remove(temporary);
-    remove(note);
+    remove(`${notes}/${name}`);
+  }
+}
+
+/** Empty where somebody else is faster. */
+function readNote(note: string): readonly string[] {
+  try {
+    return readFileSync(note, 'utf8').split('\n');
+  } catch {
+    return [];
   }
 }
 
@@ -89,15 +100,6 @@ function namesIn(directory: string): readonly string[] {
     return readdirSync(directory);
   } catch {
     return [];
-  }
-}
-
-/** `kill(2)` with signal 0; EPERM: somebody else's, so it lives. */
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (thrown) {
-    return errnoOf(thrown) === 'EPERM';
   }
 }
 

@@ -16,6 +16,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startOf } from '#files/process-life';
 import type { ChangeKind, ChangeList, HeldChanges, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { Disk } from './disk.ts';
@@ -139,12 +140,6 @@ function self(): string {
 function isAlive(owner: string): boolean {
   const pid = Number(owner.split(' ')[0]);
   return Number.isSafeInteger(pid) && pid > 0 && `${pid} ${startOf(pid) ?? ''}` === owner;
-}
-
-/** `proc(5)`: the 20th field behind the name, which ends in the last parenthesis. Tells a process from a later one of the same number. */
-function startOf(pid: number): string | undefined {
-  const stat = readText(`/proc/${pid}/stat`);
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
 }
 
 function readText(file: string): string | undefined {

@@ -300,7 +300,7 @@ describe('a kill before each call that changes the disk', () => {
     expect([...ends].toSorted()).toEqual(['after', 'before']);
   });
 
-  it('without a journal leaves at most one file, which the next write takes away', { timeout: 240_000 }, async () => {
+  it('without a journal leaves at most one file, which the next start takes away', { timeout: 240_000 }, async () => {
     const whole = temporaryDirectory('files-');
     fixture(whole);
     const job = { path: 'd/old', content: 'content', journal: 'none here' };
@@ -314,11 +314,27 @@ describe('a kill before each call that changes the disk', () => {
       left += readdirSync(directory).length - 1;
       expect(['old', 'content']).toContain(readFileSync(path.join(directory, 'old'), 'utf8'));
       const { files } = openFilesBench(base, 'none here');
-      expect(await files.write('other', 'x', { createDirs: true }, scope)).toMatchObject({ notKept: 'none here' });
       expect(readdirSync(directory), `killed at ${killAt}`).toEqual(['old']);
-      expect(readdirSync(path.join(base, 'writing'))).toEqual([]);
+      expect(existsSync(path.join(base, 'writing')) ? readdirSync(path.join(base, 'writing')) : []).toEqual([]);
+      expect(await files.write('other', 'x', { createDirs: true }, scope)).toMatchObject({ notKept: 'none here' });
       rmSync(base, { recursive: true });
     }
     expect(left).toBeGreaterThan(0);
+  });
+
+  it('without a journal is told from a later process of the same number, and from one that writes just now', async () => {
+    const base = temporaryDirectory('files-');
+    fixture(base);
+    const [directory, notes] = [path.join(base, 'ws/d'), path.join(base, 'writing')];
+    mkdirSync(notes, { mode: 0o700 });
+    const leave = (name: string, started: string) => {
+      writeFileSync(path.join(directory, `.banksman-write-${name}`), 'half');
+      writeFileSync(path.join(notes, `${process.pid}-${name}`), `${directory}/.banksman-write-${name}\n${started}`);
+    };
+    leave('other', '1');
+    leave('own', readFileSync(`/proc/${process.pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19] ?? '');
+    openFilesBench(base, 'none here');
+    expect(readdirSync(directory).toSorted()).toEqual(['.banksman-write-own', 'old']);
+    expect(readdirSync(notes)).toEqual([`${process.pid}-own`]);
   });
 });
