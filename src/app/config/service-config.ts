@@ -145,6 +145,7 @@ const servicesKeys = [
   'store',
   'page',
   'sinks',
+  'witnesses',
 ] as const;
 
 export function unusedKeys(config: Config): readonly string[] {
