@@ -191,6 +191,14 @@ export function rangeOfLog(client: Redis, role: ValkeyRole, key: string, [min, o
     : client.zrange(key, min, '+inf', 'BYSCORE', 'LIMIT', offset, count);
 }
 
+export async function rangeWithScores(client: Redis, role: ValkeyRole, key: string, [min, offset, count]: LogRange) {
+  const flat =
+    role === 'log-writer'
+      ? await client.zrangebyscore(key, min, '+inf', 'WITHSCORES', 'LIMIT', offset, count)
+      : await client.zrange(key, min, '+inf', 'BYSCORE', 'LIMIT', offset, count, 'WITHSCORES');
+  return Array.from({ length: flat.length / 2 }, (_, index) => ({ member: flat[2 * index] ?? '', score: Number(flat[2 * index + 1]) }));
+}
+
 // Seals the records of one chain in the shared log.
 
 /** A sealed record as it goes into the log's sorted set. */

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { type RequestWait, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
+import { rangeWithScores, trailReaders } from './audit-chain.ts';
 import type { ChangeChannel } from './change-channel.ts';
 import type { Connections } from './connections.ts';
 import { expireDue, expiryBatch } from './expire-requests.ts';
@@ -37,11 +38,28 @@ async function expireAll(context: StoreContext): Promise<void> {
   }
 }
 
+/** At most this many records go at once: the server answers nobody else meanwhile. */
+const trimmedAtOnce = 5000;
+
 /** The trail in the shared store lasts a day; whoever must keep it longer exports it. */
 async function trimLog({ connections, keys, now }: StoreContext): Promise<void> {
   if (!connections.has('log-trimmer')) return;
   const end = now() - lives.outcome * 1000;
-  await connections.as('log-trimmer', (client) => client.zremrangebyscore(keys.log, '-inf', `(${end}`));
+  for (;;) {
+    const step = await nextStep(connections, keys);
+    const limit = step === undefined || step >= end ? `(${end}` : step;
+    const dropped = await connections.as('log-trimmer', (client) => client.zremrangebyscore(keys.log, '-inf', limit));
+    if (limit !== step || dropped === 0) return;
+  }
+}
+
+/** The score up to which there are so many; the trimmer's own user cannot look. undefined: there are fewer, or nobody here may read. */
+async function nextStep(connections: Connections, keys: Keys): Promise<number | undefined> {
+  if (!trailReaders.some((role) => connections.has(role))) return undefined;
+  const [last] = await connections.asAny(trailReaders, (client, role) =>
+    rangeWithScores(client, role, keys.log, ['-inf', trimmedAtOnce - 1, 1]),
+  );
+  return last?.score;
 }
 
 /** Those of an hour ago, and of the day before in case nobody was there. */

@@ -1,14 +1,12 @@
 /** The shared trail: a sorted set to which its writers can only add. */
-import type { Redis } from 'iovalkey';
 import type { AuditRecord } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import { storedRecord } from '../stored-record.ts';
-import { type AuditChain, type LogRange, rangeOfLog, trailReaders } from './audit-chain.ts';
+import { type AuditChain, type LogRange, rangeOfLog, rangeWithScores, trailReaders } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import { type Keys, lives } from './keys.ts';
-import type { ValkeyRole } from './roles.ts';
 import { createValkeyAttempts } from './valkey-attempts.ts';
 
 export interface AuditDeps {
@@ -103,14 +101,6 @@ async function* everyRecord({ connections, keys }: AuditDeps, from: number | str
     seen = last.score === Number(min) ? seen + same : same;
     min = last.score;
   }
-}
-
-async function rangeWithScores(client: Redis, role: ValkeyRole, key: string, [min, offset, count]: LogRange) {
-  const flat =
-    role === 'log-writer'
-      ? await client.zrangebyscore(key, min, '+inf', 'WITHSCORES', 'LIMIT', offset, count)
-      : await client.zrange(key, min, '+inf', 'BYSCORE', 'LIMIT', offset, count, 'WITHSCORES');
-  return Array.from({ length: flat.length / 2 }, (_, index) => ({ member: flat[2 * index] ?? '', score: Number(flat[2 * index + 1]) }));
 }
 
 function unavailable(thrown: unknown): Fault {

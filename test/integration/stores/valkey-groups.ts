@@ -1,7 +1,7 @@
 /** Several real servers that belong together: a primary with replicas and Sentinels, or a cluster. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'iovalkey';
@@ -38,7 +38,7 @@ export async function startWatched(downAfterMs = 1000): Promise<WatchedServers> 
   const others = await Promise.all([1, 2].map(() => startValkey({ replicaOf: first })));
   const servers = [first, ...others];
   await Promise.all(others.map(untilCopied));
-  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(first, downAfterMs)));
+  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(first, { downAfterMs })));
   await vi.waitFor(async () => {
     for (const { client } of sentinels) {
       const fields = (await client.call('SENTINEL', 'MASTER', masterName)) as readonly string[];
@@ -79,7 +79,13 @@ export async function untilCopied(replica: ValkeyServer): Promise<void> {
   }, patience);
 }
 
-async function startSentinel(watched: ValkeyServer, downAfterMs: number): Promise<Sentinel> {
+interface SentinelOptions {
+  readonly downAfterMs?: number;
+  /** With the certificate of the server that it watches. */
+  readonly tls?: boolean;
+}
+
+export async function startSentinel(watched: ValkeyServer, { downAfterMs = 1000, tls = false }: SentinelOptions): Promise<Sentinel> {
   const folder = mkdtempSync(join(tmpdir(), 'banksman-sentinel-'));
   const port = await freePort();
   const { user, password } = samplePasswords.sentinel;
@@ -88,7 +94,7 @@ async function startSentinel(watched: ValkeyServer, downAfterMs: number): Promis
     file,
     [
       'bind 127.0.0.1',
-      `port ${port}`,
+      ...(tls ? ['port 0', `tls-port ${port}`, ...certificatesIn(watched.folder)] : [`port ${port}`]),
       `dir ${folder}`,
       'daemonize no',
       // The Sentinels log in at each other as `default`.
@@ -106,7 +112,8 @@ async function startSentinel(watched: ValkeyServer, downAfterMs: number): Promis
   );
   const child = spawn(serverProgram(), [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'pipe'] });
   await untilReady(child, /Sentinel ID is/);
-  const client = new Redis({ host: '127.0.0.1', port, username: 'default', password: 'among-us', enableReadyCheck: false });
+  const login = { username: 'default', password: 'among-us', ...(tls ? { tls: { ca: readFileSync(watched.caFile) } } : {}) };
+  const client = new Redis({ host: '127.0.0.1', port, enableReadyCheck: false, ...login });
   client.on('error', () => undefined);
   return {
     port,
@@ -119,6 +126,16 @@ async function startSentinel(watched: ValkeyServer, downAfterMs: number): Promis
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function certificatesIn(folder: string): readonly string[] {
+  return [
+    `tls-cert-file ${folder}/server.pem`,
+    `tls-key-file ${folder}/server.key`,
+    `tls-ca-cert-file ${folder}/ca.pem`,
+    'tls-auth-clients no',
+    'tls-replication yes',
+  ];
 }
 
 async function ended(child: ChildProcess): Promise<void> {

@@ -1,24 +1,27 @@
 /** Three servers watched by three Sentinels: who takes changes is found anew after every fail-over. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
 import type { ValkeyStoreOptions } from '#stores/valkey/open-valkey-store';
 import { onceBack } from './once-back.ts';
-import { approved, createApprover, decisionBy, draftBy, opened } from './store-fixtures.ts';
+import { approved, createApprover, decisionBy, draftBy, levelSetting, opened } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
-import { startWatched, type WatchedServers } from './valkey-groups.ts';
-import { sampleCredentials } from './valkey-server.ts';
+import { startSentinel, startWatched, type WatchedServers } from './valkey-groups.ts';
+import { sampleCredentials, startValkey } from './valkey-server.ts';
 
 const alice = createApprover();
 let group: WatchedServers;
-beforeEach(async () => {
-  group = await startWatched();
-}, 300_000);
-afterEach(() => group.close());
+const withGroup = (): void => {
+  beforeEach(async () => {
+    group = await startWatched();
+  }, 300_000);
+  afterEach(() => group.close());
+};
 
 const openWatched = async (options: Partial<ValkeyStoreOptions> = {}) =>
   openTestValkey(await group.primary(), { url: `${group.url}&replicas=1`, ...options });
 
 describe('a primary that is killed', { timeout: 300_000 }, () => {
+  withGroup();
   it('has a successor, which every process finds and listens to', async () => {
     const [store, other] = [await openWatched(), await openWatched()];
     const [used, good, pending] = [
@@ -27,13 +30,18 @@ describe('a primary that is killed', { timeout: 300_000 }, () => {
       await opened(store, draftBy('mcp:c')),
     ];
     expect(await store.requests.consume(used.id, used.digest, 'x')).toMatchObject({ ok: true });
+    const level = levelSetting('strict', Date.now());
+    await store.security.setLevel(level);
     const before = await group.primary();
     const heard = new Promise<void>((resolve) => void other.requests.onChange(resolve));
     await before.kill();
+    // Not as if none had been set: whoever asks is told that it cannot be known now.
+    await expect(other.security.level()).rejects.toMatchObject({ code: 'store_unavailable', retryable: true });
     await group.promoted(before);
     // What was missed meanwhile is unknown, so it rings.
     await heard;
     expect(await onceBack(() => other.requests.get(used.id))).toMatchObject({ status: 'consumed' });
+    expect(await onceBack(() => other.security.level())).toMatchObject({ signed: { payload: level.payload } });
     expect(await onceBack(() => store.requests.consume(good.id, good.digest, 'x'))).toMatchObject({ ok: true });
     const denied = new Promise<void>((resolve) => void other.requests.onChange(resolve));
     expect(await onceBack(() => store.requests.deny(pending.id, decisionBy()))).toMatchObject({ ok: true });
@@ -45,6 +53,7 @@ describe('a primary that is killed', { timeout: 300_000 }, () => {
 });
 
 describe('a primary that hangs', { timeout: 300_000 }, () => {
+  withGroup();
   it('is a replica when it wakes up, and is not written to', async () => {
     const store = await openWatched({ timeoutMs: 6000 });
     const granted = await onceBack(() => approved(store, alice, Date.now()));
@@ -73,6 +82,7 @@ describe('a primary that hangs', { timeout: 300_000 }, () => {
 });
 
 describe('Sentinels', { timeout: 300_000 }, () => {
+  withGroup();
   it('must answer with more than half of their number', async () => {
     group.sentinels[1]?.pause();
     expect(await (await openWatched()).requests.countPending()).toBe(0);
@@ -99,4 +109,18 @@ describe('Sentinels', { timeout: 300_000 }, () => {
       message: expect.stringContaining('No such master'),
     });
   });
+});
+
+it('with TLS both Sentinels and servers are verified', { timeout: 300_000 }, async () => {
+  const server = await startValkey({ tls: true, config: ['tls-replication yes'] });
+  onTestFinished(() => server.close());
+  const sentinel = await startSentinel(server, { tls: true });
+  onTestFinished(() => sentinel.close());
+  const url = `valkeys+sentinel://127.0.0.1:${sentinel.port}/0?master=banksman`;
+  const store = await onceBack(() => openTestValkey(server, { url, caFile: server.caFile }));
+  expect(await store.requests.countPending()).toBe(0);
+  const other = await startValkey({ tls: true });
+  onTestFinished(() => other.close());
+  await expect(openTestValkey(server, { url, caFile: other.caFile })).rejects.toMatchObject({ code: 'store_unavailable' });
+  await expect(openTestValkey(server, { url: url.replace('valkeys', 'valkey') })).rejects.toMatchObject({ code: 'store_unavailable' });
 });
