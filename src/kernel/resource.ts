@@ -30,13 +30,13 @@ interface NewGuestFacts {
   readonly pool?: string;
   /** Absent: it is named after what it is made from. */
   readonly name?: string;
-  /** The guest of whose backup it is made. */
-  readonly from?: number;
 }
 
 /** A guest that is to be made: nobody may have its number. */
 export interface NewGuestResource extends NewGuestFacts {
   readonly kind: 'new_guest';
+  /** The number that the guest had of whose backup it is made. */
+  readonly from?: { readonly vmid: number; readonly node: string; readonly archive: string };
 }
 
 /** A storage that something is written to, as one node sees it: `node`, or the one on which the guest `vmid` is. */
@@ -152,6 +152,8 @@ export interface GuestTarget {
 export interface NewGuestTarget extends NewGuestFacts {
   readonly kind: 'new_guest';
   readonly cluster: string;
+  /** `isSame`: who has the number now is the very guest that was backed up. */
+  readonly from?: { readonly vmid: number; readonly isSame: boolean };
 }
 
 /** A row of the cluster's storages. */

@@ -154,13 +154,14 @@ function changedThings({ targets, inventory }: Resolved): readonly Selectable[] 
 
 /**
  * SECURITY: what is in a backup is what that guest is. Who could restore any backup into a pool of theirs could read every guest. One that is
- * gone was in a pool that nobody knows any more.
+ * gone, its number another's or nobody's, was in a pool that nobody knows any more.
  */
 function restoredThings({ targets, inventory }: Resolved): readonly Selectable[] {
   return targets.flatMap((target): Selectable[] => {
     if (target.kind !== 'new_guest' || target.from === undefined) return [];
-    const { from: vmid, cluster } = target;
-    const row = inventory?.guests.find((one) => one.vmid === vmid);
+    const { cluster } = target;
+    const { vmid, isSame } = target.from;
+    const row = isSame ? inventory?.guests.find((one) => one.vmid === vmid) : undefined;
     const thing =
       row === undefined
         ? { ...nothing, vmid, node: undefined, tags: undefined, pool: undefined, name: undefined }

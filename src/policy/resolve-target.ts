@@ -116,7 +116,9 @@ function wrongKind(vmid: number, actual: GuestType): Resolution {
 /** Its number may be another guest's that the token does not see: the cluster refuses that itself. */
 function resolveNewGuest(resource: NewGuestResource, { cluster, guests }: Inventory): Resolution {
   const { vmid } = resource;
-  const target = { ...resource, cluster };
+  const { from, ...named } = resource;
+  // Until somebody has looked into the backup.
+  const target = { ...named, cluster, ...(from === undefined ? {} : { from: { vmid: from.vmid, isSame: false } }) };
   const taken = guests.find((guest) => guest.vmid === vmid);
   if (taken === undefined) return { target };
   return {

@@ -102,7 +102,8 @@ async function copyFor(named: readonly Validated[], { cluster, signal }: Of, { c
 }
 
 function vmidsIn(named: readonly Validated[]): ReadonlySet<number> {
-  return new Set(named.flatMap(({ resources }) => resources.flatMap((one) => vmidOf(one) ?? [])));
+  const backedUp = (one: Resource) => (one.kind === 'new_guest' ? (one.from?.vmid ?? []) : []);
+  return new Set(named.flatMap(({ resources }) => resources.flatMap((one) => [vmidOf(one) ?? [], backedUp(one)].flat())));
 }
 
 interface Stage {

@@ -64,7 +64,13 @@ export const restoreGuest = defineTool({
   outsideText: ['log'],
   input: inputSchema,
   touches: ({ archive, new_vmid: vmid, node, storage, pool }) => [
-    { kind: 'new_guest', access: 'operate', vmid, from: guestIn(archive), ...(pool === undefined ? {} : { pool }) },
+    {
+      kind: 'new_guest',
+      access: 'operate',
+      vmid,
+      from: { vmid: guestIn(archive), node, archive },
+      ...(pool === undefined ? {} : { pool }),
+    },
     { kind: 'node', access: 'operate', node, place: true },
     ...(storage === undefined ? [] : [{ kind: 'storage', access: 'operate', storage, node } as const]),
     { kind: 'tags', access: 'operate', vmid, archive: { node, volume: archive } },

@@ -76,7 +76,16 @@ describe('an agent with a scope', () => {
     const restore = { archive, new_vmid: 300, node: 'pve', storage: 'local-lvm', pool: 'staging' };
     const refused = await call(app, 'restore_guest', restore);
     expect(refused).toMatchObject({ code: 'out_of_scope', message: expect.stringContaining('the backed up guest 100 is in pool `prod`') });
-    world.demo.cluster.state.guests.delete(100);
+    // Gone, or its number another guest's: who makes one with it in the scope cannot read what the old one held.
+    const { guests, pools } = world.demo.cluster.state;
+    pools.set('prod', { ...(pools.get('staging') ?? { comment: undefined, storages: new Set() }), id: 'prod', guests: new Set() });
+    pools.set('staging', { id: 'staging', comment: undefined, guests: new Set([100, 101]), storages: new Set() });
+    guests.get(100)?.config.set('net0', 'virtio=BC:24:11:00:99:99,bridge=vmbr0');
+    expect(await call(app, 'restore_guest', restore)).toMatchObject({
+      code: 'out_of_scope',
+      message: expect.stringContaining('the backed up guest 100'),
+    });
+    guests.delete(100);
     expect(await call(app, 'restore_guest', restore)).toMatchObject({ code: 'out_of_scope' });
     const own = await world.open(scope({ only: { pools: ['prod'] } }));
     expect(await call(own, 'restore_guest', { ...restore, pool: 'prod' })).toMatchObject({ code: 'out_of_scope' });
@@ -87,6 +96,9 @@ describe('an agent with a scope', () => {
     const { result } = await call(app, 'get_backups', { node: 'pve', storage: 'local' });
     const archive = /local:backup[^"]*qemu-100[^"]*/.exec(JSON.stringify(result))?.[0] ?? 'none';
     const input = { archive, new_vmid: 300, node: 'pve', storage: 'local-lvm', pool: 'prod' };
+    expect(await call(app, 'propose_plan', { steps: [{ tool: 'restore_guest', arguments: input }] }, { agent })).toMatchObject({
+      status: 'pending',
+    });
     expect(await approvedCall(world, app, { tool: 'restore_guest', input })).toMatchObject({ status: 'ok' });
     expect([...(world.demo.cluster.state.pools.get('prod')?.guests ?? [])]).toContain(300);
   });
