@@ -27,7 +27,7 @@ import { printError, printText, Refusal } from './output.ts';
 const general = `Every command takes
   --config FILE   configuration (JSON; a JSON object itself is taken, too); default: $XDG_CONFIG_HOME/banksman/config.json
   --state DIR     state directory; default: $XDG_STATE_HOME/banksman
-  --store URL     sqlite:[FILE], valkey://HOST:PORT/DB?prefix=NAME, valkeys://…
+  --store URL     sqlite:[FILE], valkeys://HOST:PORT/0?prefix=NAME, valkeys+sentinel://…, valkeys+cluster://…
   --help, --version
 `;
 
