@@ -202,6 +202,26 @@ describe('no method of a user’s socket', () => {
   });
 });
 
+describe('a proof of a record', () => {
+  it('has the record for whose it is, and its hash alone for another user', async () => {
+    const { request_id: id = '' } = await ask(alice);
+    const sequence = (await alice.audit.tail(1))[0]?.sequence ?? 0;
+    const carol = await rawClient(service.socketOf('carol'));
+    const proof = await alice.audit.prove(sequence);
+    expect(JSON.parse(proof.record ?? '{}')).toMatchObject({ sequence });
+    const answer = await carol.ask('audit.prove', sequence);
+    expect(answer).toMatchObject({ kind: 'answer', value: { leaf: proof.leaf, index: proof.index } });
+    expect(JSON.stringify(answer)).not.toContain(id);
+    expect(await carol.ask('audit.checkpoint')).toMatchObject({
+      kind: 'answer',
+      value: { key: expect.stringContaining('banksman/trail/') },
+    });
+    expect(await carol.ask('audit.prove', 1_000_000)).toMatchObject({ kind: 'refusal', fault: { code: 'not_found' } });
+    await alice.approvals.cancel(id, 'user:alice');
+    carol.socket.destroy();
+  });
+});
+
 describe('tools of the workspace', () => {
   let root: string;
   beforeAll(() => {
