@@ -21,7 +21,8 @@ export interface Caller {
   command(...words: readonly string[]): Promise<{ readonly status: number | null; readonly stdout: string }>;
 }
 
-export function createCaller(world: World, changes: object = {}): Caller {
+/** @param cwd the caller's workspace */
+export function createCaller(world: World, changes: object = {}, cwd = dirname(world.stateDir)): Caller {
   const folder = dirname(world.stateDir);
   const file = join(folder, 'caller.json');
   writeFileSync(file, JSON.stringify({ ...world.config, ...changes }));
@@ -29,7 +30,7 @@ export function createCaller(world: World, changes: object = {}): Caller {
   const begin = (words: readonly string[]) =>
     spawn(process.execPath, [cli, ...words, '--json', '--config', file, '--state', world.stateDir], {
       env,
-      cwd: folder,
+      cwd,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   const start = (tool: string, input: object) => begin(['call', tool, '--input', JSON.stringify(input)]);

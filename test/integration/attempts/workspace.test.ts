@@ -1,0 +1,42 @@
+/** A killed call of the workspace: the journal of runs says whether anything of it is there. */
+import { once } from 'node:events';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { startWorld } from '../app/support.ts';
+import { canSandbox } from '../execution/support/bubblewrap.ts';
+import { bundleVersion, createCaller } from './support.ts';
+
+it.runIf(canSandbox)(
+  'a command that was killed with its process was not done: nothing of it is in the workspace',
+  { timeout: 300_000 },
+  async () => {
+    const world = await startWorld();
+    try {
+      const workspace = join(dirname(world.stateDir), 'ws');
+      mkdirSync(workspace);
+      const app = await world.open({}, workspace, bundleVersion, { stays: true });
+      const child = createCaller(world, {}, workspace).start('run_command', { command: 'echo x > made; sleep 100', timeout_ms: 100_000 });
+      const exit = once(child, 'exit');
+      const begun = async () => (await app.attempts.list()).some(({ tool, standing }) => tool === 'run_command' && standing === 'running');
+      while (!(await begun()) && child.exitCode === null) await sleep(20);
+      child.kill('SIGKILL');
+      await exit;
+      const resolved = async () => (await app.audit.tail(100)).filter(({ name }) => name === 'attempt.resolved');
+      // Nothing asks for this very call: the look of every minute finds it.
+      while ((await resolved()).length === 0) await sleep(500);
+      expect((await resolved()).map(({ attributes }) => attributes)).toEqual([
+        expect.objectContaining({
+          end: 'not_done',
+          'gen_ai.tool.name': 'run_command',
+          message: expect.stringContaining('nothing of it is in the workspace'),
+        }),
+      ]);
+      expect(existsSync(join(workspace, 'made'))).toBe(false);
+      expect(await app.attempts.list()).toEqual([]);
+    } finally {
+      await world.close();
+    }
+  },
+);
