@@ -135,8 +135,16 @@ function stepProgress(number: number, title: string, { records, alive }: Omit<Se
   if (own.length === 0) return { number, title, state: 'not_done' };
   const verdict = own.find(({ name }) => name === 'plan.step')?.attributes;
   const said = verdict ?? own.findLast(({ name }) => name === 'tool.finished' || name === 'tool.denied')?.attributes ?? {};
-  const state = (verdict?.['state'] as StepState | undefined) ?? (alive ? 'running' : 'unknown');
-  return { number, title, state, ...saidIn(said) };
+  const found = own.find(({ name }) => name === 'attempt.resolved')?.attributes;
+  const state = (verdict?.['state'] as StepState | undefined) ?? (alive ? 'running' : stateFound(found));
+  return { number, title, state, ...saidIn(verdict === undefined ? (found ?? said) : said) };
+}
+
+/** What was found out about a step whose process ended before it could say so. */
+function stateFound({ end, status }: JsonObject = {}): StepState {
+  if (end === 'not_done') return 'not_done';
+  if (end === 'done') return status === 'ok' ? 'done' : 'failed';
+  return 'unknown';
 }
 
 function saidIn(attributes: JsonObject): Pick<StepProgress, 'upid' | 'message'> {

@@ -52,6 +52,17 @@ describe('a plan stands', () => {
     expect(standing([began(1), finished(1)], undefined)).toEqual(['stopped', 'unknown', 'not_done', 'not_done']);
   });
 
+  it('with what was found out about a step whose process is gone, in place of a guess', () => {
+    const found = (attributes: JsonObject) => event('attempt.resolved', { plan_step: 1, message: 'found', ...attributes });
+    const first = (attributes: JsonObject) => standing([began(1), found(attributes)], silent)[1];
+    expect(first({ end: 'done', status: 'ok' })).toBe('done');
+    expect(first({ end: 'done', status: 'error' })).toBe('failed');
+    expect(first({ end: 'not_done' })).toBe('not_done');
+    expect(first({ end: 'unknown' })).toBe('unknown');
+    // Its own process had said more.
+    expect(standing([began(1), found({ end: 'unknown' }), verdict(1, 'failed')], silent)[1]).toBe('failed');
+  });
+
   it('with nothing that a user’s own process says of it', () => {
     expect(standing([finished(2, { reported_by: 'alice' })], alive)).toEqual(['running', 'not_done', 'not_done', 'not_done']);
   });
