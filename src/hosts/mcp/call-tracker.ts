@@ -3,6 +3,8 @@ export interface CallTracker {
   readonly size: number;
   /** Runs a call under a signal that aborts with the caller's or by `cancelAll`. */
   track<T>(callers: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** Resolves once one of those under way has ended. */
+  anyEnds(): Promise<void>;
   /** Resolves once no call is under way. */
   idle(): Promise<void>;
   /** Aborts every call under way, and whatever begins after; resolves when each has ended. */
@@ -33,6 +35,9 @@ export function createCallTracker(): CallTracker {
       };
       ended.then(forget, forget);
       return ended;
+    },
+    anyEnds: async () => {
+      await Promise.race([...running.keys()].map((call) => call.catch(() => undefined)));
     },
     idle,
     cancelAll: () => {

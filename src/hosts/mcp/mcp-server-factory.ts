@@ -69,6 +69,14 @@ export function guideText(tools: readonly ToolDescription[]): string {
     '',
     instructions,
     '',
+    '## Answers',
+    '',
+    'The structured content of every answer fits this schema:',
+    '',
+    '```json',
+    JSON.stringify(outcomeSchema),
+    '```',
+    '',
     '## Tiers',
     '',
     ...tiers,
@@ -136,7 +144,7 @@ function toolEntry(tool: ToolDescription): Tool {
     description: tool.description,
     // A tool's input is a strict object by construction (`ToolDefinition`).
     inputSchema: { ...tool.inputSchema, type: 'object' },
-    outputSchema: outcomeSchema,
+    outputSchema: listedOutcome,
     annotations: { title: tool.title, ...toolAnnotations(tool) },
   };
 }
@@ -146,10 +154,10 @@ const statuses: readonly OutcomeStatus[] = ['ok', 'denied', 'pending', 'error'];
 
 const jsonTypes = ['object', 'array', 'string', 'number', 'boolean', 'null'] as const;
 
-/**
- * JSON Schema 2020-12. `result` is whatever JSON value the tool returns. It is all explained once, in the
- * server's instructions, and not in every tool again: clients put the whole list before the model.
- */
+/** What a client checks of any answer. The whole schema is the same for every tool: it stands once in the guide, for clients put the whole list before the model. */
+const listedOutcome = { type: 'object' as const, required: ['status', 'code', 'message'] };
+
+/** JSON Schema 2020-12. `result` is whatever JSON value the tool returns. */
 export const outcomeSchema = {
   type: 'object',
   properties: {

@@ -34,7 +34,12 @@ export async function serveMcpOverStdio({ app, version, log, signal }: StdioOpti
     log.warn(`mcp: ${tooLongWords}`);
     if (id !== undefined) refuse(transport, tooLongWords, id);
   };
-  const input = limitLines(maxMessageBytes, tooLong, () => endCalls(calls));
+  const input = limitLines(
+    maxMessageBytes,
+    tooLong,
+    () => endCalls(calls),
+    () => roomFor(calls),
+  );
   // The package's own limit ends the connection with everything under way; it is never met.
   const transport = new StdioServerTransport(input, process.stdout, { maxBufferSize: 2 * maxMessageBytes });
   // An error of standard input is the transport's to hear.
@@ -64,6 +69,27 @@ export async function serveMcpOverStdio({ app, version, log, signal }: StdioOpti
     // Else the open input would keep the process.
     input.destroy();
   }
+}
+
+/** So many bytes of answers may wait for the client to read them. */
+const mostUnread = 2 * 1024 * 1024;
+/** So many calls may be under way. Beyond that not even a cancellation is read until one has ended, as each does within its limit. */
+const mostCalls = 256;
+
+/** Back-pressure: a client that does not read its answers is not read either, and its messages wait where they are, in the pipe. */
+async function roomFor(calls: CallTracker): Promise<void> {
+  // What was passed on becomes an answer or a call within these turns.
+  for (let turns = 0; turns < 2; turns += 1) await setImmediate();
+  while (calls.size >= mostCalls) await calls.anyEnds();
+  while (process.stdout.writableLength > mostUnread && process.stdout.writable) await drained();
+}
+
+/** Or closed: then there is nobody to wait for. */
+async function drained(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  process.stdout.once('drain', resolve).once('close', resolve);
+  await promise;
+  process.stdout.off('drain', resolve).off('close', resolve);
 }
 
 async function endCalls(calls: CallTracker): Promise<void> {
@@ -96,14 +122,19 @@ type SeenId = string | number | undefined;
 const endBytes = 1024;
 const newline = 0x0a;
 
+/** So many lines are passed on at a time: each may become an answer a thousand times its length. */
+const linesAtOnce = 16;
+
 /**
  * @param told of each line that was dropped, at its end, with its id if it was a request
  * @param beforeEnd what its end waits for
+ * @param room what more lines wait for once some were passed on
  */
 export function limitLines(
   maxBytes: number,
   told: (id: SeenId) => void,
-  beforeEnd: () => Promise<void> = async () => undefined,
+  beforeEnd: () => Promise<void> = nothing,
+  room: () => Promise<void> = nothing,
 ): Transform {
   const line = createLine(maxBytes);
   const endLine = (): Buffer | undefined => {
@@ -121,9 +152,9 @@ export function limitLines(
         const whole = endLine();
         if (whole !== undefined) this.push(whole);
       }
-      if (last > first) this.push(chunk.subarray(first, last));
       if (last < chunk.length) line.add(chunk.subarray(last));
-      done();
+      const whole = chunk.subarray(first, Math.max(first, last));
+      void passOn(this, whole, room, done);
     },
     flush(done: TransformCallback) {
       // The end of the stream ends a line, too.
@@ -132,6 +163,25 @@ export function limitLines(
       void endAfter(beforeEnd, done);
     },
   });
+}
+
+async function nothing(): Promise<void> {}
+
+async function passOn(stream: Transform, lines: Buffer, room: () => Promise<void>, done: TransformCallback): Promise<void> {
+  for (let rest = lines; rest.length > 0 && !stream.destroyed; ) {
+    const end = endOfLines(rest, linesAtOnce);
+    stream.push(rest.subarray(0, end));
+    rest = rest.subarray(end);
+    await room();
+  }
+  done();
+}
+
+/** Behind the last of the first `count` lines. */
+function endOfLines(lines: Buffer, count: number): number {
+  let end = 0;
+  for (let seen = 0; seen < count && end < lines.length; seen += 1) end = lines.indexOf(newline, end) + 1;
+  return end;
 }
 
 async function endAfter(wait: () => Promise<void>, done: TransformCallback): Promise<void> {

@@ -14,6 +14,7 @@ import type { Log } from '#kernel/ports/log';
 import { createCallTracker } from '../call-tracker.ts';
 import { mcpServerFactory } from '../mcp-server-factory.ts';
 import { isLoopback, isPrivateAddress } from './address-guard.ts';
+import { limitConnections } from './connections.ts';
 import { createGatekeeper, type Gatekeeper } from './gatekeeper.ts';
 import { defaultLimits, type HttpOptions } from './http-options.ts';
 import { RefusedRequest, sendRefusal } from './refusal.ts';
@@ -45,15 +46,14 @@ export interface HttpEndpoint {
 const mcpPath = '/mcp';
 const healthPath = '/health';
 
-/** Sockets open at once, whoever holds them. */
-const maxConnections = 1024;
-
 /** How long the last bytes may take to be taken when the endpoint is closed, in ms. */
 const drainMs = 500;
 
 /** How long a client may take to send a request, in ms. */
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
+/** How often it is looked who took longer, in ms: Node's own 30 s would be three times the limit. */
+const checkingMs = 1_000;
 
 /** @throws {Fault} `tls_required`, `bad_tls`, `bad_address`, `port_taken`, `listen_failed` */
 export async function serveHttp(options: HttpOptions): Promise<HttpEndpoint> {
@@ -74,7 +74,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpEndpoint> {
     options,
   };
   const server = createListener(options, (request, response) => void answer(request, response, parts));
-  server.maxConnections = maxConnections;
+  limitConnections(server);
   const port = await listen(server, options);
   const sweeper = setInterval(() => void sweep(parts), options.limits.sweepMs).unref();
   let closing: Promise<void> | undefined;
@@ -186,7 +186,13 @@ function allowOnly(request: IncomingMessage, methods: readonly string[]): void {
 }
 
 function createListener({ tls }: HttpOptions, listener: RequestListener): HttpServer {
-  const settings = { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAlive: true, maxHeaderSize: 16_384 };
+  const settings = {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: checkingMs,
+    keepAlive: true,
+    maxHeaderSize: 16_384,
+  };
   if (tls === undefined) return createHttpServer(settings, listener);
   try {
     return createHttpsServer({ ...settings, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener);

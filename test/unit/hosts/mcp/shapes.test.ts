@@ -33,6 +33,13 @@ describe('the output schema', () => {
   });
 });
 
+describe('the output schema of all tools', () => {
+  it('holds the output schema once, which the list does not repeat for each tool', () => {
+    expect(guideText(describeTools())).toContain(JSON.stringify(outcomeSchema));
+    expect(JSON.stringify(toolList(describeTools()))).not.toContain('What the tool returned.');
+  });
+});
+
 describe('the tool list', () => {
   it('is the catalog, in its order, each with a strict object as input', () => {
     const tools = describeTools();
