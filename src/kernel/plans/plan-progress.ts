@@ -134,10 +134,14 @@ function stepProgress(number: number, title: string, { records, alive }: Omit<Se
   const own = records.filter(({ attributes }) => attributes['plan_step'] === number && attributes['reported_by'] === undefined);
   if (own.length === 0) return { number, title, state: 'not_done' };
   const verdict = own.find(({ name }) => name === 'plan.step')?.attributes;
-  const said = verdict ?? own.findLast(({ name }) => name === 'tool.finished' || name === 'tool.denied')?.attributes ?? {};
   const found = own.find(({ name }) => name === 'attempt.resolved')?.attributes;
-  const state = (verdict?.['state'] as StepState | undefined) ?? (alive ? 'running' : stateFound(found));
-  return { number, title, state, ...saidIn(verdict === undefined ? (found ?? said) : said) };
+  const told = verdict?.['state'] as StepState | undefined;
+  const state = told ?? (alive ? 'running' : stateFound(found));
+  return { number, title, state, ...saidIn(verdict ?? found ?? lastOutcome(own)) };
+}
+
+function lastOutcome(records: readonly AuditRecord[]): JsonObject {
+  return records.findLast(({ name }) => name === 'tool.finished' || name === 'tool.denied')?.attributes ?? {};
 }
 
 /** What was found out about a step whose process ended before it could say so. */
