@@ -3,6 +3,7 @@ import { Fault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import {
+  type GuestResource,
   type GuestTarget,
   type NewGuestResource,
   type NewGuestTarget,
@@ -26,14 +27,16 @@ export async function withContents(
   resource: Resource | undefined,
   sources: TargetSources,
 ): Promise<Target | undefined> {
-  if (target?.kind === 'guest' && resource?.kind === 'guest') return resource.destroyed === true ? withBackups(target, sources) : target;
-  if (target?.kind === 'tags' && resource?.kind === 'tags') return { ...target, tags: await tagsOf(target, resource, sources) };
-  if (target?.kind === 'new_guest' && resource?.kind === 'new_guest') return withOrigin(target, resource, sources);
+  if (target === undefined || resource === undefined) return target;
+  if (target.kind === 'guest' && resource.kind === 'guest') return withBackups(target, resource, sources);
+  if (target.kind === 'tags' && resource.kind === 'tags') return { ...target, tags: await tagsOf(target, resource, sources) };
+  if (target.kind === 'new_guest' && resource.kind === 'new_guest') return withOrigin(target, resource, sources);
   return target;
 }
 
 /** A storage that cannot be read is no reason to believe in a backup there, nor in none where others have one. */
-async function withBackups(target: GuestTarget, { api, signal }: TargetSources): Promise<GuestTarget> {
+async function withBackups(target: GuestTarget, { destroyed }: GuestResource, { api, signal }: TargetSources): Promise<GuestTarget> {
+  if (destroyed !== true) return target;
   const { backups } = await api.guestBackups(target, signal);
   return { ...target, backups: backups.length };
 }
