@@ -8,7 +8,7 @@ import { type Changes, createAnswerDesk, createChangeDesk } from '#approval/pass
 import { type ApprovalRules, stricterRules } from '#approval/rules';
 import { systemClock } from '#execution/deadline';
 import { createStanding } from '#identity/standing';
-import type { App, Approvals, AuditTrail, HostConfig } from '#kernel/app';
+import type { App, Approvals, AuditTrail, ConfigAgreement, HostConfig } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import type { PasskeyDesk } from '#kernel/approval/passkey';
 import type { RequestDecision, RequestRecord } from '#kernel/approval/request';
@@ -30,6 +30,7 @@ import { allTools, catalog, describeTools } from './catalog.ts';
 import { type ConnectedClusters, connectClusters } from './clusters/connect-clusters.ts';
 import { createTaskFollower, type TaskFollower } from './clusters/follow-tasks.ts';
 import { createClusterMonitor } from './clusters/monitor.ts';
+import { protectionSuggestions } from './clusters/suggestions.ts';
 import { approvalRules, type Config } from './config/config.ts';
 import { type AppAgreement, createConfigAgreement, type Origin } from './config/config-agreement.ts';
 import { createApproverReader } from './config/config-file.ts';
@@ -160,10 +161,15 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     ...{ plans: plans.ofPeople, attempts: attempts.ofPeople, metrics: parts.sinks.metrics },
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
-    ...(options.origin === undefined ? {} : { agreement: agreement.forPeople(store.audit, trustedKeys) }),
+    ...(options.origin === undefined ? {} : forOwner(clusters, agreement.forPeople(store.audit, trustedKeys))),
     alarms: () => alarms({ ...options, trustedKeys, agreement, trail, memory, attempts }),
     close: () => around.close().then(() => closeAll(parts, held, plans)),
   };
+}
+
+/** Whoever may write the configuration is asked about it, and told what is missing in it. */
+function forOwner(clusters: ConnectedClusters, agreement: ConfigAgreement): Pick<App, 'agreement' | 'suggestions'> {
+  return { agreement, suggestions: (signal) => protectionSuggestions(clusters, signal) };
 }
 
 function passkeyDesk(

@@ -17,7 +17,7 @@ import type { Store } from '#kernel/ports/store';
 import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
 import { type Attempts, attemptFindings, spoolFindings } from './attempts/attempts.ts';
 import type { ConnectedClusters } from './clusters/connect-clusters.ts';
-import { protectionSuggestions } from './clusters/suggestions.ts';
+import { suggestionFindings } from './clusters/suggestions.ts';
 import { lostTags } from './clusters/tag-memory.ts';
 import type { ClusterConfig, Config } from './config/config.ts';
 import type { Origin } from './config/config-agreement.ts';
@@ -65,7 +65,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     parts.sinks.findings(),
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
     unseenProtected(parts, signal),
-    protectionSuggestions(parts.clusters, signal),
+    suggestionFindings(parts.clusters, signal),
     lostTags(parts.clusters.configured, protectedListOf(parts.config.protected), signal),
   ]);
   const [node, ...here] = await ofThisProcess(parts);

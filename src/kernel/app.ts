@@ -305,6 +305,18 @@ export interface PlanControls {
   snapshots(): Promise<readonly KeptSnapshot[]>;
 }
 
+/** Something that looks as if agents should not touch it, and that is not protected. */
+export interface ProtectionSuggestion {
+  readonly cluster: string;
+  readonly kind: 'guest' | 'node';
+  /** The guest's number, or the node's name. */
+  readonly name: string;
+  /** The guest's name: outside text. */
+  readonly called?: string;
+  /** `is the gateway of 3 guests`. */
+  readonly why: string;
+}
+
 /** What hosts need to know of the configuration. Whether there is a cluster, `LiveLists.clusters` says. */
 export interface HostConfig {
   /** How long a call waits for a person, in ms. */
@@ -355,6 +367,8 @@ export interface App {
   /** What commands changed in the workspace, and taking it back; undefined where nothing is kept. `undo` is for people, and written down. */
   runs(): Promise<RunHistory | undefined>;
   doctor(signal: AbortSignal): Promise<readonly Finding[]>;
+  /** Of clusters that can be asked now. Absent where only an administrator can write the configuration. */
+  suggestions?(signal: AbortSignal): Promise<readonly ProtectionSuggestion[]>;
   /** Absent where only an administrator can write the configuration. */
   readonly agreement?: ConfigAgreement;
   /** What somebody seems to have done to approvals, pins, configuration or trail: the part of `doctor` that is looked at again and again. Never rejects. */

@@ -32,6 +32,7 @@ import { registerSeenAttempt } from './commands/seen-attempt.ts';
 import { registerTestCommand } from './commands/test-command.ts';
 import { createDetailsPanels, type DetailsPanels } from './details/details-panels.ts';
 import { createDisposableBag, type Disposable } from './disposables.ts';
+import { offerProtection } from './first-run/offer-protection.ts';
 import { createModalQueue, type ModalQueue } from './gate/confirm-run.ts';
 import type { Dialogs } from './gate/dialogs.ts';
 import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
@@ -143,12 +144,20 @@ function surfaces(core: Core): Disposable[] {
     }),
     ...planSurfaces({ session, feed, cannotRead }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
     createStatusBar(session, feed, levels, alarms),
-    reportProblems(session, log),
-    logRequests(session, log),
-    watchTrail(session, context.secrets, log),
+    ...notices(core),
     ...reloadTriggers(core),
     followAgreement(session),
     retryService(session),
+  ];
+}
+
+function notices({ context, session, log }: Core): Disposable[] {
+  const { secrets, globalState: memory } = context;
+  return [
+    reportProblems(session, log),
+    logRequests(session, log),
+    watchTrail(session, secrets, log),
+    offerProtection({ session, secrets, memory, log }),
   ];
 }
 

@@ -1,0 +1,109 @@
+/**
+ * Once a cluster was connected in this window, what looks as if agents should not touch it is offered for protection, with the reasons. Whatever
+ * another extension presses here only makes things stricter: taking protection away again is agreed to in the gate (docs/adr/0022-agreed-configuration.md).
+ */
+import { ConfigurationTarget, type Disposable, type Memento, type QuickPickItem, type SecretStorage, window, workspace } from 'vscode';
+import type { App, ProtectionSuggestion } from '#kernel/app';
+import { toFault } from '#kernel/errors';
+import { isJsonObject, type JsonObject } from '#kernel/json';
+import type { Log } from '#kernel/ports/log';
+import type { AppSession } from '../app-session.ts';
+import { tokenSecret } from '../cluster-token.ts';
+import { plainLabel } from '../commands/picks.ts';
+import { notify } from '../notify.ts';
+
+export interface OfferDeps {
+  readonly session: AppSession;
+  readonly secrets: Pick<SecretStorage, 'onDidChange'>;
+  /** Of the profile: which clusters were offered already, and answered. */
+  readonly memory: Memento;
+  readonly log: Log;
+}
+
+const memoryKey = 'banksman.protectionOffered';
+const lookMs = 15_000;
+
+export function offerProtection(deps: OfferDeps): Disposable {
+  const { session, secrets, log } = deps;
+  let isDue = false;
+  const offerIfDue = () => {
+    if (!isDue || session.state.kind !== 'ready') return;
+    isDue = false;
+    void session.use((app) => offer(app, deps)).catch((thrown: unknown) => log.warn(`what to protect: ${toFault(thrown).message}`));
+  };
+  const items = [
+    workspace.onDidChangeConfiguration((event) => (isDue ||= event.affectsConfiguration('banksman.clusters'))),
+    secrets.onDidChange(({ key }) => (isDue ||= key.startsWith(tokenSecret('')))),
+    { dispose: session.onChange(offerIfDue) },
+  ];
+  return { dispose: () => items.forEach((item) => void item.dispose()) };
+}
+
+/** Not waited for: the App must not stay open for a person who is away. */
+async function offer(app: App, deps: OfferDeps): Promise<void> {
+  const answered = deps.memory.get<readonly string[]>(memoryKey, []);
+  const all = (await app.suggestions?.(AbortSignal.timeout(lookMs))) ?? [];
+  const found = all.filter(({ cluster }) => !answered.includes(cluster));
+  if (found.length > 0) void ask(found, deps);
+}
+
+async function ask(found: readonly ProtectionSuggestion[], { memory, log }: OfferDeps): Promise<void> {
+  const [choose, never] = ['Choose What to Protect…', 'Do Not Protect'] as const;
+  const clusters = [...new Set(found.map(({ cluster }) => cluster))];
+  const what =
+    found.length === 1
+      ? `${wordsOf(found[0])} looks as if agents should not touch it`
+      : `${found.length} guests and nodes look as if agents should not touch them`;
+  const pressed = await notify.info(`Banksman: on ${clusters.join(', ')} ${what}.`, choose, never);
+  if (pressed === undefined) return;
+  const chosen = pressed === choose ? await choosing(found) : [];
+  if (chosen === undefined) return;
+  // Remembered first: writing the settings starts the App anew.
+  await memory.update(memoryKey, [...new Set([...memory.get<readonly string[]>(memoryKey, []), ...clusters])]);
+  if (chosen.length > 0) await protect(chosen).catch((thrown: unknown) => log.error(`nothing was protected: ${toFault(thrown).message}`));
+}
+
+type SuggestionItem = QuickPickItem & { readonly suggestion: ProtectionSuggestion };
+
+async function choosing(found: readonly ProtectionSuggestion[]): Promise<readonly ProtectionSuggestion[] | undefined> {
+  const items = found.map(
+    (suggestion): SuggestionItem => ({
+      label: plainLabel(wordsOf(suggestion)),
+      description: plainLabel(suggestion.cluster),
+      detail: plainLabel(suggestion.why),
+      picked: true,
+      suggestion,
+    }),
+  );
+  const options = {
+    title: 'What to Protect',
+    placeHolder: 'No tool changes what is protected, and nobody can approve that away',
+    canPickMany: true,
+    ignoreFocusOut: true,
+  } as const;
+  return (await window.showQuickPick(items, options))?.map(({ suggestion }) => suggestion);
+}
+
+function wordsOf(suggestion: ProtectionSuggestion | undefined): string {
+  if (suggestion === undefined) return '';
+  const { kind, name, called } = suggestion;
+  return `${kind} ${name}${called === undefined ? '' : ` (${called})`}`;
+}
+
+/** Into the user's settings: what is stricter counts at once. */
+async function protect(chosen: readonly ProtectionSuggestion[]): Promise<void> {
+  const settings = workspace.getConfiguration('banksman');
+  const before = settings.inspect('protected')?.globalValue;
+  await settings.update('protected', withProtected(isJsonObject(before) ? before : {}, chosen), ConfigurationTarget.Global);
+  notify.status(`Banksman: ${chosen.length === 1 ? 'one more is' : `${chosen.length} more are`} protected`);
+}
+
+/** The setting with these entries added, each with its reason. */
+export function withProtected(before: JsonObject, chosen: readonly ProtectionSuggestion[]): JsonObject {
+  const listOf = (key: string) => (Array.isArray(before[key]) ? before[key] : []);
+  const added = (kind: ProtectionSuggestion['kind']) =>
+    chosen
+      .filter((one) => one.kind === kind)
+      .map(({ name, why }) => ({ ...(kind === 'guest' ? { vmid: Number(name) } : { name }), reason: why.slice(0, 200) }));
+  return { ...before, guests: [...listOf('guests'), ...added('guest')], nodes: [...listOf('nodes'), ...added('node')] };
+}
