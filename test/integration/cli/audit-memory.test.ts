@@ -83,7 +83,7 @@ it.each([
   [['--expect', 'latest'], /SEQUENCE:HASH/],
   [['--expect', `0:${'0'.repeat(64)}`], /SEQUENCE:HASH/],
   [['--since', '/nowhere/at/all'], /cannot be read/],
-  [['--since', join(import.meta.dirname, 'support.ts')], /no export/],
+  [['--since', join(import.meta.dirname, 'support.ts')], /neither a checkpoint nor an export/],
   [['a-file', '--expect', `1:${'0'.repeat(64)}`], /for the trail in the store/],
 ])('%j is refused', async (words, message) => {
   const { status, stdout, stderr } = await bench.run(['audit', 'verify', ...words]);
