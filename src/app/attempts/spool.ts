@@ -70,6 +70,8 @@ export function createSpool({ stateDir, audit, log }: { readonly stateDir: strin
       const draft = await readDraft(file);
       if (draft === undefined) setAside(file, log);
       else if ((await audit.endAttempt(draft)) || (await isWritten(draft, audit))) rmSync(file, { force: true });
+      // Somebody is about to end it, or a try whose answer was lost holds it for a while yet.
+      else if (await isOpen(draft, audit)) return;
       else setAside(file, log);
     }
   }
@@ -123,6 +125,11 @@ async function isWritten(draft: AuditDraft, audit: AuditLog): Promise<boolean> {
       ? await audit.ofRequest(id, Date.now() - 86_400_000)
       : await audit.read(Math.max(0, (head?.sequence ?? 0) - recordsLookedAt), recordsLookedAt);
   return records.some((record) => record.name === draft.name && callOf(record) === call);
+}
+
+async function isOpen(draft: AuditDraft, audit: AuditLog): Promise<boolean> {
+  const call = callOf(draft);
+  return (await audit.attempts()).some((attempt) => attempt.call === call);
 }
 
 function setAside(file: string, log: Log): void {

@@ -1,11 +1,14 @@
 /** The same over a shared Valkey: calls of killed processes end once, and outcomes outlast an outage of the server. */
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { cliAgent } from '#app/for-hosts';
+import { callOf } from '#kernel/attempt';
+import type { AuditDraft } from '#kernel/audit-event';
+import { keysOf } from '#stores/valkey/keys';
 import type { ValkeyRole } from '#stores/valkey/roles';
 import { agent, approvedCall, startWorld, type World } from '../app/support.ts';
 import { samplePasswords, startValkey, type ValkeyServer } from '../stores/valkey-server.ts';
@@ -65,18 +68,43 @@ describe('over Valkey', { timeout: 120_000 }, () => {
 
   it('an outcome during an outage is kept on the machine and written once', async () => {
     const app = await open(storeOf('all', ['agent', 'admin', 'exec', 'log-writer']));
-    const asked = approvedCall(world, app, { tool: 'stop_vm', input: { vmid: 100 } });
-    while (stops().length === 0) await sleep(5);
-    await server.kill();
-    const outcome = await asked;
-    expect(outcome).toMatchObject({ status: 'ok', message: expect.stringContaining('its record is not written yet') });
-    const kept = () => readdirSync(join(world.stateDir, 'spool')).filter((name) => name !== 'reserve');
-    expect(existsSync(join(world.stateDir, 'spool')) && kept()).toHaveLength(1);
+    const id = await stoppedDuringOutage(app);
     await server.start();
-    const told = await untilTold(app, outcome.request_id ?? '', (found) => typeof found === 'object', agent);
-    expect(told.result.outcome).toMatchObject({ status: 'ok', code: 'ok' });
-    expect(kept()).toEqual([]);
-    expect(await ended(app)).toHaveLength(1);
-    expect(await app.audit.verify()).toMatchObject({ ok: true });
+    await expectWritten(app, id);
+  });
+
+  it('what is kept waits while somebody else holds the end of the call, as a try whose answer was lost does', async () => {
+    const app = await open(storeOf('all', ['agent', 'admin', 'exec', 'log-writer']));
+    const id = await stoppedDuringOutage(app);
+    const [name = ''] = kept();
+    const draft = JSON.parse(readFileSync(join(world.stateDir, 'spool', name), 'utf8')) as AuditDraft;
+    await server.start();
+    const held = keysOf('molis').ending(callOf(draft) ?? '');
+    await server.operator.set(held, '');
+    await untilTold(app, id, (found) => found === 'running', agent);
+    expect(kept()).toEqual([name]);
+    await server.operator.del(held);
+    await expectWritten(app, id);
   });
 });
+
+const kept = () => readdirSync(join(world.stateDir, 'spool')).filter((name) => name !== 'reserve');
+
+/** @returns the request whose call ended while the server was away */
+async function stoppedDuringOutage(app: LocalApp): Promise<string> {
+  const asked = approvedCall(world, app, { tool: 'stop_vm', input: { vmid: 100 } });
+  while (stops().length === 0) await sleep(5);
+  await server.kill();
+  const outcome = await asked;
+  expect(outcome).toMatchObject({ status: 'ok', message: expect.stringContaining('its record is not written yet') });
+  expect(kept()).toHaveLength(1);
+  return outcome.request_id ?? '';
+}
+
+async function expectWritten(app: LocalApp, id: string): Promise<void> {
+  const told = await untilTold(app, id, (found) => typeof found === 'object', agent);
+  expect(told.result.outcome).toMatchObject({ status: 'ok', code: 'ok' });
+  expect(kept()).toEqual([]);
+  expect(await ended(app)).toHaveLength(1);
+  expect(await app.audit.verify()).toMatchObject({ ok: true });
+}
