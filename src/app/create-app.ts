@@ -264,10 +264,10 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
 
 /** Only a process that stays takes up what others left, sees what changes, and sends checkpoints to witnesses. */
 function watchAround(options: AppOptions, parts: Parts): { readonly audit: AuditTrail; close(): Promise<void> } {
-  const { stays = false, service, log } = options;
+  const { stays = false, service, log, stateDir } = options;
   const { store, clusters, tasks, attempts, reads } = parts;
   const audit = auditTrail(store, reads.settle, options);
-  const monitor = createClusterMonitor({ clusters: clusters.clients, audit: reads.audit, log });
+  const monitor = createClusterMonitor({ clusters: clusters.clients, audit: reads.audit, log, stateDir });
   const witnessing = startWitnessing({ ...options, audit: store.audit, checkpoint: audit.checkpoint });
   if (stays && service === undefined) attempts.start();
   else void attempts.spool.drain();

@@ -2,6 +2,7 @@
  * What changes in a cluster without a call: nodes that go and come, quorum, guests that start and stop, storages that fill up. Looked at once a
  * minute by processes that stay, and written to the trail with `monitor` as its source. The first look of a process only learns.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import { reasonOf } from '#kernel/errors';
 import { wordOf } from '#kernel/json';
@@ -9,6 +10,7 @@ import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { Log } from '#kernel/ports/log';
 import { showPlainly } from '#kernel/text/text';
+import { holdLock } from '#stores/sqlite/hold-lock';
 
 export interface ClusterMonitor {
   /** One look at every cluster; never rejects. Looks that come meanwhile join it. */
@@ -21,6 +23,7 @@ interface MonitorParts {
   readonly clusters: ReadonlyMap<string, ClusterPort>;
   readonly audit: Pick<AuditLog, 'append' | 'head' | 'read'>;
   readonly log: Log;
+  readonly stateDir: string;
 }
 
 /** In ms. */
@@ -31,13 +34,16 @@ const fullAt = 0.9;
 const roomAt = 0.85;
 /** Of one look: a cluster that comes back has hundreds. */
 const mostEvents = 50;
+/** How often, and how far apart in ms, one asks for its turn. */
+const turnTries = 100;
+const turnPauseMs = 50;
 /** Another process saw it first if it is among so many of the newest records, and no older than two looks. */
 const recordsLookedAt = 200;
 
 /** What is watched → how it is: `guest 100 (web)` → `running`. */
 type State = ReadonlyMap<string, string>;
 
-export function createClusterMonitor({ clusters, audit, log }: MonitorParts): ClusterMonitor {
+export function createClusterMonitor({ clusters, audit, log, stateDir }: MonitorParts): ClusterMonitor {
   const known = new Map<string, State>();
   const closing = new AbortController();
   let looking: Promise<void> | undefined;
@@ -52,11 +58,19 @@ export function createClusterMonitor({ clusters, audit, log }: MonitorParts): Cl
     const drafts = changesBetween(before, now).map(([what, from, to]) => draftOf(cluster, what, from, to));
     if (drafts.length > mostEvents)
       log.warn(`${cluster}: ${drafts.length} things changed at once; the first ${mostEvents} are written down`);
-    for (const draft of drafts.slice(0, mostEvents)) {
-      if (await isKnown(draft, audit)) continue;
-      await audit.append(draft);
-      log.info(`monitor: ${wordOf(draft.attributes['message'])}`);
+    if (drafts.length === 0) return;
+    const release = await waitForTurn(stateDir);
+    try {
+      for (const draft of drafts.slice(0, mostEvents)) await tell(draft);
+    } finally {
+      release();
     }
+  }
+
+  async function tell(draft: AuditDraft): Promise<void> {
+    if (await isKnown(draft, audit)) return;
+    await audit.append(draft);
+    log.info(`monitor: ${wordOf(draft.attributes['message'])}`);
   }
 
   async function lookAtAll(): Promise<void> {
@@ -90,7 +104,19 @@ export function createClusterMonitor({ clusters, audit, log }: MonitorParts): Cl
   };
 }
 
-/** LIMIT: two processes that look at the very same moment both write it. */
+/** One process of this machine at a time looks whether another has told, and tells. Never rejects: rather told twice than not at all. */
+async function waitForTurn(stateDir: string): Promise<() => void> {
+  for (let tries = 0; tries < turnTries; tries += 1) {
+    try {
+      return holdLock(stateDir, 'monitor');
+    } catch {
+      await sleep(turnPauseMs);
+    }
+  }
+  return () => undefined;
+}
+
+/** LIMIT: of two machines that look at the very same moment both write it. */
 async function isKnown({ attributes }: AuditDraft, audit: Pick<AuditLog, 'head' | 'read'>): Promise<boolean> {
   const head = await audit.head();
   const records = head === undefined ? [] : await audit.read(Math.max(0, head.sequence - recordsLookedAt), recordsLookedAt);

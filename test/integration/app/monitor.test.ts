@@ -1,8 +1,10 @@
 /** What changes in a cluster without a call is in the trail, once, whoever looked. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { connectClusters } from '#app/clusters/connect-clusters';
 import { createClusterMonitor } from '#app/clusters/monitor';
 import { parseConfig } from '#app/config/config';
+import type { AuditLog } from '#kernel/ports/audit-log';
 import { openTestStore } from '../stores/store-fixtures.ts';
 import { startWorld, type World } from './support.ts';
 
@@ -20,12 +22,15 @@ const log = { debug: silent, info: silent, warn: silent, error: silent };
 async function bench() {
   const store = await openTestStore();
   const clusters = connectClusters({ config: parseConfig(world.demo.config, 'test'), baseDir: '/', stateDir: world.stateDir, log });
-  const monitor = () => createClusterMonitor({ clusters: clusters.clients, audit: store.audit, log });
+  const monitor = (audit: Pick<AuditLog, 'append' | 'head' | 'read'> = store.audit) =>
+    createClusterMonitor({ clusters: clusters.clients, audit, log, stateDir: world.stateDir });
+  /** What one reads has been read by all the others before it goes on. */
+  const slow = { ...store.audit, head: () => store.audit.head().finally(() => sleep(500)) };
   const told = async () =>
     (await store.audit.read(0, 100)).map(
       ({ name, attributes }) => `${name} ${String(attributes['source'])} ${String(attributes['message'])}`,
     );
-  return { monitor, told, clusters };
+  return { monitor, told, clusters, slow };
 }
 
 it('tells of guests, storages and nodes, and nothing of the first look', async () => {
@@ -54,6 +59,17 @@ it('tells of guests, storages and nodes, and nothing of the first look', async (
   expect(await told()).toEqual(events);
   await first.close();
   await second.close();
+  await clusters.close();
+});
+
+it('tells a change once when several processes look at the very same moment', async () => {
+  const { monitor, told, clusters, slow } = await bench();
+  const several = Array.from({ length: 4 }, () => monitor(slow));
+  await Promise.all(several.map((one) => one.look()));
+  Object.assign(world.demo.cluster.state.guests.get(100) ?? {}, { running: false });
+  await Promise.all(several.map((one) => one.look()));
+  expect(await told()).toEqual(['cluster.changed monitor demo: guest 100: running → stopped']);
+  await Promise.all(several.map((one) => one.close()));
   await clusters.close();
 });
 
