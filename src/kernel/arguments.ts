@@ -102,5 +102,5 @@ export const pagingArguments = {
     .transform(sanitizeText)
     .pipe(z.string().max(200))
     .optional()
-    .meta({ description: 'Keep rows in which a value contains this text (case-insensitive).' }),
+    .meta({ description: 'Keep rows in which a value contains this text (case-insensitive); large numbers (times, sizes) match whole.' }),
 };

@@ -83,7 +83,15 @@ export function countMessage(page: PageOfRows, noun: string, isPartial = false):
 function contains(row: JsonValue | undefined, needle: string): boolean {
   if (row === null || row === undefined) return false;
   if (typeof row === 'object') return Object.values(row).some((value) => contains(value, needle));
-  return String(row).toLowerCase().includes(needle.toLowerCase());
+  return isMetByChance(row, needle) ? String(row) === needle : String(row).toLowerCase().includes(needle.toLowerCase());
+}
+
+/** Above the largest VM ID. */
+const largeNumber = 1_000_000_000;
+
+/** A time or a size has nearly every short number in it, and so have the counters of a UPID, whose other parts stand beside it. */
+function isMetByChance(value: string | number | boolean, needle: string): boolean {
+  return typeof value === 'number' ? value >= largeNumber : String(value).startsWith('UPID:') && !needle.includes(':');
 }
 
 function writeCursor(mark: string, key: RowKey): string {

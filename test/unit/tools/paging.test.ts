@@ -34,6 +34,14 @@ describe('a page', () => {
     expect(pageOf([{ a: null, b: true }], { filter: 'true' }, numbers).total).toBe(1);
   });
 
+  it('is not filtered by what holds nearly any short number: times, sizes, the counters of a UPID', () => {
+    const [upid, time] = ['UPID:pve:00000104:0310412A:6B085E05:qmstart:105:ops@pve!b:', 1_795_710_469];
+    const tasks = [{ upid, id: '105', node: 'pve', starttime: time }];
+    const found = (filter: string) => pageOf(tasks, { filter }, numbers).total;
+    expect(['104', '6B08', '7104'].map(found)).toEqual([0, 0, 0]);
+    expect(['105', 'PVE', upid, ':qmstart:105:', String(time)].map(found)).toEqual([1, 1, 1, 1, 1]);
+  });
+
   it('is sorted by key, numbers as numbers, and rows of one key stay together', () => {
     const key = (row: JsonObject) => [String(row['kind']), Number(row['n'])];
     const mixed = [
