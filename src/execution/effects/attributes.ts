@@ -11,8 +11,20 @@ export type Attributes = ReadonlyMap<string, string>;
 
 const kept = ['--xattrs', "--xattrs-include='user.*'", '--acls'].join(' ');
 const create = `tar -c --format=pax ${kept} --xattrs-include='trusted.overlay.origin' --no-recursion --null -T - -f -`;
-/** Of a file without its content: an empty one with its attributes. */
-const emptyCopies = 'xargs -0 cp -a --attributes-only --parents -t "$1" -- 2>/dev/null; cd "$1" && find . -type f -print0';
+/**
+ * Of files without their content: empty ones with their attributes, in directories of our own: with their own modes those would close themselves to
+ * a user before all is copied.
+ */
+const emptyCopies = `files=(); folder=
+copy() {
+  [ \${#files[@]} -eq 0 ] || { mkdir -p -- "$1/$folder" && printf '%s\\0' "\${files[@]}" | xargs -0 cp -a --attributes-only -t "$1/$folder" --; } 2>/dev/null
+  files=()
+}
+while IFS= read -r -d '' file; do
+  [ "\${file%/*}" = "$folder" ] || { copy "$1"; folder=\${file%/*}; }
+  files+=("$file")
+done
+copy "$1"; cd "$1" && find . -type f -print0`;
 const limits = { timeoutMs: 120_000, env: launcherEnvironment };
 const mostBytesOfOne = 16_384;
 

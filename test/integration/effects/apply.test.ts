@@ -165,10 +165,11 @@ describe('access lists', () => {
 
 describe('extended attributes, holes and second names', () => {
   const attr = (name: string, value: string) => `python3 -c "import os; os.setxattr('${name}', 'user.note', b'${value}')"`;
-  const before = `mkdir -p d/in; echo f > f; echo g > d/g; echo h > d/in/h; ${attr('f', 'one')}; ${attr('d/in', 'two')}; ${attr('d/in/h', 'three')}; echo l > l; ln l l2`;
+  const before = `mkdir -p d/in; echo f > f; echo g > d/g; echo h > d/in/h; echo i > d/in/i; ${attr('f', 'one')}; ${attr('d/in', 'two')}; ${attr('d/in/h', 'three')}; echo l > l; ln l l2`;
   const lines: readonly (readonly [string, string])[] = [
     ['of a file that changes stay', 'echo more >> f; echo more >> d/in/h; touch d/g'],
     ['are given to a file that was there', `${attr('d/g', 'new')}; ${attr('d/in/h', 'other')}; chmod 600 d/in/h`],
+    ['are given in directories that close', `${attr('d/in/h', 'other')}; ${attr('d/in/i', 'new')}; chmod 500 d/in d`],
     ['are taken from one', `python3 -c "import os; os.removexattr('d/in/h', 'user.note')"`],
     ['of new files and directories', `mkdir -p n/m; echo x > n/m/x; ${attr('n/m', 'dir')}; ${attr('n', 'top')}; ${attr('n/m/x', 'file')}`],
     ['of a new directory that is closed', `mkdir -p n/m; ${attr('n/m', 'dir')}; chmod 500 n/m n`],
