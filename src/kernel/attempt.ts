@@ -166,8 +166,9 @@ export function targetWords(targets: JsonValue | undefined): readonly string[] {
   if (!Array.isArray(targets)) return [];
   return targets.flatMap((target: JsonValue) => {
     if (!isJsonObject(target)) return [];
-    const { vmid, name, node, path, command, cluster } = target;
-    const what = vmid === undefined ? [path, command, name, node].map(textOf).find((text) => text !== undefined) : wordOf(vmid);
+    const { vmid, name, node, service, path, text, cluster } = target;
+    const unit = typeof service === 'string' && typeof node === 'string' ? `${service} on ${node}` : undefined;
+    const what = vmid === undefined ? [path, text, unit, name, node].map(textOf).find((word) => word !== undefined) : wordOf(vmid);
     return what === undefined ? [] : [`${what}${typeof cluster === 'string' && cluster !== '' ? ` on ${cluster}` : ''}`];
   });
 }

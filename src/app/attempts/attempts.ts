@@ -237,7 +237,7 @@ function viewOf({ call, begun, unknown: found }: Attempt, standing: AttemptStand
 }
 
 /** One sentence without its end. */
-export function attemptWords({ tool, targets, agent, begunAt, call, message }: AttemptView): string {
+function attemptWords({ tool, targets, agent, begunAt, call, message }: AttemptView): string {
   const what = `${tool}${targets.length === 0 ? '' : ` (${targets.join(', ')})`}`;
   const why = message === undefined ? '' : `: ${message}`;
   return showPlainly(`${what} by ${agent}, begun ${begunAt}, call ${call}${why}`, 600);
@@ -260,7 +260,7 @@ export async function attemptFindings({ list }: Pick<AttemptList, 'list'>): Prom
         (view): Finding => ({
           topic: unknownTopic,
           state: 'warning',
-          message: attemptWords(view),
+          message: `nobody knows what came of ${attemptWords(view)}`,
           remedy: `${view.next ?? 'look at the target'}; then \`banksman attempts seen ${view.call}\``,
         }),
       );

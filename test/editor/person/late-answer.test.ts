@@ -67,7 +67,9 @@ describe('an answer after the call stopped waiting', () => {
     const id = /req-[0-9a-f]{8}/.exec(toolResults(bench.model).at(-1) ?? '')?.[0];
     const count = await ask(`check ${id}`);
     const result = await waitForToolResult(bench.model, count);
-    expect(result).toMatch(/"status":"consumed"[\s\S]*"outcome":\{"status":"ok"[\s\S]*"started_by":"user:\w+","result":\{[^}]*"vmid":100/);
+    expect(result).toMatch(
+      /"status":"consumed"[\s\S]*"outcome":\{"status":"ok"[\s\S]*"started_by":"user:\w+","result":\{[\s\S]*"vmid":100/,
+    );
   });
 });
 
