@@ -66,6 +66,7 @@ export const importTable: readonly FolderRule[] = [
     packages: ['zod'],
     builtins: [...harmless, ...system, 'net', 'child_process', 'http', 'crypto'],
   },
+  { folder: 'hosts/witness', folders: ['kernel', 'app'], packages: [], builtins: ['http', 'net'] },
   { folder: 'hosts/vscode', folders: ['kernel', 'app'], packages: ['vscode', 'zod'], builtins: [...harmless, ...system, 'crypto'] },
   {
     folder: 'hosts/mcp',
@@ -128,6 +129,11 @@ export const fileExceptions: readonly FileException[] = [
     why: '`banksman page` serves the page for who has no service; loaded when asked for',
   },
   {
+    file: 'hosts/cli/commands/witness.ts',
+    folders: ['hosts/witness'],
+    why: '`banksman witness serve` answers logs elsewhere; loaded when asked for',
+  },
+  {
     file: 'hosts/service/run-service.ts',
     folders: ['hosts/page'],
     why: 'the service serves the page; loaded where its configuration names one',
@@ -143,5 +149,6 @@ export const lazyFiles: readonly string[] = [
   'hosts/mcp/serve-stdio.ts',
   'hosts/mcp/http/serve-http.ts',
   'hosts/page/start-page.ts',
+  'hosts/witness/serve-witness.ts',
   'stores/valkey/open-valkey-store.ts',
 ];

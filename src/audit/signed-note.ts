@@ -5,9 +5,10 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import type { Checkpoint } from '#kernel/ports/audit-log';
 
-/** The first byte of a key in a verifier key: what its signatures are over. */
-const ed25519Type = 1;
-const cosignatureType = 4;
+/** The first byte of a key in a verifier key: what its signatures are over. A log's are over its notes. */
+export const ed25519Type = 1;
+/** A witness's: over a checkpoint and the time. */
+export const cosignatureType = 4;
 
 /** RFC 8410: what stands before the 32 bytes of an Ed25519 key in its DER form. */
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
@@ -35,9 +36,9 @@ export interface SignedNote {
   readonly signatures: readonly NoteSignature[];
 }
 
-/** `NAME+ID+KEY`: how a key of a log is given to whoever checks its notes. */
-export function verifierKey(name: string, publicKey: KeyObject): string {
-  const key = Buffer.concat([Buffer.of(ed25519Type), rawKey(publicKey)]);
+/** `NAME+ID+KEY`: how a key of a log, or of a witness, is given to whoever checks its notes. */
+export function verifierKey(name: string, publicKey: KeyObject, type: number = ed25519Type): string {
+  const key = Buffer.concat([Buffer.of(type), rawKey(publicKey)]);
   return `${name}+${keyId(name, key)}+${key.toString('base64')}`;
 }
 
@@ -54,6 +55,18 @@ export function parseVerifierKey(text: string): NoteKey | undefined {
 export function signNote(text: string, name: string, privateKey: KeyObject): string {
   const key = Buffer.concat([Buffer.of(ed25519Type), rawKey(createPublicKey(privateKey))]);
   return `${text}\n${signatureLine(name, keyId(name, key), sign(null, Buffer.from(text), privateKey))}`;
+}
+
+/** `cosignature/v1`: the line that a witness adds to a note. @param text ends with a line feed @param time POSIX, in seconds */
+export function cosignNote(
+  text: string,
+  name: string,
+  { privateKey, time }: { readonly privateKey: KeyObject; readonly time: number },
+): string {
+  const at = Buffer.alloc(8);
+  at.writeBigUInt64BE(BigInt(time));
+  const key = Buffer.concat([Buffer.of(cosignatureType), rawKey(createPublicKey(privateKey))]);
+  return signatureLine(name, keyId(name, key), Buffer.concat([at, sign(null, cosigned(text, time), privateKey)]));
 }
 
 /** undefined for what is no signed note. Signatures are not checked. */

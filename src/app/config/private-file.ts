@@ -22,6 +22,17 @@ export async function replacePrivateFile(folder: string, name: string, text: str
   await place(folder, name, text, rename);
 }
 
+/** A name in a folder outlasts a loss of power only once the folder is on the disk, too. Windows opens no folders, and keeps names by itself. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
 async function place(folder: string, name: string, text: string | Uint8Array, put: typeof rename): Promise<void> {
   const temporary = join(folder, `.${name}-${randomBytes(6).toString('hex')}.tmp`);
   makeFolder(folder);

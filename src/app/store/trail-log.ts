@@ -36,6 +36,12 @@ function logKeyFile(stateDir: string): LogKeyPlace {
   };
 }
 
+function badLogKey(): Fault {
+  return new Fault('bad_log_key', `\`${keyFileName}\` holds no Ed25519 key`, {
+    next: 'move it away: a new one is made, and the trail says so',
+  });
+}
+
 /** What of the trail needs the tree. */
 export function trailLog(
   audit: AuditLog,
@@ -88,7 +94,7 @@ function treeOf({ tree }: AuditLog): TrailTree {
 function createSigner(place: LogKeyPlace): (tree: TrailTree) => Promise<SignedCheckpoint> {
   let known: Promise<KeyObject> | undefined;
   return async (tree) => {
-    known ??= keyIn(place);
+    known ??= signingKeyIn(place, badLogKey);
     const privateKey = await known.catch((thrown: unknown) => {
       known = undefined;
       throw thrown;
@@ -112,26 +118,25 @@ function createSigner(place: LogKeyPlace): (tree: TrailTree) => Promise<SignedCh
   };
 }
 
-async function keyIn(place: LogKeyPlace): Promise<KeyObject> {
+/** Made where there is none yet. @throws {Fault} `bad` where what is kept is no key */
+export async function signingKeyIn(place: LogKeyPlace, bad: () => Fault): Promise<KeyObject> {
   const kept = await place.read();
-  if (kept !== undefined) return parseKey(kept);
+  if (kept !== undefined) return parseKey(kept, bad);
   await place.keep(String(generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' })));
   // Another process may have been faster.
   const made = await place.read();
   if (made === undefined) throw new Fault('no_log_key', 'the key of the log could not be kept');
-  return parseKey(made);
+  return parseKey(made, bad);
 }
 
-function parseKey(pem: string): KeyObject {
+function parseKey(pem: string, bad: () => Fault): KeyObject {
   try {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === 'ed25519') return key;
   } catch {
     // Said below: what is in the file is not repeated.
   }
-  throw new Fault('bad_log_key', `\`${keyFileName}\` holds no Ed25519 key`, {
-    next: 'move it away: a new one is made, and the trail says so',
-  });
+  throw bad();
 }
 
 function hexes(path: readonly TreeHash[]): readonly string[] {

@@ -22,6 +22,7 @@ import { runService } from './commands/service.ts';
 import { runStore } from './commands/store.ts';
 import { runTokens } from './commands/tokens.ts';
 import { runTools } from './commands/tools.ts';
+import { runWitness } from './commands/witness.ts';
 import { printError, printText, Refusal } from './output.ts';
 
 const general = `Every command takes
@@ -193,6 +194,24 @@ compares with a checkpoint (a file, or its text), also after the records have le
 trail, or that the trail goes on from a checkpoint: docs/check-proof.mjs checks it without Banksman. \`witness\` sends a checkpoint to
 the configuration's \`witnesses\` now; processes that stay do it by themselves. \`export\` writes the trail as JSON Lines; its last line says how many records there are and where the chain ends, and with \`--sign\`
 holds an approver's signature of that. \`verify FILE\` checks an export anywhere. Exit status of verify: 0 whole, 1 broken.`,
+    },
+  ],
+  [
+    'witness',
+    {
+      run: runWitness,
+      lines: [
+        'witness serve --http HOST:PORT',
+        'witness add KEY [--json]',
+        'witness remove ORIGIN',
+        'witness list [--json]',
+        'witness checkpoint ORIGIN',
+        'witness key',
+      ],
+      notes: `A witness for the trails of others (https://c2sp.org/tlog-witness): it cosigns a log's checkpoint where it goes on from the last one.
+\`add\` names a log by what \`banksman audit key\` shows there, and needs a terminal; there, \`witnesses\` of the configuration names this one by
+its address and by what \`key\` shows. \`PORT\` alone is on loopback. \`checkpoint\` prints the last one that was cosigned, for
+\`banksman audit verify --since\` where the log is. docs/witness.md says more.`,
     },
   ],
   [

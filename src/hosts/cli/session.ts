@@ -9,8 +9,10 @@ import { serviceSocket, version } from '#app/for-hosts';
 import { connectApp } from '#app/remote-app';
 import type { App } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
+import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions } from './command-line.ts';
 import { Refusal, stderrLog } from './output.ts';
+import { withTerminal } from './terminal.ts';
 
 /** @param stays a server: it lasts longer than one call */
 export async function withApp<T>(
@@ -122,6 +124,21 @@ export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>)
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }
+}
+
+/**
+ * Shows what a person is asked, and goes on where they type `word`. @param what what needs a terminal, for people
+ * SECURITY: whoever can write the state directory can do all of this by hand; the terminal is there so that no pipe or script does it unseen.
+ * @throws {Refusal} `no_terminal`, `inside_sandbox`, `cancelled`
+ */
+export async function confirmed(what: string, shown: string, word: string): Promise<void> {
+  await untilStopped((signal) =>
+    withTerminal(what, signal, async (terminal) => {
+      terminal.say(`${showPlainly(shown, 4_000)}\n`);
+      if ((await terminal.ask(`type \`${word}\` to go on: `)).trim() !== word)
+        throw new Refusal('cancelled', 'cancelled; nothing was changed');
+    }),
+  );
 }
 
 /** `--state`, or where this user's state is. @throws {Fault} `bad_usage` for an empty one, which would be the current directory */

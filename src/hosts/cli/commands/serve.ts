@@ -14,7 +14,7 @@ const trustsNetwork =
 /** The last line on stdout is JSON with the addresses. */
 export async function runServe(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
-  const address = listenAddress(options.http);
+  const address = listenAddress('serve', options.http);
   const allowed = { allowedHosts: hostsOf(options), allowedOrigins: originsOf(options) };
   const tls = await tlsOf(options);
   const privateNetwork = options['private-network'] === true;
@@ -53,10 +53,12 @@ export async function runServe(words: readonly string[], options: CommandOptions
 }
 
 /** `HOST:PORT` or `PORT` alone, which means loopback. @throws {Fault} `bad_usage` */
-function listenAddress(named: string | undefined): { readonly host: string; readonly port: number } {
+export function listenAddress(command: string, named: string | undefined): { readonly host: string; readonly port: number } {
   const parts = /^(?:(?<host>localhost|[\d.]+|\[[0-9a-f:.]+\]):)?(?<port>\d+)$/i.exec(named ?? '')?.groups;
   if (parts === undefined) {
-    throw badUsage('`serve` needs `--http HOST:PORT`, HOST being an IP address or `localhost`: 127.0.0.1:7331, [::1]:0 (0: any free port)');
+    throw badUsage(
+      `\`${command}\` needs \`--http HOST:PORT\`, HOST being an IP address or \`localhost\`: 127.0.0.1:7331, [::1]:0 (0: any free port)`,
+    );
   }
   const host = (parts['host'] ?? '127.0.0.1').replace(/^\[|\]$/g, '');
   return { host, port: wholeNumber(parts['port'] ?? '', 'http', { min: 0, max: 65_535 }) };
@@ -97,7 +99,7 @@ async function sayWhoMayCome(stateDir: string): Promise<void> {
   if (tokens.length === 0) printError('nobody can connect yet: make a token with `banksman tokens create NAME`');
 }
 
-async function stopped(signal: AbortSignal): Promise<void> {
+export async function stopped(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => resolve(), { once: true });
   if (signal.aborted) resolve();

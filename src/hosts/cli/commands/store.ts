@@ -8,11 +8,9 @@ import { createTrailMemory } from '#app/store/trail-memory';
 import type { ChainPoint } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import type { Store } from '#kernel/ports/store';
-import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
-import { printError, printJson, printText, Refusal } from '../output.ts';
-import { configOf, stateDirOf, untilStopped } from '../session.ts';
-import { withTerminal } from '../terminal.ts';
+import { printError, printJson, printText } from '../output.ts';
+import { configOf, confirmed, stateDirOf } from '../session.ts';
 
 export async function runStore([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'backup') return backup(words, options);
@@ -72,17 +70,6 @@ async function acceptIn(store: Store, options: CommandOptions): Promise<number> 
   if (days > 0) await store.care?.trustClock(person());
   printText('accepted, and written down');
   return 0;
-}
-
-/** SECURITY: whoever can write the store's folder can do all this by hand; the terminal is there so that no pipe or script does it unseen. */
-async function confirmed(what: string, shown: string, word: string): Promise<void> {
-  await untilStopped((signal) =>
-    withTerminal(what, signal, async (terminal) => {
-      terminal.say(`${showPlainly(shown, 4_000)}\n`);
-      if ((await terminal.ask(`type \`${word}\` to go on: `)).trim() !== word)
-        throw new Refusal('cancelled', 'cancelled; nothing was changed');
-    }),
-  );
 }
 
 function memoryOf(options: CommandOptions, store: Store) {
