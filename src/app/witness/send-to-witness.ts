@@ -28,7 +28,7 @@ async function submit(url: string, sending: Sending, old: number, isAgain = fals
   const answer = await post(url, sending, old);
   if (answer.status === 200) return answer.text;
   const has = sizeIn(answer);
-  if (has === undefined) throw refused(url, answer, old);
+  if (has === undefined) throw refused(url, answer, { ...sending, known: old });
   const { size } = sending.checkpoint;
   if (has > size)
     throw differs(
@@ -50,8 +50,12 @@ function sizeIn({ status, text }: Answer): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-function refused(url: string, { status, text }: Answer, old: number): Fault {
-  if (status === 422) return differs(`${url} says that the trail does not go on from what it saw (${old} records): it was rewritten`);
+function refused(url: string, { status, text }: Answer, { known, other, checkpoint }: Sending): Fault {
+  if (status === 422) return differs(`${url} says that the trail does not go on from what it saw (${known} records): it was rewritten`);
+  if (status === 404 && other !== undefined)
+    return differs(
+      `${url} has cosigned \`${other}\`, and this is another trail (\`${checkpoint.origin}\`): the store was replaced, or deleted and made anew`,
+    );
   const isUnknown = status === 404 || status === 403;
   const next = 'the witness has to know this log: give its operator what `banksman audit key` shows';
   return new Fault('witness_failed', `${url} answered ${status} ${shortly(text)}`, {

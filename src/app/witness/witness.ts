@@ -10,6 +10,8 @@ export interface Sending extends SignedCheckpoint {
   readonly tree: TrailTree;
   /** What this witness had last, as this machine remembers it. */
   readonly known: number;
+  /** The trail that this witness had last, where it is another than this one. */
+  readonly other?: string;
   readonly signal: AbortSignal;
 }
 

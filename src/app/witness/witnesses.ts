@@ -80,7 +80,8 @@ async function sendTo(witness: WitnessConfig, parts: WitnessParts, last: Entry['
   const { origin, size } = made.checkpoint;
   const known = last?.origin === origin && last.size <= size ? last.size : 0;
   const limits = [AbortSignal.timeout(sendMs), ...(parts.signal === undefined ? [] : [parts.signal])];
-  const answer = await senderOf(witness, parts)({ ...made, tree, known, signal: AbortSignal.any(limits) });
+  const other = last === undefined || last.origin === origin ? {} : { other: last.origin };
+  const answer = await senderOf(witness, parts)({ ...made, ...other, tree, known, signal: AbortSignal.any(limits) });
   return { origin, size, ...(answer === undefined ? {} : { answer }) };
 }
 
