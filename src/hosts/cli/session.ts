@@ -127,14 +127,14 @@ export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>)
 }
 
 /**
- * Shows what a person is asked, and goes on where they type `word`. @param what what needs a terminal, for people
+ * Shows what a person is asked, and goes on where they type `word`. @param what what needs a terminal, for people @param shown lines; empty ones are left out
  * SECURITY: whoever can write the state directory can do all of this by hand; the terminal is there so that no pipe or script does it unseen.
  * @throws {Refusal} `no_terminal`, `inside_sandbox`, `cancelled`
  */
-export async function confirmed(what: string, shown: string, word: string): Promise<void> {
+export async function confirmed(what: string, shown: readonly string[], word: string): Promise<void> {
   await untilStopped((signal) =>
     withTerminal(what, signal, async (terminal) => {
-      terminal.say(`${showPlainly(shown, 4_000)}\n`);
+      for (const line of shown) if (line !== '') terminal.say(`${showPlainly(line, 4_000)}\r\n`);
       if ((await terminal.ask(`type \`${word}\` to go on: `)).trim() !== word)
         throw new Refusal('cancelled', 'cancelled; nothing was changed');
     }),

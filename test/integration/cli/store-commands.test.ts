@@ -49,6 +49,7 @@ it('is backed up, lost, missed, and put back by a person at a terminal', async (
   expect(await trail()).toMatchObject({ state: 'failed' });
   const yes = await person.at(['store', 'restore', backup], [['to go on', 'restore\r']]);
   expect(yes).toMatchObject({ status: 0, screen: expect.stringContaining('is set aside') });
+  expect(yes.screen).not.toContain('\\n');
   const restored = (await records()).find(({ sequence }) => sequence === head.sequence + 1);
   expect(restored).toMatchObject({ name: 'store.changed', attributes: { change: 'restored', to: head } });
   expect(await trail()).toMatchObject({ state: 'ok' });

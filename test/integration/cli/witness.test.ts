@@ -45,6 +45,7 @@ async function serve(state = second): Promise<Serving> {
 async function name(key: string, state = second): Promise<void> {
   const named = await person.at(['witness', 'add', key, '--state', state], [['to go on', 'add\r']]);
   expect(named.status).toBe(0);
+  expect(named.screen).not.toContain('\\n');
 }
 
 describe('a trail that another Banksman witnesses', () => {

@@ -32,7 +32,10 @@ async function restore(words: readonly string[], options: CommandOptions): Promi
   const [named = ''] = operands(words, ['FILE']);
   const file = await fileOf(options);
   const copy = await lookAtBackup(resolve(named));
-  const shown = `${resolve(named)}: ${copy.records} records, ${endOf(copy.head)}\nIt takes the place of ${file}, which is set aside. Requests and approvals since then are not in it, and no approval in it counts here.\n`;
+  const shown = [
+    `${resolve(named)}: ${copy.records} records, ${endOf(copy.head)}`,
+    `It takes the place of ${file}, which is set aside. Requests and approvals since then are not in it, and no approval in it counts here.`,
+  ];
   await confirmed('restoring the store', shown, 'restore');
   const { before, head, setAside } = await asOwnerOf(stateDirOf(options), async () => {
     const restored = await restoreStore(resolve(named), file, person());
@@ -59,13 +62,13 @@ async function acceptIn(store: Store, options: CommandOptions): Promise<number> 
   const lost = await memory.finding();
   const { ahead } = (await store.care?.time()) ?? { ahead: 0 };
   const days = Math.floor(ahead / 86_400_000);
-  const isAhead = days > 0 ? `The clock is ${days} days ahead of the time that passed; what is old by it will be dropped.\n` : '';
+  const isAhead = days > 0 ? `The clock is ${days} days ahead of the time that passed; what is old by it will be dropped.` : '';
   if (lost === undefined && days === 0) {
     printText('there is nothing to accept: the trail is the one that was here, and the clock fits');
     return 0;
   }
   const now = `${new Date().toISOString()} by the clock of this machine`;
-  await confirmed('accepting the store as it is', `${lost === undefined ? '' : `${lost.message}.\n`}${isAhead}It is ${now}.\n`, 'accept');
+  await confirmed('accepting the store as it is', [lost === undefined ? '' : `${lost.message}.`, isAhead, `It is ${now}.`], 'accept');
   await memory.accept(person());
   if (days > 0) await store.care?.trustClock(person());
   printText('accepted, and written down');

@@ -54,12 +54,11 @@ function isLoopback(host: string): boolean {
 /** SECURITY: on a person's word, and never because somebody sent a checkpoint. */
 async function add(words: readonly string[], options: CommandOptions): Promise<number> {
   const [text = ''] = operands(words, ['KEY']);
-  const { name: origin, id } = logKeyFrom(text);
+  const { name: origin } = logKeyFrom(text);
   const files = filesOf(options);
   const before = (await files.log(origin))?.keys ?? [];
-  const more =
-    before.length === 0 || before.includes(text.trim()) ? '' : `It has ${before.length} already; this one may sign for it, too.\n`;
-  await confirmed('naming a log', `The log ${showPlainly(origin, 200)}, by the key ${id}: is it what its operator says?\n${more}`, 'add');
+  const more = before.length === 0 || before.includes(text.trim()) ? '' : `It has ${before.length} already; this one may sign for it, too.`;
+  await confirmed('naming a log', [text.trim(), `Is this what the operator of ${origin} says? ${more}`], 'add');
   const log = await files.addLog(text);
   if (options.json) printJson(await described(files, log));
   else
@@ -70,7 +69,7 @@ async function add(words: readonly string[], options: CommandOptions): Promise<n
 async function remove(words: readonly string[], options: CommandOptions): Promise<number> {
   const [origin = ''] = operands(words, ['ORIGIN']);
   const shown = showPlainly(origin, 200);
-  await confirmed('removing a log', `The log ${shown} is cosigned no more. What was cosigned is remembered.\n`, 'remove');
+  await confirmed('removing a log', [`The log ${origin} is cosigned no more. What was cosigned is remembered.`], 'remove');
   await filesOf(options).removeLog(origin);
   printText(`${shown} is cosigned no more`);
   return 0;
