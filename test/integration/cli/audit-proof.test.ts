@@ -112,6 +112,19 @@ describe('a checkpoint', () => {
   });
 });
 
+describe('the trail as static files', () => {
+  it('is written, and added to', async () => {
+    const folder = join(bench.folder, 'tiles');
+    const first = JSON.parse((await bench.run(['audit', 'tiles', folder, '--json'])).stdout) as { checkpoint: { size: number } };
+    await callSome(1);
+    expect(await bench.run(['audit', 'tiles', folder])).toMatchObject({ status: 0, stdout: expect.stringContaining('bundles of entries') });
+    const note = readFileSync(join(folder, 'checkpoint'), 'utf8');
+    expect(Number(note.split('\n')[1])).toBeGreaterThan(first.checkpoint.size);
+    expect(existsSync(join(folder, `tile/entries/000.p/${first.checkpoint.size}`))).toBe(true);
+    expect(await bench.run(['audit', 'verify', '--since', note])).toMatchObject({ status: 0 });
+  });
+});
+
 describe('the witnesses of the configuration', () => {
   it('get a checkpoint when asked, and `doctor` says what each has', async () => {
     const file = join(bench.folder, 'elsewhere');

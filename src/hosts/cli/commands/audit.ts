@@ -7,6 +7,7 @@ import { finished } from 'node:stream/promises';
 import { readApprovers } from '#app/config/config-file';
 import { defaultConfigFile } from '#app/config/paths';
 import { exportAudit, seenBefore, verifyDamaged, verifyExport } from '#app/store/audit-export';
+import { writeTiles } from '#app/store/trail-tiles';
 import type { App, SeenTrail } from '#kernel/app';
 import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
@@ -22,11 +23,12 @@ import { withTerminal } from '../terminal.ts';
 export async function runAudit([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'verify' && words.length > 0) return verifyFile(words, options);
   if (verb === 'prove') return prove(words, options);
+  if (verb === 'tiles') return tiles(words, options);
   operands(words, []);
   const run = verb === undefined ? undefined : new Map(Object.entries(wordless)).get(verb);
   if (run !== undefined) return run(options);
   throw badUsage(
-    `\`audit\` takes ${[...Object.keys(wordless), 'prove'].map((name) => `\`${name}\``).join(', ')}, not \`${verb ?? 'nothing'}\``,
+    `\`audit\` takes ${[...Object.keys(wordless), 'prove', 'tiles'].map((name) => `\`${name}\``).join(', ')}, not \`${verb ?? 'nothing'}\``,
   );
 }
 
@@ -87,6 +89,20 @@ async function prove(words: readonly string[], options: CommandOptions): Promise
   const { checkpoint: seen } = await seenBefore(since, []);
   if (seen === undefined) throw badUsage('`prove --since` takes a checkpoint, not an export');
   printJson(await withApp(options, (app) => app.audit.proveSince(seen)));
+  return 0;
+}
+
+/** `banksman audit tiles`: the trail as static files (https://c2sp.org/tlog-tiles). */
+async function tiles(words: readonly string[], options: CommandOptions): Promise<number> {
+  const [folder = ''] = operands(words, ['DIR']);
+  const { config } = await configOf(options);
+  const written = await writeTiles({ config, stateDir: stateDirOf(options) }, folder);
+  const { checkpoint: made, bundles } = written;
+  if (options.json) printJson(written);
+  else {
+    const lacking = bundles.lacking === 0 ? '' : `; ${bundles.lacking} lack records that have left the trail, or are too long`;
+    printText(`${made.size} records: ${written.tiles} tiles, ${bundles.written} bundles of entries${lacking}`);
+  }
   return 0;
 }
 
