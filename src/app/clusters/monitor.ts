@@ -61,16 +61,10 @@ export function createClusterMonitor({ clusters, audit, log, stateDir }: Monitor
     if (drafts.length === 0) return;
     const release = await waitForTurn(stateDir);
     try {
-      for (const draft of drafts.slice(0, mostEvents)) await tell(draft);
+      for (const draft of drafts.slice(0, mostEvents)) await tell(draft, { audit, log });
     } finally {
       release();
     }
-  }
-
-  async function tell(draft: AuditDraft): Promise<void> {
-    if (await isKnown(draft, audit)) return;
-    await audit.append(draft);
-    log.info(`monitor: ${wordOf(draft.attributes['message'])}`);
   }
 
   async function lookAtAll(): Promise<void> {
@@ -102,6 +96,12 @@ export function createClusterMonitor({ clusters, audit, log, stateDir }: Monitor
       await looking;
     },
   };
+}
+
+async function tell(draft: AuditDraft, { audit, log }: Pick<MonitorParts, 'audit' | 'log'>): Promise<void> {
+  if (await isKnown(draft, audit)) return;
+  await audit.append(draft);
+  log.info(`monitor: ${wordOf(draft.attributes['message'])}`);
 }
 
 /** One process of this machine at a time looks whether another has told, and tells. Never rejects: rather told twice than not at all. */

@@ -25,7 +25,14 @@ async function bench() {
   const monitor = (audit: Pick<AuditLog, 'append' | 'head' | 'read'> = store.audit) =>
     createClusterMonitor({ clusters: clusters.clients, audit, log, stateDir: world.stateDir });
   /** What one reads has been read by all the others before it goes on. */
-  const slow = { ...store.audit, head: () => store.audit.head().finally(() => sleep(500)) };
+  const slow = {
+    ...store.audit,
+    head: async () => {
+      const head = await store.audit.head();
+      await sleep(500);
+      return head;
+    },
+  };
   const told = async () =>
     (await store.audit.read(0, 100)).map(
       ({ name, attributes }) => `${name} ${String(attributes['source'])} ${String(attributes['message'])}`,
