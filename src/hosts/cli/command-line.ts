@@ -121,11 +121,12 @@ export function badUsage(message: string, help = 'banksman --help'): Fault {
   return new Fault('bad_usage', message, { audience: 'user', next: `see \`${help}\`` });
 }
 
-/** A whole number in a range. @throws {Fault} `bad_usage` */
+/** A whole number in a range. @param name an option's, or an operand's in capitals. @throws {Fault} `bad_usage` */
 export function wholeNumber(text: string, name: string, range: { readonly min: number; readonly max: number }): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= range.min && value <= range.max) return value;
-  throw badUsage(`\`--${name}\` must be a whole number from ${range.min} to ${range.max}, not \`${text}\``);
+  const word = name === name.toUpperCase() ? name : `--${name}`;
+  throw badUsage(`\`${word}\` must be a whole number from ${range.min} to ${range.max}, not \`${text}\``);
 }
 
 /** Exactly these operands and no more. @throws {Fault} `bad_usage` */

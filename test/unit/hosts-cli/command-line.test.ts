@@ -115,6 +115,7 @@ describe('the words and options of a command line', () => {
 
   it.each(['', '-1', '65536', '1.5', '1e3', '0x50', ' 80', '８０', 'x'])('do not take %j for one', (text) => {
     expect(() => wholeNumber(text, 'port', { min: 0, max: 65_535 })).toThrow('`--port` must be a whole number from 0 to 65535');
+    expect(() => wholeNumber(text, 'RECORD', { min: 0, max: 65_535 })).toThrow('`RECORD` must be a whole number');
   });
 });
 
