@@ -54,7 +54,7 @@ function withParts(text: string, parts: JsonObject): string {
 /** As `JSON.stringify`, but what fits on one line is on one. */
 function print(value: JsonValue, indent: string, key = ''): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const flat = printFlat(value);
+  const flat = JSON.stringify(value);
   if (indent !== '' && !npmOwn.has(key) && indent.length + flat.length <= widest) return flat;
   const inner = `${indent}  `;
   const lines = isJsonObject(value)
@@ -62,12 +62,4 @@ function print(value: JsonValue, indent: string, key = ''): string {
     : value.map((entry: JsonValue) => inner + print(entry, inner));
   const [open, close] = Array.isArray(value) ? '[]' : '{}';
   return `${open}\n${lines.join(',\n')}\n${indent}${close}`;
-}
-
-function printFlat(value: JsonValue): string {
-  if (isJsonObject(value)) {
-    const entries = entriesOf(value).map(([name, entry]) => `${JSON.stringify(name)}: ${printFlat(entry)}`);
-    return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
-  }
-  return Array.isArray(value) ? `[${value.map((entry: JsonValue) => printFlat(entry)).join(', ')}]` : JSON.stringify(value);
 }

@@ -8,6 +8,8 @@ interface CommandContribution {
   readonly title: string;
   readonly category: 'Banksman';
   readonly icon?: string;
+  /** While this does not hold, the palette has no such command. */
+  readonly enablement?: string;
 }
 
 const category = 'Banksman' as const;
@@ -55,7 +57,12 @@ function listCommands(name: string, list: string): readonly CommandContribution[
 }
 
 export function commandContributions(tools: readonly ToolDescription[]): readonly CommandContribution[] {
-  const actions = tools.filter(isPaletteTool).map((tool) => ({ command: paletteCommand(tool.name), title: paletteTitle(tool), category }));
+  const actions = tools.filter(isPaletteTool).map((tool) => ({
+    command: paletteCommand(tool.name),
+    title: paletteTitle(tool),
+    category,
+    enablement: tool.tier === 'green' ? 'banksman.looks' : 'banksman.acts',
+  }));
   return [...ownCommands, ...actions];
 }
 
@@ -96,37 +103,32 @@ const rowMenus = [
   { command: 'banksman.undoPlan', when: undoable, group: '1_answer@1' },
 ];
 
-export function menuContributions(tools: readonly ToolDescription[]) {
-  return {
-    'view/title': [
-      ...listActions(onView, 'Pending'),
-      ...listActions(onHistory, 'History'),
-      { command: 'banksman.showLog', when: onView, group: 'navigation@9' },
-      { command: 'banksman.testCommand', when: onView, group: '1_check@0' },
-      { command: 'banksman.doctor', when: onView, group: '1_check@1' },
-      { command: 'banksman.verifyAudit', when: onView, group: '1_check@2' },
-      { command: 'banksman.undoRun', when: onView, group: '1_check@3' },
-      { command: 'banksman.setSecurityLevel', when: onView, group: '2_rules@1' },
-      { command: 'banksman.autoApproveRules', when: onView, group: '2_rules@2' },
-      { command: 'banksman.pauseAgents', when: onView, group: '2_rules@3' },
-      { command: 'banksman.openSettings', when: onView, group: '3_setup@0' },
-      { command: 'banksman.setClusterToken', when: onView, group: '3_setup@1' },
-      { command: 'banksman.copyMcpConfiguration', when: onView, group: '3_setup@2' },
-      { command: 'banksman.openWalkthrough', when: onView, group: '3_setup@3' },
-      { command: 'banksman.reload', when: onView, group: '4_restart@1' },
-    ],
-    'view/item/context': rowMenus,
-    commandPalette: [
-      // They belong to a row of a list.
-      { command: 'banksman.loadMorePending', when: 'false' },
-      { command: 'banksman.loadMoreHistory', when: 'false' },
-      ...tools.filter(isPaletteTool).map((tool) => ({
-        command: paletteCommand(tool.name),
-        when: tool.tier === 'green' ? 'banksman.looks' : 'banksman.acts',
-      })),
-    ],
-  };
-}
+/** A tool of the palette is hidden by its own `enablement`. */
+export const menus = {
+  'view/title': [
+    ...listActions(onView, 'Pending'),
+    ...listActions(onHistory, 'History'),
+    { command: 'banksman.showLog', when: onView, group: 'navigation@9' },
+    { command: 'banksman.testCommand', when: onView, group: '1_check@0' },
+    { command: 'banksman.doctor', when: onView, group: '1_check@1' },
+    { command: 'banksman.verifyAudit', when: onView, group: '1_check@2' },
+    { command: 'banksman.undoRun', when: onView, group: '1_check@3' },
+    { command: 'banksman.setSecurityLevel', when: onView, group: '2_rules@1' },
+    { command: 'banksman.autoApproveRules', when: onView, group: '2_rules@2' },
+    { command: 'banksman.pauseAgents', when: onView, group: '2_rules@3' },
+    { command: 'banksman.openSettings', when: onView, group: '3_setup@0' },
+    { command: 'banksman.setClusterToken', when: onView, group: '3_setup@1' },
+    { command: 'banksman.copyMcpConfiguration', when: onView, group: '3_setup@2' },
+    { command: 'banksman.openWalkthrough', when: onView, group: '3_setup@3' },
+    { command: 'banksman.reload', when: onView, group: '4_restart@1' },
+  ],
+  'view/item/context': rowMenus,
+  commandPalette: [
+    // They belong to a row of a list.
+    { command: 'banksman.loadMorePending', when: 'false' },
+    { command: 'banksman.loadMoreHistory', when: 'false' },
+  ],
+};
 
 function listActions(view: string, name: string) {
   return [

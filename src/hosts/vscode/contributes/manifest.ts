@@ -1,6 +1,6 @@
 /** The derived part of package.json. */
 import type { ToolDescription } from '#kernel/tool';
-import { commandContributions, menuContributions } from './commands.ts';
+import { commandContributions, menus } from './commands.ts';
 import { languageModelToolContributions } from './language-model-tools.ts';
 import { settingContributions } from './settings.ts';
 import { views, viewsContainers, viewsWelcome } from './views.ts';
@@ -88,7 +88,7 @@ export function manifestParts(tools: readonly ToolDescription[]) {
       languageModelTools: languageModelToolContributions(tools),
       configuration: { title: 'Banksman', properties: settingContributions() },
       commands: commandContributions(tools),
-      menus: menuContributions(tools),
+      menus,
       viewsContainers,
       views,
       viewsWelcome,

@@ -11,6 +11,8 @@ const textKeys: ReadonlySet<string> = new Set([
 ]);
 /** Shorter ones stay where a reader sees them. */
 const shortText = 16;
+/** Longer patterns are no text, but nobody reads them where they stand either. */
+const shortPattern = 60;
 
 export interface Externalized {
   readonly manifest: JsonValue;
@@ -61,6 +63,7 @@ export function entriesOf(value: JsonObject): readonly (readonly [string, JsonVa
 }
 
 function isText(value: string, names: readonly string[]): boolean {
+  if (names.at(-1) === 'pattern') return value.length > shortPattern;
   return value.length > shortText && names.slice(-2).some((name) => textKeys.has(name));
 }
 
