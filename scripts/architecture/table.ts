@@ -109,14 +109,9 @@ export const fileExceptions: readonly FileException[] = [
     why: 'the emulator that plans are rehearsed on; loaded when one is proposed',
   },
   {
-    file: 'hosts/cli/commands/mcp.ts',
-    folders: ['hosts/mcp'],
-    why: '`banksman mcp` is the MCP host over stdio; loaded when asked for',
-  },
-  {
     file: 'hosts/cli/commands/serve.ts',
     folders: ['hosts/mcp'],
-    why: '`banksman serve` is the MCP host over HTTP; loaded when asked for',
+    why: '`banksman mcp` and `banksman serve` are the MCP host over stdio and HTTP; loaded when asked for',
   },
   {
     file: 'hosts/cli/commands/service.ts',

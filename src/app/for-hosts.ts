@@ -6,11 +6,7 @@ export { type ApproverKeyPair, generateApproverKey, keyIdOf, signerFrom } from '
 export { chatAgent, cliAgent, mcpAgent, paletteAgent } from '#identity/agents';
 export { modelTierOf } from '#identity/model-tier';
 export { serviceConfigFile, serviceSocket, serviceSockets, serviceStateDir } from './config/service-config.ts';
-
-/** The version that bundling writes in; in the sources it is `0.0.0-source`. */
-declare const BANKSMAN_VERSION: string | undefined;
-
-export const version: string = typeof BANKSMAN_VERSION === 'string' ? BANKSMAN_VERSION : '0.0.0-source';
+export { version } from './version.ts';
 
 /**
  * Whether this process was started by `run_command`: then nobody who may approve sits at its terminal, whatever the terminal says. A command

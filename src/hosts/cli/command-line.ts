@@ -8,100 +8,73 @@ interface CommandLine {
   readonly options: CommandOptions;
 }
 
-export interface CommandOptions {
-  readonly config?: string;
-  readonly state?: string;
-  readonly store?: string;
-  readonly input?: string;
-  readonly model?: string;
-  readonly format?: string;
-  readonly group?: string;
-  readonly count?: string;
-  readonly port?: string;
-  readonly root?: string;
-  readonly http?: string;
-  readonly 'tls-cert'?: string;
-  readonly 'tls-key'?: string;
-  readonly 'allow-host'?: string[];
-  readonly 'allow-origin'?: string[];
-  readonly tier?: string;
-  readonly expires?: string;
-  readonly as?: string;
-  readonly person?: string;
-  readonly display?: string;
-  readonly origin?: string;
-  readonly code?: string;
-  readonly message?: string;
-  readonly reason?: string;
-  readonly status?: string;
-  readonly search?: string;
-  readonly output?: string;
-  readonly expect?: string;
-  readonly since?: string;
-  readonly older?: string;
-  readonly sign?: boolean;
-  readonly all?: boolean;
-  readonly 'set-aside'?: boolean;
-  readonly user?: string[];
-  readonly sockets?: string;
-  readonly purge?: boolean;
-  readonly sse?: boolean;
-  readonly 'private-network'?: boolean;
-  readonly json?: boolean;
-  readonly verbose?: boolean;
-  readonly help?: boolean;
-  readonly version?: boolean;
+interface Option {
+  readonly type: 'string' | 'boolean';
+  readonly multiple?: true;
+  readonly short?: string;
+  /** What it is for, a sentence without its end. */
+  readonly help: string;
 }
 
-const options = {
-  config: { type: 'string' },
-  state: { type: 'string' },
-  store: { type: 'string' },
-  input: { type: 'string' },
-  model: { type: 'string' },
-  format: { type: 'string' },
-  group: { type: 'string' },
-  count: { type: 'string' },
-  port: { type: 'string' },
-  root: { type: 'string' },
-  http: { type: 'string' },
-  'tls-cert': { type: 'string' },
-  'tls-key': { type: 'string' },
-  'allow-host': { type: 'string', multiple: true },
-  'allow-origin': { type: 'string', multiple: true },
-  tier: { type: 'string' },
-  expires: { type: 'string' },
-  as: { type: 'string' },
-  person: { type: 'string' },
-  display: { type: 'string' },
-  origin: { type: 'string' },
-  code: { type: 'string' },
-  message: { type: 'string' },
-  reason: { type: 'string' },
-  status: { type: 'string' },
-  search: { type: 'string' },
-  output: { type: 'string' },
-  expect: { type: 'string' },
-  since: { type: 'string' },
-  older: { type: 'string' },
-  sign: { type: 'boolean' },
-  all: { type: 'boolean' },
-  'set-aside': { type: 'boolean' },
-  user: { type: 'string', multiple: true },
-  sockets: { type: 'string' },
-  purge: { type: 'boolean' },
-  sse: { type: 'boolean' },
-  'private-network': { type: 'boolean' },
-  json: { type: 'boolean' },
-  verbose: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean' },
-} as const;
+/** Every option there is; which command takes which, its usage says (`command-table.ts`). */
+export const knownOptions = {
+  config: { type: 'string', help: 'configuration: a JSON file, or a JSON object itself; default: $XDG_CONFIG_HOME/banksman/config.json' },
+  state: { type: 'string', help: 'state directory; default: $XDG_STATE_HOME/banksman' },
+  store: { type: 'string', help: 'sqlite:[FILE], valkeys://HOST:PORT/0?prefix=NAME, valkeys+sentinel://… or valkeys+cluster://…' },
+  input: { type: 'string', help: 'the arguments as a JSON object; `-` reads them from standard input' },
+  model: { type: 'string', help: 'the model that calls, which decides what it may do' },
+  format: { type: 'string', help: 'the form of what is printed' },
+  group: { type: 'string', help: 'only this group of tools' },
+  count: { type: 'string', help: 'at most so many' },
+  port: { type: 'string', help: 'the port to listen at; default: a free one' },
+  root: { type: 'string', help: 'the folder that is the workspace' },
+  http: { type: 'string', help: 'where to listen; a port alone is on loopback' },
+  'tls-cert': { type: 'string', help: 'the certificate to serve with' },
+  'tls-key': { type: 'string', help: 'its key' },
+  'allow-host': { type: 'string', multiple: true, help: 'a name under which the server may be called' },
+  'allow-origin': { type: 'string', multiple: true, help: 'an origin whose pages may call the server' },
+  tier: { type: 'string', help: 'the tier of whoever comes with the token' },
+  expires: { type: 'string', help: 'how long it counts, as 90d or 12h' },
+  as: { type: 'string', help: 'the approver whose passphrase is asked for' },
+  person: { type: 'string', help: 'whose key it is, where somebody has several' },
+  display: { type: 'string', help: 'where the cards will be read: on a device outside this account, or in it' },
+  origin: { type: 'string', help: 'the address of the page, as browsers see it' },
+  code: { type: 'string', help: 'the one-time code that `approvals show` printed' },
+  message: { type: 'string', help: 'what the model is told' },
+  reason: { type: 'string', help: 'what agents are told' },
+  status: { type: 'string', help: 'only requests of these statuses' },
+  search: { type: 'string', help: 'only requests in which this text is found' },
+  output: { type: 'string', help: 'a new file instead of standard output' },
+  expect: { type: 'string', help: 'the record that must still be there' },
+  since: { type: 'string', help: 'the checkpoint or export that the trail must go on from' },
+  older: { type: 'string', help: 'only what is older, as 7d' },
+  sign: { type: 'boolean', help: 'signs it with the key of an approver' },
+  all: { type: 'boolean', help: 'all of them' },
+  'set-aside': { type: 'boolean', help: 'sets aside what is in the way' },
+  user: { type: 'string', multiple: true, help: 'a user who gets a socket' },
+  sockets: { type: 'string', help: 'the folder of the sockets' },
+  purge: { type: 'boolean', help: 'removes what the service holds, too' },
+  sse: { type: 'boolean', help: 'serves the older transport with two addresses, too' },
+  'private-network': { type: 'boolean', help: 'serves without a certificate on a network whose members are trusted' },
+  json: { type: 'boolean', help: 'prints JSON, for programs' },
+  verbose: { type: 'boolean', help: 'tells how far a call is, where that is not shown by itself' },
+  help: { type: 'boolean', short: 'h', help: 'says how the command is used' },
+  version: { type: 'boolean', help: 'prints the version' },
+} as const satisfies Readonly<Record<string, Option>>;
+
+type Options = typeof knownOptions;
+type ValueOf<O extends Option> = O extends { readonly multiple: true }
+  ? string[]
+  : O extends { readonly type: 'string' }
+    ? string
+    : boolean;
+
+export type CommandOptions = { readonly [Name in keyof Options]?: ValueOf<Options[Name]> };
 
 /** @throws {Fault} `bad_usage` */
 export function parseCommandLine(argv: readonly string[]): CommandLine {
   try {
-    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
+    const { values, positionals } = parseArgs({ args: [...argv], options: knownOptions, allowPositionals: true, strict: true });
     return { words: positionals, options: values };
   } catch (thrown) {
     throw badUsage(thrown instanceof Error ? inOurWords(thrown) : 'bad arguments');

@@ -1,4 +1,4 @@
-/** `banksman serve --http`: MCP over HTTP, until stopped. */
+/** The MCP host: `banksman serve` over HTTP, until stopped, and `banksman mcp` over stdio, until the client closes stdin. */
 import { readFile } from 'node:fs/promises';
 import { version } from '#app/for-hosts';
 import { listMcpTokens } from '#app/people/mcp-tokens';
@@ -11,6 +11,13 @@ import { stateDirOf } from '../session.ts';
 const trustsNetwork =
   'without TLS: whoever can listen on this network can read tokens and results, and act with them; it is trusted (--private-network). Peers with a public address are refused';
 
+export async function runMcp(words: readonly string[], options: CommandOptions): Promise<number> {
+  operands(words, []);
+  const { serveMcpOverStdio } = await import('#hosts/mcp/serve-stdio');
+  await withFollowedApp(options, (app, signal) => serveMcpOverStdio({ app, version, log: stderrLog, signal }));
+  return 0;
+}
+
 /** The last line on stdout is JSON with the addresses. */
 export async function runServe(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
@@ -21,7 +28,6 @@ export async function runServe(words: readonly string[], options: CommandOptions
   if (privateNetwork && tls !== undefined)
     throw badUsage('`--private-network` is for serving without TLS: leave it out, or the certificate');
   const stateDir = stateDirOf(options);
-  // Loaded on demand: the other commands start without the protocol's packages.
   const { serveAppOverHttp } = await import('#hosts/mcp/http/serve-http');
   await withFollowedApp(options, async (app, signal) => {
     const endpoint = await serveAppOverHttp({

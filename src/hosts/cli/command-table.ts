@@ -1,0 +1,270 @@
+/** The commands, each as one record: usage, completions and the man page come from it, and its code is loaded when it is called. */
+import type { CommandOptions } from './command-line.ts';
+
+export interface CommandRecord {
+  readonly name: string;
+  /** One sentence. */
+  readonly summary: string;
+  /** Each way to call it, a line: verbs in small letters, what a person fills in in capitals, `[…]` what may be left out, `a|b` one of them. */
+  readonly usage: readonly string[];
+  /** More about it, for its own `--help`. */
+  readonly notes?: string;
+  /** Nothing that a command needs is loaded before the command is called (docs/adr/0033-quick-start.md). */
+  readonly load: () => Promise<CommandRun>;
+}
+
+/** @returns the exit status */
+export type CommandRun = (words: readonly string[], options: CommandOptions) => number | Promise<number>;
+
+export const commands: readonly CommandRecord[] = [
+  {
+    name: 'tools',
+    summary: 'Prints the catalog of tools.',
+    load: async () => (await import('./commands/tools.ts')).runTools,
+    usage: ['tools [--format json|mcp|ollama] [--group cluster|workspace|security]'],
+  },
+  {
+    name: 'call',
+    summary: 'Makes one call, through the same policy, gate and trail as every agent.',
+    load: async () => (await import('./commands/call.ts')).runCall,
+    usage: ['call TOOL --input JSON|- [--model NAME] [--json] [--verbose]'],
+    notes: `The input is a JSON object; \`-\` reads it from standard input. How far a call is, and what a command prints on the way, is shown on a
+terminal, and elsewhere with \`--verbose\`. Exit status: 0 ok, 1 error, 2 denied, 3 pending.`,
+  },
+  {
+    name: 'policy',
+    summary: 'Says what would happen to a call, or checks many at once, and does nothing.',
+    load: async () => (await import('./commands/policy.ts')).runPolicy,
+    usage: ['policy check [--root DIR]        (JSON Lines in, JSON Lines out)', 'policy explain TOOL --input JSON [--model NAME] [--json]'],
+  },
+  {
+    name: 'approvals',
+    summary: 'Lists, shows and answers what waits for a person.',
+    load: async () => (await import('./commands/approvals.ts')).runApprovals,
+    usage: [
+      'approvals list [--all | --status STATUS,…] [--search TEXT] [--count N] [--json]',
+      'approvals show ID [--json]',
+      'approvals approve ID [--code CODE] [--as NAME] [--json]',
+      'approvals deny ID [--message TEXT] [--json]',
+      'approvals revoke ID [--message TEXT] [--json]',
+      'approvals watch [--json]',
+    ],
+    notes: `For people. \`--search\` looks for TEXT, whatever its case, in id, title, tool, agent, model and target.
+\`show\` prints what would happen and, on a terminal, a one-time code for \`approve\`: good for ten minutes, once, for exactly
+what was shown. \`approve\` also asks for an approver's passphrase, on the terminal and nowhere else. \`deny\` and \`revoke\` need a terminal
+and no passphrase: they can only stop something. A denial's message reaches the model.
+Exit status: 0 done, 1 error, 2 refused.`,
+  },
+  {
+    name: 'plans',
+    summary: 'Lists and shows plans of several steps, and holds or ends one.',
+    load: async () => (await import('./commands/plans.ts')).runPlans,
+    usage: [
+      'plans list [--json]',
+      'plans show ID [--json]',
+      'plans strike ID STEPS [--json]',
+      'plans pause ID [--json]',
+      'plans resume ID [--as NAME] [--json]',
+      'plans stop ID [--json]',
+      'plans clean [--older 7d] [--json]',
+    ],
+    notes: `A plan is approved like any request: \`approvals show\`, \`approvals approve\`. \`strike\` makes the same plan without some steps
+(\`3,5\`) before anybody has approved it: it is rehearsed anew, and is a question of its own. \`pause\` and \`stop\` count from the next step on, in
+whatever process the plan runs; \`resume\` needs a terminal and an approver’s passphrase. \`clean\` proposes a plan that deletes the snapshots that plans took as ways back and that
+are older (seven days where nothing is said).`,
+  },
+  {
+    name: 'attempts',
+    summary: 'Lists calls that began and of which nobody knows the end.',
+    load: async () => (await import('./commands/attempts.ts')).runAttempts,
+    usage: ['attempts list [--json]', 'attempts seen CALL [--json]'],
+    notes: `Calls that began and have no end yet: \`unknown\` ones first, whose process ended before it said what came of them and where nobody could
+find out. \`seen\` needs a terminal: the call is said first no more (here, in \`doctor\`, in the editor), and the trail keeps it.`,
+  },
+  {
+    name: 'approvers',
+    summary: 'Makes, pins and revokes the keys that approvals are signed with.',
+    load: async () => (await import('./commands/approvers.ts')).runApprovers,
+    usage: [
+      'approvers list [--json]',
+      'approvers create NAME [--as NAME] [--json]',
+      'approvers enroll NAME --display outside|same-account [--origin URL] [--person NAME] [--as NAME] [--json]',
+      'approvers revoke NAME|KEYID [--as NAME] [--json]',
+    ],
+    notes: `An approver is a key that counts on this machine. \`create\` makes one, locks it with a passphrase and pins it in the machine's
+configuration. Once any is pinned, another one is pinned or revoked only with the passphrase of one that is (\`--as\` says whose).
+\`enroll\` pins a passkey: it prints a link that is good once, for ten minutes, and waits until the page and this terminal show one fingerprint.
+\`--display\` says where its cards will be read. \`--person\` says whose it is, where somebody has several.`,
+  },
+  {
+    name: 'config',
+    summary: "Shows what of the machine's configuration waits for a person, and agrees to it.",
+    load: async () => (await import('./commands/config.ts')).runConfig,
+    usage: ['config show [--json]', 'config agree [--as NAME] [--json]'],
+    notes: `What makes the machine's configuration looser (one more approver, a protected resource less, another cluster endpoint, a lower level)
+counts only after an approver agreed to that very difference; until then the old values stay in force. \`show\` says what waits (exit status 3).
+\`agree\` shows it, and needs a terminal and the passphrase of an approver who counts already.`,
+  },
+  {
+    name: 'level',
+    summary: 'Shows or sets the security level.',
+    load: async () => (await import('./commands/level.ts')).runLevel,
+    usage: ['level get [--json]', 'level set relaxed|balanced|strict [--as NAME] [--json]'],
+    notes: 'Setting it needs a terminal and an approver’s passphrase; it counts for everyone on the same store.',
+  },
+  {
+    name: 'pause',
+    summary: 'Refuses agents everything that changes anything.',
+    load: async () => (await import('./commands/level.ts')).runPause,
+    usage: ['pause [--reason TEXT] [--json]'],
+    notes: `Every agent on the same store, through every host and process, is refused what changes anything, from its next call on; what runs
+already goes on to its end. Anybody of the account may pause; \`resume\` lifts it.`,
+  },
+  {
+    name: 'resume',
+    summary: 'Lifts a pause.',
+    load: async () => (await import('./commands/level.ts')).runResume,
+    usage: ['resume [--as NAME] [--json]'],
+    notes: 'Lifts a pause. It needs a terminal and an approver’s passphrase, as everything does that makes something looser.',
+  },
+  {
+    name: 'auto-approve',
+    summary: 'Lists, sets and removes rules that settle questions without a person.',
+    load: async () => (await import('./commands/level.ts')).runAutoApprove,
+    usage: [
+      'auto-approve list [--json]',
+      'auto-approve set PATTERN allow|prompt|block [--expires 8h] [--as NAME] [--json]',
+      'auto-approve remove PATTERN [--as NAME] [--json]',
+    ],
+    notes: `PATTERN is \`destination:HOST\`, \`destination:.DOMAIN\` (and what is below it), \`tool:NAME\` or \`tool:NAME:GLOB\` for its target.
+Rules settle yellow calls and destinations; never a red one, a protected target or a forbidden one. Every rule ends: after 8 hours where
+nothing is said, after 30 days at most. Changing one needs a terminal and an approver's passphrase.`,
+  },
+  {
+    name: 'audit',
+    summary: 'Reads, verifies, proves and exports the trail.',
+    load: async () => (await import('./commands/audit.ts')).runAudit,
+    usage: [
+      'audit tail [--count N] [--json]',
+      'audit verify [--expect SEQUENCE:HASH] [--since CHECKPOINT|EXPORT] [--json]',
+      'audit verify FILE [--json]',
+      'audit checkpoint [--output FILE]',
+      'audit prove RECORD | --since CHECKPOINT',
+      'audit key',
+      'audit witness [--json]',
+      'audit tiles DIR [--json]',
+      'audit export [--format jsonl] [--output FILE] [--sign [--as NAME]]',
+    ],
+    notes: `\`verify\` also prints the newest record as SEQUENCE:HASH. Kept where nobody who can write to the store can change it, it
+shows with \`--expect\` that the trail still goes on from there: a rewritten trail and an older copy are whole in themselves. \`--since\`
+compares with a checkpoint (a file, or its text), also after the records have left, or with an export, also where the store is shared.
+\`checkpoint\` prints one, signed by the key of the log that \`key\` shows; \`prove\` prints a proof that RECORD (its number) is in the
+trail, or that the trail goes on from a checkpoint: docs/check-proof.mjs checks it without Banksman. \`witness\` sends a checkpoint to
+the configuration's \`witnesses\` now; processes that stay do it by themselves. \`tiles\` writes
+checkpoint, tiles and entries as static files (https://c2sp.org/tlog-tiles), or adds to those that are there. \`export\` writes the trail as JSON Lines; its last line says how many records there are and where the chain ends, and with \`--sign\`
+holds an approver's signature of that. \`verify FILE\` checks an export anywhere. Exit status of verify: 0 whole, 1 broken.`,
+  },
+  {
+    name: 'witness',
+    summary: 'Cosigns the checkpoints of trails elsewhere.',
+    load: async () => (await import('./commands/witness.ts')).runWitness,
+    usage: [
+      'witness serve --http HOST:PORT',
+      'witness add KEY [--json]',
+      'witness remove ORIGIN',
+      'witness list [--json]',
+      'witness checkpoint ORIGIN',
+      'witness key',
+    ],
+    notes: `A witness for the trails of others (https://c2sp.org/tlog-witness): it cosigns a log's checkpoint where it goes on from the last one.
+\`add\` names a log by what \`banksman audit key\` shows there, and needs a terminal; there, \`witnesses\` of the configuration names this one by
+its address and by what \`key\` shows. \`PORT\` alone is on loopback. \`checkpoint\` prints the last one that was cosigned, for
+\`banksman audit verify --since\` where the log is. docs/witness.md says more.`,
+  },
+  {
+    name: 'runs',
+    summary: "Shows what agents' commands changed in the workspace, and takes it back.",
+    load: async () => (await import('./commands/runs.ts')).runRuns,
+    usage: ['runs list [--json]', 'runs show ID [--json]', 'runs undo ID [--set-aside] [--json]'],
+    notes: `What agents' commands changed in the workspace of the current directory, newest first. \`undo\` brings back what was there before the run,
+and is refused where something changed the same places since; with \`--set-aside\` what is there now is set aside in the journal.
+A run that waits (\`held\`) changed nothing yet.`,
+  },
+  {
+    name: 'store',
+    summary: 'Backs up and restores the embedded store.',
+    load: async () => (await import('./commands/store.ts')).runStore,
+    usage: ['store backup FILE [--json]', 'store restore FILE [--json]', 'store accept'],
+    notes: `Of the embedded store. \`backup\` writes a whole, verified copy while others work with it. \`restore\` puts one back: it needs a terminal, sets the
+store that is there aside, and its trail says so; whoever holds a later checkpoint sees it. \`accept\` needs a terminal, too: a person says that a
+trail which is not the one that was here is meant, or that a clock which jumped ahead is right, so that what is old by it may go.`,
+  },
+  {
+    name: 'sandbox',
+    summary: "Counts and removes agents' own directories.",
+    load: async () => (await import('./commands/sandbox.ts')).runSandbox,
+    usage: ['sandbox stats [--json]', 'sandbox clean [--all] [--json]'],
+  },
+  {
+    name: 'doctor',
+    summary: 'Looks whether all that is configured can be reached and used.',
+    load: async () => (await import('./commands/doctor.ts')).runDoctor,
+    usage: ['doctor [--json]'],
+  },
+  {
+    name: 'demo',
+    summary: 'Runs the embedded demo cluster on loopback.',
+    load: async () => (await import('./commands/demo.ts')).runDemo,
+    usage: ['demo [--port N]'],
+  },
+  { name: 'mcp', summary: 'Serves MCP over stdio.', load: async () => (await import('./commands/serve.ts')).runMcp, usage: ['mcp'] },
+  {
+    name: 'page',
+    summary: 'Serves the page on which people approve with a passkey.',
+    load: async () => (await import('./commands/page.ts')).runPage,
+    usage: ['page'],
+    notes: `Serves the page on which people approve with a passkey, as \`page\` of the configuration says, until stopped. The service serves it itself.`,
+  },
+  {
+    name: 'serve',
+    summary: 'Serves MCP over HTTP.',
+    load: async () => (await import('./commands/serve.ts')).runServe,
+    usage: [
+      'serve --http HOST:PORT [--sse] [--tls-cert FILE --tls-key FILE | --private-network] [--allow-host NAME]… [--allow-origin ORIGIN]…',
+    ],
+    notes: `Beyond loopback a certificate is needed, or \`--private-network\`: then everybody on that network is trusted not to read along or
+to change what passes, and peers with a public address are refused. Tokens are needed either way.`,
+  },
+  {
+    name: 'service',
+    summary: 'Installs and runs the service that holds clusters, approvers and the trail apart from users.',
+    load: async () => (await import('./commands/service.ts')).runService,
+    usage: [
+      'service install [--user NAME]…',
+      'service status [--sockets DIR]',
+      'service uninstall [--purge]',
+      'service run [--user NAME]… [--sockets DIR]',
+    ],
+    notes: `For root, on Linux. Clusters, approvers, requests and the trail leave the users' accounts: a user of its own holds them, and each
+\`--user\` comes through a socket that is theirs. \`install\` again is an upgrade. \`run\` without systemd: as root it opens the sockets and
+starts the service as the user that owns the state directory. The configuration is /etc/banksman/config.json, root's own.`,
+  },
+  {
+    name: 'tokens',
+    summary: 'Makes and revokes the tokens of MCP over HTTP.',
+    load: async () => (await import('./commands/tokens.ts')).runTokens,
+    usage: [
+      'tokens list [--json]',
+      'tokens create NAME [--tier basic|intermediate|advanced] [--expires 90d|12h|never] [--json]',
+      'tokens revoke NAME',
+    ],
+  },
+];
+
+/** Those that say nothing about one command, `--json` among them: some commands print for programs always. */
+const everywhere = ['config', 'state', 'store', 'json', 'help', 'version'];
+
+/** The options that a command takes, as its usage says, and those that every command takes. */
+export function optionsOf({ usage }: CommandRecord): ReadonlySet<string> {
+  return new Set([...everywhere, ...Array.from(usage.join(' ').matchAll(/--([a-z-]+)/g), ([, option = '']) => option)]);
+}
