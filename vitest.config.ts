@@ -1,10 +1,12 @@
 import { accessSync, constants } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { reporters } from './scripts/lib/test-reports.mjs';
 
 interface SuiteSettings {
   readonly testTimeout: number;
   readonly isolate: boolean;
+  readonly maxWorkers?: number;
   readonly setupFiles?: string[];
   readonly env?: Record<string, string>;
 }
@@ -38,7 +40,8 @@ export default defineConfig({
       // One process for all: starting one per file takes four times as long. Long limits: two slow cores run all at once.
       suite('unit', { testTimeout: 30_000, isolate: false, env: quickTemporaryFolder() }),
       suite('property', { testTimeout: 180_000, isolate: true, setupFiles: ['./test/property/seed.ts'] }),
-      suite('integration', { testTimeout: 60_000, isolate: true }),
+      // Much of it waits for servers and clocks: one file more than there are cores. The default would be one less.
+      suite('integration', { testTimeout: 60_000, isolate: true, maxWorkers: availableParallelism() + 1 }),
     ],
   },
 });
