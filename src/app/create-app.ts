@@ -44,7 +44,7 @@ import { limitPending } from './people/limit-pending.ts';
 import { createOneTimeCodes } from './people/one-time-codes.ts';
 import { createPageChanges } from './people/page-changes.ts';
 import { byHand, describeAction, runApproved } from './people/run-approved.ts';
-import { createPlans, type Plans, type PlansDeps } from './plans/plans.ts';
+import { createPlans, type PlanHome, type Plans, type PlansDeps } from './plans/plans.ts';
 import { createPlanResumes } from './plans/resume-plan.ts';
 import { startSinks } from './sinks/start-sinks.ts';
 import { auditTrail } from './store/audit-export.ts';
@@ -55,7 +55,7 @@ import { createTrailMemory, type TrailMemory } from './store/trail-memory.ts';
 import { startWitnessing } from './witness/witnesses.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory, recordedAccess } from './workspace/connect-workspace.ts';
 
-export interface AppOptions {
+export interface AppOptions extends Pick<PlanHome, 'handOver'> {
   readonly config: Config;
   /** Relative paths in the configuration count from here. */
   readonly baseDir: string;
@@ -215,16 +215,16 @@ function openHeld(
 }
 
 function openPlans(
-  { log, stays = false, config }: AppOptions,
+  { log, stays = false, config, handOver }: AppOptions,
   { store, reads }: Parts,
   { pipeline, answers }: Pick<PlansDeps, 'pipeline'> & { readonly answers: Answers },
 ): Plans {
-  return createPlans({
-    ...{ requests: store.requests, audit: reads.audit, clock: systemClock, log, consumer: processName, stays, pipeline },
-    trustedKeys: answers.trustedKeys,
-    defaultTier: config.defaultModelTier,
+  const deps: PlansDeps = {
+    ...{ requests: store.requests, audit: reads.audit, clock: systemClock, log, consumer: processName, pipeline },
+    ...{ trustedKeys: answers.trustedKeys, defaultTier: config.defaultModelTier },
     stands: (record) => standsBehind(record, answers),
-  });
+  };
+  return createPlans(deps, { stays, ...(handOver === undefined ? {} : { handOver }) });
 }
 
 /** As it was when it was consumed: what counts now are the keys and the rules. */

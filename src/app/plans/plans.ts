@@ -9,6 +9,7 @@ import type { Log } from '#kernel/ports/log';
 import type { ModelTier } from '#kernel/tiers';
 import type { PipelineDeps, PlanParts, PlanStart } from '#pipeline/deps';
 import { runStep } from '#pipeline/run-call';
+import { createHandOver, type HandOver } from './hand-over.ts';
 import { type PlanStores, planControls, planProgress, planRecords } from './plan-control.ts';
 import { rehearse } from './rehearse.ts';
 import { type Halt, type RunDeps, runPlan } from './run-plan.ts';
@@ -19,8 +20,6 @@ export interface PlansDeps extends PlanStores {
   readonly defaultTier: ModelTier;
   /** This process, for its mark. */
   readonly consumer: string;
-  /** The process lasts longer than one call; else closing waits for what runs. */
-  readonly stays: boolean;
   pipeline(): PipelineDeps;
   /** Whether enough people still stand behind a consumed approval, as it was when it was consumed. */
   stands(record: RequestRecord): Promise<boolean>;
@@ -31,23 +30,32 @@ export interface Plans extends PlanParts {
   close(): Promise<void>;
 }
 
+export type PlanHandOver = HandOver<PlansDeps>;
+
+export interface PlanHome {
+  /** The process lasts longer than one call; else closing waits for what runs. */
+  readonly stays: boolean;
+  /** Where another App follows this one: plans go on there. Absent: they end with it. */
+  readonly handOver?: PlanHandOver;
+}
+
 /** Its process says this often that it is there, and counts as gone when it has said nothing for so long. In ms. */
 const beat = { everyMs: 6_000, goodForMs: 20_000 } as const;
 const pausedLookMs = 1_000;
 
-export function createPlans(deps: PlansDeps): Plans {
-  const closing = new AbortController();
-  const running = new Map<string, Promise<void>>();
+export function createPlans(deps: PlansDeps, { stays, handOver }: PlanHome): Plans {
+  const home = handOver ?? createHandOver<PlansDeps>();
+  const leave = home.enter(deps);
   let leaving = false;
 
   async function halt(id: string, wait: boolean): Promise<Halt | undefined> {
     for (;;) {
-      closing.signal.throwIfAborted();
-      const found = await haltOf(id, deps);
+      home.signal.throwIfAborted();
+      const found = await home.use((now) => haltOf(id, now));
       if (found?.code !== 'plan_paused') return found;
       if (leaving) return { code: 'plan_interrupted', message: 'the process that ran it was closed while it was paused' };
       if (!wait) return undefined;
-      await deps.clock.sleep(pausedLookMs, closing.signal);
+      await deps.clock.sleep(pausedLookMs, home.signal);
     }
   }
 
@@ -55,35 +63,43 @@ export function createPlans(deps: PlansDeps): Plans {
     rehearse: (steps, of) => rehearse(steps, of, deps.pipeline()),
     progress: (id) => planProgress(id, deps),
     ofPeople: planControls(deps, deps),
-    start(begun) {
-      const done = run(begun, deps, { signal: closing.signal, halt: (wait) => halt(begun.requestId, wait) })
-        .catch((thrown: unknown) => deps.log.error(`plan ${begun.requestId}: ${reasonOf(thrown)}`))
-        .finally(() => running.delete(begun.requestId));
-      running.set(begun.requestId, done);
-    },
+    start: (begun) =>
+      home.add(
+        run(begun, { home, deps, halt: (wait) => halt(begun.requestId, wait) }).catch((thrown: unknown) =>
+          deps.log.error(`plan ${begun.requestId}: ${reasonOf(thrown)}`),
+        ),
+      ),
     async close() {
-      leaving = true;
-      if (deps.stays) closing.abort(new Error('the process is closing'));
-      await Promise.all(running.values());
+      if (handOver === undefined) {
+        leaving = true;
+        await home.end(stays ? new Error('the process is closing') : undefined);
+      }
+      await leave();
     },
   };
 }
 
-async function run(
-  { requestId: id, plan, before, policyVersion, call }: PlanStart,
-  deps: PlansDeps,
-  control: Pick<RunDeps, 'signal' | 'halt'>,
-): Promise<void> {
-  const { api } = pipelineOf(deps, plan).access;
-  const { audit, clock, log } = deps;
+interface Running extends Pick<RunDeps, 'halt'> {
+  readonly home: HandOver<PlansDeps>;
+  /** Of the App that it began on. */
+  readonly deps: PlansDeps;
+}
+
+async function run({ requestId: id, plan, before, policyVersion, call }: PlanStart, { home, deps, halt }: Running): Promise<void> {
+  const { clock, log } = deps;
   const { agent, restrict } = call;
   const asker = { agent, ...(restrict === undefined ? {} : { restrict }) };
-  const mark = startMark(id, deps);
+  const mark = startMark(id, home, deps);
   try {
     await mark.first;
     await runPlan(
       { id, plan, before, policyVersion, asker },
-      { audit, clock, log, api, ...control, call: (step) => runStep(step, deps.pipeline()) },
+      {
+        ...{ clock, log, halt, signal: home.signal },
+        append: (draft) => home.use(({ audit }) => audit.append(draft)),
+        ask: (work) => home.use((now) => work(pipelineOf(now, plan).access.api)),
+        call: (step) => home.use((now) => runStep(step, now.pipeline())),
+      },
     );
   } finally {
     await mark.end();
@@ -108,10 +124,16 @@ async function haltOf(id: string, deps: PlansDeps): Promise<Halt | undefined> {
   return asked === 'pause' ? { code: 'plan_paused', message: 'a person paused it' } : undefined;
 }
 
-function startMark(id: string, { requests, consumer, log }: PlansDeps): { readonly first: Promise<void>; end(): Promise<void> } {
+function startMark(
+  id: string,
+  home: HandOver<PlansDeps>,
+  { consumer, log }: PlansDeps,
+): { readonly first: Promise<void>; end(): Promise<void> } {
   const by = `plan ${id} in ${consumer}`;
   const note = (forMs: number) =>
-    requests.noteWait(id, by, forMs).catch((thrown: unknown) => log.warn(`plan ${id}: its mark could not be set: ${reasonOf(thrown)}`));
+    home
+      .use(({ requests }) => requests.noteWait(id, by, forMs))
+      .catch((thrown: unknown) => log.warn(`plan ${id}: its mark could not be set: ${reasonOf(thrown)}`));
   const timer = setInterval(() => void note(beat.goodForMs), beat.everyMs);
   timer.unref();
   return {

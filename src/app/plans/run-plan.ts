@@ -2,13 +2,13 @@
  * An approved plan, step by step. The right to run a step lives in the memory of the process that consumed the plan's grant, and nowhere else: a
  * process that dies takes it along, and nothing in a store can make another one.
  */
+import type { AuditDraft } from '#kernel/audit-event';
 import { Fault, reasonOf, toFault } from '#kernel/errors';
 import { changedSince, type GuestCondition } from '#kernel/guest-condition';
 import { canonicalJson, isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { foretold, type Plan, type PlanStep } from '#kernel/plans/plan';
 import type { StepState } from '#kernel/plans/plan-progress';
-import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { Log } from '#kernel/ports/log';
@@ -33,10 +33,11 @@ export interface Halt {
 }
 
 export interface RunDeps {
-  readonly audit: AuditLog;
+  append(draft: AuditDraft): Promise<unknown>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly api: ClusterPort;
+  /** Looks at the cluster. */
+  ask<T>(work: (api: ClusterPort) => Promise<T>): Promise<T>;
   /** The step's call, through the whole pipeline. Never rejects. */
   call(step: IncomingCall & { readonly step: StepGrant }): Promise<Outcome>;
   /** undefined: it may go on. @param wait while a person has it paused; else a pause comes too late for this step */
@@ -64,7 +65,7 @@ export async function runPlan(run: PlanRun, deps: RunDeps): Promise<void> {
   if (end.state === 'done') deps.log.info(words);
   else deps.log.warn(words);
   try {
-    await deps.audit.append({ name: 'plan.ended', attributes: { request_id: run.id, ...end } });
+    await deps.append({ name: 'plan.ended', attributes: { request_id: run.id, ...end } });
   } catch (thrown) {
     deps.log.error(`the end of plan ${run.id} is not in the trail: ${reasonOf(thrown)}`);
   }
@@ -77,16 +78,30 @@ async function stepByStep(run: PlanRun, deps: RunDeps): Promise<Halt & { readonl
   const consumed = new Set<number>();
   for (const [index, step] of run.plan.steps.entries()) {
     const number = index + 1;
-    if (step.wait_seconds !== undefined) await deps.clock.sleep(step.wait_seconds * 1_000, deps.signal);
-    const halt = await deps.halt(true);
+    const halt = (await waitBefore(step, deps)) ?? (await deps.halt(true));
     if (halt !== undefined) return { state: 'stopped', ...halt };
     const verdict = await runStep({ run, step, number, digests, consumed }, deps);
     const { ends, ...told } = verdict;
-    await deps.audit.append({ name: 'plan.step', attributes: { request_id: run.id, plan_step: number, ...told } });
+    await deps.append({ name: 'plan.step', attributes: { request_id: run.id, plan_step: number, ...told } });
     if (verdict.state !== 'done' || ends === true)
       return { state: 'stopped', code: verdict.code, message: `at step ${number}: ${verdict.message}` };
   }
   return { state: 'done', code: 'ok', message: 'every step is done, and the guests are as foretold' };
+}
+
+/** In ms. */
+const haltLookMs = 1_000;
+
+/** Whoever stops a plan that waits stops it at once. What cannot be read is read again, at the latest before the step. */
+async function waitBefore({ wait_seconds: seconds = 0 }: PlanStep, { clock, signal, halt }: RunDeps): Promise<Halt | undefined> {
+  const until = clock.now() + seconds * 1_000;
+  for (;;) {
+    const left = until - clock.now();
+    if (left <= 0) return undefined;
+    await clock.sleep(Math.min(left, haltLookMs), signal);
+    const found = await halt(false).catch(() => undefined);
+    if (found !== undefined) return found;
+  }
 }
 
 interface Current {
@@ -138,12 +153,12 @@ function taskIn({ effect = {}, result }: Outcome): { readonly upid: string | und
 /** In ms: how often a task is asked about, and how long at most. */
 const waits = { first: 1_000, longest: 10_000, inAll: 24 * 3_600_000 };
 
-async function endOfTask(upid: string, known: Halt, { api, clock, signal }: RunDeps): Promise<Verdict> {
+async function endOfTask(upid: string, known: Halt, { ask, clock, signal }: RunDeps): Promise<Verdict> {
   const until = clock.now() + waits.inAll;
   try {
     for (let wait = waits.first; clock.now() < until; wait = Math.min(wait * 1.5, waits.longest)) {
       await clock.sleep(wait, signal);
-      const seen = await lookAt(api, upid, signal);
+      const seen = await ask((api) => lookAt(api, upid, signal));
       if ('code' in seen || seen.running) continue;
       const exit = seen.exitStatus ?? 'no exit status';
       if (exit === 'OK' || exit.startsWith('WARNINGS:')) return { ...known, state: 'done', upid, message: `its task has ended: ${exit}` };
@@ -159,12 +174,12 @@ const looks = 3;
 const lookMs = 2_000;
 
 /** The next step builds on this: what is not as foretold ends the plan, though the step itself is done. */
-async function checkAfter({ step, digests }: Current, verdict: Verdict, { api, clock, signal }: RunDeps): Promise<Verdict> {
+async function checkAfter({ step, digests }: Current, verdict: Verdict, { ask, clock, signal }: RunDeps): Promise<Verdict> {
   const vmids = step.after.map(({ vmid }) => vmid);
   let what = 'it could not be looked at';
   for (let look = 1; look <= looks; look += 1) {
     if (look > 1) await clock.sleep(lookMs, signal);
-    const now = await conditionsNow(api, vmids, signal).catch(() => undefined);
+    const now = await ask((api) => conditionsNow(api, vmids, signal)).catch(() => undefined);
     signal.throwIfAborted();
     if (now === undefined) continue;
     for (const { vmid, digest } of now) {

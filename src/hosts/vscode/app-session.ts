@@ -9,9 +9,18 @@ type SessionState =
   | { readonly kind: 'problem'; readonly fault: Fault }
   | { readonly kind: 'closed' };
 
+/** Plans that go on from one App to the next. */
+export interface RunningPlans {
+  retire(): void;
+  end(reason: Error): Promise<void>;
+}
+
+const noPlans: RunningPlans = { retire: () => undefined, end: async () => undefined };
+
 export class AppSession {
   readonly #build: () => Promise<App>;
   readonly #onCloseError: (error: unknown) => void;
+  readonly #plans: RunningPlans;
   readonly #listeners = new Set<() => void>();
   /** Every App that has not been told to close, the retired ones with calls still on them included. */
   readonly #open = new Set<AppLease>();
@@ -20,9 +29,10 @@ export class AppSession {
   #building: Promise<void> | undefined;
 
   /** @param build makes an App from the settings as they are now; rejects with a Fault such as `bad_config` */
-  constructor(build: () => Promise<App>, onCloseError: (error: unknown) => void) {
+  constructor(build: () => Promise<App>, onCloseError: (error: unknown) => void, plans: RunningPlans = noPlans) {
     this.#build = build;
     this.#onCloseError = onCloseError;
+    this.#plans = plans;
   }
 
   get state(): SessionState {
@@ -59,6 +69,7 @@ export class AppSession {
     this.#building = Promise.resolve();
     this.#current = undefined;
     this.#become({ kind: 'closed' });
+    await this.#plans.end(new Error('the window is closing')).catch(this.#onCloseError);
     await Promise.all([...this.#open].map((lease) => lease.close()));
     this.#open.clear();
   }
@@ -69,6 +80,8 @@ export class AppSession {
   }
 
   #retire(): void {
+    // First: no step of a plan may begin under settings that count no longer.
+    this.#plans.retire();
     this.#current?.retire();
     this.#current = undefined;
   }

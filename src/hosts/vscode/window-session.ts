@@ -8,6 +8,8 @@ import { describeTools } from '#app/catalog';
 import { type Config, configSchema, parseConfig } from '#app/config/config';
 import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
 import { serviceSocket } from '#app/for-hosts';
+import { createHandOver } from '#app/plans/hand-over';
+import type { PlanHandOver } from '#app/plans/plans';
 import type { App } from '#kernel/app';
 import type { RequestRecord } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
@@ -64,7 +66,8 @@ export function startWindow(context: ExtensionContext, dialogs: Dialogs = create
   const bag = createDisposableBag(onError);
   bag.add(channel);
   const places = { stateDir: defaultStateDir(), configFile: defaultConfigFile() };
-  const session = new AppSession(() => startApp(context, places, log), onError);
+  const handOver: PlanHandOver = createHandOver();
+  const session = new AppSession(() => startApp(context, { ...places, handOver }, log), onError, handOver);
   const core: Core = {
     context,
     places,
@@ -283,7 +286,7 @@ interface Places {
 }
 
 /** @throws {Fault} `bad_config` that names the setting; or what the store says when it cannot be opened */
-async function startApp(context: ExtensionContext, places: Places, log: Log): Promise<App> {
+async function startApp(context: ExtensionContext, places: Places & { readonly handOver: PlanHandOver }, log: Log): Promise<App> {
   const config = settingsOf(places);
   warnOfApprovers(log);
   // Loaded on first need: it brings the connectors along, which a window that uses no tool never pays for.

@@ -32,7 +32,7 @@ export interface World {
     changes?: { readonly [key: string]: unknown },
     workspaceBase?: string,
     version?: string,
-    more?: Pick<AppOptions, 'origin' | 'stays'>,
+    more?: Pick<AppOptions, 'origin' | 'stays' | 'handOver'>,
   ): Promise<LocalApp>;
   close(): Promise<void>;
 }

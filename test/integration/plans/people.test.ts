@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
+import { createHandOver } from '#app/plans/hand-over';
+import type { PlanHandOver } from '#app/plans/plans';
 import { signPayload } from '#approval/signed';
 import type { JsonObject } from '#kernel/json';
 import { call, type World } from '../app/support.ts';
@@ -74,7 +76,8 @@ describe('a person', () => {
   });
 
   it('stops it: no further step begins, and what is done is said', async () => {
-    const id = await approvedPlan(world, app, three);
+    // Not when the ten minutes are over.
+    const id = await approvedPlan(world, app, [describeIt('one'), describeIt('two', { wait_seconds: 600 }), describeIt('three')]);
     await run(app, id);
     await firstDone(id);
     expect(await app.plans.control(id, 'stop', by)).toMatchObject({ ok: true });
@@ -156,6 +159,49 @@ it('a process that is closed leaves its plan stopped, and says so', async () => 
   await firstDone(id);
   await other.close();
   expect(await planAt(app, id)).toMatchObject({ standing: 'stopped', message: 'the process that ran it was closed' });
+});
+
+describe('a window whose settings change', () => {
+  const twoSteps = [describeIt('one'), describeIt('two', { wait_seconds: 3 })];
+  const opened = async (handOver: PlanHandOver, changes = {}) => world.open(changes, undefined, 'test', { stays: true, handOver });
+
+  it('goes on with its plan on the next App, and loses none that is in the middle of a step', async () => {
+    const handOver: PlanHandOver = createHandOver();
+    const first = await opened(handOver);
+    const id = await approvedPlan(world, first, [describeIt('one'), step('start_vm', { vmid: 101 }), ...twoSteps.slice(1)]);
+    await run(first, id);
+    handOver.retire();
+    const [next] = await Promise.all([opened(handOver, { approvalWait: { editor: 60 } }), first.close()]);
+    const plan = await ended(next, id);
+    expect([plan.standing, ...states(plan)], plan.message).toEqual(['done', 'done', 'done', 'done']);
+    expect(config(100, 'description')).toBe('two');
+    await handOver.end(new Error('over'));
+  });
+
+  it('stops it where the policy is not the one that it was approved under', async () => {
+    const handOver: PlanHandOver = createHandOver();
+    const first = await opened(handOver);
+    const id = await approvedPlan(world, first, twoSteps);
+    await run(first, id);
+    await firstDone(id);
+    handOver.retire();
+    await first.close();
+    const next = await opened(handOver, { protected: { guests: [{ vmid: 100, reason: 'mine' }] } });
+    const plan = await ended(next, id);
+    expect([plan.standing, ...states(plan)], plan.message).toEqual(['stopped', 'done', 'refused']);
+    expect(config(100, 'description')).toBe('one');
+  });
+
+  it('says that it ended where the window closes', async () => {
+    const handOver: PlanHandOver = createHandOver();
+    const only = await opened(handOver);
+    const id = await approvedPlan(world, only, [describeIt('one'), describeIt('two', { wait_seconds: 600 })]);
+    await run(only, id);
+    await firstDone(id);
+    await handOver.end(new Error('the window is closing'));
+    await only.close();
+    expect(await planAt(app, id)).toMatchObject({ standing: 'stopped', message: 'the process that ran it was closed' });
+  });
 });
 
 it('a command that ends by itself stays until its plan has ended', async () => {
