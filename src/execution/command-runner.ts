@@ -128,7 +128,7 @@ interface Run {
 async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult> {
   const { request, sandbox, ground } = run;
   requireLeave(sandbox.status, request, ground);
-  sandbox.parts?.cages?.expect();
+  sandbox.parts?.cages?.prepare();
   if (sandbox.effects !== undefined && sandbox.parts !== undefined)
     return runJudged(run, { how: {}, ...sandbox, parts: sandbox.parts, effects: sandbox.effects }, signal);
   const look = (thorough: boolean) =>

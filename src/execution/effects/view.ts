@@ -107,7 +107,7 @@ function mountScript(table: string, layers: readonly Layer[], { more, devices }:
     );
   return `set -e
 exec ${ownDescriptor}<"$2" ${scratchDescriptor}<"$3" ${places.map((place, index) => `${numbers[index]}<${quote(place)}`).join(' ')}
-said=$(mount -i -a -T ${quote(table)} 2>&1) || {
+said=$(exec mount -i -a -T ${quote(table)} 2>&1) || {
 mounts=$(</proc/self/mountinfo)
 isThere() { [[ $mounts == *" - overlay banksman-$1 "* ]]; }
 isThere 0 || { echo "$said" >&2; exit 1; }

@@ -51,7 +51,6 @@ export async function launch(plan: SandboxPlan, options: LaunchOptions, signal: 
 
 function openCage({ cages, tasks }: LaunchOptions): ProcessCage | undefined {
   try {
-    cages?.expect();
     return cages?.open(tasks);
   } catch (thrown) {
     throw notLaunched(`its processes cannot be limited (${toFault(thrown).message})`, thrown);
@@ -69,8 +68,8 @@ async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: Ab
     onOutput,
     cage,
     counters,
-    cages,
-    tasks: _,
+    cages: _cages,
+    tasks: _tasks,
     program,
     over = (line: ProgramLine) => line,
     writesTo = plan.workspaceRoot,
@@ -98,7 +97,7 @@ async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: Ab
       onOutput,
       onStart: (pid, stop) => {
         launcher = pid;
-        cages?.expect();
+        cage?.expect();
         return watchTree(() => report.init()?.pid, { workspaceRoot: writesTo, limits: treeLimits }, stop);
       },
     },

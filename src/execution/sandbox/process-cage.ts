@@ -7,16 +7,18 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ProcessCages {
-  /**
-   * A move is near. The first one into a group after a while waits for all processors (10 to 20 ms), those within some 10 ms after it do not.
-   * This one moves nothing, and waits while the run is prepared; to be called again as the move comes nearer.
-   */
-  expect(): void;
+  /** A run is near: makes its group, and has the processors wait while the run is prepared. INVARIANT: in this order, for no group is made meanwhile. */
+  prepare(): void;
   /** @param tasks processes and threads. @throws where the system no longer lets us */
   open(tasks: number): ProcessCage;
 }
 
 export interface ProcessCage {
+  /**
+   * A move is near. The first one into a group after a while waits for all processors (10 to 20 ms), those within some 10 ms after it do not.
+   * This one moves nothing, and waits in the place of one that does.
+   */
+  expect(): void;
   /** What the process starts from now on is held with it. @throws when it is gone, or the system does not let us */
   hold(pid: number): Promise<void>;
   /** Once all its processes are gone. What cannot be removed now is removed by the next `findProcessCages`. */
@@ -39,26 +41,49 @@ export function findProcessCages(): ProcessCages | undefined {
     const place = followOwnPlace();
     removeLeft(place().directory);
     rmdirSync(makeGroup(place(), 1));
-    return { expect: () => waitForProcessors(place), open: (tasks) => openCage(place(), tasks) };
+    return createCages(place);
   } catch {
     return undefined;
   }
 }
 
-function waitForProcessors(place: () => Place): void {
-  try {
-    move(place().directory, process.pid).catch(() => undefined);
-  } catch {
-    // `open` says what is wrong.
-  }
+function createCages(place: () => Place): ProcessCages {
+  let ready: { readonly group: string; readonly directory: string } | undefined;
+  return {
+    prepare: () => {
+      try {
+        const now = place();
+        ready ??= { group: makeGroup(now, 1), directory: now.directory };
+        waitForProcessors(now);
+      } catch {
+        // `open` says what is wrong.
+      }
+    },
+    open: (tasks) => {
+      const now = place();
+      const made = ready;
+      ready = undefined;
+      if (made?.directory !== now.directory) return cageOf(makeGroup(now, tasks), now);
+      writeFileSync(path.join(made.group, 'pids.max'), String(tasks));
+      return cageOf(made.group, now);
+    },
+  };
 }
 
-function openCage(place: Place, tasks: number): ProcessCage {
-  const group = makeGroup(place, tasks);
+function cageOf(group: string, place: Place): ProcessCage {
   return {
+    expect: () => waitForProcessors(place),
     hold: (pid) => move(group, pid),
     remove: () => remove(group, place.version),
   };
+}
+
+function waitForProcessors({ directory }: Place): void {
+  try {
+    move(directory, process.pid).catch(() => undefined);
+  } catch {
+    // `hold` says what is wrong.
+  }
 }
 
 /** The write alone may wait, so it alone is left to another thread. */

@@ -29,7 +29,7 @@ const treeLimits = { processes: 1_000, memoryBytes: 2 ** 40, diskBytes: 2 ** 40 
 /** A command in a sandbox whose first process is handed to `hold` before it may go on. */
 function launchHeld(workspaceRoot: string, command: string, hold: ProcessCage['hold'], signal = new AbortController().signal) {
   const home = { directory: '/home/me', visible: [], files: new Map<string, string>(), env: {} };
-  const cages: ProcessCages = { expect: () => undefined, open: () => ({ hold, remove: async () => undefined }) };
+  const cages: ProcessCages = { prepare: () => undefined, open: () => ({ expect: () => undefined, hold, remove: async () => undefined }) };
   const place = { workspaceRoot, readonly: false, network: false, home, devices: [], mounts: [] };
   const inside = { env: sandboxEnvironment(home, {}, false), command: limitedCommand(command, limits), user: sandboxUser() };
   const etc = followEtc(temporaryDirectory('state-'), sandboxUser())();
