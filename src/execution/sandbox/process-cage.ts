@@ -61,11 +61,11 @@ function createCages(place: () => Place): ProcessCages {
     },
     open: (tasks) => {
       const now = place();
-      const made = ready;
+      const spare = ready;
       ready = undefined;
-      if (made?.directory !== now.directory) return cageOf(makeGroup(now, tasks), now);
-      writeFileSync(path.join(made.group, 'pids.max'), String(tasks));
-      return cageOf(made.group, now);
+      if (spare?.directory !== now.directory) return cageOf(makeGroup(now, tasks), now);
+      writeFileSync(path.join(spare.group, 'pids.max'), String(tasks));
+      return cageOf(spare.group, now);
     },
   };
 }
