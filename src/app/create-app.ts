@@ -267,7 +267,7 @@ function watchAround(options: AppOptions, parts: Parts): { readonly audit: Audit
   const { stays = false, service, log, stateDir } = options;
   const { store, clusters, tasks, attempts, reads } = parts;
   const audit = auditTrail(store, reads.settle, options);
-  const monitor = createClusterMonitor({ clusters: clusters.clients, audit: reads.audit, log, stateDir });
+  const monitor = createClusterMonitor({ ...store, clusters: clusters.clients, audit: reads.audit, log, stateDir });
   const witnessing = startWitnessing({ ...options, audit: store.audit, checkpoint: audit.checkpoint });
   if (stays && service === undefined) attempts.start();
   else void attempts.spool.drain();

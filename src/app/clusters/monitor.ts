@@ -9,6 +9,7 @@ import { wordOf } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { Log } from '#kernel/ports/log';
+import type { Store } from '#kernel/ports/store';
 import { showPlainly } from '#kernel/text/text';
 import { holdLock } from '#stores/sqlite/hold-lock';
 
@@ -19,7 +20,7 @@ export interface ClusterMonitor {
   close(): Promise<void>;
 }
 
-interface MonitorParts {
+interface MonitorParts extends Pick<Store, 'claim'> {
   readonly clusters: ReadonlyMap<string, ClusterPort>;
   readonly audit: Pick<AuditLog, 'append' | 'head' | 'read'>;
   readonly log: Log;
@@ -37,13 +38,16 @@ const mostEvents = 50;
 /** How often, and how far apart in ms, one asks for its turn. */
 const turnTries = 100;
 const turnPauseMs = 50;
+/** Who was faster on another machine has this long to write it down, in ms: rather told twice than not at all. */
+const othersMs = 5_000;
 /** Another process saw it first if it is among so many of the newest records, and no older than two looks. */
 const recordsLookedAt = 200;
 
 /** What is watched → how it is: `guest 100 (web)` → `running`. */
 type State = ReadonlyMap<string, string>;
 
-export function createClusterMonitor({ clusters, audit, log, stateDir }: MonitorParts): ClusterMonitor {
+export function createClusterMonitor(parts: MonitorParts): ClusterMonitor {
+  const { clusters, log, stateDir } = parts;
   const known = new Map<string, State>();
   const closing = new AbortController();
   let looking: Promise<void> | undefined;
@@ -61,7 +65,7 @@ export function createClusterMonitor({ clusters, audit, log, stateDir }: Monitor
     if (drafts.length === 0) return;
     const release = await waitForTurn(stateDir);
     try {
-      for (const draft of drafts.slice(0, mostEvents)) await tell(draft, { audit, log });
+      for (const draft of drafts.slice(0, mostEvents)) await tell(draft, parts);
     } finally {
       release();
     }
@@ -98,10 +102,24 @@ export function createClusterMonitor({ clusters, audit, log, stateDir }: Monitor
   };
 }
 
-async function tell(draft: AuditDraft, { audit, log }: Pick<MonitorParts, 'audit' | 'log'>): Promise<void> {
-  if (await isKnown(draft, audit)) return;
+async function tell(draft: AuditDraft, { audit, log, claim }: MonitorParts): Promise<void> {
+  const last = await lastAbout(draft, audit);
+  if (says(last, draft)) return;
+  // Whoever has read the same trail claims the same.
+  const { cluster, what, to } = draft.attributes;
+  const claimed = (await claim?.(JSON.stringify(['monitor', cluster, what, to, last?.hash ?? null]), 2 * period)) ?? true;
+  if (!claimed && (await isToldByOthers(draft, audit))) return;
   await audit.append(draft);
   log.info(`monitor: ${wordOf(draft.attributes['message'])}`);
+}
+
+async function isToldByOthers(draft: AuditDraft, audit: MonitorParts['audit']): Promise<boolean> {
+  const until = performance.now() + othersMs;
+  while (performance.now() < until) {
+    if (says(await lastAbout(draft, audit), draft)) return true;
+    await sleep(turnPauseMs * 4);
+  }
+  return false;
 }
 
 /** One process of this machine at a time looks whether another has told, and tells. Never rejects: rather told twice than not at all. */
@@ -116,11 +134,14 @@ async function waitForTurn(stateDir: string): Promise<() => void> {
   return () => undefined;
 }
 
-/** LIMIT: of two machines that look at the very same moment both write it. */
-async function isKnown({ attributes }: AuditDraft, audit: Pick<AuditLog, 'head' | 'read'>): Promise<boolean> {
+async function lastAbout({ attributes }: AuditDraft, audit: MonitorParts['audit']): Promise<AuditRecord | undefined> {
   const head = await audit.head();
   const records = head === undefined ? [] : await audit.read(Math.max(0, head.sequence - recordsLookedAt), recordsLookedAt);
-  const last = records.findLast((record) => isAbout(record, attributes));
+  return records.findLast((record) => isAbout(record, attributes));
+}
+
+/** Another process saw it first. */
+function says(last: AuditRecord | undefined, { attributes }: AuditDraft): boolean {
   return last?.attributes['to'] === attributes['to'] && Date.now() - Date.parse(last?.time ?? '') < 2 * period;
 }
 

@@ -16,6 +16,10 @@ export interface Store {
   readonly personas?: PersonaLedger;
   /** Absent where the engine is not on this machine: it looks after itself. */
   readonly care?: StoreCare;
+  /**
+   * Of several machines that claim the same within `forMs`, one gets it. Absent where the engine is on one machine. @throws {Fault} `store_…`
+   */
+  claim?(what: string, forMs: number): Promise<boolean>;
   /** Where it is, for people: a file path or a URL without credentials. */
   readonly location: string;
   close(): Promise<void>;

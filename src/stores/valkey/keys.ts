@@ -18,6 +18,8 @@ export interface Keys {
   ofAgent(agentId: string): string;
   /** Held while a process writes down what came of a call of another one. Under `decided:`, where whoever may write that may write. */
   ending(call: string): string;
+  /** Who says what several machines see. Under `decided:` likewise. */
+  claim(what: string): string;
   /** Held while one of the agent's processes opens a request. */
   lockOf(agentId: string): string;
   /** A key that lives for an instant, to read the server's clock by. */
@@ -54,6 +56,7 @@ export function keysOf(prefix: string): Keys {
     wait: (id) => `${of('blocked', id)}:wait`,
     ofAgent: (agentId) => `${prefix}:blocked:agent:${hashed(agentId)}`,
     ending: (call) => `${prefix}:decided:ending:${hashed(call)}`,
+    claim: (what) => `${prefix}:decided:claim:${hashed(what)}`,
     lockOf: (agentId) => `${prefix}:blocked:lock:${hashed(agentId)}`,
     probe: (family, unique) => `${prefix}:${family}:clock:${hashed(unique)}`,
     pending: `${prefix}:idx:pending`,

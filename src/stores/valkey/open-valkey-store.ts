@@ -166,6 +166,11 @@ function assemble(address: ValkeyAddress, channel: ChangeChannel, context: Store
     audit: createValkeyAudit(context),
     codes: createValkeyCodes(context),
     security: createValkeySecurity(context, channel.onChange),
+    claim: async (what, forMs) => {
+      const { connections, keys } = context;
+      const set = await connections.asAny(['exec', 'admin'], (client) => client.set(keys.claim(what), '', 'PX', forMs, 'NX'));
+      return set !== null;
+    },
     location: address.location,
     keepHouse: house,
     close: async () => {

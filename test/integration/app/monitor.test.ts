@@ -1,11 +1,15 @@
 /** What changes in a cluster without a call is in the trail, once, whoever looked. */
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { connectClusters } from '#app/clusters/connect-clusters';
 import { createClusterMonitor } from '#app/clusters/monitor';
 import { parseConfig } from '#app/config/config';
+import type { AuditDraft } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import { openTestStore } from '../stores/store-fixtures.ts';
+import { openTestValkey } from '../stores/valkey-fixtures.ts';
+import { startValkey } from '../stores/valkey-server.ts';
 import { startWorld, type World } from './support.ts';
 
 let world: World;
@@ -76,6 +80,31 @@ it('tells a change once when several processes look at the very same moment', as
   Object.assign(world.demo.cluster.state.guests.get(100) ?? {}, { running: false });
   await Promise.all(several.map((one) => one.look()));
   expect(await told()).toEqual(['cluster.changed monitor demo: guest 100: running → stopped']);
+  await Promise.all(several.map((one) => one.close()));
+  await clusters.close();
+});
+
+it('tells a change once when several machines on one store look at the very same moment', async () => {
+  const server = await startValkey();
+  onTestFinished(() => server.close());
+  const { clusters } = await bench();
+  const machine = async (name: string) => {
+    const { audit, claim } = await openTestValkey(server);
+    // Nobody writes before all have read.
+    const slow = { ...audit, append: (draft: AuditDraft) => sleep(500).then(() => audit.append(draft)) };
+    const stateDir = path.join(world.stateDir, name);
+    return createClusterMonitor({ clusters: clusters.clients, audit: slow, log, stateDir, ...(claim === undefined ? {} : { claim }) });
+  };
+  const several = await Promise.all(['a', 'b', 'c'].map(machine));
+  await Promise.all(several.map((one) => one.look()));
+  const told: string[] = [];
+  for (const running of [false, true, false]) {
+    Object.assign(world.demo.cluster.state.guests.get(100) ?? {}, { running });
+    await Promise.all(several.map((one) => one.look()));
+    told.push(`demo: guest 100: ${running ? 'stopped → running' : 'running → stopped'}`);
+  }
+  const { audit } = await openTestValkey(server);
+  expect((await audit.read(0, 100)).map(({ attributes }) => attributes['message'])).toEqual(told);
   await Promise.all(several.map((one) => one.close()));
   await clusters.close();
 });
