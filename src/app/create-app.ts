@@ -1,15 +1,12 @@
 /** Composition: one App from one configuration, wired by hand. */
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
 import { type AnswerDeps, standingNow } from '#approval/accept-grant';
 import { type CallApprovals, createApprovals } from '#approval/approvals';
 import type { ConsumeResult } from '#approval/consume-grant';
 import { type Changes, createAnswerDesk, createChangeDesk } from '#approval/passkey-desk';
-import { type ApprovalRules, stricterRules } from '#approval/rules';
 import { systemClock } from '#execution/deadline';
 import { createStanding } from '#identity/standing';
 import type { App, Approvals, AuditTrail, ConfigAgreement, HostConfig } from '#kernel/app';
-import type { ApproverKey } from '#kernel/approval/answer';
 import type { PasskeyDesk } from '#kernel/approval/passkey';
 import type { RequestDecision, RequestRecord } from '#kernel/approval/request';
 import type { AuditDraft } from '#kernel/audit-event';
@@ -30,9 +27,9 @@ import { allTools, catalog, describeTools } from './catalog.ts';
 import { type ConnectedClusters, connectClusters } from './clusters/connect-clusters.ts';
 import { createTaskFollower, type TaskFollower } from './clusters/follow-tasks.ts';
 import { createClusterMonitor } from './clusters/monitor.ts';
-import { protectionSuggestions } from './clusters/suggestions.ts';
-import { approvalRules, type Config } from './config/config.ts';
-import { type AppAgreement, createConfigAgreement, type Origin } from './config/config-agreement.ts';
+import { createProtectionOffer, type ProtectionOffer, protectionSuggestions } from './clusters/suggestions.ts';
+import type { Config } from './config/config.ts';
+import { type AppAgreement, createApproving, createConfigAgreement, type Origin } from './config/config-agreement.ts';
 import { createApproverReader } from './config/config-file.ts';
 import { createLiveSettings, type LiveSettings } from './config/live-settings.ts';
 import { uselessTiers } from './config/policy-settings.ts';
@@ -143,7 +140,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const plans = openPlans(options, parts, { pipeline: () => deps, answers });
   const deps: PipelineDeps = { ...pipelineDeps(options, parts, held), plans };
   await settleEditor(options, parts, held);
-  const around = watchAround(options, parts);
+  const around = watchAround(options, parts, offerOf(options, clusters, isRoots));
   sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
     ...{ config: hostConfig(options.config), tools: describeTools() },
@@ -157,7 +154,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     explain: (call) => explainCall(call, deps, AbortSignal.timeout(options.config.limits.callMs)),
     passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
     ...(store.codes === undefined ? {} : { oneTimeCodes: createOneTimeCodes(store.codes) }),
-    ...{ approvals, security: live.security, audit: around.audit, live: clusters.live },
+    ...{ approvals, security: live.security, audit: around.audit, live: clusters.live, ...around.offer },
     ...{ plans: plans.ofPeople, attempts: attempts.ofPeople, metrics: parts.sinks.metrics },
     ...{ runs: history, records: workspaceRecords(parts, options) },
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
@@ -165,6 +162,13 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     alarms: () => alarms({ ...options, trustedKeys, agreement, trail, memory, attempts }),
     close: () => around.close().then(() => closeAll(parts, held, plans)),
   };
+}
+
+/** The editor asks by itself, and a configuration that was named for one call has its author. */
+function offerOf({ origin, stateDir, log }: AppOptions, clusters: ConnectedClusters, isRoots: boolean): ProtectionOffer | undefined {
+  if (origin !== 'machine' && !isRoots) return undefined;
+  const remedy = isRoots ? 'root writes it into `protected`, see the findings of `banksman doctor`' : 'see `banksman config protect`';
+  return createProtectionOffer(clusters, { stateDir, log, remedy });
 }
 
 /** Whoever may write the configuration is asked about it, and told what is missing in it. */
@@ -263,7 +267,11 @@ function workspaceRecords({ store, approvals, reads, live }: Parts, { config }: 
 }
 
 /** Only a process that stays takes up what others left, sees what changes, and sends checkpoints to witnesses. */
-function watchAround(options: AppOptions, parts: Parts): { readonly audit: AuditTrail; close(): Promise<void> } {
+function watchAround(
+  options: AppOptions,
+  parts: Parts,
+  offer: ProtectionOffer | undefined,
+): { readonly audit: AuditTrail; readonly offer: Pick<App, 'offerProtection'>; close(): Promise<void> } {
   const { stays = false, service, log, stateDir } = options;
   const { store, clusters, tasks, attempts, reads } = parts;
   const audit = auditTrail(store, reads.settle, options);
@@ -275,7 +283,13 @@ function watchAround(options: AppOptions, parts: Parts): { readonly audit: Audit
     void tasks.resume((name) => clusters.configured.get(name)?.access.api);
     monitor.start();
   }
-  return { audit, close: () => Promise.all([monitor.close(), witnessing.close()]).then(() => undefined) };
+  const closing = new AbortController();
+  const offered = stays && service === undefined ? offer?.tell(closing.signal) : undefined;
+  const close = async () => {
+    closing.abort();
+    await Promise.all([monitor.close(), witnessing.close(), offered]);
+  };
+  return { audit, close, offer: offer === undefined ? {} : { offerProtection: offer.tell } };
 }
 
 /** In the order in which one still needs the next. */
@@ -376,25 +390,4 @@ export function hostConfig({ approvalWait, defaultModelTier, workspace, page }: 
 function machineOnly({ config, configFile, via }: AppOptions): Pick<Config, 'page' | 'witnesses'> {
   const { page, witnesses } = via === 'editor' ? createApproverReader(configFile)() : config;
   return { page, witnesses };
-}
-
-/** Read anew each time: a key taken out of the file stops counting at once. Of rules the stricter counts, wherever it stands. */
-function createApproving(
-  { config, configFile, namedConfigFile, checkConfigFile }: AppOptions,
-  { counting, rules }: Pick<AppAgreement, 'counting' | 'rules'>,
-): {
-  readonly trustedKeys: () => Promise<readonly ApproverKey[]>;
-  readonly rules: () => ApprovalRules;
-} {
-  const reader = createApproverReader(configFile);
-  const inFile = () => {
-    checkConfigFile?.(configFile);
-    return reader();
-  };
-  const named = namedConfigFile === undefined ? () => config : createApproverReader(namedConfigFile);
-  const isMachines = namedConfigFile !== undefined && resolve(namedConfigFile) === resolve(configFile);
-  return {
-    trustedKeys: async () => [...(isMachines ? [] : named().approvers), ...counting(inFile().approvers)],
-    rules: () => stricterRules(approvalRules(config), rules(approvalRules(inFile()))),
-  };
 }

@@ -369,6 +369,8 @@ export interface App {
   doctor(signal: AbortSignal): Promise<readonly Finding[]>;
   /** Of clusters that can be asked now. Absent where only an administrator can write the configuration. */
   suggestions?(signal: AbortSignal): Promise<readonly ProtectionSuggestion[]>;
+  /** Says it in the log, once of each cluster. Never rejects. Absent where the editor asks, and of a configuration that was named for one call. */
+  offerProtection?(signal: AbortSignal): Promise<void>;
   /** Absent where only an administrator can write the configuration. */
   readonly agreement?: ConfigAgreement;
   /** What somebody seems to have done to approvals, pins, configuration or trail: the part of `doctor` that is looked at again and again. Never rejects. */

@@ -47,7 +47,7 @@ const recordsLookedAt = 200;
 type State = ReadonlyMap<string, string>;
 
 export function createClusterMonitor(parts: MonitorParts): ClusterMonitor {
-  const { clusters, log, stateDir } = parts;
+  const { clusters, log } = parts;
   const known = new Map<string, State>();
   const closing = new AbortController();
   let looking: Promise<void> | undefined;
@@ -62,13 +62,7 @@ export function createClusterMonitor(parts: MonitorParts): ClusterMonitor {
     const drafts = changesBetween(before, now).map(([what, from, to]) => draftOf(cluster, what, from, to));
     if (drafts.length > mostEvents)
       log.warn(`${cluster}: ${drafts.length} things changed at once; the first ${mostEvents} are written down`);
-    if (drafts.length === 0) return;
-    const release = await waitForTurn(stateDir);
-    try {
-      for (const draft of drafts.slice(0, mostEvents)) await tell(draft, parts);
-    } finally {
-      release();
-    }
+    if (drafts.length > 0) await tellAll(drafts.slice(0, mostEvents), parts);
   }
 
   async function lookAtAll(): Promise<void> {
@@ -100,6 +94,15 @@ export function createClusterMonitor(parts: MonitorParts): ClusterMonitor {
       await looking;
     },
   };
+}
+
+async function tellAll(drafts: readonly AuditDraft[], parts: MonitorParts): Promise<void> {
+  const release = await waitForTurn(parts.stateDir);
+  try {
+    for (const draft of drafts) await tell(draft, parts);
+  } finally {
+    release();
+  }
 }
 
 async function tell(draft: AuditDraft, { audit, log, claim }: MonitorParts): Promise<void> {

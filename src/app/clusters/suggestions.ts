@@ -1,9 +1,15 @@
 /** What looks as if it should be protected and is not: for `doctor`, and for who has just connected a cluster. */
 import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod';
 import type { Finding, ProtectionSuggestion } from '#kernel/app';
+import { reasonOf } from '#kernel/errors';
+import type { Log } from '#kernel/ports/log';
 import { showPlainly } from '#kernel/text/text';
 import { readRadius } from '#pipeline/losses';
 import { type Suggestion, suggestProtection } from '#policy/blast/suggest-protection';
+import { parseJson } from '../config/config-file.ts';
+import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 import type { ConnectedClusters } from './connect-clusters.ts';
 
 /** As many as a person reads. */
@@ -20,23 +26,80 @@ export async function protectionSuggestions(
   caller: AbortSignal,
 ): Promise<readonly ProtectionSuggestion[]> {
   const signal = AbortSignal.any([caller, AbortSignal.timeout(lookMs)]);
-  const found = await Promise.all(
-    [...configured].map(async ([cluster, { access }]) => {
+  const found = await Promise.all([...configured.keys()].map((cluster) => suggestedOf(cluster, { configured, live }, signal)));
+  return found.flatMap((some) => some ?? []).slice(0, mostShown);
+}
+
+/** undefined: the cluster could not be asked, which has a finding of its own. */
+async function suggestedOf(
+  cluster: string,
+  { configured, live }: Pick<ConnectedClusters, 'configured' | 'live'>,
+  signal: AbortSignal,
+): Promise<readonly ProtectionSuggestion[] | undefined> {
+  const access = configured.get(cluster)?.access;
+  if (access === undefined) return undefined;
+  try {
+    const [{ facts, rows }, known] = await Promise.all([readRadius(access.api, signal), live.protectedNames(cluster, signal)]);
+    const names = new Map(rows.flatMap(({ vmid, name }) => (name === undefined ? [] : [[vmid, name] as const])));
+    const open = suggestProtection(facts, ownAddresses(), (vmid) => names.get(vmid)).filter((one) => !isKnown(one, known));
+    return open.map((one): ProtectionSuggestion => {
+      const called = one.kind === 'guest' ? names.get(Number(one.name)) : undefined;
+      return { cluster, ...one, ...(called === undefined ? {} : { called }) };
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+export interface ProtectionOffer {
+  /** Says it once of each cluster; never rejects. */
+  tell(signal: AbortSignal): Promise<void>;
+}
+
+/** In the state directory: the clusters of which it was said. */
+const toldFile = 'protection-offered.json';
+const toldSchema = z.array(z.string());
+
+/** For who starts without an editor: the first time that a cluster can be asked. `doctor` says it every time. */
+export function createProtectionOffer(
+  clusters: Pick<ConnectedClusters, 'configured' | 'live'>,
+  { stateDir, log, remedy }: { readonly stateDir: string; readonly log: Log; readonly remedy: string },
+): ProtectionOffer {
+  const file = join(stateDir, toldFile);
+  const tellOf = async (cluster: string, signal: AbortSignal): Promise<readonly string[]> => {
+    const found = await suggestedOf(cluster, clusters, signal);
+    if (found === undefined) return [];
+    if (found.length > 0)
+      log.warn(`nothing protects what looks as if agents should not touch it: ${listedWords(cluster, found)}; ${remedy}`);
+    return [cluster];
+  };
+  return {
+    async tell(caller) {
       try {
-        const [{ facts, rows }, known] = await Promise.all([readRadius(access.api, signal), live.protectedNames(cluster, signal)]);
-        const names = new Map(rows.flatMap(({ vmid, name }) => (name === undefined ? [] : [[vmid, name] as const])));
-        const open = suggestProtection(facts, ownAddresses(), (vmid) => names.get(vmid)).filter((one) => !isKnown(one, known));
-        return open.map((one): ProtectionSuggestion => {
-          const called = one.kind === 'guest' ? names.get(Number(one.name)) : undefined;
-          return { cluster, ...one, ...(called === undefined ? {} : { called }) };
-        });
-      } catch {
-        // A cluster that cannot be asked has a finding of its own.
-        return [];
+        const told = toldSchema.parse(parseJson((await readPrivateFile(file)) ?? '[]', file));
+        const open = [...clusters.configured.keys()].filter((cluster) => !told.includes(cluster));
+        if (open.length === 0) return;
+        const signal = AbortSignal.any([caller, AbortSignal.timeout(lookMs)]);
+        const now = (await Promise.all(open.map((cluster) => tellOf(cluster, signal)))).flat();
+        if (now.length > 0) await replacePrivateFile(stateDir, toldFile, `${JSON.stringify([...told, ...now])}\n`);
+      } catch (thrown) {
+        log.debug(`what to protect: ${reasonOf(thrown)}`);
       }
-    }),
-  );
-  return found.flat().slice(0, mostShown);
+    },
+  };
+}
+
+/** As many as fit on a line. */
+const mostListed = 5;
+
+function listedWords(cluster: string, found: readonly ProtectionSuggestion[]): string {
+  const words = found.slice(0, mostListed).map(({ kind, name, called, why }) => `${kind} ${name}${calledWords(called)} ${why}`);
+  const more = found.length > words.length ? [`${found.length - words.length} more`] : [];
+  return `on \`${cluster}\` ${[...words, ...more].join(', ')}`;
+}
+
+function calledWords(called: string | undefined): string {
+  return called === undefined ? '' : ` (${showPlainly(called, 60)})`;
 }
 
 function isKnown({ kind, name }: Suggestion, { guests, nodes }: Awaited<ReturnType<ConnectedClusters['live']['protectedNames']>>): boolean {
@@ -44,7 +107,7 @@ function isKnown({ kind, name }: Suggestion, { guests, nodes }: Awaited<ReturnTy
 }
 
 function finding({ cluster, kind, name, why, called: guestName }: ProtectionSuggestion): Finding {
-  const called = guestName === undefined ? '' : ` (${showPlainly(guestName, 60)})`;
+  const called = calledWords(guestName);
   const entry = kind === 'guest' ? `{ "vmid": ${name}, "reason": "…" }` : `{ "name": "${name}", "reason": "…" }`;
   return {
     topic: 'protected',

@@ -292,3 +292,31 @@ function findingsOf({ agreement, configFile, pins, pending }: Looked): readonly 
     'if you made the change, “Banksman: Agree to the Configuration…” or `banksman config agree`; if not, find out who wrote it, and take it out';
   return pending.map((what) => ({ topic, state: 'failed', message: `does not count, for nobody agreed to it: ${what}`, remedy }));
 }
+
+interface ApproversPlace {
+  readonly config: Config;
+  readonly configFile: string;
+  readonly namedConfigFile?: string;
+  checkConfigFile?(file: string): void;
+}
+
+/** Read anew each time: a key taken out of the file stops counting at once. Of rules the stricter counts, wherever it stands. */
+export function createApproving(
+  { config, configFile, namedConfigFile, checkConfigFile }: ApproversPlace,
+  { counting, rules }: Pick<AppAgreement, 'counting' | 'rules'>,
+): {
+  readonly trustedKeys: () => Promise<readonly ApproverKey[]>;
+  readonly rules: () => ApprovalRules;
+} {
+  const reader = createApproverReader(configFile);
+  const inFile = () => {
+    checkConfigFile?.(configFile);
+    return reader();
+  };
+  const named = namedConfigFile === undefined ? () => config : createApproverReader(namedConfigFile);
+  const isMachines = namedConfigFile !== undefined && path.resolve(namedConfigFile) === path.resolve(configFile);
+  return {
+    trustedKeys: async () => [...(isMachines ? [] : named().approvers), ...counting(inFile().approvers)],
+    rules: () => stricterRules(approvalRules(config), rules(approvalRules(inFile()))),
+  };
+}

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { ProtectionSuggestion } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
@@ -53,6 +54,24 @@ export async function removeApprover(file: string, key: string): Promise<boolean
   if (rest.length === approvers.length) return false;
   await writeWhole(file, `${JSON.stringify({ ...present, approvers: rest }, null, 2)}\n`);
   return true;
+}
+
+/** Adds these to `protected` in `file`, each with its reason. What is stricter counts at once. Atomic, as `addApprover`. @throws {Fault} `bad_config` */
+export async function addProtected(file: string, chosen: readonly ProtectionSuggestion[]): Promise<void> {
+  const present = (await readObject(file, true)) ?? {};
+  const next = { ...present, protected: withProtected(isJsonObject(present['protected']) ? present['protected'] : {}, chosen) };
+  parseConfig(next, file);
+  await writeWhole(file, `${JSON.stringify(next, null, 2)}\n`);
+}
+
+/** `protected` with these entries added. */
+export function withProtected(before: JsonObject, chosen: readonly ProtectionSuggestion[]): JsonObject {
+  const listOf = (key: string) => (Array.isArray(before[key]) ? before[key] : []);
+  const added = (kind: ProtectionSuggestion['kind']) =>
+    chosen
+      .filter((one) => one.kind === kind)
+      .map(({ name, why }) => ({ ...(kind === 'guest' ? { vmid: Number(name) } : { name }), reason: why.slice(0, 200) }));
+  return { ...before, guests: [...listOf('guests'), ...added('guest')], nodes: [...listOf('nodes'), ...added('node')] };
 }
 
 async function readObject(file: string, optional: boolean): Promise<JsonObject | undefined> {

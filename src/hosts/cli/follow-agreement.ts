@@ -1,4 +1,6 @@
 /** An App for a server that runs for long: it takes over what people agreed to, and says what somebody seems to have done. */
+import { createHandOver } from '#app/plans/hand-over';
+import type { PlanHandOver } from '#app/plans/plans';
 import type { App, CallingApp } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
@@ -11,7 +13,8 @@ const alarmMs = 30_000;
 
 /** As `withApp`. Once somebody agreed to a change of the configuration, new calls run with it; calls under way end as they began. */
 export async function withFollowedApp<T>(options: CommandOptions, work: (app: CallingApp, signal: AbortSignal) => Promise<T>): Promise<T> {
-  const stays = { stays: true } as const;
+  const handOver: PlanHandOver = createHandOver();
+  const stays = { stays: true, handOver } as const;
   const follow = async (first: App, signal: AbortSignal): Promise<T> => {
     const { agreement, tools, config } = first;
     const followed = createFollowed(first, () => localApp(options, stays));
@@ -22,6 +25,7 @@ export async function withFollowedApp<T>(options: CommandOptions, work: (app: Ca
     } finally {
       clearInterval(watch);
       unfollow?.();
+      await handOver.end(new Error('the process is closing'));
       await followed.close();
     }
   };

@@ -18,7 +18,7 @@ import { withTerminal } from './terminal.ts';
 export async function withApp<T>(
   options: CommandOptions,
   work: (app: App, signal: AbortSignal) => Promise<T>,
-  stays: Pick<AppOptions, 'stays'> = {},
+  stays: Pick<AppOptions, 'stays' | 'handOver'> = {},
 ): Promise<T> {
   const socket = socketOf(options);
   if (socket === undefined) return during(await localApp(options, stays), work);
@@ -57,7 +57,7 @@ export async function withLocalApp<T>(options: CommandOptions, work: (app: Local
 }
 
 /** A second one beside it may be opened while it runs. */
-export async function localApp(options: CommandOptions, stays: Pick<AppOptions, 'stays'> = {}): Promise<LocalApp> {
+export async function localApp(options: CommandOptions, stays: Pick<AppOptions, 'stays' | 'handOver'> = {}): Promise<LocalApp> {
   const parts = { ...(await partsOf(options)), ...stays };
   const { namedConfigFile: file } = parts;
   const isMachines = file !== undefined && resolve(file) === resolve(defaultConfigFile());

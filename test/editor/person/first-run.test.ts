@@ -22,12 +22,27 @@ afterAll(() => bench?.close());
 const settingsFile = () => path.join(path.dirname(bench.editor.logDir), 'Machine', 'settings.json');
 const settings = () => JSON.parse(readFileSync(settingsFile(), 'utf8')) as JsonObject;
 
-it('offers, shows why, and writes what was chosen beside what was protected', async () => {
-  writeFileSync(settingsFile(), JSON.stringify({ ...settings(), 'banksman.clusters': bench.demo.config.clusters as JsonObject[] }));
+const connect = (clusters: readonly JsonObject[]) =>
+  writeFileSync(settingsFile(), JSON.stringify({ ...settings(), 'banksman.clusters': clusters }));
+const press = (label: string) => bench.page.locator('.notifications-toasts .monaco-button', { hasText: label }).click();
+
+it('remembers who does not want it: of that cluster it is not offered again, of the next one it is', async () => {
+  const [demo = {}] = bench.demo.config.clusters as JsonObject[];
+  connect([demo]);
+  await waitForNotification(bench.page, /on demo guest 200 \(dns\) looks as if agents should not touch it/);
+  await press('Do Not Protect');
+  await waitUntil('the answer', async () => (await bench.page.locator('.notifications-toasts .monaco-button').count()) === 0);
+  connect([demo, { ...demo, name: 'again' }]);
+  // Not of both.
+  await waitForNotification(bench.page, /Banksman: on again guest 200 \(dns\)/);
+  expect(settings()['banksman.protected']).toEqual({ guests: [103] });
+});
+
+it('shows why, and writes what was chosen beside what was protected', async () => {
   const offer = await waitForNotification(bench.page, /guest 200 \(dns\) looks as if agents should not touch it/);
   expect(offer).toContain('Do Not Protect');
   await screenshot(bench.page, 'q8-offer');
-  await bench.page.locator('.notifications-toasts .monaco-button', { hasText: 'Choose What to Protect' }).click();
+  await press('Choose What to Protect');
   await waitPickRow(bench.page, 'guest 200 (dns)');
   expect((await pickRows(bench.page)).join()).toContain('is named as one that others depend on');
   await screenshot(bench.page, 'q9-choose');

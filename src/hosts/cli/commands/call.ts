@@ -43,6 +43,8 @@ async function callTool(tool: string, options: CommandOptions, onAnswer: () => v
     onAnswer();
     if (options.json) printJson(outcome);
     else printText(forPeople(outcome));
+    // A cluster that answered, once: whoever set it up should hear what nothing protects.
+    if (outcome.status !== 'error') await app.offerProtection?.(signal);
     return exitStatus[outcome.status];
   });
 }

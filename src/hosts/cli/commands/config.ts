@@ -1,5 +1,7 @@
-/** `banksman config show|agree`: what of the machine's configuration waits for a person, and agreeing to it. */
-import type { App, ConfigAgreement } from '#kernel/app';
+/** `banksman config show|agree|protect`: what of the machine's configuration waits for a person, agreeing to it, and what it should protect. */
+import { addProtected } from '#app/config/config-file';
+import { defaultConfigFile } from '#app/config/paths';
+import type { App, ConfigAgreement, ProtectionSuggestion } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
@@ -9,10 +11,48 @@ import { untilStopped, withApp } from '../session.ts';
 import { withTerminal } from '../terminal.ts';
 
 export async function runConfig([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
+  if (verb === 'protect') return protect(words, options);
   operands(words, []);
   if (verb === 'show') return show(options);
   if (verb === 'agree') return agree(options);
-  throw badUsage(`\`config\` takes \`show\` or \`agree\`, not \`${verb ?? 'nothing'}\``);
+  throw badUsage(`\`config\` takes \`show\`, \`agree\` or \`protect\`, not \`${verb ?? 'nothing'}\``);
+}
+
+/** Whoever runs it can write the file as well: it only makes things stricter. @returns 0 nothing is left, 3 something could be protected */
+async function protect(words: readonly string[], options: CommandOptions): Promise<number> {
+  return withApp(options, async (app, signal) => {
+    const suggested = await suggestionsOf(app, signal);
+    const chosen = words.includes('all') ? suggested : words.map((word) => found(word, suggested));
+    if (chosen.length > 0) await addProtected(defaultConfigFile(), chosen);
+    const left = suggested.filter((one) => !chosen.includes(one));
+    if (options.json) printJson({ protected: chosen, suggested: left });
+    else for (const line of [...chosen.map((one) => `protected: ${inWords(one)}`), ...left.map(inWords)]) printText(line);
+    if (!options.json && left.length === 0) printError('nothing else looks as if it should be protected');
+    if (!options.json && left.length > 0)
+      printError('not protected: name some as they stand here (`guest:103`, `node:pve`), or `all`; no tool changes what is protected');
+    return left.length === 0 ? 0 : 3;
+  });
+}
+
+function found(word: string, suggested: readonly ProtectionSuggestion[]): ProtectionSuggestion {
+  const one = suggested.find(({ kind, name }) => `${kind}:${name}` === word);
+  if (one === undefined) throw badUsage(`\`${word}\` is nothing that is suggested; \`banksman config protect\` lists that`);
+  return one;
+}
+
+function inWords({ cluster, kind, name, called, why }: ProtectionSuggestion): string {
+  return showPlainly(`${kind}:${name}${called === undefined ? '' : ` (${called})`} of ${cluster} ${why}`, 300);
+}
+
+/** In ms. */
+const lookMs = 15_000;
+
+function suggestionsOf({ suggestions }: App, caller: AbortSignal): Promise<readonly ProtectionSuggestion[]> {
+  if (suggestions !== undefined) return suggestions(AbortSignal.any([caller, AbortSignal.timeout(lookMs)]));
+  throw new Fault('no_suggestions', 'only the machine’s own configuration is written to', {
+    audience: 'user',
+    next: 'leave `--config` out; with the service root writes `protected`, and `banksman doctor` says what into it',
+  });
 }
 
 /** @returns 0 nothing waits, 3 something does */

@@ -3,9 +3,10 @@
  * another extension presses here only makes things stricter: taking protection away again is agreed to in the gate (docs/adr/0022-agreed-configuration.md).
  */
 import { ConfigurationTarget, type Disposable, type Memento, type QuickPickItem, type SecretStorage, window, workspace } from 'vscode';
+import { withProtected } from '#app/config/config-file';
 import type { App, ProtectionSuggestion } from '#kernel/app';
 import { toFault } from '#kernel/errors';
-import { isJsonObject, type JsonObject } from '#kernel/json';
+import { isJsonObject } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
 import type { AppSession } from '../app-session.ts';
 import { tokenSecret } from '../cluster-token.ts';
@@ -96,14 +97,4 @@ async function protect(chosen: readonly ProtectionSuggestion[]): Promise<void> {
   const before = settings.inspect('protected')?.globalValue;
   await settings.update('protected', withProtected(isJsonObject(before) ? before : {}, chosen), ConfigurationTarget.Global);
   notify.status(`Banksman: ${chosen.length === 1 ? 'one more is' : `${chosen.length} more are`} protected`);
-}
-
-/** The setting with these entries added, each with its reason. */
-export function withProtected(before: JsonObject, chosen: readonly ProtectionSuggestion[]): JsonObject {
-  const listOf = (key: string) => (Array.isArray(before[key]) ? before[key] : []);
-  const added = (kind: ProtectionSuggestion['kind']) =>
-    chosen
-      .filter((one) => one.kind === kind)
-      .map(({ name, why }) => ({ ...(kind === 'guest' ? { vmid: Number(name) } : { name }), reason: why.slice(0, 200) }));
-  return { ...before, guests: [...listOf('guests'), ...added('guest')], nodes: [...listOf('nodes'), ...added('node')] };
 }
