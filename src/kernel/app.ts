@@ -379,4 +379,4 @@ export interface App {
 }
 
 /** What a server of calls needs. */
-export type CallingApp = Pick<App, 'tools' | 'config' | 'announce' | 'call'>;
+export type CallingApp = Pick<App, 'tools' | 'config' | 'announce' | 'call'> & { readonly live: Pick<LiveLists, 'clusters'> };

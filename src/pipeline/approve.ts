@@ -242,7 +242,7 @@ function undecided(record: RequestRecord, now: number): Refusal {
       status: 'pending',
       code: 'approval_pending',
       message: `${showPlainly(record.title, longestTitle)}${why}: waiting for a person to approve request ${record.id}; nothing has been done yet`,
-      next: `call check_request_status with request_id ${record.id}; once it is approved, repeat this same call; do not repeat it blindly before`,
+      next: `tell the user that it waits for them; call check_request_status with request_id ${record.id} and wait_seconds 50; once it is approved, repeat this same call; do not repeat it blindly before`,
       requestId: record.id,
     };
   }

@@ -55,6 +55,10 @@ export const knownOptions = {
   sockets: { type: 'string', help: 'the folder of the sockets' },
   purge: { type: 'boolean', help: 'removes what the service holds, too' },
   sse: { type: 'boolean', help: 'serves the older transport with two addresses, too' },
+  'all-tools': {
+    type: 'boolean',
+    help: 'lists every tool, for clients that search their lists; else a short list, in which `more_tools` tells and runs the rest',
+  },
   'private-network': { type: 'boolean', help: 'serves without a certificate on a network whose members are trusted' },
   json: { type: 'boolean', help: 'prints JSON, for programs' },
   verbose: { type: 'boolean', help: 'tells how far a call is, where that is not shown by itself' },

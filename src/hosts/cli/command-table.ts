@@ -218,7 +218,12 @@ trail which is not the one that was here is meant, or that a clock which jumped 
     load: async () => (await import('./commands/demo.ts')).runDemo,
     usage: ['demo [--port N]'],
   },
-  { name: 'mcp', summary: 'Serves MCP over stdio.', load: async () => (await import('./commands/serve.ts')).runMcp, usage: ['mcp'] },
+  {
+    name: 'mcp',
+    summary: 'Serves MCP over stdio.',
+    load: async () => (await import('./commands/serve.ts')).runMcp,
+    usage: ['mcp [--all-tools]'],
+  },
   {
     name: 'page',
     summary: 'Serves the page on which people approve with a passkey.',
@@ -231,7 +236,7 @@ trail which is not the one that was here is meant, or that a clock which jumped 
     summary: 'Serves MCP over HTTP.',
     load: async () => (await import('./commands/serve.ts')).runServe,
     usage: [
-      'serve --http HOST:PORT [--sse] [--tls-cert FILE --tls-key FILE | --private-network] [--allow-host NAME]… [--allow-origin ORIGIN]…',
+      'serve --http HOST:PORT [--sse] [--all-tools] [--tls-cert FILE --tls-key FILE | --private-network] [--allow-host NAME]… [--allow-origin ORIGIN]…',
     ],
     notes: `Beyond loopback a certificate is needed, or \`--private-network\`: then everybody on that network is trusted not to read along or
 to change what passes, and peers with a public address are refused. Tokens are needed either way.`,

@@ -57,7 +57,15 @@ function createFollowed(first: App, open: () => Promise<App>) {
     calls.add(running);
     return running.finally(() => calls.delete(running));
   };
-  const app: Pick<App, 'call' | 'announce'> = { call, announce: (tool, input) => current.app.announce(tool, input) };
+  const app: Pick<CallingApp, 'call' | 'announce' | 'live'> = {
+    call,
+    announce: (tool, input) => current.app.announce(tool, input),
+    live: {
+      get clusters() {
+        return current.app.live.clusters;
+      },
+    },
+  };
   return {
     app,
     takeOver: (): void => {

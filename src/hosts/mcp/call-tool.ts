@@ -105,13 +105,14 @@ function pushedGate(call: Call, { app, era }: CallToolDeps): HumanGate {
 
 /**
  * Structured for programs, and the same as text for clients that read nothing else (MCP 2025-11-25, tools, structured content).
- * Everything but `ok` is an error to the client, pending included: what was asked for has not happened.
+ * Denied and error are errors to the client. Pending is none: a person has been asked, and there is nothing to mend; its code, message and
+ * `next` say that nothing has been done yet.
  */
 export function callResult(outcome: Outcome): CallToolResult {
   return {
     content: [{ type: 'text', text: JSON.stringify(outcome) }],
     structuredContent: { ...outcome },
-    ...(outcome.status === 'ok' ? {} : { isError: true }),
+    ...(outcome.status === 'denied' || outcome.status === 'error' ? { isError: true } : {}),
   };
 }
 

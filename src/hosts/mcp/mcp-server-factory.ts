@@ -1,12 +1,13 @@
 /** One protocol server over the App. Both eras of the protocol are served from here. */
-import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server, type Tool } from '@modelcontextprotocol/server';
-import { toolAnnotations } from '#app/catalog';
+import { type CallToolRequest, ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from '@modelcontextprotocol/server';
+import { type Drawer, fromDrawer, moreTools } from '#app/drawer';
 import type { CallingApp } from '#kernel/app';
-import type { OutcomeStatus } from '#kernel/outcome';
+import type { Outcome, OutcomeStatus } from '#kernel/outcome';
 import { actionTiers } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
-import { type Caller, callTool } from './call-tool.ts';
+import { type Caller, callResult, callTool } from './call-tool.ts';
 import type { CallTracker } from './call-tracker.ts';
+import { drawerOf, toolList } from './tool-list.ts';
 
 // What a client can read besides the tools: one page and one prompt, both derived from the catalog. Neither touches the cluster.
 
@@ -94,6 +95,8 @@ interface McpServerParts {
   readonly app: CallingApp;
   readonly version: string;
   readonly calls: CallTracker;
+  /** The list of tools as it is in the catalog, instead of a short one. */
+  readonly allTools: boolean;
 }
 
 type CreateMcpServer = (caller: Caller, era: 'legacy' | 'modern') => Server;
@@ -117,45 +120,38 @@ const options = {
  * (CVE-2026-25536). Only the list of tools, which is the same for everybody, is made once. Arguments are not checked here; the pipeline
  * does that, strictly, and says what is allowed.
  */
-export function mcpServerFactory({ app, version, calls }: McpServerParts): CreateMcpServer {
-  const listed = { tools: toolList(app.tools) };
+export function mcpServerFactory({ app, version, calls, allTools }: McpServerParts): CreateMcpServer {
+  const listed = { tools: toolList(app.tools, { all: allTools, clusters: app.live.clusters.length }) };
+  const drawer = allTools ? undefined : drawerOf(app.tools);
   return (caller, era) => {
     const server = new Server({ name: 'banksman', title: 'Banksman', version }, options);
     server.setRequestHandler('tools/list', () => listed);
-    server.setRequestHandler('tools/call', ({ params }, ctx) =>
-      calls.track(ctx.mcpReq.signal, (signal) => callTool(params, ctx, { app, server, caller, era, signal })),
-    );
+    server.setRequestHandler('tools/call', ({ params }, ctx) => {
+      const asked = drawer === undefined ? { params } : outOfDrawer(params, drawer);
+      if ('outcome' in asked) return callResult(asked.outcome);
+      return calls.track(ctx.mcpReq.signal, (signal) => callTool(asked.params, ctx, { app, server, caller, era, signal }));
+    });
     serveGuide(server, app.tools);
     return server;
   };
 }
 
-// The catalog as MCP lists it.
+type Params = CallToolRequest['params'];
 
-/** Always the whole catalog in its own order: what a model tier may use is decided at the call, where a refusal can say why. */
-export function toolList(tools: readonly ToolDescription[]): Tool[] {
-  return tools.map(toolEntry);
+/** What is called through `more_tools` is that tool's own call: the same stages, the same question, the same record. */
+function outOfDrawer(params: Params, drawer: Drawer): { readonly params: Params } | { readonly outcome: Outcome } {
+  if (params.name !== moreTools) return { params };
+  const asked = fromDrawer(params.arguments ?? {}, drawer);
+  if ('outcome' in asked) return asked;
+  // Whatever was given for arguments is judged like those of any call.
+  return { params: { ...params, name: asked.run.name, arguments: asked.input as Params['arguments'] } };
 }
 
-function toolEntry(tool: ToolDescription): Tool {
-  return {
-    name: tool.name,
-    title: tool.title,
-    description: tool.description,
-    // A tool's input is a strict object by construction (`ToolDefinition`).
-    inputSchema: { ...tool.inputSchema, type: 'object' },
-    outputSchema: listedOutcome,
-    annotations: { title: tool.title, ...toolAnnotations(tool) },
-  };
-}
+// What every tool answers with: the outcome (docs/design.md#words).
 
-/** The output schema of every tool: the outcome (docs/design.md#words). */
 const statuses: readonly OutcomeStatus[] = ['ok', 'denied', 'pending', 'error'];
 
 const jsonTypes = ['object', 'array', 'string', 'number', 'boolean', 'null'] as const;
-
-/** What a client checks of any answer. The whole schema is the same for every tool: it stands once in the guide, for clients put the whole list before the model. */
-const listedOutcome = { type: 'object' as const, required: ['status', 'code', 'message'] };
 
 /** JSON Schema 2020-12. `result` is whatever JSON value the tool returns. */
 export const outcomeSchema = {

@@ -16,6 +16,7 @@ interface StdioOptions {
   readonly app: CallingApp;
   readonly version: string;
   readonly log: Log;
+  readonly allTools: boolean;
   /** Ends it, as the end of stdin does. */
   readonly signal: AbortSignal;
 }
@@ -27,7 +28,7 @@ const maxMessageBytes = 4 * 1024 * 1024;
 const lastCallsMs = 2_000;
 
 /** Serves until stdin ends or `signal` aborts. Calls under way are cancelled, and answered; when it resolves, none is left. */
-export async function serveMcpOverStdio({ app, version, log, signal }: StdioOptions): Promise<void> {
+export async function serveMcpOverStdio({ app, version, log, allTools, signal }: StdioOptions): Promise<void> {
   const calls = createCallTracker();
   const caller = { name: osUser().username, modelTier: app.config.defaultModelTier };
   const tooLong = (id: string | number | undefined) => {
@@ -46,7 +47,7 @@ export async function serveMcpOverStdio({ app, version, log, signal }: StdioOpti
   pipeline(process.stdin, input, () => undefined);
   // Each answer that waits for the pipe to drain adds a listener; a slow client is no leak.
   process.stdout.setMaxListeners(0);
-  const createServer = mcpServerFactory({ app, version, calls });
+  const createServer = mcpServerFactory({ app, version, calls, allTools });
   const handle = serveStdio(({ era }) => createServer(caller, era), {
     transport,
     onerror: (error) => {

@@ -9,7 +9,7 @@ export const getBackups = defineTool({
   name: 'get_backups',
   title: 'Get backups',
   description:
-    'Backups (vzdump archives) on one storage of a Proxmox VE node: volume id, guest, size in bytes, creation time (Unix seconds), notes.',
+    'Backups (vzdump archives) on one storage of a Proxmox VE node: volume id, guest, size, time, notes. Sizes are bytes, times Unix seconds.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',

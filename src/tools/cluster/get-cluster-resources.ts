@@ -23,13 +23,13 @@ export const getClusterResources = defineTool({
   name: 'get_cluster_resources',
   title: 'Get cluster resources',
   description:
-    'Every resource of the Proxmox VE cluster (nodes, VMs, containers, storage, sdn), or one type. `vm` gives VMs and containers, `container` only containers. For one kind in detail prefer get_vms, get_containers or get_storage.',
+    'Every resource of the Proxmox VE cluster, or one type. `vm` gives VMs and containers, `container` only containers. One kind in detail: get_vms, get_containers, get_storage.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
   input: z.strictObject({
-    type: z.enum(resourceTypes).optional().meta({ description: 'Only this type; all when left out.' }),
+    type: z.enum(resourceTypes).optional().meta({ description: 'Only this type.' }),
     cluster: clusterArgument,
     ...pagingArguments,
   }),

@@ -8,7 +8,7 @@ export const getClusterStatus = defineTool({
   name: 'get_cluster_status',
   title: 'Get cluster status',
   description:
-    'Health of the Proxmox VE cluster: quorum, every node with its name, address and whether it is online, and the configured endpoints of the API with how their certificates are known. Use it first to learn the node names. For CPU and memory of one node use get_node_status.',
+    'Health of the Proxmox VE cluster: quorum, and each node’s name, address and whether it is online. Also the configured endpoints of the API, with how their certificates are known. Use it first to learn the node names. CPU and memory of a node: get_node_status.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',

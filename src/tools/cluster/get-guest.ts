@@ -12,7 +12,7 @@ export const getGuest = defineTool({
   name: 'get_guest',
   title: 'Get guest',
   description:
-    'One VM or container of the Proxmox VE cluster in full: state, configuration, snapshots, changes that wait for its next start, addresses (from its guest agent), high availability, and its backups. Use it before changing a guest. For all guests use get_vms or get_containers.',
+    'One Proxmox VE guest in full: state, configuration, snapshots, pending changes, addresses, high availability, backups. Changes are pending that wait for its next start; addresses come from its guest agent. Use it before changing a guest. All guests: get_vms, get_containers.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',

@@ -9,7 +9,7 @@ export const getNodeStatus = defineTool({
   name: 'get_node_status',
   title: 'Get node status',
   description:
-    'One Proxmox VE node: CPU use (fraction 0 to 1), memory and root disk in bytes, uptime in seconds, load averages, kernel and PVE version. For temperatures use get_node_temperature.',
+    'One Proxmox VE node: CPU use (0 to 1), memory and root disk in bytes, uptime in seconds, load, versions. Temperatures: get_node_temperature.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',

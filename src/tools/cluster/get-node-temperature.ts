@@ -15,7 +15,7 @@ export const getNodeTemperature = defineTool({
   name: 'get_node_temperature',
   title: 'Get node temperature',
   description:
-    'Temperatures of one Proxmox VE node in degrees Celsius, every thermal zone with its type and every hwmon sensor with its chip and label, read over ssh.',
+    'Temperatures of one Proxmox VE node in degrees Celsius, over ssh. Every thermal zone with its type, every hwmon sensor with its chip and label.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',

@@ -12,7 +12,7 @@ export const getRecentTasks = defineTool({
   name: 'get_recent_tasks',
   title: 'Get recent tasks',
   description:
-    'Recent tasks of the Proxmox VE cluster, newest first: UPID, type, node, user, start and end time (Unix seconds), status (`OK` or the error; absent while running; unknown where the node went offline meanwhile).',
+    'Recent tasks of the Proxmox VE cluster, newest first: UPID, type, node, user, times, status. Times are Unix seconds; the status is `OK` or the error, absent while running, unknown where the node went offline meanwhile.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',
@@ -20,7 +20,7 @@ export const getRecentTasks = defineTool({
   input: z.strictObject({
     cluster: clusterArgument,
     ...pagingArguments,
-    limit: z.number().int().min(1).max(500).default(20).meta({ description: 'Most tasks to return.' }),
+    limit: z.number().int().min(1).max(500).default(20).meta({ description: 'Most rows to return.' }),
   }),
   touches: () => [],
   headline: () => 'List the recent tasks',

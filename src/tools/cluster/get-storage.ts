@@ -8,7 +8,7 @@ export const getStorage = defineTool({
   name: 'get_storage',
   title: 'Get storage',
   description:
-    'All storage pools of the Proxmox VE cluster, a row per node and pool: type, content, used (`disk`) and size (`maxdisk`) in bytes, shared or not.',
+    'Storage pools of the Proxmox VE cluster, a row per node and pool: type, content, used and whole size, shared or not. `disk` is what is used, `maxdisk` the size, in bytes.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',

@@ -21,7 +21,7 @@ const sinceArgument = z
     'must be a span such as `30m`, `6h`, `2d`, or a time such as `2026-01-31T08:00:00Z`',
   )
   .optional()
-  .meta({ description: 'Only tasks begun since: `30m`, `6h`, `2d` ago, or a time such as `2026-01-31T08:00:00Z`.' });
+  .meta({ description: 'Only tasks begun since: `6h`, `2d` ago, or a time such as `2026-01-31T08:00:00Z`.' });
 
 const upidArgument = z
   .string()
@@ -52,7 +52,7 @@ export const getTask = defineTool({
   name: 'get_task',
   title: 'Get task',
   description:
-    'One task of the Proxmox VE cluster by its UPID (whether it still runs, its exit status, its log), or finished and running tasks by guest, node, errors and time. Use it to follow a backup, migration or clone that outlived its call. For the newest of all use get_recent_tasks.',
+    'One Proxmox VE task by its UPID (running or its exit status, and its log), or tasks by guest, node, errors and time. Use it to follow a backup, migration or clone that outlived its call. The newest of all: get_recent_tasks.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',

@@ -13,7 +13,7 @@ export const backupGuest = defineTool({
   name: 'backup_guest',
   title: 'Back up guest',
   description:
-    'Make a backup (vzdump) of a VM or container of the Proxmox VE cluster on a storage, and look that the archive is there. Mode `snapshot` (default) lets it run, `suspend` pauses it for a while, `stop` shuts it down first and starts it again. It takes minutes to hours: it may answer that the task still runs; follow it with get_task. A person approves each call first.',
+    'Make a backup (vzdump) of a Proxmox VE guest, and look that the archive is there. Mode `snapshot` (default) lets it run, `suspend` pauses it for a while, `stop` shuts it down first and starts it again. Where its task outlasts the call, follow it with get_task. A person approves each call first.',
   group: 'cluster',
   tier: 'red',
   impact: 'disruptive',

@@ -13,7 +13,7 @@ export const createSnapshot = defineTool({
   name: 'create_snapshot',
   title: 'Create snapshot',
   description:
-    'Take a snapshot of a VM or container of the Proxmox VE cluster: its disks and configuration as they are now, to go back to with rollback_snapshot. It lies on the same storage and is no backup. Take one before anything risky. A person approves each call first.',
+    'Take a snapshot of a Proxmox VE guest: disks and configuration as they are now, to go back to with rollback_snapshot. It lies on the same storage and is no backup. Take one before anything risky. A person approves each call first.',
   group: 'cluster',
   tier: 'red',
   impact: 'reversible',

@@ -9,7 +9,7 @@ export const executeSsh = defineTool({
   name: 'execute_ssh',
   title: 'Run a read-only command on a node',
   description:
-    'Run one read-only diagnostic command on a Proxmox VE node over ssh (for example `uptime`, `df -h`, `free -m`, `lsblk`, `qm list`). Returns stdout, stderr and the exit code. Anything that changes the node is refused; a few that reach other hosts or collect a lot (`ping`, `dig`, `pvereport`) ask a person first. For services use restart_service, for guests the start/stop/restart tools.',
+    'Run one read-only diagnostic command on a Proxmox VE node over ssh such as `uptime`, `df -h` or `qm list`. Returns stdout, stderr and the exit code. Anything that changes the node is refused; a few that reach other hosts or collect a lot (`ping`, `dig`, `pvereport`) ask a person first. To restart a service use restart_service.',
   group: 'cluster',
   tier: 'yellow',
   impact: 'none',

@@ -20,7 +20,7 @@ export const migrateGuest = defineTool({
   name: 'migrate_guest',
   title: 'Migrate guest',
   description:
-    'Move a VM or container of the Proxmox VE cluster to another node. A running VM goes on running; a running container is stopped and started again. It may answer that the task still runs; follow it with get_task. A person approves each call first.',
+    'Move a Proxmox VE guest to another node. A running VM goes on running; a running container is stopped and started again. Where its task outlasts the call, follow it with get_task. A person approves each call first.',
   group: 'cluster',
   tier: 'red',
   impact: 'reversible',

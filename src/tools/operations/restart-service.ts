@@ -15,7 +15,7 @@ export const restartService = defineTool({
   name: 'restart_service',
   title: 'Restart service',
   description:
-    'Restart one systemd service on a Proxmox VE node over ssh, wait 3 seconds, and report whether it is active. Not for guests (restart_vm, restart_container) and not for rebooting a node.',
+    'Restart one systemd service on a Proxmox VE node over ssh. After 3 seconds it reports whether it is active. Not for guests: restart_vm, restart_container.',
   group: 'cluster',
   tier: 'yellow',
   impact: 'disruptive',

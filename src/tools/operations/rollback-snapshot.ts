@@ -14,7 +14,7 @@ export const rollbackSnapshot = defineTool({
   name: 'rollback_snapshot',
   title: 'Roll back to snapshot',
   description:
-    'Put a VM or container of the Proxmox VE cluster back to one of its snapshots: disks, configuration and tags become what they were, everything since is lost, and a running guest is stopped unless the snapshot holds its memory. Later snapshots stay. Take a snapshot first where what is there now may matter. A person approves each call first.',
+    'Put a Proxmox VE guest back to one of its snapshots: everything since is lost. Disks, configuration and tags become what they were, and a running guest is stopped unless the snapshot holds its memory. Later snapshots stay. Take a snapshot first where what is there now may matter. A person approves each call first.',
   group: 'cluster',
   tier: 'red',
   impact: 'irreversible',

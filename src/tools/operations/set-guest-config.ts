@@ -10,7 +10,7 @@ export const setGuestConfig = defineTool({
   name: 'set_guest_config',
   title: 'Set guest configuration',
   description:
-    'Change a VM or container of the Proxmox VE cluster: cores, memory, tags, description, start on boot; nothing else. It is refused when anybody changed the configuration since it was approved. What a running guest takes up only at its next start is said (`pending`). A person approves each call first.',
+    'Change a Proxmox VE guest: cores, memory, tags, description, start on boot; nothing else. It is refused when anybody changed the configuration since it was approved. What a running guest takes up only at its next start is said (`pending`). A person approves each call first.',
   input: z.strictObject({
     ...guestOperationShape,
     cores: z.number().int().min(1).max(512).optional().meta({ description: 'CPU cores.' }),
@@ -18,6 +18,6 @@ export const setGuestConfig = defineTool({
     tags: tagsArgument.optional(),
     description: z.string().transform(sanitizeText).pipe(z.string().max(8_192)).optional().meta({ description: 'Notes that people read.' }),
     onboot: z.boolean().optional().meta({ description: 'Whether it starts with its node.' }),
-    unset: z.array(z.enum(keptKeys)).max(5).optional().meta({ description: 'Keys to put back to what Proxmox VE has for them.' }),
+    unset: z.array(z.enum(keptKeys)).max(5).optional().meta({ description: 'Keys to put back to their defaults.' }),
   }),
 });

@@ -7,7 +7,7 @@ export const wakeNode = defineTool({
   name: 'wake_node',
   title: 'Wake node',
   description:
-    'Wake a powered-off Proxmox VE node by wake-on-LAN. The answer says that the packet was sent; the node needs a minute or two to come up: check with get_cluster_status.',
+    'Wake a powered-off Proxmox VE node by wake-on-LAN. It says that the packet was sent; after a minute or two look with get_cluster_status.',
   group: 'cluster',
   tier: 'yellow',
   impact: 'reversible',

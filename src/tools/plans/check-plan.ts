@@ -11,7 +11,7 @@ export const checkPlan = defineTool({
   name: 'check_plan',
   title: 'Check a plan',
   description:
-    'How a plan stands (waiting for a person, approved, running, paused, stopped, done) and each of its steps: done, running, failed, refused, not done, or not known. With wait_seconds it waits until something changes. It changes nothing.',
+    'How a plan and each of its steps stand. The plan: waiting for a person, approved, running, paused, stopped, done; a step: done, running, failed, refused, not done, or not known. With wait_seconds it waits until something changes. It changes nothing.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',

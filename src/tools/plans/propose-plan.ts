@@ -11,7 +11,7 @@ export const proposePlan = defineTool({
   name: 'propose_plan',
   title: 'Propose a plan',
   description:
-    'Several changes to guests of one Proxmox VE cluster as one plan, which a person reads once, approves once and can take back: start, stop, shut down, snapshot, back up, migrate, clone, resize, configure, delete. The steps are rehearsed on a copy of the cluster first; one that would be refused or fail there refuses the plan, with its number. They run in their order, each after the task of the one before has ended, and stop at the first that fails or whose guest is not as foretold. Use it for two or more changes that belong together. It opens a request and changes nothing: then check_plan, and once it is approved run_plan.',
+    'Several changes to Proxmox VE guests as one plan, which a person approves once and can take back. Its steps start, stop, shut down, snapshot, back up, migrate, clone, resize, configure, delete. The steps are rehearsed on a copy of the cluster first; one that would be refused or fail there refuses the plan, with its number. They run in their order, each after the task of the one before has ended, and stop at the first that fails or whose guest is not as foretold. Use it for two or more changes that belong together. It opens a request and changes nothing: then check_plan, and once it is approved run_plan.',
   group: 'cluster',
   tier: 'green',
   impact: 'none',
@@ -29,7 +29,7 @@ export const proposePlan = defineTool({
       )
       .min(1)
       .max(mostSteps)
-      .meta({ description: `In the order in which they are to run, ${mostSteps} at most.` }),
+      .meta({ description: `In their order, ${mostSteps} at most.` }),
     cluster: clusterArgument,
     reason: reasonArgument,
   }),

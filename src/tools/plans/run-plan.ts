@@ -10,7 +10,7 @@ export const runPlan = defineTool({
   name: 'run_plan',
   title: 'Run an approved plan',
   description:
-    'Begin a plan that a person has approved, once, within five minutes of the approval; it then runs in the background, and the answer comes at once. Each step runs only on a guest that is as it was approved or foretold; the plan stops at the first that is not, or that fails. Follow it with check_plan. It asks for nothing new: what no person approved does not run.',
+    'Begin a plan within five minutes of its approval, once. It then runs in the background, and the answer comes at once. Each step runs only on a guest that is as it was approved or foretold; the plan stops at the first that is not, or that fails. Follow it with check_plan. It asks for nothing new: what no person approved does not run.',
   group: 'cluster',
   tier: 'yellow',
   impact: 'irreversible',

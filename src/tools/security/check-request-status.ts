@@ -10,24 +10,32 @@ import { clockTime, formatDuration, showPlainly } from '#kernel/text/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { invalidRequestId, isRequestId, requestIdArgument, viewOf } from '../support/request-view.ts';
 
+/** Below the minute after which clients give up on a call. */
+const longestWait = 50;
+const lookMs = 500;
+
 export const checkRequestStatus = defineTool({
   name: 'check_request_status',
   title: 'Check request status',
   description:
-    'Whether a person has decided a pending request (id `req-` and 8 hex digits, from an earlier answer): pending, approved, denied, expired, cancelled, revoked or consumed (used, with the outcome where it is known, and its result where a person ran it for you). Once approved, repeat the same call with the same arguments within five minutes; it runs once.',
+    'Whether a person has decided a pending request, and what came of it; with wait_seconds it waits for the decision. It is pending, approved, denied, expired, cancelled, revoked or consumed (used, with the outcome where it is known, and its result where a person ran it for you). Once approved, repeat the same call with the same arguments within five minutes; it runs once.',
   group: 'security',
   tier: 'green',
   impact: 'none',
   permission: 'data:read',
-  input: z.strictObject({ request_id: requestIdArgument }),
+  input: z.strictObject({
+    request_id: requestIdArgument,
+    wait_seconds: z.number().int().min(0).max(longestWait).default(0).meta({ description: 'Wait so long for the decision.' }),
+  }),
+  limitMs: ({ wait_seconds: waits }) => waits * 1_000 + 30_000,
   // What a call gave that a person ran by hand: the keys that any tool of the catalog names.
   outsideText: ['stdout', 'stderr', 'content', 'text', 'log', 'notes', 'description', 'Description', 'comment'],
   touches: () => [],
   headline: (input) => `Check request ${showPlainly(input.request_id, 40)}`,
-  run: async ({ request_id: id }, context) => {
+  run: async ({ request_id: id, wait_seconds: waits }, context) => {
     // Checked before the store is touched (CWE-20).
     if (!isRequestId(id)) return { ok: true, ...invalidRequestId(id) };
-    const record = await context.requests.get(id);
+    const record = await decidedWithin(waits * 1_000, id, context);
     if (record === undefined) {
       const message = 'no such request; it may have been removed';
       return { ok: true, message, result: { request_id: id, status: 'not_found', message } };
@@ -48,6 +56,17 @@ export const checkRequestStatus = defineTool({
   },
 });
 
+/** As it is once a person has decided, or after so long. */
+async function decidedWithin(limitMs: number, id: string, { requests, clock, signal }: ToolContext): Promise<RequestRecord | undefined> {
+  const until = clock.now() + limitMs;
+  let record = await requests.get(id);
+  while (record?.status === 'pending' && clock.now() < until) {
+    await clock.sleep(Math.min(lookMs, Math.max(1, until - clock.now())), signal);
+    record = await requests.get(id);
+  }
+  return record;
+}
+
 interface Standing {
   readonly message: string;
   readonly next: string;
@@ -55,7 +74,7 @@ interface Standing {
 }
 
 const nextSteps: Readonly<Record<RequestRecord['status'], string>> = {
-  pending: 'wait for the person; check again later, do not repeat the call in a loop',
+  pending: 'wait for the person: check again with wait_seconds 50, and tell the user meanwhile; do not repeat the call in a loop',
   approved: 'repeat the same call with the same arguments now; it runs once',
   denied: 'a person refused this; do not try again or another way, ask the user',
   expired: 'ask the user before calling again',
@@ -66,7 +85,7 @@ const nextSteps: Readonly<Record<RequestRecord['status'], string>> = {
 
 /** Of held changes nothing is left to call. */
 const heldNext: Readonly<Partial<Record<RequestRecord['status'], string>>> = {
-  pending: 'wait for the person; check again later, and do not run the command again for it',
+  pending: 'wait for the person: check again with wait_seconds 50; do not run the command again for it',
   approved: 'it is applied by itself within five minutes where the workspace is open; check again in a moment',
   denied: 'the held changes are dropped; ask the user before making them in any way',
   expired: 'the held changes are dropped; ask the user before running the command again',

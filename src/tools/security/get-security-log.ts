@@ -10,7 +10,7 @@ export const getSecurityLog = defineTool({
   name: 'get_security_log',
   title: 'Get security log',
   description:
-    'What has been asked, decided, refused and run, newest first: time, event, tool, how it ended, and whether it was yours. Arguments, messages and other agents’ names are not in it; people read those with `banksman audit`.',
+    'What has been asked, decided, refused and run, newest first. Each with time, event, tool, how it ended, and whether it was yours. Arguments, messages and other agents’ names are not in it; people read those with `banksman audit`.',
   group: 'security',
   tier: 'green',
   impact: 'none',

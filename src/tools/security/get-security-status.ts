@@ -5,7 +5,7 @@ export const getSecurityStatus = defineTool({
   name: 'get_security_status',
   title: 'Get security status',
   description:
-    'How calls are handled at the moment: the security level (relaxed, balanced or strict), how many requests wait for a person and how many approvals are unused, counted over all agents, the state of the command sandbox, and what limits your changes of clusters (scopes, budgets, freeze and maintenance windows). People set these; no tool does.',
+    'How calls are handled now: security level, requests that wait, the command sandbox, what limits your changes of clusters. The level is relaxed, balanced or strict; unused approvals are counted, too, over all agents; limits are scopes, budgets, freeze and maintenance windows. People set these; no tool does.',
   group: 'security',
   tier: 'green',
   impact: 'none',

@@ -9,7 +9,7 @@ export const listPendingApprovals = defineTool({
   name: 'list_pending_approvals',
   title: 'List pending approvals',
   description:
-    'The requests that wait for a person, newest first, of all agents: id, tool, when they expire, and whether they are yours. Of another agent’s request you see the title only where it names a guest, node or service. Use it before you ask for the same thing again; only people can answer.',
+    'Requests of all agents that wait for a person, newest first: id, tool, expiry, and whether they are yours. Of another agent’s request you see the title only where it names a guest, node or service. Use it before you ask for the same thing again; only people can answer.',
   group: 'security',
   tier: 'green',
   impact: 'none',

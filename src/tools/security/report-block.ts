@@ -9,7 +9,7 @@ export const reportBlock = defineTool({
   name: 'report_block',
   title: 'Report a block',
   description:
-    'Tell a person that something blocked you: a destination, a download or a file. You choose the request id (`req-` and 8 hex digits). Returns whether a person has to approve and the command with which they do. It allows no tool call: a tool that needs approval opens a request by itself. Ask with check_request_status whether it has been settled; do not report the same block again under another id.',
+    'Tell a person that something blocked you (a destination, a download, a file), under a request id that you choose: `req-` and 8 hex digits. Returns whether a person has to approve and the command with which they do. It allows no tool call: a tool that needs approval opens a request by itself. Whether it has been settled, check_request_status says; do not report it again under another id.',
   group: 'security',
   tier: 'green',
   impact: 'none',
@@ -17,7 +17,7 @@ export const reportBlock = defineTool({
   input: z.strictObject({
     request_id: requestIdArgument,
     reason: z.enum(blockReasons).meta({ description: 'Why it was blocked.' }),
-    destination: text('What was blocked: a host, `host:port` or URL, for example `api.example.com`. Only host and port are kept.'),
+    destination: text('A host, `host:port` or URL, for example `api.example.com`. Only host and port are kept.'),
     pattern: text('What the detector matched, for people only; no answer repeats it.').pipe(z.string().max(2_000)).optional(),
   }),
   concealed: ['pattern'],

@@ -49,13 +49,13 @@ interface GuestLifecycle {
 }
 
 const lifecycles: readonly GuestLifecycle[] = [
-  { name: 'start_vm', title: 'Start VM', guestType: 'qemu', action: 'start', does: 'Start a Proxmox VE virtual machine (qemu)' },
+  { name: 'start_vm', title: 'Start VM', guestType: 'qemu', action: 'start', does: 'Start a Proxmox VE VM (qemu)' },
   {
     name: 'stop_vm',
     title: 'Stop VM',
     guestType: 'qemu',
     action: 'stop',
-    does: 'Hard-stop a Proxmox VE virtual machine (qemu), like pulling the plug,',
+    does: 'Hard-stop a Proxmox VE VM (qemu), like pulling the plug',
     notFor: 'Not for containers: use stop_container. Prefer shutdown_vm. ',
   },
   {
@@ -63,14 +63,14 @@ const lifecycles: readonly GuestLifecycle[] = [
     title: 'Restart VM',
     guestType: 'qemu',
     action: 'reboot',
-    does: 'Reboot a running Proxmox VE virtual machine (qemu)',
+    does: 'Reboot a running Proxmox VE VM (qemu)',
   },
   {
     name: 'shutdown_vm',
     title: 'Shut down VM',
     guestType: 'qemu',
     action: 'shutdown',
-    does: 'Shut a Proxmox VE virtual machine (qemu) down cleanly, by its guest agent or ACPI,',
+    does: 'Shut a Proxmox VE VM (qemu) down cleanly, by its guest agent or ACPI',
   },
   {
     name: 'reset_vm',
@@ -78,7 +78,7 @@ const lifecycles: readonly GuestLifecycle[] = [
     guestType: 'qemu',
     action: 'reset',
     rare: true,
-    does: 'Reset a running Proxmox VE virtual machine (qemu), like the reset button,',
+    does: 'Reset a running Proxmox VE VM (qemu), like the reset button',
     notFor: 'Unsaved work inside is lost: prefer restart_vm. ',
   },
   {
@@ -87,7 +87,7 @@ const lifecycles: readonly GuestLifecycle[] = [
     guestType: 'qemu',
     action: 'suspend',
     rare: true,
-    does: 'Pause a running Proxmox VE virtual machine (qemu), its memory kept,',
+    does: 'Pause a running Proxmox VE VM (qemu), its memory kept',
     notFor: 'Containers cannot be suspended. ',
   },
   {
@@ -96,7 +96,7 @@ const lifecycles: readonly GuestLifecycle[] = [
     guestType: 'qemu',
     action: 'resume',
     rare: true,
-    does: 'Let a paused or suspended Proxmox VE virtual machine (qemu) go on',
+    does: 'Let a paused or suspended Proxmox VE VM (qemu) go on',
   },
   { name: 'start_container', title: 'Start container', guestType: 'lxc', action: 'start', does: 'Start a Proxmox VE container (lxc)' },
   {
@@ -119,7 +119,7 @@ const lifecycles: readonly GuestLifecycle[] = [
     title: 'Shut down container',
     guestType: 'lxc',
     action: 'shutdown',
-    does: 'Shut a Proxmox VE container (lxc) down cleanly, by its init,',
+    does: 'Shut a Proxmox VE container (lxc) down cleanly, by its init',
   },
 ];
 
@@ -130,7 +130,7 @@ const shutdownShape = {
   on_timeout: z
     .enum(['leave', 'stop'])
     .default('leave')
-    .meta({ description: 'What if it is still up after that: leave it running, or stop it the hard way.' }),
+    .meta({ description: 'If it is still up then: leave it running, or stop it the hard way.' }),
 };
 
 type LifecycleInput = z.output<z.ZodObject<typeof lifecycleShape>> & Partial<z.output<z.ZodObject<typeof shutdownShape>>>;
@@ -140,7 +140,7 @@ export const guestLifecycleTools: readonly Tool[] = lifecycles.map((lifecycle) =
   const declared = {
     name,
     title,
-    description: `${does} and wait for the task to end. Returns the task exit status and the new state. ${notFor}A person approves each call first: it may answer pending with a request id; then call check_request_status and, once approved, repeat the same call.`,
+    description: `${does}. Waits for the task to end; returns its exit status and the new state. ${notFor}A person approves each call first.`,
     group: 'cluster',
     tier: 'red',
     impact: words[action].impact,

@@ -23,8 +23,8 @@ const listings: readonly GuestListing[] = [
     type: 'qemu',
     key: 'vms',
     noun: 'VM',
-    which: 'virtual machines (qemu)',
-    others: 'Containers are separate: get_containers.',
+    which: 'VMs (qemu)',
+    others: 'Containers: get_containers.',
   },
   {
     name: 'get_containers',
@@ -32,7 +32,7 @@ const listings: readonly GuestListing[] = [
     key: 'containers',
     noun: 'container',
     which: 'containers (lxc)',
-    others: 'Virtual machines are separate: get_vms.',
+    others: 'VMs: get_vms.',
   },
 ];
 
@@ -40,7 +40,7 @@ export const guestListTools: readonly Tool[] = listings.map((listing) =>
   defineTool({
     name: listing.name,
     title: `Get ${listing.noun}s`,
-    description: `All ${listing.which} of the Proxmox VE cluster: vmid, name, node, status, CPU, memory, tags. ${listing.others}`,
+    description: `The ${listing.which} of the Proxmox VE cluster: vmid, name, node, status, CPU, memory, tags. ${listing.others}`,
     group: 'cluster',
     tier: 'green',
     impact: 'none',

@@ -6,27 +6,23 @@ import { changeFacts, refuseCopiedMarks } from '../support/change-facts.ts';
 import { changeResult, fileTarget, pathArgument, undoFacts, wholeText, writing } from '../support/file-target.ts';
 
 const edit = z.strictObject({
-  old_text: z
-    .string()
-    .min(1)
-    .max(1_000_000)
-    .meta({ description: 'Text that is in the file now, exactly, without the line numbers that read_file adds.' }),
+  old_text: z.string().min(1).max(1_000_000).meta({ description: 'Text that is in the file now, exactly; no line numbers.' }),
   new_text: z.string().max(1_000_000).meta({ description: 'What stands there afterwards; empty deletes.' }),
-  all: z.boolean().optional().meta({ description: 'Replace every occurrence; otherwise the old text must be there once.' }),
+  all: z.boolean().optional().meta({ description: 'Replace all; else it must be there once.' }),
 });
 
 export const editFile = defineTool({
   name: 'edit_file',
   title: 'Edit a file',
   description:
-    'Replace exact pieces of a text file in the workspace; all edits of one call, one after the other, or none. Use it instead of write_file for changes of a file that is there. An old text that is not there, or there more than once without `all`, is refused with the lines. Line ends, byte order mark, encoding, mode, owner and attributes stay. `run_id` is for undo_run. With if_unchanged (the `hash` of read_file) a file that changed since is refused.',
+    'Replace exact pieces of a text file in the workspace: all edits of one call in their order, or none. Prefer it to write_file for a file that is there. An old text that is not there, or there more than once without `all`, is refused with the lines. Line ends, byte order mark, encoding, mode, owner and attributes stay. `run_id` is for undo_run. With if_unchanged a file that changed since is refused.',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
   permission: 'file:write',
   input: z.strictObject({
-    path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),
-    edits: z.array(edit).min(1).max(200).meta({ description: 'Replacements, in this order; each works on what the one before left.' }),
+    path: pathArgument('File, relative to the workspace, or below `/tmp` for your own sandbox.'),
+    edits: z.array(edit).min(1).max(200).meta({ description: 'Each works on what the one before left.' }),
     if_unchanged: z
       .string()
       .regex(/^[0-9a-f]{16}$/)

@@ -8,14 +8,14 @@ export const listDirectory = defineTool({
   name: 'list_directory',
   title: 'List a directory',
   description:
-    'List files and directories of the workspace, sorted by name: path, type, and the size of files. Use recursive=true for everything below, pattern for a glob such as `*.ts` or `src/**/*.json`. What .gitignore files hide is left out and counted; links are named, not followed; at most 1,000 entries. For text inside files use search_files.',
+    'List a directory of the workspace, sorted by name: path, type, size of files. Use recursive=true for everything below, pattern for a glob such as `*.ts` or `src/**/*.json`. What .gitignore files hide is left out and counted; links are named, not followed; at most 1,000 entries. For text inside files use search_files.',
   group: 'workspace',
   tier: 'green',
   impact: 'none',
   permission: 'file:read',
   input: z.strictObject({
     path: pathArgument('Directory, relative to the workspace; `.` is the workspace itself. Or `/tmp` for your own sandbox.'),
-    recursive: z.boolean().default(false).meta({ description: 'List everything below, too; default false.' }),
+    recursive: z.boolean().default(false).meta({ description: 'List everything below, too.' }),
     pattern: z
       .string()
       .min(1)

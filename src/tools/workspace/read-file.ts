@@ -9,14 +9,14 @@ export const readFile = defineTool({
   name: 'read_file',
   title: 'Read a file',
   description:
-    'Read a text file of the workspace, with line numbers. Use start_line and end_line for a part of a long file. Returns the lines, the total number of lines, the encoding and a hash for edit_file; binary files are refused. Paths below `/tmp` are your own sandbox. To find a place use search_files, for names list_directory.',
+    'Read a text file of the workspace, or a part of it, with line numbers. Returns the lines, their total number, the encoding and a hash for edit_file. Binary files are refused. Paths below `/tmp` are your own sandbox. To find a place use search_files, for names list_directory.',
   group: 'workspace',
   tier: 'green',
   impact: 'none',
   permission: 'file:read',
   outsideText: ['content'],
   input: z.strictObject({
-    path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),
+    path: pathArgument('File, relative to the workspace, or below `/tmp` for your own sandbox.'),
     start_line: lineNumber('First line to read, counted from 1; default the first.'),
     end_line: lineNumber('Last line to read; default the last.'),
   }),

@@ -18,7 +18,7 @@ export const runCommand = defineTool({
   name: 'run_command',
   title: 'Run a command',
   description:
-    'Run a bash command line (several lines and here-documents too) in the workspace directory, inside a sandbox: only the workspace can be written, and what the command changed there is looked at before it counts; `/tmp` is empty at each start and is not the one of write_file. There is no network but loopback: a command that needs more fails, and with `network: true` a person is asked first. Returns stdout, stderr, the exit code and the changes, long output without its middle. Nothing can be typed into it. To look at files prefer read_file, list_directory and search_files; for cluster nodes use execute_ssh.',
+    'Run bash (several lines, here-documents too) in the workspace, in a sandbox without network where only the workspace can be written. What it changed there is looked at before it counts. `/tmp` is empty at each start and is not the one of write_file. There is no network but loopback: a command that needs more fails, and with `network: true` a person is asked first. Returns stdout, stderr, the exit code and the changes, long output without its middle. Nothing can be typed into it. Prefer read_file, list_directory and search_files to look at files; on cluster nodes use execute_ssh.',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
@@ -39,7 +39,7 @@ export const runCommand = defineTool({
       .min(100)
       .max(600_000)
       .default(30_000)
-      .meta({ description: 'When to end the command, in ms; default 30000, at most 600000.' }),
+      .meta({ description: 'When to end the command, in ms; at most 600000.' }),
     network: z.boolean().optional().meta({
       description:
         'Run it with the network. Unless the level is relaxed a person is asked first, or it is refused: leave it out until the command failed for want of it.',

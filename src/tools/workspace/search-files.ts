@@ -14,14 +14,14 @@ export const searchFiles = defineTool({
   outsideText: ['text'],
   input: z.strictObject({
     pattern: z.string().min(1).max(1_000).meta({ description: 'Regular expression, one line, for example `export function \\w+`.' }),
-    path: pathArgument('Directory or file to search, relative to the workspace; default all of it.').default('.'),
+    path: pathArgument('Directory or file to search, relative to the workspace.').default('.'),
     file_pattern: z
       .string()
       .min(1)
       .max(1_000)
       .optional()
-      .meta({ description: 'Glob of the files to search: `*.ts` at any depth, `src/**/*.{ts,js}` below the searched directory.' }),
-    max_results: z.number().int().min(1).max(500).default(50).meta({ description: 'Most matching lines to return; default 50.' }),
+      .meta({ description: 'Glob of files: `*.ts` at any depth, `src/**/*.{ts,js}` below the searched directory.' }),
+    max_results: z.number().int().min(1).max(500).default(50).meta({ description: 'Most matching lines to return.' }),
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'read', path, use: 'search' }],
   headline: ({ pattern, path }) => `Search ${path} for ${JSON.stringify(pattern)}`,

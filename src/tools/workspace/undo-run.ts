@@ -10,7 +10,7 @@ export const undoRun = defineTool({
   name: 'undo_run',
   title: 'Undo a run',
   description:
-    'Take back what one of your own earlier calls changed in the workspace, byte for byte: the `run_id` of its answer (of a command in `changes`). Refused where a file was changed since; what such a run sent over a network, or started elsewhere, is not taken back.',
+    'Take back what one of your own earlier calls changed in the workspace, byte for byte. The `run_id` is in its answer, of a command in `changes`. Refused where a file was changed since; what such a run sent over a network, or started elsewhere, is not taken back.',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',

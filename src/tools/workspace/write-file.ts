@@ -8,15 +8,15 @@ export const writeFile = defineTool({
   name: 'write_file',
   title: 'Write a file',
   description:
-    'Write a whole text file in the workspace (UTF-8). Replaces what is there in one step and makes missing directories unless create_dirs is false; mode, owner and attributes stay. `run_id` is for undo_run. Read the file first: whatever you leave out is gone; for a change of a part use edit_file. A secret that read_file shows as `[redacted:…]` cannot be written back. Paths below `/tmp` are your own sandbox (100 MB, kept for 24 hours after its last use).',
+    'Write a whole text file in the workspace (UTF-8). Replaces what is there in one step and makes missing directories unless create_dirs is false; mode, owner and attributes stay. Whatever you leave out is gone: for a change of a part use edit_file. `run_id` is for undo_run. A secret shown as `[redacted:…]` cannot be written back. Paths below `/tmp` are your own sandbox (100 MB, kept for 24 hours after its last use).',
   group: 'workspace',
   tier: 'yellow',
   impact: 'reversible',
   permission: 'file:write',
   input: z.strictObject({
-    path: pathArgument('File, relative to the workspace, for example `src/index.ts`; or below `/tmp` for your own sandbox.'),
+    path: pathArgument('File, relative to the workspace, or below `/tmp` for your own sandbox.'),
     content: z.string().max(10_000_000).meta({ description: 'The whole new content of the file.' }),
-    create_dirs: z.boolean().default(true).meta({ description: 'Make missing directories; default true.' }),
+    create_dirs: z.boolean().default(true).meta({ description: 'Make missing directories.' }),
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'operate', path, use: 'write' }],
   headline: ({ path }) => `Write ${path}`,

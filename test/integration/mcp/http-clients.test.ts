@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { describeTools } from '#app/catalog';
 import type { App } from '#kernel/app';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import { startWorld, type World } from '../app/support.ts';
@@ -49,9 +48,11 @@ describe.each(ways)('%s', (way, connect) => {
     token = await machine.createToken(name);
   });
 
-  it('lists the catalog and calls tools as the agent that the token names', async () => {
+  it('lists tools, shortly, and calls them as the agent that the token names', async () => {
     const client = await connect(token);
-    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(describeTools().map((tool) => tool.name));
+    const { tools } = await client.listTools();
+    expect(tools.map((tool) => tool.name)).toEqual(expect.arrayContaining(['get_vms', 'stop_vm', 'more_tools']));
+    expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(20_000);
     expect((await callTool(client, 'get_vms', { limit: 1 })).outcome).toMatchObject({ status: 'ok', result: { total: 6 } });
     // The record of a read follows its answer.
     await auditOf(`mcp:${name}`, 'ok');

@@ -13,8 +13,9 @@ const trustsNetwork =
 
 export async function runMcp(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
+  const allTools = options['all-tools'] === true;
   const { serveMcpOverStdio } = await import('#hosts/mcp/serve-stdio');
-  await withFollowedApp(options, (app, signal) => serveMcpOverStdio({ app, version, log: stderrLog, signal }));
+  await withFollowedApp(options, (app, signal) => serveMcpOverStdio({ app, version, log: stderrLog, allTools, signal }));
   return 0;
 }
 
@@ -38,6 +39,7 @@ export async function runServe(words: readonly string[], options: CommandOptions
       version,
       stateDir,
       sse: options.sse === true,
+      allTools: options['all-tools'] === true,
       ...allowed,
       log: stderrLog,
     });

@@ -250,10 +250,11 @@ interface AppHttpOptions extends Pick<HttpOptions, 'host' | 'port' | 'sse' | 'al
   /** Where the tokens are. */
   readonly stateDir: string;
   readonly log: Log;
+  readonly allTools: boolean;
 }
 
 /** `close` cancels the calls under way and has them answered. @throws {Fault} as `serveHttp` */
-export async function serveAppOverHttp({ app, version, stateDir, ...options }: AppHttpOptions): Promise<HttpEndpoint> {
+export async function serveAppOverHttp({ app, version, stateDir, allTools, ...options }: AppHttpOptions): Promise<HttpEndpoint> {
   const calls = createCallTracker();
   const endpoint = await serveHttp({
     ...options,
@@ -262,7 +263,7 @@ export async function serveAppOverHttp({ app, version, stateDir, ...options }: A
       check: (bearer) => checkMcpToken(stateDir, bearer),
       isLive: (token) => isMcpTokenLive(stateDir, token),
     },
-    createServer: mcpServerFactory({ app, version, calls }),
+    createServer: mcpServerFactory({ app, version, calls, allTools }),
   });
   return {
     ...endpoint,

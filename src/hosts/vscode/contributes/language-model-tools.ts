@@ -1,4 +1,5 @@
 /** `contributes.languageModelTools`, from the catalog. */
+import { drawerTool } from '#app/drawer';
 import type { ActionTier, ToolGroup } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import { languageModelName } from './names.ts';
@@ -15,9 +16,6 @@ const tierWords: Record<ActionTier, string> = {
 /** Copilot puts tools beyond 64 into groups of its own, with those of everybody else (docs/adr/0024-tools-in-the-editor.md). */
 export const mostTools = 48;
 
-/** The one that holds the rare ones. */
-export const moreTools = 'more_tools';
-
 /**
  * Those that are offered by themselves, and one for the rest.
  * @throws {Error} where they are more than `mostTools`
@@ -26,7 +24,9 @@ export function languageModelToolContributions(tools: readonly ToolDescription[]
   const rare = tools.filter((tool) => tool.rare === true);
   const offered = tools.filter((tool) => tool.rare !== true).map((tool) => contribution(tool, tierWords[tool.tier]));
   const all =
-    rare.length === 0 ? offered : [...offered, contribution(drawer(rare), 'Each of these asks you, or not, as its own tier says.')];
+    rare.length === 0
+      ? offered
+      : [...offered, contribution(drawerTool({ inside: rare }), 'Each of these asks you, or not, as its own tier says.')];
   if (all.length > mostTools)
     throw new Error(`${all.length} tools are offered in the editor, at most ${mostTools} may be: mark some as \`rare\``);
   return all;
@@ -43,24 +43,6 @@ function contribution(tool: Pick<ToolDescription, 'name' | 'title' | 'descriptio
     modelDescription: tool.description,
     inputSchema: toolSchema(tool.name, tool.inputSchema),
     icon: icons[tool.group],
-  };
-}
-
-function drawer(rare: readonly ToolDescription[]) {
-  const names = rare.map((tool) => tool.name);
-  return {
-    name: moreTools,
-    title: 'More tools',
-    description: `Tools that are needed less often: ${names.join(', ')}. With \`tool\` alone it returns that tool's description and arguments; with \`arguments\`, too, it runs it, and a person is asked where that tool asks.`,
-    group: 'cluster' as const,
-    inputSchema: {
-      type: 'object',
-      properties: {
-        tool: { type: 'string', enum: names, description: 'Which tool.' },
-        arguments: { type: 'object', description: 'Its arguments, as its description says; leave out to get that.' },
-      },
-      required: ['tool'],
-    },
   };
 }
 

@@ -10,15 +10,14 @@ import {
   MarkdownString,
   type PreparedToolInvocation,
 } from 'vscode';
+import { fromDrawer, moreTools } from '#app/drawer';
 import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
-import { moreTools } from '../contributes/language-model-tools.ts';
 import { languageModelName } from '../contributes/names.ts';
 import { escapeMarkdown } from '../markdown.ts';
 import { abortOnCancel } from './call-progress.ts';
 import { chatCaller, resultText } from './chat-words.ts';
-import { fromDrawer } from './drawer.ts';
 import { runTool, type ToolRunner } from './run-tool.ts';
 
 /** Registers the tools of the catalog under their prefixed names, and one for those that are needed less often. */
@@ -27,19 +26,19 @@ export function registerLanguageModelTools(tools: readonly ToolDescription[], ru
   const offered = tools.filter((tool) => tool.rare !== true);
   return [
     ...offered.map((tool) => lm.registerTool(languageModelName(tool.name), languageModelTool(tool, runner))),
-    ...(rare.length === 0 ? [] : [lm.registerTool(languageModelName(moreTools), drawerTool(rare, runner))]),
+    ...(rare.length === 0 ? [] : [lm.registerTool(languageModelName(moreTools), drawer(rare, runner))]),
   ];
 }
 
 /** Calls the tool that it names, as if that had been called: the same stages, the same question, the same record. */
-function drawerTool(rare: readonly ToolDescription[], runner: ToolRunner): LanguageModelTool<unknown> {
+function drawer(rare: readonly ToolDescription[], runner: ToolRunner): LanguageModelTool<unknown> {
   return {
     prepareInvocation: async ({ input }) => {
-      const asked = fromDrawer(input, rare);
+      const asked = fromDrawer(input, { inside: rare });
       return 'run' in asked ? prepare(asked.run, asked.input, runner) : { invocationMessage: 'Look up a Banksman tool' };
     },
     invoke: async (options, token) => {
-      const asked = fromDrawer(options.input, rare);
+      const asked = fromDrawer(options.input, { inside: rare });
       return 'run' in asked ? invoke(asked.run, { ...options, input: asked.input }, { runner, token }) : textResult(asked.outcome);
     },
   };

@@ -2,15 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { callResult } from '#hosts/mcp/call-tool';
 import { outcomeSchema } from '#hosts/mcp/mcp-server-factory';
 import { describeTools } from '../../../../src/app/catalog.ts';
-import { guideText, toolList } from '../../../../src/hosts/mcp/mcp-server-factory.ts';
+import { guideText } from '../../../../src/hosts/mcp/mcp-server-factory.ts';
+import { briefly, toolList } from '../../../../src/hosts/mcp/tool-list.ts';
 import type { OutcomeStatus } from '../../../../src/kernel/outcome.ts';
 
 const statuses: readonly OutcomeStatus[] = ['ok', 'denied', 'pending', 'error'];
 
 describe('call result', () => {
-  it.each(statuses)('%s is an error to the client unless it is ok', (status) => {
+  it.each(statuses)('%s is an error to the client unless it is done, or a person has been asked', (status) => {
     const result = callResult({ status, code: 'x', message: 'm', request_id: 'req-00000000', result: { a: [1] } });
-    expect(result.isError === true).toBe(status !== 'ok');
+    expect(result.isError === true).toBe(status === 'denied' || status === 'error');
     expect(JSON.parse((result.content[0] as { text: string }).text)).toEqual(result.structuredContent);
   });
 });
@@ -33,28 +34,76 @@ describe('the output schema', () => {
   });
 });
 
-describe('the output schema of all tools', () => {
-  it('holds the output schema once, which the list does not repeat for each tool', () => {
-    expect(guideText(describeTools())).toContain(JSON.stringify(outcomeSchema));
-    expect(JSON.stringify(toolList(describeTools()))).not.toContain('What the tool returned.');
-  });
+const tools = describeTools();
+const whole = toolList(tools, { all: true, clusters: 1 });
+const short = toolList(tools, { all: false, clusters: 1 });
+
+it('the output schema stands once, in the guide', () => {
+  expect(guideText(tools)).toContain(JSON.stringify(outcomeSchema));
+  for (const tool of [...whole, ...short]) expect(tool).not.toHaveProperty('outputSchema');
 });
 
-describe('the tool list', () => {
+describe('the whole list', () => {
   it('is the catalog, in its order, each with a strict object as input', () => {
-    const tools = describeTools();
-    const listed = toolList(tools);
-    expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
-    for (const { inputSchema } of listed) expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(whole.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+    for (const { inputSchema } of whole) expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
   });
 
   it('hints say no more than the tier and the impact do', () => {
-    for (const [index, { annotations, name }] of toolList(describeTools()).entries()) {
-      const { tier, impact } = describeTools()[index]!;
+    for (const [index, { annotations, name }] of whole.entries()) {
+      const { tier, impact } = tools[index]!;
       expect(annotations?.readOnlyHint, name).toBe(tier === 'green');
       expect(annotations?.readOnlyHint === true && annotations.destructiveHint === true, name).toBe(false);
       expect(annotations?.destructiveHint, name).toBe(impact === 'irreversible' || impact === 'disruptive');
     }
+  });
+});
+
+describe('the short list', () => {
+  it('is at most 20,000 bytes, and leads to every tool of the catalog', () => {
+    expect(Buffer.byteLength(JSON.stringify(short))).toBeLessThanOrEqual(20_000);
+    const drawer = short.at(-1);
+    expect(drawer?.name).toBe('more_tools');
+    const listed = new Set(short.map(({ name }) => name));
+    for (const { name } of tools) expect(listed.has(name) || drawer?.description?.includes(name), name).toBe(true);
+  });
+
+  it.each(short.slice(0, -1))('$name has every argument that a call must have, with its type', ({ name, inputSchema: listed }) => {
+    const { inputSchema } = tools.find((tool) => tool.name === name)!;
+    const properties = inputSchema['properties'] as Record<string, { type?: string }>;
+    const needed = (inputSchema['required'] ?? []) as string[];
+    expect(listed.required ?? []).toEqual(needed);
+    expect(Object.keys(listed.properties ?? {})).toEqual(expect.arrayContaining(needed));
+    for (const [argument, schema] of Object.entries(listed.properties ?? {}))
+      expect(schema, argument).toMatchObject({ type: properties[argument]?.type });
+  });
+
+  it('has hints that hold, with what the protocol takes for granted: not read-only, and destructive unless it is', () => {
+    for (const { name, annotations } of short.slice(0, -1)) {
+      const { tier, impact } = tools.find((tool) => tool.name === name)!;
+      const destroys = annotations?.destructiveHint ?? true;
+      expect(annotations?.readOnlyHint ?? false, name).toBe(tier === 'green');
+      expect(tier === 'green' || destroys === (impact === 'disruptive' || impact === 'irreversible'), name).toBe(true);
+    }
+  });
+
+  it('says which tool is meant instead or comes next, and who is asked', () => {
+    const names = tools.map(({ name }) => name);
+    const stop = tools.find(({ name }) => name === 'stop_vm')!;
+    const brief = briefly(stop, names);
+    expect(brief).toContain('shutdown_vm');
+    expect(brief).toContain('Asks a person.');
+    for (const tool of tools) {
+      const others = names.filter((name) => name !== tool.name && new RegExp(`\\b${name}\\b`).test(tool.description));
+      for (const other of others) expect(briefly(tool, names), tool.name).toContain(other);
+    }
+  });
+
+  it('names the cluster where there are several', () => {
+    const argumentsOf = (clusters: number) =>
+      toolList(tools, { all: false, clusters }).find(({ name }) => name === 'stop_vm')?.inputSchema.properties;
+    expect(argumentsOf(1)).not.toHaveProperty('cluster');
+    expect(argumentsOf(2)).toHaveProperty('cluster');
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeTools } from '#app/catalog';
+import { fromDrawer } from '#app/drawer';
 import { languageModelToolContributions, mostTools } from '#hosts/vscode/contributes/language-model-tools';
-import { fromDrawer } from '#hosts/vscode/tools/drawer';
 
 const tools = describeTools();
 const rare = tools.filter((tool) => tool.rare === true);
@@ -9,17 +9,27 @@ const rare = tools.filter((tool) => tool.rare === true);
 describe('the tool that holds the rare ones', () => {
   it.each(rare)('calls $name with its arguments, untouched', (tool) => {
     const input = { vmid: 100, confirmed: true };
-    expect(fromDrawer({ tool: tool.name, arguments: input }, rare)).toEqual({ run: tool, input });
+    expect(fromDrawer({ tool: tool.name, arguments: input }, { inside: rare })).toEqual({ run: tool, input });
   });
 
   it('says what a tool takes where no arguments are given', () => {
-    expect(fromDrawer({ tool: 'reset_vm' }, rare)).toMatchObject({
+    expect(fromDrawer({ tool: 'reset_vm' }, { inside: rare })).toMatchObject({
       outcome: {
         status: 'ok',
         message: expect.stringContaining('Reset a running'),
         result: { properties: { vmid: {} }, required: ['vmid'] },
       },
     });
+  });
+
+  it('tells all of a tool that is offered with less, and does not run it', () => {
+    const offered = tools.filter((tool) => tool.rare !== true);
+    const [stop] = tools.filter(({ name }) => name === 'stop_vm');
+    expect(fromDrawer({ tool: 'stop_vm' }, { inside: rare, offered })).toMatchObject({
+      outcome: { status: 'ok', message: expect.stringContaining(stop?.description ?? 'none'), result: stop?.inputSchema },
+    });
+    const run = fromDrawer({ tool: 'stop_vm', arguments: { vmid: 100 } }, { inside: rare, offered });
+    expect(run).toMatchObject({ outcome: { status: 'error', message: expect.stringContaining('by its name') } });
   });
 
   it.each([
@@ -30,7 +40,7 @@ describe('the tool that holds the rare ones', () => {
     ['another argument', { tool: 'reset_vm', arguments: {}, confirmed: true }],
     ['a text', 'reset_vm'],
   ])('refuses %s', (_what, input) => {
-    expect(fromDrawer(input, rare)).toMatchObject({ outcome: { status: 'error', code: 'invalid_input' } });
+    expect(fromDrawer(input, { inside: rare })).toMatchObject({ outcome: { status: 'error', code: 'invalid_input' } });
   });
 });
 
