@@ -1,4 +1,4 @@
-/** Processes that all claim the same grant at once; needs no test runner, so the soak script uses it, too. */
+/** Processes that all claim the same grant at once; needs no test runner, so the benchmark of claims uses it, too. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** A grant is worth one call, however many processes claim it at once. `npm run soak` does the same a hundred times. */
+/** A grant is worth one call, however many processes claim it at once. `test/bench/claim-races.ts` does the same a hundred times. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { claimRounds, type RoundResult } from './claim-rounds.ts';
