@@ -8,11 +8,17 @@ import path from 'node:path';
  * @returns {string}
  */
 export function thirdPartyNotices(root, metafiles) {
-  const folders = new Set(
-    metafiles.flatMap((metafile) => Object.keys(metafile.inputs).map(packageFolder)).filter((name) => name !== undefined),
-  );
-  const parts = [...folders].toSorted().map((folder) => notice(path.join(root, folder)));
+  const parts = bundledPackages(metafiles).map((folder) => notice(path.join(root, folder)));
   return `Banksman contains these packages:\n\n${parts.join(`\n${'-'.repeat(80)}\n\n`)}`;
+}
+
+/**
+ * @param {import('esbuild').Metafile[]} metafiles
+ * @returns {string[]} the folder of each package, below `root`
+ */
+export function bundledPackages(metafiles) {
+  const folders = metafiles.flatMap((metafile) => Object.keys(metafile.inputs).map(packageFolder)).filter((name) => name !== undefined);
+  return [...new Set(folders)].toSorted();
 }
 
 /**

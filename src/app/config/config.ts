@@ -277,6 +277,14 @@ export const configSchema = z.strictObject({
 });
 export type Config = z.output<typeof configSchema>;
 
+/** An editor checks and completes the file by what `$schema` names; it means nothing to us. */
+const fileSchema = configSchema.extend({ $schema: z.string().exactOptional() });
+
+/** The configuration as JSON Schema 2020-12, for editors. What one key means for another (`approvals`, `tiers`) is looked at by `parseConfig` only. */
+export function configJsonSchema(): object {
+  return { title: 'Banksman configuration', ...z.toJSONSchema(fileSchema, { io: 'input' }) };
+}
+
 export function approvalRules({ approvals: { who, outside, ownUser, ...needed } }: Pick<Config, 'approvals'>): ApprovalRules {
   return { needed, who, outside, ownUser };
 }
@@ -289,15 +297,16 @@ type LineOf = (path: readonly PropertyKey[]) => number | undefined;
  * @throws {Fault} `bad_config` that names the field, what was found and what is allowed.
  */
 export function parseConfig(raw: unknown, origin: string, lineOf: LineOf = () => undefined): Config {
-  const parsed = configSchema.safeParse(raw, { error: issueWords });
+  const parsed = fileSchema.safeParse(raw, { error: issueWords });
   if (!parsed.success) throw badConfig(parsed.error, { raw, origin, lineOf });
-  const names = parsed.data.clusters.map((cluster) => cluster.name);
+  const { $schema: _schema, ...config } = parsed.data;
+  const names = config.clusters.map((cluster) => cluster.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new Fault('bad_config', `${origin}: \`clusters\`: two are named \`${twice}\`; give each its own name`);
-  requireEnoughPeople(parsed.data, origin);
-  const stranger = Object.keys(parsed.data.tiers).find((name) => !toolNames.has(name));
+  requireEnoughPeople(config, origin);
+  const stranger = Object.keys(config.tiers).find((name) => !toolNames.has(name));
   if (stranger !== undefined) throw noSuchTool(stranger, origin);
-  return parsed.data;
+  return config;
 }
 
 /** SECURITY: said at once, and not when the first call waits for a person that there is not. */

@@ -98,13 +98,20 @@ configuration. Once any is pinned, another one is pinned or revoked only with th
   },
   {
     name: 'config',
-    summary: "Shows what of the machine's configuration waits for a person, agrees to it, and protects what agents should not touch.",
+    summary:
+      "Shows what of the machine's configuration waits for a person, agrees to it, protects what agents should not touch, and says what may stand in it.",
     load: async () => (await import('./commands/config.ts')).runConfig,
-    usage: ['config show [--json]', 'config agree [--as NAME] [--json]', 'config protect [all|guest:VMID|node:NAME …] [--json]'],
+    usage: [
+      'config show [--json]',
+      'config agree [--as NAME] [--json]',
+      'config protect [all|guest:VMID|node:NAME …] [--json]',
+      'config schema',
+    ],
     notes: `What makes the machine's configuration looser (one more approver, a protected resource less, another cluster endpoint, a lower level)
 counts only after an approver agreed to that very difference; until then the old values stay in force. \`show\` says what waits (exit status 3).
 \`agree\` shows it, and needs a terminal and the passphrase of an approver who counts already. \`protect\` lists what looks as if agents should not
-touch it and is not protected (exit status 3): gateways, DNS servers, storage servers, this machine; what is named is written into \`protected\`.`,
+touch it and is not protected (exit status 3): gateways, DNS servers, storage servers, this machine; what is named is written into \`protected\`. \`schema\` prints a JSON
+Schema of the file, for editors: name it in the file's \`$schema\`.`,
   },
   {
     name: 'level',
@@ -222,7 +229,7 @@ trail which is not the one that was here is meant, or that a clock which jumped 
     name: 'mcp',
     summary: 'Serves MCP over stdio.',
     load: async () => (await import('./commands/serve.ts')).runMcp,
-    usage: ['mcp [--all-tools]'],
+    usage: ['mcp [--all-tools] [--root DIR]'],
   },
   {
     name: 'page',

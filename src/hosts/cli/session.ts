@@ -75,7 +75,7 @@ async function partsOf(options: CommandOptions): Promise<AppOptions> {
     log: stderrLog,
     via: 'cli',
     version,
-    workspaceBase: currentDirectory(),
+    workspaceBase: resolve(currentDirectory(), options.root ?? ''),
   };
 }
 

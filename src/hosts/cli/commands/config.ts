@@ -1,4 +1,7 @@
-/** `banksman config show|agree|protect`: what of the machine's configuration waits for a person, agreeing to it, and what it should protect. */
+/**
+ * `banksman config show|agree|protect|schema`: what of the machine's configuration waits for a person, agreeing to it, what it should
+ * protect, and what may stand in it.
+ */
 import { addProtected } from '#app/config/config-file';
 import { defaultConfigFile } from '#app/config/paths';
 import type { App, ConfigAgreement, ProtectionSuggestion } from '#kernel/app';
@@ -15,7 +18,8 @@ export async function runConfig([verb, ...words]: readonly string[], options: Co
   operands(words, []);
   if (verb === 'show') return show(options);
   if (verb === 'agree') return agree(options);
-  throw badUsage(`\`config\` takes \`show\`, \`agree\` or \`protect\`, not \`${verb ?? 'nothing'}\``);
+  if (verb === 'schema') return schema();
+  throw badUsage(`\`config\` takes \`show\`, \`agree\`, \`protect\` or \`schema\`, not \`${verb ?? 'nothing'}\``);
 }
 
 /** Whoever runs it can write the file as well: it only makes things stricter. @returns 0 nothing is left, 3 something could be protected */
@@ -90,6 +94,12 @@ function agree(options: CommandOptions): Promise<number> {
       }),
     ),
   );
+}
+
+async function schema(): Promise<number> {
+  const { configJsonSchema } = await import('#app/config/config');
+  printJson(configJsonSchema());
+  return 0;
 }
 
 /** Only the machine's own file is agreed to: one that is named on the command line counts as it is, for that call. */
