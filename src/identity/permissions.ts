@@ -3,7 +3,7 @@
 import type { Agent } from '#kernel/agent';
 import type { ModelTier, Permission } from '#kernel/tiers';
 
-const basic: readonly Permission[] = ['file:read', 'code:search', 'data:read', 'ui:screenshot'];
+const basic: readonly Permission[] = ['file:read', 'code:search', 'data:read'];
 const intermediate: readonly Permission[] = [...basic, 'system:execute:readonly', 'cluster:operate'];
 const advanced: readonly Permission[] = [...intermediate, 'file:write', 'system:execute', 'data:write'];
 

@@ -28,7 +28,6 @@ export const permissions = [
   'file:read',
   'code:search',
   'data:read',
-  'ui:screenshot',
   'system:execute:readonly',
   'cluster:operate',
   'file:write',

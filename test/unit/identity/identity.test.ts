@@ -6,7 +6,7 @@ import { modelTiers, permissions } from '#kernel/tiers';
 describe('permissions by model tier', () => {
   it('are those of the table', () => {
     const table = Object.fromEntries(modelTiers.map((tier) => [tier, permissions.filter((permission) => permits(tier, permission))]));
-    const basic = ['file:read', 'code:search', 'data:read', 'ui:screenshot'];
+    const basic = ['file:read', 'code:search', 'data:read'];
     const intermediate = [...basic, 'system:execute:readonly', 'cluster:operate'];
     expect(table).toEqual({ basic, intermediate, advanced: [...intermediate, 'file:write', 'system:execute', 'data:write'] });
   });

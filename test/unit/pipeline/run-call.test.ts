@@ -116,6 +116,7 @@ describe('refusals', () => {
       code: 'invalid_input',
       message: expect.stringContaining('Only a person can confirm'),
     });
+    expect(await call('stop_vm', { ...stop, overrideActive: true })).toMatchObject({ status: 'error', code: 'invalid_input' });
     expect(cluster.calls).toEqual([]);
   });
 
