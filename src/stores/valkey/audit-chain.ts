@@ -2,12 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Redis } from 'iovalkey';
 import { genesisHash, hashOf } from '#audit/seal';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { ChainAnchor } from '#kernel/ports/chained-audit-log';
-import type { ValkeyRole } from './roles.ts';
+import type { TrailEntry } from './read-trail.ts';
 import { isReply } from './valkey-faults.ts';
 
 export interface AuditChain {
@@ -176,36 +175,10 @@ function sealAll(group: readonly Waiting[], writer: ChainWriter, now: number) {
   };
 }
 
-// Reading the shared log: a sorted set of records as canonical JSON.
-
-/** Who may look, the least mighty first. */
-export const trailReaders: readonly ValkeyRole[] = ['agent', 'log-writer', 'admin'];
-
-export type LogRange = readonly [min: number | string, offset: number, count: number];
-
-/** The agent's user has ZRANGE for the log, the log's own user ZRANGEBYSCORE. */
-export function rangeOfLog(client: Redis, role: ValkeyRole, key: string, [min, offset, count]: LogRange): Promise<string[]> {
-  if (count === 0) return Promise.resolve([]);
-  return role === 'log-writer'
-    ? client.zrangebyscore(key, min, '+inf', 'LIMIT', offset, count)
-    : client.zrange(key, min, '+inf', 'BYSCORE', 'LIMIT', offset, count);
-}
-
-export async function rangeWithScores(client: Redis, role: ValkeyRole, key: string, [min, offset, count]: LogRange) {
-  const flat =
-    role === 'log-writer'
-      ? await client.zrangebyscore(key, min, '+inf', 'WITHSCORES', 'LIMIT', offset, count)
-      : await client.zrange(key, min, '+inf', 'BYSCORE', 'LIMIT', offset, count, 'WITHSCORES');
-  return Array.from({ length: flat.length / 2 }, (_, index) => ({ member: flat[2 * index] ?? '', score: Number(flat[2 * index + 1]) }));
-}
-
 // Seals the records of one chain in the shared log.
 
 /** A sealed record as it goes into the log's sorted set. */
-interface LogEntry {
-  /** Time in ms; the fraction keeps this writer's records in sequence within a millisecond. */
-  readonly score: number;
-  readonly member: string;
+interface LogEntry extends TrailEntry {
   readonly record: AuditRecord;
 }
 

@@ -2,7 +2,7 @@
 import type { Redis } from 'iovalkey';
 import { Fault } from '#kernel/errors';
 import { createRoleLink, type LinkOptions, type RoleLink, useLink } from './role-link.ts';
-import type { CredentialSource, ValkeyRole } from './roles.ts';
+import type { CredentialSource, ValkeyRole } from './store-url.ts';
 
 export interface Connections {
   /** Whether this process has a credential for the role. */

@@ -5,14 +5,14 @@ import * as z from 'zod';
 import { type RequestWait, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
-import { rangeWithScores, trailReaders } from './audit-chain.ts';
 import type { ChangeChannel } from './change-channel.ts';
 import type { Connections } from './connections.ts';
-import { expireDue, expiryBatch } from './expire-requests.ts';
-import { keyReaders } from './find-requests.ts';
 import { type Keys, lives } from './keys.ts';
+import { expireDue, expiryBatch } from './move-request.ts';
+import { packTrail, trimTrail } from './pack-trail.ts';
 import { spentWindow } from './spent-marks.ts';
 import type { StoreContext } from './store-context.ts';
+import { keyReaders } from './stored-request.ts';
 
 /** At most this many batches of lapsed requests in one go. */
 const maxBatches = 20;
@@ -25,7 +25,8 @@ export async function keepHouse(context: StoreContext, clock: Pick<ServerClock, 
     () => context.connections.check(),
     () => clock.synchronize(),
     () => expireAll(context),
-    () => trimLog(context),
+    () => trimTrail(context),
+    () => packTrail(context),
     () => dropMarks(context),
     () => tidyIndexes(context),
   ];
@@ -36,30 +37,6 @@ async function expireAll(context: StoreContext): Promise<void> {
   for (let batch = 0; batch < maxBatches; batch += 1) {
     if ((await expireDue(context)) < expiryBatch) return;
   }
-}
-
-/** At most this many records go at once: the server answers nobody else meanwhile. */
-const trimmedAtOnce = 5000;
-
-/** The trail in the shared store lasts a day; whoever must keep it longer exports it. */
-async function trimLog({ connections, keys, now }: StoreContext): Promise<void> {
-  if (!connections.has('log-trimmer')) return;
-  const end = now() - lives.outcome * 1000;
-  for (;;) {
-    const step = await nextStep(connections, keys);
-    const limit = step === undefined || step >= end ? `(${end}` : step;
-    const dropped = await connections.as('log-trimmer', (client) => client.zremrangebyscore(keys.log, '-inf', limit));
-    if (limit !== step || dropped === 0) return;
-  }
-}
-
-/** The score up to which there are so many; the trimmer's own user cannot look. undefined: there are fewer, or nobody here may read. */
-async function nextStep(connections: Connections, keys: Keys): Promise<number | undefined> {
-  if (!trailReaders.some((role) => connections.has(role))) return undefined;
-  const [last] = await connections.asAny(trailReaders, (client, role) =>
-    rangeWithScores(client, role, keys.log, ['-inf', trimmedAtOnce - 1, 1]),
-  );
-  return last?.score;
 }
 
 /** Those of an hour ago, and of the day before in case nobody was there. */

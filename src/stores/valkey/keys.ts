@@ -42,7 +42,12 @@ export interface Keys {
   code(id: string): string;
   /** The requests whose grants were used in a span of time (`spent-marks.ts`). */
   spent(window: number): string;
+  /** The trail's newest records. */
   readonly log: string;
+  /** Which chunks of older ones there are. */
+  readonly index: string;
+  /** The chunks of an hour (`pack-trail.ts`). */
+  packed(hour: number): string;
   readonly channel: string;
 }
 
@@ -71,6 +76,8 @@ export function keysOf(prefix: string): Keys {
     code: (id) => of('config:one_time_code', id),
     spent: (window) => `${prefix}:spent:${window}`,
     log: `${prefix}:log:events`,
+    index: `${prefix}:log:index`,
+    packed: (hour) => `${prefix}:log:packed:${hour}`,
     channel: `${prefix}:events`,
   };
 }

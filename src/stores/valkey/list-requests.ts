@@ -5,9 +5,9 @@ import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import { type Looked, mergePage, mostLookedAt } from '../look-through.ts';
 import { isBlank, matchRequest, mayMatch, type RequestMatch } from '../match-request.ts';
-import { type FoundRequest, findRequests, keyReaders } from './find-requests.ts';
 import { firstLiveScore, historyScore, pendingScore, placeOfHistory, placeOfPending } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
+import { type FoundRequest, findRequests, keyReaders } from './stored-request.ts';
 
 interface Wanted {
   /** undefined: any. */

@@ -6,11 +6,10 @@ import { type RequestDraft, type RequestRecord, requestLifeMs } from '#kernel/ap
 import { Fault } from '#kernel/errors';
 import type { TransitionResult } from '#kernel/ports/request-store';
 import { isOpen, requireStorable, resultOf, transition } from '../transition.ts';
-import { expireDue } from './expire-requests.ts';
-import { findRequests } from './find-requests.ts';
 import { lives, pendingScore, placeOfPending, secondsLeft } from './keys.ts';
+import { expireDue } from './move-request.ts';
 import { execute, type StoreContext } from './store-context.ts';
-import { requestText, type StoredRequest } from './stored-request.ts';
+import { findRequests, requestText, type StoredRequest } from './stored-request.ts';
 
 export interface Opener {
   open(draft: RequestDraft): Promise<TransitionResult>;

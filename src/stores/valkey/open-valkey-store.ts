@@ -8,23 +8,21 @@ import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
 import { createAuditChain } from './audit-chain.ts';
 import { type ChangeChannel, openChangeChannel } from './change-channel.ts';
-import { createReplication } from './confirm-writes.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { createReach, type Dial } from './find-primary.ts';
-import { findRequest, keyReaders } from './find-requests.ts';
 import { createServerClock, keepHouse, noteWait, type ServerClock, waitOf } from './housekeeping.ts';
 import { type Keys, keysOf } from './keys.ts';
 import { countApproved, countPending, listRequests } from './list-requests.ts';
 import { answerRequest, endRequest } from './move-request.ts';
 import { createOpener } from './open-request.ts';
+import { createTrailReader } from './read-trail.ts';
 import { connect, type LinkOptions } from './role-link.ts';
-import { type CredentialSource, type ValkeyRole, valkeyRoles } from './roles.ts';
 import { createSpentMarks } from './spent-marks.ts';
-import { createAdminTurn, execute, type StoreContext } from './store-context.ts';
-import { credentialsFile, parseStoreUrl, type ValkeyAddress } from './store-url.ts';
+import { createReplication, createTurn, execute, type StoreContext } from './store-context.ts';
+import { type CredentialSource, credentialsFile, parseStoreUrl, type ValkeyAddress, type ValkeyRole, valkeyRoles } from './store-url.ts';
+import { findRequest, keyReaders } from './stored-request.ts';
 import { createValkeyAudit } from './valkey-audit.ts';
-import { createValkeyCodes } from './valkey-codes.ts';
-import { createValkeySecurity } from './valkey-security.ts';
+import { createValkeyCodes, createValkeySecurity } from './valkey-security.ts';
 
 export interface ValkeyStoreOptions {
   /** `valkey://host:port/0?prefix=molis`; see `parseStoreUrl`. */
@@ -154,8 +152,10 @@ function contextOf(options: ValkeyStoreOptions, { clock, ...parts }: Parts): Sto
     },
   });
   const newId = options.ids ?? (() => `req-${randomBytes(4).toString('hex')}`);
-  const [marks, adminTurn] = [createSpentMarks({ connections, keys, now }), createAdminTurn(connections)];
-  return { ...parts, now, chain, marks, adminTurn, newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
+  const trail = createTrailReader({ connections, keys });
+  const marks = createSpentMarks({ connections, keys, trail, now });
+  const turns = { adminTurn: createTurn(connections, 'admin'), trimmerTurn: createTurn(connections, 'log-trimmer') };
+  return { ...parts, ...turns, now, chain, trail, marks, newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
 }
 
 function assemble(address: ValkeyAddress, channel: ChangeChannel, context: StoreContext, clock: ServerClock): ValkeyStore {

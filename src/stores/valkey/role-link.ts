@@ -3,8 +3,7 @@ import type { Redis, RedisOptions } from 'iovalkey';
 import { Fault } from '#kernel/errors';
 import { type Reach, requirePrimary } from './find-primary.ts';
 import type { Keys } from './keys.ts';
-import type { Credential, ValkeyRole } from './roles.ts';
-import type { Endpoint, Topology } from './store-url.ts';
+import type { Credential, Endpoint, Topology, ValkeyRole } from './store-url.ts';
 import { type FaultPlace, valkeyFault } from './valkey-faults.ts';
 
 export interface LinkOptions {

@@ -4,9 +4,9 @@ import { grantLifeMs, type RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import { parseStoredRecord } from '../stored-record.ts';
-import { rangeOfLog, trailReaders } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
+import { type TrailReader, trailReaders } from './read-trail.ts';
 
 /**
  * SECURITY: an administrator's user can put a grant back and remove its outcome. Each use is therefore marked, in the transaction that takes the
@@ -21,6 +21,7 @@ export const spentWindow = (now: number): number => Math.floor(now / windowMs);
 export interface MarkOptions {
   readonly connections: Connections;
   readonly keys: Keys;
+  readonly trail: TrailReader;
   readonly now: () => number;
 }
 
@@ -84,7 +85,6 @@ async function mayAsk({ connections, keys }: MarkOptions): Promise<boolean> {
 
 // Under access rules of a version without marks: the trail, which remembers too, but at a cost that grows with the traffic.
 
-const pageSize = 1000;
 /** Clocks of the store's users may differ by this much, in ms. */
 const skewMs = 60_000;
 
@@ -92,14 +92,12 @@ const skewMs = 60_000;
  * Whether the trail says that this request's grant has been used: nobody but housekeeping can take a record out of it. What is written in the five
  * minutes of a grant is all there is to look at. A process that has no user who may read the trail does without.
  */
-async function isConsumedInTrail({ connections, keys, now }: MarkOptions, { id, decision }: RequestRecord): Promise<boolean> {
+async function isConsumedInTrail({ connections, trail, now }: MarkOptions, { id, decision }: RequestRecord): Promise<boolean> {
   if (!trailReaders.some((role) => connections.has(role))) return false;
   const since = Math.max(decision?.at ?? 0, now() - grantLifeMs) - skewMs;
-  for (let offset = 0; ; offset += pageSize) {
-    const page = await connections.asAny(trailReaders, (client, role) => rangeOfLog(client, role, keys.log, [since, offset, pageSize]));
-    if (page.some((member) => member.includes(id) && isConsumption(member, id))) return true;
-    if (page.length < pageSize) return false;
-  }
+  for await (const page of trail.pages(since, id))
+    if (page.some(({ member }) => member.includes(id) && isConsumption(member, id))) return true;
+  return false;
 }
 
 function isConsumption(member: string, id: string): boolean {

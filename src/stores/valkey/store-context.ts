@@ -2,11 +2,12 @@
 import type { Redis } from 'iovalkey';
 import { Fault } from '#kernel/errors';
 import type { AuditChain } from './audit-chain.ts';
-import type { Replication } from './confirm-writes.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
+import type { TrailReader } from './read-trail.ts';
 import { type RoleLink, useLink } from './role-link.ts';
 import type { SpentMarks } from './spent-marks.ts';
+import type { ValkeyRole } from './store-url.ts';
 
 export interface StoreContext {
   readonly connections: Connections;
@@ -15,7 +16,9 @@ export interface StoreContext {
   /** Around each change that must outlive a fail-over, on the connection that makes it. */
   readonly replication: Replication;
   readonly marks: SpentMarks;
-  readonly adminTurn: AdminTurn;
+  readonly adminTurn: RoleTurn;
+  readonly trimmerTurn: RoleTurn;
+  readonly trail: TrailReader;
   /** ms since the epoch, by the server's clock: the one that decides what has expired. */
   readonly now: () => number;
   /** A fresh id, `req-` + 8 hex digits. */
@@ -48,18 +51,79 @@ export async function execute(transaction: ReturnType<Redis['multi']>): Promise<
  * INVARIANT: nothing else is ever sent on this connection. A transaction of somebody else between the look and the change would end the
  * watch, and then two answers could count. @throws {Fault} `store_role_missing`, `store_unavailable`, …
  */
-type AdminTurn = <T>(work: (client: Redis) => Promise<T>) => Promise<T>;
+export type RoleTurn = <T>(work: (client: Redis) => Promise<T>) => Promise<T>;
 
 /** Connects at the first turn, so that a process which never answers never is an administrator. */
-export function createAdminTurn(connections: Connections): AdminTurn {
+export function createTurn(connections: Connections, role: ValkeyRole): RoleTurn {
   let link: RoleLink | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   return (work) => {
     const next = turn.then(() => {
-      link ??= connections.another('admin');
+      link ??= connections.another(role);
       return useLink(link, work);
     });
     turn = next.catch(() => undefined);
     return next;
+  };
+}
+
+// A change counts once enough replicas have it (`replicas=N` in the store URL).
+
+/** INVARIANT: asked on the connection that makes the change; the server knows for each what it has to wait for. */
+export interface Replication {
+  /**
+   * Before a change that would be worth nothing without its confirmation: enough replicas follow now.
+   * @throws {Fault} `store_unavailable`: nothing was done
+   */
+  require(client: Redis): Promise<void>;
+  /** After a change: resolves once enough replicas have everything that was sent on this connection. @throws {Fault} `store_unconfirmed` */
+  confirm(client: Redis): Promise<void>;
+}
+
+export interface ReplicationOptions {
+  /** 0: nothing is waited for. */
+  readonly replicas: number;
+  /** How long an answer may take, in ms. Replicas may take half of that; a connection's further commands wait meanwhile. */
+  readonly timeoutMs: number;
+  readonly location: string;
+}
+
+export function createReplication({ replicas, timeoutMs, location }: ReplicationOptions): Replication {
+  const nothing = async (): Promise<void> => undefined;
+  if (replicas === 0) return { require: nothing, confirm: nothing };
+  const limit = Math.ceil(timeoutMs / 2);
+  const asking = new WeakMap<Redis, Promise<number>>();
+  const queued = new WeakMap<Redis, Promise<number>>();
+  const ask = async (client: Redis): Promise<number> => {
+    queued.delete(client);
+    const answer = client.wait(replicas, limit);
+    asking.set(client, answer);
+    return answer;
+  };
+  /** One question for all changes that were made while the one before was open. */
+  const count = async (client: Redis): Promise<number> => {
+    const next = queued.get(client) ?? (asking.get(client) ?? Promise.resolve(0)).catch(() => 0).then(() => ask(client));
+    queued.set(client, next);
+    return next;
+  };
+  const few = (found: number): string => `${found} instead of ${replicas} replicas`;
+  return {
+    require: async (client) => {
+      const found = await count(client);
+      if (found >= replicas) return;
+      throw new Fault('store_unavailable', `the store \`${location}\` has ${few(found)} that follow it, so nothing was changed`, {
+        retryable: true,
+        next: 'try again; check the replicas (`replicas` in the store URL) if it goes on',
+      });
+    },
+    confirm: async (client) => {
+      const found = await count(client);
+      if (found >= replicas) return;
+      throw new Fault(
+        'store_unconfirmed',
+        `the store \`${location}\` made the change, but ${few(found)} confirmed it within ${limit} ms: a fail-over now would undo it`,
+        { retryable: true, next: 'look at the request before you try again; check the replicas (`replicas` in the store URL)' },
+      );
+    },
   };
 }

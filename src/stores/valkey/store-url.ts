@@ -4,7 +4,6 @@ import { type FileHandle, open } from 'node:fs/promises';
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { issueWords } from '#kernel/text/issue-words';
-import { type CredentialName, type CredentialSource, credentialNames, defaultUsers } from './roles.ts';
 
 export interface Endpoint {
   readonly host: string;
@@ -131,6 +130,37 @@ function badUrl(what: string): Fault {
 }
 
 // The credentials of the roles that this machine's user may take, in a file of their own.
+
+// Who a connection is: each role has a user of its own on the server, so that what a process may do is the server's decision.
+
+export const valkeyRoles = ['agent', 'exec', 'admin', 'log-writer', 'log-trimmer'] as const;
+/**
+ * `agent` asks and looks; `exec` consumes and writes down what became of a request; `admin` answers for a person; `log-writer` adds to the
+ * trail; `log-trimmer` drops what is older than a day.
+ */
+export type ValkeyRole = (typeof valkeyRoles)[number];
+
+export interface Credential {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** `sentinel`: for the Sentinels, which have users of their own; without it nobody logs in there. */
+export const credentialNames = [...valkeyRoles, 'sentinel'] as const;
+export type CredentialName = (typeof credentialNames)[number];
+
+/** Gives a role's credential; undefined where this process has none for it. Asked anew at every connection. */
+export type CredentialSource = (name: CredentialName) => Promise<Credential | undefined>;
+
+/** The users of the ACL file that comes with the documentation. */
+export const defaultUsers: Readonly<Record<CredentialName, string>> = {
+  agent: 'mcp-agent',
+  exec: 'mcp-exec',
+  admin: 'mcp-admin',
+  'log-writer': 'log-writer',
+  'log-trimmer': 'log-trimmer',
+  sentinel: 'banksman',
+};
 
 const entry = z.strictObject({ user: z.string().min(1).optional(), password: z.string().min(1) });
 const schema = z.strictObject(

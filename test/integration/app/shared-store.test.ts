@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { App } from '#kernel/app';
-import type { ValkeyRole } from '#stores/valkey/roles';
+import type { ValkeyRole } from '#stores/valkey/store-url';
 import { cacheFolder } from '../../../scripts/lib/cache-folder.mjs';
 import { canSandbox } from '../execution/support/bubblewrap.ts';
 import { samplePasswords, startValkey, type ValkeyServer } from '../stores/valkey-server.ts';

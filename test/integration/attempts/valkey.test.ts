@@ -9,7 +9,7 @@ import { cliAgent } from '#app/for-hosts';
 import { callOf } from '#kernel/attempt';
 import type { AuditDraft } from '#kernel/audit-event';
 import { keysOf } from '#stores/valkey/keys';
-import type { ValkeyRole } from '#stores/valkey/roles';
+import type { ValkeyRole } from '#stores/valkey/store-url';
 import { agent, approvedCall, startWorld, type World } from '../app/support.ts';
 import { samplePasswords, startValkey, type ValkeyServer } from '../stores/valkey-server.ts';
 import { bundleVersion, createCaller, killedCall, untilTold } from './support.ts';

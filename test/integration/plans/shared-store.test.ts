@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
-import type { ValkeyRole } from '#stores/valkey/roles';
+import type { ValkeyRole } from '#stores/valkey/store-url';
 import { call, startWorld, type World } from '../app/support.ts';
 import { samplePasswords, startValkey, type ValkeyServer } from '../stores/valkey-server.ts';
 import { byAgent, ended, planAt, proposed, run, states, step } from './support.ts';

@@ -41,6 +41,7 @@ describe('the access rules', () => {
     await server.operator.set('molis:decided:req-00000005', '{}', 'EX', 86_400);
     await server.operator.set('molis:config:security_level', 'balanced');
     await server.operator.zadd('molis:log:events', 1, 'event-one', 2, 'event-two');
+    await server.operator.hset('molis:log:packed:1', 'kept', 'x');
     await server.operator.set('other:secret', 'x');
   });
 

@@ -8,7 +8,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'iovalkey';
-import type { Credential, CredentialName, CredentialSource } from '#stores/valkey/roles';
+import type { Credential, CredentialName, CredentialSource } from '#stores/valkey/store-url';
 import { createAuthority } from '../../../src/demo/certificate.ts';
 
 const fixtures = new URL('../../fixtures/valkey/', import.meta.url);
