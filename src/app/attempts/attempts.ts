@@ -77,9 +77,13 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   return {
     start() {
       if (timers.length > 0) return;
-      spool.prepare();
-      timers = [setInterval(() => void quietly(), times.every).unref()];
-      void quietly();
+      const look = () => {
+        // Again: what was given back when the disk was full is needed the next time, too.
+        spool.prepare();
+        void quietly();
+      };
+      timers = [setInterval(look, times.every).unref()];
+      look();
     },
     async now(call) {
       await spool.drain();

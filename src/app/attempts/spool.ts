@@ -16,11 +16,11 @@ import type { Log } from '#kernel/ports/log';
 import { hasErrorCode, readPrivateFile, writePrivateFile } from '../config/private-file.ts';
 
 export interface Spool {
-  /** On the disk when it resolves. @throws {Fault} `spool_full`, or what the disk says: then nothing is kept */
+  /** On the disk when it resolves. @throws {Fault} `spool_full`, or what the disk says: then it is kept as long as this process lives */
   keep(draft: AuditDraft): Promise<void>;
   /** For processes that stay: sees to it that a full disk has room for some outcomes. Never fails. */
   prepare(): void;
-  /** Writes what lies there, the oldest first, until the store does not take it. Never rejects. */
+  /** Writes what lies there and what no disk took, the oldest first, until the store does not take it. Never rejects. */
   drain(): Promise<void>;
   /** For `doctor`; undefined: nothing lies there. Never rejects. */
   finding(): Finding | undefined;
@@ -39,6 +39,8 @@ const unmatched = '.unmatched';
 export function createSpool({ stateDir, audit, log }: { readonly stateDir: string; readonly audit: AuditLog; readonly log: Log }): Spool {
   const folder = path.join(stateDir, spoolFolder);
   const reserve = path.join(folder, 'reserve');
+  /** Those that the disk did not take either: this process says them as long as it lives, and nobody else does. */
+  const unkept: AuditDraft[] = [];
   let last = 0;
   let draining: Promise<void> | undefined;
 
@@ -49,22 +51,20 @@ export function createSpool({ stateDir, audit, log }: { readonly stateDir: strin
   };
 
   async function keep(draft: AuditDraft): Promise<void> {
-    if (namesIn(folder).length >= mostFiles)
-      throw new Fault('spool_full', `${folder} holds ${mostFiles} outcomes already`, {
-        next: 'make the store work again: see `banksman doctor`',
-      });
-    const kept: AuditDraft = { ...draft, attributes: { ...draft.attributes, kept_since: new Date().toISOString() } };
-    const text = `${JSON.stringify(kept)}\n`;
     try {
-      await writePrivateFile(folder, nextName(), text);
+      await keepOnDisk({ folder, reserve, name: nextName }, draft);
     } catch (thrown) {
-      if (!hasErrorCode(thrown, 'ENOSPC') && !hasErrorCode(thrown, 'EDQUOT')) throw thrown;
-      rmSync(reserve, { force: true });
-      await writePrivateFile(folder, nextName(), text);
+      if (unkept.length < mostFiles) unkept.push(draft);
+      throw thrown;
     }
   }
 
   async function drainAll(): Promise<void> {
+    for (const draft of [...unkept]) {
+      // Not taken: its end is there already, or somebody else's this moment.
+      if (!(await audit.endAttempt(draft)) && (await isOpen(draft, audit))) return;
+      unkept.splice(unkept.indexOf(draft), 1);
+    }
     for (const name of namesIn(folder)) {
       const file = path.join(folder, name);
       const draft = await readDraft(file);
@@ -86,8 +86,31 @@ export function createSpool({ stateDir, audit, log }: { readonly stateDir: strin
         });
       return draining;
     },
-    finding: () => findingOf(folder),
+    finding: () => unkeptFinding(unkept.length) ?? findingOf(folder),
   };
+}
+
+interface SpoolPlace {
+  readonly folder: string;
+  /** The file that is given up where the disk is full. */
+  readonly reserve: string;
+  readonly name: () => string;
+}
+
+async function keepOnDisk({ folder, reserve, name }: SpoolPlace, draft: AuditDraft): Promise<void> {
+  if (namesIn(folder).length >= mostFiles)
+    throw new Fault('spool_full', `${folder} holds ${mostFiles} outcomes already`, {
+      next: 'make the store work again: see `banksman doctor`',
+    });
+  const kept: AuditDraft = { ...draft, attributes: { ...draft.attributes, kept_since: new Date().toISOString() } };
+  const text = `${JSON.stringify(kept)}\n`;
+  try {
+    await writePrivateFile(folder, name(), text);
+  } catch (thrown) {
+    if (!hasErrorCode(thrown, 'ENOSPC') && !hasErrorCode(thrown, 'EDQUOT')) throw thrown;
+    rmSync(reserve, { force: true });
+    await writePrivateFile(folder, name(), text);
+  }
 }
 
 function namesIn(folder: string, end = '.json'): readonly string[] {
@@ -144,6 +167,12 @@ function makeReserve(folder: string, reserve: string): void {
   } catch {
     // It is there, or there is no room for it now.
   }
+}
+
+function unkeptFinding(count: number): Finding | undefined {
+  if (count === 0) return undefined;
+  const message = `${count} outcomes are in this process alone: neither the store nor the disk beside it took them`;
+  return { topic: 'spool', state: 'failed', message, remedy: 'make room on the disk, and do not end this process before they are written' };
 }
 
 function findingOf(folder: string): Finding | undefined {

@@ -1,6 +1,6 @@
 /** The store does not take an outcome: it is kept on this machine, and written later, once and in order. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -105,6 +105,22 @@ describe('an outcome that the store does not take', { timeout: 60_000 }, () => {
     while (!kept().some((name) => name.endsWith('.unmatched'))) await sleep(20);
     const findings = await next.doctor(AbortSignal.timeout(30_000));
     expect(findings.find(({ topic }) => topic === 'spool')).toMatchObject({ state: 'failed' });
+  });
+
+  it('and for which there is no room beside it, too, is written once the store is back, as long as its process lives', async () => {
+    const app = await world.open({}, undefined, 'test', { stays: true });
+    while (!existsSync(join(spool(), 'reserve'))) await sleep(10);
+    rmSync(spool(), { recursive: true });
+    writeFileSync(spool(), '');
+    const outcome = await stopDuringOutage(app);
+    expect(outcome).toMatchObject({ status: 'error', code: 'audit_unavailable' });
+    const spoolFinding = async () => (await app.doctor(AbortSignal.timeout(30_000))).find(({ topic }) => topic === 'spool');
+    expect(await spoolFinding()).toMatchObject({ state: 'failed', message: expect.stringContaining('1 outcomes') });
+    bringBack();
+    const status = await call(app, 'check_request_status', { request_id: outcome.request_id ?? '' }, { agent });
+    expect(status).toMatchObject({ result: { outcome: { status: 'ok', code: 'ok' } } });
+    expect(await ends(app)).toHaveLength(1);
+    expect(await spoolFinding()).toBeUndefined();
   });
 
   it.runIf(canSandbox && process.getuid?.() === 0)('on a full disk goes where room was kept for it', async () => {
