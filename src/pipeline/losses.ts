@@ -171,7 +171,8 @@ export function foresee({ live, declared, ...copied }: ForesightSources): Foresi
       if (losses.length === 0 || live === undefined) return [];
       try {
         first ??= readRadius(live, copied.signal);
-        return linesOf(losses, await lookLater(await first, copied), declared);
+        // What runs on its guests is said of each step.
+        return linesOf(losses, { ...(await lookLater(await first, copied)), tasks: [] }, declared);
       } catch (thrown) {
         copied.signal.throwIfAborted();
         return [`what else depends on its guests could not be read: ${toFault(thrown).message}`];

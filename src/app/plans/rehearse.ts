@@ -15,6 +15,7 @@ import { type Foresight, foresee } from '#pipeline/losses';
 import type { Classified, Refusal, Validated } from '#pipeline/stage';
 import { validate } from '#pipeline/validate';
 import { conditionsNow } from '#tools/support/condition';
+import { type StepFacts, stepFacts } from './step-facts.ts';
 import { type NumberedStep, wayBack, withSnapshots } from './ways-back.ts';
 
 interface Of {
@@ -41,14 +42,16 @@ export async function rehearse(steps: readonly ProposedStep[], of: Of, pipeline:
   const copy = await copyFor(named, of, live);
   const done: RehearsedStep[] = [];
   const deps = await onCopy(live, of, copy);
+  const api = live.clusters.get(of.cluster)?.access.api;
   const foresight = foresee({
-    live: live.clusters.get(of.cluster)?.access.api,
+    live: api,
     copy: copy.access.api,
     touched: vmidsIn(named),
     declared: { cluster: of.cluster, roles: live.settings.roles },
     signal: of.signal,
   });
-  const stage: Stage = { of, copy, foresight, deps: { ...deps, audit: countingOn(live.audit, of.call.agent.id, done) } };
+  const facts = stepFacts({ live: api ?? copy.access.api, copy: copy.access.api, clock: live.clock, signal: of.signal });
+  const stage: Stage = { of, copy, foresight, facts, deps: { ...deps, audit: countingOn(live.audit, of.call.agent.id, done) } };
   for (const step of proposed) {
     of.signal.throwIfAborted();
     const rehearsed = await rehearseStep(step, stage).catch((thrown: unknown) => byFault(thrown, of.signal));
@@ -109,6 +112,7 @@ function vmidsIn(named: readonly Validated[]): ReadonlySet<number> {
 interface Stage {
   readonly of: Of;
   readonly foresight: Foresight;
+  readonly facts: StepFacts;
   readonly copy: ClusterCopy;
   readonly deps: CallDeps;
 }
@@ -127,7 +131,7 @@ async function onCopy(live: CallDeps, { cluster, signal }: Of, copy: ClusterCopy
 }
 
 interface RehearsedStep extends PlanStep {
-  /** What others lose by it, and by when it has to run. */
+  /** What others lose by it, what is to be known of its guests, and by when it has to run. */
   readonly losses: readonly string[];
   readonly limits: readonly string[];
   /** In budgets. */
@@ -146,11 +150,15 @@ async function rehearseStep(step: NumberedStep, stage: Stage): Promise<Failed | 
     findObstacle(decided.state, deps, of.signal),
   ]);
   if (obstacle !== undefined) return byRefusal(obstacle);
-  const losses = await stage.foresight.losses(state.tool.takes?.(state.input, state.targets) ?? []);
+  const { tool, input, targets } = state;
+  const losses = await Promise.all([
+    stage.foresight.losses(tool.takes?.(input, targets) ?? []),
+    stage.facts.of(targets, impactOf(tool, targets, input)),
+  ]);
   const result = await perform(state, stage);
   if (!result.ok) return { ok: false, status: 'error', refusal: { ...result, next: result.next ?? 'change the plan' } };
   copy.settle();
-  return stepOf(step, state, { result, stage, losses });
+  return stepOf(step, state, { result, stage, losses: losses.flat() });
 }
 
 /** Of a budget the plan's own steps have used a part that nobody finds in the trail. */

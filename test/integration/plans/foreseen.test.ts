@@ -25,8 +25,12 @@ function guest(vmid: number) {
 async function cardOf(app: LocalApp, steps: readonly ProposedStep[]) {
   const card = await app.approvals.card(await proposed(app, steps));
   if (card === undefined) throw new Error('no card');
-  const { blast, unknown } = card.record.action.arguments as { readonly blast: readonly string[]; readonly unknown: readonly string[] };
-  return { blast, unknown, detail: card.detail };
+  const { blast: all, unknown } = card.record.action.arguments as {
+    readonly blast: readonly string[];
+    readonly unknown: readonly string[];
+  };
+  const blast = all.filter((line) => !line.includes('backup'));
+  return { blast, all, unknown, detail: card.detail };
 }
 
 describe('what others lose by a plan', () => {
@@ -61,6 +65,42 @@ describe('what others lose by a plan', () => {
     guest(201).config.set('nameserver', '192.168.1.53');
     const steps = [step('stop_container', { vmid: 200 }), step('start_container', { vmid: 200 }), step('stop_container', { vmid: 200 })];
     expect((await cardOf(app, steps)).blast).toEqual(['step 1: it is the only DNS server of container 201 (proxy)']);
+  });
+});
+
+describe('what is to be known of a step’s guests', () => {
+  it('is whether they could be restored, for a step that could lose something', async () => {
+    const app = await open();
+    world.demo.cluster.state.volumes.splice(0);
+    const none = 'no backup of it is seen by this token';
+    const { all, detail } = await cardOf(app, [
+      step('set_tags', { vmid: 101, tags: ['a'] }),
+      step('stop_vm', { vmid: 100 }),
+      step('backup_guest', { vmid: 100, storage: 'local' }),
+      step('start_vm', { vmid: 100 }),
+      step('reset_vm', { vmid: 100 }),
+    ]);
+    expect(all).toEqual([
+      expect.stringMatching(new RegExp(`^step 2: VM 100 \\(web\\).*: ${none}$`)),
+      // With the one of step 3, which none of the emulator's own was there before.
+      expect.stringMatching(/^step 5: VM 100 \(web\).*: 1 backup, the newest/),
+    ]);
+    expect(detail).toContain(all[0]);
+  });
+
+  it('is what runs on them or on their node, for every step', async () => {
+    const app = await open();
+    const { tasks } = world.demo.cluster;
+    const begin = (type: string, id: string) =>
+      tasks.start({ node: guest(100).node, type, id, user: 'root@pam' }, function* () {
+        yield 3_600_000;
+      });
+    begin('vzdump', '');
+    begin('qmsnapshot', '100');
+    const { all } = await cardOf(app, [step('set_guest_config', { vmid: 100, description: 'x' })]);
+    expect(all).toHaveLength(2);
+    expect(all.join('\n')).toMatch(/step 1: VM 100 \(web\).*: a task runs on it: qmsnapshot by root@pam/);
+    expect(all.join('\n')).toMatch(/step 1: VM 100 \(web\).*: a backup job runs on its node: vzdump by root@pam/);
   });
 });
 
