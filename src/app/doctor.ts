@@ -66,7 +66,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
     ...parts.config.clusters.map((cluster) => clusterFindings(cluster, parts, signal)),
     unseenProtected(parts, signal),
     suggestionFindings(parts.clusters, signal),
-    lostTags(parts.clusters.configured, protectedListOf(parts.config.protected), signal),
+    lostTags(parts.clusters.configured, { ...parts.config, list: protectedListOf(parts.config.protected) }, signal),
   ]);
   const [node, ...here] = await ofThisProcess(parts);
   return [

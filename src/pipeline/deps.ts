@@ -24,6 +24,7 @@ import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { ClusterAccess, Tool, WorkspaceAccess } from '#kernel/tool';
 import type { LiveRule } from '#policy/auto-approve';
 import type { Role } from '#policy/blast/roles';
+import type { TagsOfGuests } from '#policy/deciding-tags';
 import type { NodeAliases, ProtectedList } from '#policy/protected-resources';
 import type { Scope } from '#policy/scopes/scopes';
 import type { TimeWindow } from '#policy/scopes/windows';
@@ -47,12 +48,14 @@ export interface ClusterCopy {
   settle(): void;
 }
 
-/** Which guests bore a protecting tag, over restarts: a tag that somebody takes away protects on until a person agrees. */
+/** Which guests bore a tag that protects, or that a window goes by, over restarts: taken away it counts on until a person agrees. */
 export interface TagMemory {
+  /** Those that windows go by. */
+  readonly ofWindows: ReadonlySet<string>;
   /**
-   * Remembers `bearers`, and gives every guest that was ever seen with a tag of `tags`, with that tag. @throws {Fault} where it cannot be read or kept
+   * Remembers `bearers`, and gives every guest that was ever seen with such a tag, with all of them. @throws {Fault} where it cannot be read or kept
    */
-  remember(bearers: ReadonlyMap<number, string>, seen: ReadonlySet<number>): Promise<ReadonlyMap<number, string>>;
+  remember(bearers: TagsOfGuests, seen: ReadonlySet<number>): Promise<TagsOfGuests>;
 }
 
 /** What decides, at one moment: the configuration, and what people have set in the store. */

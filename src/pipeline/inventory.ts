@@ -5,7 +5,8 @@ import type { JsonObject } from '#kernel/json';
 import type { ClusterPort, ClusterStatusRow, Permissions } from '#kernel/ports/cluster';
 import { tagsIn } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
-import { type DerivedProtection, deriveProtection, type ProtectedList, storagePlace, tagBearers } from '#policy/protected-resources';
+import { protectingTags, type TagsOfGuests, tagBearers } from '#policy/deciding-tags';
+import { type DerivedProtection, deriveProtection, type ProtectedList, storagePlace } from '#policy/protected-resources';
 import type { Inventory } from '#policy/resolve-target';
 import type { Selectable } from '#policy/scopes/selector';
 import type { ConfiguredCluster } from './deps.ts';
@@ -76,10 +77,9 @@ export async function derivedBy(
   list: ProtectedList,
   { tags }: Pick<ConfiguredCluster, 'tags'>,
   sources?: { readonly api: ClusterPort; readonly signal: AbortSignal },
-): Promise<DerivedProtection> {
-  const seen = new Set(inventory.guests.map(({ vmid }) => vmid));
-  const bore = (list.tags ?? []).length === 0 ? undefined : await tags?.remember(tagBearers(inventory.guests, list), seen);
-  const derived = deriveProtection(inventory, list, bore);
+): Promise<DerivedProtection & { readonly bore?: TagsOfGuests }> {
+  const bore = await borneIn(inventory, list, tags);
+  const derived = { ...deriveProtection(inventory, list, bore), ...(bore === undefined ? {} : { bore }) };
   return sources === undefined
     ? derived
     : {
@@ -90,6 +90,13 @@ export async function derivedBy(
           sources,
         ),
       };
+}
+
+/** undefined: no tag decides. */
+async function borneIn({ guests }: Inventory, list: ProtectedList, memory: ConfiguredCluster['tags']): Promise<TagsOfGuests | undefined> {
+  const deciding = new Set([...protectingTags(list), ...(memory?.ofWindows ?? [])]);
+  if (deciding.size === 0) return undefined;
+  return memory?.remember(tagBearers(guests, deciding), new Set(guests.map(({ vmid }) => vmid)));
 }
 
 /** Fails closed: a protected guest whose configuration cannot be read may have its disks anywhere. */

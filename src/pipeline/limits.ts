@@ -94,7 +94,12 @@ function timedThings(state: Resolved): readonly Selectable[] {
   );
   const guests = inventory === undefined ? [] : hosted.map((guest) => guestThing(guest, inventory));
   const places = state.targets.filter(isPlace).map((target) => placeThing(target));
-  return [...changedThings(state), ...guests, ...places];
+  return [...changedThings(state), ...guests, ...places].map((thing) => withLost(thing, inventory));
+}
+
+function withLost(thing: Selectable, inventory: Inventory | undefined): Selectable {
+  const lost = thing.vmid === null ? [] : (inventory?.bore?.get(thing.vmid) ?? []).filter((tag) => thing.tags?.includes(tag) === false);
+  return lost.length === 0 ? thing : { ...thing, lost };
 }
 
 /** For whoever asks how calls are handled. */

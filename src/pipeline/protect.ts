@@ -3,6 +3,7 @@ import { allow, type Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { GuestTarget, Resource, Target } from '#kernel/resource';
 import { effectiveTier } from '#policy/classify';
+import type { TagsOfGuests } from '#policy/deciding-tags';
 import { type DerivedProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
 import { guestAddresses, type Inventory, resolveTarget } from '#policy/resolve-target';
 import { configOf, protectedNeeds } from './dependencies.ts';
@@ -46,24 +47,26 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
   if (name === undefined || configured === undefined)
     throw new Fault('no_cluster', 'no cluster is configured', { next: 'add one to `clusters`' });
   const found = await lookUp(state, { name, configured }, context);
-  const { refused, notices } = context.binds ? await protection(found, configured, context) : { notices: [] };
+  const { refused, notices, bore }: Protection = context.binds ? await protection(found, configured, context) : { notices: [] };
   if (refused !== undefined) return refuseBy(refused);
   if (found.problem !== undefined) return refuse({ status: 'error', ...found.problem });
   return goOn({
     ...state,
     cluster: name,
     targets: found.targets,
-    inventory: found.inventory,
+    inventory: { ...found.inventory, ...(bore === undefined ? {} : { bore }) },
     ...(notices.length === 0 ? {} : { notices }),
   });
 }
 
+interface Protection {
+  readonly refused?: Decision;
+  readonly notices: readonly string[];
+  readonly bore?: TagsOfGuests;
+}
+
 /** What the list says of what the call touches, and what a person who is asked is told besides. */
-async function protection(
-  found: Looked,
-  configured: ConfiguredCluster,
-  { deps }: ResolveContext,
-): Promise<{ readonly refused?: Decision; readonly notices: readonly string[] }> {
+async function protection(found: Looked, configured: ConfiguredCluster, { deps }: ResolveContext): Promise<Protection> {
   const list = deps.settings.protectedList;
   const derived = await derivedBy(found.inventory, list, configured, found.writes ? found.sources : undefined);
   const touched = [...found.targets, ...found.copies];
@@ -71,7 +74,8 @@ async function protection(
   if (own !== undefined) return { refused: own, notices: [] };
   const { refused, unread } = await neededBy(found, deps.settings, derived);
   const notices = [...lostTags(found.inventory, derived), ...unreadNeeds(unread)];
-  return refused === undefined ? { notices } : { refused, notices };
+  const { bore } = derived;
+  return { notices, ...(refused === undefined ? {} : { refused }), ...(bore === undefined ? {} : { bore }) };
 }
 
 type Looked = Awaited<ReturnType<typeof lookUp>>;

@@ -15,6 +15,7 @@ import {
 } from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
 import { type Role, roleWords, serverOf } from './blast/roles.ts';
+import { type TaggedGuest, type TagsOfGuests, taggedGuests } from './deciding-tags.ts';
 import { type GuestFacts, type SelectedGuest, selectedGuests } from './scopes/selected-guests.ts';
 import { unitStem } from './service-units.ts';
 
@@ -54,11 +55,6 @@ export interface DerivedProtection {
   readonly stored?: ReadonlyMap<string, readonly number[]>;
   /** What protected guests need of others. Absent: there are none, or nothing that could be such a need is touched. */
   readonly needs?: ProtectedNeeds;
-}
-
-export interface TaggedGuest {
-  readonly tag: string;
-  readonly lost: boolean;
 }
 
 export interface ProtectedNeed {
@@ -126,7 +122,9 @@ function derivedTests(target: Target, list: ProtectedList, derived: DerivedProte
       () => isDeclared(target, derived),
       () => isUnsaved(target, list),
     ];
-  if (target.kind === 'new_guest') return [() => bearsTag(target.vmid, derived)];
+  // As a clone of it: what the guest holds would be in one that nothing protects.
+  if (target.kind === 'new_guest')
+    return [target.vmid, ...(target.from === undefined ? [] : [target.from.vmid])].map((vmid) => () => bearsTag(vmid, derived));
   if (target.kind === 'storage') return [() => storesProtectedGuest(target, derived)];
   // Where a guest is put, nothing is done to those that are there.
   const acted = target.kind === 'service' || (target.kind === 'node' && target.place !== true);
@@ -171,7 +169,7 @@ export function deriveProtection(
     readonly nodes: readonly { readonly node: string; readonly addresses: readonly string[] }[];
   },
   list: ProtectedList,
-  bore: ReadonlyMap<number, string> = new Map(),
+  bore: TagsOfGuests = new Map(),
 ): DerivedProtection {
   const tagged = taggedGuests(rows.guests, list, bore);
   const selected = selectedGuests(rows.guests, list);
@@ -187,37 +185,6 @@ export function deriveProtection(
     if (address !== undefined) addressed.set(row.node.toLowerCase(), address);
   }
   return { hosts, addressed, ...(tagged.size === 0 ? {} : { tagged }), ...(selected.size === 0 ? {} : { selected }) };
-}
-
-/** Guests with a protecting tag now. */
-export function tagBearers(
-  guests: readonly { readonly vmid: number; readonly tags?: readonly string[] }[],
-  { tags = [] }: Pick<ProtectedList, 'tags'>,
-): ReadonlyMap<number, string> {
-  const protecting = new Set(tags.map(({ tag }) => tag));
-  return new Map(
-    guests.flatMap(({ vmid, tags: own = [] }) => {
-      const tag = own.find((one) => protecting.has(one));
-      return tag === undefined ? [] : [[vmid, tag] as const];
-    }),
-  );
-}
-
-/** @param bore guests that bore a tag once, as far as anybody saw */
-function taggedGuests(
-  guests: readonly { readonly vmid: number; readonly tags?: readonly string[] }[],
-  list: ProtectedList,
-  bore: ReadonlyMap<number, string>,
-): ReadonlyMap<number, TaggedGuest> {
-  const tagged = new Map<number, TaggedGuest>();
-  for (const [vmid, tag] of bore) if (stillProtects(tag, vmid, list)) tagged.set(vmid, { tag, lost: true });
-  for (const [vmid, tag] of tagBearers(guests, list)) tagged.set(vmid, { tag, lost: false });
-  return tagged;
-}
-
-/** A person agreed to the loss where every entry of the tag excepts the guest. */
-function stillProtects(tag: string, vmid: number, { tags = [] }: ProtectedList): boolean {
-  return tags.some((entry) => entry.tag === tag && !entry.except.includes(vmid));
 }
 
 const unprotected = allow('not_protected', 'no protected resource is touched');

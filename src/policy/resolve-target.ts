@@ -41,6 +41,8 @@ export interface Inventory {
     /** null: in none. undefined: nobody asked, or the token cannot see it. */
     readonly pool?: string | null;
   }[];
+  /** Tags that guests bore, those that they bear among them; left out where none decides. */
+  readonly bore?: ReadonlyMap<number, readonly string[]>;
   /** Left out where no storage is named. */
   readonly storages?: readonly { readonly storage: string; readonly node: string; readonly shared: boolean }[];
 }

@@ -97,6 +97,7 @@ const windowSchema = z
     kind: z.enum(windowKinds),
     reason,
     only: selectorSchema.exactOptional(),
+    except: z.array(vmid).max(500).exactOptional(),
     zone: z.string().refine(isZone, 'must be a time zone of the IANA data base such as `Europe/Berlin`, or `UTC`'),
     times: z.array(windowTimesSchema).min(1).max(50),
   })

@@ -14,6 +14,7 @@ import { changes, timesAhead } from '#pipeline/limits';
 import { type Foresight, foresee } from '#pipeline/losses';
 import type { Classified, Refusal, Validated } from '#pipeline/stage';
 import { validate } from '#pipeline/validate';
+import { withTags } from '#policy/deciding-tags';
 import { conditionsNow } from '#tools/support/condition';
 import { type StepFacts, stepFacts } from './step-facts.ts';
 import { type NumberedStep, wayBack, withSnapshots } from './ways-back.ts';
@@ -125,7 +126,10 @@ async function onCopy(live: CallDeps, { cluster, signal }: Of, copy: ClusterCopy
   const inventory = await takeInventory(cluster, configured, { needsAddresses: false, signal });
   await derivedBy(inventory, live.settings.protectedList, configured);
   const known = await configured.tags?.remember(new Map(), new Set());
-  const tags: TagMemory = { remember: async (bearers) => new Map([...(known ?? []), ...bearers]) };
+  const tags: TagMemory = {
+    ofWindows: configured.tags?.ofWindows ?? new Set(),
+    remember: async (bearers) => withTags(known ?? new Map(), bearers),
+  };
   const rehearsed = { aliases: configured.aliases, access: copy.access, tags };
   return { ...live, clusters: new Map([[cluster, rehearsed]]), clock: copy.clock };
 }

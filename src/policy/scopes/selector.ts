@@ -24,6 +24,8 @@ export interface Selectable {
   readonly tags: readonly string[] | undefined;
   readonly pool: string | null | undefined;
   readonly name: string | null | undefined;
+  /** Tags that it bore and lost with nobody's consent. */
+  readonly lost?: readonly string[];
 }
 
 export type Fit = 'in' | 'out' | 'unknown';

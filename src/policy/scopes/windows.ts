@@ -26,6 +26,8 @@ export interface TimeWindow {
   /** IANA's name: `Europe/Berlin`. */
   readonly zone: string;
   readonly times: readonly WindowTimes[];
+  /** Guests that a person let go: what they lost of the tags in `only` does not count. */
+  readonly except?: readonly number[];
 }
 
 /** Why it cannot be understood, for whoever wrote it; undefined: it can. */
@@ -47,10 +49,11 @@ export function isZone(zone: string): boolean {
 export function decideWindows(windows: readonly TimeWindow[], things: readonly Selectable[], now: number): Decision {
   for (const window of windows) {
     // What nobody knows of a thing may be what the window is about.
-    const about = window.only === undefined ? undefined : things.find((thing) => fits(window.only ?? {}, thing) !== 'out');
+    const about =
+      window.only === undefined ? undefined : things.find((thing) => fits(window.only ?? {}, asBefore(thing, window)) !== 'out');
     if (window.only !== undefined && about === undefined) continue;
     const open = openUntil(window, now);
-    const what = about === undefined ? 'nothing that changes a cluster' : `nothing that changes ${about.words}`;
+    const what = about === undefined ? 'nothing that changes a cluster' : `nothing that changes ${about.words}${lostWords(about, window)}`;
     if (window.kind === 'freeze' && open !== undefined) return frozen(window, what, open);
     if (window.kind === 'maintenance' && open === undefined) return outside(window, what, now);
   }
@@ -72,6 +75,19 @@ function closing(window: TimeWindow, now: number, until: number): number | undef
   let at = openUntil(window, now);
   for (let next = at; next !== undefined && next <= until; next = openUntil(window, next)) at = next;
   return at;
+}
+
+/** SECURITY: whoever takes a tag away in Proxmox VE lets nothing out of a window by that. */
+function asBefore(thing: Selectable, { except = [] }: TimeWindow): Selectable {
+  const { vmid, tags, lost = [] } = thing;
+  return tags === undefined || lost.length === 0 || (vmid !== null && except.includes(vmid))
+    ? thing
+    : { ...thing, tags: [...tags, ...lost] };
+}
+
+function lostWords(thing: Selectable, { only = {} }: TimeWindow): string {
+  if (fits(only, thing) !== 'out') return '';
+  return ` (it lost the tag \`${thing.lost?.find((tag) => only.tags?.includes(tag)) ?? ''}\` without a person’s consent; who means that writes it into \`except\` of the window)`;
 }
 
 const noWindow = allow('no_window', 'no freeze or maintenance window holds it now');

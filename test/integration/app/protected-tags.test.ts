@@ -2,7 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { approvedCall, call, startWorld, type World } from './support.ts';
+import { approvedPlan, ended, step } from '../plans/support.ts';
+import { agent, approvedCall, call, startWorld, type World } from './support.ts';
 
 const protectedByTag = { protected: { tags: [{ tag: 'CI', reason: 'builds the releases' }] } };
 
@@ -63,6 +64,80 @@ describe('a guest that bears a protecting tag', () => {
     ] as const) {
       expect(await call(app, tool, input)).toMatchObject({ status: 'denied', message: expect.stringContaining('the tag `ci` protects') });
     }
+  });
+});
+
+describe('a guest that bears a protecting tag, by other ways', () => {
+  const archive = () => world.demo.cluster.state.volumes.find(({ volid }) => volid.includes('vzdump-qemu-100'))?.volid ?? '';
+  const restore = () => ['restore_guest', { archive: archive(), new_vmid: 300, node: 'pve' }] as const;
+
+  it('is moved, copied from its backup, put back and taken back by nobody, in a plan neither', async () => {
+    const app = await world.open(protectedByTag, undefined, 'test', { stays: true });
+    const id = await approvedPlan(world, app, [step('set_guest_config', { vmid: 100, description: 'x' })], { agent });
+    await call(app, 'run_plan', { plan_id: id }, { agent });
+    await ended(app, id);
+    // An older backup has no tag.
+    guest(100).config.set('tags', 'ci');
+    const undone = await call(app, 'undo_plan', { plan_id: id }, { agent });
+    expect(undone).toMatchObject({ status: 'denied', code: 'protected_resource' });
+    for (const [tool, input] of [['migrate_guest', { vmid: 100, target: 'Home' }], restore()] as const) {
+      expect(await call(app, tool, input)).toMatchObject({ status: 'denied', code: 'protected_resource' });
+      expect(await call(app, 'propose_plan', { steps: [{ tool, arguments: input }] }, { agent })).toMatchObject({
+        status: 'denied',
+        message: expect.stringMatching(/^step 1: .*the protecting tag `ci`/),
+      });
+    }
+  });
+
+  it('protects under its number when it is deleted and comes back without the tag', async () => {
+    const app = await world.open(protectedByTag);
+    await call(app, 'start_vm', { vmid: 105 });
+    const { guests } = world.demo.cluster.state;
+    const reborn = guest(105);
+    guests.delete(105);
+    expect(await call(app, 'clone_guest', { vmid: 101, new_vmid: 105 })).toMatchObject({ status: 'denied', code: 'protected_resource' });
+    reborn.config.delete('tags');
+    guests.set(105, reborn);
+    expect(await call(app, 'start_vm', { vmid: 105 })).toMatchObject({
+      status: 'denied',
+      message: expect.stringContaining('bore the protecting tag `ci` and lost it'),
+    });
+    expect(await app.doctor(new AbortController().signal)).toContainEqual(
+      expect.objectContaining({ topic: 'protected', message: expect.stringContaining('guest 105 of `demo` no longer bears the tag `ci`') }),
+    );
+  });
+});
+
+describe('a tag that a window goes by, and that somebody takes away', () => {
+  const frozen = (more: object = {}) => ({
+    windows: [
+      {
+        ...{ name: 'release', kind: 'freeze', reason: 'the release is out', zone: 'UTC', only: { tags: ['prod', 'db'] } },
+        ...{ times: [{ start: '2020-01-01T00:00', duration: 'P1D', rrule: 'FREQ=DAILY' }] },
+        ...more,
+      },
+    ],
+  });
+
+  it('holds its guest on, over a restart, is told, and is let go by a person', async () => {
+    const first = await world.open(frozen());
+    guest(100).config.set('tags', 'prod;db');
+    expect(await call(first, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'denied', code: 'frozen' });
+    guest(100).config.delete('tags');
+    const second = await world.open(frozen());
+    expect(await call(second, 'stop_vm', { vmid: 100 })).toMatchObject({
+      ...{ status: 'denied', code: 'frozen' },
+      message: expect.stringMatching(/guest 100.* \(it lost the tag `(?:db|prod)` without a person’s consent/),
+    });
+    expect(await call(second, 'set_tags', { vmid: 100, tags: ['prod'] })).toMatchObject({ status: 'denied' });
+    expect(await call(second, 'start_vm', { vmid: 101 })).toMatchObject({ status: 'pending' });
+    expect(await second.doctor(new AbortController().signal)).toContainEqual(
+      expect.objectContaining({ topic: 'windows', state: 'warning', remedy: expect.stringContaining('"except": [100]') }),
+    );
+    const letGo = await world.open(frozen({ except: [100] }));
+    expect(await call(letGo, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'pending' });
+    guest(100).config.set('tags', 'db');
+    expect(await call(letGo, 'stop_vm', { vmid: 100 })).toMatchObject({ status: 'denied', code: 'frozen' });
   });
 });
 

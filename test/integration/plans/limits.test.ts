@@ -138,7 +138,7 @@ describe('an approval', () => {
     expect(card?.detail).toMatch(/Takes along: step 2: .*DNS.*201/);
     expect(card?.detail).not.toMatch(/Takes along: step 1/);
     const blast = card?.record.action.arguments['blast'];
-    expect(blast).toEqual([expect.stringMatching(/^step 2: /)]);
+    expect(blast).toEqual([expect.stringMatching(/^step 2: .*DNS.*201/), expect.stringMatching(/^step 2: container 200.*backup/)]);
   });
 
   it('is worth one run, in one process', async () => {

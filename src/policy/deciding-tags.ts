@@ -1,0 +1,58 @@
+/** Tags that decide about guests, those that they bore among them: whoever may change options in Proxmox VE takes a tag away. Pure. */
+
+/** A guest that bears one is protected, and so is one that bore it, unless every entry of the tag excepts it. */
+interface TagList {
+  readonly tags?: readonly { readonly tag: string; readonly except: readonly number[] }[];
+}
+
+export interface TaggedGuest {
+  readonly tag: string;
+  readonly lost: boolean;
+}
+
+/** Guest → tags that decide about it. */
+export type TagsOfGuests = ReadonlyMap<number, readonly string[]>;
+
+/** Guests with one of these tags now. */
+export function tagBearers(
+  guests: readonly { readonly vmid: number; readonly tags?: readonly string[] }[],
+  deciding: ReadonlySet<string>,
+): TagsOfGuests {
+  return new Map(
+    guests.flatMap(({ vmid, tags = [] }) => {
+      const own = tags.filter((tag) => deciding.has(tag));
+      return own.length === 0 ? [] : [[vmid, own] as const];
+    }),
+  );
+}
+
+/** Both; each tag of a guest once. */
+export function withTags(known: TagsOfGuests, more: TagsOfGuests): TagsOfGuests {
+  const all = new Map(known);
+  for (const [vmid, tags] of more) all.set(vmid, [...new Set([...(known.get(vmid) ?? []), ...tags])]);
+  return all;
+}
+
+export function protectingTags({ tags = [] }: TagList): ReadonlySet<string> {
+  return new Set(tags.map(({ tag }) => tag));
+}
+
+/** @param bore guests that bore a tag once, as far as anybody saw */
+export function taggedGuests(
+  guests: readonly { readonly vmid: number; readonly tags?: readonly string[] }[],
+  list: TagList,
+  bore: TagsOfGuests,
+): ReadonlyMap<number, TaggedGuest> {
+  const tagged = new Map<number, TaggedGuest>();
+  for (const [vmid, tags] of bore) {
+    const tag = tags.find((one) => stillProtects(one, vmid, list));
+    if (tag !== undefined) tagged.set(vmid, { tag, lost: true });
+  }
+  for (const [vmid, [tag = '']] of tagBearers(guests, protectingTags(list))) tagged.set(vmid, { tag, lost: false });
+  return tagged;
+}
+
+/** A person agreed to the loss where every entry of the tag excepts the guest. */
+function stillProtects(tag: string, vmid: number, { tags = [] }: TagList): boolean {
+  return tags.some((entry) => entry.tag === tag && !entry.except.includes(vmid));
+}
