@@ -66,6 +66,12 @@ export const importTable: readonly FolderRule[] = [
     packages: ['zod'],
     builtins: [...harmless, ...system, 'net', 'child_process', 'http', 'crypto'],
   },
+  {
+    folder: 'hosts/hook',
+    folders: ['kernel', 'app'],
+    packages: [],
+    builtins: [...harmless, ...system, 'child_process', 'crypto', 'net'],
+  },
   { folder: 'hosts/witness', folders: ['kernel', 'app'], packages: [], builtins: ['http', 'net'] },
   { folder: 'hosts/vscode', folders: ['kernel', 'app'], packages: ['vscode', 'zod'], builtins: [...harmless, ...system, 'crypto'] },
   {
@@ -117,6 +123,16 @@ export const fileExceptions: readonly FileException[] = [
     file: 'hosts/cli/commands/service.ts',
     folders: ['hosts/service'],
     why: '`banksman service` installs and runs the service; loaded when asked for',
+  },
+  {
+    file: 'hosts/cli/main.ts',
+    folders: ['hosts/hook'],
+    why: '`banksman hook AGENT` is answered before anything else is loaded',
+  },
+  {
+    file: 'hosts/cli/commands/hook.ts',
+    folders: ['hosts/hook'],
+    why: 'the process behind hooks, and installing them; loaded when asked for',
   },
   {
     file: 'hosts/cli/commands/page.ts',

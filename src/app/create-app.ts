@@ -382,8 +382,9 @@ async function settleEditor({ via }: AppOptions, { workspace, sandbox }: Parts, 
   await sandbox.refresh();
 }
 
-export function hostConfig({ approvalWait, defaultModelTier, workspace, page }: Config): HostConfig {
-  return { approvalWait, defaultModelTier, workspaceRoot: workspace.root, ...(page === undefined ? {} : { page: page.origin }) };
+export function hostConfig({ approvalWait, defaultModelTier, hooks, workspace, page }: Config): HostConfig {
+  const tiers = { defaultModelTier, hookModelTier: hooks.modelTier ?? defaultModelTier };
+  return { approvalWait, ...tiers, workspaceRoot: workspace.root, ...(page === undefined ? {} : { page: page.origin }) };
 }
 
 /** SECURITY: for an editor the machine's own file says where the page is. Settings are anybody's: a link to another page would be easily made. */

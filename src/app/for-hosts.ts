@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { sandboxMark } from '#execution/sandbox/clean-environment';
 
 export { type ApproverKeyPair, generateApproverKey, keyIdOf, signerFrom } from '#approval/keys';
-export { chatAgent, cliAgent, mcpAgent, paletteAgent } from '#identity/agents';
+export { chatAgent, cliAgent, hookAgent, mcpAgent, paletteAgent } from '#identity/agents';
 export { modelTierOf } from '#identity/model-tier';
 export { serviceConfigFile, serviceSocket, serviceSockets, serviceStateDir } from './config/service-config.ts';
 export { version } from './version.ts';

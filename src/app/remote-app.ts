@@ -23,7 +23,6 @@ import type {
 } from '#kernel/app';
 import type { AnswerResult } from '#kernel/approval/answer';
 import { requestIdPattern } from '#kernel/approval/request';
-import { applyHeldTool } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
 import { effectData, type KnownEffect, notSent } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
@@ -32,7 +31,7 @@ import type { Store } from '#kernel/ports/store';
 import type { SharedSettings } from '#kernel/wire';
 import { announce } from './announce.ts';
 import { attemptFindings } from './attempts/attempts.ts';
-import { catalog, describeTools } from './catalog.ts';
+import { allTools, catalog, describeTools } from './catalog.ts';
 import type { Config } from './config/config.ts';
 import { type LiveSettings, liveRules } from './config/live-settings.ts';
 import { policySettings } from './config/policy-settings.ts';
@@ -119,10 +118,7 @@ async function asked<T>(answer: Promise<T | null | undefined>): Promise<T | unde
   return (await answer) ?? undefined;
 }
 
-const localTools: ReadonlySet<string> = new Set([
-  ...catalog.filter(({ group }) => group === 'workspace').map(({ name }) => name),
-  applyHeldTool,
-]);
+const localTools: ReadonlySet<string> = new Set([...allTools.filter(({ group }) => group === 'workspace').map(({ name }) => name)]);
 
 function isLocal(tool: string): boolean {
   return localTools.has(tool);

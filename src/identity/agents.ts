@@ -7,6 +7,11 @@ export function cliAgent(osUser: string, modelTier: ModelTier, model?: string): 
   return { id: `cli:${osUser}`, host: 'cli', modelTier, ...(model === undefined ? {} : { model }) };
 }
 
+/** A coding agent that asks about its own tools before it uses them: `hook:`, the agent's name, and the OS user. */
+export function hookAgent(name: string, osUser: string, modelTier: ModelTier, model?: string): Agent {
+  return { id: `hook:${name}:${osUser}`, host: 'hook', modelTier, label: name, ...(model === undefined ? {} : { model }) };
+}
+
 /** A person at the command palette: no model is involved, so no model tier limits them. */
 export function paletteAgent(osUser: string): Agent {
   return { id: `user:${osUser}`, host: 'palette', modelTier: 'advanced' };

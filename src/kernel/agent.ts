@@ -1,7 +1,7 @@
 /** Who calls. */
 import type { ModelTier } from './tiers.ts';
 
-export const agentHosts = ['chat', 'mcp', 'cli', 'palette'] as const;
+export const agentHosts = ['chat', 'mcp', 'cli', 'palette', 'hook'] as const;
 /** The surface a call came through. */
 export type AgentHost = (typeof agentHosts)[number];
 
@@ -35,7 +35,7 @@ export function agentOfUser<A extends { readonly id: string }>(user: string, age
   return osUserOf(agent.id) === user ? agent : { ...agent, id: `${user}/${agent.id}` };
 }
 
-const sourceByHost: Record<AgentHost, CallSource> = { chat: 'llm', mcp: 'llm', palette: 'user', cli: 'api' };
+const sourceByHost: Record<AgentHost, CallSource> = { chat: 'llm', mcp: 'llm', hook: 'llm', palette: 'user', cli: 'api' };
 
 export function sourceOf(host: AgentHost): CallSource {
   return sourceByHost[host];

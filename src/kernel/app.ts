@@ -323,6 +323,8 @@ export interface HostConfig {
   readonly approvalWait: { readonly editor: number; readonly mcp: number; readonly cli: number };
   /** Of a caller whose model is not known. */
   readonly defaultModelTier: ModelTier;
+  /** The same of a coding agent that asks through its hook. */
+  readonly hookModelTier: ModelTier;
   /** Origin of the page on which people approve with a passkey. Absent: there is none. */
   readonly page?: string;
   /** The directory that tools of the group `workspace` work in. */

@@ -78,7 +78,8 @@ export interface ServiceResource {
 export interface CommandResource {
   readonly kind: 'command';
   readonly access: Access;
-  readonly surface: 'ssh' | 'readonly_bash' | 'workspace_command';
+  /** `agent_shell`: an agent's own shell, outside of every sandbox of ours; `agent_run`: there, and it is to be `banksman run` alone. */
+  readonly surface: 'ssh' | 'readonly_bash' | 'workspace_command' | 'agent_shell' | 'agent_run';
   readonly text: string;
   /** The run is to have the network: something settles that for exactly this run. */
   readonly network?: boolean;
@@ -96,6 +97,8 @@ export interface PathResource {
   readonly path: string;
   /** undefined: `read` or `write`, as `access` says. */
   readonly use?: PathUse;
+  /** An agent's own tool opens it: absolute, and `/tmp` is the machine's. */
+  readonly machine?: true;
   /** What the path is after links, set by resolution: `src/a.ts`, `/tmp/a.ts`. Part of the digest. */
   readonly real?: string;
   /** Set where a person (or a rule that a person made) settled what the path policy asked about this very `real`. */

@@ -133,8 +133,11 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   readonly rare?: true;
   /** It runs only what a person has approved, on that grant: at no security level is one asked for besides. */
   readonly onGrant?: true;
-  /** No caller can name it and no list shows it: the pipeline asks for it, and a person's approval runs it. */
-  readonly internal?: true;
+  /**
+   * No list shows it. `true`: no caller can name it; the pipeline asks for it, and a person's approval runs it. `hook`: it is an agent's own tool, which
+   * is only judged here and which that agent runs itself; callers of the host `hook` name it.
+   */
+  readonly internal?: true | 'hook';
   /** Where the targets or the arguments make it another one than `impact`. */
   impactOf?(targets: readonly Target[], input: z.output<Input>): Impact;
   /** Every resource the call touches. Without a caller: as for one who holds the least that the tool needs. */

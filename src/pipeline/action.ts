@@ -74,8 +74,15 @@ function lastingCommand({ kind, surface, text, network, unsandboxed }: CommandRe
   return { kind, surface, text, ...(network === true ? { network } : {}), ...(unsandboxed === true ? { unsandboxed } : {}) };
 }
 
-function lastingPath({ kind, access, path, real, agreed }: PathResource): JsonObject {
-  return { kind, access, path, ...(real === undefined ? {} : { real }), ...(agreed === true ? { agreed } : {}) };
+function lastingPath({ kind, access, path, machine, real, agreed }: PathResource): JsonObject {
+  return {
+    kind,
+    access,
+    path,
+    ...(machine === true ? { machine } : {}),
+    ...(real === undefined ? {} : { real }),
+    ...(agreed === true ? { agreed } : {}),
+  };
 }
 
 /** SECURITY: what a person is shown is part of what they sign. */

@@ -11,7 +11,7 @@ import { notSent } from '#kernel/known-effect';
 import type { CommandResource, HeldResource, PathResource, Target } from '#kernel/resource';
 import type { ActionTier } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
-import { ruleSubject, settleByRules } from '#policy/auto-approve';
+import { decideFetch, ruleSubject, settleByRules } from '#policy/auto-approve';
 import { decideTier, effectiveTier, networkAtLevel } from '#policy/classify';
 import { decideServiceUnit } from '#policy/service-units';
 import { effectiveAction } from './action.ts';
@@ -46,7 +46,7 @@ export async function* decideCall(
   deps: CallDeps,
   signal: AbortSignal,
 ): AsyncGenerator<StageAnswer, Classified | undefined> {
-  const found = findTool(call.tool, deps.tools, call.byHand !== undefined || call.internal === true);
+  const found = findTool(call.tool, deps.tools, call.byHand !== undefined || call.internal === true, call.agent.host);
   if (!found.ok) {
     yield refused('identify', found.refusal);
     return undefined;
@@ -259,6 +259,8 @@ async function judgeTarget(target: Target, agent: Agent, deps: ClassifyDeps): Pr
   if (target.kind === 'service' && target.access === 'operate') return { target, decisions: [decideServiceUnit(target.service)] };
   if (target.kind === 'path') return judgePath(target, agent, deps);
   if (target.kind === 'held') return judgeHeld(target, deps);
+  if (target.kind === 'destination' && target.access === 'operate')
+    return { target, decisions: [decideFetch(target.host, await deps.settings.rules(), deps.settings.securityLevel)] };
   if (target.kind !== 'command') return { target, decisions: [] };
   return target.surface === 'ssh' ? judgeSsh(target, deps.settings) : judgeCommand(target, deps);
 }
@@ -275,6 +277,8 @@ function judgeSsh(target: CommandResource, settings: PolicySettings): Judged {
  */
 async function judgeCommand(target: CommandResource, { settings, judge }: ClassifyDeps): Promise<Judged> {
   if (judge === undefined || target.surface === 'ssh') return { target, decisions: [noWorkspace] };
+  // Nothing of it runs here.
+  if (target.surface === 'agent_shell' || target.surface === 'agent_run') return { target, decisions: [await judge.decideCommand(target)] };
   const leveled = networkAtLevel(await judge.decideCommand(target), settings.securityLevel);
   const contained = containment(await judge.sandbox(), settings.requireSandbox);
   if (contained === undefined) return { target, decisions: [leveled] };
@@ -291,7 +295,7 @@ function containment(sandbox: { readonly state: string; readonly reason: string 
 async function judgePath(target: PathResource, agent: Agent, { judge }: ClassifyDeps): Promise<Judged> {
   if (judge === undefined) return { target, decisions: [noWorkspace] };
   const use = target.use ?? (target.access === 'operate' ? 'write' : 'read');
-  const { decision, real } = await judge.decidePath(target.path, use, agent.id);
+  const { decision, real } = await judge.decidePath(target.path, use, target.machine === true ? 'machine' : { agentId: agent.id });
   const agreed = decision.effect === 'ask' ? { agreed: true } : {};
   return { target: { ...target, ...(real === undefined ? {} : { real }), ...agreed }, decisions: [decision] };
 }

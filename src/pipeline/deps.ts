@@ -89,8 +89,12 @@ export interface PolicySettings {
 export interface WorkspaceJudge {
   /** What runs is the text as it is. */
   decideCommand(command: CommandResource): Promise<Decision>;
-  /** The decision, and what the path is after links where it is inside. */
-  decidePath(path: string, use: PathUse, agentId: string): Promise<{ readonly decision: Decision; readonly real?: string }>;
+  /** The decision, and what the path is after links where it is inside. @param of whose `/tmp` it would be */
+  decidePath(
+    path: string,
+    use: PathUse,
+    of: { readonly agentId: string } | 'machine',
+  ): Promise<{ readonly decision: Decision; readonly real?: string }>;
   sandbox(): Promise<SandboxStatus>;
   /** What waits for a person in this workspace; undefined: nothing of that name (any more). */
   held(id: string): Promise<HeldChanges | undefined>;

@@ -70,6 +70,7 @@ const otherWay: Readonly<Record<string, string>> = {
   NOT_A_REGULAR_FILE: 'name a regular file; for a directory use `list_directory`',
   NOT_A_DIRECTORY: 'name a directory; for a file use `read_file`',
   FILE_TOO_LARGE: 'look at a part of it with `run_command`',
+  USE_BANKSMAN_RUN: 'run it so: what it changes there can be undone',
   PATH_UNREADABLE: 'look with `list_directory` at what is there, and name another path',
   'workspace.hidden-character': "write the command without it (an escape such as `$'\\u200b'` means the same) and call again",
 };

@@ -1,16 +1,16 @@
 /** identify and validate: a known tool, and input that its strict schema takes. */
 import type * as z from 'zod';
 import { permits } from '#identity/permissions';
-import type { Agent } from '#kernel/agent';
+import type { Agent, AgentHost } from '#kernel/agent';
 import { reasonArgument } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
 import { foundWords, issueWords } from '#kernel/text/issue-words';
 import type { Caller, Tool } from '#kernel/tool';
 import { goOn, refuse, type Step, type Validated } from './stage.ts';
 
-/** @param internal whether tools that no caller can name count, too */
-export function findTool(name: string, all: readonly Tool[], internal = false): Step<Tool> {
-  const tools = internal ? all : all.filter((entry) => entry.internal !== true);
+/** @param internal whether tools that no caller can name count, too @param host the caller's: a hook has tools of its own, and no others */
+export function findTool(name: string, all: readonly Tool[], internal = false, host?: AgentHost): Step<Tool> {
+  const tools = internal ? all : all.filter((entry) => entry.internal === (host === 'hook' ? 'hook' : undefined));
   const tool = tools.find((entry) => entry.name === name);
   if (tool !== undefined) return goOn(tool);
   const near = tools

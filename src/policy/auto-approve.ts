@@ -21,7 +21,7 @@ import { type AutoApproveAction, autoApproveActions, type BlockReason, defaultAp
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
-import type { ActionTier } from '#kernel/tiers';
+import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import { type Destination, matchesDestination, parseDestination } from './destinations.ts';
 
 export type RulePattern =
@@ -210,6 +210,29 @@ function starOf(tool: string): (char: string, double: boolean) => boolean {
 function withSkippedStars(states: Set<number>, tokens: readonly string[]): Set<number> {
   for (const state of states) if (tokens[state]?.startsWith('*')) states.add(state + 1);
   return states;
+}
+
+/** An agent's own fetch, which no sandbox holds: people's rules, the strictest of those that match; then the level's row for networks. */
+export function decideFetch(host: string, rules: readonly LiveRule[], level: SecurityLevel): Decision {
+  const destination = parseDestination(host);
+  if (destination === undefined) return deny('invalid_destination', 'this is no plain host or URL', ['agent.destination']);
+  const rule = strictestOf(rules.filter(({ pattern }) => pattern.kind === 'destination' && matchesDestination(pattern.host, destination)));
+  const shown = `\`${formatDestination(destination)}\``;
+  return rule === undefined ? unlisted(shown, level) : byRule(rule, shown);
+}
+
+function byRule({ pattern, action }: LiveRule, shown: string): Decision {
+  const names = [`auto-approve:${pattern.text}`];
+  if (action === 'block') return deny('destination_blocked', `a person’s rule blocks ${shown}`, names);
+  if (action === 'allow') return allow('destination_allowed', `a person’s rule allows ${shown}`, names);
+  return ask('network_blocked', `a person’s rule asks about ${shown} each time`, names);
+}
+
+function unlisted(shown: string, level: SecurityLevel): Decision {
+  const names = ['agent.destination', `level:${level}`];
+  if (level === 'relaxed') return allow('network_allowed', `security level relaxed lets ${shown}`, names);
+  if (level === 'strict') return deny('network_blocked', `nobody has listed ${shown}, and level strict refuses that`, names);
+  return ask('network_blocked', `nobody has listed ${shown}`, names);
 }
 
 // Whether a reported block needs a person's answer.

@@ -10,6 +10,7 @@ import path from 'node:path';
 import * as z from 'zod';
 import { stricterRules } from '#approval/rules';
 import { agreeFlaw, type LoosenFlaw, loosenWords, pinOf, type SignatureFlaw, signatureFlaw } from '#approval/signed';
+import { ownShellModes } from '#kernel/agent-call';
 import type { ApproverKey } from '#kernel/approval/answer';
 import { type Signed, signedSchema } from '#kernel/approval/proof';
 import { Fault } from '#kernel/errors';
@@ -28,6 +29,7 @@ const agreedKeys = [
   'clusters',
   'commandRules',
   'defaultModelTier',
+  'hooks',
   'protected',
   'roles',
   'scopes',
@@ -218,11 +220,14 @@ export function heldPins(pins: readonly ApproverKey[], agreement: Agreement | un
   return pins.filter((pin) => !counting.includes(pin)).map(({ name, key }) => `one more approver: \`${name}\` (${key})`);
 }
 
+/** The value that counts; what does not is noted. */
+type Hold = <Value>(what: string, now: Value, before: Value, isLooser: boolean) => Value;
+
 /** The configuration that counts. Values that nobody agreed to yet, of an origin that is new, count as they are. */
 export function agreedConfig(config: Config, agreed: Terms | undefined): Agreed {
   if (agreed === undefined) return { config, held: [] };
   const held: string[] = [];
-  const hold = <Value>(what: string, now: Value, before: Value, isLooser: boolean): Value => {
+  const hold: Hold = (what, now, before, isLooser) => {
     if (!isLooser) return now;
     held.push(`${what}: ${shortly(before)} → ${shortly(now)}`);
     return before;
@@ -256,6 +261,7 @@ export function agreedConfig(config: Config, agreed: Terms | undefined): Agreed 
       roles: entriesOf('role', config.roles, agreed.roles, held),
       scopes: entriesOf('scope', config.scopes, agreed.scopes, held),
       windows: entriesOf('window', config.windows, agreed.windows, held),
+      hooks: hooksOf(config, agreed, hold),
       commandRules: rulesOf(config.commandRules, agreed.commandRules, held),
       clusters: clustersOf(config.clusters, agreed.clusters, held),
       workspace: { ...workspace, requireSandbox },
@@ -268,6 +274,17 @@ export function agreedConfig(config: Config, agreed: Terms | undefined): Agreed 
 function loosens(now: Config['approvals'], agreed: Config['approvals']): boolean {
   const rules = approvalRules({ approvals: now });
   return textOf(stricterRules(rules, approvalRules({ approvals: agreed }))) !== textOf(stricterRules(rules, rules));
+}
+
+/** Agreed to before there were any: as they come from the factory. */
+function hooksOf({ hooks, defaultModelTier }: Config, agreed: Terms, hold: Hold): Config['hooks'] {
+  const before = agreed.hooks ?? { shell: 'through-run' };
+  const shell = hold('`hooks.shell`', hooks.shell, before.shell, rank(ownShellModes, hooks.shell) > rank(ownShellModes, before.shell));
+  if (hooks.modelTier === undefined && before.modelTier === undefined) return { shell };
+  const was = before.modelTier ?? agreed.defaultModelTier;
+  const now = hooks.modelTier ?? defaultModelTier;
+  const modelTier = hold('`hooks.modelTier`', now, was, rank(modelTiers, now) > rank(modelTiers, was));
+  return { shell, modelTier };
 }
 
 function rank<T>(order: readonly T[], value: T): number {

@@ -4,6 +4,7 @@ import { anyKeyPattern } from '#approval/keys';
 import { isPageOrigin, passkeyPattern } from '#approval/passkey';
 import type { ApprovalRules } from '#approval/rules';
 import { canonicalAddress } from '#kernel/address';
+import { ownShellModes } from '#kernel/agent-call';
 import { keyKinds } from '#kernel/approval/answer';
 import { displays } from '#kernel/approval/security';
 import { nodeNamePattern } from '#kernel/arguments';
@@ -252,6 +253,15 @@ const pageSchema = z
   .optional();
 export type PageConfig = NonNullable<z.output<typeof pageSchema>>;
 
+/** Coding agents whose own tools are judged through a hook (docs/hooks.md). */
+const hooksSchema = z
+  .strictObject({
+    shell: z.enum(ownShellModes).default('through-run'),
+    /** Of an agent whose hook does not say which model it is; absent: `defaultModelTier`. */
+    modelTier: z.enum(modelTiers).exactOptional(),
+  })
+  .prefault({});
+
 export const configSchema = z.strictObject({
   clusters: z.array(clusterSchema).default([]),
   protected: protectedSchema.prefault({}),
@@ -272,6 +282,7 @@ export const configSchema = z.strictObject({
   limits: limitsSchema.prefault({}),
   approvalWait: approvalWaitSchema.prefault({}),
   page: pageSchema,
+  hooks: hooksSchema,
   sinks: sinksSchema.default([]),
   witnesses: witnessesSchema,
 });

@@ -16,7 +16,7 @@ import { catalog } from '../catalog.ts';
 import type { Config } from './config.ts';
 
 export function policySettings(config: Config, appVersion: string): PolicySettings {
-  const { securityLevel, tiers, commandRules } = config;
+  const { securityLevel, tiers, commandRules, hooks } = config;
   const { scopes, windows } = scopesAndWindows(config);
   const roles = config.roles.map((role) => ({ ...role, reason: cleanReason(role.reason) }));
   const protectedList = protectedListOf(config.protected);
@@ -26,6 +26,7 @@ export function policySettings(config: Config, appVersion: string): PolicySettin
     securityLevel,
     tiers,
     commandRules,
+    hooks,
     requireSandbox,
     roles,
     scopes,

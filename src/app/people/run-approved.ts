@@ -64,10 +64,18 @@ export async function whyNotHere(record: RequestRecord, deps: PipelineDeps): Pro
 function whyElsewhere({ action, reported }: RequestRecord, deps: PipelineDeps): string | undefined {
   const tool = deps.tools.find(({ name }) => name === action.tool);
   if (tool === undefined || reported !== undefined) return 'there is no such call here';
+  if (tool.internal === 'hook') return 'its agent does it itself: it asks for the same thing again';
   if (action.cluster !== null && !deps.clusters.has(action.cluster)) return `the cluster ${action.cluster} is not configured here`;
   if (tool.group !== 'workspace' || (action.workspace !== undefined && action.workspace === deps.workspacePlace)) return undefined;
   return `it belongs to the workspace ${action.workspace ?? '(not named)'}, which is not open here`;
 }
+
+/** SECURITY: run by hand it would use the approval up and do nothing. */
+const onlyItsAgent: Outcome = {
+  status: 'error',
+  code: 'not_here',
+  message: 'this is a tool of the agent’s own, which only the agent can use; the approval is there for it, and nothing was done',
+};
 
 /** The two, as an App has them. */
 export function byHand(
@@ -79,6 +87,8 @@ export function byHand(
     runApproved: async (id, run) => {
       const record = await deps.requests.get(id).catch(() => undefined);
       if (record?.action.tool === applyHeldTool) return held.apply(record, run);
+      const tool = deps.tools.find(({ name }) => name === record?.action.tool);
+      if (tool?.internal === 'hook') return onlyItsAgent;
       if (record !== undefined) return runApproved(record, run, { deps, defaultTier });
       return { status: 'error', code: 'not_found', message: `there is no request ${id} that can be read; nothing was done` };
     },

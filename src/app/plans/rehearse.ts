@@ -85,7 +85,7 @@ function byRefusal({ status, code, message, next }: Refusal): Failed {
 
 /** What can be said of a step before anything is read. */
 function nameStep(step: ProposedStep, { call, cluster }: Of, { tools }: CallDeps): Failed | Validated {
-  const tool = tools.find(({ name, internal }) => name === step.tool && internal !== true);
+  const tool = tools.find(({ name, internal }) => name === step.tool && internal === undefined);
   const failed = (refusal: StepRefusal): Failed => ({ ok: false, status: 'error', refusal });
   if (tool === undefined || !isPlannable(tool)) {
     const plannable = tools.filter(isPlannable).map(({ name }) => name);

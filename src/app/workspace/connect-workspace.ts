@@ -18,6 +18,7 @@ import type { Store } from '#kernel/ports/store';
 import type { WorkspaceAccess } from '#kernel/tool';
 import type { WorkspaceJudge } from '#pipeline/deps';
 import { isControlPath } from '#policy/effects/control-places';
+import { decideAgentShell } from '#policy/effects/decide-agent-shell';
 import { decideCommand } from '#policy/effects/decide-command';
 import { judgeChange } from '#policy/effects/judge-change';
 import { isSecretPath } from '#policy/paths/secret-files';
@@ -30,6 +31,7 @@ import { mcpTokensFolder } from '../people/mcp-tokens.ts';
 import { openLedger, storeFilesOf } from '../store/open-store.ts';
 import { seenTrailsFolder } from '../store/trail-memory.ts';
 import { type OpenWorkspace, openWorkspace } from './open-workspace.ts';
+import { judgeMachinePath, ownPrograms } from './own-tools.ts';
 import { personaBase } from './persona-control.ts';
 
 export interface WorkspaceParts extends OwnPlacesParts {
@@ -136,10 +138,15 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
   };
 }
 
-function createJudge(workspace: OpenWorkspace, runner: CommandRunner, { commandRules }: Config): WorkspaceJudge {
+function createJudge(workspace: OpenWorkspace, runner: CommandRunner, { commandRules, hooks }: Config): WorkspaceJudge {
   return {
-    decideCommand: async (command) => decideCommand(command, { userRules: commandRules, view: (await runner.status()).view }),
-    decidePath: (name, use, agentId) => workspace.judgePath(name, use, agentId),
+    decideCommand: async (command) => {
+      const { surface, text } = command;
+      if (surface !== 'agent_shell' && surface !== 'agent_run')
+        return decideCommand(command, { userRules: commandRules, view: (await runner.status()).view });
+      return decideAgentShell(text, surface === 'agent_run', { userRules: commandRules, mode: hooks.shell, ownPrograms: ownPrograms() });
+    },
+    decidePath: (name, use, of) => (of === 'machine' ? judgeMachinePath(name, use, workspace) : workspace.judgePath(name, use, of.agentId)),
     sandbox: () => runner.status(),
     held: async (id) => (await runner.history?.())?.held(id),
   };

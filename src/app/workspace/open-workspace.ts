@@ -48,6 +48,8 @@ export interface OpenWorkspace extends Pick<WorkspaceAccess, 'files' | 'search'>
   readonly own: readonly string[];
   /** For the pipeline, before anybody is asked: what the policy says of a path, and what it is after links. */
   judgePath(path: string, use: PathUse, agentId: string): Promise<JudgedPath>;
+  /** The same of the workspace alone: `/tmp` is no agent's sandbox. */
+  judgeInside(path: string, use: PathUse): JudgedPath;
   readonly sandboxes: PersonaControl;
   /** Starts the periodic cleaning of unused sandboxes. For processes that stay; `close` ends it. */
   startCleaning(): void;
@@ -83,7 +85,7 @@ export function openWorkspace(options: WorkspaceOptions): OpenWorkspace {
       ripgrep: ripgrepCandidates({ searchPath: process.env['PATH'] ?? '', ...options.ripgrep }),
       secretNames: [...secretNames, ...secretDirectories],
     }),
-    judgePath: createPathJudge({ rules, workspaceRoot: root, ledger, personaDirectory: (directory) => join(base, directory) }),
+    ...createPathJudge({ rules, workspaceRoot: root, ledger, personaDirectory: (directory) => join(base, directory) }),
     sandboxes: personaControl(base, ledger),
     startCleaning: () => {
       cleaning ??= startCleaning({ base, ledger, log, now: Date.now });
@@ -182,6 +184,10 @@ function narrowed(use: PathUse, fact: PathFact): Exclude<PathUse, 'search'> {
   return fact.kind === 'directory' ? 'list' : 'read';
 }
 
+function outsideOf(path: string): PlacedPath {
+  return { ok: false, code: 'PATH_OUTSIDE_WORKSPACE', message: `\`${path.slice(0, 100)}\` is outside the workspace` };
+}
+
 export interface PathJudgeOptions {
   readonly rules: PathRules;
   readonly workspaceRoot: string;
@@ -197,12 +203,21 @@ function createPathJudge({ rules, workspaceRoot, ledger, personaDirectory }: Pat
     const account = await ledger.find(agentId);
     return account === undefined ? undefined : createPathFacts(personaDirectory(account.directory));
   };
-  return async (path: string, use: PathUse, agentId: string): Promise<JudgedPath> => {
-    const placed = rules.place(path);
+  const judge = (path: string, use: PathUse, placed: PlacedPath, facts: PathFacts | undefined): JudgedPath => {
     if (!placed.ok) return { decision: deny(placed.code, `${placed.message}; name a path in the workspace`, ['path.text']) };
-    const facts = placed.root === 'workspace' ? workspace : await factsFor(agentId);
     const fact: PathFact = facts?.look(placed.segments) ?? { kind: 'missing', path: placed.segments };
     const real = 'path' in fact ? { real: showPath(placed.root, fact.path) } : {};
     return { decision: rules.decide(path, use, fact), ...real };
+  };
+  return {
+    judgePath: async (path: string, use: PathUse, agentId: string) => {
+      const placed = rules.place(path);
+      return judge(path, use, placed, placed.ok && placed.root === 'persona' ? await factsFor(agentId) : workspace);
+    },
+    judgeInside: (path: string, use: PathUse) => {
+      const placed = rules.place(path);
+      const isInside = !placed.ok || placed.root === 'workspace';
+      return judge(path, use, isInside ? placed : outsideOf(path), workspace);
+    },
   };
 }

@@ -32,6 +32,26 @@ export const commands: readonly CommandRecord[] = [
 terminal, and elsewhere with \`--verbose\`. Exit status: 0 ok, 1 error, 2 denied, 3 pending.`,
   },
   {
+    name: 'run',
+    summary: 'Runs a command in the sandbox; what it changed is judged, and can be undone.',
+    load: async () => (await import('./commands/run.ts')).runRun,
+    usage: ['run [--network] [--timeout SECONDS] [--stdin] [--model NAME] [--json] [--verbose] -- COMMAND…'],
+    notes: `As agents' \`run_command\`, from any shell: only the workspace (the current directory) can be written, and what changed there is looked at
+before it counts. One word is a line for bash (\`banksman run -- 'npm test | tail'\`), several are a program and its arguments. Its output and exit
+status are the command's; what was changed, held for a person and how to undo it stands on standard error. \`--network\` asks a person, unless the
+level is relaxed. \`--stdin\` hands it what comes in, which must be text; else it gets nothing to read. Exit status: the command's own; 124 its time was over, 125 it could not
+be run, 126 refused or waiting for a person, 130 interrupted.`,
+  },
+  {
+    name: 'hook',
+    summary: 'Judges what a coding agent is about to do with its own tools.',
+    load: async () => (await import('./commands/hook.ts')).runHook,
+    usage: ['hook AGENT [--managed]', 'hook serve SOCKET'],
+    notes: `AGENT is claude-code, codex, copilot, gemini, qwen, opencode, cursor or vscode. The agent's own JSON comes in, a refusal in its own form goes out; silence lets the
+agent go on. Whatever goes wrong ends with 2 and the reason, which refuses. \`serve\` is the process behind it, which the first hook starts and which
+ends by itself.`,
+  },
+  {
     name: 'policy',
     summary: 'Says what would happen to a call, or checks many at once, and does nothing.',
     load: async () => (await import('./commands/policy.ts')).runPolicy,

@@ -14,15 +14,18 @@ import { badUsage, type CommandOptions } from './command-line.ts';
 import { Refusal, stderrLog } from './output.ts';
 import { withTerminal } from './terminal.ts';
 
+/** What a command says of its App. */
+type OwnOptions = Pick<AppOptions, 'stays' | 'handOver'> & Partial<Pick<AppOptions, 'log'>>;
+
 /** @param stays a server: it lasts longer than one call */
 export async function withApp<T>(
   options: CommandOptions,
   work: (app: App, signal: AbortSignal) => Promise<T>,
-  stays: Pick<AppOptions, 'stays' | 'handOver'> = {},
+  stays: OwnOptions = {},
 ): Promise<T> {
   const socket = socketOf(options);
   if (socket === undefined) return during(await localApp(options, stays), work);
-  const connect = async () => connectApp({ ...(await partsOf(options)), socket });
+  const connect = async () => connectApp({ ...(await partsOf(options)), ...stays, socket });
   return during(await (stays.stays === true ? patiently(connect) : connect()), work);
 }
 
@@ -57,7 +60,7 @@ export async function withLocalApp<T>(options: CommandOptions, work: (app: Local
 }
 
 /** A second one beside it may be opened while it runs. */
-export async function localApp(options: CommandOptions, stays: Pick<AppOptions, 'stays' | 'handOver'> = {}): Promise<LocalApp> {
+export async function localApp(options: CommandOptions, stays: OwnOptions = {}): Promise<LocalApp> {
   const parts = { ...(await partsOf(options)), ...stays };
   const { namedConfigFile: file } = parts;
   const isMachines = file !== undefined && resolve(file) === resolve(defaultConfigFile());

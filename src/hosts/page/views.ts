@@ -251,7 +251,7 @@ export function plainName(text: string): string {
 }
 
 export function agentName({ host, id, label }: RequestRecord['agent']): string {
-  const hosts = { chat: 'Chat', mcp: 'MCP', cli: 'Command line', palette: 'Palette' } as const;
+  const hosts = { chat: 'Chat', mcp: 'MCP', cli: 'Command line', palette: 'Palette', hook: 'Hook' } as const;
   const own = label ?? id.slice(id.indexOf(':') + 1);
   return `${hosts[host]} · ${plainName(own)}`;
 }

@@ -67,8 +67,8 @@ export type Rehearsal =
   | { readonly ok: false; readonly step?: number; readonly status: 'denied' | 'error'; readonly refusal: StepRefusal };
 
 /** A plan holds what is bound to the state of guests: whatever says what it depends on. */
-export function isPlannable(tool: { readonly precondition?: unknown; readonly internal?: true }): boolean {
-  return tool.precondition !== undefined && tool.internal !== true;
+export function isPlannable(tool: { readonly precondition?: unknown; readonly internal?: unknown }): boolean {
+  return tool.precondition !== undefined && tool.internal === undefined;
 }
 
 export function foretold(conditions: readonly GuestCondition[]): readonly Foretold[] {

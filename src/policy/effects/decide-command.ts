@@ -24,17 +24,27 @@ export function decideCommand(command: CommandResource, { userRules, view }: Com
   const { text, surface, network } = command;
   const hidden = hiddenCharacter(text);
   if (hidden !== undefined) return hidden;
-  const { commands, whole } = readCommands(text);
-  const own = commands.map(peoplesVerb).find((verb) => verb !== undefined);
-  if (own !== undefined) return deny('COMMAND_BLOCKED', `\`banksman ${own}\` is for people, not for agents`, ['workspace.own-command']);
   const rules = userRules.filter((rule) => rule.surface === surface);
   const found = [
-    ...rules.flatMap((rule) => strictRule(rule, commands, whole)),
+    ...strictWords(text, rules),
     ...(network === true ? [ask('network_blocked', 'this run is to have the network', ['workspace.network'])] : []),
     ...(view?.judged === true || isAllowed(text, rules) ? [] : [withoutView(surface, view)]),
   ];
-  if (found.length === 0)
-    return allow('allowed', 'it runs over a view of the workspace, and what it changes is judged', ['effects.judged']);
+  return found.length === 0
+    ? allow('allowed', 'it runs over a view of the workspace, and what it changes is judged', ['effects.judged'])
+    : allOf(found);
+}
+
+/** What words of the text forbid or ask about, whoever runs it. */
+export function strictWords(text: string, rules: readonly UserRule[]): readonly Decision[] {
+  const { commands, whole } = readCommands(text);
+  const own = commands.map(peoplesVerb).find((verb) => verb !== undefined);
+  if (own !== undefined) return [deny('COMMAND_BLOCKED', `\`banksman ${own}\` is for people, not for agents`, ['workspace.own-command'])];
+  return rules.flatMap((rule) => strictRule(rule, commands, whole));
+}
+
+/** The strictest, with the reasons of all that are as strict. */
+export function allOf(found: readonly Decision[]): Decision {
   const worst = strictest(found);
   const reasons = found.filter(({ effect }) => effect === worst.effect).map(({ reason }) => reason);
   const decisive = [...worst.rules, ...found.flatMap((decision) => decision.rules)];
@@ -52,7 +62,7 @@ function withoutView(surface: CommandResource['surface'], view: CommandGround['v
 }
 
 /** A person reads the text before they agree, and the model's user reads it in the chat: both must see what runs. */
-function hiddenCharacter(text: string): Decision | undefined {
+export function hiddenCharacter(text: string): Decision | undefined {
   const plain = stripUnseen(text);
   if (plain === text) return undefined;
   let offset = 0;
@@ -67,6 +77,7 @@ function hiddenCharacter(text: string): Decision | undefined {
 const peoples: Readonly<Record<string, RegExp>> = {
   approvals: /^(?:list|show|approve|deny|watch)$/,
   approvers: /^(?:create|list|revoke)$/,
+  hook: /^(?:install|uninstall)$/,
   'auto-approve': /^(?:list|set|remove)$/,
   level: /^(?:get|set)$/,
   runs: /^undo$/,
@@ -112,7 +123,7 @@ function fitOf(rule: UserRule, [program, ...rest]: Command): 'yes' | 'no' | 'per
 const plainLine = { nonAscii: true, limits: { length: 10_000, words: 300, commands: 64 } } as const;
 
 /** Every command of a line of plain words falls under a rule that allows it: no expansion, no redirection, nothing unread. */
-function isAllowed(text: string, rules: readonly UserRule[]): boolean {
+export function isAllowed(text: string, rules: readonly UserRule[]): boolean {
   const allowing = rules.filter(({ effect }) => effect === 'allow');
   const read = allowing.length === 0 ? undefined : readStrictLine(text, plainLine);
   if (read?.ok !== true) return false;

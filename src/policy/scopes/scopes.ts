@@ -95,7 +95,7 @@ export function spentOf({ agents }: Scope, spent: ReadonlyMap<string, number>): 
 /** A record keeps the id; the host is its first word. */
 function hostIn(id: string): Agent['host'] {
   const word = /^(?:[^/:]+\/)?([a-z]+):/.exec(id)?.[1];
-  return word === 'user' ? 'palette' : word === 'cli' || word === 'mcp' ? word : 'chat';
+  return word === 'user' ? 'palette' : word === 'cli' || word === 'mcp' || word === 'hook' ? word : 'chat';
 }
 
 function usedUp(scope: Scope, { spent }: ScopedCall): Decision | undefined {

@@ -1,5 +1,6 @@
 /** The workspace tools, in the order they are listed. */
 import type { Tool } from '#kernel/tool';
+import { agentTools } from '../support/agent-tools.ts';
 import { applyHeld } from './apply-held.ts';
 import { editFile } from './edit-file.ts';
 import { listDirectory } from './list-directory.ts';
@@ -11,5 +12,5 @@ import { writeFile } from './write-file.ts';
 
 export const workspaceTools: readonly Tool[] = [readFile, listDirectory, searchFiles, writeFile, editFile, runCommand, undoRun];
 
-/** In no list: the pipeline asks for them (`ToolDefinition.internal`). */
-export const internalTools: readonly Tool[] = [applyHeld];
+/** In no list (`ToolDefinition.internal`). */
+export const internalTools: readonly Tool[] = [applyHeld, ...agentTools];

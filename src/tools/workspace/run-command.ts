@@ -104,7 +104,7 @@ function commandOf(targets: ToolContext['targets']): CommandResource | undefined
 
 function checkedCommand({ targets }: ToolContext): Omit<CommandRequest, 'timeoutMs' | 'agentId'> {
   const command = commandOf(targets);
-  if (command === undefined || command.surface === 'ssh') {
+  if (command === undefined || (command.surface !== 'readonly_bash' && command.surface !== 'workspace_command')) {
     throw new Fault('internal_error', 'internal error: the command was not checked', { audience: 'bug' });
   }
   const { text, surface, network, unsandboxed } = command;

@@ -11,6 +11,7 @@ describe('the sources of a call', () => {
     expect(Object.fromEntries(agentHosts.map((host) => [host, sourceOf(host)]))).toEqual({
       chat: 'llm',
       mcp: 'llm',
+      hook: 'llm',
       cli: 'api',
       palette: 'user',
     });

@@ -8,6 +8,7 @@ export const hostNames: Record<AgentHost, string> = {
   mcp: 'MCP',
   cli: 'CLI',
   palette: 'Palette',
+  hook: 'Hook',
 };
 
 /** `Chat`, `MCP “laptop”`: for a row, where a session's number says nothing. */

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type Config, configSchema } from '#app/config/config';
 
 /** SECURITY: any extension can write settings without a prompt. Who approves and who witnesses, and where, stands in the machine's configuration file alone. */
-type Key = Exclude<keyof Config, 'approvals' | 'approvers' | 'page' | 'sinks' | 'witnesses'>;
+type Key = Exclude<keyof Config, 'approvals' | 'approvers' | 'hooks' | 'page' | 'sinks' | 'witnesses'>;
 
 type Property = Exclude<NonNullable<z.core.JSONSchema.JSONSchema['properties']>[string], boolean>;
 

@@ -44,6 +44,7 @@ describe('a configuration', () => {
       approvers: [],
       approvals: { who: {}, outside: [], ownUser: true },
       commandRules: [],
+      hooks: { shell: 'through-run' },
       store: 'sqlite:',
       workspace: { root: '.', requireSandbox: false, undo: { bytes: 5 * 2 ** 30, days: 14 } },
       limits: { callMs: 60_000, apiMs: 15_000, sshMs: 30_000, slowMs: 10_000 },

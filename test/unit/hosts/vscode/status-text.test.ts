@@ -5,7 +5,7 @@ const app: NonNullable<StatusFacts['app']> = {
   securityLevel: 'balanced',
   sandboxState: () => ({ state: 'unavailable', reason: 'no run_command' }),
   storeLocation: '/home/a_b/banksman.db',
-  config: { approvalWait: { editor: 1, mcp: 1, cli: 1 }, defaultModelTier: 'basic', workspaceRoot: '/' },
+  config: { approvalWait: { editor: 1, mcp: 1, cli: 1 }, defaultModelTier: 'basic', hookModelTier: 'basic', workspaceRoot: '/' },
 };
 const calm: StatusFacts = { state: 'ready', pending: 0, app, bypasses: [], alarms: [] };
 

@@ -69,7 +69,7 @@ describe('settings', () => {
   it('are all of the configuration but who approves and witnesses, and where, and only for this machine', () => {
     expect(Object.keys(properties).sort()).toEqual(
       Object.keys(configSchema.shape)
-        .filter((key) => !['approvals', 'approvers', 'page', 'sinks', 'witnesses'].includes(key))
+        .filter((key) => !['approvals', 'approvers', 'hooks', 'page', 'sinks', 'witnesses'].includes(key))
         .map((key) => `banksman.${key}`)
         .sort(),
     );

@@ -1,0 +1,146 @@
+/** One record for each coding agent: how its hook asks, how it is answered, and what the hook covers. docs/hooks.md shows it to people. */
+import type { AgentCallKind } from '#kernel/agent-call';
+import { splitNames } from '#kernel/text/text';
+
+export interface HookAgent {
+  readonly name: string;
+  readonly title: string;
+  /** Its own tools, by what they do. Of any other the arguments decide. */
+  readonly tools: ReadonlyMap<string, AgentCallKind>;
+  /** Names of tools of MCP servers. */
+  readonly mcp: RegExp;
+  /** The form of a refusal. `claude`: in `hookSpecificOutput`; `flat`: the same at the top; `gemini`: `decision`; `cursor`: `permission`. */
+  readonly answer: 'claude' | 'flat' | 'gemini' | 'cursor';
+  /** It takes silence for a failure, so that a yes is said as well. Everywhere else silence leaves the agent its own questions. */
+  readonly saysYes?: true;
+  /** How long an answer may take, in ms: well below the agent's own limit, at which the call would run. */
+  readonly deadlineMs: number;
+  /** The same as its installed configuration says it to the agent, in seconds. */
+  readonly limitSeconds: number;
+  /** Each kind: tried, or as its documents say, or not at all. */
+  readonly covers: Readonly<Record<'shell' | 'edits' | 'reads' | 'fetches' | 'mcp', 'tried' | 'documented' | 'no'>>;
+  /** What a person has to know, in Markdown. */
+  readonly notes: string;
+}
+
+type Named = Partial<Record<AgentCallKind, string>>;
+
+function tools(named: Named): HookAgent['tools'] {
+  return new Map(
+    Object.entries(named).flatMap(([kind, names]) => splitNames(names).map((name) => [name.toLowerCase(), kind as AgentCallKind] as const)),
+  );
+}
+
+const usual = { deadlineMs: 12_000, limitSeconds: 60 } as const;
+
+const claudeTools = tools({
+  shell: 'Bash PowerShell',
+  write: 'Write Edit MultiEdit NotebookEdit',
+  read: 'Read Glob Grep LS NotebookRead LSP',
+  fetch: 'WebFetch',
+  quiet: `Agent AskUserQuestion BashOutput EnterPlanMode ExitPlanMode KillBash KillShell Skill SlashCommand Task TaskCreate TaskGet TaskList
+    TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebSearch`,
+});
+
+const geminiTools = tools({
+  shell: 'run_shell_command',
+  write: 'write_file replace edit',
+  read: 'read_file read_many_files list_directory glob search_file_content grep_search',
+  fetch: 'web_fetch',
+  quiet: `activate_skill ask_user complete_task enter_plan_mode exit_plan_mode get_internal_docs google_web_search task todo_write
+    tool_search web_search write_todos`,
+});
+
+const copilotTools = tools({
+  shell: 'bash powershell write_bash write_powershell shell',
+  write: 'create edit str_replace_editor apply_patch',
+  read: 'view grep glob rg show_file',
+  fetch: 'web_fetch',
+  quiet: `ask_user exit_plan_mode list_agents list_bash list_powershell read_agent read_bash read_powershell report_intent skill
+    stop_bash stop_powershell task update_todo web_search`,
+});
+
+const everywhereElse = 'WebSearch and the like ask the agent’s own provider and are only written down.';
+
+export const hookAgents: readonly HookAgent[] = [
+  {
+    ...{ name: 'claude-code', title: 'Claude Code', tools: claudeTools, mcp: /^mcp__(.+?)__(.+)$/, answer: 'claude', ...usual },
+    covers: { shell: 'tried', edits: 'tried', reads: 'documented', fetches: 'tried', mcp: 'tried' },
+    notes: `From 2.1.295 on \`onFailure: "block"\`, which \`install\` writes, refuses also when the program is missing or was killed. A repository’s \`.claude/settings.json\` with \`disableAllHooks\` switches a user’s hooks off. ${everywhereElse}`,
+  },
+  {
+    ...{ name: 'codex', title: 'Codex', answer: 'claude', mcp: /^mcp__(.+?)__(.+)$/, ...usual },
+    tools: tools({
+      shell: 'Bash shell shell_command local_shell exec_command unified_exec write_stdin',
+      write: 'apply_patch Edit Write',
+      read: 'view_image read_file list_dir grep_files',
+      quiet: 'update_plan web_search request_user_input',
+    }),
+    covers: { shell: 'tried', edits: 'documented', reads: 'no', fetches: 'no', mcp: 'tried' },
+    notes:
+      'It reads with its shell. A user’s hook counts only once it was reviewed in `/hooks`; `codex exec` skips one that was not, in silence. `ask` and a bare `allow` are errors there and the call runs: Banksman never answers so. `.codex/config.toml` of a trusted project switches a user’s hooks off.',
+  },
+  {
+    ...{ name: 'copilot', title: 'Copilot CLI', tools: copilotTools, mcp: /^([^-]+(?:-[^-]+)*)-([^-]+)$/, answer: 'flat' },
+    ...{ deadlineMs: 10_000, limitSeconds: 30 },
+    covers: { shell: 'tried', edits: 'tried', reads: 'documented', fetches: 'documented', mcp: 'tried' },
+    notes:
+      'A time-out runs the call; a crash refuses it. A repository’s `.github/copilot/settings.json` switches a user’s hooks off once its folder is trusted.',
+  },
+  {
+    ...{ name: 'gemini', title: 'Gemini CLI', tools: geminiTools, mcp: /^mcp_(.+?)_(.+)$/, answer: 'gemini', ...usual },
+    covers: { shell: 'tried', edits: 'tried', reads: 'documented', fetches: 'tried', mcp: 'tried' },
+    notes:
+      '`hooksConfig.enabled: false` in a repository’s `.gemini/settings.json` switches a user’s hooks off. What the fetch reads is taken from the addresses in its prompt.',
+  },
+  {
+    ...{ name: 'qwen', title: 'Qwen Code', tools: geminiTools, mcp: /^mcp__(.+?)__(.+)$/, answer: 'claude', ...usual },
+    covers: { shell: 'tried', edits: 'documented', reads: 'documented', fetches: 'documented', mcp: 'documented' },
+    notes: 'As Gemini CLI, with Claude Code’s form. A repository’s `.qwen/settings.json` switches a user’s hooks off.',
+  },
+  {
+    ...{ name: 'opencode', title: 'opencode', mcp: /^([a-z0-9-]+)_(.+)$/i, answer: 'gemini', ...usual },
+    tools: tools({
+      shell: 'bash',
+      write: 'edit write patch apply_patch multiedit',
+      read: 'read grep glob list lsp',
+      fetch: 'webfetch',
+      quiet: 'codesearch plan_enter plan_exit question skill task todoread todowrite websearch',
+    }),
+    covers: { shell: 'tried', edits: 'documented', reads: 'documented', fetches: 'documented', mcp: 'documented' },
+    notes:
+      'It has no hooks but plugins: `install` writes one that asks, and refuses when it gets no answer. A plugin that cannot be read is skipped in silence.',
+  },
+  {
+    ...{ name: 'cursor', title: 'Cursor', mcp: /^MCP:()(.+)$/i, answer: 'cursor', saysYes: true, ...usual },
+    tools: tools({
+      shell: 'Shell',
+      write: 'Write Edit StrReplace Delete ApplyPatch EditNotebook',
+      read: 'Read Grep Glob LS SemanticSearch',
+      fetch: 'WebFetch Fetch',
+      quiet: 'AskQuestion SwitchMode Task TodoWrite UpdateCurrentStep WebSearch',
+    }),
+    covers: { shell: 'documented', edits: 'documented', reads: 'documented', fetches: 'documented', mcp: 'documented' },
+    notes: 'Not tried: it needs an account. `install` sets `failClosed`, with which Cursor refuses when the hook fails.',
+  },
+  {
+    ...{ name: 'vscode', title: 'VS Code, local agents', mcp: /^mcp_([^_]+)_(.+)$/, answer: 'claude' },
+    ...{ deadlineMs: 10_000, limitSeconds: 30 },
+    tools: tools({
+      shell: 'run_in_terminal send_to_terminal runInTerminal create_and_run_task',
+      write: `create_file createFile create_directory createDirectory replace_string_in_file replaceStringInFile multi_replace_string_in_file
+        insert_edit_into_file editFiles edit_notebook_file apply_patch create_new_jupyter_notebook`,
+      read: `read_file readFile list_dir listDirectory file_search fileSearch grep_search textSearch semantic_search codebase view_image
+        get_errors get_changed_files read_project_structure`,
+      fetch: 'fetch_webpage fetch',
+      quiet: `ask_questions get_terminal_output kill_terminal manage_todo_list memory runSubagent search_subagent terminal_last_command
+        terminal_selection todos tool_search vscode_askQuestions`,
+    }),
+    covers: { shell: 'documented', edits: 'documented', reads: 'documented', fetches: 'documented', mcp: 'documented' },
+    notes: 'For chats whose agent runs in the window itself. Other chats use the hooks of the agent behind them. Not tried in a window.',
+  },
+];
+
+export function hookAgent(name: string): HookAgent | undefined {
+  return hookAgents.find((agent) => agent.name === name);
+}

@@ -1,0 +1,175 @@
+/**
+ * The process that an agent starts before it uses a tool of its own: its JSON in, an answer in its form out. Whatever goes wrong ends with 2 and the
+ * reason on standard error: with any other end the call would run.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Fault, toFault } from '#kernel/errors';
+import { isJsonObject, type JsonObject } from '#kernel/json';
+import { type HookAgent, hookAgent, hookAgents } from './agents.ts';
+import { failed, type HookAnswer } from './answer.ts';
+import { type HookPlaces, socketFor, workspaceOf } from './places.ts';
+import { type HookQuestion, type HookReply, longestQuestion, readLine } from './wire.ts';
+
+/** @param words what stands behind `banksman hook`. Never rejects; sets the exit status. */
+export async function askHook(words: readonly string[]): Promise<void> {
+  process.exitCode = 2;
+  process.once('uncaughtException', (error) => end(failed(error.message)));
+  let agent: HookAgent | undefined;
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
+    agent = hookAgent(positionals[0] ?? '');
+    if (agent === undefined || positionals.length > 1)
+      throw new Fault('bad_usage', `\`banksman hook\` takes one of ${hookAgents.map(({ name }) => name).join(', ')}`);
+    const { deadlineMs } = agent;
+    setTimeout(() => end(failed(`there was no answer within ${deadlineMs} ms`)), deadlineMs).unref();
+    if (values.managed === true) asTheAccount();
+    end(await answerOf(agent, await readEvent(process.stdin), values));
+  } catch (thrown) {
+    end(failed(toFault(thrown).message));
+  }
+}
+
+const options = {
+  config: { type: 'string' },
+  state: { type: 'string' },
+  store: { type: 'string' },
+  managed: { type: 'boolean' },
+} as const;
+
+/** All of it is written before the process ends. */
+function end({ status, stdout, stderr }: HookAnswer): void {
+  process.stderr.write(stderr, () => process.stdout.write(stdout, () => process.exit(status)));
+}
+
+/**
+ * SECURITY: what says where configuration and state are must not come from the agent's environment, which a repository's settings of some agents can set.
+ */
+function asTheAccount(): void {
+  for (const name of ['HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'BANKSMAN_SERVICE']) delete process.env[name];
+}
+
+/** Up to the end of the object, a line's or the stream's, whichever comes first. @throws {Fault} `bad_hook_input` */
+export async function readEvent(stream: NodeJS.ReadableStream): Promise<JsonObject> {
+  const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+  const parts: Buffer[] = [];
+  let length = 0;
+  const settle = (isOver: boolean): void => {
+    const text = Buffer.concat(parts)
+      .toString('utf8')
+      .replace(/^\uFEFF/, '');
+    const parsed = parsedObject(text);
+    if (parsed !== undefined) resolve(parsed);
+    else if (isOver || length > longestQuestion)
+      reject(new Fault('bad_hook_input', text.trim() === '' ? 'nothing came in' : 'it is no JSON object, or too long'));
+  };
+  stream.on('data', (part: Buffer) => {
+    parts.push(part);
+    length += part.length;
+    // Only where it can be over: else each piece would be parsed again.
+    if (length > longestQuestion || /[}\s]/.test(String.fromCharCode(part.at(-1) ?? 0))) settle(false);
+  });
+  stream.once('end', () => settle(true)).once('error', reject);
+  return promise;
+}
+
+function parsedObject(text: string): JsonObject | undefined {
+  if (!text.trimEnd().endsWith('}')) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function answerOf(agent: HookAgent, event: JsonObject, places: HookPlaces): Promise<HookAnswer> {
+  const cwd = process.cwd();
+  const workspace = workspaceOf(event, process.env, cwd);
+  const socket = socketFor(workspace, places);
+  for (;;) {
+    const reply = (await ask(socket, { agent: agent.name, event, cwd })) ?? (await started(socket, workspace, places));
+    if (reply !== undefined && !('stale' in reply)) return reply;
+  }
+}
+
+/** undefined: nobody answers there. @throws {Error} where somebody does and breaks off */
+async function ask(socket: string, question: HookQuestion): Promise<HookReply | undefined> {
+  const peer = connect(socket);
+  const isThere = await new Promise<boolean>((resolve) => peer.once('connect', () => resolve(true)).once('error', () => resolve(false)));
+  if (!isThere) return undefined;
+  peer.on('error', () => undefined);
+  peer.write(`${JSON.stringify(question)}\n`);
+  const reply = JSON.parse(await readLine(peer)) as HookReply;
+  peer.destroy();
+  return reply;
+}
+
+/** How long one that is being started by somebody else is waited for before another is started, in ms. */
+const patienceMs = 8_000;
+
+/** Waits until somebody listens there. One of several that come at once starts it. @throws {Fault} `hook_not_started` with its last words */
+async function started(socket: string, workspace: string, places: HookPlaces): Promise<undefined> {
+  const lock = `${socket}.starting`;
+  const before = inodeOf(socket);
+  const isMine = takeLock(lock);
+  const exit = isMine ? start(socket, workspace, places) : undefined;
+  try {
+    while (inodeOf(socket) === before || inodeOf(socket) === undefined) {
+      if (exit?.over === true) throw new Fault('hook_not_started', `the process behind the hook ended at once: ${lastWords(socket)}`);
+      if (!isMine && inodeOf(lock) === undefined) return undefined;
+      await sleep(10);
+    }
+    return undefined;
+  } finally {
+    if (isMine) rmSync(lock, { recursive: true, force: true });
+  }
+}
+
+function takeLock(lock: string): boolean {
+  const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+  if (age > patienceMs) rmSync(lock, { recursive: true, force: true });
+  try {
+    mkdirSync(lock);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function inodeOf(file: string): bigint | undefined {
+  return statSync(file, { throwIfNoEntry: false, bigint: true })?.ino;
+}
+
+function start(socket: string, workspace: string, places: HookPlaces): { over: boolean } {
+  const log = openSync(`${socket}.log`, 'w', 0o600);
+  const named = Object.entries(places).flatMap(([name, value]) =>
+    typeof value === 'string' ? [`--${name}`, path.isAbsolute(value) || name !== 'state' ? value : path.resolve(value)] : [],
+  );
+  const { NODE_OPTIONS: _injected, ...env } = process.env;
+  const child = spawn(process.execPath, [process.argv[1] ?? '', 'hook', 'serve', socket, ...named], {
+    ...{ cwd: workspace, env, detached: true, stdio: ['ignore', 'ignore', log] },
+  });
+  closeSync(log);
+  const exit = { over: false };
+  child.once('exit', () => {
+    exit.over = true;
+  });
+  child.once('error', () => {
+    exit.over = true;
+  });
+  child.unref();
+  return exit;
+}
+
+function lastWords(socket: string): string {
+  try {
+    return readFileSync(`${socket}.log`, 'utf8').trim().split('\n').at(-1) ?? '';
+  } catch {
+    return 'it said nothing';
+  }
+}

@@ -1,0 +1,74 @@
+/** Where a hook's process and the warm process behind it meet. */
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdirSync, type Stats, statSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
+import { Fault } from '#kernel/errors';
+import { type JsonObject, textOf } from '#kernel/json';
+
+/** As on every command line of ours. */
+export interface HookPlaces {
+  readonly config?: string | undefined;
+  readonly state?: string | undefined;
+  readonly store?: string | undefined;
+}
+
+/** The variables in which agents say where the project is. */
+const projectVariables = ['CLAUDE_PROJECT_DIR', 'GEMINI_PROJECT_DIR', 'QWEN_PROJECT_DIR', 'CURSOR_PROJECT_DIR'];
+
+/** The project: as the agent names it, else the repository around the directory that it works in, else that directory. */
+export function workspaceOf(event: JsonObject, env: NodeJS.ProcessEnv, processCwd: string): string {
+  const variable = projectVariables.map((name) => env[name]).find((value) => value !== undefined && path.isAbsolute(value));
+  const roots = event['workspace_roots'];
+  const first = Array.isArray(roots) ? textOf(roots[0]) : undefined;
+  const said = variable ?? first;
+  if (said !== undefined && isDirectory(said)) return said;
+  const cwd = path.resolve(processCwd, textOf(event['cwd']) ?? '.');
+  return repositoryAround(cwd) ?? (isDirectory(cwd) ? cwd : processCwd);
+}
+
+function repositoryAround(from: string): string | undefined {
+  for (let place = from; place !== homedir() && place !== path.dirname(place); place = path.dirname(place))
+    if (statSync(path.join(place, '.git'), { throwIfNoEntry: false }) !== undefined) return place;
+  return undefined;
+}
+
+function isDirectory(place: string): boolean {
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** `sun_path` has 108 bytes on Linux and 104 elsewhere, with its end. */
+const longestSocket = 100;
+
+/**
+ * The socket for this workspace and these places. SECURITY: in a folder that only this user can enter; below the state directory, which commands in
+ * the sandbox do not see. @throws {Fault} `unsafe_folder`
+ */
+export function socketFor(workspace: string, places: HookPlaces): string {
+  const state = path.resolve(places.state ?? defaultStateDir());
+  const known = [workspace, state, places.config ?? defaultConfigFile(), places.store ?? '', process.env['BANKSMAN_SERVICE'] ?? ''];
+  const name = `${createHash('sha256').update(JSON.stringify(known)).digest('hex').slice(0, 20)}.sock`;
+  const usual = path.join(state, 'hook', name);
+  const uid = process.getuid?.();
+  const folder = Buffer.byteLength(usual) <= longestSocket ? path.dirname(usual) : path.join(tmpdir(), `banksman-hook-${uid ?? 0}`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (!isOwn(lstatSync(folder), uid))
+    throw new Fault('unsafe_folder', `${folder} is not this user’s alone`, { audience: 'operator', next: 'remove it' });
+  return path.join(folder, name);
+}
+
+function isOwn(folder: Stats, uid: number | undefined): boolean {
+  return folder.isDirectory() && (uid === undefined || (folder.uid === uid && (folder.mode & 0o077) === 0));
+}
+
+/** What the warm process is made from: another one is needed where any of it changed. */
+export function stampOf({ config }: HookPlaces): string {
+  const file = config === undefined || config.trimStart().startsWith('{') ? defaultConfigFile() : path.resolve(config);
+  return [file, path.join(path.dirname(file), 'agreed.json'), process.argv[1] ?? ''].map(stampOfFile).join(' ');
+}
+
+function stampOfFile(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? '-' : `${found.ino}:${found.size}:${found.mtimeNs}`;
+}
