@@ -8,7 +8,7 @@ import type { Clock } from '#kernel/ports/clock';
 import type { ChangeChannel } from './change-channel.ts';
 import type { Connections } from './connections.ts';
 import { type Keys, lives } from './keys.ts';
-import { expireDue, expiryBatch } from './move-request.ts';
+import { expireDue, expiryBatch, payOwed } from './move-request.ts';
 import { packTrail, trimTrail } from './pack-trail.ts';
 import { spentWindow } from './spent-marks.ts';
 import type { StoreContext } from './store-context.ts';
@@ -24,6 +24,7 @@ export async function keepHouse(context: StoreContext, clock: Pick<ServerClock, 
     () => channel.check(),
     () => context.connections.check(),
     () => clock.synchronize(),
+    () => payOwed(context),
     () => expireAll(context),
     () => trimTrail(context),
     () => packTrail(context),

@@ -146,14 +146,29 @@ async function spend(context: StoreContext, found: FoundRequest, { record, told 
     return await takeAway(context, found, record);
   } catch (thrown) {
     if (!(thrown instanceof Fault && thrown.code === 'store_unconfirmed')) throw thrown;
-    // For whoever reads the trail, as far as it can be written now.
-    if (told) await context.chain.append({ ...told, attributes: { ...told.attributes, confirmed: false } }).catch(() => undefined);
+    if (told) context.owed.push({ ...told, attributes: { ...told.attributes, confirmed: false } });
+    await payOwed(context).catch(() => undefined);
     context.ring();
     const { id, status } = record;
     throw new Fault('store_unconfirmed', `${thrown.message}. Request \`${id}\` counts as ${status} here, and no call has run for it`, {
       cause: thrown,
       next: 'check the store’s replicas, then call again: a person is asked anew unless the approval came back',
     });
+  }
+}
+
+/**
+ * Tells whoever reads the trail what was done where a fail-over may have undone it; housekeeping tries until it is written. The same drafts are
+ * handed on each time, so each is written once.
+ */
+export async function payOwed({ owed, chain }: StoreContext): Promise<void> {
+  const drafts = owed.splice(0);
+  if (drafts.length === 0) return;
+  try {
+    await chain.appendGroup(drafts);
+  } catch (thrown) {
+    owed.unshift(...drafts);
+    throw thrown;
   }
 }
 

@@ -155,7 +155,7 @@ function contextOf(options: ValkeyStoreOptions, { clock, ...parts }: Parts): Sto
   const trail = createTrailReader({ connections, keys });
   const marks = createSpentMarks({ connections, keys, trail, now });
   const turns = { adminTurn: createTurn(connections, 'admin'), trimmerTurn: createTurn(connections, 'log-trimmer') };
-  return { ...parts, ...turns, now, chain, trail, marks, newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
+  return { ...parts, ...turns, now, chain, trail, marks, owed: [], newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
 }
 
 function assemble(address: ValkeyAddress, channel: ChangeChannel, context: StoreContext, clock: ServerClock): ValkeyStore {

@@ -1,5 +1,6 @@
 /** What every operation on the shared store needs. */
 import type { Redis } from 'iovalkey';
+import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
@@ -8,6 +9,7 @@ import type { TrailReader } from './read-trail.ts';
 import { type RoleLink, useLink } from './role-link.ts';
 import type { SpentMarks } from './spent-marks.ts';
 import type { ValkeyRole } from './store-url.ts';
+import { isReply } from './valkey-faults.ts';
 
 export interface StoreContext {
   readonly connections: Connections;
@@ -19,6 +21,8 @@ export interface StoreContext {
   readonly adminTurn: RoleTurn;
   readonly trimmerTurn: RoleTurn;
   readonly trail: TrailReader;
+  /** Records of what the store may lose by a fail-over, until they are written where they stay. */
+  readonly owed: AuditDraft[];
   /** ms since the epoch, by the server's clock: the one that decides what has expired. */
   readonly now: () => number;
   /** A fresh id, `req-` + 8 hex digits. */
@@ -92,11 +96,12 @@ export function createReplication({ replicas, timeoutMs, location }: Replication
   const nothing = async (): Promise<void> => undefined;
   if (replicas === 0) return { require: nothing, confirm: nothing };
   const limit = Math.ceil(timeoutMs / 2);
+  const countOf = createAsking();
   const asking = new WeakMap<Redis, Promise<number>>();
   const queued = new WeakMap<Redis, Promise<number>>();
   const ask = async (client: Redis): Promise<number> => {
     queued.delete(client);
-    const answer = client.wait(replicas, limit);
+    const answer = countOf(client, replicas, limit);
     asking.set(client, answer);
     return answer;
   };
@@ -125,5 +130,25 @@ export function createReplication({ replicas, timeoutMs, location }: Replication
         { retryable: true, next: 'look at the request before you try again; check the replicas (`replicas` in the store URL)' },
       );
     },
+  };
+}
+
+/**
+ * How many replicas have everything that was sent on the connection: on their disks (`WAITAOF`, from Valkey and Redis 7.2 on, where the user may ask
+ * that), or else in their memory (`WAIT`). The primary's own disk counts as well: without it there are none.
+ */
+function createAsking(): (client: Redis, replicas: number, limit: number) => Promise<number> {
+  const withoutDisks = new WeakSet<Redis>();
+  return async (client, replicas, limit) => {
+    if (withoutDisks.has(client)) return client.wait(replicas, limit);
+    try {
+      const [own, others] = (await client.call('WAITAOF', '1', String(replicas), String(limit))) as readonly number[];
+      return (own ?? 0) > 0 ? (others ?? 0) : 0;
+    } catch (thrown) {
+      // An older server, access rules without it, or one that keeps no file.
+      if (!isReply(thrown)) throw thrown;
+      withoutDisks.add(client);
+      return client.wait(replicas, limit);
+    }
   };
 }

@@ -13,6 +13,9 @@ export interface Child {
   send(line: string): void;
   /** Kills without any chance to clean up, and waits for the end. */
   kill(): Promise<void>;
+  /** SIGSTOP and SIGCONT. */
+  pause(): void;
+  resume(): void;
   /** Waits for the end; all lines that were not taken. */
   end(): Promise<readonly string[]>;
 }
@@ -59,6 +62,8 @@ export function startChild(name: string, values: readonly string[], wrap: readon
     },
     send: (line) => void child.stdin.write(`${line}\n`),
     kill,
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
     end: async () => {
       await closed;
       return lines.splice(0);

@@ -28,13 +28,18 @@ export function whyNoNamespaces(): string | undefined {
  * Ends with the test that called it.
  */
 export async function startMachine(socket: string): Promise<Machine> {
+  const wrap = await startIsland();
+  const relay = startChild('relay', [socket], wrap);
+  return { port: Number(await relay.line()), wrap };
+}
+
+/** A network of its own without a way out; what runs a command there. Ends with the test that called it. */
+export async function startIsland(): Promise<readonly string[]> {
   // It says a word once it is where it should be.
   const holder = spawn(apart, [...apartOptions, 'sh', '-c', 'ip link set lo up && echo in && exec sleep 100000'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void holder.kill('SIGKILL'));
   await once(holder.stdout, 'data');
-  const wrap = ['nsenter', '-t', String(holder.pid), ...enter];
-  const relay = startChild('relay', [socket], wrap);
-  return { port: Number(await relay.line()), wrap };
+  return ['nsenter', '-t', String(holder.pid), ...enter];
 }

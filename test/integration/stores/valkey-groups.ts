@@ -38,8 +38,9 @@ export interface WatchedServers {
   close(): Promise<void>;
 }
 
-interface Sentinel {
+export interface Sentinel {
   readonly port: number;
+  readonly socket: string;
   readonly client: Redis;
   pause(): void;
   resume(): void;
@@ -97,9 +98,14 @@ interface SentinelOptions {
   readonly downAfterMs?: number;
   /** With the certificate of the server that it watches. */
   readonly tls?: boolean;
+  /** Starts it on another machine (`startIsland`). From here it is reached by its Unix socket. */
+  readonly wrap?: readonly string[];
 }
 
-export async function startSentinel(watched: ValkeyServer, { downAfterMs = 1000, tls = false }: SentinelOptions): Promise<Sentinel> {
+export async function startSentinel(
+  watched: ValkeyServer,
+  { downAfterMs = 1000, tls = false, wrap = [] }: SentinelOptions,
+): Promise<Sentinel> {
   const folder = mkdtempSync(join(tmpdir(), 'banksman-sentinel-'));
   const port = await freePort();
   const { user, password } = samplePasswords.sentinel;
@@ -110,6 +116,8 @@ export async function startSentinel(watched: ValkeyServer, { downAfterMs = 1000,
       'bind 127.0.0.1',
       ...(tls ? ['port 0', `tls-port ${port}`, ...certificatesIn(watched.folder)] : [`port ${port}`]),
       `dir ${folder}`,
+      `unixsocket ${folder}/sentinel.sock`,
+      `sentinel announce-ip 127.0.0.1`,
       'daemonize no',
       // The Sentinels log in at each other as `default`.
       'user default on >among-us ~* &* +@all',
@@ -124,13 +132,16 @@ export async function startSentinel(watched: ValkeyServer, { downAfterMs = 1000,
       '',
     ].join('\n'),
   );
-  const child = spawn(serverProgram(), [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [command, ...words] = [...wrap, serverProgram(), file, '--sentinel'];
+  const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   await untilReady(child, /Sentinel ID is/);
   const login = { username: 'default', password: 'among-us', ...(tls ? { tls: { ca: readFileSync(watched.caFile) } } : {}) };
-  const client = new Redis({ host: '127.0.0.1', port, enableReadyCheck: false, ...login });
+  const socket = join(folder, 'sentinel.sock');
+  const client = new Redis({ ...(wrap.length > 0 ? { path: socket } : { host: '127.0.0.1', port }), enableReadyCheck: false, ...login });
   client.on('error', () => undefined);
   return {
     port,
+    socket,
     client,
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),

@@ -59,6 +59,8 @@ export interface ValkeyServerOptions {
   readonly prefix?: string;
   /** It copies this one from the start. */
   readonly replicaOf?: ValkeyServer;
+  /** Starts it on another machine (`startIsland`). From here it is reached by its Unix socket. */
+  readonly wrap?: readonly string[];
 }
 
 /** Starts it and waits until it listens. `npm test` installs nothing by itself except here, as root on Debian. */
@@ -73,14 +75,16 @@ export async function startValkey(options: ValkeyServerOptions = {}): Promise<Va
   let child: ChildProcess;
   const tls = options.tls ? { tls: { ca: readFileSync(caFile) } } : {};
   const connect = (login: object): Redis => {
-    const client = new Redis({ host: '127.0.0.1', port, enableReadyCheck: false, retryStrategy: () => 20, ...login, ...tls });
+    const way = options.wrap ? { path: join(folder, 'server.sock') } : { host: '127.0.0.1', port };
+    const client = new Redis({ ...way, enableReadyCheck: false, retryStrategy: () => 20, ...login, ...tls });
     client.on('error', () => undefined);
     clients.push(client);
     return client;
   };
   const clients: Redis[] = [];
   const start = async (): Promise<void> => {
-    child = spawn(program, [join(folder, 'server.conf')], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [command, ...words] = [...(options.wrap ?? []), program, join(folder, 'server.conf')];
+    child = spawn(command, words, { stdio: ['ignore', 'pipe', 'pipe'] });
     await untilReady(child);
   };
   const kill = async (): Promise<void> => {
@@ -151,6 +155,7 @@ function configuration(folder: string, port: number, { tls, replicaOf, config = 
     'masteruser replica',
     'masterauth replica-pass',
     'repl-diskless-sync-delay 0',
+    'replica-announce-ip 127.0.0.1',
     ...(replicaOf ? [`replicaof 127.0.0.1 ${replicaOf.port}`] : []),
     ...config,
     '',

@@ -1,6 +1,7 @@
 /**
  * approve-and-claim URL NAME: a machine where a person answers and agents run, on a store that fails over.
  * `approve N`: asks and approves N times, and says `approved ID DIGEST` of each; at the end `done`.
+ * `house`: keeps house once, and says `kept`.
  * `claim ID DIGEST`: says `ran ID` where the grant was got (a call would run now), `refused ID STATUS`, or `fault ID CODE`.
  */
 import { Fault } from '#kernel/errors';
@@ -45,6 +46,7 @@ say('ready');
 for (;;) {
   const [word = '', first = '', second = ''] = (await told()).split(' ');
   if (word === 'claim') void claim(first, second);
+  else if (word === 'house') void store.keepHouse().then(() => say('kept'));
   else
     void (async () => {
       for (let index = 0; index < Number(first); index += 1) await approveOne(index);

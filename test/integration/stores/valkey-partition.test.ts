@@ -1,0 +1,159 @@
+/**
+ * A network that falls apart: the primary, a Sentinel and a machine with agents on one side, two replicas, two Sentinels and another machine on the
+ * other. Each side is a network namespace of its own; what joins them are relays, and the cut stops those in the middle of what they carry.
+ */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Child, startChild } from './child-process.ts';
+import { startIsland, whyNoNamespaces } from './namespaces.ts';
+import { type Sentinel, startSentinel, untilCopied } from './valkey-groups.ts';
+import { startValkey, type ValkeyServer } from './valkey-server.ts';
+
+const why = whyNoNamespaces();
+const patience = { timeout: 120_000, interval: 100 };
+
+interface Sides {
+  readonly servers: readonly [ValkeyServer, ValkeyServer, ValkeyServer];
+  readonly sentinels: readonly Sentinel[];
+  readonly near: readonly string[];
+  readonly far: readonly string[];
+  readonly url: string;
+  cut(): void;
+  mend(): void;
+}
+
+describe.skipIf(why !== undefined)(`a cut network${why === undefined ? '' : ` (skipped: ${why})`}`, { timeout: 300_000 }, () => {
+  let sides: Sides;
+  beforeEach(async () => {
+    sides = await startSides();
+  }, 300_000);
+  afterEach(async () => {
+    for (const sentinel of sides.sentinels) await sentinel.close();
+    for (const server of sides.servers) await server.close();
+  });
+
+  it('runs nothing twice, and what was done on the side that lost is said and stands in the trail', async () => {
+    const [lost, kept] = [
+      startChild('approve-and-claim', [sides.url, 'near'], sides.near),
+      startChild('approve-and-claim', [sides.url, 'far'], sides.far),
+    ];
+    expect([await lost.line(), await kept.line()]).toEqual(['ready', 'ready']);
+    lost.send('approve 4');
+    const grants: string[] = [];
+    for (let line = await lost.line(); line !== 'done'; line = await lost.line()) grants.push(line.replace('approved ', ''));
+    expect(grants).toHaveLength(4);
+    const [first = '', second = '', third = '', fourth = ''] = grants;
+    const ran: string[] = [];
+    const claim = async (child: Child, grant: string): Promise<string> => {
+      child.send(`claim ${grant}`);
+      const [word = '', id = '', reason = ''] = (await child.line()).split(' ');
+      if (word === 'ran') ran.push(id);
+      return `${word} ${reason}`.trim();
+    };
+    /** As long as nothing was done. */
+    const claimed = (child: Child, grant: string): Promise<string> =>
+      vi.waitFor(async () => {
+        const said = await claim(child, grant);
+        if (/store_(unavailable|read_only)/.test(said)) throw new Error(said);
+        return said;
+      }, patience);
+
+    await inStep(sides.servers[0]);
+    sides.cut();
+    // It was under way when the others could not be heard any more: done there, and worth nothing.
+    expect(await claim(lost, first)).toBe('fault store_unconfirmed');
+    expect(await claim(lost, second)).toBe('fault store_unavailable');
+    await promoted(sides);
+    expect(await claimed(kept, first)).toBe('ran');
+    expect(await claimed(kept, second)).toBe('ran');
+    // Still cut off.
+    expect(await claim(lost, third)).toBe('fault store_unavailable');
+
+    sides.mend();
+    const [before] = sides.servers;
+    await vi.waitFor(async () => expect(await before.operator.info('replication')).toContain('role:slave'), patience);
+    for (const grant of [first, second]) expect(await claimed(lost, grant)).toMatch(/^refused consumed$/);
+    expect(await claimed(lost, third)).toBe('ran');
+    expect(await claimed(kept, third)).toBe('refused consumed');
+    expect(await claimed(kept, fourth)).toBe('ran');
+    expect(new Set(ran).size).toBe(ran.length);
+    expect(new Set(ran)).toEqual(new Set(grants.map((grant) => grant.split(' ')[0])));
+
+    const [id] = first.split(' ');
+    const [, , replica] = sides.servers;
+    await vi.waitFor(async () => {
+      lost.send('house');
+      await lost.line();
+      const records = (await replica.operator.zrange('molis:log:events', 0, -1)).map(
+        (text) => JSON.parse(text) as { name: string; attributes: Record<string, unknown> },
+      );
+      const used = records.filter(({ name, attributes }) => name === 'approval.consumed' && attributes['request_id'] === id);
+      expect(used).toHaveLength(2);
+      expect(used.filter(({ attributes }) => attributes['confirmed'] === false)).toHaveLength(1);
+    }, patience);
+  });
+});
+
+async function startSides(): Promise<Sides> {
+  const [near, far] = [await startIsland(), await startIsland()];
+  const primary = await startValkey({ wrap: near });
+  const cables: Child[] = [];
+  const join = async (wrap: readonly string[], socket: string, port: number): Promise<void> => {
+    const cable = startChild('relay', [socket, String(port)], wrap);
+    cables.push(cable);
+    await cable.line();
+  };
+  await join(far, `${primary.folder}/server.sock`, primary.port);
+  const [one, other] = [await startValkey({ wrap: far, replicaOf: primary }), await startValkey({ wrap: far, replicaOf: primary })];
+  for (const replica of [one, other]) {
+    await join(near, `${replica.folder}/server.sock`, replica.port);
+    await untilCopied(replica);
+  }
+  const sentinels = [
+    await startSentinel(primary, { wrap: near }),
+    await startSentinel(primary, { wrap: far }),
+    await startSentinel(primary, { wrap: far }),
+  ];
+  for (const [at, { socket, port }] of sentinels.entries()) await join(at === 0 ? far : near, socket, port);
+  await vi.waitFor(async () => {
+    for (const { client } of sentinels) {
+      const fields = (await client.call('SENTINEL', 'MASTER', 'banksman')) as readonly string[];
+      const of = (name: string): string | undefined => fields[fields.indexOf(name) + 1];
+      if (of('num-other-sentinels') !== '2' || of('num-slaves') !== '2')
+        throw new Error(`not joined: ${of('num-other-sentinels')}, ${of('num-slaves')}`);
+    }
+  }, patience);
+  return {
+    servers: [primary, one, other],
+    sentinels,
+    near,
+    far,
+    url: `valkey+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/0?master=banksman&replicas=1`,
+    cut: () => {
+      for (const cable of cables) cable.pause();
+    },
+    mend: () => {
+      for (const cable of cables) cable.resume();
+    },
+  };
+}
+
+/** The replicas have said that they have all that there is now. */
+async function inStep(primary: ValkeyServer): Promise<void> {
+  const offsets = async (pattern: RegExp): Promise<readonly number[]> =>
+    [...(await primary.operator.info('replication')).matchAll(pattern)].map(([, offset]) => Number(offset));
+  const [written = 0] = await offsets(/master_repl_offset:(\d+)/g);
+  await vi.waitFor(async () => {
+    const copied = await offsets(/slave\d:.*offset=(\d+)/g);
+    if (copied.length < 2 || copied.some((offset) => offset < written)) throw new Error('they lag');
+  }, patience);
+}
+
+/** On the far side, as both of its Sentinels know. */
+async function promoted({ sentinels, servers: [before] }: Sides): Promise<void> {
+  await vi.waitFor(async () => {
+    for (const { client } of sentinels.slice(1)) {
+      const [, port] = (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'banksman')) as readonly string[];
+      if (port === String(before.port)) throw new Error('no other primary yet');
+    }
+  }, patience);
+}
