@@ -184,8 +184,10 @@ export interface Cluster {
 export async function startCluster(): Promise<Cluster> {
   const config = ['cluster-enabled yes', 'cluster-node-timeout 1500', 'cluster-config-file nodes.conf', 'cluster-announce-ip 127.0.0.1'];
   const nodes: ValkeyServer[] = [];
-  for (let count = 0; count < 6; count += 1) nodes.push(await startValkey({ prefix: '{molis}', config }));
-  await join6(nodes);
+  // Among themselves they talk at a port of their own; the usual one, 10,000 above the other, may be somebody else's.
+  const buses = await Promise.all(Array.from({ length: 6 }, freePort));
+  for (const bus of buses) nodes.push(await startValkey({ prefix: '{molis}', config: [...config, `cluster-port ${bus}`] }));
+  await join6(nodes, String(buses[0]));
   const owner = async (asked: ValkeyServer): Promise<ValkeyServer> => {
     const slot = Number(await asked.operator.call('CLUSTER', 'KEYSLOT', '{molis}'));
     const ranges = (await asked.operator.call('CLUSTER', 'SLOTS')) as readonly [number, number, readonly [string, number]][];
@@ -211,7 +213,8 @@ export async function startCluster(): Promise<Cluster> {
   };
 }
 
-async function join6(nodes: readonly ValkeyServer[]): Promise<void> {
+/** @param bus the first one's port for the others */
+async function join6(nodes: readonly ValkeyServer[], bus: string): Promise<void> {
   const primaries = nodes.slice(0, 3);
   const [first] = primaries;
   if (!first) return;
@@ -220,7 +223,7 @@ async function join6(nodes: readonly ValkeyServer[]): Promise<void> {
     await node.operator.call('CLUSTER', 'ADDSLOTSRANGE', String(bounds[index]), String((bounds[index + 1] ?? 0) - 1));
   for (const [index, node] of nodes.entries()) {
     await node.operator.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
-    await node.operator.call('CLUSTER', 'MEET', first.host, String(first.port));
+    await node.operator.call('CLUSTER', 'MEET', first.host, String(first.port), bus);
   }
   const ids = await Promise.all(primaries.map((node) => node.operator.call('CLUSTER', 'MYID')));
   // Not before it has heard of its primary.
