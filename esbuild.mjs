@@ -8,6 +8,7 @@ import { bundles } from './scripts/build/bundles.mjs';
 import { classNameFaults, keepClassNames } from './scripts/build/class-names.mjs';
 import { noExamples } from './scripts/build/no-examples.mjs';
 import { noNatives } from './scripts/build/no-natives.mjs';
+import { packBundle } from './scripts/build/pack-chunks.mjs';
 import { thirdPartyNotices } from './scripts/build/third-party-notices.mjs';
 
 const root = path.dirname(fileURLToPath(import.meta.url));
@@ -19,20 +20,15 @@ const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'ut
 const banner = "const bundleUrl = require('node:url').pathToFileURL(__filename).href;";
 
 /** @param {import('./scripts/build/bundles.mjs').Bundle} bundle */
-function buildBundle(bundle) {
-  return build({
+function optionsFor(bundle) {
+  return {
     absWorkingDir: root,
     entryPoints: [bundle.entry],
-    outfile: `dist/${bundle.name}.cjs`,
     bundle: true,
     platform: 'node',
-    format: 'cjs',
     target: bundle.target,
     external: bundle.external,
     plugins: [noNatives, keepClassNames, noExamples, ownFiles(bundle)],
-    // A file that is loaded later is required: the editor's own loader knows that way alone.
-    supported: { 'dynamic-import': false },
-    banner: { js: banner },
     define: {
       'import.meta.url': 'bundleUrl',
       'import.meta.dirname': '__dirname',
@@ -40,13 +36,38 @@ function buildBundle(bundle) {
       BANKSMAN_VERSION: JSON.stringify(version),
     },
     minify: !dev,
-    // `external`: maps lie beside the bundles for whoever debugs a stack, and are not shipped.
-    sourcemap: dev ? 'linked' : 'external',
     legalComments: 'none',
     metafile: true,
     write: false,
     logLevel: 'warning',
+  };
+}
+
+// Source maps lie beside the bundles for whoever debugs a stack, and are not shipped.
+
+/** @param {import('./scripts/build/bundles.mjs').Bundle} bundle */
+async function buildWhole(bundle) {
+  const { metafile, outputFiles } = await build({
+    ...optionsFor(bundle),
+    outfile: `dist/${bundle.name}.cjs`,
+    format: 'cjs',
+    // A file that is loaded later is required: the editor's own loader knows that way alone.
+    supported: { 'dynamic-import': false },
+    banner: { js: banner },
+    sourcemap: dev ? 'linked' : 'external',
   });
+  return { metafile, files: outputFiles.map((output) => ({ name: path.basename(output.path), contents: output.text })) };
+}
+
+/** @param {import('./scripts/build/bundles.mjs').Bundle} bundle */
+async function buildPacked(bundle) {
+  const { metafile, code, map } = await packBundle(bundle, optionsFor(bundle));
+  const file = `${bundle.name}.cjs`;
+  const files = [
+    { name: file, contents: dev ? `${code}//# sourceMappingURL=${file}.map\n` : code },
+    { name: `${file}.map`, contents: map },
+  ];
+  return { metafile, files };
 }
 
 /** What a program loads later, and only sometimes, lies beside it in a file of its own. The command line has the twin inside, for its demo. */
@@ -82,16 +103,15 @@ async function main() {
 async function result(bundle) {
   if (!existsSync(path.join(root, bundle.entry))) return { bundle, faults: [`${bundle.name}: its entry ${bundle.entry} does not exist`] };
   try {
-    const { metafile, outputFiles } = await buildBundle(bundle);
-    for (const output of outputFiles)
-      replaceFile(path.basename(output.path), output.contents, bundle.program && output.path.endsWith('.cjs') ? 0o755 : 0o644);
+    const { metafile, files } = await (bundle.eager === undefined ? buildWhole(bundle) : buildPacked(bundle));
+    for (const { name, contents } of files) replaceFile(name, contents, bundle.program && name.endsWith('.cjs') ? 0o755 : 0o644);
     const size = metafile.outputs[`dist/${bundle.name}.cjs`].bytes;
     console.log(`${`dist/${bundle.name}.cjs`.padEnd(24)} ${kilobytes(size)} of ${kilobytes(bundle.budget)}`);
     const names = classNameFaults(root, metafile).map((fault) => `${bundle.name}: ${fault}`);
     return {
       bundle,
       metafile,
-      faults: [...bundleFaults(bundle, metafile, { checkSize: !dev }), ...shebangFaults(bundle, outputFiles), ...names],
+      faults: [...bundleFaults(bundle, metafile, { checkSize: !dev }), ...shebangFaults(bundle, files), ...names],
     };
   } catch (error) {
     // What esbuild found it has said itself.
@@ -106,8 +126,8 @@ function replaceFile(name, contents, mode = 0o644) {
   renameSync(temporary, path.join(dist, name));
 }
 
-function shebangFaults(bundle, outputFiles) {
-  const code = outputFiles.find((output) => output.path.endsWith('.cjs'))?.text ?? '';
+function shebangFaults(bundle, files) {
+  const code = files.find(({ name }) => name === `${bundle.name}.cjs`)?.contents ?? '';
   if (!bundle.program || code.startsWith('#!/usr/bin/env node\n')) return [];
   return [`${bundle.name}: its entry must begin with \`#!/usr/bin/env node\``];
 }

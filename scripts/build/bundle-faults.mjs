@@ -22,7 +22,23 @@ export function bundleFaults(bundle, metafile, { checkSize }) {
   if (checkSize && output.bytes > bundle.budget) {
     faults.push(`${bundle.name}: ${output.bytes} bytes are over its budget of ${bundle.budget}; see dist/metafile.json for what is in it`);
   }
-  return faults;
+  return [...faults, ...eagerFaults(bundle, metafile)];
+}
+
+/** Of a packed bundle: what is compiled and run whatever it is asked to do. */
+function eagerFaults({ name, eager }, { outputs }) {
+  if (eager === undefined) return [];
+  const reached = new Set();
+  const reach = (output) => {
+    if (reached.has(output) || outputs[output] === undefined) return;
+    reached.add(output);
+    for (const { path, kind } of outputs[output].imports) if (kind !== 'dynamic-import') reach(path);
+  };
+  for (const [output, { entryPoint }] of Object.entries(outputs)) if (eager.entries.includes(entryPoint)) reach(output);
+  const inputs = [...reached].flatMap((output) => Object.keys(outputs[output].inputs));
+  return inputs
+    .filter((input) => !eager.allowed.some((pattern) => pattern.test(input)))
+    .map((input) => `${name}: always loads ${input}; import it where it is used, or allow it in scripts/build/bundles.mjs`);
 }
 
 /**

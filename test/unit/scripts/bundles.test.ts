@@ -2,13 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { build, type Metafile } from 'esbuild';
+import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { afterEach, describe, expect, test } from 'vitest';
 import { bundleFaults } from '../../../scripts/build/bundle-faults.mjs';
 import { bundles } from '../../../scripts/build/bundles.mjs';
 import { classNameFaults, keepClassNames } from '../../../scripts/build/class-names.mjs';
 import { noExamples } from '../../../scripts/build/no-examples.mjs';
 import { noNatives } from '../../../scripts/build/no-natives.mjs';
+import { packBundle } from '../../../scripts/build/pack-chunks.mjs';
 import { thirdPartyNotices } from '../../../scripts/build/third-party-notices.mjs';
 
 const roots: string[] = [];
@@ -213,6 +214,71 @@ describe('examples of rules', () => {
     expect(JSON.parse(execFileSync(process.execPath, [outfile], { encoding: 'utf8' }))).toEqual([
       { id: 'a', options: ['match'], nested: { match: 'kept', notMatch: [1] } },
       { notMatch: ['stays'], match: ['too'] },
+    ]);
+  });
+});
+
+describe('a packed bundle', () => {
+  const packed = { name: 'packed', entry: 'main.ts', target: 'node20' };
+
+  async function packedIn(
+    sources: Readonly<Record<string, string>>,
+    minify = true,
+  ): Promise<{ readonly file: string; readonly metafile: Metafile }> {
+    const root = project(sources);
+    const options = {
+      absWorkingDir: root,
+      entryPoints: ['main.ts'],
+      bundle: true,
+      platform: 'node' as const,
+      minify,
+      logLevel: 'silent',
+    } satisfies BuildOptions;
+    const { code, metafile } = await packBundle(packed, options);
+    const file = path.join(root, 'alone.cjs');
+    writeFileSync(file, code);
+    return { file, metafile };
+  }
+
+  const run = (file: string, ...args: string[]) => execFileSync(process.execPath, [file, ...args], { encoding: 'utf8' });
+
+  const sources = {
+    'main.ts': `#!/usr/bin/env node
+import { shared } from './shared';
+console.log('main', shared.count);
+if (process.argv[2] !== undefined) void import('./later').then(({ later }) => later());
+`,
+    'shared.ts': 'export const shared = { count: 1 };\nexport const text = String.raw`*/ \u00fc \u2028 \u{1f6a7} \\n`;\n',
+    'later.ts': `import { shared, text } from './shared';
+console.log('later is loaded');
+shared.count += 1;
+export const later = () => console.log(shared.count, JSON.stringify(text), /a*/.source, '*/', __filename.endsWith('alone.cjs'));
+`,
+  };
+
+  test.each([true, false])('runs alone, and loads a part when it is asked for (minified: %s)', async (minify) => {
+    const { file } = await packedIn(sources, minify);
+    expect(run(file)).toBe('main 1\n');
+    expect(run(file, 'more')).toBe(`main 1\nlater is loaded\n2 ${JSON.stringify('*/ \u00fc \u2028 \u{1f6a7} \\n')} a* */ true\n`);
+  });
+
+  test('goes on with its own parts where another version has taken its place', async () => {
+    const { file } = await packedIn({
+      'main.ts': "import { writeFileSync } from 'node:fs';\nwriteFileSync(__filename, 'gone');\nvoid import('./later');\n",
+      'later.ts': "console.log('still here');\n",
+    });
+    expect(run(file)).toBe('still here\n');
+  });
+
+  test('names what is loaded always without need', async () => {
+    const { metafile } = await packedIn({
+      ...sources,
+      'main.ts': "import './later';\nvoid import('./lazy');\n",
+      'lazy.ts': 'console.log(1);\n',
+    });
+    const eager = { entries: ['main.ts'], allowed: [/^main\.ts$/, /^shared\.ts$/] };
+    expect(bundleFaults({ ...bundle('cli'), ...packed, forbidden: [], eager }, metafile, { checkSize: true })).toEqual([
+      'packed: always loads later.ts; import it where it is used, or allow it in scripts/build/bundles.mjs',
     ]);
   });
 });
