@@ -103,7 +103,7 @@ async function main() {
 async function result(bundle) {
   if (!existsSync(path.join(root, bundle.entry))) return { bundle, faults: [`${bundle.name}: its entry ${bundle.entry} does not exist`] };
   try {
-    const { metafile, files } = await (bundle.eager === undefined ? buildWhole(bundle) : buildPacked(bundle));
+    const { metafile, files } = await (bundle.loads === undefined ? buildWhole(bundle) : buildPacked(bundle));
     for (const { name, contents } of files) replaceFile(name, contents, bundle.program && name.endsWith('.cjs') ? 0o755 : 0o644);
     const size = metafile.outputs[`dist/${bundle.name}.cjs`].bytes;
     console.log(`${`dist/${bundle.name}.cjs`.padEnd(24)} ${kilobytes(size)} of ${kilobytes(bundle.budget)}`);

@@ -22,23 +22,30 @@ export function bundleFaults(bundle, metafile, { checkSize }) {
   if (checkSize && output.bytes > bundle.budget) {
     faults.push(`${bundle.name}: ${output.bytes} bytes are over its budget of ${bundle.budget}; see dist/metafile.json for what is in it`);
   }
-  return [...faults, ...eagerFaults(bundle, metafile)];
+  return [...faults, ...loadFaults(bundle, metafile)];
 }
 
-/** Of a packed bundle: what is compiled and run whatever it is asked to do. */
-function eagerFaults({ name, eager }, { outputs }) {
-  if (eager === undefined) return [];
-  const reached = new Set();
-  const reach = (output) => {
-    if (reached.has(output) || outputs[output] === undefined) return;
-    reached.add(output);
-    for (const { path, kind } of outputs[output].imports) if (kind !== 'dynamic-import') reach(path);
-  };
-  for (const [output, { entryPoint }] of Object.entries(outputs)) if (eager.entries.includes(entryPoint)) reach(output);
-  const inputs = [...reached].flatMap((output) => Object.keys(outputs[output].inputs));
-  return inputs
-    .filter((input) => !eager.allowed.some((pattern) => pattern.test(input)))
-    .map((input) => `${name}: always loads ${input}; import it where it is used, or allow it in scripts/build/bundles.mjs`);
+/** Of a packed bundle: what its parts bring along, whatever they are asked to do. */
+function loadFaults({ name, loads = [] }, { outputs }) {
+  return loads.flatMap(({ from, only = [/./], never = [] }) =>
+    Object.entries(outputs)
+      .filter(([, { entryPoint = '' }]) => from.test(entryPoint))
+      .flatMap(([output, { entryPoint }]) =>
+        [...loadedWith(output, outputs)]
+          .filter((input) => !only.some((pattern) => pattern.test(input)) || never.some((pattern) => pattern.test(input)))
+          .map(
+            (input) => `${name}: ${entryPoint} always loads ${input}; import it where it is used, or allow it in scripts/build/bundles.mjs`,
+          ),
+      ),
+  );
+}
+
+/** The inputs of a chunk and of all that it imports, but not of what it would import later. */
+function loadedWith(output, outputs, seen = new Set()) {
+  if (seen.has(output) || outputs[output] === undefined) return [];
+  seen.add(output);
+  const imports = outputs[output].imports.filter(({ kind }) => kind !== 'dynamic-import');
+  return [...Object.keys(outputs[output].inputs), ...imports.flatMap((entry) => loadedWith(entry.path, outputs, seen))];
 }
 
 /**

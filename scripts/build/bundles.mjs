@@ -8,8 +8,12 @@
  * @property {boolean} program whether the file is started by itself
  * @property {number} budget largest size in bytes; raise it only with a reason in the commit
  * @property {RegExp[]} forbidden inputs that must not get in
- * @property {{ entries: string[], allowed: RegExp[] }} [eager] makes it a packed bundle (pack-chunks.mjs): what is loaded with these sources, whatever the
- * program is asked to do, is in the list
+ * @property {Loads[]} [loads] makes it a packed bundle (pack-chunks.mjs), and says of its sources what they load at once
+ *
+ * @typedef {object} Loads
+ * @property {RegExp} from sources that are loaded by `import(…)`, and the entry
+ * @property {RegExp[]} [only] with them nothing but this
+ * @property {RegExp[]} [never] with them none of this: it is loaded where it is used
  */
 
 /** @type {Bundle[]} */
@@ -34,15 +38,21 @@ export const bundles = [
     // As the extension, and the MCP SDK with about 385 kB, the approval page with 48 kB, the demo cluster's tables of parameters and operations 120 kB, plans 25 kB, scopes, windows and the blast radius 45 kB, the trail's tree, checkpoints and proofs 13 kB, its witnesses and a store's copies 24 kB, what becomes of calls without an end 17 kB, the service's metrics and the schema of `sinks` 6 kB, the witness for other trails 10 kB, the commands' records 8 kB, hooks of agents 25 kB, what its chunks say to each other 20 kB.
     budget: 3_360_000,
     forbidden: [/^src\/hosts\/vscode\//, /node_modules\/playwright-core\//],
-    // The table of commands, and how words are read and written: `--version` and `--help` need no more.
-    eager: {
-      entries: ['src/hosts/cli/main.ts', 'src/hosts/cli/run.ts'],
-      allowed: [
-        /^src\/hosts\/cli\/(?:main|newer-node|run|command-line|command-table|manual|output)\.ts$/,
-        /^src\/app\/version\.ts$/,
-        /^src\/kernel\/errors\.ts$/,
-      ],
-    },
+    loads: [
+      // The table of commands, and how words are read and written: `--version` and `--help` need no more.
+      {
+        from: /^src\/hosts\/cli\/(?:main|run)\.ts$/,
+        only: [
+          /^src\/hosts\/cli\/(?:main|newer-node|run|command-line|command-table|manual|output)\.ts$/,
+          /^src\/app\/version\.ts$/,
+          /^src\/kernel\/errors\.ts$/,
+        ],
+      },
+      {
+        from: /^src\/hosts\/cli\/commands\//,
+        never: [/node_modules\/(?:ssh2|undici|re2js|iovalkey|@modelcontextprotocol)\//, /^src\/demo\//, /^src\/hosts\/(?!cli\/)/],
+      },
+    ],
   },
   {
     name: 'twin',

@@ -6,7 +6,7 @@ import type { ClusterPort, EndpointState } from '#kernel/ports/cluster';
 import type { LiveReads, LiveWanted } from '#kernel/ports/live-reads';
 import type { Log } from '#kernel/ports/log';
 import { type ApiCalls, createApiCalls } from './api-calls.ts';
-import { createEndpoint, type Endpoint } from './endpoint.ts';
+import type { Endpoint, EndpointOptions } from './endpoint.ts';
 import { guestChanges, guestPath } from './guest-changes.ts';
 import { createPinLearner, type KeptPins, type PinLearner } from './learn-pins.ts';
 import { nodeSegment, storageSegment } from './path-parameters.ts';
@@ -110,10 +110,24 @@ function createConnections(options: ProxmoxClientOptions): Connections {
   const { name, endpoints: urls, tls: trust, timeoutMs, clock, log, kept } = options;
   const origins = urls.map(originOf);
   if (urls.length === 0) throw new Fault('bad_config', `cluster \`${name}\` has no \`endpoints\``);
-  if (trust.kind !== 'pin') return { endpoints: urls.map((url) => createEndpoint({ url, trust, timeoutMs })) };
+  if (trust.kind !== 'pin') return { endpoints: urls.map((url) => endpointOnUse({ url, trust, timeoutMs })) };
   const pins = createPins(trust.fingerprint, origins, clock);
-  const endpoints = urls.map((url) => createEndpoint({ url, trust, timeoutMs, pins }));
+  const endpoints = urls.map((url) => endpointOnUse({ url, trust, timeoutMs, pins }));
   return { endpoints, pins, learner: createPinLearner({ cluster: name, pins, kept, clock, log }) };
+}
+
+/** What makes connections (undici, a sixth of the program, and the system's certificates) is loaded with the first request. */
+function endpointOnUse(options: EndpointOptions): Endpoint {
+  let opened: Promise<Endpoint> | undefined;
+  const open = () => {
+    opened ??= import('./endpoint.ts').then(({ createEndpoint }) => createEndpoint(options));
+    return opened;
+  };
+  return {
+    origin: originOf(options.url),
+    send: async (request, signal) => (await open()).send(request, signal),
+    close: async () => (await opened)?.close(),
+  };
 }
 
 function originOf(url: string): string {

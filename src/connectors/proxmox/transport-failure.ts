@@ -1,5 +1,17 @@
 /** What went wrong below HTTP, in words, and whether the request can have been acted on. */
-import { PinMismatch } from './verified-connector.ts';
+
+/** The peer's certificate is not the pinned one. Nothing was sent to it. */
+export class PinMismatch extends Error {
+  readonly expected: string;
+  readonly got: string;
+
+  constructor(expected: string, got: string) {
+    super(`certificate fingerprint ${got} is not the pinned ${expected}`);
+    this.name = 'PinMismatch';
+    this.expected = expected;
+    this.got = got;
+  }
+}
 
 export type FailureKind =
   /** The peer could not be recognised; never a reason to try elsewhere in silence. */

@@ -5,6 +5,7 @@
  */
 import * as tls from 'node:tls';
 import { buildConnector } from 'undici';
+import { PinMismatch } from './transport-failure.ts';
 
 type Connector = ReturnType<typeof buildConnector>;
 
@@ -23,19 +24,6 @@ export interface PinCheck {
   accepts(origin: string, fingerprint: string): boolean;
   /** What was wanted, for the refusal. */
   expected(origin: string): string;
-}
-
-/** The peer's certificate is not the pinned one. Nothing was sent to it. */
-export class PinMismatch extends Error {
-  readonly expected: string;
-  readonly got: string;
-
-  constructor(expected: string, got: string) {
-    super(`certificate fingerprint ${got} is not the pinned ${expected}`);
-    this.name = 'PinMismatch';
-    this.expected = expected;
-    this.got = got;
-  }
 }
 
 /** Options that keep one request's trust from serving another's: no session reuse, HTTP/1.1 only. */

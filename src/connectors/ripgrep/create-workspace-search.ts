@@ -9,7 +9,7 @@ import { notFound } from '../workspace-files/file-faults.ts';
 import { parseGlob } from '../workspace-files/glob.ts';
 import { type FilePlaces, type OpenedPath, showPath, withPath } from '../workspace-files/open-path.ts';
 import { readBytes, tryDecode } from '../workspace-files/read-text.ts';
-import { lineMatcher, requirePattern } from './line-matcher.ts';
+import { requirePattern } from './pattern-faults.ts';
 import { searchByReading } from './search-by-reading.ts';
 import { type FoundPlace, type FoundPlaces, searchWithRipgrep } from './search-with-ripgrep.ts';
 
@@ -85,6 +85,7 @@ async function searchRipgrep(search: Search, program: string, signal: AbortSigna
 
 async function searchBuiltIn(search: Search, signal: AbortSignal): Promise<SearchResult> {
   const { query, scope, opened, options } = search;
+  const { lineMatcher } = await import('./line-matcher.ts');
   const matcher = lineMatcher(query.pattern);
   const timeoutMs = options.timeoutMs ?? usualTimeoutMs;
   const reading = { query, scope, opened, rules: options.rules, matcher, mostFileBytes, timeoutMs };

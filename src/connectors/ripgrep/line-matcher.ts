@@ -1,6 +1,6 @@
-/** The built-in engine: re2js, which like ripgrep takes time in proportion to the text, whatever the pattern. */
+/** The built-in engine, loaded where there is no ripgrep: re2js, which like ripgrep takes time in proportion to the text, whatever the pattern. */
 import { RE2JS, RE2JSException } from 're2js';
-import { Fault } from '#kernel/errors';
+import { badPattern } from './pattern-faults.ts';
 
 export interface LineMatcher {
   matches(line: string): boolean;
@@ -103,24 +103,4 @@ function breakRun(reading: Reading): undefined {
 function closeRun(reading: Reading): undefined {
   if (reading.run.length > reading.best.length) reading.best = reading.run;
   reading.run = '';
-}
-
-// What both engines refuse in a pattern before they look at it, and how a refusal reads.
-
-const mostCharacters = 1_000;
-
-/** @throws {Fault} `BAD_PATTERN` */
-export function requirePattern(pattern: string): void {
-  if (pattern === '') throw badPattern('it is empty');
-  if (pattern.length > mostCharacters) throw badPattern(`it has more than ${mostCharacters} characters`);
-  if (!pattern.isWellFormed()) throw badPattern('it is not well-formed Unicode text');
-  // ripgrep takes each line of it for a pattern of its own, and no program takes a NUL.
-  if (/[\n\r\0]/.test(pattern)) throw badPattern('it holds a line break or NUL; the search goes line by line');
-}
-
-export function badPattern(why: string): Fault {
-  return new Fault('BAD_PATTERN', `the pattern is not understood: ${why}`, {
-    audience: 'user',
-    next: 'escape special characters with a backslash to find them as they are; there is no look-around and no back-reference',
-  });
 }

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import type { ProgramResult, ProgramRunner } from '#kernel/ports/program-runner';
-import { badPattern } from './line-matcher.ts';
+import { badPattern } from './pattern-faults.ts';
 
 interface RipgrepSearch {
   readonly pattern: string;

@@ -1,7 +1,7 @@
 /** One connection per node, opened when first needed, shared by all commands, closed when idle. */
 import type { Clock } from '#kernel/ports/clock';
 import { type ChannelRoom, createChannelRoom } from './channel-room.ts';
-import { type ConnectOptions, connectNode, type NodeConnection } from './node-connection.ts';
+import type { ConnectOptions, NodeConnection } from './node-connection.ts';
 import { orAbort } from './or-abort.ts';
 import type { CommandPlace } from './run-command.ts';
 import type { NodeAt } from './ssh-fault.ts';
@@ -38,7 +38,7 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
 
   function open(key: string, at: NodeAt): Entry {
     const ending = new AbortController();
-    const opening = connectNode({ ...options, at }, ending.signal);
+    const opening = import('./node-connection.ts').then(({ connectNode }) => connectNode({ ...options, at }, ending.signal));
     const slots = createChannelSlots(channelsPerConnection);
     const entry: Entry = { slots, room: createChannelRoom(options.clock, () => slots.running), opening, ending, idle: undefined };
     entries.set(key, entry);

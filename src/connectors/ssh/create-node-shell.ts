@@ -10,11 +10,18 @@ import { formatDuration } from '#kernel/text/text';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 import { createConnectionPool } from './connection-pool.ts';
 import { createKnownHostsFile } from './known-hosts-file.ts';
-import { ConnectionLost } from './node-connection.ts';
 import { nodeLimitSeconds, wasTimedOut, wrapCommand } from './remote-command.ts';
 import { type Run, runCommand } from './run-command.ts';
 import * as faults from './ssh-fault.ts';
-import { cancelledOnNodeFault, leftRunningFault, lostFault, type NodeAt, stoppedOnNodeFault, timeoutFault } from './ssh-fault.ts';
+import {
+  ConnectionLost,
+  cancelledOnNodeFault,
+  leftRunningFault,
+  lostFault,
+  type NodeAt,
+  stoppedOnNodeFault,
+  timeoutFault,
+} from './ssh-fault.ts';
 
 export interface NodeShellOptions {
   /** The cluster's configured name, for messages. */

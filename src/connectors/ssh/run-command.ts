@@ -2,10 +2,10 @@
 import type { ClientChannel } from 'ssh2';
 import type { ShellResult } from '#kernel/ports/shell';
 import type { ChannelRoom } from './channel-room.ts';
-import { ConnectionLost, type NodeConnection } from './node-connection.ts';
+import type { NodeConnection } from './node-connection.ts';
 import { orAbort } from './or-abort.ts';
 import { exitCodeOfSignal } from './remote-command.ts';
-import { channelFault, goneFault, type NodeAt } from './ssh-fault.ts';
+import { ConnectionLost, channelFault, goneFault, type NodeAt } from './ssh-fault.ts';
 
 /** Kept of each of the two streams. */
 const maxStreamBytes = 256 * 1024;

@@ -5,6 +5,14 @@ import { formatDuration } from '#kernel/text/text';
 import type { HostAddress } from './host-key-check.ts';
 import type { Identities } from './identities.ts';
 
+/** The reason of `NodeConnection.lost`: the connection ended before the command did. */
+export class ConnectionLost extends Error {
+  constructor() {
+    super('the connection ended before the command did');
+    this.name = 'ConnectionLost';
+  }
+}
+
 /** Which node, as configured, and where it was looked for. */
 export interface NodeAt extends HostAddress {
   readonly node: string;

@@ -1,6 +1,6 @@
 /** Waking a node by the configured ways, in their order, until one takes it on. */
 import { createSocket } from 'node:dgram';
-import { Client } from 'undici';
+import type { Client } from 'undici';
 import { Fault, toFault } from '#kernel/errors';
 import { type KnownEffect, notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
@@ -209,7 +209,8 @@ export function wakeApiUrl(template: string, node: string): URL {
  * @throws {Error} of undici when there is no answer
  */
 async function callWakeApi(url: URL, signal: AbortSignal): Promise<WakeApiAnswer> {
-  const client = new Client(url.origin, { pipelining: 0, allowH2: false, connectTimeout: 5_000 });
+  const undici = await import('undici');
+  const client = new undici.Client(url.origin, { pipelining: 0, allowH2: false, connectTimeout: 5_000 });
   try {
     const first = await call(client, url, 'POST', signal);
     return first.status === 405 ? await call(client, url, 'GET', signal) : first;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { afterEach, describe, expect, test } from 'vitest';
 import { bundleFaults } from '../../../scripts/build/bundle-faults.mjs';
-import { bundles } from '../../../scripts/build/bundles.mjs';
+import { type Bundle, bundles } from '../../../scripts/build/bundles.mjs';
 import { classNameFaults, keepClassNames } from '../../../scripts/build/class-names.mjs';
 import { noExamples } from '../../../scripts/build/no-examples.mjs';
 import { noNatives } from '../../../scripts/build/no-natives.mjs';
@@ -276,9 +276,11 @@ export const later = () => console.log(shared.count, JSON.stringify(text), /a*/.
       'main.ts': "import './later';\nvoid import('./lazy');\n",
       'lazy.ts': 'console.log(1);\n',
     });
-    const eager = { entries: ['main.ts'], allowed: [/^main\.ts$/, /^shared\.ts$/] };
-    expect(bundleFaults({ ...bundle('cli'), ...packed, forbidden: [], eager }, metafile, { checkSize: true })).toEqual([
-      'packed: always loads later.ts; import it where it is used, or allow it in scripts/build/bundles.mjs',
-    ]);
+    const faultsOf = (loads: NonNullable<Bundle['loads']>) =>
+      bundleFaults({ ...bundle('cli'), ...packed, forbidden: [], loads }, metafile, { checkSize: true });
+    const fault = 'packed: main.ts always loads later.ts; import it where it is used, or allow it in scripts/build/bundles.mjs';
+    expect(faultsOf([{ from: /^main\.ts$/, only: [/^main\.ts$/, /^shared\.ts$/] }])).toEqual([fault]);
+    expect(faultsOf([{ from: /^main\.ts$/, never: [/^later\.ts$/, /^lazy\.ts$/] }])).toEqual([fault]);
+    expect(faultsOf([{ from: /^lazy\.ts$/, only: [/^lazy\.ts$/] }])).toEqual([]);
   });
 });

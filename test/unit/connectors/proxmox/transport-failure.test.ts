@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readFailure, TransportFailure } from '#connectors/proxmox/transport-failure';
+import { PinMismatch, readFailure, TransportFailure } from '#connectors/proxmox/transport-failure';
 import { trustFault, unreachableFault } from '#connectors/proxmox/transport-fault';
-import { PinMismatch } from '#connectors/proxmox/verified-connector';
 
 function withCode(code: string): Error {
   return Object.assign(new Error(`boom ${code}`), { code });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Progress, readCommandEnd } from '#connectors/ssh/create-node-shell';
-import { ConnectionLost } from '#connectors/ssh/node-connection';
 import type { CommandPlace } from '#connectors/ssh/run-command';
+import { ConnectionLost } from '#connectors/ssh/ssh-fault';
 import { TimeLimitReached } from '#connectors/time-limit';
 import { Fault } from '#kernel/errors';
 
