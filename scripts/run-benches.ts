@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 
 const root = path.join(import.meta.dirname, '..');
-const benches = ['policy', 'sandbox', 'effects', 'search', 'contention', 'pruning', 'valkey', 'clients', 'peers', 'fleet'];
+const benches = ['policy', 'sandbox', 'effects', 'search', 'start', 'contention', 'pruning', 'valkey', 'clients', 'peers', 'fleet'];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !benches.includes(name));

@@ -25,7 +25,8 @@ export async function packBundle({ name, entry, target }, options) {
   const chunks = await Promise.all(
     Object.keys(outputs).map(async (output) => {
       const file = path.basename(output);
-      return { name: `./${file}`, ...(await toCommonJs(texts.get(file), { minify, ...(output === first ? { target } : {}) })) };
+      const chunk = await toCommonJs(texts.get(file), { minify, ...(output === first ? { target } : {}) });
+      return { name: `./${file}`, ...chunk, code: chunk.code + (isCommonJs(metafile, output) ? wholeExports : '') };
     }),
   );
   const start = texts.get(path.basename(first)).startsWith('#!') ? '#!/usr/bin/env node\n' : '';
@@ -34,6 +35,13 @@ export async function packBundle({ name, entry, target }, options) {
   const imports = Object.values(outputs).flatMap((output) => output.imports.filter(({ external }) => external));
   outputs[`dist/${name}.cjs`] = { bytes: Buffer.byteLength(packed.code), imports, exports: [], inputs: {} };
   return { metafile, ...packed };
+}
+
+/** A CommonJS package that is imported later: esbuild's chunk has its exports as \`default\`, and whoever imports it expects their names. */
+const wholeExports = 'module.exports=module.exports.default;';
+
+function isCommonJs({ inputs, outputs }, output) {
+  return inputs[outputs[output].entryPoint]?.format === 'cjs';
 }
 
 /** Each `import` as a `require` of the loader's. */

@@ -270,6 +270,20 @@ export const later = () => console.log(shared.count, JSON.stringify(text), /a*/.
     expect(run(file)).toBe('still here\n');
   });
 
+  test('gives what is imported later its names, CommonJS too', async () => {
+    const { file } = await packedIn({
+      'main.ts': `async function main() {
+  const { named } = await import('./later.cjs');
+  console.log(named, (await import('./typed.cjs')).default.named);
+}
+void main();
+`,
+      'later.cjs': 'exports.named = 1;\n',
+      'typed.cjs': "Object.defineProperty(exports, '__esModule', { value: true });\nexports.named = 2;\nexports.default = exports;\n",
+    });
+    expect(run(file)).toBe('1 2\n');
+  });
+
   test('names what is loaded always without need', async () => {
     const { metafile } = await packedIn({
       ...sources,

@@ -1,0 +1,84 @@
+/**
+ * `npm run bench:start`: how long the command line and the extension take to start, beside bare Node. On an idle machine; exit 1 when a goal is
+ * missed. `npm run bench:start -- 40` starts each 40 times.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { figure, quantiles } from './measure.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const cli = join(root, 'dist', 'cli.cjs');
+const folder = mkdtempSync(join(tmpdir(), 'banksman-start-'));
+const runs = Number(process.argv[2] ?? 20);
+
+interface Start {
+  readonly name: string;
+  readonly args: readonly string[];
+  /** Of the p50, in ms. */
+  readonly goal?: number;
+  /** What a start prints; that it is right is looked at with each. */
+  readonly prints?: RegExp;
+}
+
+/** Requires the extension as the editor does, without an editor: `vscode` is whatever is asked of it. It prints the time of the `require` in ms. */
+const requireExtension = `
+const any = new Proxy(function () {}, { get: (_, key) => (key === Symbol.toPrimitive ? () => '' : any), construct: () => ({}), apply: () => any });
+const { Module } = require('node:module');
+const load = Module._load;
+Module._load = function (name, ...rest) { return name === 'vscode' ? any : load.call(this, name, ...rest); };
+const begun = performance.now();
+require(process.argv[1]);
+process.stdout.write(String(performance.now() - begun));
+`;
+
+async function main(): Promise<void> {
+  const demo = spawn(process.execPath, [cli, 'demo'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    const [config = ''] = await new Promise<readonly string[]>((resolve) =>
+      createInterface(demo.stdout).once('line', (line) => resolve([line])),
+    );
+    const missed = starts(config).filter((start) => !measured(start));
+    process.exitCode = missed.length > 0 ? 1 : 0;
+  } finally {
+    demo.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function starts(config: string): readonly Start[] {
+  const file = join(folder, 'config.json');
+  writeFileSync(file, config);
+  const places = ['--state', join(folder, 'state'), '--config'];
+  return [
+    { name: 'node -e 0', args: ['-e', '0'] },
+    { name: 'banksman --version', args: [cli, '--version'], goal: 120, prints: /^\d/ },
+    { name: 'banksman call --help', args: [cli, 'call', '--help'], goal: 120, prints: /^Makes one call/ },
+    { name: 'banksman call get_vms', args: [cli, 'call', 'get_vms', ...places, file], goal: 250, prints: /^ok: / },
+    { name: 'banksman approvals list', args: [cli, 'approvals', 'list', '--json', ...places, file], goal: 250, prints: /^\[/ },
+    { name: "require('extension.cjs')", args: ['-e', requireExtension, join(root, 'dist', 'extension.cjs')], goal: 60 },
+  ];
+}
+
+function measured({ name, args, goal, prints }: Start): boolean {
+  const times = Array.from({ length: runs + 1 }, () => {
+    const begun = performance.now();
+    const printed = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    if (prints?.test(printed) === false) throw new Error(`${name} printed ${printed.slice(0, 200)}`);
+    // One that prints a time has measured itself.
+    return prints === undefined && printed !== '' ? Number(printed) : performance.now() - begun;
+  });
+  // The first finds no files in memory.
+  const { p50, p99 } = quantiles(times.slice(1));
+  const least = Math.min(...times);
+  const isMet = goal === undefined || p50 <= goal;
+  const verdict = goal === undefined ? '' : `  goal ${goal} ms: ${isMet ? 'met' : 'MISSED'}`;
+  console.log(
+    `${name.padEnd(28)} p50 ${figure(p50)} ms, least ${figure(least)}, p99 ${figure(p99)}, n ${runs}, load ${figure(loadavg()[0] ?? 0)}${verdict}`,
+  );
+  return isMet;
+}
+
+await main();
