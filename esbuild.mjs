@@ -9,6 +9,7 @@ import { classNameFaults, keepClassNames } from './scripts/build/class-names.mjs
 import { noExamples } from './scripts/build/no-examples.mjs';
 import { noNatives } from './scripts/build/no-natives.mjs';
 import { packBundle } from './scripts/build/pack-chunks.mjs';
+import { slimUndici } from './scripts/build/slim-undici.mjs';
 import { thirdPartyNotices } from './scripts/build/third-party-notices.mjs';
 
 const root = path.dirname(fileURLToPath(import.meta.url));
@@ -28,7 +29,7 @@ function optionsFor(bundle) {
     platform: 'node',
     target: bundle.target,
     external: bundle.external,
-    plugins: [noNatives, keepClassNames, noExamples, ownFiles(bundle)],
+    plugins: [noNatives, slimUndici, keepClassNames, noExamples, ownFiles(bundle)],
     define: {
       'import.meta.url': 'bundleUrl',
       'import.meta.dirname': '__dirname',

@@ -26,8 +26,21 @@ export function describeTool(name: string): ToolDescription | null {
 
 function describe(tool: Tool): ToolDescription {
   const { name, title, description, group, tier, impact, permission, rare } = tool;
-  const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(tool.input, { io: 'input' });
-  return { name, title, description, group, tier, impact, permission, ...(rare === undefined ? {} : { rare }), inputSchema };
+  let schema: ToolDescription['inputSchema'] | undefined;
+  return {
+    ...{ name, title, description, group, tier, impact, permission },
+    ...(rare === undefined ? {} : { rare }),
+    // Those of all tools take as long as a call: who makes one call looks at none.
+    get inputSchema() {
+      schema ??= schemaOf(tool);
+      return schema;
+    },
+  };
+}
+
+function schemaOf({ input }: Tool): ToolDescription['inputSchema'] {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(input, { io: 'input' });
+  return schema;
 }
 
 /** The part of JSON Schema that Ollama's clients type. */

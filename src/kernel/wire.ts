@@ -19,6 +19,11 @@ import { type actionTiers, modelTiers } from './tiers.ts';
 /** Counts up when a message changes its meaning: both sides must have the same. */
 export const wireProtocol = 1;
 
+/** What a client with another one is told. @param version the service's own */
+export function otherProtocolWords(version: string, client: { readonly protocol: number; readonly version: string }): string {
+  return `the service speaks protocol ${wireProtocol} (version ${version}), the client ${client.protocol} (version ${client.version})`;
+}
+
 export const wireLimits = {
   /** Bytes of one line. Held changes with their differences are the longest that a client sends. */
   messageBytes: 2 * 2 ** 20,

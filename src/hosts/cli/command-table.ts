@@ -1,4 +1,4 @@
-/** The commands, each as one record: usage, completions and the man page come from it, and its code is loaded when it is called. */
+/** The commands, each as one record: its usage comes from it, and its code is loaded when it is called. */
 import type { CommandOptions } from './command-line.ts';
 
 export interface CommandRecord {
@@ -9,7 +9,7 @@ export interface CommandRecord {
   readonly usage: readonly string[];
   /** More about it, for its own `--help`. */
   readonly notes?: string;
-  /** Nothing that a command needs is loaded before the command is called (docs/adr/0033-quick-start.md). */
+  /** Nothing that a command needs is loaded before the command is called (docs/adr/0038-quick-start.md). */
   readonly load: () => Promise<CommandRun>;
 }
 

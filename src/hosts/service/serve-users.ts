@@ -8,6 +8,7 @@ import {
   answeredElsewhere,
   type ClientMessage,
   createLineReader,
+  otherProtocolWords,
   readClientMessage,
   type ServiceMessage,
   type Welcome,
@@ -182,9 +183,9 @@ class Connection {
     else void this.#answer(message, line.length);
   }
 
-  #greet({ protocol, version }: Extract<ClientMessage, { kind: 'hello' }>): void {
-    if (protocol !== wireProtocol) {
-      const words = `the service speaks protocol ${wireProtocol} (version ${this.#parts.version}), the client ${protocol} (version ${version})`;
+  #greet(hello: Extract<ClientMessage, { kind: 'hello' }>): void {
+    if (hello.protocol !== wireProtocol) {
+      const words = otherProtocolWords(this.#parts.version, hello);
       this.#part(new Fault('service_version', words, { next: 'install the same version on both sides, and start both again' }));
       return;
     }
