@@ -7,10 +7,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startValkey, type ValkeyServer } from '../integration/stores/valkey-server.ts';
-import { startCrew } from './fleet/crew.ts';
-import { type Fleet, startFleet, whyNoFleet } from './fleet/machine.ts';
+import { type Crew, startCrew } from './fleet/crew.ts';
+import { type Fleet, type FleetProcess, startFleet, whyNoFleet } from './fleet/machine.ts';
 import { settle } from './fleet/settle.ts';
-import { figure, quantiles, residentMb } from './measure.ts';
+import { figure, processorMs, quantiles, residentMb } from './measure.ts';
 
 const { values } = parseArgs({
   options: {
@@ -49,12 +49,12 @@ async function measureRun({ store, agents }: Run): Promise<boolean> {
       change: 5,
       seed: 1,
     });
-    const memory = watchMemory(fleet, crew.processes, valkey);
+    const watched = watchProcesses(fleet, crew, valkey);
     if (!values['no-kills']) await killInTheMiddle(fleet, valkey, until);
     await crew.finished();
-    const resident = memory.stop();
+    const used = watched.stop();
     const reckoning = await settle(fleet, crew);
-    report({ store, agents }, { reckoning, seconds, resident });
+    report({ store, agents }, { reckoning, seconds, used });
     return reckoning.broken.length === 0;
   } finally {
     await fleet.close();
@@ -79,29 +79,40 @@ async function killInTheMiddle(fleet: Fleet, valkey: ValkeyServer | undefined, u
   await valkey.start();
 }
 
-/** The most that each process had, looked at twice a second. */
-function watchMemory(fleet: Fleet, crew: readonly { readonly name: string; pid(): number }[], valkey: ValkeyServer | undefined) {
-  const most = new Map<string, number>();
-  const look = async () => {
-    for (const { name, pid } of [fleet.service, ...fleet.emulators.slice(0, 1), ...crew]) await note(name, pid);
-    if (valkey !== undefined) {
-      const used = /used_memory_rss:(\d+)/.exec(await valkey.operator.info('memory').catch(() => ''))?.[1];
-      most.set('valkey', Math.max(most.get('valkey') ?? 0, Number(used ?? 0) / 2 ** 20));
-    }
-  };
-  const note = async (name: string, pid: () => number) => {
+interface Used {
+  /** The most that it had at once. */
+  readonly mb: ReadonlyMap<string, number>;
+  /** Of all processes of that name, those that were killed included. */
+  processorMs(name: string): number;
+}
+
+/** Looked at twice a second: whoever is killed takes at most half a second of its figures along. */
+function watchProcesses(fleet: Fleet, crew: Crew, valkey: ValkeyServer | undefined) {
+  const mb = new Map<string, number>();
+  const spent = new Map<string, Map<number, number>>();
+  const note = async ({ name, pid }: FleetProcess) => {
     try {
-      const found = await residentMb(pid());
-      if (!Number.isNaN(found)) most.set(name, Math.max(most.get(name) ?? 0, found));
+      const found = pid();
+      const [resident, ms] = [await residentMb(found), await processorMs(found)];
+      if (Number.isNaN(resident) || Number.isNaN(ms)) return;
+      mb.set(name, Math.max(mb.get(name) ?? 0, resident));
+      spent.set(name, (spent.get(name) ?? new Map<number, number>()).set(found, ms));
     } catch {
       // It is being started again.
     }
   };
+  const look = async () => {
+    for (const one of [fleet.service, ...fleet.emulators.slice(0, 1), ...crew.processes]) await note(one);
+    if (valkey === undefined) return;
+    const used = /used_memory_rss:(\d+)/.exec(await valkey.operator.info('memory').catch(() => ''))?.[1];
+    mb.set('valkey', Math.max(mb.get('valkey') ?? 0, Number(used ?? 0) / 2 ** 20));
+  };
   const timer = setInterval(() => void look(), 500);
+  const sum = (name: string) => [...(spent.get(name)?.values() ?? [])].reduce((total, ms) => total + ms, 0);
   return {
-    stop: () => {
+    stop: (): Used => {
       clearInterval(timer);
-      return most;
+      return { mb, processorMs: sum };
     },
   };
 }
@@ -109,17 +120,21 @@ function watchMemory(fleet: Fleet, crew: readonly { readonly name: string; pid()
 interface Result {
   readonly reckoning: Awaited<ReturnType<typeof settle>>;
   readonly seconds: number;
-  readonly resident: ReadonlyMap<string, number>;
+  readonly used: Used;
 }
 
-function report({ store, agents }: Run, { reckoning, seconds, resident }: Result): void {
+function report({ store, agents }: Run, { reckoning, seconds, used }: Result): void {
   const { calls, times, effects, done, unknown, notDone, answers, records, orphans, broken } = reckoning;
   const reads = quantiles(times.read);
   console.log(
     `${store}, ${agents} agents: ${figure(calls / seconds)} calls/s; reads p50 ${figure(reads.p50)} ms, p99 ${figure(reads.p99)} ms; ` +
       `${calls} calls answered, ${orphans} of killed processes; ${answers} answers of people; ${effects} effects = ${done} done, ${unknown} unknown, ${notDone} found not done; ${records} records`,
   );
-  console.log(`  memory: ${[...resident].map(([name, mb]) => `${name} ${figure(mb)} MB`).join(', ')}`);
+  console.log(`  memory: ${[...used.mb].map(([name, mb]) => `${name} ${figure(mb)} MB`).join(', ')}`);
+  const perCall = used.processorMs('service') / calls;
+  console.log(
+    `  the service’s processor time: ${figure(perCall)} ms a call, ${figure(used.processorMs('service') / seconds / 10)} % of one processor`,
+  );
   console.log(`  ends: ${[...reckoning.ends].map(([end, count]) => `${count} ${end}`).join(', ')}`);
   for (const flaw of broken.slice(0, 20)) console.log(`  BROKEN ${flaw}`);
   if (broken.length > 20) console.log(`  … and ${broken.length - 20} more`);

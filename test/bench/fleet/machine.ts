@@ -78,7 +78,11 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const undo: Undo = [];
   const close = async () => {
     process.off('SIGINT', end).off('SIGTERM', end);
-    for (const step of undo.splice(0).reverse()) await step();
+    // Each, also where another one fails: nothing of it stays on the machine.
+    for (const step of undo.splice(0).reverse())
+      await Promise.resolve()
+        .then(step)
+        .catch(() => undefined);
   };
   const end = () => void close().finally(() => process.exit(130));
   process.once('SIGINT', end).once('SIGTERM', end);
