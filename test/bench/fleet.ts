@@ -1,5 +1,6 @@
 /**
- * `npm run bench:fleet [-- --agents 10,100,1000 --seconds 60 --store valkey,sqlite --no-kills]`: agents on several processes, ten clusters of 500 emulated
+ * `npm run bench:fleet [-- --agents 10,100,1000 --seconds 60 --store valkey,sqlite --clusters 10 --nodes 500
+ * --pause 2000,8000 --no-kills]`: agents on several processes, ten clusters of 500 emulated
  * nodes, one service, one store, people who think before they sign; servers are killed in the middle. Prints calls a second, p50, p99 and memory for each
  * size, reckons up at the end of each, and exits 1 where anything was lost, done twice or crossed. Root on Linux, after `npm run build`.
  */
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     store: { type: 'string', default: 'valkey,sqlite' },
     clusters: { type: 'string', default: '10' },
     nodes: { type: 'string', default: '500' },
+    pause: { type: 'string', default: '2000,8000' },
     'no-kills': { type: 'boolean', default: false },
   },
 });
@@ -31,6 +33,7 @@ interface Run {
 async function measureRun({ store, agents }: Run): Promise<boolean> {
   const valkey = store === 'valkey' ? await startValkey() : undefined;
   const seconds = Number(values.seconds);
+  const [least = 0, most = 0] = values.pause.split(',').map(Number);
   // A user's calls have limits of their own (docs/service.md): 25 agents to a user.
   const users = Math.max(2, Math.ceil(agents / 25));
   const people = Math.max(2, Math.ceil(agents / 25));
@@ -44,7 +47,7 @@ async function measureRun({ store, agents }: Run): Promise<boolean> {
       agents,
       processes: Math.min(4, users),
       until,
-      pauseMs: [2_000, 8_000],
+      pauseMs: [least, most],
       thinkMs: [2_000, 8_000],
       change: 5,
       seed: 1,
@@ -82,21 +85,23 @@ async function killInTheMiddle(fleet: Fleet, valkey: ValkeyServer | undefined, u
 interface Used {
   /** The most that it had at once. */
   readonly mb: ReadonlyMap<string, number>;
-  /** Of all processes of that name, those that were killed included. */
+  /** Of all processes of that name, those that were killed included; without what they took to start. */
   processorMs(name: string): number;
 }
 
 /** Looked at twice a second: whoever is killed takes at most half a second of its figures along. */
 function watchProcesses(fleet: Fleet, crew: Crew, valkey: ValkeyServer | undefined) {
   const mb = new Map<string, number>();
-  const spent = new Map<string, Map<number, number>>();
+  /** By process: when it was first seen, and last. */
+  const spent = new Map<string, Map<number, readonly [number, number]>>();
   const note = async ({ name, pid }: FleetProcess) => {
     try {
       const found = pid();
       const [resident, ms] = [await residentMb(found), await processorMs(found)];
       if (Number.isNaN(resident) || Number.isNaN(ms)) return;
       mb.set(name, Math.max(mb.get(name) ?? 0, resident));
-      spent.set(name, (spent.get(name) ?? new Map<number, number>()).set(found, ms));
+      const of = spent.get(name) ?? new Map<number, readonly [number, number]>();
+      spent.set(name, of.set(found, [of.get(found)?.[0] ?? ms, ms]));
     } catch {
       // It is being started again.
     }
@@ -108,7 +113,7 @@ function watchProcesses(fleet: Fleet, crew: Crew, valkey: ValkeyServer | undefin
     mb.set('valkey', Math.max(mb.get('valkey') ?? 0, Number(used ?? 0) / 2 ** 20));
   };
   const timer = setInterval(() => void look(), 500);
-  const sum = (name: string) => [...(spent.get(name)?.values() ?? [])].reduce((total, ms) => total + ms, 0);
+  const sum = (name: string) => [...(spent.get(name)?.values() ?? [])].reduce((total, [first, last]) => total + last - first, 0);
   return {
     stop: (): Used => {
       clearInterval(timer);

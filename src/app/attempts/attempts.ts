@@ -53,7 +53,7 @@ const underWay = 30_000;
 const grace = 60_000;
 
 export function createAttempts(deps: AttemptsDeps): Attempts {
-  const { audit, spool, log, own, now = Date.now } = deps;
+  const { audit, spool, log, own, now = () => Date.now() } = deps;
   const closing = new AbortController();
   const settler = createSettler({ ...deps, now, signal: closing.signal });
   let timers: NodeJS.Timeout[] = [];
@@ -128,7 +128,7 @@ interface Settler {
 
 function createSettler(deps: AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> & { readonly signal: AbortSignal }): Settler {
   const { audit, log, now } = deps;
-  /** When each was first found without its process. */
+  /** When each was first found without its process. Monotonic: a clock that jumps makes no waiting short, or endless. */
   const goneSince = new Map<string, number>();
 
   async function looked({ begun }: Attempt): Promise<Look> {
@@ -141,12 +141,12 @@ function createSettler(deps: AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> 
 
   async function settle(attempt: Attempt): Promise<boolean> {
     const { call, begun } = attempt;
-    const since = goneSince.get(call) ?? now();
-    goneSince.set(call, since);
+    const gone = performance.now() - (goneSince.get(call) ?? performance.now());
+    if (!goneSince.has(call)) goneSince.set(call, performance.now());
     const look = await looked(attempt);
-    if ('end' in look && look.end === 'not_done' && now() - since < underWay) return true;
-    const age = { gone: now() - since, inAll: now() - Date.parse(begun.time) };
-    const found = endOf(look, age.inAll > times.giveUp || (age.gone > times.tryAgain && !('goesOn' in look)));
+    if ('end' in look && look.end === 'not_done' && gone < underWay) return true;
+    const inAll = now() - Date.parse(begun.time);
+    const found = endOf(look, inAll > times.giveUp || (gone > times.tryAgain && !('goesOn' in look)));
     if (found === undefined) return 'goesOn' in look;
     const written = await audit.endAttempt({ name: 'attempt.resolved', attributes: { ...ofCall(begun), ...foundData(found) } });
     goneSince.delete(call);

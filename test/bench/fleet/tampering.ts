@@ -1,6 +1,6 @@
 /** What somebody does to a trail who can write all of it, and whether who holds an old checkpoint or an export finds it. */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { hashOf } from '#audit/seal';
@@ -59,16 +59,17 @@ const changes: Readonly<Record<string, Change>> = {
     }),
   'removed record': (file, { random }) =>
     withFile(file, (raw) => void raw.prepare('DELETE FROM audit WHERE sequence = ?').run(anyRecord(raw, random).sequence)),
-  'cut-off end': (file) =>
+  'cut-off end': (file, { kept }) =>
     withFile(file, (raw) => {
-      const last = recordAt(raw, Math.floor(countOf(raw) / 4));
+      const last = recordAt(raw, Math.floor(sizeIn(kept) / 2));
       raw.prepare('DELETE FROM audit WHERE sequence > ?').run(last.sequence);
       raw.prepare('UPDATE audit_head SET sequence = ?, hash = ?').run(last.sequence, last.hash);
     }),
-  'rewritten end': (file) =>
+  'rewritten end': (file, { kept }) =>
     withFile(file, (raw) => {
-      let previous = recordAt(raw, Math.floor(countOf(raw) / 4)).hash;
-      for (let sequence = Math.floor(countOf(raw) / 4) + 1; sequence <= countOf(raw); sequence += 1) {
+      const from = Math.floor(sizeIn(kept) / 2);
+      let previous = recordAt(raw, from).hash;
+      for (let sequence = from + 1; sequence <= countOf(raw); sequence += 1) {
         const { hash: _, ...record } = { ...recordAt(raw, sequence), previous };
         const changed = { ...record, attributes: { ...record.attributes, forged: true } };
         previous = hashOf(changed);
@@ -146,6 +147,11 @@ function withFile(file: string, work: (raw: DatabaseSync) => void): void {
   }
 }
 
+/** How many records the checkpoint is about: what came later may be rewritten unseen. */
+function sizeIn({ note }: Kept): number {
+  return Number(readFileSync(note, 'utf8').split('\n')[1]);
+}
+
 function countOf(raw: DatabaseSync): number {
   return Number(raw.prepare('SELECT max(sequence) AS last FROM audit').get()?.['last']);
 }
@@ -196,15 +202,20 @@ export async function tamperWithServer(fleet: Fleet, kept: Kept, valkey: Watched
   if (control.status !== 0) broken.push(`the untouched trail is not ok: ${control.out}`);
   const all = await operator.zrange(trailKey, 0, -1, 'WITHSCORES');
   const entries = Array.from({ length: all.length / 2 }, (_, index) => ({ member: all[2 * index] ?? '', score: all[2 * index + 1] ?? '' }));
-  const one = entries[Math.floor(entries.length / 2)] ?? { member: '', score: '' };
-  const ofChain = entries.filter(({ member }) => chainOf(member) === chainOf(entries[0]?.member ?? ''));
+  // Of what the export has: what came later may be cut off unseen.
+  const first = chainOf(entries[0]?.member ?? '');
+  const ofChain = entries.filter(({ member }) => chainOf(member) === first);
+  const exported = readFileSync(kept.note, 'utf8')
+    .split('\n')
+    .filter((line) => chainOf(line) === first).length;
+  const one = ofChain[Math.floor(exported / 2)] ?? { member: '', score: '' };
   const tricks: Readonly<Record<string, { readonly out: typeof entries; readonly in?: typeof entries }>> = {
     'removed record': { out: [one] },
     'changed record': {
       out: [one],
       in: [{ ...one, member: one.member.replace(/"status":"[a-z]+"|"name":"[a-z.]+"/, '"status":"forged"') }],
     },
-    'cut-off chain': { out: ofChain.slice(Math.floor(ofChain.length / 4)) },
+    'cut-off chain': { out: ofChain.slice(Math.floor(exported / 2)) },
     'removed chain': { out: ofChain },
   };
   for (const [name, { out, in: added = [] }] of Object.entries(tricks)) {

@@ -1,6 +1,6 @@
 /** The process of a call is killed: what came of it is found out, or is said to be unknown. */
 import { userInfo } from 'node:os';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { cliAgent } from '#app/for-hosts';
 import { startWorld, type World } from '../app/support.ts';
@@ -97,9 +97,15 @@ describe('a killed call', { timeout: 120_000 }, () => {
     expect((await untilTold(app, id, (outcome) => typeof outcome === 'object', caller)).result.outcome).toMatchObject({ status: 'ok' });
   });
 
-  it('whose request never reached the cluster was not done', async () => {
+  it('whose request never reached the cluster was not done, also where the clock jumped ahead meanwhile and came back', async () => {
     const fault = world.demo.faults.api({ method: 'POST', path: 'status/stop$', effect: { kind: 'hang' } });
     const id = await killedCall({ world, app, caller: program }, ['stop_vm', { vmid: 100 }], () => fault.hits() > 0);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 18 * 86_400_000 });
+    try {
+      expect((await toldOf(app, id, caller)).result.outcome).toBe('unknown');
+    } finally {
+      vi.useRealTimers();
+    }
     const told = await untilTold(app, id, (outcome) => outcome !== 'unknown', caller);
     expect(told).toMatchObject({ result: { outcome: 'not_done' }, message: expect.stringContaining('the call was not done') });
     expect(stops()).toEqual([]);
