@@ -359,6 +359,9 @@ function remoteLists(link: ServiceLink, ask: Ask): LiveLists {
       });
       return { guests: new Map(guests), nodes: new Map(nodes) };
     },
+    overview: (cluster, signal) => ask('live.overview', [cluster], { signal }),
+    guest: (cluster, { vmid, node, guestType }, signal) => ask('live.guest', [cluster, { vmid, node, guestType }], { signal }),
+    task: (cluster, upid, signal) => ask('live.task', [cluster, upid], { signal }),
     facts: ({ targets }, signal) => ask('live.facts', [targets], { signal }),
   };
 }

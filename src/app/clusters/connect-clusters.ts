@@ -21,6 +21,7 @@ import type { ClusterConfig, Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
 import { protectedListOf } from '../config/policy-settings.ts';
 import { type KeptText, keepText, readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
+import { clusterLooks } from './cluster-looks.ts';
 import { liveFacts } from './live-facts.ts';
 import { createTagMemory } from './tag-memory.ts';
 
@@ -55,6 +56,7 @@ export function connectClusters(options: ConnectOptions): ConnectedClusters {
       nodes: (cluster, signal) => clientOf(clients, cluster).nodes(signal),
       guests: (cluster, signal) => clientOf(clients, cluster).guests(signal),
       protectedNames: (cluster, signal) => protectedNames(cluster, connected, { list: protectedListOf(options.config.protected), signal }),
+      ...clusterLooks((cluster) => clientOf(clients, cluster), secrets),
       facts: (action, signal) => liveFacts(action, clients, { signal, now: Date.now() }),
     },
     knownSecrets: () => [...secrets],

@@ -159,6 +159,9 @@ function readMethods(app: LocalApp): Of<'security' | 'audit' | 'live'> {
       const { guests, nodes } = await live.protectedNames(cluster, signal);
       return { guests: [...guests], nodes: [...nodes] };
     },
+    'live.overview': ([cluster], { signal }) => live.overview(cluster, signal),
+    'live.guest': ([cluster, guest], { signal }) => live.guest(cluster, guest, signal),
+    'live.task': ([cluster, upid], { signal }) => live.task(cluster, upid, signal),
     'live.facts': ([targets], { signal }) => live.facts({ targets }, signal),
   };
 }

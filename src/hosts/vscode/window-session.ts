@@ -21,6 +21,7 @@ import { readSigner } from './approval-key.ts';
 import { PendingFeed } from './approvals-view/pending-feed.ts';
 import { createApprovalsViews } from './approvals-view/request-list.ts';
 import { tokenSecret } from './cluster-token.ts';
+import { registerClusterView } from './cluster-view/register-cluster-view.ts';
 import { createWriteDiff, registerApprovalCommands } from './commands/approval-commands.ts';
 import { registerClusterActions, runByHand } from './commands/cluster-actions.ts';
 import {
@@ -121,6 +122,7 @@ function surfaces(core: Core): Disposable[] {
   const levels = new LevelFeed(session, cannotRead('the security level'));
   const diff = createWriteDiff(session);
   const confirm = { queue: core.queue, dialogs: core.dialogs, now };
+  const acting = { runner, confirm, documents, osUser: core.osUser, review };
   const { configFile } = core.places;
   const settings = { session, confirm, configFile, signer: () => readSigner(context.secrets, person) };
   return [
@@ -131,7 +133,8 @@ function surfaces(core: Core): Disposable[] {
     levels,
     alarms,
     ...registerLanguageModelTools(tools, runner),
-    ...registerClusterActions(tools, { runner, confirm, documents, osUser: core.osUser, review }),
+    ...registerClusterActions(tools, acting),
+    registerClusterView({ ...acting, session, tools, extensionUri: context.extensionUri }),
     ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
     ...registerSecurityCommands(settings),
     registerTestCommand(session, () => settingsOf(core.places).commandRules),

@@ -31,6 +31,7 @@ function arguments_(requestId) {
     [true],
     [null, requestId],
     ['Approve once'],
+    ['demo/pve/100'],
     [{ node: 'pve', vmid: 100, confirmed: true }],
     [
       {
@@ -99,6 +100,9 @@ async function pressEverything({ report }) {
 
 /** Every command of the extension, with every kind of argument that could carry a decision; but the one that stops all agents, which anybody may. */
 async function ownCommands({ requestId, report }) {
+  // The rows of the clusters are there once somebody looks.
+  await run('banksman.cluster.focus', [], 5 * SLOW_MS);
+  await new Promise((resolve) => setTimeout(resolve, 5 * SLOW_MS));
   const commands = (await vscode.commands.getCommands(false)).filter((id) => /banksman/i.test(id) && id !== 'banksman.pauseAgents');
   for (const command of commands) {
     const ends = await Promise.all(arguments_(requestId).map(async (args) => [describe(args), await run(command, args)]));

@@ -87,7 +87,7 @@ describe('another extension in the same host', () => {
 
   it("cannot answer it with Banksman's own commands, whatever the argument", async () => {
     const report = await attack(bench.folder, 'ownCommands', await pendingRequest('Stop VM 100'));
-    expect(report.at(-1)).toMatch(/^ran \d{2} commands$/);
+    expect(report.at(-1)).toMatch(/^ran \d{2,3} commands$/);
     expect(await hasModal(bench.page, 'Stop VM 100')).toBe(true);
     await expectNothingApproved();
   });

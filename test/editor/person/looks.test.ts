@@ -1,6 +1,7 @@
 /** The dialog and the page of a request in dark and in high contrast, in a wide and in a narrow window (the other suites run in light). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openApprovals, pressRowAction, waitRow } from '../harness/approvals-view.ts';
+import { axeFaults } from '../harness/axe-faults.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
 import { waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
@@ -71,5 +72,16 @@ describe.each([
       const over = await details.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
       expect({ row, over: Math.max(0, over) }).toEqual({ row, over: 0 });
     }
+  });
+
+  it('the clusters and a guest’s page can be read, and axe knows no fault of the page', async () => {
+    const { page } = bench as Workbench;
+    await page.setViewportSize({ width: 1360, height: 860 });
+    await page.locator('.part.sidebar .monaco-list-row[aria-label^="VM 100"]').click();
+    const guest = await waitDetails(page, '100 ');
+    await guest.locator('#graphs svg').first().waitFor({ timeout: 60_000 });
+    await guest.locator('#config th').first().waitFor({ timeout: 60_000 });
+    expect(await axeFaults(guest)).toEqual([]);
+    await screenshot(page, `k-${kind}-guest`);
   });
 });

@@ -100,6 +100,16 @@ describe('an App through the socket', () => {
     const signal = AbortSignal.timeout(10_000);
     expect((await alice.live.guests(cluster, signal)).map(({ vmid }) => vmid)).toContain(100);
     expect((await alice.live.protectedNames(cluster, signal)).guests.has(103)).toBe(true);
+    const { resources, tasks = [] } = await alice.live.overview(cluster, signal);
+    expect(new Set(resources.map(({ type }) => type))).toEqual(new Set(['node', 'qemu', 'lxc', 'storage']));
+    const sheet = await alice.live.guest(cluster, { vmid: 100, node: 'pve', guestType: 'qemu' }, signal);
+    expect(sheet).toMatchObject({
+      status: { status: expect.any(String) },
+      config: { name: expect.any(String) },
+      metrics: expect.arrayContaining([]),
+    });
+    const look = await alice.live.task(cluster, String(tasks[0]?.['upid']), signal);
+    expect(look).toMatchObject({ running: false, exitStatus: 'OK' });
     expect(await alice.audit.verify()).toMatchObject({ ok: true });
     expect((await alice.doctor(signal)).map(({ topic }) => topic)).toEqual(expect.arrayContaining(['service', 'sandbox', 'audit']));
   });

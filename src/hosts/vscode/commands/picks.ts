@@ -1,7 +1,7 @@
 /** Live rows as items of a quick pick. */
 import type { ProtectedNames } from '#kernel/app';
 import type { Decision, Effect } from '#kernel/decision';
-import { isJsonObject } from '#kernel/json';
+import { isJsonObject, type JsonObject } from '#kernel/json';
 import { type GuestRow, type NodeRow, offlineStatus } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { GuestType } from '#kernel/resource';
@@ -165,22 +165,29 @@ export type ArgumentStep =
   /** Fills `vmid` and `node` from the live list. `running`: keep only (false: not) running guests. */
   | { readonly kind: 'guest'; readonly guestType?: GuestType; readonly running?: boolean }
   | { readonly kind: 'node'; readonly offlineFirst: boolean }
-  | {
-      readonly kind: 'choice';
-      readonly name: string;
-      readonly prompt: string;
-      readonly values: readonly string[];
-      readonly required: boolean;
-    }
-  | { readonly kind: 'text'; readonly name: string; readonly prompt: string; readonly pattern?: string; readonly required: boolean };
+  | (Asked & { readonly kind: 'choice'; readonly values: readonly string[] })
+  | (Asked & { readonly kind: 'text'; readonly pattern?: string });
+
+/** Other than a text. */
+export type ArgumentType = 'integer' | 'boolean' | 'list';
+
+interface Asked {
+  readonly name: string;
+  readonly prompt: string;
+  readonly required: boolean;
+  readonly type?: ArgumentType;
+}
 
 /** For models only: a person pages in the result's document, and needs to give themselves no reason. */
 const skipped = new Set(['limit', 'cursor', 'filter', 'reason']);
 
-export function argumentPlan(tool: ToolDescription): readonly ArgumentStep[] {
+/** @param known names of arguments that are not asked for */
+export function argumentPlan(tool: ToolDescription, known: readonly string[] = []): readonly ArgumentStep[] {
   const properties = isJsonObject(tool.inputSchema.properties) ? tool.inputSchema.properties : {};
   const required = new Set(Array.isArray(tool.inputSchema.required) ? tool.inputSchema.required : []);
-  const names = Object.keys(properties).filter((name) => !skipped.has(name) && !(name === 'node' && 'vmid' in properties));
+  const names = Object.keys(properties).filter(
+    (name) => !skipped.has(name) && !known.includes(name) && !(name === 'node' && 'vmid' in properties),
+  );
   // The cluster first: the live lists depend on it.
   const ordered = [...names].sort((a, b) => Number(b === 'cluster') - Number(a === 'cluster'));
   return ordered.map((name) => stepFor(tool, name, { schema: properties[name], required: required.has(name) }));
@@ -197,8 +204,15 @@ function stepFor(
   const field = isJsonObject(schema) ? schema : {};
   const prompt = typeof field.description === 'string' ? field.description : name;
   if (Array.isArray(field.enum)) return { kind: 'choice', name, prompt, values: field.enum.map(String), required };
-  const pattern = typeof field.pattern === 'string' ? { pattern: field.pattern } : {};
-  return { kind: 'text', name, prompt, required, ...pattern };
+  if (field.type === 'boolean') return { kind: 'choice', name, prompt, values: ['yes', 'no'], required, type: 'boolean' };
+  return { kind: 'text', name, prompt, required, ...textShape(field) };
+}
+
+const typedAs: Readonly<Record<string, ArgumentType>> = { integer: 'integer', array: 'list' };
+
+function textShape({ pattern, type }: JsonObject): { readonly pattern?: string; readonly type?: ArgumentType } {
+  const own = typeof type === 'string' ? typedAs[type] : undefined;
+  return { ...(typeof pattern === 'string' ? { pattern } : {}), ...(own === undefined ? {} : { type: own }) };
 }
 
 function guestStep(tool: string): ArgumentStep {

@@ -1,7 +1,7 @@
 /** The commands as data; the palette has one more for every cluster tool. */
 import type { ToolDescription } from '#kernel/tool';
 import { isPaletteTool, paletteCommand, paletteTitle } from './names.ts';
-import { historyViewId, viewId } from './views.ts';
+import { clusterViewId, historyViewId, viewId } from './views.ts';
 
 interface CommandContribution {
   readonly command: string;
@@ -14,6 +14,18 @@ interface CommandContribution {
 
 const category = 'Banksman' as const;
 
+/** On a row of the clusters; each runs a tool by the usual way, or shows something. */
+const rowCommands: readonly CommandContribution[] = [
+  { command: 'banksman.doOnRow', title: 'Do…', category, icon: '$(run-all)' },
+  { command: 'banksman.openGuest', title: 'Open Guest Page', category, icon: '$(graph)' },
+  { command: 'banksman.openTask', title: 'Show Task Log', category, icon: '$(output)' },
+  { command: 'banksman.startGuest', title: 'Start', category, icon: '$(play)' },
+  { command: 'banksman.shutdownGuest', title: 'Shut Down', category, icon: '$(debug-stop)' },
+  { command: 'banksman.restartGuest', title: 'Restart', category, icon: '$(debug-restart)' },
+  { command: 'banksman.snapshotGuest', title: 'Take Snapshot…', category, icon: '$(device-camera)' },
+  { command: 'banksman.migrateGuest', title: 'Migrate…', category, icon: '$(move)' },
+];
+
 const ownCommands: readonly CommandContribution[] = [
   { command: 'banksman.showApprovals', title: 'Show Pending Approvals', category, icon: '$(checklist)' },
   { command: 'banksman.review', title: 'Review', category, icon: '$(law)' },
@@ -24,6 +36,12 @@ const ownCommands: readonly CommandContribution[] = [
   { command: 'banksman.showDiff', title: 'Compare with the File', category, icon: '$(diff)' },
   ...listCommands('Pending', 'Pending Approvals'),
   ...listCommands('History', 'Decided Requests'),
+  { command: 'banksman.searchCluster', title: 'Search Clusters…', category, icon: '$(search)' },
+  { command: 'banksman.filterCluster', title: 'Filter Clusters…', category, icon: '$(filter)' },
+  { command: 'banksman.clearFilterCluster', title: 'Clear Filter of Clusters', category, icon: '$(clear-all)' },
+  { command: 'banksman.sortCluster', title: 'Sort Guests…', category },
+  { command: 'banksman.refreshCluster', title: 'Refresh Clusters', category, icon: '$(refresh)' },
+  ...rowCommands,
   { command: 'banksman.testCommand', title: 'Test a Command…', category, icon: '$(beaker)' },
   { command: 'banksman.setSecurityLevel', title: 'Set Security Level…', category, icon: '$(shield)' },
   { command: 'banksman.pauseAgents', title: 'Pause or Resume All Agents…', category, icon: '$(debug-pause)' },
@@ -69,6 +87,7 @@ export function commandContributions(tools: readonly ToolDescription[]): readonl
 /** Where the commands stand. */
 const onView = `view == ${viewId}`;
 const onHistory = `view == ${historyViewId}`;
+const onClusters = `view == ${clusterViewId}`;
 /** What kind of row: names of our own, so that no other view's row is meant. A plan's ends with `+`. */
 const waits = 'viewItem =~ /^bm-(approval|report)/';
 const approved = 'viewItem =~ /^bm-approved/';
@@ -78,6 +97,11 @@ const paused = 'viewItem == bm-plan-paused';
 const underWay = 'viewItem =~ /^bm-plan/';
 const strikable = 'viewItem =~ /^bm-(approval.|step)/';
 const undoable = 'viewItem == bm-decided+';
+
+const onGuest = 'viewItem =~ /^bmc-guest/';
+const runs = 'viewItem == bmc-guest-running';
+const isStopped = 'viewItem == bmc-guest-stopped';
+const hasTools = 'viewItem =~ /^bmc-(guest|node|cluster|storage)/';
 
 const rowMenus = [
   { command: 'banksman.review', when: waits, group: 'inline@1' },
@@ -101,6 +125,16 @@ const rowMenus = [
   { command: 'banksman.stopPlan', when: underWay, group: 'inline@2' },
   { command: 'banksman.stopPlan', when: underWay },
   { command: 'banksman.undoPlan', when: undoable, group: '1_answer@1' },
+  { command: 'banksman.startGuest', when: isStopped, group: 'inline@1' },
+  { command: 'banksman.shutdownGuest', when: runs, group: 'inline@1' },
+  { command: 'banksman.doOnRow', when: hasTools, group: 'inline@2' },
+  { command: 'banksman.startGuest', when: isStopped, group: '1_do@1' },
+  { command: 'banksman.shutdownGuest', when: runs, group: '1_do@1' },
+  { command: 'banksman.restartGuest', when: runs, group: '1_do@2' },
+  { command: 'banksman.snapshotGuest', when: onGuest, group: '1_do@3' },
+  { command: 'banksman.migrateGuest', when: onGuest, group: '1_do@4' },
+  { command: 'banksman.doOnRow', when: hasTools, group: '1_do@5' },
+  { command: 'banksman.openGuest', when: onGuest, group: '2_look@1' },
 ];
 
 /** A tool of the palette is hidden by its own `enablement`. */
@@ -108,6 +142,9 @@ export const menus = {
   'view/title': [
     ...listActions(onView, 'Pending'),
     ...listActions(onHistory, 'History'),
+    ...listActions(onClusters, 'Cluster'),
+    { command: 'banksman.refreshCluster', when: onClusters, group: 'navigation@4' },
+    { command: 'banksman.sortCluster', when: onClusters, group: '1_look@1' },
     { command: 'banksman.showLog', when: onView, group: 'navigation@9' },
     { command: 'banksman.testCommand', when: onView, group: '1_check@0' },
     { command: 'banksman.doctor', when: onView, group: '1_check@1' },
@@ -127,6 +164,7 @@ export const menus = {
     // They belong to a row of a list.
     { command: 'banksman.loadMorePending', when: 'false' },
     { command: 'banksman.loadMoreHistory', when: 'false' },
+    ...rowCommands.map(({ command }) => ({ command, when: 'false' })),
   ],
 };
 

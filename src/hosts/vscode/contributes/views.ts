@@ -4,11 +4,14 @@ export const containerId = 'banksman';
 export const viewId = 'banksman.approvals';
 export const historyViewId = 'banksman.history';
 
+export const clusterViewId = 'banksman.cluster';
+
 export const viewsContainers = { activitybar: [{ id: containerId, title: 'Banksman', icon: 'media/activity.svg' }] };
 
 export const views = {
   [containerId]: [
-    { id: viewId, name: 'Pending Approvals', icon: 'media/activity.svg', contextualTitle: 'Banksman' },
+    { id: viewId, name: 'Pending Approvals', icon: 'media/activity.svg', contextualTitle: 'Banksman', size: 2 },
+    { id: clusterViewId, name: 'Clusters', icon: 'media/activity.svg', contextualTitle: 'Banksman', size: 5 },
     { id: historyViewId, name: 'Decided Requests', icon: 'media/activity.svg', contextualTitle: 'Banksman', visibility: 'collapsed' },
   ],
 };

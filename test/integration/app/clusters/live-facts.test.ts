@@ -1,6 +1,7 @@
-/** What the page of a request says of the cluster, against the embedded demo cluster. */
+/** What the pages and views say of the cluster, against the embedded demo cluster. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { clusterLooks } from '#app/clusters/cluster-looks';
 import { liveFacts } from '#app/clusters/live-facts';
 import { createProxmoxClient, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { type DemoCluster, startDemoCluster } from '#demo/index';
@@ -73,5 +74,44 @@ describe('live facts', () => {
     ['a guest of no kind', { ...web, guestType: { a: 1 } }],
   ])('of %s are none', async (_what, target) => {
     expect(await factsOf(target)).toEqual({});
+  });
+});
+
+describe('a look at the whole cluster, and at one guest', () => {
+  const guest = { vmid: 100, node: 'pve', guestType: 'qemu' } as const;
+  const secret = 'c0ffee00-1111-4222-8333-444455556666';
+  const signal = () => AbortSignal.timeout(15_000);
+  const asked: string[] = [];
+  const counted = (): ProxmoxClient => {
+    const get = (target: ProxmoxClient, name: string | symbol) => {
+      if (typeof name === 'string') asked.push(name);
+      return Reflect.get(target, name) as unknown;
+    };
+    return new Proxy(client, { get });
+  };
+  const looks = clusterLooks(counted, new Set([secret]));
+
+  it('takes two requests, however many guests there are', async () => {
+    asked.length = 0;
+    const { resources, tasks } = await looks.overview('demo', signal());
+    expect(asked).toEqual(['resources', 'recentTasks']);
+    expect(resources.filter(({ type }) => type === 'node')).toHaveLength(3);
+    expect(tasks?.length).toBeGreaterThan(0);
+  });
+
+  it('leaves out tasks that cannot be read, and fails where the cluster does not answer', async () => {
+    demo.faults.api({ path: '/cluster/tasks', effect: { kind: 'status', status: 403, reason: 'Permission check failed' } });
+    const { resources, tasks } = await looks.overview('demo', signal());
+    expect([resources.length > 5, tasks]).toEqual([true, undefined]);
+  });
+
+  it('takes secrets out of what a guest holds, and says part by part what cannot be read', async () => {
+    const description = `token ${secret}, password: hunter2-hunter2`;
+    await client.operate(guest, { kind: 'configure', set: { description }, remove: [] }, signal());
+    const sheet = await looks.guest('demo', guest, signal());
+    expect(JSON.stringify(sheet)).not.toMatch(/c0ffee00|hunter2-hunter2/);
+    expect(sheet).toMatchObject({ config: { description: expect.stringContaining('[redacted:') }, status: { status: 'running' } });
+    const gone = await looks.guest('demo', { ...guest, vmid: 99_999 }, signal());
+    expect([gone.status, gone.config]).toEqual([{ failed: expect.any(String) }, { failed: expect.any(String) }]);
   });
 });

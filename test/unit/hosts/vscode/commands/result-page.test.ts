@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { doctorPage, formatField, resultPage, rowField } from '#hosts/vscode/commands/result-page';
+import { formatField, rowField } from '#hosts/vscode/commands/result-fields';
+import { doctorPage, resultPage } from '#hosts/vscode/commands/result-page';
 import type { JsonObject, JsonValue } from '#kernel/json';
 
 const page = (result: JsonValue, message = '2 VMs') => resultPage('Get VMs', { status: 'ok', code: 'ok', message, result })('n0nce');

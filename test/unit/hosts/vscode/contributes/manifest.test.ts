@@ -110,7 +110,13 @@ describe('commands', () => {
     const used = new Set(
       JSON.stringify([contributes.menus, contributes.viewsWelcome, contributes.walkthroughs]).match(/banksman\.[a-z][\w.]*(?=["?)\\])/g),
     );
-    const keys = ['banksman.history', 'banksman.filteredPending', 'banksman.filteredHistory'];
+    const keys = [
+      'banksman.history',
+      'banksman.cluster',
+      'banksman.filteredCluster',
+      'banksman.filteredPending',
+      'banksman.filteredHistory',
+    ];
     const known = new Set([
       ...ids,
       ...keys,

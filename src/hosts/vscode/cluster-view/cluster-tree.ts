@@ -1,0 +1,200 @@
+/** Clusters, nodes, guests, storages and running tasks as rows of a tree, from what a cluster says. Pure: it draws nothing and reads nothing. */
+import type { AttemptView } from '#kernel/attempt';
+import { type JsonObject, wordOf } from '#kernel/json';
+import { showPlainly } from '#kernel/text/text';
+import { byNameAndNumber, isNarrowed, type Look, ordered, passesLook } from './cluster-look.ts';
+import { type ClusterState, clusterRow, groupRow, guestRow, nodeRow, noteRow, storageRow, type TreeRow, taskRow } from './cluster-rows.ts';
+
+export interface Tree {
+  readonly roots: readonly string[];
+  readonly rows: ReadonlyMap<string, TreeRow>;
+  /** Of the rows that have some. */
+  readonly children: ReadonlyMap<string, readonly string[]>;
+  readonly parents: ReadonlyMap<string, string>;
+}
+
+/** More nodes than this, or guests, are shown closed at first. */
+const openNodes = 8;
+const openGuests = 100;
+
+/** @param running calls that agents make now */
+export function buildTree(clusters: readonly ClusterState[], running: readonly AttemptView[], look: Look): Tree {
+  const grown = grow();
+  const touched = touchedBy(running);
+  for (const state of clusters) addCluster(state, { grown, touched, look });
+  return grown;
+}
+
+/** Calls by the text of what they change: `100 on demo`. */
+type Touched = ReadonlyMap<string, readonly AttemptView[]>;
+
+function touchedBy(running: readonly AttemptView[]): Touched {
+  const found = new Map<string, AttemptView[]>();
+  for (const attempt of running) for (const target of attempt.targets) found.set(target, [...(found.get(target) ?? []), attempt]);
+  return found;
+}
+
+/** A tree that is being built: each row after its parent, in the order in which they are shown. */
+interface Growing extends Tree {
+  add(parent: string | undefined, row: TreeRow): string;
+}
+
+function grow(): Growing {
+  const roots: string[] = [];
+  const rows = new Map<string, TreeRow>();
+  const children = new Map<string, string[]>();
+  const parents = new Map<string, string>();
+  return {
+    ...{ roots, rows, children, parents },
+    add(parent, row) {
+      rows.set(row.id, row);
+      if (row.opens !== undefined) children.set(row.id, []);
+      if (parent === undefined) roots.push(row.id);
+      else {
+        parents.set(row.id, parent);
+        children.get(parent)?.push(row.id);
+      }
+      return row.id;
+    },
+  };
+}
+
+interface Adding {
+  readonly grown: Growing;
+  readonly touched: Touched;
+  readonly look: Look;
+}
+
+interface Sorted {
+  readonly nodes: readonly JsonObject[];
+  readonly guests: ReadonlyMap<string, readonly JsonObject[]>;
+  readonly storages: ReadonlyMap<string, readonly JsonObject[]>;
+  readonly shared: readonly JsonObject[];
+}
+
+function addCluster(state: ClusterState, adding: Adding): void {
+  const { grown, look } = adding;
+  const resources = state.overview?.resources ?? [];
+  const nodes = resources.filter(({ type }) => type === 'node');
+  const guests = resources.filter(({ type }) => type === 'qemu' || type === 'lxc');
+  const seen = sortOut(state, nodes, { guests, resources, adding });
+  const prefix = isNarrowed(look) ? 'found ' : '';
+  const cluster = grown.add(undefined, clusterRow(`${prefix}${state.name}`, state, { nodes, guests }));
+  if (state.failed !== undefined) grown.add(cluster, noteRow(`${cluster}/failed`, state));
+  if (state.overview === undefined) return;
+  addTasks(cluster, state, adding);
+  const isSmall = nodes.length <= openNodes && guests.length <= openGuests;
+  for (const node of seen.nodes) addNode(cluster, node, { state, seen, adding, opens: isSmall || isNarrowed(look) ? 'open' : 'closed' });
+  addStorages(cluster, seen.shared, { state, name: 'Shared storage', adding });
+}
+
+/** What of it the look lets through, by node. A shared storage is one thing, however many nodes tell of it. */
+function sortOut(
+  state: ClusterState,
+  nodes: readonly JsonObject[],
+  { guests, resources, adding }: { guests: readonly JsonObject[]; resources: readonly JsonObject[]; adding: Adding },
+): Sorted {
+  const { look, touched } = adding;
+  const isTouched = (row: JsonObject) => touched.has(`${wordOf(row['vmid'])} on ${state.name}`);
+  const kept = guests.filter((row) => passesLook(row, look, isTouched(row)));
+  const byNode = Map.groupBy(ordered(kept, look.sort), ({ node }) => wordOf(node));
+  const storages = resources.filter((row) => row['type'] === 'storage' && passesLook(row, look, false));
+  const own = storages.filter(({ shared }) => Number(shared ?? 0) !== 1);
+  const shared = new Map(
+    storages.filter(({ shared: isShared }) => Number(isShared ?? 0) === 1).map((row) => [wordOf(row['storage']), row]),
+  );
+  const ofNode = Map.groupBy(own, ({ node }) => wordOf(node));
+  const named = [...nodes].sort((a, b) => compare(a['node'], b['node']));
+  const shown = named.filter((row) => {
+    const name = wordOf(row['node']);
+    return !isNarrowed(look) || byNode.has(name) || ofNode.has(name) || passesLook(row, look, touched.has(`${name} on ${state.name}`));
+  });
+  return { nodes: shown, guests: byNode, storages: ofNode, shared: [...shared.values()] };
+}
+
+function compare(a: unknown, b: unknown): number {
+  return byNameAndNumber.compare(String(a), String(b));
+}
+
+interface AddingNode {
+  readonly state: ClusterState;
+  readonly seen: Sorted;
+  readonly adding: Adding;
+  readonly opens: 'open' | 'closed';
+}
+
+function addNode(cluster: string, row: JsonObject, { state, seen, adding, opens }: AddingNode): void {
+  const { grown, touched } = adding;
+  const name = wordOf(row['node']);
+  const guests = seen.guests.get(name) ?? [];
+  const storages = seen.storages.get(name) ?? [];
+  const at = touched.get(`${name} on ${state.name}`) ?? [];
+  const isEmpty = guests.length + storages.length === 0;
+  const id = grown.add(cluster, nodeRow(`${cluster}/${name}`, row, { state, guests, at, ...(isEmpty ? {} : { opens }) }));
+  for (const guest of guests) {
+    const key = wordOf(guest['vmid']);
+    grown.add(id, guestRow(`${id}/${key}`, guest, { state, at: touched.get(`${key} on ${state.name}`) ?? [] }));
+  }
+  addStorages(id, storages, { state, name: 'Storage', adding });
+}
+
+function addStorages(
+  parent: string,
+  rows: readonly JsonObject[],
+  { state, name, adding }: { readonly state: ClusterState; readonly name: string; readonly adding: Adding },
+): void {
+  if (rows.length === 0) return;
+  const { grown } = adding;
+  const opens = isNarrowed(adding.look) ? 'open' : 'closed';
+  const group = grown.add(
+    parent,
+    groupRow(`${parent}/storage`, name, { count: rows.length, icon: 'database', opens, cluster: state.name }),
+  );
+  for (const row of [...rows].sort((a, b) => compare(a['storage'], b['storage'])))
+    grown.add(group, storageRow(`${group}/${showPlainly(wordOf(row['storage']), 100)}`, row, state.name));
+}
+
+/** Those that run. While the rows are narrowed down they would only be in the way. */
+function addTasks(cluster: string, state: ClusterState, { grown, look }: Adding): void {
+  const tasks = (state.overview?.tasks ?? []).filter(
+    ({ endtime, status }) => endtime === undefined && (status === undefined || status === 'running'),
+  );
+  if (tasks.length === 0 || isNarrowed(look)) return;
+  const group = grown.add(
+    cluster,
+    groupRow(`${cluster}/tasks`, 'Running tasks', { count: tasks.length, icon: 'sync', opens: 'open', cluster: state.name }),
+  );
+  for (const task of tasks) grown.add(group, taskRow(`${group}/${wordOf(task['upid'])}`, task, state.name));
+}
+
+/**
+ * What has to be drawn anew: undefined for the whole tree. A row whose children came, went or moved is drawn with all below it; any other one by
+ * itself, and only where what is seen of it is another.
+ */
+export function changedRows(before: Tree, after: Tree): readonly (string | undefined)[] {
+  if (!isSame(before.roots, after.roots)) return [undefined];
+  const moved = new Set<string>();
+  for (const [id, now] of after.children) {
+    const then = before.children.get(id);
+    if (before.rows.has(id) && (then === undefined || !isSame(then, now))) moved.add(id);
+  }
+  for (const id of before.children.keys()) if (after.rows.has(id) && !after.children.has(id)) moved.add(id);
+  const isBelowMoved = (id: string): boolean => {
+    for (let up = after.parents.get(id); up !== undefined; up = after.parents.get(up)) if (moved.has(up)) return true;
+    return false;
+  };
+  const changed = [...after.rows].filter(([id, row]) => moved.has(id) || isOther(before.rows.get(id), row)).map(([id]) => id);
+  return moved.size === 0 ? changed : changed.filter((id) => !isBelowMoved(id));
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((id, index) => id === other[index]);
+}
+
+/** New rows come with their parent. */
+function isOther(before: TreeRow | undefined, now: TreeRow): boolean {
+  if (before === undefined) return false;
+  const isAlike =
+    before.label === now.label && before.description === now.description && before.icon === now.icon && before.iconColor === now.iconColor;
+  return !isAlike || before.kind !== now.kind || before.spoken !== now.spoken || before.flags.join() !== now.flags.join();
+}

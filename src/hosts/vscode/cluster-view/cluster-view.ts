@@ -1,0 +1,280 @@
+/** The view `Cluster`: what the clusters hold, what agents are at there, and a person's own acts on it. */
+import {
+  commands,
+  type Event,
+  EventEmitter,
+  type FileDecoration,
+  ThemeColor,
+  ThemeIcon,
+  type TreeDataProvider,
+  TreeItem,
+  TreeItemCollapsibleState,
+  type TreeView,
+  Uri,
+  window,
+  workspace,
+} from 'vscode';
+import type { AppSession } from '../app-session.ts';
+import { type EmptyRow, emptyPending } from '../approvals-view/empty-rows.ts';
+import { plainLabel } from '../commands/picks.ts';
+import { clusterViewId } from '../contributes/views.ts';
+import { createDisposableBag, type Disposable } from '../disposables.ts';
+import { ClusterFeed } from './cluster-feed.ts';
+import { choicesIn, isNarrowed, type Look, lookInWords, type Sorting, sortings, wholeLook } from './cluster-look.ts';
+import { allFlags, type Flag, flagInWords, guestRow, type TreeRow } from './cluster-rows.ts';
+import { buildTree, changedRows, type Tree } from './cluster-tree.ts';
+
+/** Another window in front is no reason to stop looking at once. */
+const unfocusedMs = 120_000;
+
+const noTree: Tree = { roots: [], rows: new Map(), children: new Map(), parents: new Map() };
+
+/** What other surfaces need of the view. */
+export interface ClusterView extends Disposable {
+  readonly feed: ClusterFeed;
+  /** SECURITY: an id is all that a command takes, and only one that is in the tree counts. */
+  row(argument: unknown): TreeRow | undefined;
+  guest(cluster: string, vmid: number): TreeRow | undefined;
+}
+
+export function createClusterView(session: AppSession): ClusterView {
+  const bag = createDisposableBag();
+  const feed = bag.add(new ClusterFeed(session));
+  const rows = bag.add(new ClusterRows(session, feed));
+  const view = bag.add(window.createTreeView<string>(clusterViewId, { treeDataProvider: rows, showCollapseAll: true }));
+  const describe = () => {
+    view.description = lookInWords(rows.look) ?? '';
+    view.message = isNarrowed(rows.look) && rows.isEmpty ? 'No guest, node or storage fits. Clear the filter to see all.' : '';
+    void commands.executeCommand('setContext', 'banksman.filteredCluster', isNarrowed(rows.look));
+  };
+  const redraw = () => {
+    rows.redraw();
+    describe();
+  };
+  bag.add({ dispose: feed.onChange(redraw) });
+  bag.add(workspace.onDidGrantWorkspaceTrust(redraw));
+  bag.add(watchWhileSeen(view, feed));
+  bag.add(window.registerFileDecorationProvider({ provideFileDecoration: decorationOf }));
+  for (const item of lookCommands(rows, feed, redraw)) bag.add(item);
+  redraw();
+  return {
+    feed,
+    row: (argument) => rows.row(argument),
+    guest: (cluster, vmid) => guestOf(feed, cluster, vmid),
+    dispose: () => bag.dispose(),
+  };
+}
+
+/** Whatever the view leaves out. */
+function guestOf({ clusters, running }: ClusterFeed, cluster: string, vmid: number): TreeRow | undefined {
+  const state = clusters.find(({ name }) => name === cluster);
+  const row = state?.overview?.resources.find((one) => one['vmid'] === vmid && (one['type'] === 'qemu' || one['type'] === 'lxc'));
+  if (state === undefined || row === undefined) return undefined;
+  const at = running.filter(({ targets }) => targets.includes(`${vmid} on ${cluster}`));
+  return guestRow(`${cluster} ${vmid}`, row, { state, at });
+}
+
+/** Nothing is asked of a cluster for a view that nobody can see. */
+function watchWhileSeen(view: TreeView<string>, feed: ClusterFeed): Disposable {
+  const bag = createDisposableBag();
+  let timer: NodeJS.Timeout | undefined;
+  const follow = () => {
+    clearTimeout(timer);
+    if (!view.visible) feed.watch(clusterViewId, false);
+    else if (window.state.focused) feed.watch(clusterViewId, true);
+    else timer = setTimeout(() => feed.watch(clusterViewId, false), unfocusedMs);
+  };
+  bag.add(view.onDidChangeVisibility(follow));
+  bag.add(window.onDidChangeWindowState(follow));
+  bag.add({ dispose: () => clearTimeout(timer) });
+  // A window that is opened behind another one shows something, too.
+  if (view.visible) feed.watch(clusterViewId, true);
+  follow();
+  return bag;
+}
+
+/** Elements are ids: the editor tells elements apart by identity, and a row is another object after each look. */
+class ClusterRows implements TreeDataProvider<string>, Disposable {
+  readonly #session: AppSession;
+  readonly #feed: ClusterFeed;
+  readonly #changed = new EventEmitter<string[] | undefined>();
+  readonly onDidChangeTreeData: Event<string[] | undefined> = this.#changed.event;
+  /** Ids that the editor was given: about others it need not be told anything. */
+  readonly #given = new Set<string>();
+  #tree = noTree;
+  #empty: readonly EmptyRow[] = [];
+  look: Look = wholeLook;
+
+  constructor(session: AppSession, feed: ClusterFeed) {
+    this.#session = session;
+    this.#feed = feed;
+  }
+
+  get isEmpty(): boolean {
+    return [...this.#tree.children.values()].every((ids) => ids.length === 0);
+  }
+
+  /** What can be filtered by now. */
+  get choices() {
+    return choicesIn(this.#feed.clusters.flatMap(({ overview }) => overview?.resources ?? []));
+  }
+
+  redraw(): void {
+    const before = { tree: this.#tree, empty: this.#empty };
+    this.#tree = buildTree(this.#feed.clusters, this.#feed.running, this.look);
+    this.#empty = this.#tree.roots.length === 0 ? this.#emptyRows() : [];
+    const isOther = JSON.stringify(this.#empty) !== JSON.stringify(before.empty);
+    const changed = isOther ? [undefined] : changedRows(before.tree, this.#tree);
+    const ids = changed.filter((id) => id !== undefined);
+    if (ids.length < changed.length) {
+      this.#given.clear();
+      this.#changed.fire(undefined);
+      return;
+    }
+    const known = ids.filter((id) => this.#given.has(id));
+    if (known.length > 0) this.#changed.fire(known);
+  }
+
+  /** Rows, not the editor's own welcome texts: see `approvals-view/empty-rows.ts`. */
+  #emptyRows(): readonly EmptyRow[] {
+    const { state } = this.#session;
+    if (state.kind === 'ready') return emptyPending('unconfigured', workspace.isTrusted);
+    if (state.kind !== 'problem')
+      return [{ label: 'Banksman is starting…', icon: 'loading~spin', tooltip: 'The clusters are shown when it has.' }];
+    const command = { command: 'banksman.showApprovals', title: 'Show what is wrong' };
+    return [{ label: 'Banksman could not start', icon: 'error', tooltip: 'The list above says why, and what to do.', command }];
+  }
+
+  row(argument: unknown): TreeRow | undefined {
+    return typeof argument === 'string' ? this.#tree.rows.get(argument) : undefined;
+  }
+
+  getChildren(id?: string): string[] {
+    const children = id === undefined ? this.#tree.roots : (this.#tree.children.get(id) ?? []);
+    for (const child of children) this.#given.add(child);
+    return id === undefined && children.length === 0 ? this.#empty.map(({ label }) => label) : [...children];
+  }
+
+  getParent(id: string): string | undefined {
+    return this.#tree.parents.get(id);
+  }
+
+  getTreeItem(id: string): TreeItem {
+    const row = this.#tree.rows.get(id);
+    if (row !== undefined) return treeItem(row);
+    const empty = this.#empty.find(({ label }) => label === id);
+    const item = new TreeItem(id, TreeItemCollapsibleState.None);
+    if (empty === undefined) return item;
+    item.tooltip = empty.tooltip;
+    item.iconPath = new ThemeIcon(empty.icon);
+    if (empty.command) item.command = empty.command;
+    return item;
+  }
+
+  /** When somebody points at it: so it is as new as the row. */
+  resolveTreeItem(item: TreeItem, id: string): TreeItem {
+    const row = this.#tree.rows.get(id);
+    if (row) item.tooltip = row.details().join('\n');
+    return item;
+  }
+
+  dispose(): void {
+    this.#changed.dispose();
+  }
+}
+
+const { None, Expanded, Collapsed } = TreeItemCollapsibleState;
+
+function treeItem(row: TreeRow): TreeItem {
+  const item = new TreeItem(row.label, row.opens === undefined ? None : row.opens === 'open' ? Expanded : Collapsed);
+  item.id = row.id;
+  item.contextValue = `bmc-${row.kind}`;
+  item.description = row.description;
+  item.iconPath = new ThemeIcon(row.icon, row.iconColor === undefined ? undefined : new ThemeColor(row.iconColor));
+  item.accessibilityInformation = { label: row.spoken };
+  if (row.flags.length > 0) item.resourceUri = flagUri(row);
+  const command = pressed(row);
+  if (command !== undefined) item.command = { command, title: 'Open', arguments: [row.id] };
+  return item;
+}
+
+/** What a press on a row opens; on others it opens and closes them. */
+function pressed({ kind }: TreeRow): string | undefined {
+  if (kind.startsWith('guest-')) return 'banksman.openGuest';
+  if (kind === 'task') return 'banksman.openTask';
+  return kind === 'note' ? 'banksman.doctor' : undefined;
+}
+
+const scheme = 'banksman-row';
+const letters: Record<Flag, string> = { agent: '●', lock: 'L', protected: 'P', ha: 'H' };
+const colours: Partial<Record<Flag, string>> = { agent: 'charts.blue', lock: 'list.warningForeground' };
+
+/** The flags are in the address, so that a row whose flags change has another one, and nobody needs to be told. */
+function flagUri({ id, flags: own }: TreeRow): Uri {
+  return Uri.from({ scheme, path: `/${encodeURIComponent(id)}`, query: own.join() });
+}
+
+function decorationOf(uri: Uri): FileDecoration | undefined {
+  if (uri.scheme !== scheme) return undefined;
+  const own = allFlags.filter((flag) => uri.query.split(',').includes(flag));
+  const color = own.map((flag) => colours[flag]).find((found) => found !== undefined);
+  return {
+    badge: own
+      .map((flag) => letters[flag])
+      .join('')
+      .slice(0, 2),
+    tooltip: own.map(flagInWords).join('; '),
+    ...(color === undefined ? {} : { color: new ThemeColor(color) }),
+  };
+}
+
+function lookCommands(rows: ClusterRows, feed: ClusterFeed, redraw: () => void): Disposable[] {
+  const lookAt = (look: Look | undefined) => {
+    if (look === undefined) return;
+    rows.look = look;
+    redraw();
+  };
+  return [
+    commands.registerCommand('banksman.searchCluster', async () => {
+      const prompt = 'A guest’s number, or part of a name, tag or pool. Empty shows all.';
+      const search = await window.showInputBox({ title: 'Search the Clusters', prompt, value: rows.look.search });
+      if (search !== undefined) lookAt({ ...rows.look, search: search.trim() });
+    }),
+    commands.registerCommand('banksman.filterCluster', async () => lookAt(await chooseFilter(rows))),
+    commands.registerCommand('banksman.clearFilterCluster', () => lookAt({ ...wholeLook, sort: rows.look.sort })),
+    commands.registerCommand('banksman.sortCluster', async () => lookAt(await chooseOrder(rows.look))),
+    commands.registerCommand('banksman.refreshCluster', () => feed.again()),
+  ];
+}
+
+async function chooseFilter({ look, choices }: ClusterRows): Promise<Look | undefined> {
+  const { states, tags, pools } = choices;
+  const withAgent = new Map([...states, ['agent', 0]]);
+  const kinds = { states: withAgent, tags, pools } as const;
+  const items = (['states', 'tags', 'pools'] as const).flatMap((kind) =>
+    [...kinds[kind]].map(([word, count]) => ({
+      ...{ kind_: kind, word, picked: look[kind].includes(word) },
+      label: word === 'agent' ? 'An agent is at it now' : plainLabel(word, 60),
+      description: word === 'agent' ? 'state' : `${kind.slice(0, -1)} · ${count}`,
+    })),
+  );
+  const options = { title: 'Filter the Clusters', placeHolder: 'Nothing chosen shows all', canPickMany: true } as const;
+  const chosen = await window.showQuickPick(items, options);
+  if (chosen === undefined) return undefined;
+  const words = (kind: 'states' | 'tags' | 'pools') => chosen.filter(({ kind_ }) => kind_ === kind).map(({ word }) => word);
+  return { ...look, states: words('states'), tags: words('tags'), pools: words('pools') };
+}
+
+const sortWords: Record<Sorting, string> = {
+  number: 'By number',
+  name: 'By name',
+  cpu: 'Busiest CPU first',
+  memory: 'Most memory first',
+  state: 'Running first',
+};
+
+async function chooseOrder(look: Look): Promise<Look | undefined> {
+  const items = sortings.map((sort) => ({ sort, label: sortWords[sort], description: sort === look.sort ? 'now' : '' }));
+  const chosen = await window.showQuickPick(items, { title: 'Sort Guests' });
+  return chosen && { ...look, sort: chosen.sort };
+}

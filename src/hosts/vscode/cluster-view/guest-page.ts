@@ -1,0 +1,245 @@
+/** The page of one guest: its parts as markup, made here and put into place by the page's script. Pure; all from outside is escaped. */
+import type { GuestSheet, TaskLook, Unreadable } from '#kernel/app';
+import type { AuditRecord } from '#kernel/audit-event';
+import { isJsonObject, type JsonObject, type JsonValue, textOf } from '#kernel/json';
+import { agentsIn } from '#kernel/of-user';
+import { Html, html, lines, nothing } from '#kernel/text/html';
+import { formatField, localTime, taskTitle } from '../commands/result-fields.ts';
+import { detailsStyle } from '../details/details-style.ts';
+import { flagInWords, type TreeRow } from './cluster-rows.ts';
+import { graph, graphStyle } from './graph.ts';
+
+export interface GuestFacts {
+  /** As in the tree; undefined: it is there no more. */
+  readonly row: TreeRow | undefined;
+  readonly title: string;
+  readonly sheet: GuestSheet | undefined;
+  /** Of this guest, newest first; `whole`: of the whole trail that was looked through. */
+  readonly trail: readonly AuditRecord[] | Unreadable | undefined;
+  readonly log: { readonly upid: string; readonly title: string; readonly look: TaskLook | Unreadable | undefined } | undefined;
+  /** Verbs that fit what it is now, and what each button says. */
+  readonly acts: readonly { readonly verb: string; readonly label: string }[];
+}
+
+/** In the order of the page. */
+export const guestParts = ['head', 'graphs', 'agents', 'tasks', 'log', 'snapshots', 'backups', 'config'] as const;
+export type GuestPart = (typeof guestParts)[number];
+
+const maxText = 60_000;
+const shownRecords = 50;
+
+/** The document around the parts. SECURITY: its policy allows this style, this script and nothing else: no image, no request. */
+export function guestShell({ title, nonce, script }: { readonly title: string; readonly nonce: string; readonly script: string }): string {
+  const csp = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
+  const parts = guestParts.map((id) => html`<section id="${id}"></section>`);
+  return html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${new Html(csp)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style nonce="${nonce}">${new Html(detailsStyle + graphStyle + guestStyle)}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${parts}
+</main>
+<script nonce="${nonce}" src="${script}"></script>
+</body>
+</html>`.markup;
+}
+
+export function guestMarkup(facts: GuestFacts): Record<GuestPart, string> {
+  const { sheet } = facts;
+  const parts: Record<GuestPart, Html> = {
+    head: headPart(facts),
+    graphs: part('The last hour', sheet?.metrics, graphs),
+    agents: part('What agents did to it', facts.trail, trailTable),
+    tasks: part('Tasks', sheet?.tasks, taskTable),
+    log: logPart(facts.log),
+    snapshots: part('Snapshots', sheet?.snapshots, snapshotTable),
+    backups: part('Backups', sheet?.backups, backupTable),
+    config: part('Configuration', sheet?.config, configTable),
+  };
+  return Object.fromEntries(Object.entries(parts).map(([name, { markup }]) => [name, markup])) as Record<GuestPart, string>;
+}
+
+function headPart({ row, acts }: GuestFacts): Html {
+  if (row === undefined) return html`<p class="banner bad">It is not in the cluster any more, or the cluster does not tell of it.</p>`;
+  const buttons = acts.map(({ verb, label }) => html`<button type="button" class="button quiet" data-act="${verb}">${label}</button>`);
+  const words = row.flags.map(flagInWords);
+  const notes = words.length === 0 ? nothing : html`<p class="banner waits">${words.join('; ')}.</p>`;
+  const [first = '', ...rest] = row.details();
+  return html`<p>${first}</p>${notes}<p class="actions">${buttons}</p><ul class="facts">${rest.map((line) => html`<li>${line}</li>`)}</ul>`;
+}
+
+/** Each part by itself: one that cannot be read says so and leaves the others. */
+function part<T>(title: string, read: T | Unreadable | undefined, show: (read: T) => Html): Html {
+  const body =
+    read === undefined
+      ? html`<p class="dim">Reading…</p>`
+      : isUnreadable(read)
+        ? html`<p class="bad">It cannot be read: ${read.failed}</p>`
+        : show(read);
+  return html`<h2>${title}</h2>${body}`;
+}
+
+function isUnreadable(read: unknown): read is Unreadable {
+  return typeof read === 'object' && read !== null && 'failed' in read && typeof read.failed === 'string';
+}
+
+const bytes = (value: number) => formatField('size', Math.max(value, 0)) || '0';
+const perSecond = (value: number) =>
+  value < 1024 ? `${Math.round(value)} B/s` : value < 2 ** 20 ? `${(value / 1024).toFixed(0)} KiB/s` : `${bytes(value)}/s`;
+
+function graphs(rows: readonly JsonObject[]): Html {
+  const sorted = [...rows].sort((a, b) => Number(a['time'] ?? 0) - Number(b['time'] ?? 0));
+  const of = (name: string) => ({ name, points: sorted.map((row) => numberOf(row[name])) });
+  const times = sorted.map((row) => Number(row['time'] ?? 0) * 1000);
+  const most = Math.max(0, ...sorted.map((row) => numberOf(row['maxmem']) ?? 0));
+  const percent = (value: number) => `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %`;
+  const all = [
+    graph('CPU', [of('cpu')], { times, inWords: percent }),
+    graph('Memory', [of('mem')], { times, inWords: bytes, ...(most > 0 ? { top: most } : {}) }),
+    graph('Network', [of('netin'), of('netout')], { times, inWords: perSecond }),
+    graph('Disk', [of('diskread'), of('diskwrite')], { times, inWords: perSecond }),
+  ];
+  const isEmpty = sorted.every((row) => numberOf(row['cpu']) === undefined && numberOf(row['mem']) === undefined);
+  return isEmpty
+    ? html`<p class="dim">Nothing was measured: it did not run, or it is too new.</p>`
+    : html`<div class="graphs">${all}</div>`;
+}
+
+/** The API gives numbers as texts, too, and NaN as one. */
+function numberOf(value: JsonValue | undefined): number | undefined {
+  const number = typeof value === 'string' ? Number.parseFloat(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+function table(heads: readonly string[], rows: readonly (readonly (Html | string)[])[], empty: string): Html {
+  if (rows.length === 0) return html`<p class="dim">${empty}</p>`;
+  const head = heads.map((title) => html`<th scope="col">${title}</th>`);
+  const body = rows.map((cells) => html`<tr>${cells.map((cell, index) => cellOf(cell, heads[index] ?? ''))}</tr>`);
+  return html`<table class="rows"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
+}
+
+/** Only what is longer than any word may be broken anywhere. */
+function cellOf(cell: Html | string, title: string): Html {
+  const isLong = typeof cell === 'string' && /\S{17}/.test(cell);
+  return html`<td data-title="${title}"${isLong ? html` class="long"` : nothing}>${cell}</td>`;
+}
+
+function time(seconds: JsonValue | undefined): string {
+  return Number(seconds) > 0 ? localTime(Number(seconds) * 1000) : '';
+}
+
+function taskTable(tasks: readonly JsonObject[]): Html {
+  const rows = tasks.map((task) => {
+    const state = task['endtime'] === undefined ? 'running' : textOf(task['status']) || 'unknown';
+    const button = html`<button type="button" class="link" data-log="${textOf(task['upid']) ?? ''}">Log<span class="unseen"> of ${taskTitle(task['type'])}, ${time(task['starttime'])}</span></button>`;
+    return [
+      taskTitle(task['type']),
+      time(task['starttime']),
+      html`<span class="${state === 'OK' || state === 'running' ? 'fine' : 'bad'}">${state}</span>`,
+      textOf(task['user']) ?? '',
+      button,
+    ];
+  });
+  return table(['Task', 'Began', 'State', 'By', 'Log'], rows, 'None that its node still keeps.');
+}
+
+function logPart(log: GuestFacts['log']): Html {
+  if (log === undefined) return nothing;
+  return part(`Log: ${log.title}`, log.look, ({ running, exitStatus, lines: said }) => {
+    const state = running ? 'It runs; this follows.' : `It ended: ${exitStatus ?? 'unknown'}.`;
+    return html`<p role="status">${state}</p><pre tabindex="0" aria-label="The task’s log">${lines(said.join('\n'), maxText)}</pre>`;
+  });
+}
+
+function snapshotTable(snapshots: readonly JsonObject[]): Html {
+  const rows = snapshots
+    .filter(({ name }) => name !== 'current')
+    .map((row) => [
+      textOf(row['name']) ?? '',
+      time(row['snaptime']),
+      Number(row['vmstate'] ?? 0) === 1 ? 'yes' : 'no',
+      textOf(row['description']) ?? '',
+    ]);
+  return table(['Name', 'Taken', 'With memory', 'Description'], rows, 'It has none.');
+}
+
+function backupTable(backups: readonly JsonObject[]): Html {
+  const newest = [...backups].sort((a, b) => Number(b['ctime'] ?? 0) - Number(a['ctime'] ?? 0));
+  const rows = newest.map((row) => [
+    time(row['ctime']),
+    formatField('size', row['size']),
+    textOf(row['volid']) ?? '',
+    textOf(row['notes']) ?? '',
+  ]);
+  return table(['Made', 'Size', 'Volume', 'Notes'], rows, 'No storage that its node sees holds one.');
+}
+
+function configTable(config: JsonObject): Html {
+  const rows = Object.entries(config)
+    .filter(([key]) => key !== 'digest')
+    .sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
+    .map(([key, value]) => html`<tr><th scope="row">${key}</th><td>${formatField('', value)}</td></tr>`);
+  return html`<table>${rows}</table>`;
+}
+
+/** What a record of the trail says was done, for people. */
+const told: Readonly<Record<string, string>> = {
+  'tool.finished': 'called',
+  'tool.denied': 'refused',
+  'approval.requested': 'asked',
+  'approval.approved': 'approved',
+  'approval.denied': 'denied',
+  'attempt.resolved': 'outcome looked up',
+  'task.ended': 'task ended',
+};
+
+/** Those of the trail that are about this guest, newest first. */
+export function recordsOf(records: readonly AuditRecord[], cluster: string, vmid: number): readonly AuditRecord[] {
+  const isIt = (target: JsonValue) => isJsonObject(target) && target['vmid'] === vmid && (target['cluster'] ?? cluster) === cluster;
+  const own = records.filter(({ name, attributes: { target } }) => Object.hasOwn(told, name) && Array.isArray(target) && target.some(isIt));
+  return own.toReversed().slice(0, shownRecords);
+}
+
+function trailTable(records: readonly AuditRecord[]): Html {
+  const rows = records.map(({ time: at, name, attributes, sequence }) => {
+    const status = textOf(attributes['status']) ?? '';
+    const isBad = name === 'tool.denied' || status === 'error' || status === 'denied';
+    const message = textOf(attributes['message']) ?? '';
+    return [
+      localTime(Date.parse(at)),
+      textOf(attributes['gen_ai.tool.name']) ?? textOf(attributes['tool']) ?? '',
+      agentsIn(attributes).join(', '),
+      html`<span class="${isBad ? 'bad' : 'fine'}">${status === '' ? (told[name] ?? name) : status}</span>`,
+      html`${message} <span class="dim">record ${sequence}</span>`,
+    ];
+  });
+  return table(['When', 'Tool', 'Agent', 'Outcome', 'What came of it'], rows, 'Nothing, as far as the newest part of the trail tells.');
+}
+
+const guestStyle = `
+.facts { columns: 2; margin-bottom: 1em; }
+.rows { width: 100%; }
+.rows th, .rows td { overflow-wrap: break-word; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); padding: .35em 1em .35em 0; }
+.rows thead th { font-weight: 600; }
+.rows .long { overflow-wrap: anywhere; }
+button { font: inherit; cursor: pointer; }
+.link { border: 0; padding: 0; background: none; color: var(--vscode-textLink-foreground); text-decoration: underline; }
+.link:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+@media (max-width: 520px) {
+  body { padding: 0 1em 2em; }
+  .facts { columns: 1; }
+  .rows thead { display: none; }
+  .rows tr { display: block; padding: .5em 0; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); }
+  .rows td { display: block; border: 0; padding: .1em 0; }
+  .rows td:empty { display: none; }
+  .rows td::before { content: attr(data-title) ": "; color: var(--vscode-descriptionForeground); }
+}
+`;

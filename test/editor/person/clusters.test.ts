@@ -1,0 +1,114 @@
+/** The view of the clusters and a guest's page, as a person uses them on the demo cluster. */
+import type { FrameLocator, Locator } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openApprovals } from '../harness/approvals-view.ts';
+import { axeFaults } from '../harness/axe-faults.ts';
+import { guestStatus } from '../harness/demo-api.ts';
+import { waitDetails } from '../harness/details-page.ts';
+import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
+import { approveInModal, waitModal } from '../harness/modal.ts';
+import { pickRow, pickRows, typeInto, waitPickRow } from '../harness/palette.ts';
+import { screenshot } from '../harness/screenshot.ts';
+import { waitUntil } from '../harness/wait-until.ts';
+
+let bench: Workbench;
+
+beforeAll(async () => {
+  bench = await launchWorkbench();
+  await openApprovals(bench.page);
+});
+
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await screenshot(bench.page, `failed-clusters-${task.id}`);
+});
+
+afterAll(() => bench?.close());
+
+const pane = () => bench.page.locator('.part.sidebar .pane', { has: bench.page.locator('.pane-header[aria-label^="Clusters"]') });
+
+const row = (text: string): Locator => pane().locator('.monaco-list-row', { hasText: text }).first();
+
+async function pressTitle(action: string): Promise<void> {
+  await pane().locator('.pane-header').hover();
+  await pane().locator(`.pane-header .action-label[aria-label^="${action}"]`).click();
+}
+
+async function pressInline(text: string, action: string): Promise<void> {
+  await row(text).hover();
+  await row(text).locator(`.action-label[aria-label^="${action}"]`).click();
+}
+
+describe('the view of the clusters', () => {
+  it('shows the cluster, its nodes and guests with what they are, for eyes and for a screen reader', async () => {
+    await row('100').waitFor({ timeout: 60_000 });
+    expect(await row('demo').getAttribute('aria-label')).toMatch(/cluster demo, \d+ of \d+ nodes online · \d+ of \d+ guests run/);
+    expect(await row('100').getAttribute('aria-label')).toMatch(/VM 100 .*, running, \d+ % · /);
+    expect(await row('103').getAttribute('aria-label')).toContain('protected: no call changes it');
+    await screenshot(bench.page, 'g1-clusters');
+  });
+
+  it('finds by name, says so, and shows all again', async () => {
+    await pressTitle('Search Clusters');
+    await typeInto(bench.page, '20', 'Search the Clusters');
+    await bench.page.keyboard.press('Enter');
+    await row('100').waitFor({ state: 'detached', timeout: 30_000 });
+    await row('200').waitFor({ timeout: 30_000 });
+    expect(await pane().locator('.pane-header').innerText()).toContain('“20”');
+    await screenshot(bench.page, 'g2-found');
+    await pressTitle('Clear Filter');
+    await row('100').waitFor({ timeout: 30_000 });
+  });
+
+  it('offers the tools that fit, marks what is protected, and acts only through the gate', async () => {
+    await pressInline('103', 'Do…');
+    await waitPickRow(bench.page, 'Get guest');
+    expect((await pickRows(bench.page)).find((one) => one.includes('Stop VM'))).toContain('103 is protected');
+    await bench.page.keyboard.press('Escape');
+    await pressInline('200', 'Do…');
+    await waitPickRow(bench.page, 'Shut down container');
+    expect((await pickRows(bench.page)).filter((one) => /Start|Stop VM/.test(one))).toEqual([]);
+    await screenshot(bench.page, 'g3-do');
+    await pickRow(bench.page, 'Stop container');
+    const modal = await waitModal(bench.page, 'Stop container 200');
+    expect(await guestStatus(bench.demo.config, 200)).toBe('running');
+    await approveInModal(bench.page, modal);
+    await waitUntil('container 200 to be stopped in the view', async () =>
+      ((await row('200').getAttribute('aria-label')) ?? '').includes('stopped'),
+    );
+    expect(await guestStatus(bench.demo.config, 200)).toBe('stopped');
+  });
+});
+
+describe('a guest’s page', () => {
+  let page: FrameLocator;
+
+  it('shows the last hour, configuration, tasks and what was done to it', async () => {
+    await row('100').click();
+    await (await waitDetails(bench.page, '100')).locator('#graphs svg[role="img"]').first().waitFor({ timeout: 60_000 });
+    await screenshot(bench.page, 'g4-guest-running');
+    await row('200').click();
+    page = await waitDetails(bench.page, '200');
+    await page.locator('#agents td', { hasText: 'stop_container' }).first().waitFor({ timeout: 60_000 });
+    await page.locator('#config th', { hasText: 'hostname' }).waitFor({ timeout: 60_000 });
+    expect(await page.locator('#head button').allInnerTexts()).toEqual(expect.arrayContaining(['Start', 'Do…']));
+    await screenshot(bench.page, 'g4-guest');
+  });
+
+  it('shows a task’s log, and acts through the gate', async () => {
+    await page.locator('#tasks button', { hasText: 'Log' }).first().click();
+    await page.locator('#log pre').waitFor({ timeout: 60_000 });
+    expect(await page.locator('#log [role="status"]').innerText()).toContain('It ended: OK');
+    await page.locator('#head button', { hasText: 'Start' }).click();
+    await approveInModal(bench.page, await waitModal(bench.page, 'Start container 200'));
+    await page.locator('#head button', { hasText: 'Shut Down…' }).waitFor({ timeout: 60_000 });
+    expect(await guestStatus(bench.demo.config, 200)).toBe('running');
+  });
+
+  it.each([1360, 760])('has no fault that axe knows at %d, and nothing off the screen', async (width) => {
+    await bench.page.setViewportSize({ width, height: 860 });
+    expect(await axeFaults(page)).toEqual([]);
+    const over = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
+    expect(Math.max(0, over)).toBe(0);
+    await screenshot(bench.page, `g5-guest-${width}`);
+  });
+});
