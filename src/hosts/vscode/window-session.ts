@@ -15,13 +15,14 @@ import type { RequestRecord } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
+import { registerActivity } from './activity/activity-panel.ts';
 import { AlarmFeed } from './alarm-feed.ts';
 import { AppSession } from './app-session.ts';
 import { readSigner } from './approval-key.ts';
 import { PendingFeed } from './approvals-view/pending-feed.ts';
 import { createApprovalsViews } from './approvals-view/request-list.ts';
 import { tokenSecret } from './cluster-token.ts';
-import { registerClusterView } from './cluster-view/register-cluster-view.ts';
+import { type ClusterSurfaceDeps, registerClusterView } from './cluster-view/register-cluster-view.ts';
 import { createWriteDiff, registerApprovalCommands } from './commands/approval-commands.ts';
 import { registerClusterActions, runByHand } from './commands/cluster-actions.ts';
 import {
@@ -134,7 +135,7 @@ function surfaces(core: Core): Disposable[] {
     alarms,
     ...registerLanguageModelTools(tools, runner),
     ...registerClusterActions(tools, acting),
-    registerClusterView({ ...acting, session, tools, extensionUri: context.extensionUri }),
+    ...looks(core, { ...acting, tools }),
     ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
     ...registerSecurityCommands(settings),
     registerTestCommand(session, () => settingsOf(core.places).commandRules),
@@ -155,6 +156,11 @@ function surfaces(core: Core): Disposable[] {
     followAgreement(session),
     retryService(session),
   ];
+}
+
+/** The clusters, and what agents did to them. */
+function looks({ session, context: { extensionUri } }: Core, acting: Omit<ClusterSurfaceDeps, 'session' | 'extensionUri'>): Disposable[] {
+  return [registerActivity(session, extensionUri), registerClusterView({ ...acting, session, extensionUri })];
 }
 
 function notices({ context, session, log }: Core): Disposable[] {

@@ -3,11 +3,12 @@ import type { FrameLocator, Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openApprovals } from '../harness/approvals-view.ts';
 import { axeFaults } from '../harness/axe-faults.ts';
+import { callFromCommandLine } from '../harness/command-line.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, waitModal } from '../harness/modal.ts';
-import { pickRow, pickRows, typeInto, waitPickRow } from '../harness/palette.ts';
+import { pickRow, pickRows, runCommand, typeInto, waitPickRow } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { waitUntil } from '../harness/wait-until.ts';
 
@@ -15,6 +16,8 @@ let bench: Workbench;
 
 beforeAll(async () => {
   bench = await launchWorkbench();
+  // Rows that are not on the screen are not in the page.
+  await bench.page.setViewportSize({ width: 1360, height: 1300 });
   await openApprovals(bench.page);
 });
 
@@ -105,10 +108,39 @@ describe('a guest’s page', () => {
   });
 
   it.each([1360, 760])('has no fault that axe knows at %d, and nothing off the screen', async (width) => {
-    await bench.page.setViewportSize({ width, height: 860 });
+    await bench.page.setViewportSize({ width, height: 1300 });
     expect(await axeFaults(page)).toEqual([]);
     const over = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
     expect(Math.max(0, over)).toBe(0);
     await screenshot(bench.page, `g5-guest-${width}`);
+  });
+});
+
+describe('the activity', () => {
+  let page: FrameLocator;
+
+  it('shows each call with what came of it, and proves that it is in the trail', async () => {
+    await bench.page.setViewportSize({ width: 1360, height: 1300 });
+    await runCommand(bench.page, 'Banksman: Show Activity');
+    page = await waitDetails(bench.page, 'Activity');
+    const call = page.locator('#calls button.call', { hasText: 'stop_container' }).first();
+    expect(await call.innerText()).toContain('200 on demo');
+    await call.click();
+    await page.locator('#calls button', { hasText: 'Show Proof' }).click();
+    await page.locator('#calls pre', { hasText: 'banksman_proof' }).waitFor({ timeout: 60_000 });
+    await page.locator('#calls button', { hasText: 'Explain' }).click();
+    await page.locator('#calls pre', { hasText: 'Now it would end as: pending' }).waitFor({ timeout: 60_000 });
+    await screenshot(bench.page, 'g6-activity');
+    expect(await axeFaults(page)).toEqual([]);
+  });
+
+  it('follows what happens, and shows what fits alone', async () => {
+    await callFromCommandLine(bench, 'stop_vm', { vmid: 103 });
+    await page.locator('#calls button.call', { hasText: 'refused' }).first().waitFor({ timeout: 60_000 });
+    await page.locator('select[data-say="end"]').selectOption('denied');
+    await page.locator('#calls button.call', { hasText: 'stop_container' }).first().waitFor({ state: 'detached', timeout: 60_000 });
+    await bench.page.setViewportSize({ width: 760, height: 1300 });
+    await screenshot(bench.page, 'g7-activity-narrow');
+    expect(await page.locator('html').evaluate((root) => Math.max(0, root.scrollWidth - root.clientWidth))).toBe(0);
   });
 });

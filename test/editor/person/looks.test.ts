@@ -6,6 +6,7 @@ import { callFromCommandLine } from '../harness/command-line.ts';
 import { waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { waitModal } from '../harness/modal.ts';
+import { runCommand } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 
 let bench: Workbench | undefined;
@@ -74,14 +75,20 @@ describe.each([
     }
   });
 
-  it('the clusters and a guest’s page can be read, and axe knows no fault of the page', async () => {
+  it('the clusters, a guest’s page and the activity can be read, and axe knows no fault of the pages', async () => {
     const { page } = bench as Workbench;
-    await page.setViewportSize({ width: 1360, height: 860 });
+    await page.setViewportSize({ width: 1360, height: 1300 });
     await page.locator('.part.sidebar .monaco-list-row[aria-label^="VM 100"]').click();
     const guest = await waitDetails(page, '100 ');
     await guest.locator('#graphs svg').first().waitFor({ timeout: 60_000 });
     await guest.locator('#config th').first().waitFor({ timeout: 60_000 });
     expect(await axeFaults(guest)).toEqual([]);
     await screenshot(page, `k-${kind}-guest`);
+    await runCommand(page, 'Banksman: Show Activity');
+    const activity = await waitDetails(page, 'Activity');
+    await activity.locator('#calls button.call').first().click();
+    await activity.locator('#calls .inside').waitFor({ timeout: 60_000 });
+    expect(await axeFaults(activity)).toEqual([]);
+    await screenshot(page, `k-${kind}-activity`);
   });
 });

@@ -1,5 +1,4 @@
 /** What the clusters say, looked at again and again while somebody can see it: one or two requests a cluster and look, never two at once. */
-import { performance } from 'node:perf_hooks';
 import type { App } from '#kernel/app';
 import type { AttemptView } from '#kernel/attempt';
 import { toFault } from '#kernel/errors';
@@ -103,11 +102,13 @@ export class ClusterFeed {
   async #look(followed: Followed): Promise<void> {
     const round = this.#round;
     followed.isReading = true;
+    // Who asks for another look meanwhile says when.
+    followed.next = Number.POSITIVE_INFINITY;
     const seen = await this.#session.use((app) => read(app, followed)).catch((thrown: unknown) => failedState(followed.state, thrown));
     followed.isReading = false;
     if (round !== this.#round) return;
     followed.state = seen;
-    followed.next = performance.now() + (seen.failed === undefined ? lookMs : failedMs);
+    followed.next = Math.min(followed.next, performance.now() + (seen.failed === undefined ? lookMs : failedMs));
     this.#changed();
   }
 

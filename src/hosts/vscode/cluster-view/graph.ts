@@ -65,16 +65,16 @@ function pathOf(points: readonly (number | undefined)[], most: number, index: nu
 }
 
 export const graphStyle = `
-.graphs { display: grid; grid-template-columns: repeat(auto-fit, minmax(16em, 1fr)); gap: 1.2em; }
+.graphs { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20em, 100%), 1fr)); gap: 1.2em; }
 figure { margin: 0; }
 figcaption { font-weight: 600; margin-bottom: .3em; }
 svg { display: block; width: 100%; height: 5.5em; background: var(--vscode-textCodeBlock-background); border: 1px solid var(--vscode-contrastBorder, transparent); }
 .line-0 { stroke: var(--vscode-charts-blue, var(--vscode-foreground)); stroke-width: 1.5px; }
-.line-1 { stroke: var(--vscode-charts-orange, var(--vscode-foreground)); stroke-width: 1.5px; stroke-dasharray: 5 3; }
+.line-1 { stroke: var(--vscode-charts-purple, var(--vscode-foreground)); stroke-width: 1.5px; stroke-dasharray: 5 3; }
 .axis { display: flex; justify-content: space-between; margin: .2em 0; font-size: .9em; }
 .legend { list-style: none; padding: 0; }
 .legend li::before { content: "— "; font-weight: 700; }
 .legend-0::before { color: var(--vscode-charts-blue, inherit); }
-.legend-1::before { color: var(--vscode-charts-orange, inherit); }
+.legend-1::before { color: var(--vscode-charts-purple, inherit); }
 .legend .legend-1::before { content: "- - "; }
 `;

@@ -3,16 +3,15 @@ import type { GuestSheet, TaskLook, Unreadable } from '#kernel/app';
 import type { AuditRecord } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '#kernel/json';
 import { agentsIn } from '#kernel/of-user';
-import { Html, html, lines, nothing } from '#kernel/text/html';
+import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { formatField, localTime, taskTitle } from '../commands/result-fields.ts';
-import { detailsStyle } from '../details/details-style.ts';
+import { table } from '../live-shell.ts';
 import { flagInWords, type TreeRow } from './cluster-rows.ts';
 import { graph, graphStyle } from './graph.ts';
 
 export interface GuestFacts {
   /** As in the tree; undefined: it is there no more. */
   readonly row: TreeRow | undefined;
-  readonly title: string;
   readonly sheet: GuestSheet | undefined;
   /** Of this guest, newest first; `whole`: of the whole trail that was looked through. */
   readonly trail: readonly AuditRecord[] | Unreadable | undefined;
@@ -27,29 +26,6 @@ export type GuestPart = (typeof guestParts)[number];
 
 const maxText = 60_000;
 const shownRecords = 50;
-
-/** The document around the parts. SECURITY: its policy allows this style, this script and nothing else: no image, no request. */
-export function guestShell({ title, nonce, script }: { readonly title: string; readonly nonce: string; readonly script: string }): string {
-  const csp = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
-  const parts = guestParts.map((id) => html`<section id="${id}"></section>`);
-  return html`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${new Html(csp)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<style nonce="${nonce}">${new Html(detailsStyle + graphStyle + guestStyle)}</style>
-</head>
-<body>
-<main>
-<h1>${title}</h1>
-${parts}
-</main>
-<script nonce="${nonce}" src="${script}"></script>
-</body>
-</html>`.markup;
-}
 
 export function guestMarkup(facts: GuestFacts): Record<GuestPart, string> {
   const { sheet } = facts;
@@ -68,7 +44,9 @@ export function guestMarkup(facts: GuestFacts): Record<GuestPart, string> {
 
 function headPart({ row, acts }: GuestFacts): Html {
   if (row === undefined) return html`<p class="banner bad">It is not in the cluster any more, or the cluster does not tell of it.</p>`;
-  const buttons = acts.map(({ verb, label }) => html`<button type="button" class="button quiet" data-act="${verb}">${label}</button>`);
+  const buttons = acts.map(
+    ({ verb, label }) => html`<button type="button" class="button quiet" data-say="act" data-value="${verb}">${label}</button>`,
+  );
   const words = row.flags.map(flagInWords);
   const notes = words.length === 0 ? nothing : html`<p class="banner waits">${words.join('; ')}.</p>`;
   const [first = '', ...rest] = row.details();
@@ -118,19 +96,6 @@ function numberOf(value: JsonValue | undefined): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }
 
-function table(heads: readonly string[], rows: readonly (readonly (Html | string)[])[], empty: string): Html {
-  if (rows.length === 0) return html`<p class="dim">${empty}</p>`;
-  const head = heads.map((title) => html`<th scope="col">${title}</th>`);
-  const body = rows.map((cells) => html`<tr>${cells.map((cell, index) => cellOf(cell, heads[index] ?? ''))}</tr>`);
-  return html`<table class="rows"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
-}
-
-/** Only what is longer than any word may be broken anywhere. */
-function cellOf(cell: Html | string, title: string): Html {
-  const isLong = typeof cell === 'string' && /\S{17}/.test(cell);
-  return html`<td data-title="${title}"${isLong ? html` class="long"` : nothing}>${cell}</td>`;
-}
-
 function time(seconds: JsonValue | undefined): string {
   return Number(seconds) > 0 ? localTime(Number(seconds) * 1000) : '';
 }
@@ -138,7 +103,7 @@ function time(seconds: JsonValue | undefined): string {
 function taskTable(tasks: readonly JsonObject[]): Html {
   const rows = tasks.map((task) => {
     const state = task['endtime'] === undefined ? 'running' : textOf(task['status']) || 'unknown';
-    const button = html`<button type="button" class="link" data-log="${textOf(task['upid']) ?? ''}">Log<span class="unseen"> of ${taskTitle(task['type'])}, ${time(task['starttime'])}</span></button>`;
+    const button = html`<button type="button" class="link" data-say="log" data-value="${textOf(task['upid']) ?? ''}">Log<span class="unseen"> of ${taskTitle(task['type'])}, ${time(task['starttime'])}</span></button>`;
     return [
       taskTitle(task['type']),
       time(task['starttime']),
@@ -223,23 +188,9 @@ function trailTable(records: readonly AuditRecord[]): Html {
   return table(['When', 'Tool', 'Agent', 'Outcome', 'What came of it'], rows, 'Nothing, as far as the newest part of the trail tells.');
 }
 
-const guestStyle = `
+/** What this page has besides all live ones. */
+export const guestStyle = `
+${graphStyle}
 .facts { columns: 2; margin-bottom: 1em; }
-.rows { width: 100%; }
-.rows th, .rows td { overflow-wrap: break-word; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); padding: .35em 1em .35em 0; }
-.rows thead th { font-weight: 600; }
-.rows .long { overflow-wrap: anywhere; }
-button { font: inherit; cursor: pointer; }
-.link { border: 0; padding: 0; background: none; color: var(--vscode-textLink-foreground); text-decoration: underline; }
-.link:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }
-.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-@media (max-width: 520px) {
-  body { padding: 0 1em 2em; }
-  .facts { columns: 1; }
-  .rows thead { display: none; }
-  .rows tr { display: block; padding: .5em 0; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); }
-  .rows td { display: block; border: 0; padding: .1em 0; }
-  .rows td:empty { display: none; }
-  .rows td::before { content: attr(data-title) ": "; color: var(--vscode-descriptionForeground); }
-}
+@media (max-width: 520px) { .facts { columns: 1; } }
 `;

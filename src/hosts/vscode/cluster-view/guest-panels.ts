@@ -1,6 +1,5 @@
 /** The pages of guests: one panel each, with what the cluster and the trail say of it, as long as somebody can see it. */
-import { randomBytes } from 'node:crypto';
-import { type Disposable, Uri, ViewColumn, type WebviewPanel, window } from 'vscode';
+import type { Disposable, Uri } from 'vscode';
 import type { GuestSheet, TaskLook, Unreadable } from '#kernel/app';
 import type { AuditRecord } from '#kernel/audit-event';
 import { toFault } from '#kernel/errors';
@@ -9,11 +8,11 @@ import type { GuestRef } from '#kernel/ports/cluster';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { taskTitle } from '../commands/result-fields.ts';
-import { createDisposableBag } from '../disposables.ts';
+import { type LivePage, openLivePage } from '../live-page.ts';
 import type { RowTarget, TreeRow } from './cluster-rows.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { toolFor } from './fitting-tools.ts';
-import { type GuestPart, guestMarkup, guestShell, recordsOf } from './guest-page.ts';
+import { guestMarkup, guestParts, guestStyle, recordsOf } from './guest-page.ts';
 import { actByVerb, chooseAndAct, type RowActionDeps } from './row-actions.ts';
 
 const sheetMs = 30_000;
@@ -72,9 +71,8 @@ interface Shown {
 class GuestPanel {
   readonly #shown: Shown;
   readonly #deps: PanelDeps;
-  readonly #panel: WebviewPanel;
-  readonly #bag = createDisposableBag();
-  readonly #drawn = new Map<string, string>();
+  readonly #title: string;
+  readonly #page: LivePage;
   #row: TreeRow | undefined;
   #sheet: GuestSheet | undefined;
   #trail: readonly AuditRecord[] | Unreadable | undefined;
@@ -86,43 +84,36 @@ class GuestPanel {
     this.#shown = shown;
     this.#deps = deps;
     this.#row = deps.view.guest(shown.cluster, shown.ref.vmid);
-    const media = Uri.joinPath(deps.extensionUri, 'media');
-    const options = { enableScripts: true, enableForms: false, enableFindWidget: true, localResourceRoots: [media] };
-    const title = showPlainly(this.#row?.label ?? String(shown.ref.vmid), 60);
-    this.#panel = window.createWebviewPanel('banksman.guest', title, ViewColumn.Active, options);
-    const script = this.#panel.webview.asWebviewUri(Uri.joinPath(media, 'guest-page.js')).toString();
-    this.#panel.webview.onDidReceiveMessage((message: unknown) => this.#said(message), undefined);
-    this.#panel.onDidChangeViewState(() => this.#follow());
-    this.#panel.onDidDispose(() => {
-      onEnd();
-      this.#watch(false);
-      this.#bag.dispose();
+    this.#title = showPlainly(this.#row?.label ?? String(shown.ref.vmid), 60);
+    const unfollow = deps.view.feed.onChange(() => this.#clusterChanged());
+    this.#page = openLivePage({
+      ...{ kind: 'banksman.guest', title: this.#title, style: guestStyle, parts: guestParts, extensionUri: deps.extensionUri },
+      said: (words) => this.#said(words),
+      seen: () => this.#follow(),
+      ended: () => {
+        onEnd();
+        this.#watch(false);
+        unfollow();
+      },
     });
-    this.#bag.add({ dispose: deps.view.feed.onChange(() => this.#clusterChanged()) });
-    this.#panel.webview.html = guestShell({ title, nonce: randomBytes(16).toString('hex'), script });
     this.#follow();
   }
 
   reveal(upid?: string): void {
-    this.#panel.reveal();
+    this.#page.reveal();
     if (upid !== undefined) this.#showLog(upid);
   }
 
   dispose(): void {
-    this.#panel.dispose();
+    this.#page.dispose();
   }
 
-  /** SECURITY: the words come from our own script in this panel alone, and choose among what the page offers. What they lead to asks as any call. */
-  #said(message: unknown): void {
-    const { act, log, ready } = typeof message === 'object' && message !== null ? (message as Record<string, unknown>) : {};
-    if (ready === true) {
-      this.#drawn.clear();
-      this.#draw();
-    }
+  /** What they lead to asks as any call. */
+  #said({ act, log }: Readonly<Record<string, unknown>>): void {
     if (typeof log === 'string') this.#showLog(log);
     const target = this.#row?.target;
     if (target === undefined || typeof act !== 'string') return;
-    if (act === anything) void chooseAndAct(target, this.#panel.title, this.#deps.actions);
+    if (act === anything) void chooseAndAct(target, this.#title, this.#deps.actions);
     else if (buttons.some(([verb]) => verb === act)) void actByVerb(act, target, this.#deps.actions);
   }
 
@@ -134,8 +125,8 @@ class GuestPanel {
   }
 
   #follow(): void {
-    this.#watch(this.#panel.visible);
-    if (!this.#panel.visible) return;
+    this.#watch(this.#page.isVisible);
+    if (!this.#page.isVisible) return;
     void this.#read();
     if (this.#log !== undefined) void this.#readLog();
   }
@@ -146,7 +137,7 @@ class GuestPanel {
     const before = this.#row;
     this.#row = this.#deps.view.guest(cluster, ref.vmid);
     const isOther = before?.kind !== this.#row?.kind || before?.flags.join() !== this.#row?.flags.join();
-    if (isOther && this.#panel.visible) void this.#read();
+    if (isOther && this.#page.isVisible) void this.#read();
     else this.#draw();
   }
 
@@ -162,7 +153,7 @@ class GuestPanel {
     this.#sheet = sheet;
     this.#trail = 'failed' in trail ? trail : recordsOf(trail, cluster, ref.vmid);
     this.#draw();
-    if (!this.#panel.visible) return;
+    if (!this.#page.isVisible) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#read(), sheetMs);
   }
@@ -172,7 +163,7 @@ class GuestPanel {
     const task = tasks.find((one) => textOf(one['upid']) === upid);
     this.#log = { upid, title: task === undefined ? 'task' : taskTitle(task['type']), look: undefined };
     this.#draw();
-    void this.#panel.webview.postMessage({ to: 'log' });
+    this.#page.goTo('log');
     void this.#readLog();
   }
 
@@ -185,18 +176,15 @@ class GuestPanel {
     if (log !== this.#log) return;
     this.#draw();
     const isOver = 'failed' in log.look || !log.look.running;
-    if (!isOver && this.#panel.visible) this.#logTimer = setTimeout(() => void this.#readLog(), logMs);
+    if (!isOver && this.#page.isVisible) this.#logTimer = setTimeout(() => void this.#readLog(), logMs);
   }
 
   #draw(): void {
     const target = this.#row?.target;
     const fitting = target === undefined ? [] : buttons.filter(([verb]) => toolFor(this.#deps.actions.tools, verb, target) !== undefined);
     const acts = [...fitting.map(([verb, label]) => ({ verb, label })), { verb: anything, label: 'Do…' }];
-    const facts = { row: this.#row, title: this.#panel.title, sheet: this.#sheet, trail: this.#trail, log: this.#log, acts };
-    const parts = Object.entries(guestMarkup(facts)) as [GuestPart, string][];
-    const changed = parts.filter(([name, markup]) => this.#drawn.get(name) !== markup);
-    for (const [name, markup] of changed) this.#drawn.set(name, markup);
-    if (changed.length > 0) void this.#panel.webview.postMessage({ parts: Object.fromEntries(changed) });
+    const facts = { row: this.#row, sheet: this.#sheet, trail: this.#trail, log: this.#log, acts };
+    this.#page.draw(guestMarkup(facts));
   }
 }
 

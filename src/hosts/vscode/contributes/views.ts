@@ -10,9 +10,16 @@ export const viewsContainers = { activitybar: [{ id: containerId, title: 'Banksm
 
 export const views = {
   [containerId]: [
-    { id: viewId, name: 'Pending Approvals', icon: 'media/activity.svg', contextualTitle: 'Banksman', size: 2 },
-    { id: clusterViewId, name: 'Clusters', icon: 'media/activity.svg', contextualTitle: 'Banksman', size: 5 },
-    { id: historyViewId, name: 'Decided Requests', icon: 'media/activity.svg', contextualTitle: 'Banksman', visibility: 'collapsed' },
+    { id: viewId, name: 'Pending Approvals', icon: 'media/activity.svg', contextualTitle: 'Banksman', initialSize: 10 },
+    { id: clusterViewId, name: 'Clusters', icon: 'media/activity.svg', contextualTitle: 'Banksman', initialSize: 25 },
+    {
+      id: historyViewId,
+      name: 'Decided Requests',
+      icon: 'media/activity.svg',
+      contextualTitle: 'Banksman',
+      visibility: 'collapsed',
+      initialSize: 10,
+    },
   ],
 };
 

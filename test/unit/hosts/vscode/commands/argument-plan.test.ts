@@ -33,6 +33,14 @@ describe('argumentPlan, from the real catalog', () => {
     );
   });
 
+  it('knows what is a number, a yes or no, and a list', () => {
+    expect(planOf('shutdown_vm')).toContainEqual(expect.objectContaining({ kind: 'text', name: 'timeout', type: 'integer' }));
+    expect(planOf('delete_guest')).toContainEqual(
+      expect.objectContaining({ kind: 'choice', name: 'purge', values: ['yes', 'no'], type: 'boolean' }),
+    );
+    expect(planOf('set_tags')).toContainEqual(expect.objectContaining({ kind: 'text', name: 'tags', type: 'list' }));
+  });
+
   it('never asks a person for what only models need', () => {
     const asked = describeTools()
       .filter(isPaletteTool)

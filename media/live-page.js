@@ -1,13 +1,13 @@
-// The script of a guest's page: it puts the parts that the extension made into their places, and tells it what was pressed. It decides nothing.
+// The script of pages that follow what happens: it puts the parts that the extension made into their places, and tells it what was pressed. It decides nothing.
 (() => {
   const editor = acquireVsCodeApi();
   const drawn = new Map();
 
-  // What has the focus in a part that is drawn anew gets it back.
-  function keyOf(element) {
-    const { act, log } = element?.dataset ?? {};
-    if (act !== undefined) return `[data-act="${CSS.escape(act)}"]`;
-    return log === undefined ? undefined : `[data-log="${CSS.escape(log)}"]`;
+  // What has the focus in a part that is drawn anew gets it back; what was unfolded stays so.
+  function keyOf({ dataset: { say, value } }) {
+    return say === undefined
+      ? undefined
+      : `[data-say="${CSS.escape(say)}"]${value === undefined ? '' : `[data-value="${CSS.escape(value)}"]`}`;
   }
 
   function put(id, markup) {
@@ -30,9 +30,13 @@
   });
 
   document.addEventListener('click', ({ target }) => {
-    const { act, log } = target.closest('button')?.dataset ?? {};
-    if (act !== undefined) editor.postMessage({ act });
-    if (log !== undefined) editor.postMessage({ log });
+    const { say, value = '' } = target.closest('button')?.dataset ?? {};
+    if (say !== undefined) editor.postMessage({ [say]: value });
+  });
+
+  document.addEventListener('change', ({ target }) => {
+    const { say } = target.dataset;
+    if (say !== undefined) editor.postMessage({ [say]: target.value });
   });
 
   editor.postMessage({ ready: true });
