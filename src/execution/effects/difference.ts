@@ -7,6 +7,7 @@ import type { ChangeKind, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { type Attributes, areSame, isCopiedUp, readAttributes, withoutMarks } from './attributes.ts';
+import { isWrittenThrough, withLinkSets } from './link-sets.ts';
 import {
   type DifferenceLimits,
   hasSetTime,
@@ -42,6 +43,8 @@ export interface NewEntry extends TreeEntry {
   readonly pure: boolean;
   /** A file of the workspace that is not changed, and gets a second name here. */
   readonly linkTo?: string;
+  /** Another name of the file that is put there. */
+  readonly nameOf?: string;
 }
 
 export interface Before {
@@ -62,6 +65,8 @@ export interface Unit {
   readonly inside: readonly NewEntry[];
   /** Of `attributes`: the times stay, for what the command saw of them was not the entry's own. */
   readonly keepTimes?: boolean;
+  /** Of `modify`: the file has other names, and is what they name. */
+  readonly writtenThrough?: true;
   /** Of what a person decides about. */
   readonly held?: Pick<Verdict, 'rule' | 'why'>;
   /** A directory that was there got this name; its content is a copy, taken without any covers. */
@@ -136,7 +141,8 @@ export async function readDifference(request: DifferenceRequest, signal: AbortSi
   await request.looker.copyOut(request.view, outer, signal);
   const lostSecrets = entries.flatMap((entry) => lostSecret(entry, request.view));
   const found = await withAway(await unitsOf(entries, reading, new Set(outer)), { ...reading, anyGone: seen.anyGone });
-  const { units, marked } = await withAttributes(found, reading);
+  const { units: each, marked } = await withAttributes(found, reading);
+  const units = await withLinkSets(each, request);
   return { units: withLinks(units, entries, workspaceRoot), odd, rootMode, lostSecrets, marked };
 }
 
@@ -314,9 +320,13 @@ async function overUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading):
     return { path, kind: 'replace', ...(await beforeOf(path, reading)), after, inside: [] };
   // The place holder's size and times say nothing about the secret.
   if (isPlaceHolder(entry, reading)) return modeOf(stats) === holderMode ? undefined : { ...attributes, keepTimes: true };
-  if (!(await isSameEntry(entry, lower, reading))) return { ...attributes, kind: 'modify' };
+  if (!(await isSameEntry(entry, lower, reading))) return { ...attributes, kind: 'modify', ...throughName(entry, lower, reading) };
   if (stats.isFile()) reading.alike.add(path);
   return sameMode && stats.mtimeNs === lower.mtimeNs ? undefined : attributes;
+}
+
+function throughName(entry: TreeEntry, lower: BigIntStats, { view }: Reading): Pick<Unit, 'writtenThrough'> {
+  return view.kind === 'overlay' && isWrittenThrough(entry, lower) ? { writtenThrough: true } : {};
 }
 
 function mergedUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading): Unit | undefined {

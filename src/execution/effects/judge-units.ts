@@ -31,7 +31,22 @@ export async function judgeUnits(request: JudgeRequest): Promise<Sorted> {
   const repositoryOf = repositoriesAround(request.view.workspaceRoot, new Set(entries.map(({ path: at }) => at)));
   const first = judgeAll({ ...request, repositoryOf, ledOut: new Set() });
   const ledOut = first.held.length === 0 ? new Set<string>() : await placesLedTo(entries, request);
-  return ledOut.size === 0 ? first : judgeAll({ ...request, repositoryOf, ledOut });
+  return splitNames(ledOut.size === 0 ? first : judgeAll({ ...request, repositoryOf, ledOut }));
+}
+
+/** Where only one of two names may get what was written to their file, the other one keeps the old file. */
+function splitNames({ apply, held, leftOut }: Sorted): Sorted {
+  const applied = new Set(apply.map(({ path: at }) => at));
+  const isSplit = ({ path: at, after }: Unit) => after?.nameOf !== undefined && !(applied.has(at) && applied.has(after.nameOf));
+  const split = [...apply, ...held].filter(isSplit);
+  if (split.length === 0) return { apply, held, leftOut };
+  const names = new Set(split.map(({ path: at }) => at));
+  const said = split.map(({ path: at, kind, after }): LeftOut => {
+    const why = `it was another name of \`${after?.nameOf}\`, and only one of the two may be changed, so it keeps the old file`;
+    return { path: at, kind, reason: 'refused', rule: 'other_name', why };
+  });
+  const rest = (units: readonly Unit[]) => units.filter((unit) => !isSplit(unit));
+  return { apply: rest(apply), held: rest(held), leftOut: [...leftOut.filter(({ path: at }) => !names.has(at)), ...said] };
 }
 
 function judgeAll(asked: Asked): Sorted {
@@ -289,6 +304,7 @@ function linkAt(place: readonly string[], root: readonly string[], { scratch }: 
   const inUpper = scratch === undefined ? undefined : `${upperOf({ scratch })}/${place.slice(root.length).join('/')}`;
   const upper = isBelow && inUpper !== undefined ? look(inUpper) : undefined;
   const file = upper === undefined || inUpper === undefined ? `/${place.join('/')}` : inUpper;
-  const stats = upper ?? look(file);
-  return stats?.isSymbolicLink() ? linkText(file) : undefined;
+  if (upper !== undefined && !upper.isSymbolicLink()) return undefined;
+  // No text: no link, or nothing that this user may look at.
+  return linkText(file);
 }

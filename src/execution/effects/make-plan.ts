@@ -49,14 +49,16 @@ export interface MadePlan {
 export async function makePlan(request: PlanRequest): Promise<MadePlan> {
   const { id, title, agentId, view, directory, units: wanted, at } = request;
   for (const part of ['stage', 'kept', 'overwritten']) mkdirSync(`${directory}/${part}`, { mode: 0o700 });
-  const sorted = [...wanted].sort((one, other) => rankOf(one) - rankOf(other));
+  const isName = ({ after }: Unit) => Number(after?.nameOf !== undefined);
+  const sorted = [...wanted].sort((one, other) => rankOf(one) - rankOf(other) || isName(one) - isName(other));
   const steps: Step[] = [];
   const gone: Unit[] = [];
   const marked = await withAttributes(wanted, request);
+  const staged = new Map<string, string>();
   const tree = holdTree(view.workspaceRoot);
   try {
     for (const [number, unit] of sorted.entries()) {
-      const step = await stepOf(unit, number, { ...request, marked, tree }).catch(onlyGone);
+      const step = await stepOf(unit, number, { ...request, marked, tree, staged }).catch(onlyGone);
       if (step !== undefined) steps.push(step);
       else gone.push(unit);
     }
@@ -152,6 +154,8 @@ type StageGround = Pick<PlanRequest, 'programs'> & {
   readonly marked: ReadonlySet<string>;
   /** The workspace: its files get second names. */
   readonly tree: Pick<HeldTree, 'place'>;
+  /** Where each file lies that was staged before. */
+  readonly staged: Map<string, string>;
 };
 
 type StepRequest = PlanRequest & StageGround;
@@ -227,12 +231,14 @@ function makeOrOpen(at: string): void {
   else chmodSync(at, modeOf(stats) | 0o700);
 }
 
-function stageFile({ pure, source, path, linkTo }: NewEntry, { view, tree }: Pick<Staging, 'view' | 'tree'>, place: string): void {
-  if (linkTo === undefined) {
+function stageFile({ pure, source, path, linkTo, nameOf: other }: NewEntry, staging: Omit<Staging, 'stage'>, place: string): void {
+  const { view, tree, staged } = staging;
+  if (linkTo === undefined && other === undefined) {
     renameSync(pure ? source : `${view.directory}/copied/${path}`, place);
+    staged.set(path, place);
     return;
   }
-  const old = tree.place(linkTo);
+  const old = linkTo === undefined ? staged.get(other ?? '') : tree.place(linkTo);
   if (old === undefined || look(old) === undefined) throw pathChanged();
   linkSync(old, place);
 }

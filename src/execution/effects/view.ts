@@ -95,7 +95,7 @@ function mountScript(table: string, layers: readonly Layer[], { more, devices }:
   const places = layers.flatMap(({ at, upper, work }) => [at, upper, work]);
   const lines = layers.map(({ at, options }, index) => {
     const [lower, upper, work] = [0, 1, 2].map((part) => `/proc/self/fd/${firstDescriptor + index * 3 + part}`);
-    return `banksman-${index} ${escaped(at)} overlay lowerdir=${lower},upperdir=${upper},workdir=${work},volatile${options}\n`;
+    return `banksman-${index} ${escaped(at)} overlay lowerdir=${lower},upperdir=${upper},workdir=${work},volatile,noatime${options}\n`;
   });
   if (devices !== undefined) lines.push(`${escaped(devices)} /dev none bind\n`);
   writeFileSync(table, lines.join(''));

@@ -1,6 +1,6 @@
 /** What is held lies in the journal: shown, applied whole or not at all, dropped, and never more than its limits. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { disk } from '#execution/effects/disk';
@@ -96,6 +96,18 @@ describe('applying', () => {
     await effects.undo(applied.runId ?? '', { force: false });
     await effects.undo(done.runId ?? '', { force: false });
     expect(snapshot(workspace)).toEqual(before);
+  });
+
+  it.each([
+    ['a', 'held-b'],
+    ['held-b', 'a'],
+  ])('keeps the old file under a name that waits: written through %s', async (one, other) => {
+    const { run, at } = bench({ a: '1\n' });
+    linkSync(at('a'), at('held-b'));
+    const done = await run(`echo 2 >> ${one}`);
+    expect([done.changed, done.heldId === undefined]).toEqual(one === 'a' ? [['a'], true] : [[], false]);
+    expect(done.leftOut).toContainEqual(expect.objectContaining({ path: other, reason: 'refused', rule: 'other_name' }));
+    expect(['a', 'held-b'].map((name) => readFileSync(at(name), 'utf8'))).toEqual(one === 'a' ? ['1\n2\n', '1\n'] : ['1\n', '1\n']);
   });
 
   it.each<[string, (at: (name: string) => string) => void]>([
