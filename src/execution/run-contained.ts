@@ -19,12 +19,11 @@ import { coverOwn, guardWorkspace, makeMasks } from './sandbox/guard-workspace.t
 import { findHome, type GitSettings, installedPrograms } from './sandbox/home.ts';
 import { type LaunchOptions, type LaunchResult, launch } from './sandbox/launch.ts';
 import type { SandboxParts } from './sandbox/probe-sandbox.ts';
-import { limitedCommand, type SandboxPlan } from './sandbox/sandbox-arguments.ts';
+import { deviceFolder, limitedCommand, resetModes, type SandboxPlan } from './sandbox/sandbox-arguments.ts';
 import type { Scan } from './sandbox/scan-workspace.ts';
-import { deviceFolder, resetModes } from './sandbox/system-root.ts';
 import type { WorkspaceIndex, WorkspaceLook } from './sandbox/workspace-index.ts';
 
-export interface ViewRun {
+interface ViewRun {
   readonly result: LaunchResult;
   readonly effects: RunEffects;
 }
@@ -283,13 +282,13 @@ interface ContainedRun {
   readonly onOutput: (chunk: string) => void;
 }
 
-export interface RunView extends Pick<OpenRun, 'over' | 'hold' | 'upper' | 'isCopy'> {
+interface RunView extends Pick<OpenRun, 'over' | 'hold' | 'upper' | 'isCopy'> {
   /** Absolute; nobody may look into them. */
   readonly covered: readonly string[];
 }
 
 /** Where it runs: over a view, or on the workspace itself, guarded as it is now. */
-export type RunGround = { readonly scan: Scan; readonly view?: never } | { readonly view: RunView; readonly scan?: never };
+type RunGround = { readonly scan: Scan; readonly view?: never } | { readonly view: RunView; readonly scan?: never };
 
 /** One command in the sandbox. @throws {Fault} `sandbox_failed` */
 export async function runContained(run: ContainedRun & RunGround, signal: AbortSignal): Promise<LaunchResult> {

@@ -6,9 +6,8 @@ import type { ClusterPort, GuestRow } from '#kernel/ports/cluster';
 import { tagsIn } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
 import type { Loss } from '#kernel/tool';
-import { blastRadius, type RadiusFacts, type RadiusGuest } from '#policy/blast/blast-radius';
+import { blastRadius, type RadiusFacts, type RadiusGuest, radiusLines } from '#policy/blast/blast-radius';
 import { placementRules } from '#policy/blast/placement';
-import { radiusLines } from '#policy/blast/radius-lines';
 import { type Role, rolesIn, roleWords, serverOf, withRoles } from '#policy/blast/roles';
 import { guestAddresses } from '#policy/resolve-target';
 import type { Selectable } from '#policy/scopes/selector';
@@ -39,7 +38,7 @@ export async function lossLines(
   }
 }
 
-export interface RadiusLook {
+interface RadiusLook {
   readonly facts: RadiusFacts;
   readonly rows: readonly GuestRow[];
   /** Running guests of which network and disks are not known. */

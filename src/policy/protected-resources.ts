@@ -16,7 +16,7 @@ import {
 import type { ActionTier } from '#kernel/tiers';
 import { type Role, roleWords, serverOf } from './blast/roles.ts';
 import { type TaggedGuest, type TagsOfGuests, taggedGuests } from './deciding-tags.ts';
-import { type GuestFacts, type SelectedGuest, selectedGuests } from './scopes/selected-guests.ts';
+import { type GuestFacts, type SelectedGuest, selectedGuests } from './scopes/selector.ts';
 import { unitStem } from './service-units.ts';
 
 /** The configured list. Empty lists protect nothing; there is no wildcard but a service's node. */

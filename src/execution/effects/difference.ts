@@ -2,12 +2,11 @@
  * What a command changed, read from the upper directory: it costs by what changed, not by what is there. Source: the kernel's
  * `overlayfs.rst` (whiteouts, opaque and redirected directories, inode numbers).
  */
+
 import type { BigIntStats } from 'node:fs';
 import type { ChangeKind, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import { type Attributes, areSame, isCopiedUp, readAttributes, withoutMarks } from './attributes.ts';
-import { isWrittenThrough, withLinkSets } from './link-sets.ts';
 import {
   type DifferenceLimits,
   hasSetTime,
@@ -21,17 +20,22 @@ import {
   type UpperEntry,
 } from './read-upper.ts';
 import {
+  type Attributes,
+  areSame,
+  isCopiedUp,
   isSameContent,
   linkText,
   look,
   modeOf,
   namesIn,
+  readAttributes,
   readTree,
   type Stamp,
   stampOf,
   type Tree,
   type TreeEntry,
   typeOf,
+  withoutMarks,
 } from './stamp.ts';
 import { holderMode, isPrivileged, type Looker, numberSeen, upperOf, type View } from './view.ts';
 
@@ -141,8 +145,7 @@ export async function readDifference(request: DifferenceRequest, signal: AbortSi
   await request.looker.copyOut(request.view, outer, signal);
   const lostSecrets = entries.flatMap((entry) => lostSecret(entry, request.view));
   const found = await withAway(await unitsOf(entries, reading, new Set(outer)), { ...reading, anyGone: seen.anyGone });
-  const { units: each, marked } = await withAttributes(found, reading);
-  const units = await withLinkSets(each, request);
+  const { units, marked } = await withAttributes(found, reading);
   return { units: withLinks(units, entries, workspaceRoot), odd, rootMode, lostSecrets, marked };
 }
 
@@ -325,8 +328,13 @@ async function overUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading):
   return sameMode && stats.mtimeNs === lower.mtimeNs ? undefined : attributes;
 }
 
-function throughName(entry: TreeEntry, lower: BigIntStats, { view }: Reading): Pick<Unit, 'writtenThrough'> {
-  return view.kind === 'overlay' && isWrittenThrough(entry, lower) ? { writtenThrough: true } : {};
+/**
+ * The overlay marks a copy of a file with several names in no way, but it has the time of the last look at the old one, since nothing changes that
+ * in a view. Another file in its place has not.
+ */
+function throughName({ stats }: TreeEntry, lower: BigIntStats, { view }: Reading): Pick<Unit, 'writtenThrough'> {
+  const isCopy = stats.isFile() && stats.atimeNs === lower.atimeNs;
+  return view.kind === 'overlay' && lower.nlink > 1n && isCopy ? { writtenThrough: true } : {};
 }
 
 function mergedUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading): Unit | undefined {

@@ -1,4 +1,5 @@
 /** Runs over a copy-on-write view: opened, sorted when the command has ended, listed, undone. */
+
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, realpathSync } from 'node:fs';
 import type { EffectJudge, JudgeGround, LeftOut, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
@@ -10,10 +11,10 @@ import { changeFile } from './change-file.ts';
 import { readDifference, type Unit } from './difference.ts';
 import { type Disk, disk as realDisk } from './disk.ts';
 import { applyHeld, heldMs, hold, isHeld, readHeld } from './held.ts';
-import { holdTogether } from './hold-together.ts';
 import { claim, hasMark, isOwnedByAnother, locked, readPlan, runIds, sweepLocks } from './journal.ts';
-import { judgeUnits, type Sorted } from './judge-units.ts';
+import { holdTogether, judgeUnits, type Sorted } from './judge-units.ts';
 import { closeView, openView } from './lay-view.ts';
+import { withLinkSets } from './link-sets.ts';
 import { copyMarked, keptBytesOf, listsOf, makePlan, nameOf } from './make-plan.ts';
 import type { DifferenceLimits } from './read-upper.ts';
 import {
@@ -48,7 +49,7 @@ export const defaultEffectsLimits: EffectsLimits = {
   heldBytes: 2 ** 30,
 };
 
-export interface EffectsOptions {
+interface EffectsOptions {
   readonly workspaceRoot: string;
   /** This workspace's own directory on its own mount, outside of it: `findPlace`. */
   readonly journal: string;
@@ -75,7 +76,7 @@ export interface OpenRun {
   discard(): Promise<void>;
 }
 
-export interface SettleOptions extends Omit<JudgeGround, 'workspaceRoot'> {
+interface SettleOptions extends Omit<JudgeGround, 'workspaceRoot'> {
   /** For the list of runs. */
   readonly title: string;
   readonly agentId: string;
@@ -256,7 +257,14 @@ async function settle(run: Run, { title, agentId, apply, own = [], ...places }: 
   // Nothing of what lies under a mounted view may be moved.
   await run.held.close();
   if (difference instanceof Fault) return { ...nothing, nothingApplied: difference.message, instead: 'change less with one command' };
-  const request = { difference, view, judge: ground.judge, ground: { ...places, workspaceRoot: ground.workspaceRoot }, own };
+  const units = await withLinkSets(difference.units, { view, programs: ground.programs });
+  const request = {
+    difference: { ...difference, units },
+    view,
+    judge: ground.judge,
+    ground: { ...places, workspaceRoot: ground.workspaceRoot },
+    own,
+  };
   const sorted = withoutLoss(await holdTogether(await judgeUnits(request), request, ground.programs), ground.limits);
   if (!apply) return { ...nothing, ...listsOf([...sorted.apply, ...sorted.held]), dropped: true, leftOut: sorted.leftOut };
   const { free, conflicts } = apart(sorted.apply, run.startedAt);

@@ -2,10 +2,9 @@
  * Files with several names. Over an overlay each name gets a copy of its own as soon as it is written to; on the disk what is written through one
  * name is seen through all of them. So the other names get the new file, too, as far as they lie in the workspace.
  */
-import type { BigIntStats } from 'node:fs';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import type { Before, DifferenceRequest, NewEntry, Unit } from './difference.ts';
-import { look, stampOf, type TreeEntry } from './stamp.ts';
+import { look, stampOf } from './stamp.ts';
 import { upperOf } from './view.ts';
 
 type LinkGround = Pick<DifferenceRequest, 'view' | 'programs'>;
@@ -17,14 +16,6 @@ interface Changed extends Unit {
 
 /** Beyond these names are not looked for, and files are split. */
 const mostSets = 200;
-
-/**
- * Whether it was written through this name, so that it is a copy of what was there, and no other file that was put in its place. The overlay marks
- * such a copy of a file with several names in no way, but it has the time of the last look at the old one, since nothing changes that in a view.
- */
-export function isWrittenThrough({ stats }: TreeEntry, lower: BigIntStats): boolean {
-  return lower.nlink > 1n && stats.isFile() && stats.atimeNs === lower.atimeNs;
-}
 
 /** @param units of files as each name alone tells */
 export async function withLinkSets(units: readonly Unit[], ground: LinkGround): Promise<readonly Unit[]> {

@@ -1,16 +1,16 @@
 /** Makes a plan of units: their content goes to the journal first, free of the overlay's marks, each thing ready to be moved into place. */
+
 import { chmodSync, lchownSync, linkSync, lutimesSync, mkdirSync, renameSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { pathChanged } from '#files/directory-pin';
 import { type HeldTree, holdTree } from '#files/held-tree';
 import type { ChangeList } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import { copyDirectories, readAttributes, withoutMarks } from './attributes.ts';
 import type { NewEntry, Unit } from './difference.ts';
 import { disk } from './disk.ts';
 import { keepIndexes, rankOf } from './git-parts.ts';
 import type { Plan, Step } from './journal.ts';
-import { look, modeOf, readTree, type Stamp, stampOf, treeOf } from './stamp.ts';
+import { copyDirectories, look, modeOf, readAttributes, readTree, type Stamp, stampOf, treeOf, withoutMarks } from './stamp.ts';
 import { type Looker, upperOf, type View } from './view.ts';
 
 export interface PlanRequest {
@@ -40,7 +40,7 @@ function contentOf(unit: Unit): readonly NewEntry[] {
   return [unit.after, ...unit.inside];
 }
 
-export interface MadePlan {
+interface MadePlan {
   readonly plan: Plan;
   /** They need something of the workspace that somebody took away. */
   readonly gone: readonly Unit[];

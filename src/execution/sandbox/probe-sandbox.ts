@@ -1,22 +1,32 @@
 /** Whether the sandbox holds on this machine: found by trying to get out, never by the presence of a program. */
 
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { toFault } from '#kernel/errors';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { showPlainly } from '#kernel/text/text';
 import { launcherEnvironment, sandboxEnvironment, sandboxUser } from './clean-environment.ts';
-import { type Bubblewrap, findBubblewrap, type Machine } from './find-bubblewrap.ts';
 import { type Etc, followEtc } from './follow-etc.ts';
 import { fallbackHome, homeDirectory } from './home.ts';
 import { launch } from './launch.ts';
 import type { ProcessCages } from './process-cage.ts';
-import { limitedCommand } from './sandbox-arguments.ts';
-import { type DeviceNode, deviceNodes } from './system-root.ts';
+import { type DeviceNode, deviceNodes, limitedCommand } from './sandbox-arguments.ts';
+import type { Architecture } from './seccomp-filter.ts';
 
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly machine: Machine;
   readonly programs: ProgramRunner;
   /** The person's home directory. */
@@ -170,7 +180,7 @@ function degraded(what: string): SandboxStatus {
  * `held`, `escaped` or `untried` (the tool for it is not installed; then the facts about the process must hold). `control` must escape.
  */
 
-export interface CanaryBait {
+interface CanaryBait {
   /** A file of the host that anybody may read and write, outside the workspace, and what is in it. */
   readonly outside: string;
   readonly secret: string;
@@ -274,4 +284,89 @@ unlimited() { local line; read -r line < <(many 2>&1); [[ $line == all ]]; }
 held process_limit unlimited
 echo done=${bait.nonce}
 `;
+}
+
+// Where the sandbox's programs are on this machine, or why there is no sandbox.
+export interface Bubblewrap {
+  readonly program: string;
+  readonly architecture: Architecture;
+}
+
+type FoundBubblewrap = { readonly ok: true; readonly bubblewrap: Bubblewrap } | { readonly ok: false; readonly reason: string };
+
+/** First where distributions put it: Ubuntu's AppArmor profile names this path and no other. */
+const usualPath = '/usr/bin/bwrap';
+const neededOptions = [
+  ...[
+    '--disable-userns',
+    '--ro-bind-fd',
+    '--bind-fd',
+    '--seccomp',
+    '--as-pid-1',
+    '--json-status-fd',
+    '--size',
+    '--perms',
+    '--cap-drop',
+    '--die-with-parent',
+  ],
+  ...['--unshare-cgroup', '--new-session', '--remount-ro', '--file'],
+];
+
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly architecture: string;
+  /** The caller's `PATH`. */
+  readonly searchPath: string;
+}
+
+async function findBubblewrap(machine: Machine, programs: ProgramRunner, signal: AbortSignal): Promise<FoundBubblewrap> {
+  const { platform, architecture, searchPath } = machine;
+  if (platform !== 'linux') {
+    const name = platform === 'darwin' ? 'macOS' : platform === 'win32' ? 'Windows' : platform;
+    return no(`there is no sandbox for ${name} yet: each command asks; run on Linux (or in a Linux container) to contain commands`);
+  }
+  if (architecture !== 'x64' && architecture !== 'arm64') {
+    return no(`there is no system call filter for ${architecture} yet: each command asks`);
+  }
+  const program = locate(searchPath);
+  if (program === undefined) return no('bubblewrap is not installed: install the package `bubblewrap` (`apt install bubblewrap`)');
+  if (!isExecutable('/bin/bash')) return no('`/bin/bash` is not there: install bash');
+  const missing = await missingOptions(program, programs, signal);
+  if (missing === undefined) return no(`\`${program}\` does not run: reinstall the package \`bubblewrap\``);
+  if (missing.length > 0)
+    return no(
+      `\`${program}\` is too old (no ${missing.join(', ')}): update the package \`bubblewrap\` to 0.10, or 0.8 with its security updates`,
+    );
+  return { ok: true, bubblewrap: { program, architecture } };
+}
+
+function no(reason: string): FoundBubblewrap {
+  return { ok: false, reason };
+}
+
+function locate(searchPath: string): string | undefined {
+  const directories = searchPath.split(path.delimiter).filter((entry) => path.isAbsolute(entry));
+  // Only where the usual directory is on the PATH: an administrator may have taken it off on purpose.
+  const usual = directories.some((entry) => path.normalize(`${entry}/`) === '/usr/bin/' || path.normalize(`${entry}/`) === '/bin/');
+  return [...(usual ? [usualPath] : []), ...directories.map((entry) => path.join(entry, 'bwrap'))].find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** undefined when it cannot even be asked. */
+async function missingOptions(program: string, programs: ProgramRunner, signal: AbortSignal): Promise<readonly string[] | undefined> {
+  const help = await programs
+    .run({ program, args: ['--help'], cwd: '/', env: launcherEnvironment, timeoutMs: 10_000, keepBytes: 64_000 }, signal)
+    .catch(() => undefined);
+  signal.throwIfAborted();
+  if (help === undefined || help.exitCode !== 0) return undefined;
+  const offered = new Set(help.stdout.match(/--[a-z0-9-]+/g));
+  return neededOptions.filter((option) => !offered.has(option));
 }

@@ -5,14 +5,14 @@
 import type { Change, EffectJudge, JudgeGround, Verdict } from '#kernel/effects';
 import { foldName } from '../paths/secret-files.ts';
 import { controlRowOf } from './control-places.ts';
-import { isPlainTodo, isTodo, resolvePath, whyHeldGitLink, whyHeldInGit } from './git-files.ts';
+import { isPlainTodo, isTodo, resolvePath, whyHeldGitLink, whyHeldInGit } from './git-settings.ts';
 
 /** An example: a new file's path, or the change with defaults for what its rule does not look at. */
 export type Example =
   | string
   | (Pick<Change, 'path'> & Partial<Omit<Change, 'texts'>> & { readonly before?: string; readonly after?: string });
 
-export interface EffectRule {
+interface EffectRule {
   readonly id: string;
   readonly action: 'hold' | 'refuse';
   /** For people and models, about the entry. */

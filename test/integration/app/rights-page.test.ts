@@ -1,10 +1,11 @@
 /** The `pveum` lines of docs/rights.md, one after the other, on the emulator's users, tokens, roles and rights: what they give is enough, and no more. */
+
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { administratorPrivileges, demoSeed } from '#demo/initial-state';
 import type { AclEntry, AclSeed, TokenSeed } from '#demo/pve/access-control';
-import { rightsGroups } from '#tools/support/rights';
+import { rightsGroups } from '#tools/cluster/get-permissions';
 import { approvedCall, call, startWorld, type World } from './support.ts';
 
 let world: World | undefined;

@@ -1,10 +1,10 @@
 /** Laws of what the text of a command in the workspace still decides. */
+
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CommandResource } from '#kernel/resource';
-import { decideCommand } from '#policy/effects/decide-command';
-import { readCommands } from '#policy/effects/read-commands';
+import { decideCommand, readCommands } from '#policy/effects/decide-command';
 import { type UserRule, userRuleSchema } from '#policy/user-rules';
 
 const view = { judged: true } as const;
