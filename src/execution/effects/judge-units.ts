@@ -1,7 +1,7 @@
 /** Puts each unit before the judge, entry by entry, and takes apart what is applied, held and refused. */
 
 import { readlinkSync } from 'node:fs';
-import path from 'node:path';
+import { posix } from 'node:path';
 import type { Change, EffectJudge, JudgeGround, LeftOut, Verdict } from '#kernel/effects';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { repositoriesAround } from '../sandbox/git-directory.ts';
@@ -298,7 +298,7 @@ function leadsTo(at: string, text: string, view: Seen): string | undefined {
     open.unshift(...target.split('/'));
     if (target.startsWith('/')) here = [];
   }
-  return path.posix.join('/', ...here);
+  return posix.join('/', ...here);
 }
 
 /** In the workspace as it would be, outside as it is. */

@@ -235,14 +235,14 @@ export function radiusLines(loss: Loss, radius: BlastRadius, facts: RadiusFacts,
     );
   const itself = loss.kind === 'guest' ? loss.vmid : undefined;
   const served = [...radius.down].filter((vmid) => vmid !== itself);
-  const { withoutGateway, withoutDns, startedAfter, stranded, moved } = radius;
+  const { withoutGateway, withoutDns, startedAfter: later, stranded, moved } = radius;
   return [
     ...quorumLines(loss, radius, facts),
     ...(stranded.length === 0 ? [] : [`high availability finds no place that its rules allow and that has room for ${names(stranded)}`]),
     ...(served.length === 0 ? [] : [`goes down with it (runs there, or has disks that are served from there): ${names(served)}`]),
     ...(withoutGateway.length === 0 ? [] : [`it is the gateway of ${names(withoutGateway)}`]),
     ...(withoutDns.length === 0 ? [] : [`it is the only DNS server of ${names(withoutDns)}`]),
-    ...(startedAfter.length === 0 ? [] : [`its node starts it before ${names(startedAfter)}, which may need it`]),
+    ...(later.length === 0 ? [] : [`its node starts it before ${names(later)}, which may need it`]),
     ...(moved.size === 0 ? [] : [`high availability starts elsewhere: ${names(moved.keys())}`]),
   ];
 }

@@ -198,8 +198,8 @@ function leadsElsewhere(setting: Setting, then: readonly Setting[], now: readonl
 }
 
 const header = /[ \t\r\n]*\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?\][ \t\r]*/y;
-const name = /[ \t\r\n]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t\r]*/y;
-const rest = /[ \t\r]*(?:[#;][^\n]*)?(?:\n|$)/y;
+const namePart = /[ \t\r\n]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t\r]*/y;
+const restPart = /[ \t\r]*(?:[#;][^\n]*)?(?:\n|$)/y;
 const quoted = /"((?:[^"\\\n]|\\["\\ntb]|\\\r?\n)*)"/y;
 const plain = /(?:[^"\\#;\n]|\\["\\ntb]|\\\r?\n)+/y;
 
@@ -227,10 +227,10 @@ function readSettings(text: string): readonly Setting[] | undefined {
   while (at < text.length) {
     const start = take(header);
     if (start !== null) place = placeOf(start[1] ?? '', start[2]);
-    const named = place === undefined ? null : take(name);
+    const named = place === undefined ? null : take(namePart);
     if (place !== undefined && named !== null)
       found.push({ ...place, key: (named[1] ?? '').toLowerCase(), value: named[2] === '' ? 'true' : readValue() });
-    if (take(rest) === null) return undefined;
+    if (take(restPart) === null) return undefined;
   }
   return found;
 }
@@ -361,7 +361,7 @@ const plainCommands: ReadonlySet<string> = new Set(
 
 export function isPlainTodo(text: string): boolean {
   return text.split('\n').every((line) => {
-    const word = line.trim().split(/\s/, 1)[0] ?? '';
-    return word === '' || word.startsWith('#') || plainCommands.has(word);
+    const act = line.trim().split(/\s/, 1)[0] ?? '';
+    return act === '' || act.startsWith('#') || plainCommands.has(act);
   });
 }
