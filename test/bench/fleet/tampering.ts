@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { Redis } from 'iovalkey';
 import { hashOf } from '#audit/seal';
 import type { AuditRecord } from '#kernel/audit-event';
 import type { WatchedServers } from '../../integration/stores/valkey-groups.ts';
@@ -193,23 +194,28 @@ function forgeCheckpoint(file: string): void {
   }
 }
 
-/** On the server itself, each undone again. */
-export async function tamperWithServer(fleet: Fleet, kept: Kept, valkey: WatchedServers): Promise<Tampered> {
-  const { operator } = await valkey.primary();
-  const isOk = () => fleet.command(['audit', 'verify', '--since', kept.note]);
-  const broken: string[] = [];
-  const control = isOk();
-  if (control.status !== 0) broken.push(`the untouched trail is not ok: ${control.out}`);
+interface LogEntry {
+  readonly member: string;
+  readonly score: string;
+}
+
+/** What is taken out of the log, and what is put there instead. */
+interface Trick {
+  readonly out: readonly LogEntry[];
+  readonly in?: readonly LogEntry[];
+}
+
+/** With records that the export has: what came later may be cut off unseen. */
+async function tricksOn(operator: Redis, { note }: Kept): Promise<Readonly<Record<string, Trick>>> {
   const all = await operator.zrange(trailKey, 0, -1, 'WITHSCORES');
   const entries = Array.from({ length: all.length / 2 }, (_, index) => ({ member: all[2 * index] ?? '', score: all[2 * index + 1] ?? '' }));
-  // Of what the export has: what came later may be cut off unseen.
   const first = chainOf(entries[0]?.member ?? '');
   const ofChain = entries.filter(({ member }) => chainOf(member) === first);
-  const exported = readFileSync(kept.note, 'utf8')
+  const exported = readFileSync(note, 'utf8')
     .split('\n')
     .filter((line) => chainOf(line) === first).length;
   const one = ofChain[Math.floor(exported / 2)] ?? { member: '', score: '' };
-  const tricks: Readonly<Record<string, { readonly out: typeof entries; readonly in?: typeof entries }>> = {
+  return {
     'removed record': { out: [one] },
     'changed record': {
       out: [one],
@@ -218,16 +224,29 @@ export async function tamperWithServer(fleet: Fleet, kept: Kept, valkey: Watched
     'cut-off chain': { out: ofChain.slice(Math.floor(exported / 2)) },
     'removed chain': { out: ofChain },
   };
+}
+
+/** On the server itself, each undone again. */
+export async function tamperWithServer(fleet: Fleet, kept: Kept, valkey: WatchedServers): Promise<Tampered> {
+  const { operator } = await valkey.primary();
+  const verify = () => fleet.command(['audit', 'verify', '--since', kept.note]);
+  const broken: string[] = [];
+  const control = verify();
+  if (control.status !== 0) broken.push(`the untouched trail is not ok: ${control.out}`);
+  const tricks = await tricksOn(operator, kept);
   for (const [name, { out, in: added = [] }] of Object.entries(tricks)) {
-    for (const { member } of out) await operator.zrem(trailKey, member);
-    for (const { member, score } of added) await operator.zadd(trailKey, score, member);
-    const { status, out: said } = isOk();
+    await replace(operator, out, added);
+    const { status, out: said } = verify();
     if (status === 0) broken.push(`not found: ${name}: ${said}`);
-    for (const { member } of added) await operator.zrem(trailKey, member);
-    for (const { member, score } of out) await operator.zadd(trailKey, score, member);
+    await replace(operator, added, out);
   }
   const tried = Object.keys(tricks).length;
   return { tried, harmless: 0, found: tried - broken.length, broken };
+}
+
+async function replace(operator: Redis, out: readonly LogEntry[], added: readonly LogEntry[]): Promise<void> {
+  for (const { member } of out) await operator.zrem(trailKey, member);
+  for (const { member, score } of added) await operator.zadd(trailKey, score, member);
 }
 
 function chainOf(member: string): string | undefined {
