@@ -30,6 +30,10 @@ try {
   say('packed', packed);
   await timed('read and verify all', async () => console.log((await verifyTrail(keeper.audit)).message));
   await timed('one request of the last hour', () => keeper.audit.ofRequest('req-00000000', clock.time - 3_600_000));
+  const before = process.memoryUsage().rss;
+  await timed('calls without an end, first look', () => keeper.audit.attempts());
+  await timed('calls without an end, second look', () => keeper.audit.attempts());
+  console.log(`memory of this process: ${Math.round((process.memoryUsage().rss - before) / 1e6)} MB more`);
   await timed('a page in the middle', () => keeper.audit.read(Math.floor(count / 2), 50));
   for (const store of [...stores, keeper]) await store.close();
 } finally {

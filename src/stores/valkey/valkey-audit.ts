@@ -9,7 +9,7 @@ import { storedRecord } from '../stored-record.ts';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import { type Keys, lives } from './keys.ts';
-import type { TrailReader } from './read-trail.ts';
+import type { TrailEntry, TrailReader } from './read-trail.ts';
 
 export interface AuditDeps {
   readonly connections: Connections;
@@ -31,23 +31,13 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
       throw unavailable(thrown);
     }
   };
-  const attempts = createValkeyAttempts(deps, (draft) => write(() => deps.chain.append(draft)));
+  const attempts = createDayMemory(deps, (draft) => write(() => deps.chain.append(draft)));
   return {
     append: (draft) => write(() => deps.chain.append(draft)),
     appendAll: (drafts) => write(() => deps.chain.appendGroup(drafts)),
     read: async (after, limit) => (await trail.at(Math.max(0, after), Math.max(0, limit))).map((member) => storedRecord(member, 0)),
     ofRequest: async (requestId, since) =>
       (await recordsSince(deps, since, requestId)).filter(({ attributes }) => attributes['request_id'] === requestId),
-    changesSince: async (since) => {
-      const counts = new Map<string, number>();
-      for (const { name, attributes } of await recordsSince(deps, since, '"tool.started"')) {
-        const { agent, cluster, impact } = attributes;
-        const id = isJsonObject(agent) ? agent['id'] : undefined;
-        if (name !== 'tool.started' || typeof id !== 'string' || cluster === undefined || impact === 'none') continue;
-        counts.set(id, (counts.get(id) ?? 0) + 1);
-      }
-      return [...counts];
-    },
     ...attempts,
     head: async () => {
       const count = await trail.count();
@@ -89,35 +79,82 @@ function unavailable(thrown: unknown): Fault {
   });
 }
 
-// Which calls have no end: the trail's records since the last look, never the whole trail again.
+// What a day's records say of calls: which have no end, and who changed how much. The trail is read once, and then what came since.
 
 /** Names that an attempt's records have, as they stand in a member. */
-const aboutAttempts = /"name":"(?:tool\.(?:started|finished|denied)|attempt\.(?:resolved|seen))"/;
+const aboutAttempts = /"name":"(tool\.(?:started|finished|denied)|attempt\.(?:resolved|seen))"/;
 
 /** Whoever ends an attempt holds its key this long, in s: others look again after it. */
 const endingSeconds = 30;
 
-function createValkeyAttempts(
-  { connections, keys, now, trail }: AuditDeps,
-  append: (draft: AuditDraft) => Promise<AuditRecord>,
-): Pick<AuditLog, 'attempts' | 'endAttempt'> {
-  const index = createAttemptIndex();
-  let readUntil: number | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
+interface Change {
+  readonly agent: string;
+  /** ms since the epoch. */
+  readonly time: number;
+}
 
-  /** The trail lasts a day, so the first look reads at most that; each later one what came since. */
-  async function catchUp(): Promise<void> {
-    const from = readUntil ?? now() - lives.outcome * 1000;
-    const until = now();
-    const records: AuditRecord[] = [];
-    for await (const page of trail.pages(from - skewMs))
-      for (const { member } of page) if (aboutAttempts.test(member)) records.push(storedRecord(member, 0));
-    // Writers share no clock: what one began another one may seem to have ended before.
-    for (const record of records) if (record.name === 'tool.started') index.note(record);
-    for (const record of records) if (record.name !== 'tool.started') index.note(record);
-    index.forgetBefore(now() - lives.outcome * 1000);
-    readUntil = until;
-  }
+/**
+ * The trail lasts a day, so the first look reads at most that. LIMIT: of its records only those of a minute are held: writers share no clock, and what
+ * one began another one may seem to have ended before.
+ */
+function createDayReader({ trail, now }: AuditDeps) {
+  const index = createAttemptIndex();
+  /** By the record's hash. */
+  const changes = new Map<string, Change>();
+  let readUntil: number | undefined;
+  const begin = (record: AuditRecord): void => {
+    index.note(record);
+    const change = changeOf(record);
+    if (change) changes.set(record.hash, change);
+  };
+  const forgetBefore = (day: number): void => {
+    index.forgetBefore(day);
+    for (const [hash, { time }] of changes) if (time < day - skewMs) changes.delete(hash);
+  };
+  return {
+    index,
+    countSince: (since: number): readonly (readonly [agentId: string, count: number])[] => {
+      const counts = new Map<string, number>();
+      for (const { agent, time } of changes.values()) if (time >= since) counts.set(agent, (counts.get(agent) ?? 0) + 1);
+      return [...counts];
+    },
+    catchUp: async (): Promise<void> => {
+      const until = now();
+      const day = until - lives.outcome * 1000;
+      const ends = createEnds(index.note);
+      for await (const page of trail.pages((readUntil ?? day) - skewMs)) {
+        for (const entry of page) {
+          const [, name] = aboutAttempts.exec(entry.member) ?? [];
+          if (name === 'tool.started') begin(storedRecord(entry.member, 0));
+          else if (name !== undefined) ends.hold(entry);
+        }
+        ends.letGo((page.at(-1)?.score ?? 0) - skewMs);
+      }
+      ends.letGo(Number.POSITIVE_INFINITY);
+      forgetBefore(day);
+      readUntil = until;
+    },
+  };
+}
+
+function createEnds(note: (record: AuditRecord) => void) {
+  const held: TrailEntry[] = [];
+  return {
+    hold: (entry: TrailEntry): void => void held.push(entry),
+    letGo: (upTo: number): void => {
+      const later = held.findIndex(({ score }) => score > upTo);
+      for (const { member } of held.splice(0, later < 0 ? held.length : later)) note(storedRecord(member, 0));
+    },
+  };
+}
+
+function createDayMemory(
+  deps: AuditDeps,
+  append: (draft: AuditDraft) => Promise<AuditRecord>,
+): Pick<AuditLog, 'attempts' | 'endAttempt' | 'changesSince'> {
+  const { connections, keys } = deps;
+  const { index, countSince, catchUp } = createDayReader(deps);
+  let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(work);
     turn = mine.catch(() => undefined);
@@ -125,6 +162,7 @@ function createValkeyAttempts(
   };
   return {
     attempts: () => inTurn(() => catchUp().then(() => index.list().slice(0, 1000))),
+    changesSince: (since) => inTurn(() => catchUp().then(() => countSince(since - skewMs))),
     endAttempt: (draft) =>
       inTurn(async () => {
         const call = callOf(draft) ?? '';
@@ -139,4 +177,10 @@ function createValkeyAttempts(
         return takes;
       }),
   };
+}
+
+/** undefined: it changes no cluster, or nobody's. */
+function changeOf({ time, attributes: { agent, cluster, impact } }: AuditRecord): Change | undefined {
+  const id = isJsonObject(agent) ? agent['id'] : undefined;
+  return typeof id !== 'string' || cluster === undefined || impact === 'none' ? undefined : { agent: id, time: Date.parse(time) };
 }

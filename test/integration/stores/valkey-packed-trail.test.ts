@@ -78,6 +78,7 @@ describe('a packed trail', { timeout: 120_000 }, () => {
     // Whoever looks for the first time reads the chunks, too.
     const fresh = await openTestValkey(server, { credentials: sampleCredentials('log-writer') });
     expect((await fresh.audit.attempts()).length).toBe(before.open);
+    expect(new Map(await fresh.audit.changesSince(Date.now() - old - 60_000))).toEqual(before.changes);
   });
 
   it('loses and doubles nothing while two machines pack, others write and somebody reads', async () => {
