@@ -64,6 +64,7 @@ export const knownOptions = {
   timeout: { type: 'string', help: 'when to end it, in seconds' },
   stdin: { type: 'boolean', help: 'hands the command what comes in, which must be text' },
   managed: { type: 'boolean', help: 'for every user of the machine; of a hook: takes no places from its environment' },
+  project: { type: 'boolean', help: 'for this project' },
   json: { type: 'boolean', help: 'prints JSON, for programs' },
   verbose: { type: 'boolean', help: 'tells how far a call is, where that is not shown by itself' },
   help: { type: 'boolean', short: 'h', help: 'says how the command is used' },
@@ -79,10 +80,15 @@ type ValueOf<O extends Option> = O extends { readonly multiple: true }
 
 export type CommandOptions = { readonly [Name in keyof Options]?: ValueOf<Options[Name]> };
 
-/** @throws {Fault} `bad_usage` */
+/** `--user` of `hook install` names nobody. @throws {Fault} `bad_usage` */
 export function parseCommandLine(argv: readonly string[]): CommandLine {
   try {
-    const { values, positionals } = parseArgs({ args: [...argv], options: knownOptions, allowPositionals: true, strict: true });
+    const { values, positionals } = parseArgs({
+      args: argv[0] === 'hook' ? argv.map((word) => (word === '--user' ? '--user=' : word)) : [...argv],
+      options: knownOptions,
+      allowPositionals: true,
+      strict: true,
+    });
     return { words: positionals, options: values };
   } catch (thrown) {
     throw badUsage(thrown instanceof Error ? inOurWords(thrown) : 'bad arguments');

@@ -46,9 +46,15 @@ be run, 126 refused or waiting for a person, 130 interrupted.`,
     name: 'hook',
     summary: 'Judges what a coding agent is about to do with its own tools.',
     load: async () => (await import('./commands/hook.ts')).runHook,
-    usage: ['hook AGENT [--managed]', 'hook serve SOCKET'],
+    usage: [
+      'hook AGENT [--managed]',
+      'hook install AGENT --managed|--user|--project',
+      'hook uninstall AGENT --managed|--user|--project',
+      'hook serve SOCKET',
+    ],
     notes: `AGENT is claude-code, codex, copilot, gemini, qwen, opencode, cursor or vscode. The agent's own JSON comes in, a refusal in its own form goes out; silence lets the
-agent go on. Whatever goes wrong ends with 2 and the reason, which refuses. \`serve\` is the process behind it, which the first hook starts and which
+agent go on. Whatever goes wrong ends with 2 and the reason, which refuses. \`install\` writes the hook into the agent's own configuration: below /etc (\`--managed\`, which holds), for this user, or
+for the project in the current directory; \`uninstall\` takes it out. Both show the difference and need a terminal. \`serve\` is the process behind it, which the first hook starts and which
 ends by itself.`,
   },
   {

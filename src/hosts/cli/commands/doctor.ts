@@ -2,14 +2,15 @@
 import type { Finding } from '#kernel/app';
 import { type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
-import { withApp } from '../session.ts';
+import { stateDirOf, withApp } from '../session.ts';
 
 const marks: Readonly<Record<Finding['state'], string>> = { ok: 'ok     ', warning: 'warning', failed: 'FAILED ' };
 
 export async function runDoctor(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
+  const { hookFindings } = await import('#hosts/hook/install-hook');
   return withApp(options, async (app, signal) => {
-    const findings = await app.doctor(signal);
+    const findings = [...(await app.doctor(signal)), ...hookFindings(stateDirOf(options), process.cwd())];
     if (options.json) printJson(findings);
     else
       for (const { state, topic, message, remedy } of findings)

@@ -1,0 +1,255 @@
+/** Installing a hook into an agent's own configuration, taking it out again, and what `doctor` finds of it. */
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import type { Finding } from '#kernel/app';
+import { Fault } from '#kernel/errors';
+import { isJsonObject } from '#kernel/json';
+import { unifiedDiff } from '#kernel/text/unified-diff';
+import { hookAgent, hookAgents } from './agents.ts';
+import { fileAt, type Installation, installations, isOurs, type PlaceKind, placeKinds } from './installations.ts';
+
+/** A change of one file of an agent's configuration, before it is made. */
+export interface HookChange {
+  readonly agent: string;
+  readonly kind: PlaceKind;
+  readonly file: string;
+  /** undefined: there is none. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  /** For people, as `diff -u`. */
+  readonly difference: readonly string[];
+}
+
+function installationOf(agent: string): Installation {
+  const found = Object.hasOwn(installations, agent) ? installations[agent] : undefined;
+  if (found !== undefined) return found;
+  throw new Fault('bad_usage', `no agent is named \`${agent.slice(0, 60)}\`; there are ${hookAgents.map(({ name }) => name).join(', ')}`, {
+    audience: 'user',
+  });
+}
+
+function placeOf(agent: string, kind: PlaceKind, project: string): string {
+  const named = installationOf(agent).files[kind];
+  if (named !== undefined) return fileAt(named, project);
+  const kinds = placeKinds.filter((one) => installationOf(agent).files[one] !== undefined).map((one) => `--${one}`);
+  throw new Fault('bad_usage', `${hookAgent(agent)?.title ?? agent} takes no such hook; it takes ${kinds.join(', ')}`, {
+    audience: 'user',
+  });
+}
+
+/** The places of an agent, best first. */
+export function placesOf(agent: string): readonly { readonly kind: PlaceKind; readonly file: string }[] {
+  const { files } = installationOf(agent);
+  return placeKinds.flatMap((kind) => (files[kind] === undefined ? [] : [{ kind, file: files[kind] }]));
+}
+
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** SECURITY: nothing that agents let a repository put into the environment is loaded with it, or says where configuration is. */
+function commandOf(agent: string, kind: PlaceKind): string {
+  const program = [process.execPath, realpathSync(process.argv[1] ?? '')].map(quoted).join(' ');
+  return `env -u NODE_OPTIONS -u NODE_PATH ${program} hook ${agent}${kind === 'managed' ? ' --managed' : ''}`;
+}
+
+/** @throws {Fault} `bad_usage`, `cannot_merge` with what has to be written by hand */
+export function plannedInstall(agent: string, kind: PlaceKind, project: string): HookChange {
+  const file = placeOf(agent, kind, project);
+  const before = textAt(file);
+  const line = commandOf(agent, kind);
+  try {
+    return changeOf({ agent, kind, file, before, after: installationOf(agent).add(before, line, kind) });
+  } catch (cause) {
+    throw new Fault('cannot_merge', `${file} is left as it is: ${cause instanceof Error ? cause.message : 'it cannot be read'}`, {
+      audience: 'user',
+      next: `put this in by hand, as docs/hooks.md says: ${line}`,
+      cause,
+    });
+  }
+}
+
+/**
+ * As it was before, byte for byte, where nobody has changed it since; else without our entry. @throws {Fault} `not_installed`
+ */
+export function plannedUninstall(
+  agent: string,
+  kind: PlaceKind,
+  { project, state }: { readonly project: string; readonly state: string },
+): HookChange {
+  const file = placeOf(agent, kind, project);
+  const now = textAt(file);
+  if (now === undefined || !isOurs(now))
+    throw new Fault('not_installed', `there is no hook of Banksman’s in ${file}`, { audience: 'user' });
+  const noted = noteOf(noteFile(state, file));
+  if (noted?.after === now) return changeOf({ agent, kind, file, before: now, after: noted.before });
+  return changeOf({ agent, kind, file, before: now, after: withoutOurs(now, file) });
+}
+
+function withoutOurs(text: string, file: string): string | undefined {
+  if (!file.endsWith('.json'))
+    throw new Fault('cannot_merge', `${file} was changed since: take the hook out by hand`, { audience: 'user' });
+  const now: unknown = JSON.parse(text);
+  if (!isJsonObject(now) || !isJsonObject(now['hooks'])) return text;
+  const lists = Object.entries(now['hooks']).map(
+    ([event, list]) => [event, Array.isArray(list) ? list.filter((item) => !isOurs(item)) : list] as const,
+  );
+  const hooks = Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0));
+  return `${JSON.stringify({ ...now, hooks }, null, 2)}\n`;
+}
+
+function changeOf(change: Omit<HookChange, 'difference'>): HookChange {
+  return { ...change, difference: unifiedDiff(change.before ?? '', change.after ?? '') };
+}
+
+/** At once and whole, and noted for the way back. @throws {Fault} `changed_meanwhile`, `not_allowed` */
+export function carryOut({ agent, kind, file, before, after }: HookChange, state: string, installs: boolean): void {
+  if (textAt(file) !== before) throw new Fault('changed_meanwhile', `${file} changed meanwhile; look again`, { audience: 'user' });
+  const note = noteFile(state, file);
+  try {
+    if (installs) writeNote(note, { agent, kind, file, before, after });
+    if (after === undefined) rmSync(file, { force: true });
+    else writeWhole(file, after);
+    if (!installs) rmSync(note, { force: true });
+  } catch (cause) {
+    throw new Fault('not_allowed', `${file} was not written: ${cause instanceof Error ? cause.message : 'why is not known'}`, {
+      audience: 'user',
+      next: kind === 'managed' ? 'a managed hook is root’s to install: run this as root' : 'look who owns it',
+      cause,
+    });
+  }
+}
+
+function writeWhole(file: string, text: string): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o644;
+  const real = existsSync(file) ? realpathSync(file) : file;
+  const temporary = `${real}.${process.pid}.banksman`;
+  writeFileSync(temporary, text, { mode: mode & 0o777 });
+  chmodSync(temporary, mode & 0o777);
+  renameSync(temporary, real);
+}
+
+function textAt(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+}
+
+type Note = Omit<HookChange, 'difference'>;
+
+function notesFolder(state: string): string {
+  return path.join(path.resolve(state), 'hook', 'installed');
+}
+
+function noteFile(state: string, file: string): string {
+  return path.join(notesFolder(state), `${createHash('sha256').update(file).digest('hex').slice(0, 20)}.json`);
+}
+
+function writeNote(file: string, note: Note): void {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  // Installed once more it goes back to what was there first.
+  const first = noteOf(file);
+  const before = first !== undefined && first.after === note.before ? first.before : note.before;
+  writeFileSync(file, JSON.stringify({ ...note, before: before ?? null }), { mode: 0o600 });
+}
+
+function noteOf(file: string): Note | undefined {
+  try {
+    const { before, ...note } = JSON.parse(readFileSync(file, 'utf8')) as Note & { readonly before: string | null };
+    return { ...note, before: before ?? undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Hooks that are there, were there, or are switched off in this project or account. */
+export function hookFindings(state: string, project: string): readonly Finding[] {
+  const topic = 'hooks';
+  const there = hookAgents.flatMap(({ name, title }) =>
+    placesOf(name).flatMap(({ kind, file }) => {
+      const text = readable(fileAt(file, project));
+      return text !== undefined && isOurs(text) ? [{ name, title, kind, file: fileAt(file, project), text }] : [];
+    }),
+  );
+  const lost = notes(state).filter(({ file }) => !there.some((one) => one.file === file));
+  return [
+    ...lost.map(
+      ({ agent, kind, file }): Finding => ({
+        ...{ topic, state: 'failed', message: `the hook of ${agent} in ${file} is gone: nothing asks before that agent’s own tools run` },
+        remedy: `find out who took it out; \`banksman hook install ${agent} --${kind}\`, or \`uninstall\` where it is meant`,
+      }),
+    ),
+    ...there.flatMap(({ name, title, kind, file, text }) => {
+      const offBy =
+        kind === 'managed' || there.some((one) => one.name === name && one.kind === 'managed') ? [] : switchedOffBy(name, project);
+      return [
+        ...offBy.map(
+          (by): Finding => ({
+            ...{ topic, state: 'failed', message: `${title}: its hook (${file}) is switched off by ${by}` },
+            remedy: `take that out, or install it where no repository reaches: \`banksman hook install ${name} --managed\``,
+          }),
+        ),
+        ...(offBy.length > 0 ? [] : [standing({ title, kind, file, text })]),
+      ];
+    }),
+  ];
+}
+
+function standing({
+  title,
+  kind,
+  file,
+  text,
+}: {
+  readonly title: string;
+  readonly kind: PlaceKind;
+  readonly file: string;
+  readonly text: string;
+}): Finding {
+  const topic = 'hooks';
+  const program = /(?:^|[\s"])(\/[^\s"'\\]+\.cjs)['\\]* hook /.exec(text)?.[1];
+  if (program !== undefined && !existsSync(program))
+    return { topic, state: 'failed', message: `${title}: ${file} starts ${program}, which is not there`, remedy: 'install the hook again' };
+  if (kind === 'managed') return { topic, state: 'ok', message: `${title}: a managed hook (${file})` };
+  const message = `${title}: a hook that the ${kind === 'user' ? 'user’s own settings' : 'project’s files'} hold (${file}): advice, for a repository or a program of this account can switch it off`;
+  return { topic, state: 'warning', message, remedy: '`banksman hook install … --managed`, as root' };
+}
+
+function switchedOffBy(agent: string, project: string): readonly string[] {
+  return [...installationOf(agent).switchedOffBy].flatMap(([named, sign]) => {
+    const file = fileAt(named, project);
+    return sign.test(readable(file) ?? '') ? [file] : [];
+  });
+}
+
+function readable(file: string): string | undefined {
+  try {
+    return textAt(file);
+  } catch {
+    return undefined;
+  }
+}
+
+function notes(state: string): readonly Note[] {
+  const folder = notesFolder(state);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => noteOf(path.join(folder, name)) ?? []);
+}
+
+/** Which place the options name. */
+export function kindIn(given: { readonly managed?: unknown; readonly user?: unknown; readonly project?: unknown }): PlaceKind | undefined {
+  const named = placeKinds.filter((kind) => given[kind] !== undefined && given[kind] !== false);
+  if (named.length > 1) throw new Fault('bad_usage', 'name one place: `--managed`, `--user` or `--project`', { audience: 'user' });
+  return named[0];
+}
