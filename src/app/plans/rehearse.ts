@@ -100,7 +100,8 @@ async function copyFor(named: readonly Validated[], { cluster, signal }: Of, { c
   const resources = named.flatMap((step) => step.resources);
   const nodes = resources.flatMap((one) => (one.kind === 'node' || one.kind === 'storage' ? (one.node ?? []) : []));
   const archives = resources.flatMap((one) => (one.kind === 'tags' && one.archive !== undefined ? [one.archive] : []));
-  const copy = await clusters.get(cluster)?.copy?.({ vmids: [...vmidsIn(named)], nodes: [...new Set(nodes)], archives }, signal);
+  const pools = resources.flatMap((one) => (one.kind === 'new_guest' ? (one.pool ?? []) : []));
+  const copy = await clusters.get(cluster)?.copy?.({ vmids: [...vmidsIn(named)], nodes: [...new Set(nodes)], pools, archives }, signal);
   if (copy === undefined) throw new Error(`cluster ${cluster} has no copy`);
   return copy;
 }

@@ -11,7 +11,7 @@ import { type ApiCalls, createApiCalls } from './api-calls.ts';
 import type { Endpoint, EndpointOptions } from './endpoint.ts';
 import { guestChanges, guestPath } from './guest-changes.ts';
 import { createPinLearner, type KeptPins, type PinLearner } from './learn-pins.ts';
-import { nodeSegment, snapshotSegment, storageSegment, vmidSegment, volumeText } from './path-parameters.ts';
+import { nodeSegment, poolText, snapshotSegment, storageSegment, vmidSegment, volumeText } from './path-parameters.ts';
 import { createPins, type Pins } from './pins.ts';
 import { readLive } from './read-live.ts';
 import * as rows from './rows.ts';
@@ -274,6 +274,7 @@ const rowsPaths = {
   ha_rules: () => '/cluster/ha/rules',
   replication: () => '/cluster/replication',
   storage: () => '/storage',
+  pool: ({ pool }: Rows<'pool'>) => `/pools${query({ poolid: poolText(pool) })}`,
   content: ({ node, storage, content }: Rows<'content'>) =>
     `/nodes/${nodeSegment(node)}/storage/${storageSegment(storage)}/content${query({ content })}`,
 };

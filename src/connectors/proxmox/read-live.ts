@@ -1,4 +1,5 @@
 /** A cluster as it is now, read for a copy of it: the guests that are asked for in full, the others as the cluster's list has them. */
+import { toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf, wordOf } from '#kernel/json';
 import type { LiveGuest, LiveReads, LiveWanted, Row } from '#kernel/ports/live-reads';
 import type { ApiCalls } from './api-calls.ts';
@@ -7,7 +8,11 @@ import { nodeSegment, snapshotSegment, storageSegment, volumeText } from './path
 import * as rows from './rows.ts';
 
 /** @throws {Fault} when the cluster's own lists cannot be read; what is only to be seen with more rights is left out */
-export async function readLive(api: ApiCalls, { vmids, nodes, archives }: LiveWanted, signal: AbortSignal): Promise<LiveReads> {
+export async function readLive(
+  api: ApiCalls,
+  { vmids, nodes, archives, pools: into }: LiveWanted,
+  signal: AbortSignal,
+): Promise<LiveReads> {
   const read = readers(api, signal);
   const resources = await read.all('/cluster/resources');
   const places = new Set([...nodes, ...resources.filter((row) => vmids.includes(Number(row['vmid']))).map((row) => wordOf(row['node']))]);
@@ -17,7 +22,7 @@ export async function readLive(api: ApiCalls, { vmids, nodes, archives }: LiveWa
       resources.filter(isGuest).map(async (row) => (vmids.includes(Number(row['vmid'])) ? wholeGuest(row, read) : bareGuest(row))),
     ),
     volumesOn([...places], resources, read).then((found) => withArchived(found, archives, read)),
-    poolsIn(resources, read),
+    poolsIn(resources, into, read),
     Promise.all([
       read.lists('/storage'),
       read.lists('/cluster/ha/status/current'),
@@ -127,12 +132,20 @@ async function volumesOn(nodes: readonly string[], resources: readonly JsonObjec
   return lists.flat();
 }
 
-/** A pool's own page has its members. */
-async function poolsIn(resources: readonly JsonObject[], read: Readers): Promise<LiveReads['pools']> {
-  const names = [...new Set(resources.flatMap((row) => textOf(row['pool']) ?? []))].filter((name) =>
+/** A pool's own page has its members. One that a guest is to get into and that this token may not see is taken to be there, with nobody in it. */
+async function poolsIn(resources: readonly JsonObject[], into: readonly string[], read: Readers): Promise<LiveReads['pools']> {
+  const names = [...new Set([...resources.map((row) => row['pool']), ...into].flatMap((name) => textOf(name) ?? []))].filter((name) =>
     /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/.test(name),
   );
-  const pages = await Promise.all(names.map((name) => read.lists(`/pools?poolid=${encodeURIComponent(name)}`)));
+  const pages = await Promise.all(
+    names.map(async (poolid) => {
+      try {
+        return await read.all(`/pools?poolid=${encodeURIComponent(poolid)}`);
+      } catch (thrown) {
+        return !into.includes(poolid) || toFault(thrown).message.includes('does not exist') ? [] : [{ poolid, members: [] }];
+      }
+    }),
+  );
   return pages.flat();
 }
 

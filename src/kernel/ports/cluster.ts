@@ -104,6 +104,8 @@ export type RowsSource =
   | { readonly rows: 'metrics'; readonly of: GuestRef | { readonly node: string }; readonly timeframe: Timeframe }
   /** `storage`: how each is defined, and where it is served from. */
   | { readonly rows: 'ha' | 'ha_rules' | 'ha_groups' | 'ha_resources' | 'replication' | 'storage' }
+  /** The one pool, with its members. */
+  | { readonly rows: 'pool'; readonly pool: string }
   | { readonly rows: 'content'; readonly node: string; readonly storage: string; readonly content: 'backup' | 'images' };
 
 /** One thing that the API has, as an object. */

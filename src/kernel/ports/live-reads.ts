@@ -23,6 +23,8 @@ export interface LiveWanted {
   /** Nodes whose storages' contents matter. */
   readonly nodes: readonly string[];
   /** Backups whose configuration matters, and where they are seen. */
+  /** Pools that guests are to get into. */
+  readonly pools: readonly string[];
   readonly archives: readonly { readonly node: string; readonly volume: string }[];
 }
 

@@ -14,6 +14,7 @@ import {
   onGuest,
   onNewGuest,
   onStorage,
+  poolObstacle,
   stateFact,
   storageObstacle,
   takenObstacle,
@@ -91,6 +92,7 @@ export const cloneGuest = defineTool({
         targetObstacle(look, input.target) ??
         unfit(input, look) ??
         (await takenObstacle(api, input.new_vmid, context.signal)) ??
+        (await poolObstacle(api, input.pool, context.signal)) ??
         (input.storage === undefined ? undefined : await storageObstacle(api, placeOf(input.storage, input, look.guest), context.signal)),
     ),
   preview: async (_input, context) => {

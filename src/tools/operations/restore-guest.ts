@@ -12,6 +12,7 @@ import {
   nodeOfGuest,
   onNewGuest,
   onStorage,
+  poolObstacle,
   sizeWords,
   storageObstacle,
   takenObstacle,
@@ -96,6 +97,7 @@ export const restoreGuest = defineTool({
     return (
       targetObstacle({ nodes }, node) ??
       (await takenObstacle(api, vmid, signal)) ??
+      (await poolObstacle(api, pool, signal)) ??
       (storage === undefined ? undefined : await storageObstacle(api, { node, storage, content }, signal))
     );
   },

@@ -1,4 +1,5 @@
 /** Facts for the card of an operation, and what several of its prechecks share. */
+import { toFault } from '#kernel/errors';
 import { type JsonObject, textOf, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget } from '#kernel/resource';
@@ -132,6 +133,18 @@ const leastRoom = 2 ** 20;
 export async function takenObstacle(api: ClusterPort, vmid: number, signal: AbortSignal): Promise<Obstacle | undefined> {
   if (await api.isFree(vmid, signal).catch(() => true)) return undefined;
   return { code: 'guest_exists', message: `guest ${vmid} exists already, though this token may not see it`, next: 'take another number' };
+}
+
+/** A pool that a new guest is to get into. Who may not see it hears nothing of whether it is there. */
+export async function poolObstacle(api: ClusterPort, pool: string | undefined, signal: AbortSignal): Promise<Obstacle | undefined> {
+  if (pool === undefined) return undefined;
+  try {
+    await api.rows({ rows: 'pool', pool }, signal);
+    return undefined;
+  } catch (thrown) {
+    if (!toFault(thrown).message.includes('does not exist')) return undefined;
+    return { code: 'unknown_pool', message: `there is no pool \`${pool}\``, next: 'name another one, or leave `pool` out' };
+  }
 }
 
 /** Whether the guest stands where it should, as the cluster's own list has it. */

@@ -189,6 +189,32 @@ describe('restore_guest', () => {
   });
 });
 
+describe('a new guest', () => {
+  const archive = () => world.demo.cluster.state.volumes.find(({ volid }) => volid.includes('vzdump-qemu-100'))?.volid ?? '';
+
+  it('in a pool that is not there, or from a backup that its node does not see, is nothing to ask about', async () => {
+    const clone = { vmid: 101, new_vmid: 300 };
+    const restore = { archive: archive(), new_vmid: 300, node: 'pve' };
+    for (const [tool, input] of [
+      ['clone_guest', { ...clone, pool: 'nosuch' }],
+      ['restore_guest', { ...restore, pool: 'nosuch' }],
+    ] as const)
+      expect(await call(app, tool, input)).toMatchObject({ status: 'error', code: 'unknown_pool' });
+    expect(await call(app, 'restore_guest', { ...restore, node: 'Home' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('does not exist'),
+    });
+    world.demo.cluster.state.pools.set('empty', { id: 'empty', comment: undefined, guests: new Set(), storages: new Set() });
+    expect(await call(app, 'clone_guest', { ...clone, pool: 'empty' })).toMatchObject({
+      status: 'pending',
+      message: expect.stringContaining('in pool empty'),
+    });
+    // This token sees no pools.
+    const steps = [{ tool: 'clone_guest', arguments: { ...clone, pool: 'empty' } }];
+    expect((await call(app, 'propose_plan', { steps })).message).toContain('went well there');
+  });
+});
+
 describe('clone_guest', () => {
   it('makes a new guest', async () => {
     const outcome = await approved('clone_guest', { vmid: 101, new_vmid: 300, name: 'copy' });

@@ -190,7 +190,7 @@ function defaults(call: ApiCall): unknown {
 function extract(call: ApiCall): string {
   const volid = call.parameters.text('volume') ?? '';
   requireType({ call, vmid: 0 }, volid, 'backup');
-  const volume = call.cluster.state.volumes.find((one) => one.volid === volid);
+  const volume = call.cluster.state.volumes.find((one) => one.volid === volid && (one.node === undefined || one.node === call.node));
   if (volume === undefined) throw failed(`volume '${volid}' does not exist`);
   if (volume.vmid !== undefined) requirePrivilege(call, `/vms/${volume.vmid}`, 'VM.Backup');
   if (volume.archived === undefined) throw failed(`unable to extract configuration from '${volid}'`);
