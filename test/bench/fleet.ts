@@ -57,7 +57,7 @@ async function measureRun({ store, agents }: Run): Promise<boolean> {
     await crew.finished();
     const used = watched.stop();
     const reckoning = await settle(fleet, crew);
-    report({ store, agents }, { reckoning, seconds, used });
+    report({ store, agents }, { reckoning, used });
     return reckoning.broken.length === 0;
   } finally {
     await fleet.close();
@@ -124,12 +124,11 @@ function watchProcesses(fleet: Fleet, crew: Crew, valkey: ValkeyServer | undefin
 
 interface Result {
   readonly reckoning: Awaited<ReturnType<typeof settle>>;
-  readonly seconds: number;
   readonly used: Used;
 }
 
-function report({ store, agents }: Run, { reckoning, seconds, used }: Result): void {
-  const { calls, times, effects, done, unknown, notDone, answers, records, orphans, broken } = reckoning;
+function report({ store, agents }: Run, { reckoning, used }: Result): void {
+  const { calls, seconds, times, effects, done, unknown, notDone, answers, records, orphans, broken } = reckoning;
   const reads = quantiles(times.read);
   console.log(
     `${store}, ${agents} agents: ${figure(calls / seconds)} calls/s; reads p50 ${figure(reads.p50)} ms, p99 ${figure(reads.p99)} ms; ` +

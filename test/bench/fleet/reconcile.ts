@@ -8,6 +8,8 @@ import { type Answered, type CallKind, type Effect, readJournal, type Told } fro
 
 export interface Reckoning {
   readonly calls: number;
+  /** From the first call's beginning to the last one's. */
+  readonly seconds: number;
   /** Of processes that were killed meanwhile: nobody was there to be told. */
   readonly orphans: number;
   readonly effects: number;
@@ -66,6 +68,7 @@ export async function reckon(app: LocalApp, journals: Journals): Promise<Reckoni
   const sum = (key: 'done' | 'unknown') => [...changes.values()].reduce((total, change) => total + change[key], 0);
   return {
     calls: ended.length,
+    seconds: spanOf(told.flatMap(({ lines }) => lines)),
     orphans: told.reduce((total, { orphans }) => total + orphans, 0),
     ...{ effects: effects.length, done: sum('done'), unknown: sum('unknown'), answers: answers.length, records: records.length },
     notDone: records.filter(({ name, attributes }) => name === 'attempt.resolved' && attributes['end'] === 'not_done').length,
@@ -73,6 +76,11 @@ export async function reckon(app: LocalApp, journals: Journals): Promise<Reckoni
     times: timesOf(told.flatMap(({ lines }) => lines)),
     broken,
   };
+}
+
+function spanOf(lines: readonly Told[]): number {
+  const begun = lines.map(({ at }) => at).sort((one, other) => one - other);
+  return Math.max(1, ((begun.at(-1) ?? 0) - (begun[0] ?? 0)) / 1_000);
 }
 
 function timesOf(lines: readonly Told[]): Reckoning['times'] {
