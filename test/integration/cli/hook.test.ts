@@ -218,6 +218,8 @@ describe.skipIf(!canSandbox)('banksman run', () => {
     expect(banksman(['run', '--stdin', '--', 'cat'], 'no end')).toMatchObject({ status: 0, stdout: 'no end' });
     expect(banksman(['run', '--stdin', '--', 'cat; exit 4'], "it's\n$HOME\n")).toMatchObject({ status: 4, stdout: "it's\n$HOME\n" });
     expect(banksman(['run', '--timeout', '1', '--', 'sleep 30'])).toMatchObject({ status: 124 });
+    expect(banksman(['run', '--model', 'nobody', '--', 'echo looks'])).toMatchObject({ status: 126 });
+    expect(banksman(['run', '--model', 'claude-haiku-4-5', '--', 'echo looks'])).toEqual({ status: 0, stdout: 'looks\n', stderr: '' });
     expect(banksman(['run', '--network', '--', 'true'])).toMatchObject({ status: 126, stderr: expect.stringContaining('req-') });
     expect(banksman(['run', '--', 'banksman approvals list'])).toMatchObject({ status: 126 });
   });

@@ -77,7 +77,7 @@ function show(outcome: Outcome): void {
 function wordsOf(outcome: Outcome): readonly string[] {
   const found = resultOf(outcome)['changes'];
   const changes = isJsonObject(found) ? found : {};
-  if (outcome.status === 'ok' && Object.keys(changes).length === 0) return [];
+  if (outcome.status === 'ok' && Object.keys(changes).every((key) => key === 'dropped')) return [];
   const runId = textOf(changes['run_id']);
   const again = `once a person has approved ${outcome.request_id ?? 'it'}, run this same command again, once`;
   const next = outcome.status === 'pending' ? again : outcome.next;
