@@ -80,6 +80,29 @@ type ValueOf<O extends Option> = O extends { readonly multiple: true }
 
 export type CommandOptions = { readonly [Name in keyof Options]?: ValueOf<Options[Name]> };
 
+export interface CommandRecord {
+  readonly name: string;
+  /** One sentence. */
+  readonly summary: string;
+  /** Each way to call it, a line: verbs in small letters, what a person fills in in capitals, `[…]` what may be left out, `a|b` one of them. */
+  readonly usage: readonly string[];
+  /** More about it, for its own `--help`. */
+  readonly notes?: string;
+  /** Nothing that a command needs is loaded before the command is called (docs/adr/0038-quick-start.md). */
+  readonly load: () => Promise<CommandRun>;
+}
+
+/** @returns the exit status */
+export type CommandRun = (words: readonly string[], options: CommandOptions) => number | Promise<number>;
+
+/** Those that say nothing about one command, `--json` among them: some commands print for programs always. */
+export const everywhere = ['config', 'state', 'store', 'json', 'help', 'version'];
+
+/** The options that a command takes, as its usage says, and those that every command takes. */
+export function optionsOf({ usage }: CommandRecord): ReadonlySet<string> {
+  return new Set([...everywhere, ...Array.from(usage.join(' ').matchAll(/--([a-z-]+)/g), ([, option = '']) => option)]);
+}
+
 /** `--user` of `hook install` names nobody. @throws {Fault} `bad_usage` */
 export function parseCommandLine(argv: readonly string[]): CommandLine {
   try {

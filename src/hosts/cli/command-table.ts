@@ -1,20 +1,5 @@
-/** The commands, each as one record: its usage comes from it, and its code is loaded when it is called. */
-import type { CommandOptions } from './command-line.ts';
-
-export interface CommandRecord {
-  readonly name: string;
-  /** One sentence. */
-  readonly summary: string;
-  /** Each way to call it, a line: verbs in small letters, what a person fills in in capitals, `[…]` what may be left out, `a|b` one of them. */
-  readonly usage: readonly string[];
-  /** More about it, for its own `--help`. */
-  readonly notes?: string;
-  /** Nothing that a command needs is loaded before the command is called (docs/adr/0038-quick-start.md). */
-  readonly load: () => Promise<CommandRun>;
-}
-
-/** @returns the exit status */
-export type CommandRun = (words: readonly string[], options: CommandOptions) => number | Promise<number>;
+/** The commands, each as one record: usage, completions and the manual page come from it, and its code is loaded when it is called. */
+import type { CommandRecord } from './command-line.ts';
 
 export const commands: readonly CommandRecord[] = [
   {
@@ -298,12 +283,18 @@ starts the service as the user that owns the state directory. The configuration 
       'tokens revoke NAME',
     ],
   },
+  {
+    name: 'completions',
+    summary: 'Prints the completions of this command for a shell.',
+    load: async () => (await import('./completions.ts')).completionsOf(commands),
+    usage: ['completions bash'],
+    notes: 'For this shell: `source <(banksman completions bash)`.',
+  },
+  {
+    name: 'man',
+    summary: 'Prints the manual page.',
+    load: async () => (await import('./completions.ts')).manOf(commands),
+    usage: ['man'],
+    notes: 'To read it: `banksman man | man -l -`.',
+  },
 ];
-
-/** Those that say nothing about one command, `--json` among them: some commands print for programs always. */
-const everywhere = ['config', 'state', 'store', 'json', 'help', 'version'];
-
-/** The options that a command takes, as its usage says, and those that every command takes. */
-export function optionsOf({ usage }: CommandRecord): ReadonlySet<string> {
-  return new Set([...everywhere, ...Array.from(usage.join(' ').matchAll(/--([a-z-]+)/g), ([, option = '']) => option)]);
-}

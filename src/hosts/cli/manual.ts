@@ -1,5 +1,6 @@
 /** What `--help` says, of one command or of all. */
-import { type CommandRecord, commands } from './command-table.ts';
+import type { CommandRecord } from './command-line.ts';
+import { commands } from './command-table.ts';
 
 const general = `Every command takes
   --config FILE   configuration (JSON; a JSON object itself is taken, too); default: $XDG_CONFIG_HOME/banksman/config.json

@@ -1,8 +1,8 @@
 /** The command line: finds the command, loads it, and says how it ended. */
 import { version } from '#app/version';
 import { toFault } from '#kernel/errors';
-import { badUsage, parseCommandLine } from './command-line.ts';
-import { commands, optionsOf } from './command-table.ts';
+import { badUsage, optionsOf, parseCommandLine } from './command-line.ts';
+import { commands } from './command-table.ts';
 import { usageOf } from './manual.ts';
 import { printError, printText, Refusal } from './output.ts';
 

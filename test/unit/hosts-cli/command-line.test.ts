@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 import { describe, expect, it, vi } from 'vitest';
 import { catalog } from '#app/catalog';
-import { knownOptions, operands, parseCommandLine, wholeNumber } from '#hosts/cli/command-line';
-import { commands, optionsOf } from '#hosts/cli/command-table';
+import { knownOptions, operands, optionsOf, parseCommandLine, wholeNumber } from '#hosts/cli/command-line';
+import { commands } from '#hosts/cli/command-table';
 import { agentOf, inputOf } from '#hosts/cli/commands/call';
 import { runTools } from '#hosts/cli/commands/tools';
 import { printError, printJson, printText, stderrLog } from '#hosts/cli/output';
