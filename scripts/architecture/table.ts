@@ -85,7 +85,7 @@ export const importTable: readonly FolderRule[] = [
     folder: 'hosts/cli',
     folders: ['kernel', 'app'],
     packages: ['zod'],
-    builtins: [...harmless, ...system, 'crypto', 'readline', 'tty'],
+    builtins: [...harmless, ...system, 'crypto', 'readline', 'tty', 'v8'],
   },
 ];
 

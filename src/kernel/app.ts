@@ -416,4 +416,7 @@ export interface App {
 }
 
 /** What a server of calls needs. */
-export type CallingApp = Pick<App, 'tools' | 'config' | 'announce' | 'call'> & { readonly live: Pick<LiveLists, 'clusters'> };
+export type CallingApp = Pick<App, 'tools' | 'config' | 'announce' | 'call'> & {
+  readonly live: Pick<LiveLists, 'clusters'>;
+  readonly approvals: Pick<Approvals, 'get' | 'cancel'>;
+};

@@ -27,6 +27,12 @@ export interface HandlerContext {
   effect(): KnownEffect;
 }
 
+/** What a command prints comes in pieces that end in the middle of lines or behind them. */
+function onOneLine(text: string): string {
+  const lines = text.split(/[\r\n]+/).map((line) => line.trim());
+  return lines.filter((line) => line !== '').join(' ');
+}
+
 export function toolContext(
   state: Resolved & Pick<Classified, 'before'> & Pick<Approved, 'requestId'>,
   { call, deps, deadline }: { readonly call: IncomingCall; readonly deps: CallDeps; readonly deadline: Deadline },
@@ -50,7 +56,10 @@ export function toolContext(
     ...(state.requestId === undefined ? {} : { requestId: state.requestId }),
     clock: deps.clock,
     // Names from the cluster are in it, and some hosts print it to a terminal.
-    progress: (message) => call.onProgress?.(showPlainly(redactText(message, redactionOf(deps)))),
+    progress: (message) => {
+      const line = onOneLine(redactText(message, redactionOf(deps)));
+      if (line !== '') call.onProgress?.(showPlainly(line));
+    },
     noteEffect: (known) => {
       effect = known;
     },

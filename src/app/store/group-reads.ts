@@ -31,11 +31,16 @@ export function groupReads(log: AuditLog, lines: Log, now: () => number = () => 
   let timer: NodeJS.Timeout | undefined;
   let trustedUntil = Number.NEGATIVE_INFINITY;
 
+  /** While a write is under way, the one before still vouches. */
   const write = async <T>(work: () => Promise<T>): Promise<T> => {
-    trustedUntil = Number.NEGATIVE_INFINITY;
-    const written = await work();
-    trustedUntil = now() + trustMs;
-    return written;
+    try {
+      const written = await work();
+      trustedUntil = now() + trustMs;
+      return written;
+    } catch (thrown) {
+      trustedUntil = Number.NEGATIVE_INFINITY;
+      throw thrown;
+    }
   };
   const drain = async (): Promise<void> => {
     clearTimeout(timer);
@@ -47,20 +52,49 @@ export function groupReads(log: AuditLog, lines: Log, now: () => number = () => 
   const append = (draft: AuditDraft) => inTurn(() => drain().then(() => write(() => log.append(draft))));
   const appendAll = (drafts: readonly AuditDraft[]) => inTurn(() => drain().then(() => write(() => log.appendAll(drafts))));
   const endAttempt = (draft: AuditDraft) => inTurn(() => drain().then(() => write(() => log.endAttempt(draft))));
+  const appendTogether = createTogether(inTurn, async (drafts) => {
+    await drain();
+    await write(() => log.appendAll(drafts));
+  });
   const settle = (): Promise<void> =>
     inTurn(drain).catch((thrown: unknown) =>
       lines.error(`audit: ${waiting.length} records of reads wait, the trail cannot be written: ${toFault(thrown).message}`),
     );
   const note = async (draft: AuditDraft): Promise<void> => {
     // One that can never be written must be refused to its own call, not hold up a group for ever.
-    if (now() > trustedUntil || waiting.length >= mostWaiting || !isWritable(draft)) {
+    if (!isWritable(draft)) {
       await append(draft);
+      return;
+    }
+    if (now() > trustedUntil || waiting.length >= mostWaiting) {
+      await appendTogether(draft);
       return;
     }
     waiting.push(draft);
     timer ??= setTimeout(() => void settle(), groupMs);
   };
   return { audit: settledBefore(log, { append, appendAll, endAttempt }, settle), note, settle };
+}
+
+/** Reads that must wait for the disk: those that come before the turn of the first one share its write. */
+function createTogether(
+  inTurn: <T>(work: () => Promise<T>) => Promise<T>,
+  write: (drafts: readonly AuditDraft[]) => Promise<void>,
+): (draft: AuditDraft) => Promise<void> {
+  let next: { readonly drafts: AuditDraft[]; readonly written: Promise<void> } | undefined;
+  return (draft) => {
+    if (next !== undefined && next.drafts.length < mostWaiting) {
+      next.drafts.push(draft);
+      return next.written;
+    }
+    const drafts = [draft];
+    const begin = () => {
+      if (next?.drafts === drafts) next = undefined;
+      return write(drafts);
+    };
+    next = { drafts, written: inTurn(begin) };
+    return next.written;
+  };
 }
 
 function isWritable({ attributes }: AuditDraft): boolean {

@@ -32,6 +32,20 @@ export async function withFollowedApp<T>(options: CommandOptions, work: (app: Ca
   return withApp(options, follow, stays);
 }
 
+/** What a server of calls needs, always of the App that counts now. */
+function calling(now: () => App, call: App['call']): Pick<CallingApp, 'call' | 'announce' | 'live' | 'approvals'> {
+  return {
+    call,
+    announce: (tool, input) => now().announce(tool, input),
+    approvals: { get: (id) => now().approvals.get(id), cancel: (id, by) => now().approvals.cancel(id, by) },
+    live: {
+      get clusters() {
+        return now().live.clusters;
+      },
+    },
+  };
+}
+
 function createFollowed(first: App, open: () => Promise<App>) {
   let current = { app: first, calls: new Set<Promise<unknown>>() };
   let last: Promise<unknown> = Promise.resolve();
@@ -57,15 +71,7 @@ function createFollowed(first: App, open: () => Promise<App>) {
     calls.add(running);
     return running.finally(() => calls.delete(running));
   };
-  const app: Pick<CallingApp, 'call' | 'announce' | 'live'> = {
-    call,
-    announce: (tool, input) => current.app.announce(tool, input),
-    live: {
-      get clusters() {
-        return current.app.live.clusters;
-      },
-    },
-  };
+  const app = calling(() => current.app, call);
   return {
     app,
     takeOver: (): void => {

@@ -54,33 +54,67 @@ interface Call {
 
 /**
  * 2026-07-28 has no requests from server to client: the call answers with what it wants shown, and the client calls again. The first round
- * does not wait for a person; the second does, if somebody has seen the pointer. Both open the same request (same agent, same digest).
+ * does not wait for a person; the second does, whatever came of the pointer: clients without a screen refuse every form at once, which says
+ * nothing of a person, and what a person presses there is no answer either. Both open the same request (same agent, same digest).
  */
 async function callInRounds(call: Call, deps: CallToolDeps): Promise<CallToolResult | InputRequiredResult> {
-  const answer = pointerAnswer(call.ctx.mcpReq.inputResponses);
-  const waits = answer === 'seen';
-  const outcome = await callApp(call, deps, waitingGate(call), waits ? undefined : 0);
-  if (outcome.status !== 'pending' || outcome.request_id === undefined || answer !== 'none') return callResult(outcome);
-  const title = deps.app.announce(call.params.name, call.params.arguments ?? {})?.title ?? call.params.name;
-  return inputRequired({ inputRequests: { [pointerKey]: inputRequired.elicit(pointerTo(outcome.request_id, title)) } });
+  const isFirst = !wasShown(call.ctx.mcpReq.inputResponses);
+  const outcome = await callApp(call, deps, waitingGate(call), isFirst ? 0 : undefined);
+  if (!isFirst || outcome.status !== 'pending' || outcome.request_id === undefined) return callResult(outcome);
+  const title = (await titleOf(outcome.request_id, deps)) ?? deps.app.announce(call.params.name, call.params.arguments ?? {})?.title;
+  const pointer = pointerTo(outcome.request_id, title ?? call.params.name);
+  return inputRequired({ inputRequests: { [pointerKey]: inputRequired.elicit(pointer) } });
 }
 
-function callApp(
+/** As it stands in the approvals view, with the guest's name. */
+async function titleOf(id: string, { app }: CallToolDeps): Promise<string | undefined> {
+  return (await app.approvals.get(id).catch(() => undefined))?.title;
+}
+
+async function callApp(
   { params, client, report }: Call,
-  { app, caller, signal }: CallToolDeps,
+  { app, caller, signal, era }: CallToolDeps,
   gate: HumanGate,
   waitMs?: number,
 ): Promise<Outcome> {
-  return app.call({
+  const agent = mcpAgent(caller.name, caller.modelTier, client.label);
+  let asked: string | undefined;
+  const outcome = await app.call({
     tool: params.name,
     input: params.arguments ?? {},
-    agent: mcpAgent(caller.name, caller.modelTier, client.label),
+    agent,
     signal,
     waitMs: waitMs ?? app.config.approvalWait.mcp,
-    gate,
+    gate: {
+      ask: (request, done) => {
+        asked = request.id;
+        gate.ask(request, done);
+      },
+    },
     onProgress: report,
   });
+  // It would wait for an hour for a person whose answer nobody wants any more. What cannot be withdrawn lapses by itself.
+  if (asked !== undefined && outcome.code === 'cancelled' && isWithdrawn(signal, era)) {
+    await app.approvals.cancel(asked, agent.id).catch(() => undefined);
+  }
+  return withRule(outcome);
 }
+
+/**
+ * The client itself said that it no longer wants this call. A client that went away, or a server that stops, is not that: the agent may come back
+ * for the answer within the hour. Over 2026-07-28's HTTP the two look the same.
+ */
+function isWithdrawn({ reason }: AbortSignal, era: CallToolDeps['era']): boolean {
+  if (typeof reason === 'string') return true;
+  return era === 'legacy' && reason instanceof DOMException && reason.name === 'AbortError';
+}
+
+/** Some clients drop the server's instructions, so the rule goes with the refusal that it is about. */
+function withRule(outcome: Outcome): Outcome {
+  return outcome.status === 'denied' && outcome.next === undefined ? { ...outcome, next: deniedRule } : outcome;
+}
+
+const deniedRule = 'do not try it another way or through another tool; tell the user';
 
 /** Keeps the client's own time limit from ending the wait. */
 function waitingGate({ report }: Call): HumanGate {
@@ -166,11 +200,9 @@ export function pointerTo(requestId: string, title: string): Pointer {
   };
 }
 
-/** Whether the client brought back an answer to the pointer, and whether somebody acknowledged it. */
-export function pointerAnswer(responses: Readonly<Record<string, unknown>> | undefined): 'none' | 'seen' | 'dismissed' {
-  const answer = responses !== undefined && Object.hasOwn(responses, pointerKey) ? responses[pointerKey] : undefined;
-  if (typeof answer !== 'object' || answer === null) return 'none';
-  return 'action' in answer && answer.action === 'accept' ? 'seen' : 'dismissed';
+/** Whether the client brought back an answer to the pointer: then it has been called before. What the answer says is not looked at. */
+export function wasShown(responses: Readonly<Record<string, unknown>> | undefined): boolean {
+  return responses !== undefined && Object.hasOwn(responses, pointerKey);
 }
 
 /** How often a wait for a person is reported, in ms: well within the 60 s after which clients give up on a silent call. */

@@ -6,7 +6,7 @@ import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { describeTools } from '#app/catalog';
 import type { App } from '#kernel/app';
 import { call, guestStatus, startWorld, type World } from '../app/support.ts';
@@ -16,6 +16,7 @@ import { type Machine, program, startMachine } from './support.ts';
 const me = `mcp:${userInfo().username}`;
 const packageVersion = (JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 const approvalWait = { mcp: 300 };
+const waitFor = { timeout: 60_000, interval: 100 };
 let world: World;
 let person: App;
 let machine: Machine;
@@ -236,6 +237,25 @@ describe('approval from outside', () => {
   });
 });
 
+describe('a client that refuses every form by itself (2026-07-28, without a screen)', () => {
+  it('waits for the person all the same, and the form names the guest', async () => {
+    const shown = Promise.withResolvers<string>();
+    const { client } = await newOverStdio(patient, { capabilities: { elicitation: { form: {} } } }, (unconnected) =>
+      unconnected.setRequestHandler('elicitation/create', ({ params }) => {
+        shown.resolve(params.message);
+        return { action: 'decline' };
+      }),
+    );
+    keep(client);
+    const waiting = callTool(client, 'restart_vm', { vmid: 100 });
+    const message = await shown.promise;
+    expect(message).toMatch(/^Restart VM 100 \(.+\) on pve/);
+    const id = /req-[0-9a-f]{8}/.exec(message)?.[0] ?? '';
+    expect(await person.approvals.approve(id, world.person)).toMatchObject({ ok: true });
+    expect((await waiting).outcome).toMatchObject({ status: 'ok', request_id: id });
+  });
+});
+
 describe('long calls', () => {
   it('report progress to who asked for it', async () => {
     const { client } = await oldOverStdio(machine);
@@ -253,12 +273,14 @@ describe('long calls', () => {
     const cancel = new AbortController();
     const known = await pendingIds();
     const cancelled = client.callTool({ name: 'restart_container', arguments: { vmid: 200 } }, undefined, { signal: cancel.signal });
-    await nextRequest(known);
+    const id = await nextRequest(known);
     cancel.abort('enough');
     await expect(cancelled).rejects.toThrow('enough');
-    await callTool(client, 'get_containers');
-    // Over stdio answers come in order of completion, so the cancelled call has been recorded by now or is being so.
-    const records = await person.audit.tail(20);
+    expect((await callTool(client as unknown as TestClient, 'get_containers')).outcome.status).toBe('ok');
+    // Nobody is asked for it any more, and the trail says both.
+    await vi.waitFor(async () => expect(await person.approvals.get(id)).toMatchObject({ status: 'cancelled' }), waitFor);
+    const records = await person.audit.tail(50);
+    expect(records.some(({ name, attributes }) => name === 'approval.cancelled' && attributes['request_id'] === id)).toBe(true);
     expect(records.some(({ attributes }) => attributes['code'] === 'cancelled')).toBe(true);
   });
 });

@@ -298,11 +298,14 @@ it('progress reaches the caller as plain text', async () => {
   const progress: string[] = [];
   const probe = createProbe({}, (_input, context) => {
     context.progress('Stop VM 100 (\u001b[31mred\u202e)');
+    context.progress('one\n  two\r\n\n');
+    context.progress('\n');
     return { ok: true, message: 'x', result: {} };
   });
   const { call } = await createBench({ tools: [probe.tool] });
   await call('probe_tool', {}, { onProgress: (message) => progress.push(message) });
-  expect(progress).toEqual(['Stop VM 100 (red)']);
+  // On one line each, and nothing where there is nothing to say.
+  expect(progress).toEqual(['Stop VM 100 (red)', 'one two']);
 });
 
 it('a tool outside the cluster group gets no cluster', async () => {

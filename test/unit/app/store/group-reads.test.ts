@@ -9,7 +9,7 @@ const draft = (id: number): AuditDraft => ({ name: 'tool.finished', attributes: 
 /** A trail in memory that can be broken; it notes what reached it, in order. */
 function createTrail() {
   const written: number[] = [];
-  const state = { broken: false, unwritable: -1, now: 0 };
+  const state = { broken: false, unwritable: -1, now: 0, groups: 0, disk: Promise.resolve() };
   const lines: string[] = [];
   const append: AuditLog['append'] = async ({ attributes }) => {
     await Promise.resolve();
@@ -20,6 +20,8 @@ function createTrail() {
   const log: AuditLog = {
     append,
     appendAll: async (drafts) => {
+      state.groups += 1;
+      await state.disk;
       for (const one of drafts) await append(one);
     },
     read: async () => written.map((id) => ({ attributes: { id } }) as unknown as AuditRecord),
@@ -52,6 +54,34 @@ describe('records of green reads', () => {
     expect(written).toEqual([1]);
     await vi.advanceTimersByTimeAsync(50);
     expect(written).toEqual([1, 2, 3]);
+  });
+
+  it('are answered while a group is on its way to a slow disk', async () => {
+    const { reads, written, state } = createTrail();
+    await reads.note(draft(1));
+    const disk = Promise.withResolvers<void>();
+    state.disk = disk.promise;
+    state.groups = 0;
+    await reads.note(draft(2));
+    await vi.advanceTimersByTimeAsync(20);
+    expect(state.groups).toBe(1);
+    await reads.note(draft(3));
+    expect(written).toEqual([1]);
+    disk.resolve();
+    await reads.settle();
+    expect(written).toEqual([1, 2, 3]);
+  });
+
+  it('that must wait for the disk share one write', async () => {
+    const { reads, written, state } = createTrail();
+    await Promise.all([1, 2, 3, 4, 5].map((id) => reads.note(draft(id))));
+    expect(written).toEqual([1, 2, 3, 4, 5]);
+    // The first alone or with all: whoever came while it was on its way is in the next.
+    expect(state.groups).toBeLessThanOrEqual(2);
+    state.broken = true;
+    state.now = 2_000;
+    const refused = await Promise.allSettled([6, 7].map((id) => reads.note(draft(id))));
+    expect(refused.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
   it('wait for the disk again after a pause', async () => {

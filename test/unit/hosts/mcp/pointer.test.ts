@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pointerAnswer, pointerKey, pointerTo } from '#hosts/mcp/call-tool';
+import { pointerKey, pointerTo, wasShown } from '#hosts/mcp/call-tool';
 
 describe('the pointer', () => {
   it('names the request and where to answer, and has nothing to fill in', () => {
@@ -14,12 +14,11 @@ describe('the pointer', () => {
     expect(message).not.toMatch(/[\u202e\u200b\n]/);
   });
 
-  it('takes an answer as seen or dismissed, whatever is in it', () => {
-    expect(pointerAnswer(undefined)).toBe('none');
-    expect(pointerAnswer({ other: { action: 'accept' } })).toBe('none');
-    expect(pointerAnswer({ [pointerKey]: { action: 'accept', content: { approved: true } } })).toBe('seen');
-    expect(pointerAnswer({ [pointerKey]: { action: 'decline' } })).toBe('dismissed');
-    expect(pointerAnswer({ [pointerKey]: {} })).toBe('dismissed');
-    expect(pointerAnswer(Object.create({ [pointerKey]: { action: 'accept' } }) as Record<string, unknown>)).toBe('none');
+  it('has been shown once a client brings back any answer to it, whatever is in that', () => {
+    expect(wasShown(undefined)).toBe(false);
+    expect(wasShown({ other: { action: 'accept' } })).toBe(false);
+    for (const answer of [{ action: 'accept', content: { approved: true } }, { action: 'decline' }, {}])
+      expect(wasShown({ [pointerKey]: answer })).toBe(true);
+    expect(wasShown(Object.create({ [pointerKey]: { action: 'accept' } }) as Record<string, unknown>)).toBe(false);
   });
 });
