@@ -29,6 +29,8 @@ function optionsFor(bundle) {
     platform: 'node',
     target: bundle.target,
     external: bundle.external,
+    // Its `main` is UMD, whose inner requires no bundler sees.
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     plugins: [noNatives, slimUndici, keepClassNames, noExamples, ownFiles(bundle)],
     define: {
       'import.meta.url': 'bundleUrl',

@@ -56,7 +56,7 @@ export const importTable: readonly FolderRule[] = [
   {
     folder: 'app',
     folders: ['kernel', 'files', ...stages, 'pipeline', 'tools', 'connectors', 'stores'],
-    packages: ['qr', 'zod'],
+    packages: ['jsonc-parser', 'qr', 'smol-toml', 'zod'],
     builtins: [...harmless, ...system, 'crypto', 'worker_threads'],
   },
   { folder: 'demo', folders: ['kernel'], packages: ['ssh2'], builtins: [...harmless, ...system, ...sockets, ...servers, 'crypto'] },

@@ -243,6 +243,14 @@ trail which is not the one that was here is meant, or that a clock which jumped 
     usage: ['mcp [--all-tools] [--root DIR]'],
   },
   {
+    name: 'connect',
+    summary: "Writes this server into an MCP client's own configuration, or takes it out again.",
+    load: async () => (await import('./commands/connect.ts')).runConnect,
+    usage: ['connect list [--json]', 'connect CLIENT [--project] [--root DIR] [--print | --remove]'],
+    notes: `Shows the difference and asks first, so it needs a terminal; \`--print\` prints the entry for whoever writes it by hand. Everything else in the file stays as it is, comments
+included. \`--project\` means the client's file in this folder instead of yours. \`--root\` names the folder to work in, for clients that start servers anywhere.`,
+  },
+  {
     name: 'page',
     summary: 'Serves the page on which people approve with a passkey.',
     load: async () => (await import('./commands/page.ts')).runPage,

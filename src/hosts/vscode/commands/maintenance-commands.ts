@@ -1,12 +1,13 @@
 /** Commands that look after Banksman itself. */
+import { homedir } from 'node:os';
 import * as path from 'node:path';
 import { commands, type Disposable, env, type LogOutputChannel, ProgressLocation, type SecretStorage, window } from 'vscode';
+import { entryText, homeOf, mcpClients, otherClients, type ServerCommand } from '#app/clients/mcp-clients';
 import type { App } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import type { SecretStore } from '../approval-key.ts';
 import { tokenFromInput, tokenSecret } from '../cluster-token.ts';
-import { clientConfigurations, type ServerCommand } from '../mcp/client-configuration.ts';
 import { notify } from '../notify.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { seenPoint } from '../trail-memory.ts';
@@ -142,15 +143,15 @@ export function registerCopyClientConfiguration(deps: CopyDeps): Disposable {
 }
 
 async function copy({ extensionPath, configFile, settings }: CopyDeps): Promise<void> {
-  const items = clientConfigurations.map((configuration) => ({
-    label: configuration.client,
-    description: configuration.place,
-    configuration,
-  }));
+  const server: ServerCommand = { command: 'node', args: [path.join(extensionPath, 'dist', 'cli.cjs'), 'mcp'] };
+  const home = homeOf(process.env, process.platform, homedir());
+  const items = [
+    ...mcpClients.map((client) => ({ label: client.name, description: client.user(home), text: entryText(client, server) })),
+    ...otherClients(server),
+  ];
   const chosen = await window.showQuickPick(items, { title: 'Copy MCP Client Configuration', placeHolder: 'Client' });
   if (chosen === undefined) return;
-  const server: ServerCommand = { command: 'node', args: [path.join(extensionPath, 'dist', 'cli.cjs'), 'mcp'] };
-  await env.clipboard.writeText(chosen.configuration.text(server));
+  await env.clipboard.writeText(chosen.text);
   const button = 'Copy Settings for That File';
   const pressed = await notify.info(
     `Copied for ${chosen.label} (${chosen.description}). The server reads ${configFile}, not the editor’s settings; red calls are asked for in this editor.`,
