@@ -50,7 +50,6 @@ export const knownOptions = {
   older: { type: 'string', help: 'only what is older, as 7d' },
   sign: { type: 'boolean', help: 'signs it with the key of an approver' },
   all: { type: 'boolean', help: 'all of them' },
-  project: { type: 'boolean', help: 'in the file of the project in this folder' },
   print: { type: 'boolean', help: 'prints what would be written, and writes nothing' },
   remove: { type: 'boolean', help: 'takes it out again' },
   'set-aside': { type: 'boolean', help: 'sets aside what is in the way' },
