@@ -2,20 +2,21 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it has to run before the modules below make their schemas, and has nothing to give
 import './without-eval.ts';
 import { type ExtensionContext, window } from 'vscode';
-import { startWindow, type WindowSession } from './window-session.ts';
+import type { WindowSession } from './window-session.ts';
 
-let session: WindowSession | undefined;
+let session: Promise<WindowSession> | undefined;
 
 /** Outlives this module: a fresh copy of it, which any extension can load, finds it as well. */
 const startedMark = Symbol.for('banksman.started');
 
 /**
- * Returns nothing: whatever it returned, any extension could get by calling it again with a context of its own making.
+ * Returns when the window's part has started, and nothing with that: whatever it returned, any extension could get by calling it again with a
+ * context of its own making. That part is loaded here and not by the entry's own import: then all of it comes after the line on top.
  * SECURITY: once a process. A second start would answer with the caller's context, and so pin the caller's key at the next honest click. Which of the two
  * was the editor's nobody knows here, so the first ends, too.
  * @throws on a second start
  */
-export function activate(context: ExtensionContext): void {
+export function activate(context: ExtensionContext): Promise<void> {
   if (startedMark in globalThis) {
     endStarted();
     const words = 'Banksman was started a second time in this window, by another extension. It is off here now: nothing can be approved';
@@ -23,7 +24,8 @@ export function activate(context: ExtensionContext): void {
     throw new Error('Banksman is started already in this process; reload the window');
   }
   Object.defineProperty(globalThis, startedMark, { value: () => void deactivate() });
-  session = startWindow(context);
+  session = import('./window-session.ts').then(({ startWindow }) => startWindow(context));
+  return session.then(() => undefined);
 }
 
 function endStarted(): void {
@@ -35,5 +37,9 @@ function endStarted(): void {
 export async function deactivate(): Promise<void> {
   const ending = session;
   session = undefined;
-  await ending?.end();
+  await ending?.then(
+    (started) => started.end(),
+    // It never started; whoever activated it knows why.
+    () => undefined,
+  );
 }
