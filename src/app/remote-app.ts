@@ -15,9 +15,7 @@ import type {
   AuditTrail,
   CallRequest,
   Finding,
-  LiveLists,
   PlanControls,
-  ProtectedNames,
   SecuritySettings,
   SettingResult,
 } from '#kernel/app';
@@ -25,6 +23,7 @@ import type { AnswerResult } from '#kernel/approval/answer';
 import { requestIdPattern } from '#kernel/approval/request';
 import { Fault, toFault } from '#kernel/errors';
 import { effectData, type KnownEffect, notSent } from '#kernel/known-effect';
+import type { LiveLists, ProtectedNames } from '#kernel/live';
 import type { Outcome } from '#kernel/outcome';
 import type { PlanProgress } from '#kernel/plans/plan-progress';
 import type { Store } from '#kernel/ports/store';

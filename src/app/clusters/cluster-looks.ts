@@ -1,7 +1,8 @@
 /** What a person's views read of a cluster, straight from its API: no call of a tool, so nothing in the trail. */
-import type { ClusterOverview, GuestSheet, LiveLists, TaskLook, Unreadable } from '#kernel/app';
+
 import { toFault } from '#kernel/errors';
 import type { JsonValue } from '#kernel/json';
+import type { ClusterOverview, GuestSheet, LiveLists, TaskLook, Unreadable } from '#kernel/live';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import { redactJson } from '#redaction/redact';
 

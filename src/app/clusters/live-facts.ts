@@ -1,8 +1,8 @@
 /** What a cluster says now of what a request is about, for the person who decides. Nothing is guessed: what cannot be read is said. */
 
-import type { LiveFact } from '#kernel/app';
 import type { EffectiveAction } from '#kernel/approval/request';
 import { type JsonObject, textOf } from '#kernel/json';
+import type { LiveFact } from '#kernel/live';
 import { type ClusterPort, type GuestRef, type GuestRow, offlineStatus } from '#kernel/ports/cluster';
 import { lacking, type Need } from '#tools/support/visible';
 

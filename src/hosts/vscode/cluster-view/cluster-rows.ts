@@ -1,7 +1,8 @@
 /** Each kind of row of the cluster view, from the API's own row. Everything in it is outside text, and shown plainly. */
-import type { ClusterOverview, ProtectedNames } from '#kernel/app';
+
 import type { AttemptView } from '#kernel/attempt';
 import { type JsonObject, wordOf } from '#kernel/json';
+import type { ClusterOverview, ProtectedNames } from '#kernel/live';
 import type { GuestType } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
 import { formatField, localTime, taskTitle } from '../commands/result-fields.ts';

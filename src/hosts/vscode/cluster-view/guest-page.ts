@@ -1,7 +1,8 @@
 /** The page of one guest: its parts as markup, made here and put into place by the page's script. Pure; all from outside is escaped. */
-import type { GuestSheet, TaskLook, Unreadable } from '#kernel/app';
+
 import type { AuditRecord } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '#kernel/json';
+import type { GuestSheet, TaskLook, Unreadable } from '#kernel/live';
 import { agentsIn } from '#kernel/of-user';
 import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { formatField, localTime, taskTitle } from '../commands/result-fields.ts';

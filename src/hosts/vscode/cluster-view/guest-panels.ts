@@ -1,9 +1,9 @@
 /** The pages of guests: one panel each, with what the cluster and the trail say of it, as long as somebody can see it. */
 import type { Disposable, Uri } from 'vscode';
-import type { GuestSheet, TaskLook, Unreadable } from '#kernel/app';
 import type { AuditRecord } from '#kernel/audit-event';
 import { toFault } from '#kernel/errors';
 import { textOf } from '#kernel/json';
+import type { GuestSheet, TaskLook, Unreadable } from '#kernel/live';
 import type { GuestRef } from '#kernel/ports/cluster';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';

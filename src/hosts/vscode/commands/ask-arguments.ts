@@ -1,6 +1,6 @@
 /** Asks a person for a tool's arguments, by live lists where there are some. */
 import { ThemeIcon, window } from 'vscode';
-import type { LiveLists, ProtectedNames } from '#kernel/app';
+import type { LiveLists, ProtectedNames } from '#kernel/live';
 import type { ToolDescription } from '#kernel/tool';
 import { type Choice, choose } from './choose.ts';
 import {

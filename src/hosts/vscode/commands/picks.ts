@@ -1,7 +1,8 @@
 /** Live rows as items of a quick pick. */
-import type { ProtectedNames } from '#kernel/app';
+
 import type { Decision, Effect } from '#kernel/decision';
 import { isJsonObject, type JsonObject } from '#kernel/json';
+import type { ProtectedNames } from '#kernel/live';
 import { type GuestRow, type NodeRow, offlineStatus } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { GuestType } from '#kernel/resource';

@@ -1,11 +1,12 @@
 /** Everything there is to know about one request, as a page without scripts. */
 import { isForPhones, qrDrawing } from '#app/people/qr-code';
-import type { Explanation, LiveFact } from '#kernel/app';
+import type { Explanation } from '#kernel/app';
 import type { ReviewCard } from '#kernel/approval/answer';
 import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/approval/request';
 import { isSettledReport, lapsedUnused } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
+import type { LiveFact } from '#kernel/live';
 import { type PlanProgress, planIn } from '#kernel/plans/plan-progress';
 import { describeTarget, isTargetKind, type Target } from '#kernel/resource';
 import { Html, html, lines, nothing } from '#kernel/text/html';

@@ -6,8 +6,8 @@ import { liveFacts } from '#app/clusters/live-facts';
 import { createProxmoxClient, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { type DemoCluster, startDemoCluster } from '#demo/index';
 import { systemClock } from '#execution/deadline';
-import type { LiveFact } from '#kernel/app';
 import type { JsonObject } from '#kernel/json';
+import type { LiveFact } from '#kernel/live';
 import { memoryLog } from '../../connectors/pve-server.ts';
 
 let demo: DemoCluster;
