@@ -134,7 +134,8 @@ const pathKey =
   /^(?:absolute|dir|file|notebook|target|old|new|source|destination)?_?(?:path|paths|file|files|filename|filepath|directory|uri)$/i;
 const patchKeys = ['command', 'patch', 'patchText', 'input', 'diff'] as const;
 const patched = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/gm;
-const deepest = 4;
+const deepest = 8;
+const mostItems = 2_000;
 
 /** Absolute, each once. */
 function pathsIn(all: JsonObject, cwd: string): readonly string[] {
@@ -150,9 +151,11 @@ function patchPaths(value: JsonValue | undefined): readonly string[] {
 /** Texts under such a key, in lists and below. */
 function named(value: JsonValue | undefined, key: RegExp, depth: number, isNamed = false): readonly string[] {
   if (typeof value === 'string') return isNamed && value !== '' ? [value] : [];
-  if (depth === 0) return [];
-  if (Array.isArray(value)) return value.slice(0, 500).flatMap((item: JsonValue) => named(item, key, depth - 1, isNamed));
-  if (!isJsonObject(value)) return [];
+  if (!Array.isArray(value) && !isJsonObject(value)) return [];
+  // SECURITY: what is not looked at must not run.
+  if (depth === 0) throw unreadable('its arguments lie too deep');
+  if (Array.isArray(value) && value.length > mostItems) throw unreadable(`a list in its arguments has more than ${mostItems} items`);
+  if (Array.isArray(value)) return value.flatMap((item: JsonValue) => named(item, key, depth - 1, isNamed));
   return Object.entries(value).flatMap(([name, item]) => named(item, key, depth - 1, key.test(name)));
 }
 
