@@ -39,7 +39,7 @@ describe.skipIf(!canSandbox)('what a command sees', () => {
     symlinkSync(bench.root, path.join(bench.workspace, 'out'));
     symlinkSync('/etc', path.join(bench.workspace, 'etc'));
     const result = await bench.run(
-      `cat out/neighbour etc/shadow /etc/shadow; ls ${os.homedir()}/.ssh /work /srv /mnt /sys /boot; cat /proc/1/root/etc/shadow`,
+      `cat out/neighbour etc/shadow /etc/shadow; ls ${os.homedir()}/.ssh /srv /mnt /sys /boot; cat /proc/1/root/etc/shadow`,
     );
     expect(result.stdout).toBe('');
     expect(result.exitCode).not.toBe(0);
