@@ -273,6 +273,9 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
   it('holds all of a commit of what is held, and no more where the index is only written anew', async () => {
     const { run, workspace } = bench({ a: 'one\n' });
     git(workspace, 'init', '-q');
+    // Not every home names a committer.
+    git(workspace, 'config', 'user.name', 'a');
+    git(workspace, 'config', 'user.email', 'a@b');
     git(workspace, 'add', '-A');
     git(workspace, 'commit', '-qm', 'one');
     expect((await run('touch a; git status; mkdir .vscode; echo n > n')).effects).toMatchObject({
