@@ -6,8 +6,8 @@ import { temporaryDirectory } from '../execution/support/temporary.ts';
 import { openBench, snapshot, type Way } from './support/effects-bench.ts';
 import { otherUser, runApart } from './support/run-as.ts';
 
-const fixture = `mkdir -p a/b d m ro "we ird,: name"; echo one > f; echo two > a/g; echo three > a/b/h; echo x > d/x; echo y > d/y; echo z > m/z
-ln -s ../f a/link; echo same > hard; ln hard hard2; ln hard m/hard3; touch -d "2001-02-03 04:05:06.123456789" a/b/h d; echo q > "we ird,: name/q"; chmod 640 d/x; echo k > ro/k; chmod 555 ro; printf 'x' > run.sh; chmod 755 run.sh`;
+const fixture = `mkdir -p a/b d m ro s "we ird,: name"; echo one > f; echo two > a/g; echo three > a/b/h; echo x > d/x; echo y > d/y; echo z > m/z
+ln -s ../f a/link; echo same > hard; ln hard hard2; ln hard s/hard3; touch -d "2001-02-03 04:05:06.123456789" a/b/h d; echo q > "we ird,: name/q"; chmod 640 d/x; echo k > ro/k; chmod 555 ro; printf 'x' > run.sh; chmod 755 run.sh`;
 
 function makeWorkspace(root: string): string {
   const workspace = path.join(root, 'ws');
@@ -35,8 +35,8 @@ const commands: readonly (readonly [string, string])[] = [
   ],
   ['modes of a file of two names', 'chmod -R go-rwx *; chmod 600 hard hard2'],
   ['writes through one of several names', 'echo more >> hard2; rm hard'],
-  ['puts another file in the place of one of several names', 'echo x > n; mv n hard2; touch -d 1999-01-01 m/hard3'],
-  ['times of several names', 'touch -d 1999-01-01 hard; touch -d 2001-01-01 hard2; touch -d 2000-01-01 m/hard3'],
+  ['puts another file in the place of one of several names', 'echo x > n; mv n hard2; touch -d 1999-01-01 s/hard3'],
+  ['times of several names', 'touch -d 1999-01-01 hard; touch -d 2001-01-01 hard2; touch -d 2000-01-01 s/hard3'],
   ['times in a directory that closes', 'touch -d 2001-01-01 a/g; chmod 000 a'],
   ['times before 1970', 'touch -d @-1.5 a/g; touch -d @-0.25 run.sh'],
   ['odd names', 'echo 1 > "we ird,: name/new"; rm "we ird,: name/q"; mkdir ./-n; echo x > "./-n/*"; echo y > $\'tab\\tnl\\n\''],
