@@ -1,0 +1,52 @@
+/** The pages of tasks, followed to the letter: every command of a marked block runs, and prints what the page shows. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { type Block, blocksOf, configOf } from '../../../scripts/docs/page-blocks.ts';
+import { canSandbox } from '../execution/support/bubblewrap.ts';
+import { Reader } from './reader.ts';
+
+vi.setConfig({ testTimeout: 300_000 });
+
+/** In the order in which they go on from each other; the demo cluster of the first page runs until the last. */
+const pages = ['start.md', 'connect-cluster.md', 'protect.md', 'team.md', 'undo.md', 'odd.md', 'upgrade.md', 'cookbook.md'];
+
+/** What stands in a page's `sh` blocks and is not run here, by how its line begins, with the reason. */
+const notRun: readonly (readonly [starts: string, why: string])[] = [
+  ['npm ci && npm run build && npm link', 'installs on the machine; here `banksman` is a shim of the bundle that `npm run build` makes'],
+  ['npm start', 'starts an editor: `test/editor/person` does, and writes in its chat'],
+  ['pveum ', 'a program of Proxmox VE; `test/unit/docs/rights.test.ts` holds the privileges against the tools'],
+  ['openssl x509 -in /etc/pve', 'reads a file of a Proxmox VE node'],
+  ['ssh-keyscan ', 'asks a node of the reader’s'],
+  ['ssh-keygen -lf', 'reads host keys of the reader’s nodes'],
+  ['sudo banksman approvers enroll', 'needs root and a phone; `test/integration/service/enroll.test.ts` enrols over the page in a browser'],
+];
+
+const reader = new Reader();
+afterAll(() => reader.leave());
+
+describe.skipIf(!canSandbox)('somebody who follows the pages', () => {
+  it.each(pages)('%s', async (page) => {
+    for (const block of blocksOf(page)) {
+      if (page === 'cookbook.md' && block.mark?.kind === 'config') await writeRecipe(block);
+      expect(await reader.follow(block)).toBeUndefined();
+    }
+  });
+});
+
+it('every command of these pages is run, or is among those that cannot be', () => {
+  const lines = pages
+    .flatMap(blocksOf)
+    .filter(({ language, mark }) => language === 'sh' && mark === undefined)
+    .flatMap(({ text }) => text.trim().split('\n'));
+  expect(lines.filter((line) => !notRun.some(([starts]) => line.startsWith(starts)))).toEqual([]);
+  expect(notRun.filter(([starts]) => !lines.some((line) => line.startsWith(starts)))).toEqual([]);
+});
+
+/** The demo's clusters with the recipe's keys, as the page says. */
+async function writeRecipe(block: Block): Promise<void> {
+  const { clusters } = JSON.parse(readFileSync(path.join(reader.home, 'banksman-try/config/banksman/config.json'), 'utf8')) as {
+    clusters: unknown;
+  };
+  writeFileSync(await reader.file('recipe.json'), JSON.stringify({ clusters, ...configOf(block) }));
+}
