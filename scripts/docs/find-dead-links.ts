@@ -85,8 +85,8 @@ function deadAnchor(file: string, anchor: string, tree: Tree): string | undefine
   return anchorsOf(tree.read(file)).has(anchor) ? undefined : `\`${file}#${anchor}\`: no such heading`;
 }
 
-/** As GitHub makes them: lower case, words joined by hyphens, a number behind one that comes again. */
-function anchorsOf(text: string): ReadonlySet<string> {
+/** A page’s anchors in the order of its headings, as GitHub makes them: lower case, words joined by hyphens, a number behind one that comes again. */
+export function anchorsOf(text: string): ReadonlySet<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of matches(/^#{1,6} (.+)$/gm, withoutFences(text))) {
     const plain = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
