@@ -6,6 +6,8 @@ import { formatDuration } from '#kernel/text/text';
 export interface Deadline {
   /** Aborts with a `Fault`: `timeout` when the limit is used up, `cancelled` when the caller gave up. */
   readonly signal: AbortSignal;
+  /** Aborts with `end`: the call has been answered. */
+  readonly ended: AbortSignal;
   /** Stops counting (a person is asked) until `resume`. The caller's cancel still counts. */
   pause(): void;
   resume(): void;
@@ -16,13 +18,17 @@ export interface Deadline {
   within<T>(work: Promise<T>): Promise<T>;
   /** What is left of the limit, in ms; never less than 0. */
   leftMs(): number;
-  /** Releases timer and listener; call it in `finally`. */
+  /** Releases timer and listener, and stops what was begun and nobody waits for; call it in `finally`. */
   end(): void;
 }
+
+/** Why what a call left behind is stopped, told to nobody: made once, as an error for each call costs its stack. */
+const answered = new Fault('cancelled', 'its call has been answered', { audience: 'user' });
 
 /** @param limitMs the whole limit, pauses left out. */
 export function startDeadline(limitMs: number, caller: AbortSignal): Deadline {
   const controller = new AbortController();
+  const ended = new AbortController();
   // One promise for all that is waited for: a listener on the signal for each, taken off again, costs more than all else here.
   const over = Promise.withResolvers<never>();
   over.promise.catch(() => undefined);
@@ -54,6 +60,7 @@ export function startDeadline(limitMs: number, caller: AbortSignal): Deadline {
   run();
   return {
     signal: controller.signal,
+    ended: ended.signal,
     pause,
     resume: () => {
       if (timer === undefined) run();
@@ -63,6 +70,7 @@ export function startDeadline(limitMs: number, caller: AbortSignal): Deadline {
     end: () => {
       pause();
       caller.removeEventListener('abort', cancel);
+      ended.abort(answered);
     },
   };
 }

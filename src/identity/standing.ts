@@ -98,7 +98,7 @@ function keep(memories: Map<string, Memory>, id: string, memory: Memory): void {
 
 /** Not the model's doing: what the cluster, the network, the store, the sandbox or a person brought about, and a program's own exit code. */
 const blameless =
-  /^(?:command_failed|command_timeout|network_needed$|not_applied$|disk_full$|effects_|held_|workspace_not_seen$|task_failed|service_|no_|pve_|ssh_|store_|audit_|sandbox_|wake_|tls_|clock_|timeout$|cancelled$|closing$|busy$|internal_error$|outcome_unknown$|program_not_started$|not_found$|request_not_opened$|WORKSPACE_MISSING$|SEARCH_(?:FAILED|TIMEOUT)$|PERMISSION_DENIED$|DISK_FULL$|TOO_MANY_OPEN_FILES$|FILE_FAILED$|PATH_CHANGED$|QUOTA_EXCEEDED$)/;
+  /^(?:command_failed|command_timeout|network_needed$|not_applied$|disk_full$|effects_|held_|workspace_not_seen$|task_failed|service_|no_|pve_|cluster_busy$|ssh_|store_|audit_|sandbox_|wake_|tls_|clock_|timeout$|cancelled$|closing$|busy$|internal_error$|outcome_unknown$|program_not_started$|not_found$|request_not_opened$|WORKSPACE_MISSING$|SEARCH_(?:FAILED|TIMEOUT)$|PERMISSION_DENIED$|DISK_FULL$|TOO_MANY_OPEN_FILES$|FILE_FAILED$|PATH_CHANGED$|QUOTA_EXCEEDED$)/;
 
 /** Refusals (by a person, by the policy) and questions say nothing about how well an agent uses its tools; neither do people themselves. */
 function weightOf(agent: Agent, { status, code }: { readonly status: OutcomeStatus; readonly code: string }): 'error' | 'success' | 'none' {

@@ -14,7 +14,7 @@ import type { Foretold, Plan, ProposedStep, Rehearsal } from '#kernel/plans/plan
 import type { PlanProgress } from '#kernel/plans/plan-progress';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
-import type { ClusterPort } from '#kernel/ports/cluster';
+import type { Asker, ClusterPort } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { LiveWanted } from '#kernel/ports/live-reads';
 import type { Log } from '#kernel/ports/log';
@@ -33,6 +33,8 @@ import type { CommandDecision } from '#policy/ssh/decide-ssh-command';
 /** One configured cluster, with the other names its nodes have in configuration. */
 export interface ConfiguredCluster {
   readonly access: ClusterAccess;
+  /** Its API, asked on somebody's behalf. Absent: it is asked as it is, by everybody. */
+  askedBy?(asker: Asker): ClusterPort;
   readonly aliases: NodeAliases;
   /** Absent: nothing is remembered of tags. */
   readonly tags?: TagMemory;
@@ -200,4 +202,23 @@ export async function withSettings(deps: PipelineDeps): Promise<CallDeps> {
   const { settings, ...rest } = deps;
   const currentSettings = () => settings();
   return { ...rest, settings: await currentSettings(), currentSettings };
+}
+
+/** The clusters as this call asks them. */
+export function clustersFor(asker: Asker, clusters: PipelineDeps['clusters']): PipelineDeps['clusters'] {
+  return new Map([...clusters].map(([name, configured]) => [name, clusterFor(asker, configured)]));
+}
+
+/** Made when it is first asked: most calls ask one cluster of many, or none. */
+function clusterFor(asker: Asker, configured: ConfiguredCluster): ConfiguredCluster {
+  const { askedBy } = configured;
+  if (askedBy === undefined) return configured;
+  let access: ClusterAccess | undefined;
+  return {
+    ...configured,
+    get access() {
+      access ??= { ...configured.access, api: askedBy(asker) };
+      return access;
+    },
+  };
 }

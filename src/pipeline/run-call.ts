@@ -8,14 +8,16 @@ import { type Fault, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonValue } from '#kernel/json';
 import { effectData, notSent } from '#kernel/known-effect';
 import type { Outcome } from '#kernel/outcome';
+import type { Asker } from '#kernel/ports/cluster';
 import { showPlainly } from '#kernel/text/text';
 import type { Tool } from '#kernel/tool';
+import { effectiveTier } from '#policy/classify';
 import { cutText, type Fitted, fitBudget } from '#redaction/fit-budget';
 import { type Marked, markOutside } from '#redaction/mark-outside';
 import { keptJson, type RedactionOptions, redactJson, redactText, secretsTaken } from '#redaction/redact';
 import { approve } from './approve.ts';
 import { decideCall, passStages } from './decide-call.ts';
-import { type CallDeps, type IncomingCall, type PipelineDeps, withSettings } from './deps.ts';
+import { type CallDeps, clustersFor, type IncomingCall, type PipelineDeps, withSettings } from './deps.ts';
 import { changesSomething, type Executed, execute, given, lastWordMs, withEffectWords } from './execute.ts';
 import { budgetLeft } from './limits.ts';
 import {
@@ -126,10 +128,18 @@ async function decide(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, 
 }
 
 async function decideNow(call: IncomingCall, trail: CallTrail, pipeline: PipelineDeps, deadline: Deadline): Promise<Step<Decided>> {
-  const deps = await withSettings(pipeline);
-  trail.policyVersion = deps.settings.version;
+  const settled = await withSettings(pipeline);
+  trail.policyVersion = settled.settings.version;
+  const deps = { ...settled, clusters: clustersFor(askerOf(call, settled, deadline), settled.clusters) };
   const decided = await decideStages(call, trail, deps, deadline);
   return decided.ok ? goOn({ approved: decided.state, deps }) : decided;
+}
+
+/** What may change something waits for no read; where a person may be asked in between, each look is a new one. */
+function askerOf({ agent, tool: name, byHand }: IncomingCall, { tools, settings }: CallDeps, { ended }: Deadline): Asker {
+  const tool = tools.find((entry) => entry.name === name);
+  const onlyReads = tool === undefined || effectiveTier(name, tool.tier, settings.tiers) === 'green';
+  return { id: agent.id, first: byHand !== undefined || !onlyReads, until: ended, looksOnce: onlyReads };
 }
 
 async function decideStages(call: IncomingCall, trail: CallTrail, deps: CallDeps, deadline: Deadline): Promise<Step<Approved>> {

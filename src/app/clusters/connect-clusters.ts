@@ -10,10 +10,11 @@ import { createWaker } from '#connectors/wake-on-lan/create-waker';
 import { systemClock } from '#execution/deadline';
 import { Fault } from '#kernel/errors';
 import type { LiveLists, ProtectedNames } from '#kernel/live';
+import type { ClusterPort } from '#kernel/ports/cluster';
 import type { LiveReads } from '#kernel/ports/live-reads';
 import type { Log } from '#kernel/ports/log';
 import type { Resource } from '#kernel/resource';
-import type { ClusterCopy, ConfiguredCluster } from '#pipeline/deps';
+import { type ClusterCopy, type ConfiguredCluster, clustersFor } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
 import { type ProtectedList, protectTarget } from '#policy/protected-resources';
 import { resolveTarget } from '#policy/resolve-target';
@@ -48,16 +49,19 @@ export function connectClusters(options: ConnectOptions): ConnectedClusters {
   const secrets = new Set<string>();
   const connected = options.config.clusters.map((cluster) => connect(cluster, options, secrets));
   const clients = new Map(connected.map((entry) => [entry.name, entry.client]));
+  const configured = new Map(connected.map((entry) => [entry.name, entry.configured]));
+  const shown = clustersFor({ id: '', first: true }, configured);
+  const forPeople = new Map([...shown].map(([name, { access }]) => [name, access.api]));
   return {
-    configured: new Map(connected.map((entry) => [entry.name, entry.configured])),
+    configured,
     clients,
     live: {
       clusters: [...clients.keys()],
-      nodes: (cluster, signal) => clientOf(clients, cluster).nodes(signal),
-      guests: (cluster, signal) => clientOf(clients, cluster).guests(signal),
-      protectedNames: (cluster, signal) => protectedNames(cluster, connected, { list: protectedListOf(options.config.protected), signal }),
-      ...clusterLooks((cluster) => clientOf(clients, cluster), secrets),
-      facts: (action, signal) => liveFacts(action, clients, { signal, now: Date.now() }),
+      nodes: (cluster, signal) => clientOf(forPeople, cluster).nodes(signal),
+      guests: (cluster, signal) => clientOf(forPeople, cluster).guests(signal),
+      protectedNames: (cluster, signal) => protectedNames(cluster, shown, { list: protectedListOf(options.config.protected), signal }),
+      ...clusterLooks((cluster) => clientOf(forPeople, cluster), secrets),
+      facts: (action, signal) => liveFacts(action, forPeople, { signal, now: Date.now() }),
     },
     knownSecrets: () => [...secrets],
     close: async () => {
@@ -69,10 +73,10 @@ export function connectClusters(options: ConnectOptions): ConnectedClusters {
 /** By the same rules as a call's, so that a list and the call after it say the same. */
 async function protectedNames(
   cluster: string,
-  connected: readonly { readonly name: string; readonly configured: ConfiguredCluster }[],
+  clusters: ReadonlyMap<string, ConfiguredCluster>,
   { list, signal }: { readonly list: ProtectedList; readonly signal: AbortSignal },
 ): Promise<ProtectedNames> {
-  const configured = connected.find((entry) => entry.name === cluster)?.configured;
+  const configured = clusters.get(cluster);
   if (!configured) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``, { audience: 'user' });
   const inventory = await takeInventory(cluster, configured, {
     needsAddresses: list.addresses.length > 0,
@@ -138,7 +142,7 @@ function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<s
   return {
     name: cluster.name,
     client,
-    configured: { access: { api: client, shell, waker }, aliases, ...memoryOf(client, options) },
+    configured: { access: { api: client, shell, waker }, askedBy: client.askedBy, aliases, ...memoryOf(client, options) },
     close: async () => {
       shell.close();
       await client.close();
@@ -226,7 +230,7 @@ async function readTokenFile(cluster: ClusterConfig, file: KeptText | undefined)
   }
 }
 
-function clientOf(clients: ReadonlyMap<string, ProxmoxClient>, cluster: string): ProxmoxClient {
+function clientOf(clients: ReadonlyMap<string, ClusterPort>, cluster: string): ClusterPort {
   const client = clients.get(cluster);
   if (client === undefined) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``);
   return client;

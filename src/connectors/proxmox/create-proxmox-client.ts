@@ -4,7 +4,7 @@ import { Fault, toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
-import type { ClusterPort, EndpointState, GuestRef, RecordSource, RowsSource } from '#kernel/ports/cluster';
+import type { Asker, ClusterPort, EndpointState, GuestRef, RecordSource, RowsSource } from '#kernel/ports/cluster';
 import type { LiveReads, LiveWanted } from '#kernel/ports/live-reads';
 import type { Log } from '#kernel/ports/log';
 import { type ApiCalls, createApiCalls } from './api-calls.ts';
@@ -14,8 +14,9 @@ import { createPinLearner, type KeptPins, type PinLearner } from './learn-pins.t
 import { nodeSegment, poolText, snapshotSegment, storageSegment, vmidSegment, volumeText } from './path-parameters.ts';
 import { createPins, type Pins } from './pins.ts';
 import { readLive } from './read-live.ts';
+import { createRequestQueue } from './request-queue.ts';
 import * as rows from './rows.ts';
-import { AmbiguousSend, createTransport, type Transport } from './transport.ts';
+import { AmbiguousSend, createTransport, inTurn, type Transport } from './transport.ts';
 import { outdatedPin } from './transport-fault.ts';
 import { parseUpid, type Upid } from './upid.ts';
 import type { TlsTrust } from './verified-connector.ts';
@@ -30,7 +31,7 @@ export interface ProxmoxClientOptions {
   /** The token's secret part, asked for with every call so that a rotated one is picked up. */
   readonly token: () => Promise<string>;
   readonly tls: TlsTrust;
-  /** Limit of one API request in ms, fail-over included. */
+  /** Limit of one API request in ms, fail-over included; it may have waited for its turn as long before. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -47,6 +48,8 @@ export interface EndpointCheck extends EndpointState {
 }
 
 export interface ProxmoxClient extends ClusterPort {
+  /** The same cluster, asked on somebody's behalf. What is asked without comes in turn with the others, as nobody's call. */
+  askedBy(asker: Asker): ClusterPort;
   /** `GET /version`: the cheapest check that endpoint, certificate and token are right. */
   version(signal: AbortSignal): Promise<{ readonly version: string; readonly release: string }>;
   /**
@@ -67,10 +70,18 @@ export interface ProxmoxClient extends ClusterPort {
 /** @throws {Fault} `bad_config` when the endpoints or the fingerprints do not fit */
 export function createProxmoxClient(options: ProxmoxClientOptions): ProxmoxClient {
   const connections = createConnections(options);
-  const api = createApiCalls({ ...options, transport: createTransport({ ...options, cluster: options.name, ...connections }) });
+  const transport = createTransport({ ...options, cluster: options.name, ...connections });
+  const queue = createRequestQueue({ cluster: options.name, clock: options.clock, waitMs: options.timeoutMs });
+  const askedBy = (asker: Asker) => {
+    const callsOf = (one: Asker) => createApiCalls({ ...options, transport: inTurn(transport, queue, one) });
+    const api = callsOf(asker);
+    return { api, port: portOf({ api, first: callsOf({ ...asker, first: true }), looksOnce: asker.looksOnce }, options, connections) };
+  };
+  const { api, port } = askedBy({ id: '', first: false });
   return {
-    ...portOf(api, options, connections),
+    ...port,
     ...waking(api),
+    askedBy: (asker) => askedBy(asker).port,
     liveReads: (wanted, signal) => readLive(api, wanted, signal),
     async close() {
       await connections.learner?.settle();
@@ -79,15 +90,23 @@ export function createProxmoxClient(options: ProxmoxClientOptions): ProxmoxClien
   };
 }
 
-function portOf(api: ApiCalls, options: PortOptions, connections: Connections) {
+interface AskerCalls {
+  readonly api: ApiCalls;
+  /** The same before others: what is looked up around a change. */
+  readonly first: ApiCalls;
+  readonly looksOnce?: boolean | undefined;
+}
+
+function portOf({ api, first, looksOnce = false }: AskerCalls, options: PortOptions, connections: Connections) {
+  const resources = resourceReads(api, looksOnce);
   return {
     name: options.name,
     ...endpointReads(api, connections),
-    ...clusterReads(api, connections),
+    ...clusterReads(api, resources, connections),
     ...guestReads(api),
     ...taskReads(api),
-    ...sourceReads(api),
-    ...guestChanges(api, options),
+    ...sourceReads(api, resources),
+    ...guestChanges(first, options),
   } satisfies Partial<ProxmoxClient>;
 }
 
@@ -98,7 +117,8 @@ interface PortOptions extends Pick<ProxmoxClientOptions, 'name' | 'clock'> {
 
 /** The same client over a transport of its own: what is asked there leaves no process. */
 export function createPortOver(transport: Transport, options: PortOptions): ClusterPort {
-  return portOf(createApiCalls({ ...options, transport, token: async () => 'none' }), options, { endpoints: [] });
+  const api = createApiCalls({ ...options, transport, token: async () => 'none' });
+  return portOf({ api, first: api }, options, { endpoints: [] });
 }
 
 interface Connections {
@@ -173,7 +193,38 @@ const resourceTypes: Readonly<Record<'vm' | 'storage' | 'node', readonly string[
   node: ['node'],
 };
 
-function clusterReads(api: ApiCalls, { pins }: Connections) {
+interface ResourceReads {
+  now(signal: AbortSignal): Promise<unknown>;
+  /** Names of the storages that may hold backups and that `node` sees: as they were read before, where the asker looks once. */
+  backupStorages(node: string, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+function resourceReads(api: ApiCalls, looksOnce: boolean): ResourceReads {
+  let seen: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+
+  async function now(signal: AbortSignal): Promise<unknown> {
+    const data = await api.get('/cluster/resources', signal);
+    if (looksOnce) seen = storagesForBackups(data);
+    return data;
+  }
+
+  return {
+    now,
+    backupStorages: async (node, signal) => [...((seen ?? storagesForBackups(await now(signal))).get(node) ?? [])],
+  };
+}
+
+/** By node. */
+function storagesForBackups(data: unknown): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { type, node, storage, content } of rows.readObjects(data)) {
+    if (type !== 'storage' || typeof node !== 'string' || typeof storage !== 'string' || !wordOf(content).includes('backup')) continue;
+    found.set(node, (found.get(node) ?? new Set()).add(storage));
+  }
+  return found;
+}
+
+function clusterReads(api: ApiCalls, resources: ResourceReads, { pins }: Connections) {
   return {
     async clusterStatus(signal) {
       const status = rows.readClusterStatus(await api.get('/cluster/status', signal));
@@ -181,11 +232,11 @@ function clusterReads(api: ApiCalls, { pins }: Connections) {
       return status;
     },
     nodes: async (signal) => rows.readNodes(await api.get('/nodes', signal)),
-    guests: async (signal) => rows.readGuests(await api.get('/cluster/resources', signal)),
+    guests: async (signal) => rows.readGuests(await resources.now(signal)),
     async resources(type, signal) {
       // Rows of the network are not among those of all types.
       if (type === 'sdn') return rows.readObjects(await api.get('/cluster/resources?type=sdn', signal));
-      const all = rows.readResources(await api.get('/cluster/resources', signal));
+      const all = rows.readResources(await resources.now(signal));
       return type === undefined ? all : all.filter((row) => resourceTypes[type].some((one) => one === row['type']));
     },
     nodeStatus: async (node, signal) => rows.readObject(await api.get(`/nodes/${nodeSegment(node)}/status`, signal)),
@@ -300,7 +351,7 @@ function recordPath(source: RecordSource): string {
   return (recordPaths[source.record] as (source: RecordSource) => string)(source);
 }
 
-function sourceReads(api: ApiCalls) {
+function sourceReads(api: ApiCalls, resources: ResourceReads) {
   async function backupsOn(guest: GuestRef, storage: string, signal: AbortSignal): Promise<readonly JsonObject[]> {
     const all = await api.get(rowsPath({ rows: 'content', node: guest.node, storage, content: 'backup' }), signal);
     return rows.readObjects(all).filter((row) => Number(row['vmid']) === guest.vmid);
@@ -309,11 +360,8 @@ function sourceReads(api: ApiCalls) {
     rows: async (source, signal) => rows.readObjects((await api.get(rowsPath(source), signal)) ?? []),
     record: async (source, signal) => rows.readObject(await api.get(recordPath(source), signal)),
     async guestBackups(guest, signal) {
-      const storages = rows.readResources(await api.get('/cluster/resources', signal)).flatMap(({ type, node, storage, content }) => {
-        const holds = type === 'storage' && node === guest.node && wordOf(content).includes('backup');
-        return holds && typeof storage === 'string' ? [storage] : [];
-      });
-      const lists = await Promise.allSettled([...new Set(storages)].map((storage) => backupsOn(guest, storage, signal)));
+      const storages = await resources.backupStorages(guest.node, signal);
+      const lists = await Promise.allSettled(storages.map((storage) => backupsOn(guest, storage, signal)));
       signal.throwIfAborted();
       const backups = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
       return { backups, whole: lists.every((list) => list.status === 'fulfilled') };

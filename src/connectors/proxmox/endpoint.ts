@@ -1,5 +1,6 @@
 /** One API endpoint of a cluster: its connections, and one request over them. */
 import { Client, type Dispatcher, Pool } from 'undici';
+import { queueLimits } from './request-queue.ts';
 import { readFailure } from './transport-failure.ts';
 import { caConnector, type PinCheck, pinConnector, type TlsTrust } from './verified-connector.ts';
 
@@ -54,7 +55,13 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     maxResponseSize: maxAnswerBytes,
   } as const;
   // pveproxy closes idle connections after a few seconds and every one after an error: reuse only what is surely fresh.
-  const pool = new Pool(origin, { ...common, connect, connections: 6, keepAliveTimeout: 2_000, keepAliveMaxTimeout: 3_000 });
+  const pool = new Pool(origin, {
+    ...common,
+    connect,
+    connections: queueLimits.atOnce,
+    keepAliveTimeout: 2_000,
+    keepAliveMaxTimeout: 3_000,
+  });
 
   const fresh: FreshConnection = { origin, connect, common };
   return {

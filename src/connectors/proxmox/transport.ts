@@ -1,5 +1,6 @@
 /** Requests to a cluster over whichever of its endpoints works. Reads fail over; what changes something is sent at most once. */
 import type { Clock } from '#kernel/ports/clock';
+import type { Asker } from '#kernel/ports/cluster';
 import type { Log } from '#kernel/ports/log';
 import { formatDuration } from '#kernel/text/text';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
@@ -7,6 +8,7 @@ import { isAmbiguous, isGatewayFailure } from './answer-fault.ts';
 import type { ApiAnswer, ApiRequest, ChangeMethod, Endpoint } from './endpoint.ts';
 import type { PinLearner } from './learn-pins.ts';
 import type { Pins } from './pins.ts';
+import type { RequestQueue } from './request-queue.ts';
 import { readFailure, TransportFailure } from './transport-failure.ts';
 import { type EndpointFailure, trustFault, unreachableFault } from './transport-fault.ts';
 
@@ -51,6 +53,26 @@ export function createTransport(options: TransportOptions): Transport {
       } catch (thrown) {
         throw unreachableFault(state.cluster, [noteFailure(state, endpoint, thrown, signal)]);
       }
+    },
+  };
+}
+
+/** The same transport, for one asker: each request waits for its turn, and what changes something goes first. */
+export function inTurn(transport: Transport, queue: RequestQueue, asker: Asker): Transport {
+  const { until } = asker;
+  const ending = (signal: AbortSignal) => (until === undefined ? signal : AbortSignal.any([signal, until]));
+  return {
+    get(path, authorization, signal) {
+      const own = ending(signal);
+      return queue.run(asker, own, () => transport.get(path, authorization, own));
+    },
+    change(request, signal) {
+      const own = ending(signal);
+      return queue.run({ ...asker, first: true }, own, () => transport.change(request, own));
+    },
+    getFrom(endpoint, path, authorization, signal) {
+      const own = ending(signal);
+      return queue.run(asker, own, () => transport.getFrom(endpoint, path, authorization, own));
     },
   };
 }

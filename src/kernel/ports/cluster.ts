@@ -151,6 +151,18 @@ export interface EndpointState {
 /** Path → privilege → whether it is handed down to the paths below. A path or privilege that is not there is not held. */
 export type Permissions = Readonly<Record<string, Readonly<Record<string, boolean>>>>;
 
+/** On whose behalf a cluster is asked: where many ask at once, it decides whose turn it is. */
+export interface Asker {
+  /** An agent's id; the turns go round between askers. Empty: nobody's call. */
+  readonly id: string;
+  /** A person waits for it, or something is to be changed: before the others. */
+  readonly first: boolean;
+  /** Aborts when the call has been answered: nothing is sent after that. Absent: there is no call. */
+  readonly until?: AbortSignal;
+  /** Nothing is decided between its looks: which storages hold backups is read once. */
+  readonly looksOnce?: boolean;
+}
+
 /** The client of one configured cluster. Every method honours `signal` down to the socket and rejects with a `Fault`. */
 export interface ClusterPort {
   readonly name: string;
