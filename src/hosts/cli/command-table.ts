@@ -13,7 +13,8 @@ export const commands: readonly CommandRecord[] = [
     summary: 'Makes one call, through the same policy, gate and trail as every agent.',
     load: async () => (await import('./commands/call.ts')).runCall,
     usage: ['call TOOL --input JSON|- [--model NAME] [--json] [--verbose]'],
-    notes: `The input is a JSON object; \`-\` reads it from standard input. How far a call is, and what a command prints on the way, is shown on a
+    notes: `The input is a JSON object; \`-\` reads it from standard input. At a terminal what was found is shown as tables, cut to its width;
+into a pipe it goes as JSON below a line of text, and with \`--json\` all of it is JSON. How far a call is, and what a command prints on the way, is shown on a
 terminal, and elsewhere with \`--verbose\`. Exit status: 0 ok, 1 error, 2 denied, 3 pending.`,
   },
   {

@@ -7,6 +7,7 @@ import { cliAgent, modelTierOf } from '#app/for-hosts';
 import type { Agent } from '#kernel/agent';
 import { Fault, toFault } from '#kernel/errors';
 import type { Outcome, OutcomeStatus } from '#kernel/outcome';
+import { showPlainly } from '#kernel/text/text';
 import type { ModelTier } from '#kernel/tiers';
 import { type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
@@ -42,7 +43,7 @@ async function callTool(tool: string, options: CommandOptions, onAnswer: () => v
     });
     onAnswer();
     if (options.json) printJson(outcome);
-    else printText(forPeople(outcome));
+    else printText(process.stdout.isTTY ? await onScreen(outcome) : asText(outcome));
     // A cluster that answered, once: whoever set it up should hear what nothing protects.
     if (outcome.status !== 'error') await app.offerProtection?.(signal);
     return exitStatus[outcome.status];
@@ -70,7 +71,17 @@ export function agentOf(options: CommandOptions, fallback: ModelTier): Agent {
   return cliAgent(osUser().username, model === undefined ? fallback : modelTierOf(model), model);
 }
 
-function forPeople(outcome: Outcome): string {
+/** For who reads it at a terminal. Scripts that read text have read `asText` from the first version on. */
+async function onScreen({ status, code, message, next, result }: Outcome): Promise<string> {
+  const { resultForPeople, screenOf, stateColour, styled } = await import('../result-screen.ts');
+  const screen = screenOf(process.stdout);
+  const plainly = (text: string) => text.split('\n').map((line) => showPlainly(line, 10_000));
+  const word = styled(stateColour(status) ?? 'bold', status === 'ok' ? status : `${status} (${code})`, screen);
+  const found = result === undefined ? [] : ['', ...resultForPeople(result, screen)];
+  return [`${word}: ${plainly(message).join('\n')}`, ...(next === undefined ? [] : plainly(`next: ${next}`)), ...found].join('\n');
+}
+
+function asText(outcome: Outcome): string {
   const lines = [`${outcome.status === 'ok' ? 'ok' : `${outcome.status} (${outcome.code})`}: ${outcome.message}`];
   if (outcome.next !== undefined) lines.push(`next: ${outcome.next}`);
   if (outcome.result !== undefined) lines.push(JSON.stringify(outcome.result, null, 2));

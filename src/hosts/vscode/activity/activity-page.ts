@@ -1,6 +1,6 @@
 /** The page *Activity*: calls over time by tier and outcome, and each of them. Pure; all from outside is escaped. */
 import { type Html, html, lines, nothing } from '#kernel/text/html';
-import { localTime } from '../commands/result-fields.ts';
+import { localTime } from '#kernel/text/result-fields';
 import {
   type ActivityCall,
   type Bucket,

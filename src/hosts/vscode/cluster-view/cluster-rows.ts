@@ -4,8 +4,8 @@ import type { AttemptView } from '#kernel/attempt';
 import { type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterOverview, ProtectedNames } from '#kernel/live';
 import type { GuestType } from '#kernel/resource';
+import { formatField, localTime, taskTitle } from '#kernel/text/result-fields';
 import { showPlainly } from '#kernel/text/text';
-import { formatField, localTime, taskTitle } from '../commands/result-fields.ts';
 import { tagsOf } from './cluster-look.ts';
 
 /** What is known of one cluster now. */

@@ -1,6 +1,6 @@
 /** One graph as SVG, drawn by attributes and classes alone: the page's policy allows no style of an element's own. */
 import { Html, html } from '#kernel/text/html';
-import { localTime } from '../commands/result-fields.ts';
+import { localTime } from '#kernel/text/result-fields';
 
 interface Series {
   /** The API's name of it. */

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, textOf } from '#kernel/j
 import type { GuestSheet, TaskLook, Unreadable } from '#kernel/live';
 import { agentsIn } from '#kernel/of-user';
 import { type Html, html, lines, nothing } from '#kernel/text/html';
-import { formatField, localTime, taskTitle } from '../commands/result-fields.ts';
+import { formatField, localTime, taskTitle } from '#kernel/text/result-fields';
 import { table } from '../live-shell.ts';
 import { flagInWords, type TreeRow } from './cluster-rows.ts';
 import { graph, graphStyle } from './graph.ts';

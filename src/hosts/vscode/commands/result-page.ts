@@ -3,8 +3,8 @@ import type { Finding } from '#kernel/app';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { Html, html, lines, nothing } from '#kernel/text/html';
+import { columnTitle, fieldTitle, formatField, rowField, tableShape } from '#kernel/text/result-fields';
 import { detailsStyle } from '../details/details-style.ts';
-import { columnTitle, fieldTitle, formatField, rowField, tableShape } from './result-fields.ts';
 
 const maxRows = 500;
 const maxText = 100_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { formatField, rowField } from '#hosts/vscode/commands/result-fields';
 import { doctorPage, resultPage } from '#hosts/vscode/commands/result-page';
 import type { JsonObject, JsonValue } from '#kernel/json';
+import { formatField, rowField } from '#kernel/text/result-fields';
 
 const page = (result: JsonValue, message = '2 VMs') => resultPage('Get VMs', { status: 'ok', code: 'ok', message, result })('n0nce');
 /** What a person sees before unfolding anything. */

@@ -1,5 +1,5 @@
 /** The fields of results and of the API's rows, as people read them. */
-import { isJsonObject, type JsonObject, type JsonValue, wordOf } from '#kernel/json';
+import { isJsonObject, type JsonObject, type JsonValue, wordOf } from '../json.ts';
 
 /** Titles by the API's names; `memory.used` names a field of an object. A field that is not here is a detail. */
 const titles: Readonly<Record<string, string>> = {
