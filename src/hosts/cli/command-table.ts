@@ -296,8 +296,9 @@ starts the service as the user that owns the state directory. The configuration 
     name: 'completions',
     summary: 'Prints the completions of this command for a shell.',
     load: async () => (await import('./completions.ts')).completionsOf(commands),
-    usage: ['completions bash'],
-    notes: 'For this shell: `source <(banksman completions bash)`.',
+    usage: ['completions bash|zsh|fish'],
+    notes:
+      'For this shell: `source <(banksman completions bash)`, in zsh (behind `compinit`) `source <(banksman completions zsh)`, in fish `banksman completions fish | source`.',
   },
   {
     name: 'man',

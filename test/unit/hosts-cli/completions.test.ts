@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { catalog } from '#app/catalog';
 import { knownOptions } from '#hosts/cli/command-line';
@@ -13,21 +13,36 @@ function printed(work: () => unknown): string {
   return write.mock.calls.map(([text]) => String(text)).join('');
 }
 
-describe('completions', () => {
-  const script = () => printed(() => completionsOf(commands)(['bash'], {}));
+type Shell = 'bash' | 'zsh' | 'fish';
 
-  /** What a bash that has them offers after `line`, whose last word is being typed. */
-  function offered(line: string): readonly string[] {
-    const words = line.split(' ');
+const script = (shell: Shell) => printed(() => completionsOf(commands)([shell], {}));
+
+/** What a shell with these completions offers after `line`, whose last word is being typed, and no other. */
+const offeredBy: Readonly<Record<Shell, (line: string) => string>> = {
+  bash(line) {
     const ask = `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _banksman; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const out = execFileSync('bash', ['--norc', '-c', `${script()}\n${ask}`, 'bash', ...words], {
-      encoding: 'utf8',
-      cwd: import.meta.dirname,
-    });
-    return out.split('\n').filter((word) => word !== '');
-  }
+    return inShell('bash', ['--norc', '-c', `${script('bash')}\n${ask}`, 'bash', ...line.split(' ')]);
+  },
+  // Its line editor needs a terminal: what hands the words to it prints them here, those that begin as the last word does.
+  zsh(line) {
+    const editor = `compdef() :
+_describe() { local list=$@[-1] one; for one in \${(P)list}; do one=\${one%%:*}; [[ $one == $words[CURRENT]* ]] && print -r -- $one; done; true }
+_files() { print -rl -- $words[CURRENT]*(N) }`;
+    return inShell('zsh', ['-f', '-c', `${editor}\n${script('zsh')}\nwords=("$@"); CURRENT=$#; _banksman`, 'zsh', ...line.split(' ')]);
+  },
+  fish(line) {
+    return inShell('fish', ['-N', '-c', `${script('fish')}\ncomplete -C "$argv[1]"`, line]).replaceAll(/\t.*/g, '');
+  },
+};
 
-  it.each<[string, readonly string[]]>([
+function inShell(program: Shell, words: readonly string[]): string {
+  return execFileSync(program, words, { encoding: 'utf8', cwd: import.meta.dirname });
+}
+
+const isInstalled = (program: Shell) => spawnSync(program, ['-c', 'true']).status === 0;
+
+describe.each<Shell>(['bash', 'zsh', 'fish'])('completions for %s', (shell) => {
+  it.skipIf(!isInstalled(shell)).each<[string, readonly string[]]>([
     ['banksman ', commands.map(({ name }) => name)],
     ['banksman appr', ['approvals', 'approvers']],
     ['banksman approvals ', ['list', 'show', 'approve', 'deny', 'revoke', 'watch']],
@@ -40,16 +55,26 @@ describe('completions', () => {
     ['banksman tools --format ', ['json', 'mcp', 'ollama']],
     ['banksman level set ', ['relaxed', 'balanced', 'strict']],
     ['banksman policy explain get_vms ', []],
+    ['banksman completions ', ['bash', 'zsh', 'fish']],
     ['banksman doctor ', []],
     ['banksman doctor --config completions.t', ['completions.test.ts']],
     ['banksman nosuch ', []],
   ])('after `%s`', (line, words) => {
-    expect(offered(line)).toEqual(words);
+    const offered = offeredBy[shell](line).split('\n');
+    // In what order they stand is for the shell to say.
+    expect(offered.filter((word) => word !== '').toSorted()).toEqual([...words].toSorted());
   });
 
-  it('are for bash alone, and say so', () => {
-    expect(() => completionsOf(commands)(['tcsh'], {})).toThrow('there are completions for `bash`, not for `tcsh`');
+  it('say what commands, tools and options are for, where the shell shows that', () => {
+    const text = script(shell);
+    // As shells quote it: a quotation mark of its own would stand there in another way.
+    const summaries = commands.map(({ summary }) => summary.replace(/\.$/, '')).filter((summary) => !summary.includes("'"));
+    expect(summaries.filter((summary) => text.includes(summary))).toEqual(shell === 'bash' ? [] : summaries);
   });
+});
+
+it('completions are for three shells, which is said', () => {
+  expect(() => completionsOf(commands)(['tcsh'], {})).toThrow('there are completions for `bash`, `zsh`, `fish`, not for `tcsh`');
 });
 
 describe('the manual page', () => {
