@@ -56,6 +56,15 @@ export async function removeApprover(file: string, key: string): Promise<boolean
   return true;
 }
 
+/** Adds a cluster to `clusters` in `file`; none of that name may be there. Atomic, as `addApprover`. @throws {Fault} `bad_config` */
+export async function addCluster(file: string, cluster: JsonObject): Promise<void> {
+  const present = (await readObject(file, true)) ?? {};
+  const clusters = Array.isArray(present['clusters']) ? present['clusters'] : [];
+  const next = { ...present, clusters: [...clusters, cluster] };
+  parseConfig(next, file);
+  await writeWhole(file, `${JSON.stringify(next, null, 2)}\n`);
+}
+
 /** Adds these to `protected` in `file`, each with its reason. What is stricter counts at once. Atomic, as `addApprover`. @throws {Fault} `bad_config` */
 export async function addProtected(file: string, chosen: readonly ProtectionSuggestion[]): Promise<void> {
   const present = (await readObject(file, true)) ?? {};

@@ -8,7 +8,7 @@ export interface EndpointFailure {
 }
 
 /** How a person learns the true fingerprint without trusting the connection that is in question. */
-const showFingerprint =
+export const showFingerprint =
   '`openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem` (or `pveproxy-ssl.pem`, if there is one)';
 
 /** No node has the pinned certificate any more. @param until ms since the epoch: then the other nodes are not believed any longer */

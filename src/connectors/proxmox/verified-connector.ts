@@ -3,8 +3,11 @@
  * Own connectors rather than `node:https` agents: the editor's proxy layer replaces an `agent` (and with it pins and CAs) for every host
  * but loopback, so that verification would pass in tests and be ignored on real hosts.
  */
+import { once } from 'node:events';
+import { isIP } from 'node:net';
 import * as tls from 'node:tls';
 import { buildConnector } from 'undici';
+import { Fault, reasonOf } from '#kernel/errors';
 import { PinMismatch } from './transport-failure.ts';
 
 type Connector = ReturnType<typeof buildConnector>;
@@ -65,4 +68,41 @@ export function pinConnector(origin: string, pins: PinCheck, timeoutMs: number):
 
 function presentedFingerprint(socket: unknown): string | undefined {
   return socket instanceof tls.TLSSocket ? socket.getPeerX509Certificate()?.fingerprint256 : undefined;
+}
+
+export interface SeenCertificate {
+  /** SHA-256, 32 hex pairs with colons. */
+  readonly fingerprint: string;
+  /** Lines of `CN=…`, as whoever made it wrote them. */
+  readonly subject: string;
+  readonly issuer: string;
+  /** `Nov 27 00:00:00 2027 GMT` */
+  readonly validTo: string;
+}
+
+/**
+ * What an endpoint presents, for a person to compare with the node's own.
+ * SECURITY: unverified, so nothing is sent and the connection ends here. @throws {Fault} `unreachable`
+ */
+export async function lookAtCertificate(endpoint: string, signal: AbortSignal): Promise<SeenCertificate> {
+  const { hostname, port } = new URL(endpoint);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  // RFC 6066 §3: an address is no server name.
+  const servername = isIP(host) === 0 ? host : '';
+  const socket = tls.connect({ host, port: Number(port || 443), servername, rejectUnauthorized: false });
+  try {
+    await once(socket, 'secureConnect', { signal });
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate === undefined) throw new Error('no certificate was presented');
+    const { fingerprint256: fingerprint, subject, issuer, validTo } = certificate;
+    return { fingerprint, subject, issuer, validTo };
+  } catch (cause) {
+    throw new Fault('unreachable', `${endpoint} shows no certificate: ${reasonOf(cause)}`, {
+      audience: 'user',
+      next: 'check the address and that Proxmox VE answers there (its port is 8006)',
+      cause,
+    });
+  } finally {
+    socket.on('error', () => undefined).destroy();
+  }
 }

@@ -109,6 +109,15 @@ configuration. Once any is pinned, another one is pinned or revoked only with th
 \`--display\` says where its cards will be read. \`--person\` says whose it is, where somebody has several.`,
   },
   {
+    name: 'init',
+    summary: 'Sets up a cluster: asks, tries it, and writes the configuration.',
+    load: async () => (await import('./commands/init.ts')).runInit,
+    usage: ['init'],
+    notes: `Asks at a terminal for a node's address, whether its certificate is the right one (which is then pinned), the API token's id and its secret,
+which is not shown and goes into a file of its own beside the configuration. Nothing is written before the cluster has answered; a configuration
+that is there keeps all it has and gets the cluster in addition.`,
+  },
+  {
     name: 'config',
     summary:
       "Shows what of the machine's configuration waits for a person, agrees to it, protects what agents should not touch, and says what may stand in it.",

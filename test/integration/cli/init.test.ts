@@ -1,0 +1,121 @@
+/** `banksman init` at a real terminal, against the demo cluster. */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { passphrase, personAt } from './person.ts';
+import { type Bench, startBench } from './support.ts';
+import type { Dialogue, TerminalEnd } from './terminal.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+interface DemoCluster {
+  readonly endpoints: readonly [string, string];
+  readonly tokenId: string;
+  readonly tokenFile: string;
+  readonly tls: { readonly fingerprint: string };
+}
+
+let bench: Bench;
+let demo: DemoCluster;
+let secret: string;
+beforeAll(async () => {
+  bench = await startBench();
+  [demo] = bench.config['clusters'] as [DemoCluster];
+  secret = readFileSync(demo.tokenFile, 'utf8').trim().replace(/^.*=/, '');
+});
+afterEach(() => rmSync(dirname(bench.machineFile), { recursive: true, force: true }));
+afterAll(() => bench.close());
+
+const address = () => new URL(demo.endpoints[0]).host;
+
+const init = (dialogue: Dialogue): Promise<TerminalEnd> => personAt(bench).at(['init'], dialogue);
+
+const toCertificate = (host = address()): Dialogue => [['address of a node', `${host}\r`]];
+const toSecret = (typed: string, host = address()): Dialogue => [
+  ...toCertificate(host),
+  ['to trust this certificate', 'yes\r'],
+  ['id of the API token', `${demo.tokenId}\r`],
+  ['its secret (not shown)', `${typed}\r`],
+];
+
+/** The configuration and secrets beside it; where a trail was seen lies there, too. */
+const written = () =>
+  existsSync(dirname(bench.machineFile)) ? readdirSync(dirname(bench.machineFile)).filter((name) => /json|token|tmp/.test(name)) : [];
+
+it('asks, shows the certificate, tries the token, names missing rights, writes 0600, offers protection', async () => {
+  const { status, screen } = await init([...toSecret(secret), ['yes` to protect all', 'yes\r']]);
+  expect({ status, screen }).toMatchObject({ status: 0, screen: expect.stringContaining(`\n  ${demo.tls.fingerprint}\n`) });
+  expect(screen).toContain('is healthy: 3 of 3 nodes online');
+  expect(screen).toContain('updates: Sys.Modify on /nodes');
+  expect(screen).toMatch(/pveum role add Banksman-token --privs '.*Sys\.Audit.*Sys\.Modify.*'/);
+  expect(screen).toContain(`pveum acl modify / --tokens '${demo.tokenId}' --roles Banksman-token`);
+  expect(screen).not.toContain(secret);
+
+  const config = JSON.parse(readFileSync(bench.machineFile, 'utf8')) as { clusters: { tokenFile: string }[]; protected: object };
+  const tokenFile = config.clusters[0]?.tokenFile ?? '';
+  expect(config.clusters).toEqual([
+    {
+      name: 'cluster',
+      endpoints: [`https://${address()}`],
+      tokenId: demo.tokenId,
+      tls: demo.tls,
+      tokenFile: expect.stringMatching(/cluster\.token$/),
+    },
+  ]);
+  expect(config.protected).toMatchObject({ guests: expect.arrayContaining([expect.objectContaining({ vmid: 200 })]) });
+  expect(readFileSync(tokenFile, 'utf8')).toBe(`${secret}\n`);
+  expect([bench.machineFile, tokenFile].map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+
+  expect(await bench.run(['call', 'get_vms'])).toMatchObject({ status: 0, stdout: expect.stringContaining('6 VMs') });
+  expect(await bench.run(['call', 'stop_container', '--input', '{"vmid":200}'])).toMatchObject({ status: 2 });
+
+  // Once more: the file keeps what it has, and gets nothing without a yes.
+  const before = readFileSync(bench.machineFile, 'utf8');
+  expect(await init([['to go on', 'y\r']])).toMatchObject({ status: 2, screen: expect.stringContaining('nothing was changed') });
+  expect(readFileSync(bench.machineFile, 'utf8')).toBe(before);
+  const other = toSecret(`${demo.tokenId}=${secret}`, demo.endpoints[1]);
+  const second = await init([['to go on', 'yes\r'], ...toCertificate(), ['cluster cluster has it already', ''], ...other]);
+  expect(second.status, second.screen).toBe(0);
+  const now = JSON.parse(readFileSync(bench.machineFile, 'utf8')) as { clusters: { name: string }[]; protected: object };
+  expect(now.clusters.map(({ name }) => name)).toEqual(['cluster', 'cluster-2']);
+  expect({ ...now, clusters: now.clusters.slice(0, 1) }).toEqual(config);
+});
+
+it('says that an approver has to agree, where one agreed to what was there', async () => {
+  const person = personAt(bench);
+  expect((await person.createApprover('ada')).status).toBe(0);
+  expect((await person.at(['config', 'agree'], [['passphrase of approver', `${passphrase}\r`]])).status).toBe(0);
+  const { status, screen } = await init([
+    ['to go on', 'yes\r'],
+    ...toSecret(secret),
+    ['once an approver agrees: `banksman config agree`', ''],
+  ]);
+  expect(status, screen).toBe(0);
+  expect((await bench.run(['config', 'show'])).stdout).toContain('cluster');
+});
+
+it.each<[string, () => Dialogue, string]>([
+  ['a certificate that is not the right one', () => [...toCertificate(), ['to trust this certificate', 'no\r']], 'nothing was changed'],
+  ['a secret that the cluster refuses', () => toSecret('00000000-0000-4000-8000-000000000000'), 'nothing was changed'],
+  ['Ctrl+C at the secret', () => [...toSecret('').slice(0, -1), ['its secret (not shown)', '\u0003']], 'nothing was changed'],
+  ['an address without anybody', () => [['address of a node', '127.0.0.1:1\r']], 'shows no certificate'],
+  [
+    'a token id that is none, three times',
+    () => [...toSecret('').slice(0, -2), ...Array.from({ length: 3 }, () => ['id of the API token', 'root\r'] as const)],
+    'it must be `user@realm!tokenname`',
+  ],
+])('writes nothing after %s', async (_name, dialogue, says) => {
+  const { status, screen } = await init(dialogue());
+  expect(screen).toContain(says);
+  expect(status).not.toBe(0);
+  expect(written()).toEqual([]);
+});
+
+it('needs a terminal, and the machine’s own configuration', async () => {
+  expect(await bench.run(['init'])).toMatchObject({ status: 2, stderr: expect.stringContaining('needs a terminal') });
+  expect(await bench.run(['init', '--config', 'other.json'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('leave `--config`'),
+  });
+  expect(written()).toEqual([]);
+});
