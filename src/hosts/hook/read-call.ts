@@ -151,12 +151,16 @@ function patchPaths(value: JsonValue | undefined): readonly string[] {
 /** Texts under such a key, in lists and below. */
 function named(value: JsonValue | undefined, key: RegExp, depth: number, isNamed = false): readonly string[] {
   if (typeof value === 'string') return isNamed && value !== '' ? [value] : [];
+  return parts(value, depth).flatMap(([name, part]) => named(part, key, depth - 1, name === undefined ? isNamed : key.test(name)));
+}
+
+/** With their keys, or those of a list without. SECURITY: what is not looked at must not run. */
+function parts(value: JsonValue | undefined, depth: number): readonly (readonly [string | undefined, JsonValue | undefined])[] {
   if (!Array.isArray(value) && !isJsonObject(value)) return [];
-  // SECURITY: what is not looked at must not run.
   if (depth === 0) throw unreadable('its arguments lie too deep');
-  if (Array.isArray(value) && value.length > mostItems) throw unreadable(`a list in its arguments has more than ${mostItems} items`);
-  if (Array.isArray(value)) return value.flatMap((item: JsonValue) => named(item, key, depth - 1, isNamed));
-  return Object.entries(value).flatMap(([name, item]) => named(item, key, depth - 1, key.test(name)));
+  if (!Array.isArray(value)) return Object.entries(value);
+  if (value.length > mostItems) throw unreadable(`a list in its arguments has more than ${mostItems} items`);
+  return value.map((item: JsonValue) => [undefined, item]);
 }
 
 function absolute(text: string, cwd: string): string {
