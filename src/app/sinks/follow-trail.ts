@@ -203,10 +203,12 @@ class Walk {
     const why = plain(thrown);
     const state = this.#state;
     if (state?.down?.why === why) return;
+    // Kept first, so that `doctor` says the same as soon as the log does.
+    if (state !== undefined) {
+      const down = { since: state.down?.since ?? new Date().toISOString(), why };
+      await this.#keep({ ...state, down }).catch(() => undefined);
+    }
     log.warn(`sink ${name}: is down: ${why}; what it is not told waits in the trail`);
-    if (state === undefined) return;
-    const down = { since: state.down?.since ?? new Date().toISOString(), why };
-    await this.#keep({ ...state, down }).catch(() => undefined);
   }
 
   async #keep(state: SinkState): Promise<void> {
