@@ -3,7 +3,7 @@
  * missed. `npm run bench:start -- 40` starts each 40 times.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,6 +12,8 @@ import { figure, quantiles } from './measure.ts';
 const root = join(import.meta.dirname, '..', '..');
 const cli = join(root, 'dist', 'cli.cjs');
 const folder = mkdtempSync(join(tmpdir(), 'banksman-start-'));
+const workspace = join(folder, 'work');
+mkdirSync(workspace);
 const runs = Number(process.argv[2] ?? 20);
 
 interface Start {
@@ -19,6 +21,9 @@ interface Start {
   readonly args: readonly string[];
   /** Of the p50, in ms. */
   readonly goal?: number;
+  /** The same, over bare Node's. */
+  readonly over?: number;
+  readonly input?: string;
   /** What a start prints; that it is right is looked at with each. */
   readonly prints?: RegExp;
 }
@@ -40,7 +45,9 @@ async function main(): Promise<void> {
     const [config = ''] = await new Promise<readonly string[]>((resolve) =>
       createInterface(demo.stdout).once('line', (line) => resolve([line])),
     );
-    const missed = starts(config).filter((start) => !measured(start));
+    const bare = measured({ name: 'node -e 0', args: ['-e', '0'] });
+    judged({ name: 'node -e 0', args: [] }, bare, bare);
+    const missed = starts(config).filter((start) => judged(start, measured(start), bare));
     process.exitCode = missed.length > 0 ? 1 : 0;
   } finally {
     demo.kill();
@@ -48,37 +55,52 @@ async function main(): Promise<void> {
   }
 }
 
+/** What Claude Code says before it reads a file. */
+const readEvent = `${JSON.stringify({ hook_event_name: 'PreToolUse', tool_name: 'Read', tool_input: { file_path: join(workspace, 'notes.txt') }, cwd: workspace })}\n`;
+
 function starts(config: string): readonly Start[] {
   const file = join(folder, 'config.json');
   writeFileSync(file, config);
   const places = ['--state', join(folder, 'state'), '--config'];
   return [
-    { name: 'node -e 0', args: ['-e', '0'] },
     { name: 'banksman --version', args: [cli, '--version'], goal: 120, prints: /^\d/ },
     { name: 'banksman call --help', args: [cli, 'call', '--help'], goal: 120, prints: /^Makes one call/ },
     { name: 'banksman call get_vms', args: [cli, 'call', 'get_vms', ...places, file], goal: 250, prints: /^ok: / },
     { name: 'banksman approvals list', args: [cli, 'approvals', 'list', '--json', ...places, file], goal: 250, prints: /^\[/ },
+    // The process behind it is warm from the second on; it ends by itself when nobody asks.
+    { name: 'banksman hook claude-code', args: [cli, 'hook', 'claude-code', ...places, file], input: readEvent, prints: /^$/, over: 30 },
     { name: "require('extension.cjs')", args: ['-e', requireExtension, join(root, 'dist', 'extension.cjs')], goal: 60 },
   ];
 }
 
-function measured({ name, args, goal, prints }: Start): boolean {
+interface Times {
+  readonly p50: number;
+  readonly p99: number;
+  readonly least: number;
+}
+
+function measured({ name, args, prints, input = '' }: Start): Times {
   const times = Array.from({ length: runs + 1 }, () => {
     const begun = performance.now();
-    const printed = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    const printed = execFileSync(process.execPath, args, { cwd: workspace, input, encoding: 'utf8', stdio: ['pipe', 'pipe', 'ignore'] });
     if (prints?.test(printed) === false) throw new Error(`${name} printed ${printed.slice(0, 200)}`);
     // One that prints a time has measured itself.
     return prints === undefined && printed !== '' ? Number(printed) : performance.now() - begun;
   });
   // The first finds no files in memory.
-  const { p50, p99 } = quantiles(times.slice(1));
-  const least = Math.min(...times);
-  const isMet = goal === undefined || p50 <= goal;
-  const verdict = goal === undefined ? '' : `  goal ${goal} ms: ${isMet ? 'met' : 'MISSED'}`;
+  return { ...quantiles(times.slice(1)), least: Math.min(...times) };
+}
+
+/** @returns whether its goal is missed */
+function judged({ name, goal, over }: Start, { p50, p99, least }: Times, bare: Times): boolean {
+  const most = over === undefined ? goal : bare.p50 + over;
+  const isMissed = most !== undefined && p50 > most;
+  const verdict =
+    most === undefined ? '' : `  goal ${over === undefined ? '' : 'node + '}${over ?? goal} ms: ${isMissed ? 'MISSED' : 'met'}`;
   console.log(
     `${name.padEnd(28)} p50 ${figure(p50)} ms, least ${figure(least)}, p99 ${figure(p99)}, n ${runs}, load ${figure(loadavg()[0] ?? 0)}${verdict}`,
   );
-  return isMet;
+  return isMissed;
 }
 
 await main();
