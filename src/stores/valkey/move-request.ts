@@ -55,11 +55,11 @@ async function answerOnce(
       sent = true;
       const transaction = keepAnswer(client.multi(), outcome, found.place, context);
       const replies = await execute(transaction.zadd(keys.log, score, member).publish(keys.channel, context.self));
+      // Before the chain goes on: a record that a fail-over may undo must not have a successor.
+      if (replies !== undefined) await context.replication.confirm(client);
       return replies !== undefined;
     });
-    if (!written) return 'changed';
-    await context.replication.confirm(client);
-    return { found, outcome };
+    return written ? { found, outcome } : 'changed';
   } finally {
     // A transaction ends the watch itself.
     if (!sent) await client.unwatch();

@@ -107,9 +107,9 @@ async function once(
     const written = await chain.within(step.record, async ({ score, member }) => {
       sent = true;
       const replies = await execute(step.write(client.multi()).zadd(keys.log, score, member).publish(keys.channel, self));
+      if (replies !== undefined) await replication.confirm(client);
       return replies !== undefined;
     });
-    if (written) await replication.confirm(client);
     return written ? 'done' : 'changed';
   } finally {
     // A transaction ends the watch itself.

@@ -209,19 +209,19 @@ interface Trick {
 async function tricksOn(operator: Redis, { note }: Kept): Promise<Readonly<Record<string, Trick>>> {
   const all = await operator.zrange(trailKey, 0, -1, 'WITHSCORES');
   const entries = Array.from({ length: all.length / 2 }, (_, index) => ({ member: all[2 * index] ?? '', score: all[2 * index + 1] ?? '' }));
-  const first = chainOf(entries[0]?.member ?? '');
-  const ofChain = entries.filter(({ member }) => chainOf(member) === first);
-  const exported = readFileSync(note, 'utf8')
-    .split('\n')
-    .filter((line) => chainOf(line) === first).length;
-  const one = ofChain[Math.floor(exported / 2)] ?? { member: '', score: '' };
+  const exported = new Set(readFileSync(note, 'utf8').split('\n').map(placeOf));
+  // Of what has been packed since, nothing lies here any more.
+  const known = entries.filter(({ member }) => placeOf(member) !== undefined && exported.has(placeOf(member)));
+  const one = known[Math.floor(known.length / 2)];
+  if (one === undefined) return {};
+  const ofChain = entries.filter(({ member }) => chainOf(member) === chainOf(one.member));
   return {
     'removed record': { out: [one] },
     'changed record': {
       out: [one],
       in: [{ ...one, member: one.member.replace(/"status":"[a-z]+"|"name":"[a-z.]+"/, '"status":"forged"') }],
     },
-    'cut-off chain': { out: ofChain.slice(Math.floor(exported / 2)) },
+    'cut-off chain': { out: ofChain.slice(ofChain.indexOf(one)) },
     'removed chain': { out: ofChain },
   };
 }
@@ -247,6 +247,12 @@ export async function tamperWithServer(fleet: Fleet, kept: Kept, valkey: Watched
 async function replace(operator: Redis, out: readonly LogEntry[], added: readonly LogEntry[]): Promise<void> {
   for (const { member } of out) await operator.zrem(trailKey, member);
   for (const { member, score } of added) await operator.zadd(trailKey, score, member);
+}
+
+/** Chain and number of a record, as text. */
+function placeOf(line: string): string | undefined {
+  const sequence = /"sequence":(\d+)/.exec(line)?.[1];
+  return sequence === undefined ? undefined : `${chainOf(line)} ${sequence}`;
 }
 
 function chainOf(member: string): string | undefined {

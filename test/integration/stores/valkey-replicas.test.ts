@@ -145,4 +145,18 @@ describe('while no replica confirms', () => {
     expect((await store.audit.read(0, 100)).map(({ attributes }) => attributes['n'])).toEqual([1, 2, 3]);
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true });
   });
+
+  it('with `replicas=1`: a record that a fail-over may undo has no successor in its chain', async () => {
+    const { id } = await opened(await openPrimary(1), draftBy('mcp:a'));
+    const store = await openPrimary(1, briefly);
+    await inStep();
+    replica.pause();
+    await expect(store.requests.deny(id, decisionBy())).rejects.toMatchObject({ code: 'store_unconfirmed' });
+    replica.resume();
+    const next = await store.audit.append({ name: 'tool.started', attributes: { request_id: id } });
+    const [denial] = (await store.audit.ofRequest(id, 0)).filter(({ name }) => name === 'approval.denied');
+    expect(denial?.chain).toEqual(expect.any(String));
+    expect(next.chain).not.toBe(denial?.chain);
+    expect(await verifyTrail(store.audit)).toMatchObject({ ok: true });
+  });
 });
