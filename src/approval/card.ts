@@ -284,7 +284,7 @@ function planLines(action: Pick<EffectiveAction, 'tool' | 'arguments'>): readonl
   return [
     `On cluster ${showPlainly(cluster, 100)}, one after the other; it stops at the first step that fails or whose guest is not as foretold:`,
     ...steps.flatMap((step, index) => stepLines(step, index + 1)),
-    ...list('Takes along', blast),
+    ...list('To know', blast),
     ...list('Afterwards', endOf(steps).map(foretoldWords)),
     ...list('Not foretold', unknown),
   ];

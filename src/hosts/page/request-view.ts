@@ -99,7 +99,7 @@ function planLine(line: string): Html {
 /** `Note: …`, `Call: …`: the word before the colon is ours. */
 function sentence(line: string): Html {
   const [, label, rest] =
-    /^(Note|Call|Target|Workspace|Why it asks|Reported|The detector matched|Takes along|Afterwards|Not foretold): (.*)$/s.exec(line) ?? [];
+    /^(Note|Call|Target|Workspace|Why it asks|Reported|The detector matched|To know|Afterwards|Not foretold): (.*)$/s.exec(line) ?? [];
   if (label === undefined || rest === undefined) return html`<p>${line}</p>`;
   if (label === 'Note') return html`<p class="note">${rest}</p>`;
   if (label === 'Call') return html`<p><code class="break">${rest}</code></p>`;

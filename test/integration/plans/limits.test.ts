@@ -135,8 +135,8 @@ describe('an approval', () => {
     world.demo.cluster.state.guests.get(201)?.config.set('nameserver', '192.168.1.53');
     const id = await proposed(app, [step('start_vm', { vmid: 101 }), step('stop_container', { vmid: 200 })]);
     const card = await app.approvals.card(id);
-    expect(card?.detail).toMatch(/Takes along: step 2: .*DNS.*201/);
-    expect(card?.detail).not.toMatch(/Takes along: step 1/);
+    expect(card?.detail).toMatch(/To know: step 2: .*DNS.*201/);
+    expect(card?.detail).not.toMatch(/To know: step 1/);
     const blast = card?.record.action.arguments['blast'];
     expect(blast).toEqual([expect.stringMatching(/^step 2: .*DNS.*201/), expect.stringMatching(/^step 2: container 200.*backup/)]);
   });
