@@ -2,6 +2,7 @@
 //
 // Everything, in the order in which it is quick to fail: check (types, lint, architecture, generated files,
 // dead code, unit tests), build and package, properties, integration, then the suites in a real editor.
+import path from 'node:path';
 import { installBench, installTestServers } from './bench/install.mjs';
 import { ROOT } from './lib/cache-folder.mjs';
 import { cleanEnv } from './lib/clean-env.mjs';
@@ -54,9 +55,11 @@ async function npmRun(script, env) {
 function summarize({ reports, failed, startedAt, bench }) {
   const sum = sumReports(reports.folder);
   say('');
+  // The end of a long log is what a person sees of it.
+  for (const { file, test, reason } of sum.failed) say(`FAILED ${path.relative(ROOT, file)}: ${test}\n  ${reason}`);
   for (const reason of bench.skipped) say(`Skipped: ${reason}`);
   if (failed.length > 0) say(`Failed: ${failed.join(', ')}`);
   say(`All of it took ${seconds(startedAt)}.`);
-  say(`${sum.passed} passed, ${sum.failed} failed${sum.skipped > 0 ? `, ${sum.skipped} skipped` : ''}`);
-  return failed.length > 0 || sum.failed > 0 || sum.passed === 0 ? 1 : 0;
+  say(`${sum.passed} passed, ${sum.failed.length} failed${sum.skipped > 0 ? `, ${sum.skipped} skipped` : ''}`);
+  return failed.length > 0 || sum.failed.length > 0 || sum.passed === 0 ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 // Plain JavaScript for Node 20: scripts/test.mjs runs before the first `npm ci`.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { cacheFolder } from './cache-folder.mjs';
 
 const SWITCH = 'BANKSMAN_TEST_REPORTS';
@@ -27,17 +28,24 @@ export function newReportFolder() {
 
 /**
  * @param {string} folder
- * @returns {{ passed: number, failed: number, skipped: number }} over all vitest runs; a test file that could not
+ * @returns {{ passed: number, failed: Failure[], skipped: number }} over all vitest runs; a test file that could not
  *   be loaded counts as one failed test
+ *
+ * @typedef {{ file: string, test: string, reason: string }} Failure `reason` is the first line of what it said
  */
 export function sumReports(folder) {
-  const sum = { passed: 0, failed: 0, skipped: 0 };
+  const sum = { passed: 0, failed: [], skipped: 0 };
   for (const name of readdirSync(folder)) {
     const report = JSON.parse(readFileSync(path.join(folder, name), 'utf8'));
-    const unloaded = report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0);
     sum.passed += report.numPassedTests;
-    sum.failed += report.numFailedTests + unloaded.length;
+    sum.failed.push(...report.testResults.flatMap(failuresOf));
     sum.skipped += report.numPendingTests + report.numTodoTests;
   }
   return sum;
+}
+
+function failuresOf({ name: file, status, message, assertionResults }) {
+  const failure = (test, reason = '') => ({ file, test, reason: stripVTControlCharacters(reason).split('\n', 1)[0] });
+  if (status === 'failed' && assertionResults.length === 0) return [failure('the file could not be loaded', message)];
+  return assertionResults.filter((test) => test.status === 'failed').map((test) => failure(test.fullName, test.failureMessages[0]));
 }
