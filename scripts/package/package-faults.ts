@@ -5,11 +5,12 @@ import type { ZipEntry } from './zip-entries.ts';
 const allowed: readonly RegExp[] = [
   /^\[Content_Types\]\.xml$/,
   /^extension\.vsixmanifest$/,
-  /^extension\/package(?:\.nls)?\.json$/,
+  /^extension\/package(?:\.nls(?:\.de)?)?\.json$/,
   /^extension\/(?:readme|README|changelog|CHANGELOG)\.md$/,
   /^extension\/LICENSE(?:\.txt)?$/,
   /^extension\/dist\/(?:(?:extension|store-worker|twin|sinks|cli)\.cjs|THIRD-PARTY-NOTICES\.txt)$/,
   /^extension\/media\/.+\.(?:svg|png|md|css|js)$/,
+  /^extension\/media\/l10n\/bundle\.l10n\.\w+\.json$/,
 ];
 
 const required = [

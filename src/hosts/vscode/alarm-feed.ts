@@ -5,6 +5,7 @@ import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from './app-session.ts';
+import { t } from './l10n.ts';
 import { notify } from './notify.ts';
 
 /** Between two looks, in ms. */
@@ -54,7 +55,7 @@ export class AlarmFeed {
     this.#told.add(message);
     this.#log.error(`${topic}: ${message}${remedy === undefined ? '' : `; ${remedy}`}`);
     const isHeld = message.startsWith('does not count, for nobody agreed');
-    const button = isHeld ? 'Review the Change' : 'Show Log';
+    const button = isHeld ? t('Review the Change') : t('Show Log');
     const pressed = await notify.error(`Banksman: ${showPlainly(message, 500)}`, button);
     if (pressed !== undefined) await commands.executeCommand(isHeld ? 'banksman.agreeConfiguration' : 'banksman.showLog');
   }

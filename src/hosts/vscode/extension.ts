@@ -1,7 +1,8 @@
 /** The extension's entry. It exports these two functions and nothing else: every other extension can require this module. */
 // oxlint-disable-next-line import/no-unassigned-import -- it has to run before the modules below make their schemas, and has nothing to give
 import './without-eval.ts';
-import { type ExtensionContext, window } from 'vscode';
+import { type ExtensionContext, l10n, window } from 'vscode';
+import { t, useTexts } from './l10n.ts';
 import type { WindowSession } from './window-session.ts';
 
 let session: Promise<WindowSession> | undefined;
@@ -17,10 +18,14 @@ const startedMark = Symbol.for('banksman.started');
  * @throws on a second start
  */
 export function activate(context: ExtensionContext): Promise<void> {
+  useTexts(l10n.bundle);
   if (startedMark in globalThis) {
     endStarted();
-    const words = 'Banksman was started a second time in this window, by another extension. It is off here now: nothing can be approved';
-    void window.showErrorMessage(`${words}. Find out which extension that is, remove it, and reload the window.`);
+    void window.showErrorMessage(
+      t(
+        'Banksman was started a second time in this window, by another extension. It is off here now: nothing can be approved. Find out which extension that is, remove it, and reload the window.',
+      ),
+    );
     throw new Error('Banksman is started already in this process; reload the window');
   }
   Object.defineProperty(globalThis, startedMark, { value: () => void deactivate() });

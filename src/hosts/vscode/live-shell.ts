@@ -1,6 +1,7 @@
 /** The document around the parts of a live page, and the style that such pages share. */
 import { Html, html, nothing } from '#kernel/text/html';
 import { detailsStyle } from './details/details-style.ts';
+import { t } from './l10n.ts';
 
 interface Shell {
   readonly title: string;
@@ -16,7 +17,7 @@ interface Shell {
 export function pageShell({ title, nonce, script, style, parts }: Shell): string {
   const csp = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
   return html`<!DOCTYPE html>
-<html lang="en">
+<html lang="${t('en')}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${new Html(csp)}">

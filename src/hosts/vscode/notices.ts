@@ -5,6 +5,7 @@ import type { Log } from '#kernel/ports/log';
 import type { AppSession } from './app-session.ts';
 import type { SecretStore } from './approval-key.ts';
 import { problemNotice } from './approvals-view/problem-rows.ts';
+import { t } from './l10n.ts';
 import { notify } from './notify.ts';
 import { unusedWords } from './status-text.ts';
 import { lookAtTrail } from './trail-memory.ts';
@@ -43,7 +44,7 @@ export function watchTrail(session: AppSession, secrets: SecretStore, log: Log):
 /** With a button, so that it stays until a person has seen it: it is told once. */
 async function tell(flaw: string, log: Log): Promise<void> {
   log.error(flaw);
-  const pressed = await notify.error(`Banksman: ${flaw}`, 'Show Log');
+  const pressed = await notify.error(`Banksman: ${flaw}`, t('Show Log'));
   if (pressed !== undefined) await commands.executeCommand('banksman.showLog');
 }
 
@@ -72,8 +73,9 @@ export function reportProblems(session: AppSession, log: Log): Disposable {
 }
 
 async function tellProblem(fault: Fault): Promise<void> {
-  const [button, command] = fault.code === 'bad_config' ? ['Open Settings', 'banksman.openSettings'] : ['Try Again', 'banksman.reload'];
-  const pressed = await notify.error(problemNotice(fault), button, 'Show Log');
+  const [button, command] =
+    fault.code === 'bad_config' ? [t('Open Settings'), 'banksman.openSettings'] : [t('Try Again'), 'banksman.reload'];
+  const pressed = await notify.error(problemNotice(fault), button, t('Show Log'));
   if (pressed === button) await commands.executeCommand(command);
-  if (pressed === 'Show Log') await commands.executeCommand('banksman.showLog');
+  else if (pressed !== undefined) await commands.executeCommand('banksman.showLog');
 }

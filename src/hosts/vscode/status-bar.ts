@@ -5,6 +5,7 @@ import type { AlarmFeed } from './alarm-feed.ts';
 import type { AppSession } from './app-session.ts';
 import type { PendingFeed } from './approvals-view/pending-feed.ts';
 import { createDisposableBag } from './disposables.ts';
+import { t } from './l10n.ts';
 import type { LevelFeed } from './security/level-feed.ts';
 import { pauseText, statusText } from './status-text.ts';
 
@@ -14,7 +15,7 @@ export function createStatusBar(session: AppSession, feed: PendingFeed, levels: 
   item.name = 'Banksman';
   item.command = 'banksman.showApprovals';
   const paused = bag.add(window.createStatusBarItem('banksman.paused', StatusBarAlignment.Left, 9));
-  paused.name = 'Banksman: Agents Paused';
+  paused.name = t('Banksman: Agents Paused');
   paused.command = 'banksman.pauseAgents';
   const show = () => {
     const { state } = session;
@@ -42,9 +43,9 @@ function showPause(item: StatusBarItem, paused: Pause | undefined): void {
     item.hide();
     return;
   }
-  item.text = '$(debug-pause) Agents paused';
+  item.text = `$(debug-pause) ${t('Agents paused')}`;
   item.tooltip = pauseText(paused);
-  item.accessibilityInformation = { label: `Banksman: agents are paused. ${pauseText(paused)}`, role: 'button' };
+  item.accessibilityInformation = { label: t('Banksman: agents are paused. {0}', pauseText(paused)), role: 'button' };
   item.backgroundColor = new ThemeColor('statusBarItem.warningBackground');
   item.show();
 }

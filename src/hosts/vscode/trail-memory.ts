@@ -7,6 +7,7 @@ import { hostname } from 'node:os';
 import * as z from 'zod';
 import type { App, SeenPoint } from '#kernel/app';
 import type { SecretStore } from './approval-key.ts';
+import { t } from './l10n.ts';
 
 const checkpointSchema = z.strictObject({ origin: z.string(), size: z.int().positive(), root: z.string() });
 const pointSchema = z.strictObject({ sequence: z.int().positive(), hash: z.string() });
@@ -44,8 +45,13 @@ export async function lookAtTrail(secrets: SecretStore, app: SeenApp): Promise<s
   const head = await app.audit.head();
   if (head !== undefined && (!isSame || head.sequence > (seen?.sequence ?? 0))) await keep(secrets, app, head);
   if (isSame) return undefined;
-  const now = head === undefined ? 'is empty' : `ends at record ${head.sequence}`;
-  return `records of the audit trail were removed or rewritten, or an older copy was put in place: record ${seen.sequence}, which this editor saw, is gone or another (the trail ${now}). It is in ${app.storeLocation}`;
+  const now = head === undefined ? t('is empty') : t('ends at record {0}', head.sequence);
+  return t(
+    'records of the audit trail were removed or rewritten, or an older copy was put in place: record {0}, which this editor saw, is gone or another (the trail {1}). It is in {2}',
+    seen.sequence,
+    now,
+    app.storeLocation,
+  );
 }
 
 async function keep(secrets: SecretStore, app: SeenApp, { sequence, hash, checkpoint }: SeenPoint): Promise<void> {

@@ -42,6 +42,7 @@ import type { Dialogs } from './gate/dialogs.ts';
 import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
 import { reviewRequest } from './gate/review.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
+import { t } from './l10n.ts';
 import { logRequests } from './log-requests.ts';
 import { reportProblems, watchTrail } from './notices.ts';
 import { notify } from './notify.ts';
@@ -328,10 +329,13 @@ function settingsOf({ stateDir }: Places): Config {
 /** It counts for nothing; whoever wrote it wanted it to. */
 function warnOfApprovers(log: Log): void {
   if (workspace.getConfiguration(section).inspect('approvers')?.globalValue === undefined) return;
-  const words =
-    'the setting `banksman.approvers` names approvers, and counts for nothing: only the configuration file does. If you did not write it, an extension or a program did; remove it';
-  log.error(words);
-  void notify.error(`Banksman: ${words}.`);
+  log.error('the setting `banksman.approvers` names approvers, and counts for nothing: only the configuration file does');
+  void notify.error(
+    t(
+      'Banksman: the setting {0} names approvers, and counts for nothing: only the configuration file does. If you did not write it, an extension or a program did; remove it.',
+      '`banksman.approvers`',
+    ),
+  );
 }
 
 /** The settings `banksman.*` as one raw configuration. */

@@ -22,7 +22,7 @@ export async function bundleInHost(): Promise<InHostPaths> {
   const testsPath = path.join(folder, 'suite.cjs');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(extensionPath, { recursive: true });
-  for (const name of ['package.json', 'package.nls.json', 'media', 'dist']) {
+  for (const name of ['package.json', 'package.nls.json', 'package.nls.de.json', 'media', 'dist']) {
     const source = path.join(ROOT, name);
     if (existsSync(source)) cpSync(source, path.join(extensionPath, name), { recursive: true, filter: (file) => !file.endsWith('.map') });
   }

@@ -1,6 +1,7 @@
 /** The page *Activity*: calls over time by tier and outcome, and each of them. Pure; all from outside is escaped. */
 import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { localTime } from '#kernel/text/result-fields';
+import { t } from '../l10n.ts';
 import {
   type ActivityCall,
   type Bucket,
@@ -32,7 +33,7 @@ const shownCalls = 200;
 export function activityMarkup(facts: ActivityFacts): Record<(typeof activityParts)[number], string> {
   const { calls = [], filter, now } = facts;
   if ('failed' in calls)
-    return { filters: '', charts: html`<p class="banner bad">The trail cannot be read: ${calls.failed}</p>`.markup, calls: '' };
+    return { filters: '', charts: html`<p class="banner bad">${t('The trail cannot be read: {0}', calls.failed)}</p>`.markup, calls: '' };
   const shown = filtered(calls, filter, now);
   return {
     filters: filters(calls, filter).markup,
@@ -41,14 +42,19 @@ export function activityMarkup(facts: ActivityFacts): Record<(typeof activityPar
   };
 }
 
-const rangeWords: Record<Range, string> = { hour: 'The last hour', day: 'The last day', week: 'The last week', all: 'All that was read' };
+const rangeWords: Record<Range, string> = {
+  hour: t('The last hour'),
+  day: t('The last day'),
+  week: t('The last week'),
+  all: t('All that was read'),
+};
 const endWords: Record<CallEnd, string> = {
-  ok: 'done',
-  error: 'failed',
-  denied: 'refused',
-  pending: 'waits for a person',
-  running: 'running',
-  unknown: 'outcome unknown',
+  ok: t('done'),
+  error: t('failed'),
+  denied: t('refused'),
+  pending: t('waits for a person'),
+  running: t('running'),
+  unknown: t('outcome unknown'),
 };
 
 function filters(calls: readonly ActivityCall[], filter: CallFilter): Html {
@@ -57,13 +63,13 @@ function filters(calls: readonly ActivityCall[], filter: CallFilter): Html {
       .filter((word) => word !== '')
       .sort((a, b) => a.localeCompare(b))
       .map((word) => [word, word] as const);
-  const any = ['', 'all'] as const;
+  const any = ['', t('all')] as const;
   return html`<p class="filters">
-${select('range', 'Time', Object.entries(rangeWords), filter.range)}
-${select('agent', 'Agent', [any, ...words(({ agent }) => agent)], filter.agent)}
-${select('tool', 'Tool', [any, ...words(({ tool }) => tool)], filter.tool)}
-${select('end', 'Outcome', [any, ...callEnds.map((end) => [end, endWords[end]] as const)], filter.end)}
-<label>Target or words <input type="search" data-say="search" value="${filter.search}"></label></p>`;
+${select('range', t('Time'), Object.entries(rangeWords), filter.range)}
+${select('agent', t('Agent'), [any, ...words(({ agent }) => agent)], filter.agent)}
+${select('tool', t('Tool'), [any, ...words(({ tool }) => tool)], filter.tool)}
+${select('end', t('Outcome'), [any, ...callEnds.map((end) => [end, endWords[end]] as const)], filter.end)}
+<label>${t('Target or words')} <input type="search" data-say="search" value="${filter.search}"></label></p>`;
 }
 
 function select(name: string, title: string, options: readonly (readonly [string, string])[], chosen: string): Html {
@@ -78,7 +84,7 @@ function charts(calls: readonly ActivityCall[], range: Range, now: number): Html
   const byTier = counted(calls, range, now, ({ tier }) => tier);
   const ends = callEnds.map((end) => [end, endWords[end]] as const);
   const tiers = tierWords.map((tier) => [tier, tier] as const);
-  return html`<div class="charts">${chart('By outcome', byEnd, ends)}${chart('By tier', byTier, tiers)}</div>`;
+  return html`<div class="charts">${chart(t('By outcome'), byEnd, ends)}${chart(t('By tier'), byTier, tiers)}</div>`;
 }
 
 const width = 400;
@@ -105,19 +111,20 @@ function chart(title: string, buckets: readonly Bucket[], words: readonly (reado
   const said = known.map(([word, text]) => `${sum(word)} ${text}`);
   const legend = known.map(([word], index) => html`<li class="key-${word}">${said[index] ?? ''}</li>`);
   return html`<figure><figcaption>${title}</figcaption>
-<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${title}: ${said.length === 0 ? 'no call' : said.join(', ')}">${bars}</svg>
-<p class="dim axis"><span>${localTime(buckets[0]?.from ?? 0)}</span><span>at most ${most} a bar</span><span>now</span></p>
+<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${title}: ${said.length === 0 ? t('no call') : said.join(', ')}">${bars}</svg>
+<p class="dim axis"><span>${localTime(buckets[0]?.from ?? 0)}</span><span>${t('at most {0} a bar', most)}</span><span>${t('now')}</span></p>
 <ul class="legend">${legend}</ul></figure>`;
 }
 
 function callList(shown: readonly ActivityCall[], { open, hasMore, calls }: ActivityFacts): Html {
-  if (calls === undefined) return html`<p class="dim">Reading the trail…</p>`;
-  const more = shown.length > shownCalls ? html`<p class="dim">${shown.length - shownCalls} older ones are not shown.</p>` : nothing;
+  if (calls === undefined) return html`<p class="dim">${t('Reading the trail…')}</p>`;
+  const more =
+    shown.length > shownCalls ? html`<p class="dim">${t('{0} older ones are not shown.', shown.length - shownCalls)}</p>` : nothing;
   const rest = hasMore
-    ? html`<p class="dim">The trail goes back further than what is read here: “banksman audit tail” and “banksman audit export” have all of it.</p>`
+    ? html`<p class="dim">${t('The trail goes back further than what is read here: “banksman audit tail” and “banksman audit export” have all of it.')}</p>`
     : nothing;
-  if (shown.length === 0) return html`<h2>Calls</h2><p class="dim">None that fits.</p>${rest}`;
-  return html`<h2>${shown.length === 1 ? '1 call' : `${shown.length} calls`}</h2><ol class="calls">${shown
+  if (shown.length === 0) return html`<h2>${t('Calls')}</h2><p class="dim">${t('None that fits.')}</p>${rest}`;
+  return html`<h2>${shown.length === 1 ? t('1 call') : t('{0} calls', shown.length)}</h2><ol class="calls">${shown
     .slice(0, shownCalls)
     .map((call) => callItem(call, open?.id === call.id ? open.extra : undefined))}</ol>${more}${rest}`;
 }
@@ -127,7 +134,7 @@ function callItem(call: ActivityCall, extra: string | undefined): Html {
   const isOpen = extra !== undefined;
   const bad = call.end === 'error' || call.end === 'denied' || call.end === 'unknown';
   const head = html`<button type="button" class="call" data-say="open" data-value="${call.id}" aria-expanded="${String(isOpen)}">
-<span class="dim">${localTime(call.at)}</span> <strong>${call.tool}</strong> ${call.targets.join(', ')} <span class="dim">by ${call.agent}</span> <span class="${bad ? 'bad' : 'fine'}">${endWords[call.end]}</span></button>`;
+<span class="dim">${localTime(call.at)}</span> <strong>${call.tool}</strong> ${call.targets.join(', ')} <span class="dim">${t('by {0}', call.agent)}</span> <span class="${bad ? 'bad' : 'fine'}">${endWords[call.end]}</span></button>`;
   return html`<li>${head}${isOpen ? details(call, extra) : nothing}</li>`;
 }
 
@@ -135,12 +142,12 @@ const workspaceTools: ReadonlySet<string> = new Set(['run_command', 'write_file'
 
 function details(call: ActivityCall, extra: string): Html {
   const rows: readonly (readonly [string, Html | string])[] = [
-    ['What came of it', `${call.message}${call.code === '' || call.code === 'ok' ? '' : ` (${call.code})`}`],
-    ['Tier', call.tier],
-    ['Took', call.durationMs === undefined ? '' : `${call.durationMs} ms without the time of people`],
-    ['Rules', call.rules.join(', ')],
-    ['Request', call.requestId ?? ''],
-    ['Record', `${call.sequence}, call ${call.id}`],
+    [t('What came of it'), `${call.message}${call.code === '' || call.code === 'ok' ? '' : ` (${call.code})`}`],
+    [t('Tier'), call.tier],
+    [t('Took'), call.durationMs === undefined ? '' : t('{0} ms without the time of people', call.durationMs)],
+    [t('Rules'), call.rules.join(', ')],
+    [t('Request'), call.requestId ?? ''],
+    [t('Record'), t('{0}, call {1}', call.sequence, call.id)],
   ];
   const cells = rows
     .filter(([, value]) => value !== '')
@@ -148,14 +155,14 @@ function details(call: ActivityCall, extra: string): Html {
   const button = (say: string, label: string) =>
     html`<button type="button" class="button quiet" data-say="${say}" data-value="${call.id}">${label}</button>`;
   const buttons = [
-    button('explain', 'Explain'),
-    button('proof', 'Show Proof'),
-    ...(call.requestId === undefined ? [] : [button('request', 'Show Request')]),
-    ...(workspaceTools.has(call.tool) && call.end === 'ok' ? [button('undo', 'Undo This Run…')] : []),
+    button('explain', t('Explain')),
+    button('proof', t('Show Proof')),
+    ...(call.requestId === undefined ? [] : [button('request', t('Show Request'))]),
+    ...(workspaceTools.has(call.tool) && call.end === 'ok' ? [button('undo', t('Undo This Run…'))] : []),
   ];
   const text = JSON.stringify(call.arguments, undefined, 2);
-  const more = extra === '' ? nothing : html`<pre tabindex="0" aria-label="Answer">${lines(extra, 20_000)}</pre>`;
-  return html`<div class="inside"><table>${cells}</table><p class="actions">${buttons}</p>${more}<h3>Arguments</h3><pre tabindex="0" aria-label="Arguments">${lines(text, 20_000)}</pre></div>`;
+  const more = extra === '' ? nothing : html`<pre tabindex="0" aria-label="${t('Answer')}">${lines(extra, 20_000)}</pre>`;
+  return html`<div class="inside"><table>${cells}</table><p class="actions">${buttons}</p>${more}<h3>${t('Arguments')}</h3><pre tabindex="0" aria-label="${t('Arguments')}">${lines(text, 20_000)}</pre></div>`;
 }
 
 export const activityStyle = `

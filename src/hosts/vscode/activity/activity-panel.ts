@@ -7,6 +7,7 @@ import { textOf } from '#kernel/json';
 import { modelTiers } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
 import { createDisposableBag } from '../disposables.ts';
+import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
 import { activityMarkup, activityParts, activityStyle } from './activity-page.ts';
@@ -45,7 +46,7 @@ class ActivityPanel {
   constructor(session: AppSession, extensionUri: Uri, ended: () => void) {
     this.#session = session;
     this.#page = openLivePage({
-      ...{ kind: 'banksman.activity', title: 'Activity', style: activityStyle, parts: activityParts, extensionUri },
+      ...{ kind: 'banksman.activity', title: t('Activity'), style: activityStyle, parts: activityParts, extensionUri },
       said: (words) => this.#said(words),
       seen: () => void this.#look(),
       ended: () => {
@@ -132,7 +133,7 @@ async function explained(app: App, { tool, arguments: input, agentFacts }: Activ
   const agent = { id: textOf(agentFacts['id']) ?? 'unknown', host, modelTier: tier };
   const { decision, status, stages } = await app.explain({ tool, input, agent, ...workspaceRestriction() });
   const lines = stages.map(({ stage, decision: one }) => `${stage}: ${one.effect}, ${one.reason} (${one.code})`);
-  return [`Now it would end as: ${status}. ${decision.reason}`, '', ...lines].join('\n');
+  return [t('Now it would end as: {0}. {1}', status, decision.reason), '', ...lines].join('\n');
 }
 
 /** That its record is in the trail, for anybody who has the log's key. */

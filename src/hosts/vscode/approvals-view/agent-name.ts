@@ -2,12 +2,13 @@
 import type { AgentHost } from '#kernel/agent';
 import type { RequestRecord } from '#kernel/approval/request';
 import { showPlainly } from '#kernel/text/text';
+import { t } from '../l10n.ts';
 
 export const hostNames: Record<AgentHost, string> = {
   chat: 'Chat',
   mcp: 'MCP',
   cli: 'CLI',
-  palette: 'Palette',
+  palette: t('Palette'),
   hook: 'Hook',
 };
 

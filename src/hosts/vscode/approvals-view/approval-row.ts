@@ -4,7 +4,9 @@ import { endInWords, isSettledReport } from '#kernel/approval/request-end';
 import { planIn } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
 import type { Impact } from '#kernel/tiers';
+import { t } from '../l10n.ts';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
+import { impactNames, statusNames } from '../request-words.ts';
 import { agentName, shortAgentName } from './agent-name.ts';
 
 /** What menus can be offered on: a call or a report that waits, an approval that nobody used yet, and what is over. */
@@ -55,7 +57,7 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
   const common = {
     id: record.id,
     isPlan: planIn(record) !== undefined,
-    label: record.reported === undefined ? shortTitle(title) : `Blocked: ${showPlainly(record.reported.destination, 40)}`,
+    label: record.reported === undefined ? shortTitle(title) : t('Blocked: {0}', showPlainly(record.reported.destination, 40)),
     tooltip: requestTooltip(record, now),
   };
   if (record.status === 'pending') {
@@ -63,7 +65,13 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
       ...common,
       kind: record.reported === undefined ? 'approval' : 'report',
       description: `${countdown(record.expiresAt, now)} · ${shortAgentName(record.agent)}`,
-      spoken: `${title}, ${record.reported === undefined ? record.impact : 'a reported block'}, asked by ${agent}, ${timeLeft(record.expiresAt, now)}`,
+      spoken: t(
+        '{0}, {1}, asked by {2}, {3}',
+        title,
+        record.reported === undefined ? impactNames[record.impact] : t('a reported block'),
+        agent,
+        timeLeft(record.expiresAt, now),
+      ),
       ...(record.reported === undefined ? icons[record.impact] : reportIcon),
     };
   }
@@ -72,7 +80,7 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
     ...common,
     kind: record.status === 'approved' && record.reported === undefined ? 'approved' : 'decided',
     description: `${ended} · ${agent}`,
-    spoken: `${title}, ${ended}, asked by ${agent}`,
+    spoken: t('{0}, {1}, asked by {2}', title, ended, agent),
     ...(isSettledReport(record) ? statusIcons.consumed : statusIcons[record.status]),
   };
 }
@@ -92,7 +100,7 @@ function shortTitle(title: string): string {
 function endOf(record: RequestRecord, now: number): string {
   const { status } = record;
   if (status === 'approved' && !isSettledReport(record)) {
-    return `${timeLeft(lapsesAt(record), now)} · not used yet, ${endInWords(record)}`;
+    return t('{0} · not used yet, {1}', timeLeft(lapsesAt(record), now), endInWords(record));
   }
   return `${clockTime(endedAt(record), now)} · ${endInWords(record)}`;
 }
@@ -106,22 +114,25 @@ function endedAt(record: RequestRecord): number {
 /** `14:02` today, `Nov 21, 14:02` before; in the reader's own time zone. */
 function clockTime(at: number, now: number): string {
   const time = new Date(at);
-  const clock = time.toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hour12: false });
+  const clock = time.toLocaleTimeString(t('en'), { hour: '2-digit', minute: '2-digit', hour12: false });
   if (time.toDateString() === new Date(now).toDateString()) return clock;
-  return `${time.toLocaleDateString('en', { month: 'short', day: 'numeric' })}, ${clock}`;
+  return `${time.toLocaleDateString(t('en'), { month: 'short', day: 'numeric' })}, ${clock}`;
 }
 
 /** Everything from outside is escaped. */
 function requestTooltip(record: RequestRecord, now: number): string {
   const risk = record.risk.map((fact) => `- ${escapeMarkdown(fact)}`).join('\n');
-  const claim = record.claim === undefined ? '' : `*The agent says:* ${escapeMarkdown(record.claim)}`;
+  const claim = record.claim === undefined ? '' : t('*The agent says:* {0}', escapeMarkdown(record.claim));
   const facts = [
-    `| Asked by | ${escapeMarkdown(agentName(record.agent))}${record.agent.model === undefined ? '' : `, ${escapeMarkdown(record.agent.model)}`} |`,
+    row(
+      t('Asked by'),
+      `${escapeMarkdown(agentName(record.agent))}${record.agent.model === undefined ? '' : `, ${escapeMarkdown(record.agent.model)}`}`,
+    ),
     ...(record.reported === undefined ? callFacts(record) : reportFacts(record.reported)),
     // That a red tool asks is no reason, as on the card.
-    ...(record.code === 'confirmation_required' ? [] : [`| Why it asks | ${escapeMarkdown(record.reason)} |`]),
+    ...(record.code === 'confirmation_required' ? [] : [row(t('Why it asks'), escapeMarkdown(record.reason))]),
     ...decisionFacts(record),
-    `| Request | ${cell(record.id)}, ${record.status === 'pending' ? timeLeft(record.expiresAt, now) : record.status} |`,
+    row(t('Request'), `${cell(record.id)}, ${record.status === 'pending' ? timeLeft(record.expiresAt, now) : statusNames[record.status]}`),
   ];
   const table = ['| | |', '|:--|:--|', ...facts].join('\n');
   return [`**${escapeMarkdown(record.title)}**`, risk, claim, table].filter((part) => part !== '').join('\n\n');
@@ -129,25 +140,33 @@ function requestTooltip(record: RequestRecord, now: number): string {
 
 function callFacts(record: RequestRecord): readonly string[] {
   return [
-    `| Call | ${cell(`${record.action.tool} ${JSON.stringify(record.action.arguments)}`)} |`,
-    ...(record.action.cluster === null ? [] : [`| Cluster | ${escapeMarkdown(record.action.cluster)} |`]),
-    `| Impact | ${record.impact}, ${record.tier} |`,
+    row(t('Call'), cell(`${record.action.tool} ${JSON.stringify(record.action.arguments)}`)),
+    ...(record.action.cluster === null ? [] : [row(t('Cluster'), escapeMarkdown(record.action.cluster))]),
+    row(t('Impact'), `${impactNames[record.impact]}, ${record.tier}`),
   ];
 }
 
 function reportFacts({ reason, destination, pattern }: NonNullable<RequestRecord['reported']>): readonly string[] {
   return [
-    `| Reported | ${escapeMarkdown(reason)} |`,
-    `| Destination | ${cell(destination)} |`,
-    ...(pattern === undefined ? [] : [`| Matched | ${cell(pattern)} |`]),
+    row(t('Reported'), escapeMarkdown(reason)),
+    row(t('Destination'), cell(destination)),
+    ...(pattern === undefined ? [] : [row(t('Matched'), cell(pattern))]),
   ];
 }
 
 function decisionFacts({ decision }: RequestRecord): readonly string[] {
   if (decision === undefined) return [];
   const { by, via, at, message } = decision;
-  const said = message === undefined || message === '' ? [] : [`| Message | ${escapeMarkdown(message)} |`];
-  return [`| Answered by | ${escapeMarkdown(by)} in the ${via}, ${escapeMarkdown(new Date(at).toLocaleString('en'))} |`, ...said];
+  const said = message === undefined || message === '' ? [] : [row(t('Message'), escapeMarkdown(message))];
+  return [
+    row(t('Answered by'), t('{0} in the {1}, {2}', escapeMarkdown(by), via, escapeMarkdown(new Date(at).toLocaleString(t('en'))))),
+    ...said,
+  ];
+}
+
+/** Of a Markdown table of two columns. */
+function row(title: string, value: string): string {
+  return `| ${title} | ${value} |`;
 }
 
 /** In a table even a code span ends at a pipe; `\|` is the one escape that holds there (GFM tables). */
@@ -158,14 +177,14 @@ function cell(text: string): string {
 /** How long a request can still be answered, in few characters: `59m`, below ten minutes `4:12`, `expired`. */
 export function countdown(expiresAt: number, now: number): string {
   const seconds = Math.floor((expiresAt - now) / 1000);
-  if (seconds <= 0) return 'expired';
+  if (seconds <= 0) return t('expired');
   const minutes = Math.floor(seconds / 60);
   return minutes >= 10 ? `${minutes}m` : `${minutes}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
 /** The same where it stands in a sentence: `4:12 left`, `expired`. */
 export function timeLeft(expiresAt: number, now: number): string {
-  return expiresAt - now < 1000 ? 'expired' : `${countdown(expiresAt, now)} left`;
+  return expiresAt - now < 1000 ? t('expired') : t('{0} left', countdown(expiresAt, now));
 }
 
 // The request id in a command's argument. Commands take an id at most, never a decision: any extension and any model can run them.

@@ -3,6 +3,7 @@
  * second set of extensions is read before its workbench is restored, as with a fresh profile, and the list was blank.
  */
 import type { Command } from 'vscode';
+import { t } from '../l10n.ts';
 import type { StateName } from './pending-feed.ts';
 
 export interface EmptyRow {
@@ -14,40 +15,45 @@ export interface EmptyRow {
   readonly command?: Command;
 }
 
-const walkthrough = action('Open the walkthrough', 'book', 'Each step, from the first cluster to the first approval', 'openWalkthrough');
+const walkthrough = action(
+  t('Open the walkthrough'),
+  'book',
+  t('Each step, from the first cluster to the first approval'),
+  'openWalkthrough',
+);
 
 const nothingWaits: readonly EmptyRow[] = [
   {
-    label: 'No call is waiting for you',
+    label: t('No call is waiting for you'),
     icon: 'pass',
-    tooltip: 'When an agent wants to do something that needs a person, it appears here with a countdown, and a dialog asks you.',
+    tooltip: t('When an agent wants to do something that needs a person, it appears here with a countdown, and a dialog asks you.'),
   },
   walkthrough,
-  action('Show the log', 'output', 'Every call, and what became of it', 'showLog'),
+  action(t('Show the log'), 'output', t('Every call, and what became of it'), 'showLog'),
 ];
 
 const noCluster: readonly EmptyRow[] = [
   {
-    label: 'No cluster is configured yet',
+    label: t('No cluster is configured yet'),
     icon: 'info',
-    tooltip: 'The tools of the workspace run; those of a Proxmox VE cluster have none.',
+    tooltip: t('The tools of the workspace run; those of a Proxmox VE cluster have none.'),
   },
-  { ...action('Configure a cluster', 'gear', 'Opens the settings', 'openSettings'), command: openClusters() },
-  action('Set its API token', 'key', 'Kept by the editor, in no file', 'setClusterToken'),
+  { ...action(t('Configure a cluster'), 'gear', t('Opens the settings'), 'openSettings'), command: openClusters() },
+  action(t('Set its API token'), 'key', t('Kept by the editor, in no file'), 'setClusterToken'),
   walkthrough,
 ];
 
 const notTrusted: readonly EmptyRow[] = [
   {
-    label: 'This workspace is not trusted',
+    label: t('This workspace is not trusted'),
     icon: 'workspace-untrusted',
-    tooltip: 'Tools that only read run here, all others are refused.',
+    tooltip: t('Tools that only read run here, all others are refused.'),
   },
   {
-    label: 'Manage workspace trust',
+    label: t('Manage workspace trust'),
     icon: 'gear',
-    tooltip: 'Opens the editor’s own page',
-    command: { command: 'workbench.trust.manage', title: 'Manage workspace trust' },
+    tooltip: t('Opens the editor’s own page'),
+    command: { command: 'workbench.trust.manage', title: t('Manage workspace trust') },
   },
 ];
 
@@ -60,7 +66,11 @@ export function emptyPending(state: StateName, trusted: boolean): readonly Empty
 
 /** Below `Decided Requests`. */
 export const emptyHistory: readonly EmptyRow[] = [
-  { label: 'Nothing has been decided yet', icon: 'info', tooltip: 'What was approved, denied, expired or taken back is listed here.' },
+  {
+    label: t('Nothing has been decided yet'),
+    icon: 'info',
+    tooltip: t('What was approved, denied, expired or taken back is listed here.'),
+  },
 ];
 
 function action(label: string, icon: string, tooltip: string, verb: string): EmptyRow {
@@ -68,5 +78,5 @@ function action(label: string, icon: string, tooltip: string, verb: string): Emp
 }
 
 function openClusters(): Command {
-  return { command: 'banksman.openSettings', title: 'Configure a cluster', arguments: ['clusters'] };
+  return { command: 'banksman.openSettings', title: t('Configure a cluster'), arguments: ['clusters'] };
 }

@@ -1,6 +1,7 @@
 /** What keeps Banksman from working, as rows of the tree and as one sentence. */
 import type { Fault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
+import { t } from '../l10n.ts';
 
 export interface ProblemRow {
   readonly label: string;
@@ -14,31 +15,31 @@ export interface ProblemRow {
 /** A bad configuration has a row per named field; any other problem has one row. */
 export function problemRows(fault: Fault): readonly ProblemRow[] {
   if (fault.code !== 'bad_config') {
-    return [{ label: 'Could not start', description: showPlainly(fault.message), tooltip: sentences(fault.message, fault.next) }];
+    return [{ label: t('Could not start'), description: showPlainly(fault.message), tooltip: sentences(fault.message, fault.next) }];
   }
   return configLines(fault).map((line) => {
     const field = /^`([^`]+)`: (.*)$/s.exec(line);
     return {
       label: showPlainly(field?.[1] ?? 'settings', 120),
       description: showPlainly(field?.[2] ?? line),
-      tooltip: sentences(`banksman.${line.replace(/^`([^`]+)`/, '$1')}`, 'Select to open the settings.'),
+      tooltip: sentences(`banksman.${line.replace(/^`([^`]+)`/, '$1')}`, t('Select to open the settings.')),
     };
   });
 }
 
 /** Above the rows. */
 export function problemHeadline(fault: Fault): string {
-  if (fault.code !== 'bad_config') return 'Banksman could not start, so no tool runs.';
+  if (fault.code !== 'bad_config') return t('Banksman could not start, so no tool runs.');
   const count = configLines(fault).length;
-  return count === 1 ? 'One setting is wrong, so no tool runs.' : `${count} settings are wrong, so no tool runs.`;
+  return count === 1 ? t('One setting is wrong, so no tool runs.') : t('{0} settings are wrong, so no tool runs.', count);
 }
 
 /** For a notification: the first problem, and how many more. */
 export function problemNotice(fault: Fault): string {
-  if (fault.code !== 'bad_config') return `Banksman could not start: ${showPlainly(fault.message, 400)}`;
+  if (fault.code !== 'bad_config') return t('Banksman could not start: {0}', showPlainly(fault.message, 400));
   const [first = '', ...more] = configLines(fault);
-  const rest = more.length === 0 ? '' : ` (and ${more.length} more)`;
-  return `Banksman: no tool runs until the settings are right. ${showPlainly(first.replace(/^`/, '`banksman.'), 400)}${rest}`;
+  const rest = more.length === 0 ? '' : t(' (and {0} more)', more.length);
+  return t('Banksman: no tool runs until the settings are right. {0}{1}', showPlainly(first.replace(/^`/, '`banksman.'), 400), rest);
 }
 
 function configLines(fault: Fault): string[] {

@@ -2,6 +2,8 @@
 import type { AgentHost } from '#kernel/agent';
 import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
 import { showPlainly } from '#kernel/text/text';
+import { t } from '../l10n.ts';
+import { statusNames } from '../request-words.ts';
 import { hostNames } from './agent-name.ts';
 
 export interface RequestFilter {
@@ -30,10 +32,10 @@ export function passes(record: RequestRecord, filter: RequestFilter): boolean {
 export function filterInWords(filter: RequestFilter): string | undefined {
   const parts = [
     filter.search === '' ? '' : `“${showPlainly(filter.search, 40)}”`,
-    filter.statuses.join(', '),
+    filter.statuses.map((status) => statusNames[status]).join(', '),
     filter.hosts.map((host) => hostNames[host]).join(', '),
-    filter.severe ? 'severe' : '',
-    filter.reported ? 'reported blocks' : '',
+    filter.severe ? t('severe') : '',
+    filter.reported ? t('reported blocks') : '',
   ];
   return parts.filter((part) => part !== '').join(' · ') || undefined;
 }

@@ -20,8 +20,10 @@ import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { historyViewId, viewId } from '../contributes/views.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';
+import { t } from '../l10n.ts';
 import type { PlanFeed, PlanUnderWay } from '../plans/plan-feed.ts';
-import { type StepRow, stepRows } from '../plans/step-rows.ts';
+import { type StepRow, standingNames, stepRows } from '../plans/step-rows.ts';
+import { statusNames } from '../request-words.ts';
 import { hostNames } from './agent-name.ts';
 import type { ApprovalRow } from './approval-row.ts';
 import { type EmptyRow, emptyHistory, emptyPending } from './empty-rows.ts';
@@ -85,7 +87,7 @@ function describe(view: TreeView<ViewElement>, { feed, state, name }: RequestLis
   const filter = filterInWords(feed.filter);
   view.description = filter ?? '';
   // Empty, not absent: only then does the text of the start show.
-  view.message = state?.headline ?? (filter !== undefined && feed.records.length === 0 ? `Nothing here fits ${filter}.` : '');
+  view.message = state?.headline ?? (filter !== undefined && feed.records.length === 0 ? t('Nothing here fits {0}.', filter) : '');
   void commands.executeCommand('setContext', `banksman.filtered${name}`, filter !== undefined);
   if (!state) return;
   showBadge(view, state.pending);
@@ -122,7 +124,7 @@ function listCommands({ feed, name, statuses }: RequestListOptions): Disposable[
 
 function showBadge(view: TreeView<ViewElement>, pending: number): void {
   view.badge =
-    pending === 0 ? undefined : { value: pending, tooltip: pending === 1 ? '1 pending approval' : `${pending} pending approvals` };
+    pending === 0 ? undefined : { value: pending, tooltip: pending === 1 ? t('1 pending approval') : t('{0} pending approvals', pending) };
 }
 
 /** Ticks only while somebody can see it. */
@@ -149,8 +151,8 @@ interface FilterItem extends QuickPickItem {
 /** undefined when the person gave up. The search stays as it was. */
 async function chooseFilter(filter: RequestFilter, statuses: readonly RequestStatus[]): Promise<RequestFilter | undefined> {
   const chosen = await window.showQuickPick(filterItems(filter, statuses), {
-    title: 'Filter Requests',
-    placeHolder: 'Nothing chosen shows all',
+    title: t('Filter Requests'),
+    placeHolder: t('Nothing chosen shows all'),
     canPickMany: true,
   });
   const start: RequestFilter = { search: filter.search, statuses: [], hosts: [], severe: false, reported: false };
@@ -160,8 +162,8 @@ async function chooseFilter(filter: RequestFilter, statuses: readonly RequestSta
 function filterItems(filter: RequestFilter, statuses: readonly RequestStatus[]): FilterItem[] {
   const ofStatus = statuses.map(
     (status): FilterItem => ({
-      label: status,
-      description: 'status',
+      label: statusNames[status],
+      description: t('status'),
       picked: filter.statuses.includes(status),
       add: (made) => ({ ...made, statuses: [...made.statuses, status] }),
     }),
@@ -169,15 +171,15 @@ function filterItems(filter: RequestFilter, statuses: readonly RequestStatus[]):
   const ofHost = agentHosts.map(
     (host): FilterItem => ({
       label: hostNames[host],
-      description: 'asked from',
+      description: t('asked from'),
       picked: filter.hosts.includes(host),
       add: (made) => ({ ...made, hosts: [...made.hosts, host] }),
     }),
   );
   return [
     ...(statuses.length > 1 ? ofStatus : []),
-    { label: 'Disruptive or irreversible', description: 'impact', picked: filter.severe, add: (made) => ({ ...made, severe: true }) },
-    { label: 'Reported blocks', description: 'kind', picked: filter.reported, add: (made) => ({ ...made, reported: true }) },
+    { label: t('Disruptive or irreversible'), description: t('impact'), picked: filter.severe, add: (made) => ({ ...made, severe: true }) },
+    { label: t('Reported blocks'), description: t('kind'), picked: filter.reported, add: (made) => ({ ...made, reported: true }) },
     ...ofHost,
   ];
 }
@@ -209,16 +211,16 @@ function treeItem(element: ViewElement, shown: ShownRows, moreCommand: string): 
 
 function planItem(id: string, plan: PlanUnderWay | undefined): TreeItem {
   const { title = id, standing = 'running', message = '', steps = [] } = plan?.progress ?? {};
-  const done = `${steps.filter(({ state }) => state === 'done').length} of ${steps.length} done`;
+  const done = t('{0} of {1} done', steps.filter(({ state }) => state === 'done').length, steps.length);
   const item = new TreeItem(showPlainly(title, 120).replace(/\?$/, ''), TreeItemCollapsibleState.Expanded);
   const isPaused = standing === 'paused';
   item.id = `plan ${id}`;
   item.contextValue = `bm-plan-${standing}`;
-  item.description = `${standing} · ${done}`;
-  item.tooltip = `${title}\n${standing}, ${done}${message === '' ? '' : `: ${showPlainly(message, 500)}`}`;
+  item.description = `${standingNames[standing]} · ${done}`;
+  item.tooltip = `${title}\n${standingNames[standing]}, ${done}${message === '' ? '' : `: ${showPlainly(message, 500)}`}`;
   item.iconPath = new ThemeIcon(isPaused ? 'debug-pause' : 'sync~spin', new ThemeColor(isPaused ? 'charts.yellow' : 'charts.blue'));
-  item.accessibilityInformation = { label: `${showPlainly(title, 120)}, plan, ${standing}, ${done}` };
-  item.command = { command: 'banksman.showPlan', title: 'Show Plan', arguments: [id] };
+  item.accessibilityInformation = { label: t('{0}, plan, {1}, {2}', showPlainly(title, 120), standingNames[standing], done) };
+  item.command = { command: 'banksman.showPlan', title: t('Show Plan'), arguments: [id] };
   return item;
 }
 
@@ -230,7 +232,7 @@ function stepItem({ id, number, row, waits }: Extract<ViewElement, { readonly ki
   item.tooltip = row.tooltip;
   item.iconPath = new ThemeIcon(row.icon, row.iconColor === undefined ? undefined : new ThemeColor(row.iconColor));
   item.accessibilityInformation = { label: row.spoken };
-  item.command = { command: 'banksman.showPlan', title: 'Show Plan', arguments: [id] };
+  item.command = { command: 'banksman.showPlan', title: t('Show Plan'), arguments: [id] };
   return item;
 }
 
@@ -248,16 +250,16 @@ function requestItem(id: string, row: ApprovalRow | undefined): TreeItem {
   item.tooltip = new MarkdownString(row.tooltip, false);
   const waits = row.kind === 'approval' || row.kind === 'report';
   item.command = waits
-    ? { command: 'banksman.review', title: 'Review', arguments: [id] }
-    : { command: 'banksman.showDetails', title: 'Show Details', arguments: [id] };
+    ? { command: 'banksman.review', title: t('Review'), arguments: [id] }
+    : { command: 'banksman.showDetails', title: t('Show Details'), arguments: [id] };
   return item;
 }
 
 function moreItem(command: string): TreeItem {
-  const item = new TreeItem('Load More…', TreeItemCollapsibleState.None);
+  const item = new TreeItem(t('Load More…'), TreeItemCollapsibleState.None);
   item.contextValue = 'more';
   item.iconPath = new ThemeIcon('ellipsis');
-  item.command = { command, title: 'Load More' };
+  item.command = { command, title: t('Load More') };
   return item;
 }
 
@@ -277,10 +279,10 @@ function problemItem(row: ProblemRow): TreeItem {
   item.description = row.description;
   item.tooltip = row.tooltip;
   item.iconPath = new ThemeIcon('error', new ThemeColor('list.errorForeground'));
-  item.accessibilityInformation = { label: `Problem: ${row.label}: ${row.description}` };
+  item.accessibilityInformation = { label: t('Problem: {0}: {1}', row.label, row.description) };
   item.command =
     row.command === undefined
-      ? { command: 'banksman.openSettings', title: 'Open Settings' }
+      ? { command: 'banksman.openSettings', title: t('Open Settings') }
       : { ...row.command, arguments: [...row.command.arguments] };
   return item;
 }

@@ -6,6 +6,7 @@ import type { ClusterOverview, ProtectedNames } from '#kernel/live';
 import type { GuestType } from '#kernel/resource';
 import { formatField, localTime, taskTitle } from '#kernel/text/result-fields';
 import { showPlainly } from '#kernel/text/text';
+import { t } from '../l10n.ts';
 import { tagsOf } from './cluster-look.ts';
 
 /** What is known of one cluster now. */
@@ -60,10 +61,10 @@ const plain = (value: unknown, most = 120): string => showPlainly(wordOf(value),
 const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(' · ');
 
 const flagWords: Record<Flag, string> = {
-  agent: 'an agent is at it now',
-  lock: 'locked: an operation runs on it or was left unfinished',
-  protected: 'protected: no call changes it',
-  ha: 'kept running by high availability',
+  agent: t('an agent is at it now'),
+  lock: t('locked: an operation runs on it or was left unfinished'),
+  protected: t('protected: no call changes it'),
+  ha: t('kept running by high availability'),
 };
 
 /** In words; the state of a row must not be told by a colour or a letter alone. */
@@ -79,18 +80,18 @@ export function clusterRow(
   const { name, overview, failed, readAt } = state;
   const online = nodes.filter(({ status }) => status === 'online').length;
   const running = guests.filter(({ status }) => status === 'running').length;
-  const counts = `${online} of ${nodes.length} nodes online · ${running} of ${guests.length} guests run`;
-  const description = failed !== undefined ? 'does not answer' : overview === undefined ? 'reading…' : counts;
+  const counts = t('{0} of {1} nodes online · {2} of {3} guests run', online, nodes.length, running, guests.length);
+  const description = failed !== undefined ? t('does not answer') : overview === undefined ? t('reading…') : counts;
   return {
     ...{ id, kind: 'cluster', label: name, description, flags: [], opens: 'open', target: { cluster: name } },
     ...(failed === undefined ? { icon: 'server-environment' } : { icon: 'debug-disconnect', iconColor: 'list.errorForeground' }),
-    spoken: `cluster ${name}, ${description}`,
+    spoken: t('cluster {0}, {1}', name, description),
     details: () => [
-      `Cluster ${name}`,
+      t('Cluster {0}', name),
       ...(overview === undefined ? [] : [counts]),
-      ...(readAt === undefined ? [] : [`As of ${localTime(readAt)}`]),
-      ...(failed === undefined ? [] : [`Since ${localTime(failed.since)}: ${plain(failed.message, 600)}`]),
-      ...(overview !== undefined && overview.tasks === undefined ? ['Its tasks cannot be read with this token.'] : []),
+      ...(readAt === undefined ? [] : [t('As of {0}', localTime(readAt))]),
+      ...(failed === undefined ? [] : [t('Since {0}: {1}', localTime(failed.since), plain(failed.message, 600))]),
+      ...(overview !== undefined && overview.tasks === undefined ? [t('Its tasks cannot be read with this token.')] : []),
     ],
   };
 }
@@ -98,7 +99,8 @@ export function clusterRow(
 /** What is wrong with a cluster, since when, and what to do; pressing it looks again. */
 export function noteRow(id: string, { name, failed, overview }: ClusterState): TreeRow {
   const { since = 0, message = '', next } = failed ?? {};
-  const what = `${overview === undefined ? 'Not reached' : 'Below is what was last seen; not reached'} since ${localTime(since)}`;
+  const when = localTime(since);
+  const what = overview === undefined ? t('Not reached since {0}', when) : t('Below is what was last seen; not reached since {0}', when);
   return {
     ...{ id, kind: 'note', label: what, description: plain(message, 200), icon: 'warning', iconColor: 'list.warningForeground' },
     ...{ flags: [], target: { cluster: name } },
@@ -106,8 +108,8 @@ export function noteRow(id: string, { name, failed, overview }: ClusterState): T
     details: () => [
       what,
       plain(message, 600),
-      ...(next === undefined ? [] : [`What to do: ${plain(next, 600)}`]),
-      'Select for the Doctor.',
+      ...(next === undefined ? [] : [t('What to do: {0}', plain(next, 600))]),
+      t('Select for the Doctor.'),
     ],
   };
 }
@@ -143,15 +145,15 @@ export function nodeRow(
   const reason = state.protected?.nodes.get(wordOf(row['node']));
   const flags = flagsOf(at, row, reason);
   const running = guests.filter((guest) => guest['status'] === 'running').length;
-  const load = isOnline ? [percent(row['cpu']), used(row, 'mem')] : [status];
-  const description = joined([...atWork(at), ...load, guests.length === 0 ? '' : `${running} of ${guests.length} run`]);
+  const load = isOnline ? [percent(row['cpu']), used(row, 'mem')] : [stateInWords(status)];
+  const description = joined([...atWork(at), ...load, guests.length === 0 ? '' : t('{0} of {1} run', running, guests.length)]);
   return {
     ...{ id, kind: `node-${isOnline ? 'online' : 'offline'}`, label: node, description, flags, ...(opens === undefined ? {} : { opens }) },
     ...(isOnline ? { icon: 'server', iconColor: 'charts.green' } : { icon: 'server', iconColor: 'list.errorForeground' }),
-    spoken: `node ${node}, ${status}, ${joined([description, ...flags.map(flagInWords)])}`,
+    spoken: t('node {0}, {1}, {2}', node, stateInWords(status), joined([description, ...flags.map(flagInWords)])),
     target: { cluster: state.name, node: wordOf(row['node']), status, ...(reason === undefined ? {} : { protected: reason }) },
     details: () => [
-      `Node ${node} of ${state.name}: ${status}`,
+      t('Node {0} of {1}: {2}', node, state.name, stateInWords(status)),
       ...fields(row, ['cpu', 'maxcpu']),
       ...amounts(row),
       ...fields(row, ['uptime']),
@@ -177,19 +179,36 @@ export function guestRow(id: string, row: JsonObject, { state, at }: Around): Tr
   const [vm, container, color] = guestIcons[status] ?? ['question', 'question', 'charts.yellow'];
   const description = guestWords(row, status, at);
   const name = row['name'] === undefined ? String(vmid) : `${vmid} ${plain(row['name'], 100)}`;
-  const what = isVm ? 'VM' : 'Container';
+  const what = isVm ? t('VM') : t('Container');
   const isPlain = status === 'running' || status === 'stopped';
   return {
     ...{ id, kind: `guest-${isPlain ? status : 'other'}`, label: name, description, flags, icon: isVm ? vm : container },
     ...(color === undefined ? {} : { iconColor: color }),
-    spoken: `${what} ${name}, ${status}, ${joined([description, ...flags.map(flagInWords)])}`,
+    spoken: `${what} ${name}, ${stateInWords(status)}, ${joined([description, ...flags.map(flagInWords)])}`,
     target: guestTarget(row, { state, status, reason }),
     details: () => [
-      `${isVm ? 'VM' : 'Container'} ${name}: ${status} on ${plain(row['node'])}`,
+      t('{0} {1}: {2} on {3}', what, name, stateInWords(status), plain(row['node'])),
       ...guestDetails(row, status),
       ...said(at, reason),
     ],
   };
+}
+
+const stateWords: Readonly<Record<string, string>> = {
+  running: t('running'),
+  stopped: t('stopped'),
+  paused: t('paused'),
+  suspended: t('suspended'),
+  template: t('template'),
+  online: t('online'),
+  offline: t('offline'),
+  unknown: t('unknown'),
+  available: t('available'),
+};
+
+/** The API's own word where it is none of those. */
+export function stateInWords(status: string): string {
+  return stateWords[status] ?? status;
 }
 
 /** A template is never anything but stopped. */
@@ -199,8 +218,8 @@ function guestStatus({ template, status }: JsonObject): string {
 
 function guestWords(row: JsonObject, status: string, at: readonly AttemptView[]): string {
   const tags = tagsOf(row).map((tag) => plain(tag, 40));
-  const locked = typeof row['lock'] === 'string' && row['lock'] !== '' ? `locked (${plain(row['lock'], 40)})` : '';
-  const load = status === 'running' ? [percent(row['cpu']), used(row, 'mem')] : [status];
+  const locked = typeof row['lock'] === 'string' && row['lock'] !== '' ? t('locked ({0})', plain(row['lock'], 40)) : '';
+  const load = status === 'running' ? [percent(row['cpu']), used(row, 'mem')] : [stateInWords(status)];
   return joined([...atWork(at), ...load, locked, tags.join(', ')]);
 }
 
@@ -233,13 +252,13 @@ export function storageRow(id: string, row: JsonObject, cluster: string): TreeRo
   const status = plain(row['status'] ?? 'unknown');
   const isThere = status === 'available';
   const full = Number(row['maxdisk']) > 0 ? Number(row['disk'] ?? 0) / Number(row['maxdisk']) : 0;
-  const description = joined([isThere ? '' : status, used(row, 'disk'), full > 0 ? percent(full) : '']);
+  const description = joined([isThere ? '' : stateInWords(status), used(row, 'disk'), full > 0 ? percent(full) : '']);
   return {
     ...{ id, kind: 'storage', label: name, description, icon: 'database', flags: [] },
     ...(isThere ? (full > nearlyFull ? { iconColor: 'list.warningForeground' } : {}) : { iconColor: 'list.errorForeground' }),
-    spoken: `storage ${name}, ${status}, ${description}`,
+    spoken: t('storage {0}, {1}, {2}', name, stateInWords(status), description),
     target: { cluster, node: wordOf(row['node']), storage: wordOf(row['storage']), status },
-    details: () => [`Storage ${name}: ${status}`, ...fields(row, ['plugintype', 'content']), ...amounts(row)],
+    details: () => [t('Storage {0}: {1}', name, stateInWords(status)), ...fields(row, ['plugintype', 'content']), ...amounts(row)],
   };
 }
 
@@ -250,12 +269,12 @@ export function taskRow(id: string, row: JsonObject, cluster: string): TreeRow {
   const title = `${plain(taskTitle(row['type']), 60)} ${plain(row['id'], 40)}`.trim();
   const by = plain(row['user'], 80);
   const began = Number(row['starttime']) > 0 ? localTime(Number(row['starttime']) * 1000) : '';
-  const description = joined([by, began === '' ? '' : `since ${began}`]);
+  const description = joined([by, began === '' ? '' : t('since {0}', began)]);
   return {
     ...{ id, kind: 'task', label: title, description, icon: 'sync~spin', iconColor: 'charts.blue', flags: [] },
-    spoken: `task ${title}, running, ${description}`,
+    spoken: t('task {0}, running, {1}', title, description),
     target: { cluster, node: plain(row['node']), upid: wordOf(row['upid']), status: 'running' },
-    details: () => [`${title} on ${plain(row['node'])}`, `By ${by}, since ${began}`, 'Select for its log.'],
+    details: () => [t('{0} on {1}', title, plain(row['node'])), t('By {0}, since {1}', by, began), t('Select for its log.')],
   };
 }
 
@@ -269,14 +288,14 @@ function flagsOf(at: readonly AttemptView[], { lock, hastate }: JsonObject, reas
 }
 
 function atWork(at: readonly AttemptView[]): readonly string[] {
-  return at.slice(0, 1).map(({ tool, agent }) => `${plain(tool, 40)} by ${plain(agent, 40)} now`);
+  return at.slice(0, 1).map(({ tool, agent }) => t('{0} by {1} now', plain(tool, 40), plain(agent, 40)));
 }
 
 function said(at: readonly AttemptView[], reason: string | undefined): readonly string[] {
-  const calls = at.map(
-    ({ tool, agent, begunAt }) => `Now: ${plain(tool, 60)} by ${plain(agent, 80)}, since ${localTime(Date.parse(begunAt))}`,
+  const calls = at.map(({ tool, agent, begunAt }) =>
+    t('Now: {0} by {1}, since {2}', plain(tool, 60), plain(agent, 80), localTime(Date.parse(begunAt))),
   );
-  return [...calls, ...(reason === undefined ? [] : [`Protected: ${plain(reason, 300)}`])];
+  return [...calls, ...(reason === undefined ? [] : [t('Protected: {0}', plain(reason, 300))])];
 }
 
 function percent(value: unknown): string {
@@ -291,8 +310,8 @@ function used(row: JsonObject, name: 'mem' | 'disk'): string {
 
 function amounts(row: JsonObject): readonly string[] {
   const lines = [
-    ['Memory', used(row, 'mem')],
-    ['Disk', used(row, 'disk')],
+    [t('Memory'), used(row, 'mem')],
+    [t('Disk'), used(row, 'disk')],
   ] as const;
   return lines.filter(([, text]) => text !== '').map(([title, text]) => `${title}: ${text}`);
 }
@@ -300,14 +319,14 @@ function amounts(row: JsonObject): readonly string[] {
 const fieldTitles: Readonly<Record<string, string>> = {
   ...{
     cpu: 'CPU',
-    maxcpu: 'Cores',
-    uptime: 'Uptime',
-    tags: 'Tags',
+    maxcpu: t('Cores'),
+    uptime: t('Uptime'),
+    tags: t('Tags'),
     pool: 'Pool',
-    lock: 'Lock',
-    hastate: 'High availability',
-    plugintype: 'Kind',
-    content: 'Holds',
+    lock: t('Lock'),
+    hastate: t('High availability'),
+    plugintype: t('Kind'),
+    content: t('Holds'),
   },
 };
 

@@ -2,6 +2,7 @@
 import type { AttemptView } from '#kernel/attempt';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { showPlainly } from '#kernel/text/text';
+import { t } from '../l10n.ts';
 import { byNameAndNumber, isNarrowed, type Look, ordered, passesLook } from './cluster-look.ts';
 import { type ClusterState, clusterRow, groupRow, guestRow, nodeRow, noteRow, storageRow, type TreeRow, taskRow } from './cluster-rows.ts';
 
@@ -85,7 +86,7 @@ function addCluster(state: ClusterState, adding: Adding): void {
   addTasks(cluster, state, adding);
   const isSmall = nodes.length <= openNodes && guests.length <= openGuests;
   for (const node of seen.nodes) addNode(cluster, node, { state, seen, adding, opens: isSmall || isNarrowed(look) ? 'open' : 'closed' });
-  addStorages(cluster, seen.shared, { state, name: 'Shared storage', adding });
+  addStorages(cluster, seen.shared, { state, name: t('Shared storage'), adding });
 }
 
 /** What of it the look lets through, by node. A shared storage is one thing, however many nodes tell of it. */
@@ -135,7 +136,7 @@ function addNode(cluster: string, row: JsonObject, { state, seen, adding, opens 
     const key = wordOf(guest['vmid']);
     grown.add(id, guestRow(`${id}/${key}`, guest, { state, at: touched.get(`${key} on ${state.name}`) ?? [] }));
   }
-  addStorages(id, storages, { state, name: 'Storage', adding });
+  addStorages(id, storages, { state, name: t('Storage'), adding });
 }
 
 function addStorages(
@@ -162,7 +163,7 @@ function addTasks(cluster: string, state: ClusterState, { grown, look }: Adding)
   if (tasks.length === 0 || isNarrowed(look)) return;
   const group = grown.add(
     cluster,
-    groupRow(`${cluster}/tasks`, 'Running tasks', { count: tasks.length, icon: 'sync', opens: 'open', cluster: state.name }),
+    groupRow(`${cluster}/tasks`, t('Running tasks'), { count: tasks.length, icon: 'sync', opens: 'open', cluster: state.name }),
   );
   for (const task of tasks) grown.add(group, taskRow(`${group}/${wordOf(task['upid'])}`, task, state.name));
 }

@@ -19,9 +19,10 @@ import { type EmptyRow, emptyPending } from '../approvals-view/empty-rows.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { clusterViewId } from '../contributes/views.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';
+import { t } from '../l10n.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { choicesIn, isNarrowed, type Look, lookInWords, type Sorting, sortings, wholeLook } from './cluster-look.ts';
-import { allFlags, type Flag, flagInWords, guestRow, type TreeRow } from './cluster-rows.ts';
+import { allFlags, type Flag, flagInWords, guestRow, stateInWords, type TreeRow } from './cluster-rows.ts';
 import { buildTree, changedRows, type Tree } from './cluster-tree.ts';
 
 /** Another window in front is no reason to stop looking at once. */
@@ -44,7 +45,7 @@ export function createClusterView(session: AppSession): ClusterView {
   const view = bag.add(window.createTreeView<string>(clusterViewId, { treeDataProvider: rows, showCollapseAll: true }));
   const describe = () => {
     view.description = lookInWords(rows.look) ?? '';
-    view.message = isNarrowed(rows.look) && rows.isEmpty ? 'No guest, node or storage fits. Clear the filter to see all.' : '';
+    view.message = isNarrowed(rows.look) && rows.isEmpty ? t('No guest, node or storage fits. Clear the filter to see all.') : '';
     void commands.executeCommand('setContext', 'banksman.filteredCluster', isNarrowed(rows.look));
   };
   const redraw = () => {
@@ -140,9 +141,9 @@ class ClusterRows implements TreeDataProvider<string>, Disposable {
     const { state } = this.#session;
     if (state.kind === 'ready') return emptyPending('unconfigured', workspace.isTrusted);
     if (state.kind !== 'problem')
-      return [{ label: 'Banksman is starting…', icon: 'loading~spin', tooltip: 'The clusters are shown when it has.' }];
-    const command = { command: 'banksman.showApprovals', title: 'Show what is wrong' };
-    return [{ label: 'Banksman could not start', icon: 'error', tooltip: 'The list above says why, and what to do.', command }];
+      return [{ label: t('Banksman is starting…'), icon: 'loading~spin', tooltip: t('The clusters are shown when it has.') }];
+    const command = { command: 'banksman.showApprovals', title: t('Show what is wrong') };
+    return [{ label: t('Banksman could not start'), icon: 'error', tooltip: t('The list above says why, and what to do.'), command }];
   }
 
   row(argument: unknown): TreeRow | undefined {
@@ -194,7 +195,7 @@ function treeItem(row: TreeRow): TreeItem {
   item.accessibilityInformation = { label: row.spoken };
   if (row.flags.length > 0) item.resourceUri = flagUri(row);
   const command = pressed(row);
-  if (command !== undefined) item.command = { command, title: 'Open', arguments: [row.id] };
+  if (command !== undefined) item.command = { command, title: t('Open'), arguments: [row.id] };
   return item;
 }
 
@@ -236,8 +237,8 @@ function lookCommands(rows: ClusterRows, feed: ClusterFeed, redraw: () => void):
   };
   return [
     commands.registerCommand('banksman.searchCluster', async () => {
-      const prompt = 'A guest’s number, or part of a name, tag or pool. Empty shows all.';
-      const search = await window.showInputBox({ title: 'Search the Clusters', prompt, value: rows.look.search });
+      const prompt = t('A guest’s number, or part of a name, tag or pool. Empty shows all.');
+      const search = await window.showInputBox({ title: t('Search the Clusters'), prompt, value: rows.look.search });
       if (search !== undefined) lookAt({ ...rows.look, search: search.trim() });
     }),
     commands.registerCommand('banksman.filterCluster', async () => lookAt(await chooseFilter(rows))),
@@ -247,6 +248,8 @@ function lookCommands(rows: ClusterRows, feed: ClusterFeed, redraw: () => void):
   ];
 }
 
+const kindWords = { states: t('state'), tags: t('tag'), pools: t('pool') } as const;
+
 async function chooseFilter({ look, choices }: ClusterRows): Promise<Look | undefined> {
   const { states, tags, pools } = choices;
   const withAgent = new Map([...states, ['agent', 0]]);
@@ -254,11 +257,11 @@ async function chooseFilter({ look, choices }: ClusterRows): Promise<Look | unde
   const items = (['states', 'tags', 'pools'] as const).flatMap((kind) =>
     [...kinds[kind]].map(([word, count]) => ({
       ...{ kind_: kind, word, picked: look[kind].includes(word) },
-      label: word === 'agent' ? 'An agent is at it now' : plainLabel(word, 60),
-      description: word === 'agent' ? 'state' : `${kind.slice(0, -1)} · ${count}`,
+      label: word === 'agent' ? t('An agent is at it now') : plainLabel(kind === 'states' ? stateInWords(word) : word, 60),
+      description: word === 'agent' ? kindWords.states : `${kindWords[kind]} · ${count}`,
     })),
   );
-  const options = { title: 'Filter the Clusters', placeHolder: 'Nothing chosen shows all', canPickMany: true } as const;
+  const options = { title: t('Filter the Clusters'), placeHolder: t('Nothing chosen shows all'), canPickMany: true } as const;
   const chosen = await window.showQuickPick(items, options);
   if (chosen === undefined) return undefined;
   const words = (kind: 'states' | 'tags' | 'pools') => chosen.filter(({ kind_ }) => kind_ === kind).map(({ word }) => word);
@@ -266,15 +269,15 @@ async function chooseFilter({ look, choices }: ClusterRows): Promise<Look | unde
 }
 
 const sortWords: Record<Sorting, string> = {
-  number: 'By number',
-  name: 'By name',
-  cpu: 'Busiest CPU first',
-  memory: 'Most memory first',
-  state: 'Running first',
+  number: t('By number'),
+  name: t('By name'),
+  cpu: t('Busiest CPU first'),
+  memory: t('Most memory first'),
+  state: t('Running first'),
 };
 
 async function chooseOrder(look: Look): Promise<Look | undefined> {
-  const items = sortings.map((sort) => ({ sort, label: sortWords[sort], description: sort === look.sort ? 'now' : '' }));
-  const chosen = await window.showQuickPick(items, { title: 'Sort Guests' });
+  const items = sortings.map((sort) => ({ sort, label: sortWords[sort], description: sort === look.sort ? t('now') : '' }));
+  const chosen = await window.showQuickPick(items, { title: t('Sort Guests') });
   return chosen && { ...look, sort: chosen.sort };
 }

@@ -1,6 +1,7 @@
 /** One graph as SVG, drawn by attributes and classes alone: the page's policy allows no style of an element's own. */
 import { Html, html } from '#kernel/text/html';
 import { localTime } from '#kernel/text/result-fields';
+import { t } from '../l10n.ts';
 
 interface Series {
   /** The API's name of it. */
@@ -20,18 +21,18 @@ interface Axes {
 const width = 300;
 const height = 70;
 
-const titles: Readonly<Record<string, string>> = { netin: 'in', netout: 'out', diskread: 'read', diskwrite: 'written' };
+const titles: Readonly<Record<string, string>> = { netin: t('in'), netout: t('out'), diskread: t('read'), diskwrite: t('written') };
 
 /** At most two series. What a screen reader says of it are the figures that count. */
 export function graph(title: string, series: readonly Series[], { times, inWords, top }: Axes): Html {
   const known = series.filter(({ points }) => points.some((point) => point !== undefined));
-  if (known.length === 0) return html`<figure><figcaption>${title}</figcaption><p class="dim">Nothing was measured.</p></figure>`;
+  if (known.length === 0) return html`<figure><figcaption>${title}</figcaption><p class="dim">${t('Nothing was measured.')}</p></figure>`;
   const most = top ?? Math.max(...known.flatMap(({ points }) => points.map((point) => point ?? 0)), Number.MIN_VALUE);
   const figures = known.map((one) => figuresOf(one, inWords));
   const drawn = known.map(({ points }, index) => pathOf(points, most, index));
   const [from = 0, to = 0] = [times[0], times.at(-1)];
-  const words = figures.map(
-    ({ name, now, average, max }) => `${name === '' ? '' : `${name} `}${now} now, ${average} on average, at most ${max}`,
+  const words = figures.map(({ name, now, average, max }) =>
+    t('{0}{1} now, {2} on average, at most {3}', name === '' ? '' : `${name} `, now, average, max),
   );
   const legend = words.map((line, index) => html`<li class="legend-${index}">${line}</li>`);
   return html`<figure>

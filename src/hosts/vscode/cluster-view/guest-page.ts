@@ -6,6 +6,7 @@ import type { GuestSheet, TaskLook, Unreadable } from '#kernel/live';
 import { agentsIn } from '#kernel/of-user';
 import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { formatField, localTime, taskTitle } from '#kernel/text/result-fields';
+import { t } from '../l10n.ts';
 import { table } from '../live-shell.ts';
 import { flagInWords, type TreeRow } from './cluster-rows.ts';
 import { graph, graphStyle } from './graph.ts';
@@ -32,19 +33,20 @@ export function guestMarkup(facts: GuestFacts): Record<GuestPart, string> {
   const { sheet } = facts;
   const parts: Record<GuestPart, Html> = {
     head: headPart(facts),
-    graphs: part('The last hour', sheet?.metrics, graphs),
-    agents: part('What agents did to it', facts.trail, trailTable),
-    tasks: part('Tasks', sheet?.tasks, taskTable),
+    graphs: part(t('The last hour'), sheet?.metrics, graphs),
+    agents: part(t('What agents did to it'), facts.trail, trailTable),
+    tasks: part(t('Tasks'), sheet?.tasks, taskTable),
     log: logPart(facts.log),
-    snapshots: part('Snapshots', sheet?.snapshots, snapshotTable),
-    backups: part('Backups', sheet?.backups, backupTable),
-    config: part('Configuration', sheet?.config, configTable),
+    snapshots: part(t('Snapshots'), sheet?.snapshots, snapshotTable),
+    backups: part(t('Backups'), sheet?.backups, backupTable),
+    config: part(t('Configuration'), sheet?.config, configTable),
   };
   return Object.fromEntries(Object.entries(parts).map(([name, { markup }]) => [name, markup])) as Record<GuestPart, string>;
 }
 
 function headPart({ row, acts }: GuestFacts): Html {
-  if (row === undefined) return html`<p class="banner bad">It is not in the cluster any more, or the cluster does not tell of it.</p>`;
+  if (row === undefined)
+    return html`<p class="banner bad">${t('It is not in the cluster any more, or the cluster does not tell of it.')}</p>`;
   const buttons = acts.map(
     ({ verb, label }) => html`<button type="button" class="button quiet" data-say="act" data-value="${verb}">${label}</button>`,
   );
@@ -58,9 +60,9 @@ function headPart({ row, acts }: GuestFacts): Html {
 function part<T>(title: string, read: T | Unreadable | undefined, show: (read: T) => Html): Html {
   const body =
     read === undefined
-      ? html`<p class="dim">Reading…</p>`
+      ? html`<p class="dim">${t('Reading…')}</p>`
       : isUnreadable(read)
-        ? html`<p class="bad">It cannot be read: ${read.failed}</p>`
+        ? html`<p class="bad">${t('It cannot be read: {0}', read.failed)}</p>`
         : show(read);
   return html`<h2>${title}</h2>${body}`;
 }
@@ -81,13 +83,13 @@ function graphs(rows: readonly JsonObject[]): Html {
   const percent = (value: number) => `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %`;
   const all = [
     graph('CPU', [of('cpu')], { times, inWords: percent }),
-    graph('Memory', [of('mem')], { times, inWords: bytes, ...(most > 0 ? { top: most } : {}) }),
-    graph('Network', [of('netin'), of('netout')], { times, inWords: perSecond }),
-    graph('Disk', [of('diskread'), of('diskwrite')], { times, inWords: perSecond }),
+    graph(t('Memory'), [of('mem')], { times, inWords: bytes, ...(most > 0 ? { top: most } : {}) }),
+    graph(t('Network'), [of('netin'), of('netout')], { times, inWords: perSecond }),
+    graph(t('Disk'), [of('diskread'), of('diskwrite')], { times, inWords: perSecond }),
   ];
   const isEmpty = sorted.every((row) => numberOf(row['cpu']) === undefined && numberOf(row['mem']) === undefined);
   return isEmpty
-    ? html`<p class="dim">Nothing was measured: it did not run, or it is too new.</p>`
+    ? html`<p class="dim">${t('Nothing was measured: it did not run, or it is too new.')}</p>`
     : html`<div class="graphs">${all}</div>`;
 }
 
@@ -104,7 +106,7 @@ function time(seconds: JsonValue | undefined): string {
 function taskTable(tasks: readonly JsonObject[]): Html {
   const rows = tasks.map((task) => {
     const state = task['endtime'] === undefined ? 'running' : textOf(task['status']) || 'unknown';
-    const button = html`<button type="button" class="link" data-say="log" data-value="${textOf(task['upid']) ?? ''}">Log<span class="unseen"> of ${taskTitle(task['type'])}, ${time(task['starttime'])}</span></button>`;
+    const button = html`<button type="button" class="link" data-say="log" data-value="${textOf(task['upid']) ?? ''}">${t('Log')}<span class="unseen"> ${t('of {0}, {1}', taskTitle(task['type']), time(task['starttime']))}</span></button>`;
     return [
       taskTitle(task['type']),
       time(task['starttime']),
@@ -113,14 +115,14 @@ function taskTable(tasks: readonly JsonObject[]): Html {
       button,
     ];
   });
-  return table(['Task', 'Began', 'State', 'By', 'Log'], rows, 'None that its node still keeps.');
+  return table([t('Task'), t('Began'), t('State'), t('By'), t('Log')], rows, t('None that its node still keeps.'));
 }
 
 function logPart(log: GuestFacts['log']): Html {
   if (log === undefined) return nothing;
-  return part(`Log: ${log.title}`, log.look, ({ running, exitStatus, lines: said }) => {
-    const state = running ? 'It runs; this follows.' : `It ended: ${exitStatus ?? 'unknown'}.`;
-    return html`<p role="status">${state}</p><pre tabindex="0" aria-label="The task’s log">${lines(said.join('\n'), maxText)}</pre>`;
+  return part(t('Log: {0}', log.title), log.look, ({ running, exitStatus, lines: said }) => {
+    const state = running ? t('It runs; this follows.') : t('It ended: {0}.', exitStatus ?? t('unknown'));
+    return html`<p role="status">${state}</p><pre tabindex="0" aria-label="${t('The task’s log')}">${lines(said.join('\n'), maxText)}</pre>`;
   });
 }
 
@@ -130,10 +132,10 @@ function snapshotTable(snapshots: readonly JsonObject[]): Html {
     .map((row) => [
       textOf(row['name']) ?? '',
       time(row['snaptime']),
-      Number(row['vmstate'] ?? 0) === 1 ? 'yes' : 'no',
+      Number(row['vmstate'] ?? 0) === 1 ? t('yes') : t('no'),
       textOf(row['description']) ?? '',
     ]);
-  return table(['Name', 'Taken', 'With memory', 'Description'], rows, 'It has none.');
+  return table([t('Name'), t('Taken'), t('With memory'), t('Description')], rows, t('It has none.'));
 }
 
 function backupTable(backups: readonly JsonObject[]): Html {
@@ -144,7 +146,7 @@ function backupTable(backups: readonly JsonObject[]): Html {
     textOf(row['volid']) ?? '',
     textOf(row['notes']) ?? '',
   ]);
-  return table(['Made', 'Size', 'Volume', 'Notes'], rows, 'No storage that its node sees holds one.');
+  return table([t('Made'), t('Size'), t('Volume'), t('Notes')], rows, t('No storage that its node sees holds one.'));
 }
 
 function configTable(config: JsonObject): Html {
@@ -157,13 +159,13 @@ function configTable(config: JsonObject): Html {
 
 /** What a record of the trail says was done, for people. */
 const told: Readonly<Record<string, string>> = {
-  'tool.finished': 'called',
-  'tool.denied': 'refused',
-  'approval.requested': 'asked',
-  'approval.approved': 'approved',
-  'approval.denied': 'denied',
-  'attempt.resolved': 'outcome looked up',
-  'task.ended': 'task ended',
+  'tool.finished': t('called'),
+  'tool.denied': t('refused'),
+  'approval.requested': t('asked'),
+  'approval.approved': t('approved'),
+  'approval.denied': t('denied'),
+  'attempt.resolved': t('outcome looked up'),
+  'task.ended': t('task ended'),
 };
 
 /** Those of the trail that are about this guest, newest first. */
@@ -183,10 +185,14 @@ function trailTable(records: readonly AuditRecord[]): Html {
       textOf(attributes['gen_ai.tool.name']) ?? textOf(attributes['tool']) ?? '',
       agentsIn(attributes).join(', '),
       html`<span class="${isBad ? 'bad' : 'fine'}">${status === '' ? (told[name] ?? name) : status}</span>`,
-      html`${message} <span class="dim">record ${sequence}</span>`,
+      html`${message} <span class="dim">${t('record {0}', sequence)}</span>`,
     ];
   });
-  return table(['When', 'Tool', 'Agent', 'Outcome', 'What came of it'], rows, 'Nothing, as far as the newest part of the trail tells.');
+  return table(
+    [t('When'), t('Tool'), t('Agent'), t('Outcome'), t('What came of it')],
+    rows,
+    t('Nothing, as far as the newest part of the trail tells.'),
+  );
 }
 
 /** What this page has besides all live ones. */

@@ -8,6 +8,7 @@ import type { GuestRef } from '#kernel/ports/cluster';
 import { taskTitle } from '#kernel/text/result-fields';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
+import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import type { RowTarget, TreeRow } from './cluster-rows.ts';
 import type { ClusterView } from './cluster-view.ts';
@@ -53,13 +54,13 @@ export function createGuestPanels(deps: PanelDeps): GuestPanels {
 
 /** Buttons, where a tool of that name fits what the guest is now. */
 const buttons = [
-  ['start', 'Start'],
-  ['resume', 'Resume'],
-  ['shutdown', 'Shut Down…'],
-  ['restart', 'Restart…'],
-  ['create_snapshot', 'Take Snapshot…'],
-  ['backup_guest', 'Back Up…'],
-  ['migrate_guest', 'Migrate…'],
+  ['start', t('Start')],
+  ['resume', t('Resume')],
+  ['shutdown', t('Shut Down…')],
+  ['restart', t('Restart…')],
+  ['create_snapshot', t('Take Snapshot…')],
+  ['backup_guest', t('Back Up…')],
+  ['migrate_guest', t('Migrate…')],
 ] as const;
 const anything = 'anything';
 
@@ -182,7 +183,7 @@ class GuestPanel {
   #draw(): void {
     const target = this.#row?.target;
     const fitting = target === undefined ? [] : buttons.filter(([verb]) => toolFor(this.#deps.actions.tools, verb, target) !== undefined);
-    const acts = [...fitting.map(([verb, label]) => ({ verb, label })), { verb: anything, label: 'Do…' }];
+    const acts = [...fitting.map(([verb, label]) => ({ verb, label })), { verb: anything, label: t('Do…') }];
     const facts = { row: this.#row, sheet: this.#sheet, trail: this.#trail, log: this.#log, acts };
     this.#page.draw(guestMarkup(facts));
   }

@@ -5,6 +5,7 @@ import type { ToolDescription } from '#kernel/tool';
 import { type Choice, choose } from '../commands/choose.ts';
 import { act, type ClusterActionDeps } from '../commands/cluster-actions.ts';
 import { plainLabel } from '../commands/picks.ts';
+import { t, titleOf } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import type { ClusterState, RowTarget } from './cluster-rows.ts';
 import { answeredBy, fittingTools, toolFor } from './fitting-tools.ts';
@@ -20,16 +21,16 @@ type ToolChoice = Choice & { readonly tool: ToolDescription };
 /** Asks which; nothing runs before a person answered what its tier asks. */
 export async function chooseAndAct(target: RowTarget, title: string, deps: RowActionDeps): Promise<void> {
   const items = fittingTools(deps.tools, target).map((tool): ToolChoice => toolChoice(tool, target));
-  if (items.length === 0) return void notify.info(`No tool fits ${title}.`);
-  const chosen = await choose(items, { title: plainLabel(title), placeHolder: 'What to do? Type to filter' });
+  if (items.length === 0) return void notify.info(t('No tool fits {0}.', title));
+  const chosen = await choose(items, { title: plainLabel(title), placeHolder: t('What to do? Type to filter') });
   if (chosen) await actOn(chosen.tool, target, deps);
 }
 
 function toolChoice(tool: ToolDescription, target: RowTarget): ToolChoice {
   const looks = tool.impact === 'none';
-  const asks = tool.tier === 'green' ? 'looks' : tool.tier === 'red' ? 'asks you' : 'checked and logged';
+  const asks = tool.tier === 'green' ? t('looks') : tool.tier === 'red' ? t('asks you') : t('checked and logged');
   return {
-    ...{ tool, label: tool.title, description: tool.impact === 'none' ? asks : `${asks} · ${tool.impact}` },
+    ...{ tool, label: titleOf(tool), description: tool.impact === 'none' ? asks : `${asks} · ${tool.impact}` },
     iconPath: new ThemeIcon(looks ? 'eye' : tool.impact === 'irreversible' ? 'warning' : 'play'),
     ...(looks || target.protected === undefined ? {} : { blocked: plainLabel(target.protected.split(';')[0] ?? '') }),
   };
@@ -39,7 +40,7 @@ function toolChoice(tool: ToolDescription, target: RowTarget): ToolChoice {
 export async function actByVerb(verb: string, target: RowTarget, deps: RowActionDeps): Promise<void> {
   const tool = toolFor(deps.tools, verb, target);
   if (tool) await actOn(tool, target, deps);
-  else void notify.info(`This does not fit what it is now (${target.status ?? 'unknown'}).`);
+  else void notify.info(t('This does not fit what it is now ({0}).', target.status ?? 'unknown'));
 }
 
 /** Protection, rights and everything else are the pipeline's to say: what was seen a while ago may be old. */

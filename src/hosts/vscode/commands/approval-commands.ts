@@ -1,7 +1,7 @@
 /** Commands on pending requests. They take an id at most; the answer is only ever given in the dialog. */
 import * as path from 'node:path';
 import { commands, type Disposable, EventEmitter, Uri, window, workspace } from 'vscode';
-import { type RequestStatus, requestStatuses } from '#kernel/approval/request';
+import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
@@ -11,7 +11,9 @@ import { viewId } from '../contributes/views.ts';
 import { sideText, writtenFile } from '../details/write-sides.ts';
 import { createDisposableBag } from '../disposables.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
+import { statusNames } from '../request-words.ts';
 import { plainLabel } from './picks.ts';
 
 interface ApprovalCommandDeps {
@@ -60,10 +62,14 @@ async function pickRequest(session: AppSession, statuses: readonly RequestStatus
   });
   try {
     if ((await items).length === 0) {
-      void notify.info(statuses.length === 1 ? `There is no ${statuses[0]} request.` : 'There is no request.');
+      void notify.info(
+        statuses[0] !== undefined && statuses.length === 1
+          ? t('There is no request that is {0}.', statusNames[statuses[0]])
+          : t('There is no request.'),
+      );
       return undefined;
     }
-    return (await window.showQuickPick(items, { title: 'Requests', placeHolder: 'Choose a request', matchOnDescription: true }))?.id;
+    return (await window.showQuickPick(items, { title: t('Requests'), placeHolder: t('Choose a request'), matchOnDescription: true }))?.id;
   } catch (thrown) {
     void notify.error(`Banksman: ${toFault(thrown).message}`);
     return undefined;
@@ -74,37 +80,42 @@ async function pickRequest(session: AppSession, statuses: readonly RequestStatus
 async function deny(id: string, deps: ApprovalCommandDeps): Promise<void> {
   try {
     const record = await deps.session.use(({ approvals }) => approvals.get(id));
-    if (record?.status !== 'pending') return void notify.info(`Request ${id} is ${record?.status ?? 'not known'}: nothing to deny.`);
+    if (record?.status !== 'pending') return void notify.info(t('Request {0} is {1}: nothing to deny.', id, statusOf(record)));
     const message = await window.showInputBox({
-      title: `Deny: ${showPlainly(record.title, 160).replace(/\?$/, '')}`,
-      prompt: 'Tell the agent why, or what to do instead. Enter denies; Esc denies nothing, the request stays pending.',
-      placeHolder: 'Optional',
+      title: t('Deny: {0}', showPlainly(record.title, 160).replace(/\?$/, '')),
+      prompt: t('Tell the agent why, or what to do instead. Enter denies; Esc denies nothing, the request stays pending.'),
+      placeHolder: t('Optional'),
       ignoreFocusOut: true,
     });
     if (message === undefined) return;
     const words = message.trim();
     const result = await deps.session.use(({ approvals }) => approvals.deny(id, deps.person, ...(words === '' ? [] : [words])));
     if (result.ok) notify.status(`Banksman: ${result.message}`);
-    else void notify.info(`Not denied: ${result.message}`);
+    else void notify.info(t('Not denied: {0}', result.message));
   } catch (thrown) {
-    void notify.error(`Not denied: ${toFault(thrown).message}`);
+    void notify.error(t('Not denied: {0}', toFault(thrown).message));
   }
 }
 
 /** Taking back is always safe as well, but it ends what somebody agreed to: a person confirms it. */
 async function revoke(id: string, deps: ApprovalCommandDeps): Promise<void> {
   const record = await deps.session.use(({ approvals }) => approvals.get(id)).catch(() => undefined);
-  if (record?.status !== 'approved') return void notify.info(`Request ${id} is ${record?.status ?? 'not known'}: nothing to take back.`);
-  const title = `Revoke the approval: ${showPlainly(record.title, 160).replace(/\?$/, '')}?`;
-  const detail = 'It has not been used yet. After this the call does not run; the agent is told and can ask again.';
-  if (!(await confirmRun({ key: `revoke ${id}`, title, detail, stay: 'Keep', proceed: 'Revoke', harmless: true }, deps.confirm))) return;
+  if (record?.status !== 'approved') return void notify.info(t('Request {0} is {1}: nothing to take back.', id, statusOf(record)));
+  const title = t('Revoke the approval: {0}?', showPlainly(record.title, 160).replace(/\?$/, ''));
+  const detail = t('It has not been used yet. After this the call does not run; the agent is told and can ask again.');
+  if (!(await confirmRun({ key: `revoke ${id}`, title, detail, stay: t('Keep'), proceed: t('Revoke'), harmless: true }, deps.confirm)))
+    return;
   try {
     const result = await deps.session.use(({ approvals }) => approvals.revoke(id, deps.person));
     if (result.ok) notify.status(`Banksman: ${result.message}`);
-    else void notify.info(`Not revoked: ${result.message}`);
+    else void notify.info(t('Not revoked: {0}', result.message));
   } catch (thrown) {
-    void notify.error(`Not revoked: ${toFault(thrown).message}`);
+    void notify.error(t('Not revoked: {0}', toFault(thrown).message));
   }
+}
+
+function statusOf(record: RequestRecord | undefined): string {
+  return record === undefined ? t('not known') : statusNames[record.status];
 }
 
 async function orTell(work: Promise<void>): Promise<void> {
@@ -124,7 +135,9 @@ export function createWriteDiff(session: AppSession): WriteDiff {
   const textOf = ({ authority, query }: Uri) =>
     session.use(async ({ approvals, config }) => {
       const record = await approvals.get(authority);
-      return record ? sideText(record, query === 'now' ? 'now' : 'proposed', config.workspaceRoot) : 'There is no such request any more.';
+      return record
+        ? sideText(record, query === 'now' ? 'now' : 'proposed', config.workspaceRoot)
+        : t('There is no such request any more.');
     });
   bag.add(workspace.registerTextDocumentContentProvider(scheme, { onDidChange: changed.event, provideTextDocumentContent: textOf }));
   return {
@@ -132,11 +145,11 @@ export function createWriteDiff(session: AppSession): WriteDiff {
       try {
         const record = await session.use(({ approvals }) => approvals.get(id));
         const file = record && writtenFile(record);
-        if (file === undefined) return void notify.info('This request writes no file.');
+        if (file === undefined) return void notify.info(t('This request writes no file.'));
         const uriOf = (query: string) => Uri.from({ scheme, authority: id, path: `/${file.replace(/^\/+/, '')}`, query });
         const [left, right] = [uriOf('now'), uriOf('proposed')];
         for (const uri of [left, right]) changed.fire(uri);
-        const title = `${showPlainly(path.posix.basename(file), 60)}: now ↔ proposed`;
+        const title = t('{0}: now ↔ proposed', showPlainly(path.posix.basename(file), 60));
         await commands.executeCommand('vscode.diff', left, right, title, { preview: true });
       } catch (thrown) {
         void notify.error(`Banksman: ${toFault(thrown).message}`);

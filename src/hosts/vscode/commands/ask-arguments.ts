@@ -2,6 +2,7 @@
 import { ThemeIcon, window } from 'vscode';
 import type { LiveLists, ProtectedNames } from '#kernel/live';
 import type { ToolDescription } from '#kernel/tool';
+import { t, titleOf } from '../l10n.ts';
 import { type Choice, choose } from './choose.ts';
 import {
   type ArgumentStep,
@@ -58,8 +59,8 @@ async function wantedSteps(all: readonly ArgumentStep[], tool: ToolDescription):
   if (optional.length === 0) return needed;
   const items = optional.map((step) => ({ label: step.name, detail: plainLabel(step.prompt), step }));
   const chosen = await window.showQuickPick(items, {
-    title: tool.title,
-    placeHolder: 'Optional: choose what to set besides, or go on',
+    title: titleOf(tool),
+    placeHolder: t('Optional: choose what to set besides, or go on'),
     canPickMany: true,
   });
   return chosen && [...needed, ...chosen.map(({ step }) => ({ ...step, required: true }))];
@@ -107,24 +108,24 @@ function clusterOf({ live }: AskContext, filled: Arguments): string {
 
 async function askCluster({ tool, live }: AskContext): Promise<Arguments | undefined> {
   if (live.clusters.length < 2) return {};
-  const name = await window.showQuickPick([...live.clusters], { title: tool.title, placeHolder: 'Cluster' });
+  const name = await window.showQuickPick([...live.clusters], { title: titleOf(tool), placeHolder: t('Cluster') });
   return name === undefined ? undefined : { cluster: name };
 }
 
-const nothing: Choice = { label: 'Nothing to choose from', blocked: 'nothing in the cluster is in a state for this' };
+const nothing: Choice = { label: t('Nothing to choose from'), blocked: t('nothing in the cluster is in a state for this') };
 
 async function pickFrom({ tool }: AskContext, rows: Promise<readonly Pick[]>): Promise<Arguments | undefined> {
   const items = rows.then((picks): (Choice & Partial<Pick>)[] =>
     picks.length === 0 ? [nothing] : picks.map((pick) => ({ ...pick, iconPath: new ThemeIcon(pick.icon) })),
   );
-  const chosen = await choose(items, { title: tool.title, placeHolder: 'Type to filter' });
+  const chosen = await choose(items, { title: titleOf(tool), placeHolder: t('Type to filter') });
   return chosen?.fills && { ...chosen.fills };
 }
 
 async function askChoice(step: Extract<ArgumentStep, { kind: 'choice' }>, { tool }: AskContext): Promise<Arguments | undefined> {
   const any = 'All';
   const values = step.required ? [...step.values] : [any, ...step.values];
-  const chosen = await window.showQuickPick(values, { title: tool.title, placeHolder: step.prompt });
+  const chosen = await window.showQuickPick(values, { title: titleOf(tool), placeHolder: step.prompt });
   if (chosen === undefined) return undefined;
   return chosen === any ? {} : { [step.name]: typed(chosen, step.type) };
 }
@@ -132,13 +133,13 @@ async function askChoice(step: Extract<ArgumentStep, { kind: 'choice' }>, { tool
 async function askText(step: Extract<ArgumentStep, { kind: 'text' }>, { tool }: AskContext): Promise<Arguments | undefined> {
   const pattern = step.pattern === undefined ? undefined : new RegExp(step.pattern, 'u');
   const said = await window.showInputBox({
-    title: tool.title,
+    title: titleOf(tool),
     prompt: step.required ? step.prompt : `${step.prompt} Optional.`,
     ignoreFocusOut: true,
     validateInput(text) {
-      if (text.trim() === '') return step.required ? `\`${step.name}\` is needed` : undefined;
-      if (step.type === 'integer' && !/^-?\d{1,15}$/.test(text.trim())) return `\`${step.name}\` is a whole number`;
-      return pattern && !pattern.test(text.trim()) ? `must match ${step.pattern}` : undefined;
+      if (text.trim() === '') return step.required ? t('`{0}` is needed', step.name) : undefined;
+      if (step.type === 'integer' && !/^-?\d{1,15}$/.test(text.trim())) return t('`{0}` is a whole number', step.name);
+      return pattern && !pattern.test(text.trim()) ? t('must match {0}', pattern.source) : undefined;
     },
   });
   if (said === undefined) return undefined;

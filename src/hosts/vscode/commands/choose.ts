@@ -1,5 +1,6 @@
 /** A quick pick that can start on an item and that can show, with the reason, what cannot be chosen now. */
 import { type QuickPickItem, QuickPickItemKind, window } from 'vscode';
+import { t } from '../l10n.ts';
 
 export interface Choice extends QuickPickItem {
   /** Why it cannot be chosen. The row stays to be seen: what is simply missing looks like a fault of the list. */
@@ -27,7 +28,7 @@ export function choose<T extends Choice>(items: readonly T[] | Promise<readonly 
     pick.onDidAccept(() => {
       const [chosen] = pick.selectedItems;
       // The editor has no rows that cannot be chosen: pressing one says why, and the list stays.
-      if (chosen?.blocked !== undefined) pick.placeholder = `Not possible: ${chosen.blocked}`;
+      if (chosen?.blocked !== undefined) pick.placeholder = t('Not possible: {0}', chosen.blocked);
       else if (chosen) resolve(chosen);
     });
     pick.onDidHide(() => resolve(undefined));
@@ -47,6 +48,6 @@ function inOrder<T extends Choice>(items: readonly T[]): T[] {
   const blocked = items.filter((item) => item.blocked !== undefined);
   if (blocked.length === 0) return possible;
   // The editor's type makes no difference between a row and a line between rows.
-  const line = { label: 'not possible', kind: QuickPickItemKind.Separator } as T;
+  const line = { label: t('not possible'), kind: QuickPickItemKind.Separator } as T;
   return [...possible, line, ...blocked.map((item) => ({ ...item, label: `$(circle-slash) ${item.label}`, detail: item.blocked ?? '' }))];
 }

@@ -9,6 +9,7 @@ import type { ToolDescription } from '#kernel/tool';
 import type { AppSession } from '../app-session.ts';
 import { isPaletteTool, paletteCommand } from '../contributes/names.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
+import { t, titleOf } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { abortOnCancel, showCallProgress } from '../tools/call-progress.ts';
 import { runTool, type ToolRunner, workspaceRestriction } from '../tools/run-tool.ts';
@@ -43,7 +44,7 @@ export async function act(tool: ToolDescription, deps: ClusterActionDeps, known?
     const outcome = await runTool(deps.runner, { tool, input, call, agent: () => paletteAgent(deps.osUser) });
     await showOutcome(tool, outcome, deps);
   } catch (thrown) {
-    await offerLog('error', `${tool.title}: ${toFault(thrown).message}`);
+    await offerLog('error', `${titleOf(tool)}: ${toFault(thrown).message}`);
   } finally {
     call.dispose();
   }
@@ -54,9 +55,9 @@ async function confirmed(tool: ToolDescription, input: Arguments, deps: ClusterA
   const said = await deps.runner.session.use((app) => Promise.resolve(app.announce(tool.name, input)));
   if (tool.tier !== 'yellow' || said?.asks) return true;
   const facts = Object.entries(input).map(([name, value]) => `${name}: ${showPlainly(String(value))}`);
-  const title = `${showPlainly(said?.title ?? tool.title, 200).replace(/\?$/, '')}?`;
+  const title = `${showPlainly(said?.title ?? titleOf(tool), 200).replace(/\?$/, '')}?`;
   return confirmRun(
-    { key: tool.name, title, detail: [...facts, '', 'It is checked against the policy and written down before it runs.'].join('\n') },
+    { key: tool.name, title, detail: [...facts, '', t('It is checked against the policy and written down before it runs.')].join('\n') },
     deps.confirm,
   );
 }
@@ -65,16 +66,16 @@ async function confirmed(tool: ToolDescription, input: Arguments, deps: ClusterA
 async function showOutcome(tool: ToolDescription, outcome: Outcome, deps: OutcomeDeps): Promise<void> {
   const isRead = tool.impact === 'none' || tool.group === 'workspace';
   if (outcome.status === 'ok' && isRead && outcome.result !== undefined)
-    return deps.documents.show(tool.title, resultPage(tool.title, outcome));
+    return deps.documents.show(titleOf(tool), resultPage(titleOf(tool), outcome));
   if (outcome.status === 'ok') return offerLog('info', outcome.message);
-  if (outcome.status !== 'pending' || outcome.request_id === undefined) return offerLog('error', `${tool.title}: ${outcome.message}`);
-  const pressed = await notify.info(`${tool.title}: ${outcome.message}`, 'Review');
-  if (pressed === 'Review') await deps.review(outcome.request_id);
+  if (outcome.status !== 'pending' || outcome.request_id === undefined) return offerLog('error', `${titleOf(tool)}: ${outcome.message}`);
+  const pressed = await notify.info(`${titleOf(tool)}: ${outcome.message}`, t('Review'));
+  if (pressed !== undefined) await deps.review(outcome.request_id);
 }
 
 async function offerLog(kind: 'info' | 'error', message: string): Promise<void> {
   const show = kind === 'info' ? notify.info : notify.error;
-  const button = 'Show Log';
+  const button = t('Show Log');
   if ((await show(message, button)) === button) await commands.executeCommand('banksman.showLog');
 }
 

@@ -8,6 +8,7 @@ import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import type { SecretStore } from '../approval-key.ts';
 import { tokenFromInput, tokenSecret } from '../cluster-token.ts';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { seenPoint } from '../trail-memory.ts';
@@ -33,10 +34,12 @@ export function registerMaintenanceCommands({ session, channel, documents, secre
     ),
     commands.registerCommand('banksman.reload', () => session.reload()),
     commands.registerCommand('banksman.doctor', () =>
-      withApp(session, 'Banksman: looking', async (app, signal) => documents.show('Banksman Doctor', doctorPage(await app.doctor(signal)))),
+      withApp(session, t('Banksman: looking'), async (app, signal) =>
+        documents.show(t('Banksman Doctor'), doctorPage(await app.doctor(signal))),
+      ),
     ),
     commands.registerCommand('banksman.verifyAudit', () =>
-      withApp(session, 'Banksman: verifying the audit trail', (app) => verifyAudit(app, channel, secrets)),
+      withApp(session, t('Banksman: verifying the audit trail'), (app) => verifyAudit(app, channel, secrets)),
     ),
   ];
 }
@@ -69,12 +72,17 @@ async function verifyAudit(app: App, channel: LogOutputChannel, secrets: SecretS
   const seen = await seenPoint(secrets, app);
   // The first thing a newcomer presses: an empty trail is a fault only where this editor has seen another one.
   if (seen === undefined && (await app.audit.tail(1)).length === 0)
-    return void notify.info('Audit trail: nothing has been recorded yet, as far as this editor has seen.');
+    return void notify.info(t('Audit trail: nothing has been recorded yet, as far as this editor has seen.'));
   const { ok, message } = await app.audit.verify(seen);
   channel[ok ? 'info' : 'error'](`audit: ${message}`);
-  if (ok) void notify.info(`Audit trail: ${message}`);
-  // Too important for a notification that fades.
-  else void window.showErrorMessage('The audit trail is broken', { modal: true, detail: message });
+  if (ok) void notify.info(t('Audit trail: {0}', message));
+  else void showBroken(message);
+}
+
+/** Too important for a notification that fades. */
+async function showBroken(detail: string): Promise<void> {
+  const title = t('The audit trail is broken');
+  await window.showErrorMessage(title, { modal: true, detail });
 }
 
 async function withApp(session: AppSession, title: string, work: (app: App, signal: AbortSignal) => Promise<void>): Promise<void> {
@@ -100,31 +108,31 @@ export function registerClusterTokenCommand(
     const { state } = session;
     if (state.kind === 'ready' && state.app.config.answersAt !== undefined)
       return void notify.info(
-        'The service holds the clusters’ tokens, and none of this editor counts: root puts them into `/etc/banksman/secrets`.',
+        t('The service holds the clusters’ tokens, and none of this editor counts: root puts them into `/etc/banksman/secrets`.'),
       );
     const name = await chooseCluster(clusterNames());
     if (name === undefined) return;
     const typed = await window.showInputBox({
-      title: `API Token of ${name}`,
-      prompt: 'The token secret that Proxmox VE showed once, a UUID. It is kept in the editor’s secret storage.',
+      title: t('API Token of {0}', name),
+      prompt: t('The token secret that Proxmox VE showed once, a UUID. It is kept in the editor’s secret storage.'),
       placeHolder: 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx',
       password: true,
       ignoreFocusOut: true,
       validateInput: (text) =>
-        text !== '' && tokenFromInput(text) === undefined ? 'not a token secret: a UUID, or `user@realm!name=UUID`' : undefined,
+        text !== '' && tokenFromInput(text) === undefined ? t('not a token secret: a UUID, or `user@realm!name=UUID`') : undefined,
     });
     const secret = tokenFromInput(typed ?? '');
     if (secret === undefined) return;
     await secrets.store(tokenSecret(name), secret);
-    void notify.info(`The API token of ${name} is stored.`);
+    void notify.info(t('The API token of {0} is stored.', name));
   });
 }
 
 async function chooseCluster(names: readonly string[]): Promise<string | undefined> {
   if (names.length === 1) return names[0];
-  if (names.length > 1) return window.showQuickPick([...names], { title: 'Set API Token', placeHolder: 'Cluster' });
-  const button = 'Open Settings';
-  const pressed = await notify.info('Configure a cluster first: `banksman.clusters`.', button);
+  if (names.length > 1) return window.showQuickPick([...names], { title: t('Set API Token'), placeHolder: t('Cluster') });
+  const button = t('Open Settings');
+  const pressed = await notify.info(t('Configure a cluster first: `banksman.clusters`.'), button);
   if (pressed === button) await commands.executeCommand('banksman.openSettings');
   return undefined;
 }
@@ -149,12 +157,17 @@ async function copy({ extensionPath, configFile, settings }: CopyDeps): Promise<
     ...mcpClients.map((client) => ({ label: client.name, description: client.user(home), text: entryText(client, server) })),
     ...otherClients(server),
   ];
-  const chosen = await window.showQuickPick(items, { title: 'Copy MCP Client Configuration', placeHolder: 'Client' });
+  const chosen = await window.showQuickPick(items, { title: t('Copy MCP Client Configuration'), placeHolder: t('Client') });
   if (chosen === undefined) return;
   await env.clipboard.writeText(chosen.text);
-  const button = 'Copy Settings for That File';
+  const button = t('Copy Settings for That File');
   const pressed = await notify.info(
-    `Copied for ${chosen.label} (${chosen.description}). The server reads ${configFile}, not the editor’s settings; red calls are asked for in this editor.`,
+    t(
+      'Copied for {0} ({1}). The server reads {2}, not the editor’s settings; red calls are asked for in this editor.',
+      chosen.label,
+      chosen.description,
+      configFile,
+    ),
     button,
   );
   if (pressed === button) await env.clipboard.writeText(`${JSON.stringify(settings(), null, 2)}\n`);

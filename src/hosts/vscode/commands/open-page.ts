@@ -3,6 +3,7 @@ import { commands, type Disposable, env, UIKind, Uri } from 'vscode';
 import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import { requestIdFrom } from '../approvals-view/approval-row.ts';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 
 /** The command, and `banksman.page` for menus: whether there is a page. */
@@ -30,7 +31,7 @@ export async function openPage(session: AppSession, path: PagePath): Promise<voi
   try {
     const origin = await session.use(async ({ config }) => config.page);
     if (origin === undefined) {
-      return void notify.info('No approval page is configured: `page` in the machine’s configuration file names it.');
+      return void notify.info(t('No approval page is configured: `page` in the machine’s configuration file names it.'));
     }
     const address = `${origin}/${path}`;
     if (isElsewhere() && origin.startsWith('http://localhost')) return await offerAddress(origin, address);
@@ -47,7 +48,10 @@ function isElsewhere(): boolean {
 
 /** SECURITY: a remote editor opens `localhost` under a tunnel's port or its own origin, which every extension's webview has. No passkey counts there. */
 async function offerAddress(origin: string, address: string): Promise<void> {
-  const copy = 'Copy Address';
-  const why = `The approval page is ${origin} of the machine that Banksman runs on. This editor would open it under another address, where no passkey counts: open it in a browser of that machine, or give the page an https name.`;
+  const copy = t('Copy Address');
+  const why = t(
+    'The approval page is {0} of the machine that Banksman runs on. This editor would open it under another address, where no passkey counts: open it in a browser of that machine, or give the page an https name.',
+    origin,
+  );
   if ((await notify.info(why, copy)) === copy) await env.clipboard.writeText(address);
 }

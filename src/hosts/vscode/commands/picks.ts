@@ -9,6 +9,7 @@ import type { GuestType } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
+import { t } from '../l10n.ts';
 
 export interface Pick {
   readonly label: string;
@@ -70,8 +71,10 @@ function guestBlock({ vmid, node, raw }: GuestRow, live: LiveRows, offline: Read
   const { lock } = raw;
   return (
     live.protected.guests.get(vmid) ??
-    (offline.has(node) ? `node ${node} is offline` : undefined) ??
-    (typeof lock === 'string' && lock !== '' ? `it is locked (${lock}): an operation on it is running or was left unfinished` : undefined)
+    (offline.has(node) ? t('node {0} is offline', node) : undefined) ??
+    (typeof lock === 'string' && lock !== ''
+      ? t('it is locked ({0}): an operation on it is running or was left unfinished', lock)
+      : undefined)
   );
 }
 
@@ -96,8 +99,8 @@ export function nodePicks(live: Omit<LiveRows, 'guests'>, toWake: boolean): Pick
 }
 
 function nodeBlock({ node, status }: NodeRow, toWake: boolean): string | undefined {
-  if (toWake) return status === 'online' ? `node ${node} is online already` : undefined;
-  return status === 'offline' ? `node ${node} is offline` : undefined;
+  if (toWake) return status === 'online' ? t('node {0} is online already', node) : undefined;
+  return status === 'offline' ? t('node {0} is offline', node) : undefined;
 }
 
 function blockedBy(reason: string | undefined): Partial<Pick> {
@@ -117,15 +120,19 @@ interface DecisionItem {
   readonly detail?: string;
 }
 
-const marks: Record<Effect, string> = { allow: '$(pass) allow', ask: '$(question) ask', deny: '$(circle-slash) deny' };
+const marks: Record<Effect, string> = {
+  allow: `$(pass) ${t('allow')}`,
+  ask: `$(question) ${t('ask')}`,
+  deny: `$(circle-slash) ${t('deny')}`,
+};
 
 /** The decision with its reason, then each rule behind it, the deciding one first. */
 export function decisionItems({ effect, code, reason, rules }: Decision): DecisionItem[] {
   const ofRules = rules.map((rule, order) => ({
     label: `$(law) ${plainLabel(rule)}`,
-    description: order === 0 ? 'the rule that decided' : 'also applied',
+    description: order === 0 ? t('the rule that decided') : t('also applied'),
   }));
-  const byDefault = [{ label: '$(law) no rule', description: 'nothing matched, so the default applied' }];
+  const byDefault = [{ label: `$(law) ${t('no rule')}`, description: t('nothing matched, so the default applied') }];
   return [{ label: marks[effect], description: code, detail: plainLabel(reason, 400) }, ...(rules.length === 0 ? byDefault : ofRules)];
 }
 
@@ -143,21 +150,23 @@ export function testedItems({ effect }: { readonly effect: Effect }, where: Test
   const isCommand = surface === 'workspace_command' || surface === 'readonly_bash';
   const isContained = sandbox.state === 'enforced';
   const looksOnly = surface === 'path' && op !== 'write';
-  const contained = `the OS sandbox is ${sandbox.state}, so every command asks or is refused: ${sandbox.reason}`;
-  const onTop = `tiers and auto-approve rules that this window has are not looked at${looksOnly ? '' : '; at level strict each such call asks'}`;
+  const contained = t('the OS sandbox is {0}, so every command asks or is refused: {1}', sandbox.state, sandbox.reason);
+  const onTop = looksOnly
+    ? t('tiers and auto-approve rules that this window has are not looked at')
+    : t('tiers and auto-approve rules that this window has are not looked at; at level strict each such call asks');
   return [
-    ...(isCommand && isContained && effect === 'allow' ? [{ label: '$(arrow-right) then', detail: followsIn(where) }] : []),
-    ...(isCommand && !isContained ? [{ label: '$(warning) no sandbox', detail: plainLabel(contained, 400) }] : []),
-    { label: '$(info) judged as at level balanced', description: `this window: ${level}`, detail: onTop },
+    ...(isCommand && isContained && effect === 'allow' ? [{ label: `$(arrow-right) ${t('then')}`, detail: followsIn(where) }] : []),
+    ...(isCommand && !isContained ? [{ label: `$(warning) ${t('no sandbox')}`, detail: plainLabel(contained, 400) }] : []),
+    { label: `$(info) ${t('judged as at level balanced')}`, description: t('this window: {0}', level), detail: onTop },
   ];
 }
 
 function followsIn({ surface, sandbox: { view } }: TestedIn): string {
   const isReadOnly = surface === 'readonly_bash';
-  if (view?.judged !== true) return isReadOnly ? 'it can only look' : 'what it changes counts at once and cannot be undone';
+  if (view?.judged !== true) return isReadOnly ? t('it can only look') : t('what it changes counts at once and cannot be undone');
   return isReadOnly
-    ? 'everything it changes is dropped'
-    : 'ordinary changes count and can be undone; changes that other programs obey wait for a person';
+    ? t('everything it changes is dropped')
+    : t('ordinary changes count and can be undone; changes that other programs obey wait for a person');
 }
 
 /** What to ask a person for before a tool runs from the palette, derived from its schema. */

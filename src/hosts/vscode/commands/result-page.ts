@@ -5,6 +5,7 @@ import type { Outcome } from '#kernel/outcome';
 import { Html, html, lines, nothing } from '#kernel/text/html';
 import { columnTitle, fieldTitle, formatField, rowField, tableShape } from '#kernel/text/result-fields';
 import { detailsStyle } from '../details/details-style.ts';
+import { t } from '../l10n.ts';
 
 const maxRows = 500;
 const maxText = 100_000;
@@ -23,11 +24,16 @@ export function doctorPage(findings: readonly Finding[]): Page {
   const byNeed = findings.toSorted((a, b) => need[b.state] - need[a.state]);
   const rows = byNeed.map(
     ({ topic, state, message, remedy }) => html`<tr><td class="${state}">${marks[state]}</td><th scope="row">${topic}</th>
-<td>${message}${remedy === undefined ? nothing : html`<p class="remedy">What to do: ${remedy}</p>`}</td></tr>`,
+<td>${message}${remedy === undefined ? nothing : html`<p class="remedy">${t('What to do: {0}', remedy)}</p>`}</td></tr>`,
   );
   const wrong = findings.filter(({ state }) => state !== 'ok').length;
-  const lead = wrong === 0 ? 'All is well.' : `${wrong} of ${findings.length} findings ${wrong === 1 ? 'wants' : 'want'} your attention.`;
-  return page('Banksman Doctor', html`<p class="lead">${lead}</p><table class="rows findings">${rows}</table>`);
+  const lead =
+    wrong === 0
+      ? t('All is well.')
+      : wrong === 1
+        ? t('1 of {0} findings wants your attention.', findings.length)
+        : t('{0} of {1} findings want your attention.', wrong, findings.length);
+  return page(t('Banksman Doctor'), html`<p class="lead">${lead}</p><table class="rows findings">${rows}</table>`);
 }
 
 /** What wants attention comes first; the rest stays in the order in which it was looked at. */
@@ -43,7 +49,7 @@ function page(title: string, body: Html): Page {
   return (nonce) => {
     const csp = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
     return html`<!DOCTYPE html>
-<html lang="en">
+<html lang="${t('en')}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${new Html(csp)}">
@@ -63,7 +69,7 @@ ${body}
 
 function resultBody(value: JsonValue): Html {
   const text = JSON.stringify(value, undefined, 2);
-  const whole = html`<details><summary>Everything the answer holds</summary><pre>${lines(text, maxText)}</pre></details>`;
+  const whole = html`<details><summary>${t('Everything the answer holds')}</summary><pre>${lines(text, maxText)}</pre></details>`;
   if (Array.isArray(value)) return html`${listPart('', value as readonly JsonValue[])}${whole}`;
   if (!isJsonObject(value)) return html`<p>${formatField('', value)}</p>`;
   const entries = Object.entries(value);
@@ -103,8 +109,8 @@ function texts(value: JsonObject): readonly Html[] {
 
 function listPart(name: string, values: readonly JsonValue[]): Html {
   const rows = values.filter(isJsonObject);
-  if (values.length === 0) return html`<p class="dim">Nothing there.</p>`;
-  const more = values.length > maxRows ? html`<p class="dim">${values.length - maxRows} more are not shown.</p>` : nothing;
+  if (values.length === 0) return html`<p class="dim">${t('Nothing there.')}</p>`;
+  const more = values.length > maxRows ? html`<p class="dim">${t('{0} more are not shown.', values.length - maxRows)}</p>` : nothing;
   if (rows.length < values.length)
     return html`<ul>${values.slice(0, maxRows).map((value) => html`<li>${formatField('', value)}</li>`)}</ul>${more}`;
   const { title, columns } = tableShape(name, rows);

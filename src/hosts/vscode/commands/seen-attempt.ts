@@ -4,6 +4,7 @@ import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import { attemptLines, seenCommand, unknownAttempts } from '../approvals-view/attempt-rows.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
+import { t } from '../l10n.ts';
 
 /** @param look draws the rows anew */
 export function registerSeenAttempt(session: AppSession, confirm: ConfirmDeps, person: string, look: () => void): Disposable {
@@ -13,16 +14,16 @@ export function registerSeenAttempt(session: AppSession, confirm: ConfirmDeps, p
       if (attempt === undefined) return;
       const question = {
         key: `seen:${attempt.call}`,
-        title: 'Have you seen what became of this call?',
-        detail: [...attemptLines(attempt), 'It is no longer listed first then. The trail keeps it.'].join('\n'),
-        proceed: 'Mark as Seen',
-        stay: 'Leave It',
+        title: t('Have you seen what became of this call?'),
+        detail: [...attemptLines(attempt), t('It is no longer listed first then. The trail keeps it.')].join('\n'),
+        proceed: t('Mark as Seen'),
+        stay: t('Leave It'),
         harmless: true,
       } as const;
       if (await confirmRun(question, confirm)) await app.attempts.seen(attempt.call, person);
       look();
     });
   return commands.registerCommand(seenCommand, (call: unknown) =>
-    mark(call).catch((thrown: unknown) => confirm.dialogs.tell('error', `Not marked: ${toFault(thrown).message}`)),
+    mark(call).catch((thrown: unknown) => confirm.dialogs.tell('error', t('Not marked: {0}', toFault(thrown).message))),
   );
 }

@@ -4,6 +4,7 @@ import type { Config } from '#app/config/config';
 import { createPolicyCheck, type PolicyCheck } from '#app/workspace/policy-check';
 import { Fault, toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { decisionItems, plainLabel, type TestedIn, testedItems } from './picks.ts';
 
@@ -14,28 +15,28 @@ interface Surface extends QuickPickItem {
 }
 
 const surfaces: readonly Surface[] = [
-  { label: 'Node, over ssh', description: 'execute_ssh', fixed: { surface: 'ssh' }, example: 'df -h | head -n 5' },
+  { label: t('Node, over ssh'), description: 'execute_ssh', fixed: { surface: 'ssh' }, example: 'df -h | head -n 5' },
   {
-    label: 'Workspace, what it changes is judged and applied',
-    description: 'run_command of an advanced model',
+    label: t('Workspace, what it changes is judged and applied'),
+    description: t('{0} of an advanced model', 'run_command'),
     fixed: { surface: 'workspace_command' },
     example: 'npm test',
   },
   {
-    label: 'Workspace, what it changes is dropped',
-    description: 'run_command of an intermediate model',
+    label: t('Workspace, what it changes is dropped'),
+    description: t('{0} of an intermediate model', 'run_command'),
     fixed: { surface: 'readonly_bash' },
     example: 'grep -rn TODO src',
   },
-  { label: 'Path to read', description: 'read_file', fixed: { surface: 'path', op: 'read' }, example: 'src/index.ts' },
-  { label: 'Path to write', description: 'write_file', fixed: { surface: 'path', op: 'write' }, example: 'src/index.ts' },
-  { label: 'Path to list', description: 'list_directory', fixed: { surface: 'path', op: 'list' }, example: 'src' },
+  { label: t('Path to read'), description: 'read_file', fixed: { surface: 'path', op: 'read' }, example: 'src/index.ts' },
+  { label: t('Path to write'), description: 'write_file', fixed: { surface: 'path', op: 'write' }, example: 'src/index.ts' },
+  { label: t('Path to list'), description: 'list_directory', fixed: { surface: 'path', op: 'list' }, example: 'src' },
 ];
 
 export function registerTestCommand(session: AppSession, userRules: () => Config['commandRules']): Disposable {
   return commands.registerCommand('banksman.testCommand', async () => {
     try {
-      const surface = await window.showQuickPick(surfaces, { title: 'Test a Command', placeHolder: 'Where it would run' });
+      const surface = await window.showQuickPick(surfaces, { title: t('Test a Command'), placeHolder: t('Where it would run') });
       if (surface) testOn(surface, await groundOf(session, userRules));
     } catch (thrown) {
       void notify.error(`Banksman: ${toFault(thrown).message}`);
@@ -57,7 +58,7 @@ function groundOf(session: AppSession, userRules: () => Config['commandRules']):
       const check = createPolicyCheck(config.workspaceRoot, { userRules: userRules(), view: sandbox.view });
       return { check, level, sandbox };
     } catch (cause) {
-      const why = `the policy needs a workspace to judge by: ${toFault(cause).message}`;
+      const why = t('the policy needs a workspace to judge by: {0}', toFault(cause).message);
       throw new Fault('no_workspace', why, { audience: 'user', next: 'open a folder', cause });
     }
   });
@@ -65,8 +66,8 @@ function groundOf(session: AppSession, userRules: () => Config['commandRules']):
 
 function testOn(surface: Surface, ground: Ground): void {
   const pick = window.createQuickPick();
-  pick.title = `Test a Command: ${surface.label}`;
-  pick.placeholder = `For example: ${surface.example}`;
+  pick.title = t('Test a Command: {0}', surface.label);
+  pick.placeholder = t('For example: {0}', surface.example);
   pick.ignoreFocusOut = true;
   // Nothing here is a choice: the rows are the answer.
   pick.onDidChangeValue((input) => {
@@ -82,6 +83,6 @@ function itemsFor(input: string, { fixed }: Surface, { check, level, sandbox }: 
     const { decision } = check.decide({ id: 'typed', input, platform: 'posix', ...fixed });
     return [...decisionItems(decision), ...testedItems(decision, { ...fixed, level, sandbox })];
   } catch (thrown) {
-    return [{ label: '$(error) cannot be judged', detail: plainLabel(toFault(thrown).message) }];
+    return [{ label: `$(error) ${t('cannot be judged')}`, detail: plainLabel(toFault(thrown).message) }];
   }
 }

@@ -68,6 +68,8 @@ const walkthroughs = [
 export function manifestParts(tools: readonly ToolDescription[]) {
   return {
     icon: 'media/icon.png',
+    // Texts of the running extension in other languages; those of this file lie beside it.
+    l10n: './media/l10n',
     galleryBanner: { color: '#16212e', theme: 'dark' },
     // Files, shells and the sandbox are where the workspace is.
     extensionKind: ['workspace'],

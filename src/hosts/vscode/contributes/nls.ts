@@ -4,13 +4,15 @@
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 
-/** Keys whose values are texts for people or models. */
+/** Keys whose values are texts for people, or for models where they are part of a tool's schema. */
 const textKeys: ReadonlySet<string> = new Set([
   ...['title', 'displayName', 'description', 'markdownDescription', 'modelDescription', 'userDescription', 'contents', 'altText'],
-  ...['enumDescriptions', 'markdownEnumDescriptions'],
+  ...['enumDescriptions', 'markdownEnumDescriptions', 'fullName', 'sampleRequest'],
 ]);
-/** Shorter ones stay where a reader sees them. */
+/** Shorter ones for models stay where a reader sees them. */
 const shortText = 16;
+/** The product's own name is the same everywhere. */
+const ownName = 'Banksman';
 /** Longer patterns are no text, but nobody reads them where they stand either. */
 const shortPattern = 60;
 
@@ -18,10 +20,13 @@ export interface Externalized {
   readonly manifest: JsonValue;
   /** Key → text; a text that stands in several places has one key. */
   readonly texts: Readonly<Record<string, string>>;
+  /** The keys of what people read: each needs a translation. The rest is for models, who are told the same in every language. */
+  readonly forPeople: ReadonlySet<string>;
 }
 
 export function externalize(manifest: JsonValue): Externalized {
   const keys = new Map<string, string>();
+  const forPeople = new Set<string>();
   const walk = (value: JsonValue, names: readonly string[]): JsonValue => {
     if (typeof value === 'string') return isText(value, names) ? `%${keyOf(value, names)}%` : value;
     if (Array.isArray(value)) return value.map((entry: JsonValue, index) => walk(entry, [...names, nameOf(entry) ?? String(index)]));
@@ -29,8 +34,11 @@ export function externalize(manifest: JsonValue): Externalized {
     return Object.fromEntries(entriesOf(value).map(([name, entry]) => [name, walk(entry, [...names, name])]));
   };
   const keyOf = (text: string, names: readonly string[]): string => {
-    const known = keys.get(text);
-    if (known !== undefined) return known;
+    const key = keys.get(text) ?? newKey(text, names);
+    if (isForPeople(text, names)) forPeople.add(key);
+    return key;
+  };
+  const newKey = (text: string, names: readonly string[]): string => {
     const taken = new Set(keys.values());
     const short = shortName(names);
     let key = short;
@@ -40,7 +48,7 @@ export function externalize(manifest: JsonValue): Externalized {
   };
   const walked = walk(manifest, []);
   const texts = Object.fromEntries([...keys].map(([text, key]) => [key, text] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { manifest: walked, texts };
+  return { manifest: walked, texts, forPeople };
 }
 
 /** What the editor does when it reads the manifest. @throws where a key has no text */
@@ -64,7 +72,17 @@ export function entriesOf(value: JsonObject): readonly (readonly [string, JsonVa
 
 function isText(value: string, names: readonly string[]): boolean {
   if (names.at(-1) === 'pattern') return value.length > shortPattern;
-  return value.length > shortText && names.slice(-2).some((name) => textKeys.has(name));
+  return isForPeople(value, names) || (value.length > shortText && isTextKey(names));
+}
+
+function isTextKey(names: readonly string[]): boolean {
+  return names.slice(-2).some((name) => textKeys.has(name)) || (names.includes('views') && names.at(-1) === 'name');
+}
+
+/** Of a setting's schema the parts are shown by the editor, of a tool's by the model. */
+function isForPeople(value: string, names: readonly string[]): boolean {
+  const isForModels = names.at(-1) === 'modelDescription' || names.includes('inputSchema');
+  return isTextKey(names) && !isForModels && value !== ownName;
 }
 
 /** Arrays of things with a name of their own are told apart by it. */
@@ -77,8 +95,12 @@ function nameOf(entry: JsonValue): string | undefined {
 /** What a name holds by itself: said only where two of them differ. */
 const usualKinds: ReadonlySet<string> = new Set(['description', 'modelDescription', 'markdownDescription', 'title']);
 
-/** The last name that says something, and what kind of text it is where that is not the usual one: `get_vms`, `vmid`, `get_vms.displayName`. */
+/** Kinds that many keys end in. */
+const shortKinds: Readonly<Record<string, string>> = { displayName: 'name', enumDescriptions: 'enum' };
+
+/** The last name that says something, and what kind of text it is where that is not the usual one: `get_vms`, `vmid`, `get_vms.name`. */
 function shortName(names: readonly string[]): string {
+  if (names.at(-1) === 'userDescription') return 'user';
   const isNumber = (name: string) => /^\d+$/.test(name);
   const structure = new Set([
     'properties',
@@ -92,5 +114,6 @@ function shortName(names: readonly string[]): string {
     'configuration',
   ]);
   const telling = names.filter((name) => !structure.has(name) && !isNumber(name)).map((name) => name.replace(/^banksman[._]/, ''));
-  return telling.slice(-2, telling.length > 1 && usualKinds.has(telling.at(-1) ?? '') ? -1 : undefined).join('.');
+  const last = telling.slice(-2, telling.length > 1 && usualKinds.has(telling.at(-1) ?? '') ? -1 : undefined);
+  return last.map((name) => shortKinds[name] ?? name).join('.');
 }

@@ -13,7 +13,9 @@ import { Html, html, lines, nothing } from '#kernel/text/html';
 import { changeLines, changesIn } from '#kernel/text/shown-change';
 import { impactInWords } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
-import { shownSteps, stepWord } from '../plans/step-rows.ts';
+import { t } from '../l10n.ts';
+import { shownSteps, standingNames, stepNames, stepWord } from '../plans/step-rows.ts';
+import { statusNames } from '../request-words.ts';
 import { detailsStyle } from './details-style.ts';
 import { writes } from './write-sides.ts';
 
@@ -38,14 +40,14 @@ export interface RequestFacts {
 const maxArguments = 20_000;
 
 const statusInWords: Partial<Record<RequestStatus, string>> = {
-  consumed: 'approved and used',
-  approved: 'approved, not used yet',
-  expired: 'expired (nobody decided)',
+  consumed: t('approved and used'),
+  approved: t('approved, not used yet'),
+  expired: t('expired (nobody decided)'),
 };
 
 function statusOf(record: RequestRecord): string {
-  if (isSettledReport(record)) return 'settled';
-  return lapsedUnused(record) ? 'approved, not used in time' : (statusInWords[record.status] ?? record.status);
+  if (isSettledReport(record)) return t('settled');
+  return lapsedUnused(record) ? t('approved, not used in time') : (statusInWords[record.status] ?? statusNames[record.status]);
 }
 
 /** A whole HTML document. SECURITY: its policy allows this one style sheet and nothing else: no script, no image, no request. */
@@ -53,7 +55,7 @@ export function detailsPage(facts: RequestFacts): string {
   const { record, card, nonce } = facts;
   const csp = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
   const page = html`<!DOCTYPE html>
-<html lang="en">
+<html lang="${t('en')}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${new Html(csp)}">
@@ -67,15 +69,15 @@ export function detailsPage(facts: RequestFacts): string {
 ${banner(facts)}
 ${actions(record, facts.page !== undefined)}
 ${planSection(facts)}
-${section('What', whatRows(record))}
-${record.reported === undefined ? nothing : section('Reported block', reportRows(record.reported))}
-${section('Who asks, and why', whyRows(record))}
-${factList('What it affects, as told when it was asked', record.risk)}
+${section(t('What'), whatRows(record))}
+${record.reported === undefined ? nothing : section(t('Reported block'), reportRows(record.reported))}
+${section(t('Who asks, and why'), whyRows(record))}
+${factList(t('What it affects, as told when it was asked'), record.risk)}
 ${heldSection(record.action.targets)}
 ${record.action.cluster === null ? nothing : liveSection(facts.live)}
 ${record.reported === undefined ? argumentSection(record) : nothing}
 ${record.reported === undefined ? policySection(facts.policy) : nothing}
-${section('Times', timeRows(record))}
+${section(t('Times'), timeRows(record))}
 ${record.status === 'pending' && facts.page !== undefined ? phoneSection(`${facts.page}/r/${record.id}`) : nothing}
 </main>
 </body>
@@ -85,11 +87,11 @@ ${record.status === 'pending' && facts.page !== undefined ? phoneSection(`${fact
 
 function banner({ record, card }: RequestFacts): Html {
   if (card.tampered) {
-    return html`<p class="banner bad">This request was changed in the store after it was made. It cannot be approved. Run “Banksman: Verify Audit Trail”.</p>`;
+    return html`<p class="banner bad">${t('This request was changed in the store after it was made. It cannot be approved. Run “Banksman: Verify Audit Trail”.')}</p>`;
   }
   const { status, decision } = record;
-  if (status === 'pending') return html`<p class="banner waits">Waits for a person. ${stateOf(card).join(' ')}</p>`;
-  const by = decision === undefined ? nothing : html` by ${decision.by} in the ${decision.via}`;
+  if (status === 'pending') return html`<p class="banner waits">${t('Waits for a person.')} ${stateOf(card).join(' ')}</p>`;
+  const by = decision === undefined ? nothing : html` ${t('by {0} in the {1}', decision.by, decision.via)}`;
   const said = decision?.message === undefined ? nothing : html`: “${decision.message}”`;
   return html`<p class="banner over"><strong>${statusOf(record)}</strong>${by}${said}</p>`;
 }
@@ -102,11 +104,11 @@ function stateOf({ sections }: RequestFacts['card']): readonly string[] {
 /** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */
 function actions(record: RequestRecord, hasPage: boolean): Html {
   const links = [
-    ...(record.status === 'pending' ? [link('review', 'Review…', record.id), link('deny', 'Deny…', record.id, 'quiet')] : []),
-    ...(record.status === 'pending' && planIn(record) !== undefined ? [link('strikeSteps', 'Strike Steps…', record.id, 'quiet')] : []),
-    ...(record.status === 'pending' && hasPage ? [link('openPage', 'Open Approval Page', record.id, 'quiet')] : []),
-    ...(record.status === 'approved' && record.reported === undefined ? [link('revoke', 'Revoke…', record.id)] : []),
-    ...(writes(record.action) ? [link('showDiff', 'Compare with the File', record.id, 'quiet')] : []),
+    ...(record.status === 'pending' ? [link('review', t('Review…'), record.id), link('deny', t('Deny…'), record.id, 'quiet')] : []),
+    ...(record.status === 'pending' && planIn(record) !== undefined ? [link('strikeSteps', t('Strike Steps…'), record.id, 'quiet')] : []),
+    ...(record.status === 'pending' && hasPage ? [link('openPage', t('Open Approval Page'), record.id, 'quiet')] : []),
+    ...(record.status === 'approved' && record.reported === undefined ? [link('revoke', t('Revoke…'), record.id)] : []),
+    ...(writes(record.action) ? [link('showDiff', t('Compare with the File'), record.id, 'quiet')] : []),
   ];
   return links.length === 0 ? nothing : html`<p class="actions">${links}</p>`;
 }
@@ -122,29 +124,29 @@ function planSection({ record, card, progress }: RequestFacts): Html {
   if (plan === undefined) return nothing;
   const rows = shownSteps(plan as unknown as JsonObject).map(({ title, call, tool, waitsFor, undo }, index) => {
     const now = progress?.steps[index];
-    const word = progress === undefined || progress.standing === 'waiting' || now === undefined ? '' : stepWord(now, progress);
+    const word = progress === undefined || progress.standing === 'waiting' || now === undefined ? undefined : stepWord(now, progress);
     const why = now?.message === undefined || word === 'done' ? nothing : html`<br><span class="dim">${now.message}</span>`;
-    return html`<li><strong>${title}</strong>${word === '' ? nothing : html` <span class="word ${word.replace(' ', '-')}">${word}</span>`}${why}
-<br><code>${tool} ${call}</code>${waitsFor === '' ? nothing : html`<br><span class="dim">Begins ${waitsFor}.</span>`}<br><span class="dim">It ${undo}.</span></li>`;
+    return html`<li><strong>${title}</strong>${word === undefined ? nothing : html` <span class="word ${word}">${stepNames[word]}</span>`}${why}
+<br><code>${tool} ${call}</code>${waitsFor === '' ? nothing : html`<br><span class="dim">${t('Begins {0}.', waitsFor)}</span>`}<br><span class="dim">${t('It {0}.', undo)}</span></li>`;
   });
   const rest = card.sections.filter(({ kind }) => kind === 'plan').flatMap(({ lines: told }) => told);
   const others = rest.filter((line) => !/^(?:\d+\. | {3})/.test(line));
   const state =
     progress === undefined || progress.standing === 'waiting'
       ? nothing
-      : html`<p>${progress.standing}${progress.message === '' ? '' : `: ${progress.message}`}.</p>`;
+      : html`<p>${standingNames[progress.standing]}${progress.message === '' ? '' : `: ${progress.message}`}.</p>`;
   const left =
     progress?.replacedBy === undefined
       ? nothing
-      : html`<p>A person struck steps from it; what is left is <code>${progress.replacedBy}</code>.</p>`;
+      : html`<p>${t('A person struck steps from it; what is left is {0}.', progress.replacedBy)}</p>`;
   const [first, ...last] = others.map((line) => html`<p>${line}</p>`);
-  return html`<h2>The plan</h2>${state}${left}${first ?? nothing}<ol class="plan">${rows}</ol>${last}`;
+  return html`<h2>${t('The plan')}</h2>${state}${left}${first ?? nothing}<ol class="plan">${rows}</ol>${last}`;
 }
 
 /** For who has the passkey on a phone. */
 function phoneSection(address: string): Html {
   if (!isForPhones(address)) return nothing;
-  return html`<h2>On a phone with a passkey</h2>
+  return html`<h2>${t('On a phone with a passkey')}</h2>
 ${qrDrawing(address)}
 <p>${address}</p>`;
 }
@@ -152,25 +154,25 @@ ${qrDrawing(address)}
 /** SECURITY: escaped twice over: what would hide or reorder is shown as its code, and nothing is markup. */
 function heldSection(targets: readonly JsonObject[]): Html {
   const changes = changesIn(targets).flatMap(changeLines);
-  return changes.length === 0 ? nothing : html`<h2>The held changes</h2><pre>${changes.join('\n')}</pre>`;
+  return changes.length === 0 ? nothing : html`<h2>${t('The held changes')}</h2><pre>${changes.join('\n')}</pre>`;
 }
 
 type Row = readonly [label: string, value: Html | string];
 
 function whatRows({ action, tier, impact, reported }: RequestRecord): readonly Row[] {
-  if (reported !== undefined) return [['Kind', 'a block that an agent reported; settling it runs nothing and lets nothing through']];
+  if (reported !== undefined) return [[t('Kind'), t('a block that an agent reported; settling it runs nothing and lets nothing through')]];
   const targets = action.targets.map(
     (target) => html`${targetInWords(target)}<br><code class="dim">${JSON.stringify({ ...target, changes: undefined })}</code><br>`,
   );
   return [
-    ['Tool', html`<code>${action.tool}</code>`],
-    ['Action tier', tier],
+    [t('Tool'), html`<code>${action.tool}</code>`],
+    [t('Action tier'), tier],
     [
-      'Impact',
-      action.tool === applyHeldTool && impact === 'reversible' ? 'can be undone: “Banksman: Undo This Run…”' : impactInWords[impact],
+      t('Impact'),
+      action.tool === applyHeldTool && impact === 'reversible' ? t('can be undone: “Banksman: Undo This Run…”') : impactInWords[impact],
     ],
-    ...(targets.length === 0 ? [] : [['Target', html`${targets}`] as const]),
-    ...(action.cluster === null ? [] : [['Cluster', action.cluster] as const]),
+    ...(targets.length === 0 ? [] : [[t('Target'), html`${targets}`] as const]),
+    ...(action.cluster === null ? [] : [[t('Cluster'), action.cluster] as const]),
   ];
 }
 
@@ -181,65 +183,67 @@ function targetInWords(target: JsonObject): string {
 
 function reportRows({ reason, destination, pattern }: NonNullable<RequestRecord['reported']>): readonly Row[] {
   return [
-    ['Reason', reason],
-    ['Destination', html`<code>${destination}</code>`],
-    ...(pattern === undefined ? [] : [['Matched (for people only)', html`<code>${pattern}</code>`] as const]),
+    [t('Reason'), reason],
+    [t('Destination'), html`<code>${destination}</code>`],
+    ...(pattern === undefined ? [] : [[t('Matched (for people only)'), html`<code>${pattern}</code>`] as const]),
   ];
 }
 
 function whyRows({ agent, reason, code, claim }: RequestRecord): readonly Row[] {
   return [
-    ['Agent', html`${agentName(agent)} <span class="dim">${agent.id}</span>`],
-    ...(agent.model === undefined ? [] : [['Model', agent.model] as const]),
+    [t('Agent'), html`${agentName(agent)} <span class="dim">${agent.id}</span>`],
+    ...(agent.model === undefined ? [] : [[t('Model'), agent.model] as const]),
     // That a red tool asks is no reason: what is at stake stands under what it affects, as on the card.
-    ...(code === 'confirmation_required' ? [] : [['Why a person is asked', html`${reason} <span class="dim">${code}</span>`] as const]),
-    ...(claim === undefined ? [] : [['The agent says', html`<q>${claim}</q>`] as const]),
+    ...(code === 'confirmation_required' ? [] : [[t('Why a person is asked'), html`${reason} <span class="dim">${code}</span>`] as const]),
+    ...(claim === undefined ? [] : [[t('The agent says'), html`<q>${claim}</q>`] as const]),
   ];
 }
 
 function timeRows(record: RequestRecord): readonly Row[] {
-  const time = (at: number) => new Date(at).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'medium', hour12: false });
+  const time = (at: number) => new Date(at).toLocaleString(t('en'), { dateStyle: 'medium', timeStyle: 'medium', hour12: false });
   const { createdAt, expiresAt, decision, grants = [], consumedAt, consumedBy } = record;
   return [
-    ['Asked', time(createdAt)],
-    ['Expires', time(expiresAt)],
-    ...(decision === undefined ? [] : [['Answered', `${time(decision.at)} by ${decision.by} (${decision.via})`] as const]),
+    [t('Asked'), time(createdAt)],
+    [t('Expires'), time(expiresAt)],
+    ...(decision === undefined ? [] : [[t('Answered'), t('{0} by {1} ({2})', time(decision.at), decision.by, decision.via)] as const]),
     ...grants.map(
       ({ payload }) =>
         [
-          'Approved by',
-          `${payload.approver}, ${payload.display === 'outside' ? 'outside the agents’ account' : 'in the agents’ account'}`,
+          t('Approved by'),
+          `${payload.approver}, ${payload.display === 'outside' ? t('outside the agents’ account') : t('in the agents’ account')}`,
         ] as const,
     ),
     ...(decision === undefined || grants.length === 0 || record.reported !== undefined
       ? []
-      : [['Approval good until', time(grantsEnd(grants))] as const]),
-    ...(consumedAt === undefined ? [] : [['Used', `${time(consumedAt)}${consumedBy === undefined ? '' : ` by ${consumedBy}`}`] as const]),
-    ['Request', html`<code>${record.id}</code>`],
-    ['Digest', html`<code>${record.digest}</code>`],
-    ['Policy', record.action.policyVersion],
+      : [[t('Approval good until'), time(grantsEnd(grants))] as const]),
+    ...(consumedAt === undefined
+      ? []
+      : [[t('Used'), consumedBy === undefined ? time(consumedAt) : t('{0} by {1}', time(consumedAt), consumedBy)] as const]),
+    [t('Request'), html`<code>${record.id}</code>`],
+    [t('Digest'), html`<code>${record.digest}</code>`],
+    [t('Policy'), record.action.policyVersion],
   ];
 }
 
 function liveSection(live: Loaded<readonly LiveFact[]>): Html {
-  if (live === undefined) return html`<h2>Now, in the cluster</h2><p class="dim">Asking the cluster…</p>`;
-  if ('failed' in live) return html`<h2>Now, in the cluster</h2><p class="bad">It cannot be read: ${live.failed}</p>`;
+  if (live === undefined) return html`<h2>${t('Now, in the cluster')}</h2><p class="dim">${t('Asking the cluster…')}</p>`;
+  if ('failed' in live) return html`<h2>${t('Now, in the cluster')}</h2><p class="bad">${t('It cannot be read: {0}', live.failed)}</p>`;
   const rows = live.map(({ label, value, warns }): Row => [label, warns === true ? html`<span class="bad">${value}</span>` : value]);
-  return section('Now, in the cluster', rows);
+  return section(t('Now, in the cluster'), rows);
 }
 
 function argumentSection({ action }: RequestRecord): Html {
   const { content, ...rest } = action.arguments;
   const whole = action.tool === 'write_file' && typeof content === 'string';
   const shown = JSON.stringify(whole ? rest : action.arguments, undefined, 2);
-  const text = whole ? html`<h2>New content</h2><pre>${lines(content, maxArguments)}</pre>` : nothing;
-  return html`<h2>Arguments</h2><pre>${lines(shown, maxArguments)}</pre>${text}`;
+  const text = whole ? html`<h2>${t('New content')}</h2><pre>${lines(content, maxArguments)}</pre>` : nothing;
+  return html`<h2>${t('Arguments')}</h2><pre>${lines(shown, maxArguments)}</pre>${text}`;
 }
 
 function policySection(policy: Loaded<Explanation>): Html {
-  const head = html`<h2>What the policy says now</h2>`;
-  if (policy === undefined) return html`${head}<p class="dim">Asking the policy…</p>`;
-  if ('failed' in policy) return html`${head}<p class="bad">It cannot be told: ${policy.failed}</p>`;
+  const head = html`<h2>${t('What the policy says now')}</h2>`;
+  if (policy === undefined) return html`${head}<p class="dim">${t('Asking the policy…')}</p>`;
+  if ('failed' in policy) return html`${head}<p class="bad">${t('It cannot be told: {0}', policy.failed)}</p>`;
   const rows = policy.stages.map(
     ({ stage, decision }) => html`<tr><td>${stage}</td><td class="${decision.effect}">${decision.effect}</td>
 <td>${decision.reason} <span class="dim">${decision.code}</span>${decision.rules.length === 0 ? nothing : html`<br><code>${decision.rules.join(', ')}</code>`}</td></tr>`,

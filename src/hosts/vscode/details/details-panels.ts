@@ -11,6 +11,7 @@ import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
 import { createDisposableBag } from '../disposables.ts';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
 import { detailsPage, type Loaded, type RequestFacts } from './details-page.ts';
@@ -59,7 +60,7 @@ export function createDetailsPanels(session: AppSession, onError: (error: unknow
   return {
     async show(id) {
       const record = await session.use(({ approvals }) => approvals.get(id));
-      if (!record) return void notify.info(`There is no request ${id}.`);
+      if (!record) return void notify.info(t('There is no request {0}.', id));
       (open.get(id) ?? openPanel(record)).reveal();
     },
     dispose() {

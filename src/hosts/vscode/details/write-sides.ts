@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import type { RequestRecord } from '#kernel/approval/request';
 import { isJsonObject } from '#kernel/json';
 import { editText, type TextEdit } from '#kernel/text/text-edits';
+import { t } from '../l10n.ts';
 
 /** The editor compares no more than that in a useful time. */
 const maxBytes = 2_000_000;
@@ -32,7 +33,7 @@ export async function sideText(record: Pick<RequestRecord, 'action'>, side: Side
   const { content, edits } = record.action.arguments;
   if (record.action.tool === 'write_file') return typeof content === 'string' ? content : '';
   const edited = editText(await currentText(file, root), editsOf(edits));
-  return edited.ok ? edited.text : `(edit ${edited.edit} does not fit the file as it is now: the call would fail)`;
+  return edited.ok ? edited.text : t('(edit {0} does not fit the file as it is now: the call would fail)', edited.edit);
 }
 
 /** As the store has them: another window may be of another version. */
@@ -60,9 +61,9 @@ async function currentText(file: string, root: string): Promise<string> {
     const base = await realpath(root);
     const real = await realpath(path.resolve(base, file));
     // SECURITY: shown to a person only, but the path comes out of the store: nothing outside the workspace is read.
-    if (!real.startsWith(base + path.sep)) return '(not in this workspace)';
+    if (!real.startsWith(base + path.sep)) return t('(not in this workspace)');
     const found = await stat(real);
-    if (!found.isFile()) return '(not a file)';
+    if (!found.isFile()) return t('(not a file)');
     return found.size > maxBytes ? `(${found.size} bytes: too long to compare)` : textOf(await readFile(real));
   } catch {
     // No such file yet.

@@ -11,6 +11,7 @@ import type { Log } from '#kernel/ports/log';
 import type { AppSession } from '../app-session.ts';
 import { tokenSecret } from '../cluster-token.ts';
 import { plainLabel } from '../commands/picks.ts';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 
 export interface OfferDeps {
@@ -49,13 +50,13 @@ async function offer(app: App, deps: OfferDeps): Promise<void> {
 }
 
 async function ask(found: readonly ProtectionSuggestion[], { memory, log }: OfferDeps): Promise<void> {
-  const [choose, never] = ['Choose What to Protect…', 'Do Not Protect'] as const;
+  const [choose, never] = [t('Choose What to Protect…'), t('Do Not Protect')] as const;
   const clusters = [...new Set(found.map(({ cluster }) => cluster))];
   const what =
     found.length === 1
-      ? `${wordsOf(found[0])} looks as if agents should not touch it`
-      : `${found.length} guests and nodes look as if agents should not touch them`;
-  const pressed = await notify.info(`Banksman: on ${clusters.join(', ')} ${what}.`, choose, never);
+      ? t('Banksman: on {0} {1} looks as if agents should not touch it.', clusters.join(', '), wordsOf(found[0]))
+      : t('Banksman: on {0} {1} guests and nodes look as if agents should not touch them.', clusters.join(', '), found.length);
+  const pressed = await notify.info(what, choose, never);
   if (pressed === undefined) return;
   const chosen = pressed === choose ? await choosing(found) : [];
   if (chosen === undefined) return;
@@ -77,8 +78,8 @@ async function choosing(found: readonly ProtectionSuggestion[]): Promise<readonl
     }),
   );
   const options = {
-    title: 'What to Protect',
-    placeHolder: 'No tool changes what is protected, and nobody can approve that away',
+    title: t('What to Protect'),
+    placeHolder: t('No tool changes what is protected, and nobody can approve that away'),
     canPickMany: true,
     ignoreFocusOut: true,
   } as const;
@@ -96,5 +97,5 @@ async function protect(chosen: readonly ProtectionSuggestion[]): Promise<void> {
   const settings = workspace.getConfiguration('banksman');
   const before = settings.inspect('protected')?.globalValue;
   await settings.update('protected', withProtected(isJsonObject(before) ? before : {}, chosen), ConfigurationTarget.Global);
-  notify.status(`Banksman: ${chosen.length === 1 ? 'one more is' : `${chosen.length} more are`} protected`);
+  notify.status(chosen.length === 1 ? t('Banksman: one more is protected') : t('Banksman: {0} more are protected', chosen.length));
 }

@@ -3,6 +3,7 @@ import type { Signer } from '#kernel/approval/answer';
 import type { RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
+import { t } from '../l10n.ts';
 
 /**
  * SECURITY: the store is re-read after the dialog, and whoever can write it could swap the action in between. What is signed is
@@ -13,13 +14,13 @@ export function boundSigner(signer: Signer, shown: Pick<RequestRecord, 'id' | 'd
   return signerOf(
     signer,
     { requestId: shown.id, digest: shown.digest },
-    `request \`${shown.id}\` changed while it was shown, so it was not approved; review it again`,
+    t('request `{0}` changed while it was shown, so it was not approved; review it again', shown.id),
   );
 }
 
 /** A signer for one change of a setting: every key of `change` must be in what is signed. */
 export function settingSigner(signer: Signer, change: JsonObject): Signer {
-  return signerOf(signer, change, 'what was to be signed is not what was shown, so nothing was changed; try again');
+  return signerOf(signer, change, t('what was to be signed is not what was shown, so nothing was changed; try again'));
 }
 
 function signerOf(signer: Signer, shown: JsonObject, refusal: string): Signer {

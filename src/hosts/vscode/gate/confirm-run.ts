@@ -5,13 +5,14 @@ import { keyIdOf } from '#app/for-hosts';
 import type { Approvals } from '#kernel/app';
 import type { Signer } from '#kernel/approval/answer';
 import { showPlainly } from '#kernel/text/text';
+import { t } from '../l10n.ts';
 import type { Dialogs } from './dialogs.ts';
 
 /** An answer sooner than this after opening was meant for whatever had the focus before. */
 export const minimumOpenMs = 700;
 
-export const runButton = 'Run';
-const cancelButton = 'Do Not Run';
+export const runButton = t('Run');
+const cancelButton = t('Do Not Run');
 
 export interface ConfirmDeps {
   readonly queue: ModalQueue;
@@ -64,14 +65,14 @@ export function frontCode(): string {
 
 /** The first line, which is on the screen however long the rest is. */
 export function withCode(detail: string, buttons: readonly string[], code: string | undefined): string {
-  const named = buttons.map((button) => `“${button}”`).join(' or ');
-  return code === undefined ? detail : `To go on: press ${named}, then type ${code}.\n\n${detail}`;
+  const named = buttons.map((button) => `“${button}”`).join(t(' or '));
+  return code === undefined ? detail : `${t('To go on: press {0}, then type {1}.', named, code)}\n\n${detail}`;
 }
 
 /** Whether a person typed the code of the card that they just answered. */
 export async function typeCode(title: string, code: string, dialogs: Dialogs): Promise<boolean> {
-  const prompt = 'Type the code that stood at the top of the card. Esc: nothing happens.';
-  const check = (text: string) => (typedMatch(code, text) ? undefined : 'Not what stood on the card; with Esc you can look at it again');
+  const prompt = t('Type the code that stood at the top of the card. Esc: nothing happens.');
+  const check = (text: string) => (typedMatch(code, text) ? undefined : t('Not what stood on the card; with Esc you can look at it again'));
   const typed = await dialogs.type({ title, prompt, check }).catch(() => undefined);
   // The check only guides the person: a program can accept an input box, so what came out of it is compared again.
   return typedMatch(code, typed);
@@ -89,7 +90,7 @@ function normal(text: string): string {
 }
 
 /** The question whether this window's key counts from now on: it outlives the one decision at hand, so it is asked by itself. */
-export const trustButton = 'Trust This Key';
+export const trustButton = t('Trust This Key');
 
 interface PinDeps {
   readonly approvals: Pick<Approvals, 'isTrusted' | 'trust'>;
@@ -108,16 +109,21 @@ export async function trustKey(signer: Signer, deps: PinDeps): Promise<boolean> 
 }
 
 function pinQuestion(signer: Signer, configFile: string): Confirmation {
-  const detail = [
-    'An answer is signed, and counts only by keys that are pinned on this machine. The key of this window is new here. If you trust it, whoever',
-    'uses this editor profile can approve from now on.',
-  ].join(' ');
+  const detail = t(
+    'An answer is signed, and counts only by keys that are pinned on this machine. The key of this window is new here. If you trust it, whoever uses this editor profile can approve from now on.',
+  );
   return {
     key: 'trust this key',
-    title: `Trust the approval key of this window for ${showPlainly(signer.approver, 100)}?`,
-    detail: `${detail}\n\nFingerprint: ${keyIdOf(signer.publicKey) ?? 'none'}\nKey: ${showPlainly(signer.publicKey)}\nPinned in: ${showPlainly(configFile)}`,
+    title: t('Trust the approval key of this window for {0}?', showPlainly(signer.approver, 100)),
+    detail: [
+      detail,
+      '',
+      t('Fingerprint: {0}', keyIdOf(signer.publicKey) ?? 'none'),
+      t('Key: {0}', showPlainly(signer.publicKey)),
+      t('Pinned in: {0}', showPlainly(configFile)),
+    ].join('\n'),
     proceed: trustButton,
-    stay: 'Do Not Trust',
+    stay: t('Do Not Trust'),
   };
 }
 

@@ -3,6 +3,7 @@ import type { HumanGate } from '#kernel/app';
 import type { RequestRecord } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
+import { t } from '../l10n.ts';
 import type { ModalQueue } from './confirm-run.ts';
 import type { Dialogs } from './dialogs.ts';
 import type { ReviewEnd } from './review.ts';
@@ -28,7 +29,7 @@ export function createWindowGate({ queue, dialogs, review }: WindowGateDeps): Wi
     try {
       return await review(id);
     } catch (thrown) {
-      dialogs.tell('error', `The request cannot be shown: ${toFault(thrown).message}`);
+      dialogs.tell('error', t('The request cannot be shown: {0}', toFault(thrown).message));
       return 'failed';
     } finally {
       wanted.delete(id);
@@ -48,7 +49,7 @@ export function createWindowGate({ queue, dialogs, review }: WindowGateDeps): Wi
     if (end !== 'left_pending' || done.aborted) return;
     const title = showPlainly(request.title).replace(/\?$/, '');
     // The notification stays on the screen longer than the call waits: it says nothing that time makes untrue.
-    const again = await dialogs.offer(`You left it unanswered: ${title}.`, 'Review').catch(() => false);
+    const again = await dialogs.offer(t('You left it unanswered: {0}.', title), t('Review')).catch(() => false);
     if (again) await gate.review(request.id);
   };
   return gate;

@@ -7,18 +7,19 @@ import { endInWords, expiryInWords } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
 import { clockTime, showPlainly } from '#kernel/text/text';
+import { t } from '../l10n.ts';
 import { boundSigner } from './bound-signer.ts';
 import { confirmNow, frontCode, minimumOpenMs, trustKey, typeCode, withCode } from './confirm-run.ts';
 import type { Dialogs, Question } from './dialogs.ts';
 
-export const approveButton = 'Approve once';
-export const approveAndRunButton = 'Approve and Run';
-export const denyButton = 'Deny';
-export const detailsButton = 'Show Details';
+export const approveButton = t('Approve once');
+export const approveAndRunButton = t('Approve and Run');
+export const denyButton = t('Deny');
+export const detailsButton = t('Show Details');
 /** To where it can be approved with a passkey. */
-export const pageButton = 'Open Page';
+export const pageButton = t('Open Page');
 /** Approving a reported block grants no call (docs/design.md#requests-and-grants): the button must not look as if it did. */
-export const settleButton = 'Settle Report';
+export const settleButton = t('Settle Report');
 
 export interface ReviewDeps {
   readonly approvals: Pick<Approvals, 'get' | 'card' | 'approve' | 'deny' | 'isTrusted' | 'trust' | 'onChange'>;
@@ -56,7 +57,7 @@ export async function reviewRequest(id: string, deps: ReviewDeps): Promise<Revie
   try {
     return await review(id, deps);
   } catch (thrown) {
-    deps.dialogs.tell('error', `Not approved: ${toFault(thrown).message}`);
+    deps.dialogs.tell('error', t('Not approved: {0}', toFault(thrown).message));
     return 'failed';
   }
 }
@@ -117,7 +118,7 @@ function questionOf(shown: Shown, note: string, { openPage, answersAt }: ReviewD
   const { record, card, code, alarms, byHand } = shown;
   const run = byHand === undefined || byHand.whyNot !== undefined ? [] : [approveAndRunButton];
   const { title, rest } = onOneLine(card.title);
-  const warnings = alarms.slice(0, 3).map((alarm) => `WARNING: ${alarm}`);
+  const warnings = alarms.slice(0, 3).map((alarm) => t('WARNING: {0}', alarm));
   const page = openPage === undefined ? [] : [pageButton];
   const asked = { id: card.id, severity: 'warning', title } as const;
   const detailOf = (...parts: readonly string[]) => [...warnings, note, ...parts].filter((line) => line !== '').join('\n\n');
@@ -142,7 +143,7 @@ function waitWords({ sections }: ReviewCard, byHand: string): string {
 
 /** What follows a semicolon is about settings. */
 function elsewhereWords(answersAt: string): string {
-  return `No window approves this, here it can only be denied: ${answersAt.split('; ')[0] ?? answersAt}.`;
+  return t('No window approves this, here it can only be denied: {0}.', answersAt.split('; ')[0] ?? answersAt);
 }
 
 /** A title as a statement. */
@@ -172,11 +173,14 @@ function byHandWords({ action }: RequestRecord, byHand: Shown['byHand']): string
   if (byHand.whyNot !== undefined) {
     const whyNot = showPlainly(byHand.whyNot);
     return isHeld
-      ? `This window cannot apply it: ${whyNot}. Approved, it is applied by a process that has that workspace open, on its machine, within five minutes or not at all.`
-      : `This window cannot run it for the agent: ${whyNot}.`;
+      ? t(
+          'This window cannot apply it: {0}. Approved, it is applied by a process that has that workspace open, on its machine, within five minutes or not at all.',
+          whyNot,
+        )
+      : t('This window cannot run it for the agent: {0}.', whyNot);
   }
-  if (isHeld) return `Approved, it is applied here at once. With ${approveAndRunButton} you see what came of it.`;
-  return `${approveAndRunButton}: it runs now, once, as it was asked. You see the result; it is kept for the agent.`;
+  if (isHeld) return t('Approved, it is applied here at once. With {0} you see what came of it.', approveAndRunButton);
+  return t('{0}: it runs now, once, as it was asked. You see the result; it is kept for the agent.', approveAndRunButton);
 }
 
 function approveLabel(record: RequestRecord): string {
@@ -190,7 +194,7 @@ async function isLate(answer: string | undefined, { record, card }: Shown, deps:
   return now?.record.status === 'pending' && !now.waits;
 }
 
-const lateNote = 'The call stopped waiting while you read this, so nothing was approved yet. Please answer again.';
+const lateNote = t('The call stopped waiting while you read this, so nothing was approved yet. Please answer again.');
 
 /** Only the buttons mean anything; whatever else comes back leaves the request pending. */
 async function carryOut(answer: string | undefined, shown: Shown, deps: ReviewDeps): Promise<ReviewEnd> {
@@ -213,7 +217,7 @@ function canSign(shown: Shown): shown is Signable {
 
 /** The run has its own time; the next question does not wait for it. */
 async function approveAndRun(shown: Signable, deps: ReviewDeps): Promise<ReviewEnd> {
-  const end = await confirmAndApprove(shown, deps, `Approved, and running now: ${plain(shown.card.title)}`);
+  const end = await confirmAndApprove(shown, deps, t('Approved, and running now: {0}', plain(shown.card.title)));
   if (end === 'approved') deps.runByHand(shown.record);
   return end;
 }
@@ -229,7 +233,7 @@ async function askWatched(question: Question, record: RequestRecord, deps: Revie
     if (!isOpen || now === undefined || now.status === 'pending') return;
     isOpen = false;
     const title = plain(showPlainly(record.title));
-    deps.dialogs.tell('info', `It is over: ${endInWords(now)}. Its dialog changes nothing any more; close it: ${title}`);
+    deps.dialogs.tell('info', t('It is over: {0}. Its dialog changes nothing any more; close it: {1}', endInWords(now), title));
   };
   const stop = deps.approvals.onChange(() => void look());
   try {
@@ -249,17 +253,19 @@ async function askSafely(question: Question, deps: ReviewDeps): Promise<string |
   }
 }
 
-const tooFastNote = 'Your last answer came within 0.7 seconds of this dialog opening, so it did not count. Please read and answer again.';
+const tooFastNote = t(
+  'Your last answer came within 0.7 seconds of this dialog opening, so it did not count. Please read and answer again.',
+);
 
 /** @param done what the person is told once it is approved; default: what the answer says */
 async function confirmAndApprove(shown: Signable, deps: ReviewDeps, done?: string): Promise<ReviewEnd> {
   const { record, card, signer, code } = shown;
   if (!(await typeCode(card.title, code, deps.dialogs))) {
-    deps.dialogs.tell('info', `Not approved, it stays pending: ${card.title}`);
+    deps.dialogs.tell('info', t('Not approved, it stays pending: {0}', card.title));
     return 'left_pending';
   }
   if (!(await trustKey(signer, { ...deps, confirm: (question) => confirmNow(question, deps) }))) {
-    deps.dialogs.tell('info', `Not approved, it stays pending: ${card.title} The key of this window is not trusted.`);
+    deps.dialogs.tell('info', t('Not approved, it stays pending: {0} The key of this window is not trusted.', card.title));
     return 'left_pending';
   }
   const result = await deps.approvals.approve(record.id, boundSigner(signer, record));
@@ -274,7 +280,7 @@ async function confirmAndApprove(shown: Signable, deps: ReviewDeps, done?: strin
   else
     deps.dialogs.tell(
       'info',
-      `Approved once; the agent may run it until ${until}, when it asks again: ${plain(card.title)} (${record.id})`,
+      t('Approved once; the agent may run it until {0}, when it asks again: {1} ({2})', until, plain(card.title), record.id),
     );
   return 'approved';
 }
@@ -299,7 +305,7 @@ async function tellIfUnused({ id, title }: RequestRecord, deps: ReviewDeps): Pro
   const what = plain(showPlainly(title));
   deps.dialogs.tell(
     'warning',
-    `“${what}” is approved, but the call that waited has not used it. The agent may run it until ${until}, when it asks again.`,
+    t('“{0}” is approved, but the call that waited has not used it. The agent may run it until {1}, when it asks again.', what, until),
   );
 }
 
@@ -309,7 +315,7 @@ const unusedMs = 5_000;
 async function denyRequest(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {
   const record = await deps.approvals.get(card.id);
   if (record?.status !== 'pending') return tellNotPending(card.id, record, deps);
-  const prompt = 'It is denied either way. Tell the agent why, or what to do instead?';
+  const prompt = t('It is denied either way. Tell the agent why, or what to do instead?');
   const words = await deps.dialogs.note({ title: card.title, prompt }).catch(() => undefined);
   const message = words?.trim() ?? '';
   const result = await deps.approvals.deny(card.id, deps.person, ...(message === '' ? [] : [message]));
@@ -317,28 +323,29 @@ async function denyRequest(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEn
 }
 
 async function refuseTampered(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {
-  const title = `Request ${card.id} was changed in the store and cannot be approved`;
-  const detail = `It does not match its own digest. Somebody or something wrote to the store. Run “Banksman: Verify Audit Trail”.\n\n${card.detail}`;
+  const title = t('Request {0} was changed in the store and cannot be approved', card.id);
+  const detail = `${t('It does not match its own digest. Somebody or something wrote to the store. Run “Banksman: Verify Audit Trail”.')}\n\n${card.detail}`;
   const answer = await askSafely({ id: card.id, severity: 'error', title, detail, buttons: [denyButton] }, deps);
   if (answer === denyButton) await deps.approvals.deny(card.id, deps.person);
   return 'tampered';
 }
 
 function tellNotPending(id: string, record: RequestRecord | undefined, deps: ReviewDeps): ReviewEnd {
-  if (!record) deps.dialogs.tell('warning', `There is no request ${showPlainly(id, 40)}.`);
+  if (!record) deps.dialogs.tell('warning', t('There is no request {0}.', showPlainly(id, 40)));
   else if (record.status === 'expired')
     deps.dialogs.tell(
       'info',
-      `Too late: “${showPlainly(record.title)}” has expired: ${expiryInWords(record, Date.now())}. The agent can ask again.`,
+      t('Too late: “{0}” has expired: {1}. The agent can ask again.', showPlainly(record.title), expiryInWords(record, Date.now())),
     );
-  else deps.dialogs.tell('info', `“${showPlainly(record.title)}” is over already: ${endInWords(record)}. Your answer changed nothing.`);
+  else
+    deps.dialogs.tell('info', t('“{0}” is over already: {1}. Your answer changed nothing.', showPlainly(record.title), endInWords(record)));
   return 'not_pending';
 }
 
 function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps): boolean {
   const message = `${result.message.charAt(0).toUpperCase()}${result.message.slice(1)}`;
   if (result.ok) deps.dialogs.tell('status', message);
-  else if (result.code === 'expired') deps.dialogs.tell('info', `Too late, nothing runs: ${plain(card.title)}. ${message}.`);
+  else if (result.code === 'expired') deps.dialogs.tell('info', t('Too late, nothing runs: {0}. {1}.', plain(card.title), message));
   else deps.dialogs.tell(result.code === 'already_decided' ? 'info' : 'error', `${message}.`);
   return result.ok;
 }

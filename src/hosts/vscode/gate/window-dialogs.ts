@@ -1,5 +1,6 @@
 /** The gate's dialogs in a real window. */
 import { CancellationTokenSource, commands, window, workspace } from 'vscode';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { dialogColours } from './dialog-colours.ts';
 import type { Dialogs } from './dialogs.ts';
@@ -27,7 +28,7 @@ export function createWindowDialogs(): Dialogs {
       const source = new CancellationTokenSource();
       const timer = setTimeout(() => source.cancel(), noteMs);
       try {
-        return await window.showInputBox({ title, prompt, placeHolder: 'Optional' }, source.token);
+        return await window.showInputBox({ title, prompt, placeHolder: t('Optional') }, source.token);
       } finally {
         clearTimeout(timer);
         source.dispose();
@@ -52,7 +53,10 @@ function paintedHere(): readonly string[] {
 }
 
 async function tellPainted(painted: readonly string[]): Promise<void> {
-  const button = 'Open Workspace Settings';
-  const words = `Nothing was asked: this folder's settings colour the editor's dialogs (\`workbench.colorCustomizations\`: ${painted.slice(0, 5).join(', ')}), so that what is asked could not be read. Take that out; what waits stays pending.`;
+  const button = t('Open Workspace Settings');
+  const words = t(
+    "Nothing was asked: this folder's settings colour the editor's dialogs (`workbench.colorCustomizations`: {0}), so that what is asked could not be read. Take that out; what waits stays pending.",
+    painted.slice(0, 5).join(', '),
+  );
   if ((await notify.error(words, button)) === button) await commands.executeCommand('workbench.action.openWorkspaceSettingsFile');
 }

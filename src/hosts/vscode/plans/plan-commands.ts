@@ -15,11 +15,13 @@ import { requestIdFrom } from '../approvals-view/approval-row.ts';
 import { openPage } from '../commands/open-page.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { confirmRun } from '../gate/confirm-run.ts';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { changeSetting } from '../security/change-setting.ts';
 import type { SecurityCommandDeps } from '../security/security-commands.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
-import { shownSteps } from './step-rows.ts';
+
+import { shownSteps, standingNames } from './step-rows.ts';
 
 export interface PlanCommandDeps extends SecurityCommandDeps {
   /** The person's name on this machine. */
@@ -69,13 +71,22 @@ async function pickPlan({ plans }: App, standings: readonly Standing[]): Promise
   const all = await plans.list();
   const fitting = all.filter(({ standing }) => standings.length === 0 || standings.includes(standing));
   if (fitting.length === 0)
-    return void notify.info(standings.length === 0 ? 'There is no plan.' : `There is no plan that is ${standings.join(' or ')}.`);
+    return void notify.info(
+      standings.length === 0
+        ? t('There is no plan.')
+        : t('There is no plan that is {0}.', standings.map((one) => standingNames[one]).join(t(' or '))),
+    );
   const items = fitting.map(({ id, title, standing, steps }): QuickPickItem & { readonly id: string } => ({
     label: plainLabel(title.replace(/\?$/, '')),
-    description: `${standing} · ${steps.filter(({ state }) => state === 'done').length} of ${steps.length} steps done`,
+    description: t(
+      '{0} · {1} of {2} steps done',
+      standingNames[standing],
+      steps.filter(({ state }) => state === 'done').length,
+      steps.length,
+    ),
     id,
   }));
-  return (await window.showQuickPick(items, { title: 'Plans', placeHolder: 'Choose a plan' }))?.id;
+  return (await window.showQuickPick(items, { title: t('Plans'), placeHolder: t('Choose a plan') }))?.id;
 }
 
 async function control(plan: PlanProgress, what: PlanControl, app: App, { osUser }: PlanCommandDeps): Promise<void> {
@@ -86,14 +97,15 @@ async function control(plan: PlanProgress, what: PlanControl, app: App, { osUser
 
 /** It cannot be gone on with afterwards, so a click by mistake must not be enough. */
 async function stop(plan: PlanProgress, app: App, deps: PlanCommandDeps): Promise<void> {
-  if (!underWay.includes(plan.standing)) return void notify.info(`Plan ${plan.id} is ${plan.standing}: nothing to stop.`);
-  const detail = `${titleOf(plan)}\n\nThe step that is under way ends, and no other begins. What is left is a new plan, then.`;
+  if (!underWay.includes(plan.standing))
+    return void notify.info(t('Plan {0} is {1}: nothing to stop.', plan.id, standingNames[plan.standing]));
+  const detail = `${titleOf(plan)}\n\n${t('The step that is under way ends, and no other begins. What is left is a new plan, then.')}`;
   const question = {
     key: `stop ${plan.id}`,
-    title: 'Stop this plan?',
+    title: t('Stop this plan?'),
     detail,
-    stay: 'Let It Run',
-    proceed: 'Stop Plan',
+    stay: t('Let It Run'),
+    proceed: t('Stop Plan'),
     harmless: true,
   } as const;
   if (await confirmRun(question, deps.confirm)) await control(plan, 'stop', app, deps);
@@ -101,11 +113,11 @@ async function stop(plan: PlanProgress, app: App, deps: PlanCommandDeps): Promis
 
 /** Loosens what a person did: shown in a modal and signed, or done on the page. */
 async function resume(plan: PlanProgress, app: App, deps: PlanCommandDeps): Promise<void> {
-  if (plan.standing !== 'paused') return void notify.info(`Plan ${plan.id} is ${plan.standing}, not paused.`);
+  if (plan.standing !== 'paused') return void notify.info(t('Plan {0} is {1}, not paused.', plan.id, standingNames[plan.standing]));
   const { answersAt, page } = app.config;
   if (answersAt !== undefined) {
-    const buttons = page === undefined ? [] : ['Open Page'];
-    const pressed = await notify.info(`Plan ${plan.id} is paused. No window changes that: ${answersAt}.`, ...buttons);
+    const buttons = page === undefined ? [] : [t('Open Page')];
+    const pressed = await notify.info(t('Plan {0} is paused. No window changes that: {1}.', plan.id, answersAt), ...buttons);
     if (pressed !== undefined) await openPage(deps.session, `r/${plan.id}`);
     return;
   }
@@ -113,10 +125,10 @@ async function resume(plan: PlanProgress, app: App, deps: PlanCommandDeps): Prom
   const next = plan.steps[done]?.title ?? '';
   const question = {
     key: `resume ${plan.id}`,
-    title: 'Let this plan go on?',
-    detail: `${titleOf(plan)}: ${done} of ${plan.steps.length} steps done.\nNext: ${showPlainly(next, 200)}`,
-    stay: 'Keep It Paused',
-    proceed: 'Resume Plan',
+    title: t('Let this plan go on?'),
+    detail: `${t('{0}: {1} of {2} steps done.', titleOf(plan), done, plan.steps.length)}\n${t('Next: {0}', showPlainly(next, 200))}`,
+    stay: t('Keep It Paused'),
+    proceed: t('Resume Plan'),
   };
   const signed = { setting: 'plan_resumed', plan: plan.id };
   const carryOut = (signer: Parameters<App['plans']['resume']>[1]) => app.plans.resume(plan.id, signer);
@@ -125,15 +137,15 @@ async function resume(plan: PlanProgress, app: App, deps: PlanCommandDeps): Prom
 
 /** What is left is rehearsed and asked as a plan of its own: what a person signs is what they read. */
 async function strike({ plan, argument }: Chosen, app: App, deps: PlanCommandDeps): Promise<void> {
-  if (plan.standing !== 'waiting') return void notify.info(`Plan ${plan.id} waits for no answer, so nothing can be struck from it.`);
+  if (plan.standing !== 'waiting') return void notify.info(t('Plan {0} waits for no answer, so nothing can be struck from it.', plan.id));
   const record = await app.approvals.get(plan.id);
   const steps = record === undefined ? [] : await chooseSteps(record, stepIn(argument));
   if (steps === undefined || steps.length === 0) return;
-  const title = 'Banksman: the steps that are left are rehearsed';
+  const title = t('Banksman: the steps that are left are rehearsed');
   const outcome = await window.withProgress({ location: ProgressLocation.Notification, title }, () =>
     app.plans.without(plan.id, steps, `user:${deps.osUser}`),
   );
-  await offerReview(outcome, 'Nothing was struck', deps);
+  await offerReview(outcome, t('Nothing was struck'), deps);
 }
 
 type StepItem = QuickPickItem & { readonly number: number };
@@ -149,8 +161,8 @@ async function chooseSteps(record: RequestRecord, first: number | undefined): Pr
     }),
   );
   const options = {
-    title: 'Strike Steps',
-    placeHolder: 'Which steps? What is left is rehearsed anew and asked as a plan of its own',
+    title: t('Strike Steps'),
+    placeHolder: t('Which steps? What is left is rehearsed anew and asked as a plan of its own'),
     canPickMany: true,
   } as const;
   return (await window.showQuickPick(items, options))?.map(({ number }) => number);
@@ -167,9 +179,9 @@ async function undo(plan: PlanProgress, app: App, deps: PlanCommandDeps): Promis
     ...{ tool: 'undo_plan', input: { plan_id: plan.id }, agent: paletteAgent(deps.osUser), waitMs: 0 },
     ...{ signal: AbortSignal.timeout(rehearsalMs), ...workspaceRestriction() },
   };
-  const title = 'Banksman: how to undo the plan is rehearsed';
+  const title = t('Banksman: how to undo the plan is rehearsed');
   const outcome = await window.withProgress({ location: ProgressLocation.Notification, title }, () => app.call(call));
-  await offerReview(outcome, 'No plan was proposed', deps);
+  await offerReview(outcome, t('No plan was proposed'), deps);
 }
 
 const rehearsalMs = 180_000;
@@ -179,15 +191,18 @@ async function offerReview(outcome: Outcome, otherwise: string, { review }: Plan
   if (status !== 'pending' || id === undefined || !requestIdPattern.test(id))
     return void notify.warning(`${otherwise}: ${showPlainly(message, 500)}.`);
   // Not waited for: who does not look now finds it in the list.
-  void notify.info(`Banksman: ${showPlainly(message, 500)}.`, 'Review').then((pressed) => (pressed === undefined ? undefined : review(id)));
+  void notify
+    .info(`Banksman: ${showPlainly(message, 500)}.`, t('Review'))
+    .then((pressed) => (pressed === undefined ? undefined : review(id)));
 }
 
 /** In the notification of a plan that has ended. */
 export async function tellPlanEnd(plan: PlanProgress): Promise<void> {
   const { id, standing, message, steps } = plan;
   const done = steps.filter(({ state }) => state === 'done').length;
-  const words = `${titleOf(plan)}: ${standing}, ${done} of ${steps.length} steps done${standing === 'done' ? '' : ` (${showPlainly(message, 300)})`}.`;
-  const show = 'Show Plan';
+  const why = standing === 'done' ? '' : ` (${showPlainly(message, 300)})`;
+  const words = t('{0}: {1}, {2} of {3} steps done{4}.', titleOf(plan), standingNames[standing], done, steps.length, why);
+  const show = t('Show Plan');
   const pressed = await (standing === 'done' ? notify.info(words, show) : notify.warning(words, show));
   if (pressed === show) await commands.executeCommand('banksman.showPlan', id);
 }

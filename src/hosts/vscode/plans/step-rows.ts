@@ -3,6 +3,7 @@ import { inverseWords } from '#kernel/guest-condition';
 import { canonicalJson, isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { PlanProgress, StepProgress, StepState } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
+import { t } from '../l10n.ts';
 
 export interface StepRow {
   /** From 1. */
@@ -17,31 +18,52 @@ export interface StepRow {
   readonly iconColor?: string;
 }
 
-export type StepWord = 'waits' | 'to come' | 'running' | 'done' | 'failed' | 'not run' | 'not known';
+export type StepWord = 'waits' | 'to-come' | 'running' | 'done' | 'failed' | 'not-run' | 'not-known';
 
 const looks: Readonly<Record<StepWord, Pick<StepRow, 'icon' | 'iconColor'>>> = {
   waits: { icon: 'circle-outline' },
-  'to come': { icon: 'circle-outline' },
+  'to-come': { icon: 'circle-outline' },
   running: { icon: 'sync~spin', iconColor: 'charts.blue' },
   done: { icon: 'pass', iconColor: 'charts.green' },
   failed: { icon: 'error', iconColor: 'list.errorForeground' },
-  'not run': { icon: 'circle-slash', iconColor: 'list.warningForeground' },
-  'not known': { icon: 'question', iconColor: 'list.errorForeground' },
+  'not-run': { icon: 'circle-slash', iconColor: 'list.warningForeground' },
+  'not-known': { icon: 'question', iconColor: 'list.errorForeground' },
+};
+
+/** For people. */
+export const stepNames: Readonly<Record<StepWord, string>> = {
+  waits: t('waits'),
+  'to-come': t('to come'),
+  running: t('running'),
+  done: t('done'),
+  failed: t('failed'),
+  'not-run': t('not run'),
+  'not-known': t('not known'),
+};
+
+export const standingNames: Readonly<Record<PlanProgress['standing'], string>> = {
+  waiting: t('waiting'),
+  approved: t('approved'),
+  running: t('running'),
+  paused: t('paused'),
+  stopped: t('stopped'),
+  done: t('done'),
+  over: t('over'),
 };
 
 const words: Readonly<Record<StepState, StepWord>> = {
-  not_done: 'to come',
+  not_done: 'to-come',
   running: 'running',
   done: 'done',
   failed: 'failed',
-  refused: 'not run',
-  unknown: 'not known',
+  refused: 'not-run',
+  unknown: 'not-known',
 };
 
 /** How a step stands, in a word; `waits`: nobody has approved the plan. */
 export function stepWord({ state }: Pick<StepProgress, 'state'>, { standing }: Pick<PlanProgress, 'standing'>): StepWord {
   if (standing === 'waiting') return 'waits';
-  return state === 'not_done' && (standing === 'stopped' || standing === 'over') ? 'not run' : words[state];
+  return state === 'not_done' && (standing === 'stopped' || standing === 'over') ? 'not-run' : words[state];
 }
 
 /** SECURITY: a store's writer can put anything into a request: what is no step in every part that is shown is left out of it. */
@@ -67,8 +89,8 @@ export function shownSteps({ steps }: JsonObject): readonly ShownStep[] {
 
 function shownStep({ title, tool, input, undo, wait_seconds: seconds }: JsonObject, index: number): ShownStep {
   const more = typeof seconds === 'number' ? seconds : undefined;
-  const before = index === 0 ? '' : `after step ${index} has ended`;
-  const pause = more === undefined ? '' : `${before === '' ? '' : ', and '}${more} s more`;
+  const before = index === 0 ? '' : t('after step {0} has ended', index);
+  const pause = more === undefined ? '' : before === '' ? t('{0} s more', more) : t(', and {0} s more', more);
   return {
     title: showPlainly(textOf(title) ?? '?', 200),
     tool: showPlainly(textOf(tool) ?? '?', 60),
@@ -80,7 +102,7 @@ function shownStep({ title, tool, input, undo, wait_seconds: seconds }: JsonObje
 }
 
 function undoIn(undo: unknown): string {
-  if (!isJsonObject(undo)) return 'nothing says whether it can be taken back';
+  if (!isJsonObject(undo)) return t('nothing says whether it can be taken back');
   const none = textOf(undo['none']);
   if (none !== undefined) return inverseWords({ none });
   const loses = textOf(undo['loses']);
@@ -103,15 +125,15 @@ interface Standing {
 }
 
 function stepRow({ title, tool, call, waitsFor, waitSeconds, undo }: ShownStep, { number, word, why }: Standing): StepRow {
-  const later = waitSeconds === undefined ? '' : ` · ${waitSeconds} s later`;
-  const state = word === 'waits' ? '' : `${word}${why === undefined ? '' : `: ${showPlainly(why, 300)}`}`;
-  const facts = [`${number}. ${title}`, `${tool} ${call}`, waitsFor === '' ? '' : `Begins ${waitsFor}.`, `It ${undo}.`, state];
+  const later = waitSeconds === undefined ? '' : ` · ${t('{0} s later', waitSeconds)}`;
+  const state = word === 'waits' ? '' : `${stepNames[word]}${why === undefined ? '' : `: ${showPlainly(why, 300)}`}`;
+  const facts = [`${number}. ${title}`, `${tool} ${call}`, waitsFor === '' ? '' : t('Begins {0}.', waitsFor), t('It {0}.', undo), state];
   return {
     number,
     label: `${number}. ${title}`,
     description: state === '' ? `${tool}${later}` : `${state} · ${tool}`,
     tooltip: facts.filter((fact) => fact !== '').join('\n'),
-    spoken: `Step ${number}: ${title}, ${state === '' ? `${tool}${waitsFor === '' ? '' : `, ${waitsFor}`}` : state}`,
+    spoken: t('Step {0}: {1}, {2}', number, title, state === '' ? `${tool}${waitsFor === '' ? '' : `, ${waitsFor}`}` : state),
     ...looks[word],
   };
 }

@@ -6,6 +6,7 @@ import { clockTime, showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { createDisposableBag } from '../disposables.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 
 const scheme = 'banksman-run';
@@ -25,7 +26,7 @@ export function registerUndoRun({ session, confirm }: UndoDeps): Disposable {
   const textOf = ({ authority, path, query }: Uri) =>
     session.use(async (app) => {
       const texts = await (await app.runs())?.texts(authority, path.slice(1));
-      return (query === 'now' ? texts?.now : texts?.before) ?? '(no text to show)';
+      return (query === 'now' ? texts?.now : texts?.before) ?? t('(no text to show)');
     });
   bag.add(workspace.registerTextDocumentContentProvider(scheme, { onDidChange: changed.event, provideTextDocumentContent: textOf }));
   const undo = async (id: unknown) => {
@@ -35,13 +36,13 @@ export function registerUndoRun({ session, confirm }: UndoDeps): Disposable {
         if (history === undefined)
           return confirm.dialogs.tell(
             'info',
-            'Commands do not run over a view here, so there is nothing to undo. “Banksman: Doctor” says why.',
+            t('Commands do not run over a view here, so there is nothing to undo. “Banksman: Doctor” says why.'),
           );
         const run = await chooseRun(await history.list(), id);
         if (run !== undefined) await undoRun(run, { history, confirm, refresh: (uri) => changed.fire(uri) });
       });
     } catch (thrown) {
-      confirm.dialogs.tell('error', `Not undone: ${toFault(thrown).message}`);
+      confirm.dialogs.tell('error', t('Not undone: {0}', toFault(thrown).message));
     }
   };
   bag.add(commands.registerCommand('banksman.undoRun', undo));
@@ -60,16 +61,16 @@ async function chooseRun(records: readonly RunRecord[], id: unknown): Promise<Ru
   const runs = records.filter(({ state }) => state === 'applied');
   const named = runs.find((run) => run.id === id);
   if (named !== undefined) return named;
-  if (runs.length === 0) return void notify.info('There is no run that can be undone.');
+  if (runs.length === 0) return void notify.info(t('There is no run that can be undone.'));
   const items = runs.slice(0, mostListed).map((run): QuickPickItem & { readonly run: RunRecord } => ({
     label: showPlainly(run.title, 100),
     description: clockTime(run.at, Date.now()),
-    detail: `${countsOf(run)}, by ${showPlainly(run.agentId, 60)}`,
+    detail: t('{0}, by {1}', countsOf(run), showPlainly(run.agentId, 60)),
     run,
   }));
   const options = {
-    title: 'Undo This Run…',
-    placeHolder: 'Which run? Its changes are shown before anything is undone.',
+    title: t('Undo This Run…'),
+    placeHolder: t('Which run? Its changes are shown before anything is undone.'),
     matchOnDetail: true,
   };
   return (await window.showQuickPick(items, options))?.run;
@@ -80,30 +81,30 @@ async function undoRun(run: RunRecord, parts: UndoParts): Promise<void> {
   const { changes, more } = await history.show(run.id);
   await showDiff(run, changes, parts);
   const lines = [...changes.slice(0, mostNamed).map(lineOf), ...restLine(changes.length - mostNamed + more)];
-  const detail = [`${showPlainly(run.title, 300)}\n${countsOf(run)}, by ${showPlainly(run.agentId, 100)}`, ...lines].join('\n');
+  const detail = [`${showPlainly(run.title, 300)}\n${t('{0}, by {1}', countsOf(run), showPlainly(run.agentId, 100))}`, ...lines].join('\n');
   const question = {
     key: `undo:${run.id}`,
-    title: 'Undo what this run changed?',
+    title: t('Undo what this run changed?'),
     detail,
-    proceed: 'Undo',
-    stay: 'Leave It',
+    proceed: t('Undo'),
+    stay: t('Leave It'),
     harmless: true,
   } as const;
   if (!(await confirmRun(question, confirm))) return;
   const undone = await history.undo(run.id, { force: false }).catch((thrown: unknown) => setAside(run, thrown, parts));
-  if (undone !== undefined) confirm.dialogs.tell('info', `Undone: ${countsOf(undone)}.`);
+  if (undone !== undefined) confirm.dialogs.tell('info', t('Undone: {0}.', countsOf(undone)));
 }
 
 /** Somebody's later work is in the way: it stays unless the person says so, and even then it is kept. */
 async function setAside({ id }: RunRecord, thrown: unknown, { history, confirm }: UndoParts): Promise<ChangeList | undefined> {
   if (!(thrown instanceof Fault) || thrown.code !== 'undo_in_the_way') throw thrown;
-  const detail = `${thrown.message}\n\nSet aside, what is there now moves out of the workspace into the journal of runs, and what was there before the run comes back. Else nothing changes.`;
+  const detail = `${thrown.message}\n\n${t('Set aside, what is there now moves out of the workspace into the journal of runs, and what was there before the run comes back. Else nothing changes.')}`;
   const question = {
     key: `undo-aside:${id}`,
-    title: 'Files were changed since this run',
+    title: t('Files were changed since this run'),
     detail,
-    proceed: 'Set Aside and Undo',
-    stay: 'Leave It',
+    proceed: t('Set Aside and Undo'),
+    stay: t('Leave It'),
     harmless: true,
   } as const;
   return (await confirmRun(question, confirm)) ? history.undo(id, { force: true }) : undefined;
@@ -120,18 +121,20 @@ async function showDiff({ id, title }: RunRecord, changes: readonly ShownChange[
     refresh(before);
     return [Uri.from({ scheme, authority: id, path: `/${path}` }), now, before] as const;
   });
-  await commands.executeCommand('vscode.changes', `Undo: ${showPlainly(title, 60)}`, sides);
+  await commands.executeCommand('vscode.changes', t('Undo: {0}', showPlainly(title, 60)), sides);
 }
 
 function lineOf({ path, kind, facts }: ShownChange): string {
-  const word = { create: 'goes', modify: 'as before', attributes: 'as before', delete: 'comes back', replace: 'as before' }[kind];
+  const word = { create: t('goes'), modify: t('as before'), attributes: t('as before'), delete: t('comes back'), replace: t('as before') }[
+    kind
+  ];
   return `${word}: ${showPlainly(path)}${facts.length === 0 ? '' : ` (${facts.map((fact) => showPlainly(fact)).join(', ')})`}`;
 }
 
 function restLine(count: number): readonly string[] {
-  return count > 0 ? [`(and ${count} more)`] : [];
+  return count > 0 ? [t('(and {0} more)', count)] : [];
 }
 
 function countsOf({ created, changed, deleted }: ChangeList): string {
-  return `${created.length} created, ${changed.length} changed, ${deleted.length} deleted`;
+  return t('{0} created, {1} changed, {2} deleted', created.length, changed.length, deleted.length);
 }

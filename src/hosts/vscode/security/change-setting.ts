@@ -6,6 +6,7 @@ import { toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { settingSigner } from '../gate/bound-signer.ts';
 import { type Confirmation, type ConfirmDeps, confirmRun, trustKey } from '../gate/confirm-run.ts';
+import { t } from '../l10n.ts';
 
 export interface SettingChange {
   readonly question: Confirmation;
@@ -33,7 +34,7 @@ export async function changeSetting(change: SettingChange, deps: ChangeDeps): Pr
     dialogs.tell(result.ok ? 'status' : 'error', `Banksman: ${result.message}`);
     return result.ok;
   } catch (thrown) {
-    dialogs.tell('error', `Banksman: nothing was changed: ${toFault(thrown).message}`);
+    dialogs.tell('error', t('Banksman: nothing was changed: {0}', toFault(thrown).message));
     return false;
   }
 }

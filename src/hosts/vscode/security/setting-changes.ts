@@ -3,13 +3,14 @@ import type { App, AutoApproveRule, ConfigAgreement, EffectiveLevel } from '#ker
 import type { AutoApproveAction, Pause } from '#kernel/approval/security';
 import { durationInWords, showPlainly } from '#kernel/text/text';
 import type { SecurityLevel } from '#kernel/tiers';
+import { t } from '../l10n.ts';
 import type { SettingChange } from './change-setting.ts';
 
 /** Two short halves: a list cuts a line off after some seventy characters. */
 export const levelWords: Record<SecurityLevel, { readonly calls: string; readonly network: string }> = {
-  relaxed: { calls: 'Yellow calls run and are logged, red calls ask.', network: 'commands with network: allowed, logged' },
-  balanced: { calls: 'Yellow calls run and are logged, red calls ask.', network: 'commands with network: ask' },
-  strict: { calls: 'Yellow and red calls ask, disruptive ones for a typed code too.', network: 'commands with network: refused' },
+  relaxed: { calls: t('Yellow calls run and are logged, red calls ask.'), network: t('commands with network: allowed, logged') },
+  balanced: { calls: t('Yellow calls run and are logged, red calls ask.'), network: t('commands with network: ask') },
+  strict: { calls: t('Yellow and red calls ask, disruptive ones for a typed code too.'), network: t('commands with network: refused') },
 };
 
 function levelInWords(level: SecurityLevel): string {
@@ -18,9 +19,9 @@ function levelInWords(level: SecurityLevel): string {
 }
 
 export const actionWords: Record<AutoApproveAction, string> = {
-  allow: 'runs without asking, and is logged',
-  prompt: 'asks a person',
-  block: 'is refused',
+  allow: t('runs without asking, and is logged'),
+  prompt: t('asks a person'),
+  block: t('is refused'),
 };
 
 type Security = App['security'];
@@ -29,10 +30,10 @@ export function levelChange(security: Security, now: EffectiveLevel, level: Secu
   return {
     question: {
       key: 'security level',
-      title: `Set the security level to ${level}?`,
-      detail: `${levelInWords(level)}\n\nIt is ${now.level} now. It counts for everyone on the same store, until somebody sets another one.`,
-      stay: `Keep ${now.level}`,
-      proceed: `Set to ${level}`,
+      title: t('Set the security level to {0}?', level),
+      detail: `${levelInWords(level)}\n\n${t('It is {0} now. It counts for everyone on the same store, until somebody sets another one.', now.level)}`,
+      stay: t('Keep {0}', now.level),
+      proceed: t('Set to {0}', level),
     },
     signed: { setting: 'security_level', level },
     carryOut: (signer) => security.setLevel(level, signer),
@@ -40,14 +41,18 @@ export function levelChange(security: Security, now: EffectiveLevel, level: Secu
 }
 
 export function resumption(security: Security, { by, at, reason }: Pause): SettingChange {
-  const since = at === 0 ? 'What is stored of the pause is damaged.' : `Since ${new Date(at).toLocaleString()}.`;
+  const since = at === 0 ? t('What is stored of the pause is damaged.') : t('Since {0}.', new Date(at).toLocaleString());
   return {
     question: {
       key: 'resume agents',
-      title: 'Let all agents change things again?',
-      detail: `Paused by ${showPlainly(by, 100)}. ${since}${reason === undefined ? '' : `\n\n${showPlainly(reason, 300)}`}\n\nIt counts for everyone on the same store.`,
-      stay: 'Keep Them Paused',
-      proceed: 'Resume Agents',
+      title: t('Let all agents change things again?'),
+      detail: [
+        `${t('Paused by {0}.', showPlainly(by, 100))} ${since}`,
+        ...(reason === undefined ? [] : [showPlainly(reason, 300)]),
+        t('It counts for everyone on the same store.'),
+      ].join('\n\n'),
+      stay: t('Keep Them Paused'),
+      proceed: t('Resume Agents'),
     },
     signed: { setting: 'agents_resumed', pausedAt: at },
     carryOut: (signer) => security.resume(signer),
@@ -60,10 +65,13 @@ export function configurationChange(agreement: ConfigAgreement, waiting: readonl
   return {
     question: {
       key: 'agree to the configuration',
-      title: 'Make the configuration looser?',
-      detail: `Somebody changed it. Until you agree, the old values count.\n\n${lines}\n\nIf it was not you, keep the old values, and find out who wrote it.`,
-      stay: 'Keep the Old Values',
-      proceed: 'Agree',
+      title: t('Make the configuration looser?'),
+      detail: t(
+        'Somebody changed it. Until you agree, the old values count.\n\n{0}\n\nIf it was not you, keep the old values, and find out who wrote it.',
+        lines,
+      ),
+      stay: t('Keep the Old Values'),
+      proceed: t('Agree'),
     },
     signed: { setting: 'configuration' },
     carryOut: (signer) => agreement.agree(waiting, signer),
@@ -80,12 +88,10 @@ export function ruleChange(security: Security, rule: NewRule): SettingChange {
   return {
     question: {
       key: `rule ${rule.pattern}`,
-      title: `Add the rule “${showPlainly(rule.pattern, 120)}”: ${rule.action}?`,
-      detail:
-        `What fits it ${actionWords[rule.action]}, for everyone on the same store, for ${lifeInWords(rule.lifeMs)}.\n\n` +
-        'No rule lifts a red call, a protected target or what is forbidden.',
-      stay: 'Do Not Add',
-      proceed: 'Add Rule',
+      title: t('Add the rule “{0}”: {1}?', showPlainly(rule.pattern, 120), rule.action),
+      detail: `${t('What fits it {0}, for everyone on the same store, for {1}.', actionWords[rule.action], lifeInWords(rule.lifeMs))}\n\n${t('No rule lifts a red call, a protected target or what is forbidden.')}`,
+      stay: t('Do Not Add'),
+      proceed: t('Add Rule'),
     },
     signed: { setting: 'auto_approve', pattern: rule.pattern, action: rule.action },
     carryOut: (signer) => security.setRule(rule, signer),
@@ -96,10 +102,10 @@ export function ruleRemoval(security: Security, rule: AutoApproveRule): SettingC
   return {
     question: {
       key: `rule ${rule.pattern}`,
-      title: `Remove the rule “${showPlainly(rule.pattern, 120)}”: ${rule.action}?`,
-      detail: `Set by ${showPlainly(rule.by, 100)}.\n\nWithout it the security level decides again.`,
-      stay: 'Keep',
-      proceed: 'Remove Rule',
+      title: t('Remove the rule “{0}”: {1}?', showPlainly(rule.pattern, 120), rule.action),
+      detail: `${t('Set by {0}.', showPlainly(rule.by, 100))}\n\n${t('Without it the security level decides again.')}`,
+      stay: t('Keep'),
+      proceed: t('Remove Rule'),
     },
     signed: { setting: 'auto_approve_removed', pattern: rule.pattern },
     carryOut: (signer) => security.removeRule(rule.pattern, signer),

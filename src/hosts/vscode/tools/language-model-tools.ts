@@ -15,6 +15,7 @@ import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
 import { languageModelName } from '../contributes/names.ts';
+import { t, titleOf } from '../l10n.ts';
 import { escapeMarkdown } from '../markdown.ts';
 import { abortOnCancel } from './call-progress.ts';
 import { chatCaller, resultText } from './chat-words.ts';
@@ -35,7 +36,7 @@ function drawer(rare: readonly ToolDescription[], runner: ToolRunner): LanguageM
   return {
     prepareInvocation: async ({ input }) => {
       const asked = fromDrawer(input, { inside: rare });
-      return 'run' in asked ? prepare(asked.run, asked.input, runner) : { invocationMessage: 'Look up a Banksman tool' };
+      return 'run' in asked ? prepare(asked.run, asked.input, runner) : { invocationMessage: t('Look up a Banksman tool') };
     },
     invoke: async (options, token) => {
       const asked = fromDrawer(options.input, { inside: rare });
@@ -54,7 +55,7 @@ function languageModelTool(tool: ToolDescription, runner: ToolRunner): LanguageM
 /** Says what is about to happen, and asks nothing: a call has one prompt, our own dialog, or none (docs/adr/0006-modal-gate.md). */
 async function prepare(tool: ToolDescription, input: unknown, runner: ToolRunner): Promise<PreparedToolInvocation> {
   const said = await runner.session.use((app) => Promise.resolve(app.announce(tool.name, input))).catch(() => undefined);
-  const title = showPlainly(said?.title ?? tool.title, 200);
+  const title = showPlainly(said?.title ?? titleOf(tool), 200);
   return { invocationMessage: new MarkdownString(escapeMarkdown(title)) };
 }
 

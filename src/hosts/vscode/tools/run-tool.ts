@@ -8,6 +8,7 @@ import type { Log } from '#kernel/ports/log';
 import type { ModelTier } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import type { AppSession } from '../app-session.ts';
+import { titleOf } from '../l10n.ts';
 import { type CallSignal, showCallProgress } from './call-progress.ts';
 
 export interface ToolRunner {
@@ -28,7 +29,7 @@ export interface ToolRun {
 export async function runTool(runner: ToolRunner, run: ToolRun): Promise<Outcome> {
   try {
     return await runner.session.use((app) => {
-      const progress = showCallProgress(`Banksman: ${run.tool.title}`, runner.gate, () => run.call.abort());
+      const progress = showCallProgress(`Banksman: ${titleOf(run.tool)}`, runner.gate, () => run.call.abort());
       return app
         .call({
           tool: run.tool.name,

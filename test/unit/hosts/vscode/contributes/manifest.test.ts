@@ -134,7 +134,7 @@ describe('commands', () => {
 });
 
 it('names files that exist', () => {
-  const named = new Set(JSON.stringify(parts).match(/media\/[\w/.-]+/g));
+  const named = new Set(JSON.stringify(parts).match(/media\/[\w/.-]+\.\w+/g));
   expect(named.size).toBeGreaterThan(5);
   for (const file of named) expect(readFileSync(new URL(`../../../../../${file}`, import.meta.url)).length, file).toBeGreaterThan(100);
 });

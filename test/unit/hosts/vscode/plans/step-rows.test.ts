@@ -43,12 +43,12 @@ describe('a step of a plan that began', () => {
   it.each([
     ['running', { state: 'done' }, 'done'],
     ['running', { state: 'running' }, 'running'],
-    ['paused', { state: 'not_done' }, 'to come'],
-    ['stopped', { state: 'not_done' }, 'not run'],
-    ['over', { state: 'not_done' }, 'not run'],
-    ['stopped', { state: 'refused' }, 'not run'],
+    ['paused', { state: 'not_done' }, 'to-come'],
+    ['stopped', { state: 'not_done' }, 'not-run'],
+    ['over', { state: 'not_done' }, 'not-run'],
+    ['stopped', { state: 'refused' }, 'not-run'],
     ['stopped', { state: 'failed' }, 'failed'],
-    ['stopped', { state: 'unknown' }, 'not known'],
+    ['stopped', { state: 'unknown' }, 'not-known'],
     ['waiting', { state: 'not_done' }, 'waits'],
   ] as const)('of one that is %s, %o, is “%s”', (standing, step, word) => {
     expect(stepWord(step, { standing })).toBe(word);

@@ -1,0 +1,173 @@
+/** The texts for people in a source file: those that go through `t`, and those that do not. */
+import { parseSync } from 'vite';
+
+export interface Text {
+  /** English, with `{0}`, `{1}`, … where something is put in. */
+  readonly text: string;
+  readonly line: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface FoundTexts {
+  /** First arguments of `t` and `l10n.t`. */
+  readonly localized: readonly Text[];
+  /** What a person may read, and no translation reaches. */
+  readonly bare: readonly Text[];
+  /** What cannot be looked up, in words. */
+  readonly faults: readonly string[];
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [key: string]: unknown;
+}
+
+type Parents = readonly Node[];
+
+/** @param source of a TypeScript file */
+export function textsIn(name: string, source: string): FoundTexts {
+  const { program, errors } = parseSync(name, source);
+  if (errors[0] !== undefined) throw new Error(`${name}: ${errors[0].message}`);
+  const localized: Text[] = [];
+  const bare: Text[] = [];
+  const faults: string[] = [];
+  const lineOf = (start: number) => source.slice(0, start).split('\n').length;
+  const textAt = (text: string, { start, end }: Node): Text => ({ text, line: lineOf(start), start, end });
+  walk(program as unknown as Node, [], (node, parents) => {
+    const text = literalText(node) ?? templateText(node);
+    if (text !== undefined && isForPeople(text, node, parents)) bare.push(textAt(text, node));
+    if (!isTranslation(node)) return;
+    const [message, ...values] = argumentsOf(node);
+    const own = message && literalText(message);
+    if (message === undefined || own === undefined)
+      return void faults.push(`line ${lineOf(node.start)}: \`t\` needs its text as one literal`);
+    localized.push(textAt(own, message));
+    if (placeholders(own).join() !== values.map((_value, index) => index).join())
+      faults.push(`line ${lineOf(node.start)}: the places in \`${own}\` and the ${values.length} values differ`);
+  });
+  return { localized, bare, faults };
+}
+
+/** The numbers of the places in a text, sorted, each once. */
+export function placeholders(text: string): readonly number[] {
+  return [...new Set([...text.matchAll(/\{(\d+)\}/g)].map(([, digits]) => Number(digits)))].sort((a, b) => a - b);
+}
+
+function walk(node: Node, parents: Parents, visit: (node: Node, parents: Parents) => void): void {
+  visit(node, parents);
+  const inside = [...parents, node];
+  for (const value of Object.values(node))
+    for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) walk(child, inside, visit);
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}
+
+function argumentsOf(node: Node): readonly Node[] {
+  return Array.isArray(node['arguments']) ? node['arguments'].filter(isNode) : [];
+}
+
+/** `t(…)` or `l10n.t(…)`. */
+function isTranslation(node: Node): boolean {
+  return node.type === 'CallExpression' && ['t', 'l10n.t'].includes(calleeOf(node));
+}
+
+/** `log.info`, `new Error`; empty where it is no plain name. */
+function calleeOf({ callee }: Node): string {
+  return isNode(callee) ? nameOf(callee) : '';
+}
+
+function nameOf(node: Node): string {
+  if (node.type === 'ThisExpression') return 'this';
+  if (node.type === 'Identifier' || node.type === 'PrivateIdentifier') return String(node['name']);
+  const { object, property } = node;
+  return node.type === 'MemberExpression' && isNode(object) && isNode(property) ? `${nameOf(object)}.${nameOf(property)}` : '';
+}
+
+function literalText(node: Node): string | undefined {
+  if (node.type === 'Literal') return typeof node['value'] === 'string' ? node['value'] : undefined;
+  return node.type === 'TemplateLiteral' && (node['expressions'] as unknown[]).length === 0 ? templateText(node) : undefined;
+}
+
+function templateText(node: Node): string | undefined {
+  if (node.type !== 'TemplateLiteral') return undefined;
+  const quasis = node['quasis'] as readonly { readonly value: { readonly cooked: string } }[];
+  return quasis.map(({ value }, index) => (index === 0 ? value.cooked : `{${index - 1}}${value.cooked}`)).join('');
+}
+
+/** Keys of what a person reads: there a single word counts, too. */
+const readKeys = new Set([
+  ...[
+    'label',
+    'title',
+    'description',
+    'detail',
+    'tooltip',
+    'placeHolder',
+    'prompt',
+    'text',
+    'spoken',
+    'stay',
+    'proceed',
+    'name',
+    'message',
+  ],
+  ...['noun', 'blocked'],
+]);
+
+/** Calls whose texts no person reads in the editor's own language: logs, and what is compared or looked up. */
+const unread = [
+  /(?:^|\.)(?:log|channel)\.\w+$/,
+  /(?:^|\.)#?log$/,
+  /^(?:Error|RegExp|TypeError|Html|ThemeIcon|ThemeColor|Fault|cannotRead|reloadWhen)$/,
+  /\.(?:replace|replaceAll|split|join|includes|startsWith|endsWith|registerCommand|executeCommand|affectsConfiguration|getConfiguration|inspect|match|test)$/,
+  /^import$/,
+];
+
+function isForPeople(text: string, node: Node, parents: Parents): boolean {
+  const parent = parents.at(-1);
+  if (parent === undefined || parents.some((one, index) => isUnread(one, parents[index + 1] ?? node))) return false;
+  if (isTagged(parents))
+    return parent.type === 'TaggedTemplateExpression' && words(withoutMarkup(text).replace(/^ [a-z-]+(?:="\w*")?$/, ''));
+  if (isName(node, parent) || /^[a-z]+(?:_[a-z]+)+$/.test(text)) return false;
+  const shown = text.replace(/\$\([^)]*\)|\{\d+\}|Banksman/g, ' ');
+  return sentence(shown) || (parent.type === 'Property' && readKeys.has(nameOf(parent['key'] as Node)) && words(shown));
+}
+
+/** Types, module names, keys, and what something is compared with. */
+function isName(node: Node, parent: Node): boolean {
+  if (/^(?:TS|Import|Export)/.test(parent.type) && parent.type !== 'TSAsExpression' && parent.type !== 'TSSatisfiesExpression') return true;
+  if (parent.type === 'Property') return parent['key'] === node || ['key', 'example'].includes(nameOf(parent['key'] as Node));
+  return parent.type === 'SwitchCase' || (parent.type === 'BinaryExpression' && /^[!=]==?$/.test(String(parent['operator'])));
+}
+
+/** @param inside the child of `node` that the text is in */
+function isUnread(node: Node, inside: Node): boolean {
+  if (isTranslation(node)) return true;
+  if (/^TS(?:TypeReference|UnionType|LiteralType)/.test(node.type)) return true;
+  if (node.type === 'VariableDeclarator') return /(?:Style|Pattern|Schema)$|^csp$/.test(nameOf(node['id'] as Node));
+  const isArgument = /^(?:Call|New)Expression$/.test(node.type) && inside !== node['callee'];
+  return isArgument && unread.some((pattern) => pattern.test(calleeOf(node)));
+}
+
+/** Directly in the text of a template with a tag (`html`). */
+function isTagged(parents: Parents): boolean {
+  return parents.at(-1)?.type === 'TaggedTemplateExpression';
+}
+
+function withoutMarkup(text: string): string {
+  return text.replace(/<[^>]*>|&\w+;|\{\d+\}/g, ' ');
+}
+
+/** Two words at least, of which one is no technical name. */
+function sentence(text: string): boolean {
+  return /\p{L}{2,}[,.:;!?…’'”)]* +[“(]?\p{L}/u.test(text) && !/^[\s\d.#<>=:;{}()-]*[a-z-]+ *[:{]/.test(text);
+}
+
+function words(text: string): boolean {
+  return /\p{L}{2,}/u.test(text);
+}

@@ -1,0 +1,76 @@
+/** Which texts need a translation, and what is wrong with those that there are. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describeTools } from '#app/catalog';
+import { manifestParts } from '#hosts/vscode/contributes/manifest';
+import { externalize } from '#hosts/vscode/contributes/nls';
+import type { JsonValue } from '#kernel/json';
+import { placeholders, textsIn } from './texts.ts';
+
+const root = path.join(import.meta.dirname, '..', '..');
+const hostFolder = 'src/hosts/vscode';
+/** Texts of the manifest, which the generator takes out of it. */
+const ofManifest = /^contributes\//;
+/** For models and the log, who are told the same in every language. */
+const notForPeople: ReadonlySet<string> = new Set(['log-requests.ts', 'tools/chat-words.ts', 'tools/run-tool.ts']);
+
+/** English → German. */
+export type Bundle = Readonly<Record<string, string>>;
+
+export function readBundle(language = 'de'): Bundle {
+  return JSON.parse(readFileSync(path.join(root, 'media', 'l10n', `bundle.l10n.${language}.json`), 'utf8')) as Bundle;
+}
+
+export interface Manifest {
+  readonly manifest: JsonValue;
+  /** Key → English. */
+  readonly texts: Readonly<Record<string, string>>;
+  readonly forPeople: ReadonlySet<string>;
+}
+
+export function readManifest(): Manifest {
+  return externalize(JSON.parse(JSON.stringify(manifestParts(describeTools()))) as JsonValue);
+}
+
+/** Of a text of the manifest: `Banksman: ` and `…` are added to the titles of tools. undefined: there is none. */
+export function translated(text: string, bundle: Bundle): string | undefined {
+  const [, before = '', title = '', after = ''] = /^(Banksman: )?(.*?)(…?)$/s.exec(text) ?? [];
+  const own = bundle[text];
+  if (own !== undefined) return own;
+  return bundle[title] === undefined ? undefined : `${before}${bundle[title]}${after}`;
+}
+
+/** One line each, with the place; empty: all texts for people go through `t`, and every one is in the bundle. */
+export function textFaults(bundle: Bundle): readonly string[] {
+  const files = readdirSync(path.join(root, hostFolder), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !ofManifest.test(file),
+  );
+  const found = files.map((file) => ({ file, ...textsIn(file, readFileSync(path.join(root, hostFolder, file), 'utf8')) }));
+  const bare = found
+    .filter(({ file }) => !notForPeople.has(file))
+    .flatMap(({ file, bare: texts }) => texts.map(({ line, text }) => `${hostFolder}/${file}:${line}: not through \`t\`: ${short(text)}`));
+  const faults = found.flatMap(({ file, faults: own }) => own.map((fault) => `${hostFolder}/${file}: ${fault}`));
+  const wanted = new Set([...found.flatMap(({ localized }) => localized.map(({ text }) => text)), ...catalogTitles()]);
+  return [...bare, ...faults, ...bundleFaults(wanted, readManifest(), bundle)];
+}
+
+function catalogTitles(): readonly string[] {
+  return describeTools().map(({ title }) => title);
+}
+
+function bundleFaults(wanted: ReadonlySet<string>, { texts, forPeople }: Manifest, bundle: Bundle): readonly string[] {
+  const ofManifestTexts = [...forPeople].map((key) => texts[key] ?? '');
+  const missing = [...wanted].filter((text) => bundle[text] === undefined);
+  const missingInManifest = ofManifestTexts.filter((text) => translated(text, bundle) === undefined);
+  const leftOver = Object.keys(bundle).filter((text) => !wanted.has(text) && !ofManifestTexts.includes(text));
+  const differing = Object.entries(bundle).filter(([text, own]) => placeholders(text).join() !== placeholders(own).join());
+  return [
+    ...[...new Set([...missing, ...missingInManifest])].map((text) => `bundle.l10n.de.json has no ${short(text)}`),
+    ...leftOver.map((text) => `bundle.l10n.de.json has what nothing shows: ${short(text)}`),
+    ...differing.map(([text]) => `bundle.l10n.de.json: other places than in English: ${short(text)}`),
+  ];
+}
+
+function short(text: string): string {
+  return JSON.stringify(text.length > 160 ? `${text.slice(0, 160)}…` : text);
+}
