@@ -12,6 +12,8 @@ import type { Log } from '#kernel/ports/log';
 const groupMs = 20;
 /** How long one durable record vouches for the next. */
 const trustMs = 1_000;
+/** So many are not kept from the disk any longer: writing them takes a millisecond, which answers wait for. */
+const mostTogether = 24;
 /** More than this never waits in memory: the next read waits for the disk instead. */
 const mostWaiting = 200;
 
@@ -71,7 +73,8 @@ export function groupReads(log: AuditLog, lines: Log, now: () => number = () => 
       return;
     }
     waiting.push(draft);
-    timer ??= setTimeout(() => void settle(), groupMs);
+    if (waiting.length % mostTogether === 0) void settle();
+    else timer ??= setTimeout(() => void settle(), groupMs);
   };
   return { audit: settledBefore(log, { append, appendAll, endAttempt }, settle), note, settle };
 }

@@ -47,7 +47,10 @@ export async function connect(options: DatabaseOptions): Promise<DatabaseSync> {
 async function setUp(connection: DatabaseSync, retry: BusyRetryOptions): Promise<void> {
   // Even `PRAGMA synchronous` reads the file first, so it may find it locked.
   await retryWhileBusy(
-    () => connection.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL;'),
+    () =>
+      connection.exec(
+        'PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;',
+      ),
     retry,
   );
   await retryWhileBusy(() => requireOurs(connection, retry.file), retry);

@@ -1,9 +1,13 @@
 /** One connection to the store's file: how it is opened, read and written. */
+import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import { Fault } from '#kernel/errors';
 import { connect, type DatabaseOptions, fileIdentity, newerFault, placeOf, retryWhileBusy } from './connect.ts';
 import { migrations } from './schema.ts';
-import { busyFault } from './sqlite-faults.ts';
+import { busyFault, storeFault } from './sqlite-faults.ts';
+
+const syncData = promisify(fdatasync);
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -26,6 +30,8 @@ export interface Database {
    * @throws {Fault} `store_busy`, `store_full`, `store_read_only`, `store_corrupt`, `store_unavailable`, `store_closed`
    */
   write<T>(work: (tx: Transaction) => T): Promise<T>;
+  /** The same, waiting for the disk beside this thread, which goes on meanwhile: what was committed outlives this process at once. */
+  writeAside<T>(work: (tx: Transaction) => T): Promise<T>;
   /** Names this file where it lies. @throws {Fault} `store_unavailable` where it was replaced */
   identity(): Promise<string>;
   /** A number that changes when another connection committed (https://sqlite.org/pragma.html#pragma_data_version). */
@@ -56,15 +62,19 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     }
   };
   const retry = { file, deadlineMs: options.busyDeadlineMs, onTimeout: busyFault };
+  const write = async <T>(work: (tx: Transaction) => T, transact = session.transact): Promise<T> => {
+    const { value, changed } = await retryWhileBusy(() => transact('BEGIN IMMEDIATE', work), { ...retry, check: requireSameFile });
+    if (changed) afterCommit();
+    return value;
+  };
+  const log = writeAheadLog(file);
   return {
     file,
     read: (work) => retryWhileBusy(() => session.transact('BEGIN', work).value, { ...retry, check: requireSameFile }),
-    write: async (work) => {
-      const { value, changed } = await retryWhileBusy(() => session.transact('BEGIN IMMEDIATE', work), {
-        ...retry,
-        check: requireSameFile,
-      });
-      if (changed) afterCommit();
+    write,
+    writeAside: async (work) => {
+      const value = await write(work, session.transactUnsynced);
+      await log.sync();
       return value;
     },
     identity: async () => {
@@ -78,13 +88,18 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     close: () => {
       if (open) connection.close();
       open = false;
+      log.close();
     },
   };
 }
 
+type Transact = <T>(begin: 'BEGIN' | 'BEGIN IMMEDIATE', work: (tx: Transaction) => T) => { readonly value: T; readonly changed: boolean };
+
 interface Session {
   readonly tx: Transaction;
-  transact<T>(begin: string, work: (tx: Transaction) => T): { readonly value: T; readonly changed: boolean };
+  readonly transact: Transact;
+  /** Its commit does not wait for the disk (https://sqlite.org/pragma.html#pragma_synchronous). */
+  readonly transactUnsynced: Transact;
 }
 
 /** @param requireVersion throws where a transaction meets another version of the schema than this process knows */
@@ -105,20 +120,49 @@ function createSession(connection: DatabaseSync, requireVersion: (version: numbe
       return Number(statement(sql).run(...values).changes);
     },
   };
+  const transact: Transact = (begin, work) => {
+    changed = false;
+    statement(begin).run();
+    try {
+      requireVersion(Number(tx.get('PRAGMA user_version')?.user_version));
+      const value = work(tx);
+      statement('COMMIT').run();
+      return { value, changed };
+    } catch (thrown) {
+      rollBack(connection);
+      throw thrown;
+    }
+  };
   return {
     tx,
-    transact: (begin, work) => {
-      changed = false;
-      connection.exec(begin);
+    transact,
+    transactUnsynced: (begin, work) => {
+      connection.exec('PRAGMA synchronous = NORMAL');
       try {
-        requireVersion(Number(tx.get('PRAGMA user_version')?.user_version));
-        const value = work(tx);
-        connection.exec('COMMIT');
-        return { value, changed };
-      } catch (thrown) {
-        rollBack(connection);
-        throw thrown;
+        return transact(begin, work);
+      } finally {
+        connection.exec('PRAGMA synchronous = FULL');
       }
+    },
+  };
+}
+
+/**
+ * The file that commits go to first (https://sqlite.org/wal.html). It stays the same one while a connection is open; one of its own is opened
+ * for it, which is no danger to SQLite's locks: those are on its other two files.
+ */
+function writeAheadLog(file: string): { sync(): Promise<void>; close(): void } {
+  let descriptor: number | undefined;
+  return {
+    sync: async () => {
+      descriptor ??= openSync(`${file}-wal`, 'r+');
+      await syncData(descriptor).catch((thrown: unknown) => {
+        throw storeFault(thrown, file);
+      });
+    },
+    close: () => {
+      if (descriptor !== undefined) closeSync(descriptor);
+      descriptor = undefined;
     },
   };
 }

@@ -23,9 +23,9 @@ export function createAppend(seal: Seal, now: () => number): AppendSealed {
 }
 
 export function createSqliteAudit(database: Database, append: AppendSealed): LocalStore['audit'] {
-  const write = async <T>(work: (tx: Transaction) => T): Promise<T> => {
+  const write = async <T>(work: (tx: Transaction) => T, commit = database.write): Promise<T> => {
     try {
-      return await database.write(work);
+      return await commit(work);
     } catch (thrown) {
       throw unavailable(thrown);
     }
@@ -33,11 +33,12 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Loc
   return {
     tree: createSqliteTree(database, { headOf, append }),
     append: (draft) => write((tx) => append(tx, draft)),
+    // Many at once, and of what only looked: the disk is waited for beside the thread that answers.
     appendAll: (drafts) =>
       write((tx) => {
         let previous: AuditRecord | undefined;
         for (const draft of drafts) previous = append(tx, draft, previous);
-      }),
+      }, database.writeAside),
     read: (after, limit) =>
       database.read((tx) =>
         tx.all('SELECT sequence, body FROM audit WHERE sequence > ? ORDER BY sequence LIMIT ?', after, limit).map(recordOf),

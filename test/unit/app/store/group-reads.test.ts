@@ -56,6 +56,17 @@ describe('records of green reads', () => {
     expect(written).toEqual([1, 2, 3]);
   });
 
+  it('go to the disk sooner where many come at once', async () => {
+    const { reads, written, state } = createTrail();
+    await reads.note(draft(0));
+    state.groups = 0;
+    for (let id = 1; id <= 50; id += 1) await reads.note(draft(id));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(written.slice(0, 25)).toEqual(Array.from({ length: 25 }, (_, id) => id));
+    await vi.advanceTimersByTimeAsync(50);
+    expect(written).toEqual(Array.from({ length: 51 }, (_, id) => id));
+  });
+
   it('are answered while a group is on its way to a slow disk', async () => {
     const { reads, written, state } = createTrail();
     await reads.note(draft(1));
@@ -131,9 +142,15 @@ describe('records of green reads', () => {
   });
 
   it('never pile up in memory', async () => {
-    const { reads, written } = createTrail();
+    const { reads, written, state } = createTrail();
     await reads.note(draft(0));
-    for (let id = 1; id <= 201; id += 1) await reads.note(draft(id));
+    const disk = Promise.withResolvers<void>();
+    state.disk = disk.promise;
+    for (let id = 1; id <= 200; id += 1) await reads.note(draft(id));
+    expect(written).toEqual([0]);
+    const waits = reads.note(draft(201));
+    disk.resolve();
+    await waits;
     expect(written).toHaveLength(202);
     expect(written).toEqual(written.toSorted((a, b) => a - b));
   });
