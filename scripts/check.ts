@@ -23,6 +23,7 @@ const steps: readonly Step[] = [
   { name: 'architecture', command: ['node', 'scripts/architecture.ts'] },
   { name: 'types', command: ['tsc', '--noEmit', '--pretty', 'false', '-p', '.'] },
   { name: 'generated', command: ['node', 'scripts/generate.ts', '--check'] },
+  { name: 'texts', command: ['node', 'scripts/check-texts.ts'] },
   { name: 'links', command: ['node', 'scripts/check-links.ts'] },
 ];
 

@@ -1,20 +1,27 @@
 /**
  * Writes the derived parts of package.json (tools, settings, commands, views) from the catalog and from `src/hosts/vscode/contributes`, and
- * their texts to package.nls.json. `--check` writes nothing and exits 1 when one of them is stale.
+ * their texts to package.nls.json, those for people in German, too, from `media/l10n`. `--check` writes nothing and exits 1 when one of them is stale.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describeTools } from '#app/catalog';
-import { manifestParts } from '#hosts/vscode/contributes/manifest';
-import { entriesOf, externalize } from '#hosts/vscode/contributes/nls';
+import { entriesOf } from '#hosts/vscode/contributes/nls';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
+import { readBundle, readManifest, translated } from './l10n/translations.ts';
 
 const widest = 1_000;
 /** npm writes these itself, one entry a line. */
 const npmOwn: ReadonlySet<string> = new Set(['scripts', 'devDependencies', 'imports', 'bin', 'engines', 'repository', 'allowScripts']);
 
-const { manifest, texts } = externalize(JSON.parse(JSON.stringify(manifestParts(describeTools()))) as JsonValue);
+const { manifest, texts, forPeople } = readManifest();
 settle('package.json', (before) => withParts(before, manifest as JsonObject));
 settle('package.nls.json', () => `${JSON.stringify(texts, null, 2)}\n`);
+settle('package.nls.de.json', () => `${JSON.stringify(germanTexts(), null, 2)}\n`);
+
+/** What has none yet is left out: the editor shows it in English, and `npm run check` names it. */
+function germanTexts(): JsonObject {
+  const bundle = readBundle();
+  const own = [...forPeople].sort().map((key) => [key, translated(texts[key] ?? '', bundle)] as const);
+  return Object.fromEntries(own.filter(([, text]) => text !== undefined));
+}
 
 function settle(name: string, derive: (before: string) => string): void {
   const file = new URL(`../${name}`, import.meta.url);

@@ -101,21 +101,7 @@ function templateText(node: Node): string | undefined {
 
 /** Keys of what a person reads: there a single word counts, too. */
 const readKeys = new Set([
-  ...[
-    'label',
-    'title',
-    'description',
-    'detail',
-    'tooltip',
-    'placeHolder',
-    'prompt',
-    'text',
-    'spoken',
-    'stay',
-    'proceed',
-    'name',
-    'message',
-  ],
+  ...['label', 'title', 'description', 'detail', 'tooltip', 'placeHolder', 'prompt', 'text', 'spoken', 'stay', 'proceed', 'message'],
   ...['noun', 'blocked'],
 ]);
 

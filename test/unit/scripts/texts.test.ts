@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import * as buttons from '#hosts/vscode/gate/review';
+import { t, titleOf, useTexts } from '#hosts/vscode/l10n';
+import { textsIn } from '../../../scripts/l10n/texts.ts';
+import { readBundle, textFaults, translated } from '../../../scripts/l10n/translations.ts';
+
+const bareIn = (source: string) => textsIn('a.ts', source).bare.map(({ text }) => text);
+
+describe('a text that no translation reaches', () => {
+  it.each([
+    ["notify.info('There is no plan.');", 'There is no plan.'],
+    [`notify.info(\`There is no plan \${id}.\`);`, 'There is no plan {0}.'],
+    ["const item = { label: 'Review' };", 'Review'],
+    ["pick.title = list.join(', ') + 'of the cluster';", 'of the cluster'],
+    ["const words = ['Select to mark it as seen.'].join(' ');", 'Select to mark it as seen.'],
+    ['html`<p class="dim">Reading…</p>`', '<p class="dim">Reading…</p>'],
+    ["const words = { a: 'waits for a person' };", 'waits for a person'],
+  ])('is found: %s', (source, text) => {
+    expect(bareIn(source)).toContain(text);
+  });
+
+  it.each([
+    "notify.info(t('There is no plan.'));",
+    "notify.info(l10n.t('There is no plan {0}.', id));",
+    `html\`<p class="dim">\${t('Reading…')}</p>\``,
+    "log.warn('the store cannot be read');",
+    "throw new Error('a bug of ours');",
+    "import x from 'some module';",
+    "type Word = 'to come' | 'not run';",
+    "if (kind === 'not known') f();",
+    "commands.executeCommand('setContext', 'banksman.page', true);",
+    "const item = { description: 'execute_ssh' };",
+    "const csp = `default-src 'none'; style-src x`;",
+  ])('is not: %s', (source) => {
+    expect(bareIn(source)).toEqual([]);
+  });
+});
+
+describe('a call of `t`', () => {
+  it.each([
+    ['t(words)', 'one literal'],
+    ["t('{0} of {1}', a)", 'differ'],
+    ["t('{1}', a)", 'differ'],
+    ["t('all', a)", 'differ'],
+  ])('%s is a fault', (source, fault) => {
+    expect(textsIn('a.ts', source).faults).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
+describe('the German texts', () => {
+  const bundle = readBundle();
+
+  it.each([
+    ['a missing one', Object.fromEntries(Object.entries(bundle).filter(([text]) => text !== 'Deny')), 'has no "Deny"'],
+    ['one that is left over', { ...bundle, 'Nobody says this.': 'Das sagt niemand.' }, 'what nothing shows'],
+    ['other places', { ...bundle, 'Deny: {0}': 'Ablehnen' }, 'other places'],
+  ])('%s is a fault', (_what, changed, fault) => {
+    expect(textFaults(changed)).toEqual(expect.arrayContaining([expect.stringContaining(fault)]));
+  });
+
+  it('have another word for each button of the gate', () => {
+    const english = Object.entries(buttons).flatMap(([name, value]) => (name.endsWith('Button') ? [String(value)] : []));
+    expect(english.length).toBeGreaterThan(4);
+    expect(new Set(english.map((text) => bundle[text])).size).toBe(english.length);
+  });
+
+  it('of the manifest are put together from the titles of tools', () => {
+    expect(translated('Banksman: Get VMs', bundle)).toBe(`Banksman: ${bundle['Get VMs']}`);
+    expect(translated('Stop VM…', bundle)).toBe(`${bundle['Stop VM']}…`);
+    expect(translated('Nobody says this', bundle)).toBeUndefined();
+  });
+});
+
+it('a text is shown in the language of the editor, and in English where it has none', () => {
+  useTexts({ 'Deny: {0}': 'Ablehnen: {0}', 'Stop VM': 'VM stoppen' });
+  try {
+    expect(t('Deny: {0}', 'VM 100 {0} $&')).toBe('Ablehnen: VM 100 {0} $&');
+    expect(t('No such text, {0} and {1}', 1)).toBe('No such text, 1 and {1}');
+    expect(titleOf({ title: 'Stop VM' })).toBe('VM stoppen');
+  } finally {
+    useTexts(undefined);
+  }
+  expect(t('Deny: {0}', 1)).toBe('Deny: 1');
+});
