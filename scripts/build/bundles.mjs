@@ -30,7 +30,7 @@ export const bundles = [
     loads: [
       {
         from: /^src\/hosts\/vscode\/extension\.ts$/,
-        only: [/^src\/hosts\/vscode\/(?:extension|without-eval)\.ts$/, /node_modules\/zod\//],
+        only: [/^src\/hosts\/vscode\/(?:extension|l10n|without-eval)\.ts$/, /node_modules\/zod\//],
       },
       {
         from: /^src\/hosts\/vscode\/window-session\.ts$/,
