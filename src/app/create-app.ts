@@ -32,6 +32,7 @@ import type { Config } from './config/config.ts';
 import { type AppAgreement, createApproving, createConfigAgreement, type Origin } from './config/config-agreement.ts';
 import { createApproverReader } from './config/config-file.ts';
 import { createLiveSettings, type LiveSettings } from './config/live-settings.ts';
+import { createPauseMemory } from './config/pause-memory.ts';
 import { uselessTiers } from './config/policy-settings.ts';
 import { isForService } from './config/private-file.ts';
 import { doctor } from './doctor.ts';
@@ -123,7 +124,8 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const workspace = await connectWorkspace(options, store);
   const sandbox = createSandboxMemory(workspace);
   const { trustedKeys, rules } = createApproving(options, agreement);
-  const live = options.service?.live ?? createLiveSettings({ ...options, store: store.security, clock: systemClock, trustedKeys });
+  const pauses = createPauseMemory({ ...options, location: store.location });
+  const live = options.service?.live ?? createLiveSettings({ ...options, pauses, store: store.security, clock: systemClock, trustedKeys });
   await live.now();
   const trail = createTrailWatch(store.audit);
   const reads = groupReads(store.audit, options.log);

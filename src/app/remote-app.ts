@@ -293,7 +293,7 @@ function noSecurity(link: ServiceLink): Store['security'] {
     rules: async () => [],
     pause: async () => undefined,
     onChange: (listener) => link.onChange('security', listener),
-    ...{ setLevel: never, setRule: never, removeRule: never, setPause: never, clearPause: never },
+    ...{ setLevel: never, setRule: never, removeRule: never, setPause: never, liftPause: never },
   };
 }
 

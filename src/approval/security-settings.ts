@@ -7,7 +7,6 @@ import type { SettingChange } from '#kernel/approval/passkey';
 import {
   type AutoApproveAction,
   maxRuleLifeMs,
-  type Pause,
   type RemovalPayload,
   type ResumePayload,
   type RulePayload,
@@ -18,6 +17,7 @@ import type { Clock } from '#kernel/ports/clock';
 import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/security-store';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { hasPasskey, type LoosenFlaw, loosenFlaw, loosenWords, pinOf, type SignatureFlaw, signatureFlaw, signPayload } from './signed.ts';
+import { createPauseWatch, type PauseMemory, type PauseWatch } from './standing-pause.ts';
 
 export interface SecuritySettingsDeps {
   readonly store: SecurityStore;
@@ -26,6 +26,8 @@ export interface SecuritySettingsDeps {
   readonly trustedKeys: () => Promise<readonly ApproverKey[]>;
   /** The configuration's level. */
   readonly configured: SecurityLevel;
+  /** Absent: what was seen of pauses is forgotten with the process. */
+  readonly pauses?: PauseMemory | undefined;
   /** The pattern in its canonical form, or why it is none that may have this action. */
   checkPattern(
     pattern: string,
@@ -55,8 +57,15 @@ export function createSecuritySettings(deps: SecuritySettingsDeps): StandingSett
   const { store, clock } = deps;
   const memory = createLevelMemory();
   const flawOf = createSettingVerifier();
+  const pauses = createPauseWatch({
+    ...{ store, clock, memory: deps.pauses },
+    flawOf: async (lifted) => {
+      const flaw = flawOf(lifted, await deps.trustedKeys());
+      return flaw && flawInWords[flaw];
+    },
+  });
   const level = async (): Promise<EffectiveLevel> => {
-    const [stored, paused] = await Promise.all([store.level(), store.pause()]);
+    const [stored, paused] = await Promise.all([store.level(), pauses.standing()]);
     // Where nobody has set one there is nothing that a key could vouch for.
     const keys = stored === undefined ? [] : await deps.trustedKeys();
     const checked = memory.checked(stored, effectiveLevel(stored, deps.configured, keys), deps.configured);
@@ -67,7 +76,7 @@ export function createSecuritySettings(deps: SecuritySettingsDeps): StandingSett
     const context = { trustedKeys: keys, now: clock.now(), flawOf };
     return stored.map((rule) => ({ pattern: rule.pattern, ...ruleStanding(rule, context) }));
   };
-  const draft = (change: SettingChange, approver: string) => draftSetting(change, approver, deps);
+  const draft = (change: SettingChange, approver: string) => draftSetting(change, approver, { ...deps, watch: pauses });
   const accept = (signed: SignedSetting) => acceptSetting(signed, { ...deps, level, rules });
   const sign = async (change: SettingChange, signer: Signer): Promise<SettingResult> => {
     const drafted = await draft(change, signer.approver);
@@ -78,12 +87,22 @@ export function createSecuritySettings(deps: SecuritySettingsDeps): StandingSett
     setLevel: (wanted, signer) => sign({ kind: 'level', level: wanted }, signer),
     setRule: (rule, signer) => sign({ kind: 'rule', ...rule }, signer),
     removeRule: (pattern, signer) => sign({ kind: 'remove_rule', pattern }, signer),
-    pause: (by, reason) => pauseAgents({ by, at: clock.now(), ...(reason === undefined ? {} : { reason }) }, store),
+    pause: async (by, reason) => {
+      const pause = { by, at: await pauses.nextMoment(), ...(reason === undefined ? {} : { reason }) };
+      const isNew = await store.setPause(pause);
+      await pauses.standing();
+      const message = isNew ? 'agents are paused: they change nothing until a person resumes them' : 'agents are paused already';
+      return { ok: true, code: 'set', message };
+    },
     resume: (signer) => sign({ kind: 'resume' }, signer),
   };
 }
 
-async function draftSetting(change: SettingChange, approver: string, deps: SecuritySettingsDeps): Promise<SettingDraft> {
+interface DraftDeps extends SecuritySettingsDeps {
+  readonly watch: PauseWatch;
+}
+
+async function draftSetting(change: SettingChange, approver: string, deps: DraftDeps): Promise<SettingDraft> {
   const now = deps.clock.now();
   const facts = { version: 1, approver, issuedAt: now, nonce: randomBytes(32).toString('base64url') } as const;
   switch (change.kind) {
@@ -102,24 +121,19 @@ async function draftSetting(change: SettingChange, approver: string, deps: Secur
     case 'remove_rule':
       return { ok: true, payload: { ...facts, setting: 'auto_approve_removed', pattern: change.pattern } };
     case 'resume': {
-      const paused = await deps.store.pause();
+      const paused = await deps.watch.standing();
       if (paused === undefined) return refuse('not_found', 'agents are not paused');
       return { ok: true, payload: { ...facts, setting: 'agents_resumed', pausedAt: paused.at } };
     }
   }
 }
 
-async function pauseAgents(pause: Pause, store: SecurityStore): Promise<SettingResult> {
-  const isNew = await store.setPause(pause);
-  return {
-    ok: true,
-    code: 'set',
-    message: isNew ? 'agents are paused: they change nothing until a person resumes them' : 'agents are paused already',
-  };
-}
-
-async function resumeAgents({ pausedAt, approver }: ResumePayload, store: SecurityStore): Promise<SettingResult> {
-  if (await store.clearPause(pausedAt, approver)) return { ok: true, code: 'removed', message: 'agents are no longer paused' };
+/** What was signed lifts what it was signed for: where a later pause stands meanwhile, that one stands on. */
+async function resumeAgents(signed: SignedSetting<ResumePayload>, { store, level }: AcceptDeps): Promise<SettingResult> {
+  const { paused } = await level();
+  const isLifted = paused?.at === signed.payload.pausedAt && (await store.liftPause(signed));
+  // Seen by this process, too, and written down where it remembers.
+  if (isLifted && (await level()).paused === undefined) return { ok: true, code: 'removed', message: 'agents are no longer paused' };
   return { ok: false, code: 'not_found', message: 'nothing was changed: that pause is over, or another one stands; look again' };
 }
 
@@ -139,7 +153,7 @@ async function acceptSetting(signed: SignedSetting, deps: AcceptDeps): Promise<S
   const flaw = (await loosens(payload, deps)) ? loosenFlaw(pin, pins) : undefined;
   if (flaw !== undefined) return { ok: false, code: 'needs_passkey', message: `nothing was changed: ${loosenWords[flaw]}` };
   if (payload.setting === 'auto_approve_removed') return removeRule(payload, deps);
-  if (payload.setting === 'agents_resumed') return resumeAgents(payload, deps.store);
+  if (isOf(signed, 'agents_resumed')) return resumeAgents(signed, deps);
   if (isOf(signed, 'security_level')) {
     await deps.store.setLevel(signed);
     return { ok: true, code: 'set', message: `the security level is ${signed.payload.level} for everyone on this store` };

@@ -22,7 +22,8 @@ export function pauseDecision(tool: Tool, agent: Agent, { paused, tiers }: Pick<
   if (effectiveTier(tool.name, tool.tier, tiers) === 'green') return allow('not_paused', 'agents are paused, and it only reads');
   const when = paused.at === 0 ? '' : ` since ${new Date(paused.at).toISOString()}`;
   const why = paused.reason === undefined ? '' : `; the reason given: ${showPlainly(paused.reason, 300)}`;
-  return deny('agents_paused', `all agents are paused${when} by ${showPlainly(paused.by, 100)}: they change nothing${why}`, [
+  const against = paused.warning === undefined ? '' : `; ${paused.warning}`;
+  return deny('agents_paused', `all agents are paused${when} by ${showPlainly(paused.by, 100)}: they change nothing${why}${against}`, [
     'agents:paused',
   ]);
 }

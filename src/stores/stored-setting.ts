@@ -1,10 +1,17 @@
 /** Security settings as text in a store. Whatever comes back is input: whoever can write to the store can write anything. */
 import * as z from 'zod';
 import { keyOfProof, signedSchema } from '#kernel/approval/proof';
-import { autoApproveActions, type LevelPayload, type Pause, type RulePayload, type SignedSetting } from '#kernel/approval/security';
+import {
+  autoApproveActions,
+  type LevelPayload,
+  type Pause,
+  type ResumePayload,
+  type RulePayload,
+  type SignedSetting,
+} from '#kernel/approval/security';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
-import type { StoredLevel, StoredRule } from '#kernel/ports/security-store';
+import type { StoredLevel, StoredPause, StoredRule } from '#kernel/ports/security-store';
 import { securityLevels } from '#kernel/tiers';
 
 /** Live rules at a time. */
@@ -28,7 +35,9 @@ const pauseSchema: z.ZodType<Pause> = z.strictObject({
   by: z.string().min(1).max(300),
   at: time,
   reason: z.string().max(500).exactOptional(),
+  warning: z.string().max(500).exactOptional(),
 });
+const resumeSchema = signedSchema<ResumePayload>(z.strictObject({ ...facts, setting: z.literal('agents_resumed'), pausedAt: time }));
 const bareLevel = z.enum(securityLevels);
 const bareAction = z.enum(autoApproveActions);
 
@@ -58,7 +67,11 @@ export function settingText(setting: SignedSetting<LevelPayload> | SignedSetting
   const value = jsonOrText(text);
   const isRule = ruleSchema.safeParse(value).success && isStorablePattern((setting.payload as RulePayload).pattern);
   if (isRule || levelSchema.safeParse(value).success) return text;
-  throw new Fault('bad_setting', 'this security setting cannot be stored: a field is missing, unknown or of the wrong kind', {
+  throw badSetting();
+}
+
+function badSetting(): Fault {
+  return new Fault('bad_setting', 'this security setting cannot be stored: a field is missing, unknown or of the wrong kind', {
     audience: 'bug',
   });
 }
@@ -85,21 +98,42 @@ export function removalAttributes(pattern: string, by: string): JsonObject {
   return wellFormed({ setting: 'auto_approve', pattern, removed: true, by });
 }
 
-/** SECURITY: whatever stands there and is no pause is one, or damaging it would lift it. */
-export function pauseFrom(text: string): Pause {
-  return pauseSchema.safeParse(jsonOrText(text)).data ?? { by: 'unknown', at: 0 };
+/** SECURITY: whatever stands there and is neither a pause nor signed is a pause, or damaging it would lift it. */
+export function pauseFrom(text: string): StoredPause {
+  const value = jsonOrText(text);
+  const lifted = resumeSchema.safeParse(value).data;
+  return lifted === undefined ? { pause: pauseSchema.safeParse(value).data ?? { by: 'unknown', at: 0 } } : { lifted };
 }
 
 export function pauseText(pause: Pause): string {
   return JSON.stringify(pauseSchema.parse(pause));
 }
 
-export function pauseAttributes({ by, reason }: Pause): JsonObject {
-  return wellFormed({ setting: 'agents_paused', by, ...(reason === undefined ? {} : { reason }) });
+/** @throws {Fault} `bad_setting` */
+export function liftText(lifted: SignedSetting<ResumePayload>): string {
+  const text = JSON.stringify(lifted);
+  if (resumeSchema.safeParse(jsonOrText(text)).success) return text;
+  throw badSetting();
 }
 
-export function resumeAttributes(by: string): JsonObject {
-  return wellFormed({ setting: 'agents_paused', removed: true, by });
+/** What a later look would find lifted: a pause from after that moment stands. */
+export function mayLift(stored: StoredPause | undefined, { payload }: SignedSetting<ResumePayload>): boolean {
+  return stored === undefined || 'lifted' in stored || stored.pause.at <= payload.pausedAt;
+}
+
+/** `put_back`: why one that was there stands again. */
+export function pauseAttributes({ by, at, reason, warning }: Pause): JsonObject {
+  const told = { ...(reason === undefined ? {} : { reason }), ...(warning === undefined ? {} : { put_back: warning }) };
+  return wellFormed({ setting: 'agents_paused', by, at, ...told });
+}
+
+/** What was signed stands in the trail, too: whoever reads it can tell a lift that a person meant. */
+export function liftAttributes(lifted: SignedSetting<ResumePayload>): JsonObject {
+  const { approver, pausedAt } = lifted.payload;
+  return wellFormed({
+    ...{ setting: 'agents_paused', removed: true, by: approver, at: pausedAt },
+    ...{ key_id: keyOfProof(lifted.proof), signed: lifted as unknown as JsonObject },
+  });
 }
 
 /** The canonical form has no place for lone surrogates. */

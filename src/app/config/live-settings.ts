@@ -1,5 +1,6 @@
 /** What decides at this moment: the configuration, and what people have set in the store. */
 import { createSecuritySettings, type StandingRule, type StandingSettings } from '#approval/security-settings';
+import type { PauseMemory } from '#approval/standing-pause';
 import type { AutoApproveRule, EffectiveLevel, SecuritySettings } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import type { AutoApproveAction } from '#kernel/approval/security';
@@ -18,6 +19,8 @@ export interface LiveSettingsParts {
   readonly config: Config;
   readonly version: string;
   readonly store: SecurityStore;
+  /** What this machine saw of the store's pauses; absent: this process alone remembers. */
+  readonly pauses?: PauseMemory | undefined;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   readonly trustedKeys: () => Promise<readonly ApproverKey[]>;
@@ -53,6 +56,7 @@ export function createLiveSettings(parts: LiveSettingsParts): LiveSettings & Req
     try {
       const { level, warning, paused } = await core.level();
       if (warning !== undefined) warn(`security level: ${warning}`);
+      if (paused?.warning !== undefined) warn(`all agents stay paused: ${paused.warning}`);
       known = { ...ofLevel(level), rules, ...(paused === undefined ? {} : { paused }) };
     } catch (thrown) {
       // SECURITY: what cannot be read may have been stricter than anything. Green goes on where the trail can be written.

@@ -136,6 +136,6 @@ function securityOver(call: Call): Omit<LocalStore['security'], 'onChange'> {
     removeRule: (pattern, by) => call('security.removeRule', pattern, by),
     pause: () => call('security.pause'),
     setPause: (pause) => call('security.setPause', pause),
-    clearPause: (at, by) => call('security.clearPause', at, by),
+    liftPause: (lifted) => call('security.liftPause', lifted),
   };
 }

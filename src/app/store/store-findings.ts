@@ -132,5 +132,9 @@ function pauseFinding(paused: Pause | undefined): readonly Finding[] {
   const since = paused.at === 0 ? 'what is stored of it is damaged' : `since ${new Date(paused.at).toISOString()}`;
   const why = paused.reason === undefined ? '' : `: ${showPlainly(paused.reason, 300)}`;
   const message = `all agents are paused by ${showPlainly(paused.by, 100)}, ${since}${why}`;
-  return [{ topic: 'agents', state: 'warning', message, remedy: 'a person resumes them with `banksman resume`' }];
+  const remedy = 'a person resumes them with `banksman resume`';
+  if (paused.warning === undefined) return [{ topic: 'agents', state: 'warning', message, remedy }];
+  return [
+    { topic: 'agents', state: 'failed', message: `${message}; ${paused.warning}`, remedy: `look who can write to the store; ${remedy}` },
+  ];
 }

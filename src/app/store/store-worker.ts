@@ -43,7 +43,7 @@ function callsOf({ requests, audit, security, codes, personas, care, close }: Lo
     'codes.putBack': codes.putBack,
     'security.pause': security.pause,
     'security.setPause': security.setPause,
-    'security.clearPause': security.clearPause,
+    'security.liftPause': security.liftPause,
     'care.time': care.time,
     'care.trustClock': care.trustClock,
     'personas.open': personas.open,

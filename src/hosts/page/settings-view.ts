@@ -43,12 +43,13 @@ ${told}
 <div class="buttons">${button('Agree to this', { kind: 'agree', shown: waiting }, 'agree')}</div></section>`;
 }
 
-function pausePart({ by, at, reason }: Pause): Html {
+function pausePart({ by, at, reason, warning }: Pause): Html {
   const since =
     at === 0 ? 'What is stored of the pause is damaged.' : `Since ${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
   return html`<section class="answer" aria-labelledby="paused"><h2 id="paused">All agents are paused</h2>
 <p>By ${plainName(by)}. ${since} They change nothing until one of you resumes them.</p>
 ${reason === undefined ? nothing : html`<p class="note">${showPlainly(reason, 300)}</p>`}
+${warning === undefined ? nothing : html`<p class="notice warn"><strong>Somebody changed the store:</strong> ${showPlainly(warning, 400)}.</p>`}
 <div class="buttons">${button('Resume all agents', { kind: 'resume' }, 'resume')}</div></section>`;
 }
 

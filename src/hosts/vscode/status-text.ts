@@ -98,10 +98,11 @@ function levelWords({ level }: StatusFacts, app: Pick<App, 'securityLevel'>): st
 }
 
 /** Plain text. */
-export function pauseText({ by, at, reason }: Pause): string {
+export function pauseText({ by, at, reason, warning }: Pause): string {
   const who = showPlainly(by, 100);
   const paused = at === 0 ? t('Paused by {0}', who) : t('Paused by {0} since {1}', who, new Date(at).toLocaleString());
-  return `${paused}${reason === undefined ? '' : `: ${showPlainly(reason, 300)}`}. ${t('Select to resume them.')}`;
+  const told = [reason, warning].filter((one) => one !== undefined).map((one) => `: ${showPlainly(one, 300)}`);
+  return `${paused}${told.join('')}. ${t('Select to resume them.')}`;
 }
 
 export function unusedWords(keys: readonly string[]): string {

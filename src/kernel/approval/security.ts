@@ -73,9 +73,11 @@ export interface Pause {
   /** ms since the epoch; 0 where what is stored is damaged. */
   readonly at: number;
   readonly reason?: string;
+  /** It stands against what the store says: taken out of it, or lifted there without a signature that counts. */
+  readonly warning?: string;
 }
 
-/** Of just this pause: what was signed for an earlier one lifts no later one. Stored nowhere. */
+/** Of this pause and those before it: what was signed for an earlier one lifts no later one. Stored in the pause's place, so that the lift can be proven. */
 export interface ResumePayload extends SettingFacts {
   readonly setting: 'agents_resumed';
   readonly pausedAt: number;

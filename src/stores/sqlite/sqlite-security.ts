@@ -1,16 +1,18 @@
 /** Level and auto-approve rules in SQLite. Every change and its audit record are one transaction. */
 
-import type { Pause, RulePayload, SignedSetting } from '#kernel/approval/security';
-import type { SecurityStore } from '#kernel/ports/security-store';
+import type { RulePayload, SignedSetting } from '#kernel/approval/security';
+import type { SecurityStore, StoredPause } from '#kernel/ports/security-store';
 import {
   isStorablePattern,
   levelFrom,
+  liftAttributes,
+  liftText,
   maxRules,
+  mayLift,
   pauseAttributes,
   pauseFrom,
   pauseText,
   removalAttributes,
-  resumeAttributes,
   ruleFrom,
   settingAttributes,
   settingText,
@@ -71,29 +73,32 @@ export function createSqliteSecurity({ database, append, now, onChange }: Securi
 function sqlitePause({
   database,
   append,
-}: Pick<SecurityDeps, 'database' | 'append'>): Pick<SecurityStore, 'pause' | 'setPause' | 'clearPause'> {
+}: Pick<SecurityDeps, 'database' | 'append'>): Pick<SecurityStore, 'pause' | 'setPause' | 'liftPause'> {
   return {
     pause: () => database.read((tx) => pauseIn(tx)),
     setPause: (pause) => {
       const text = pauseText(pause);
       return database.write((tx) => {
-        if (pauseIn(tx) !== undefined) return false;
+        const stored = pauseIn(tx);
+        if (stored !== undefined && 'pause' in stored) return false;
         tx.run(upsert, pauseKey, text);
         append(tx, { name: 'policy.changed', attributes: pauseAttributes(pause) });
         return true;
       });
     },
-    clearPause: (at, by) =>
-      database.write((tx) => {
-        if (pauseIn(tx)?.at !== at) return false;
-        tx.run('DELETE FROM settings WHERE key = ?', pauseKey);
-        append(tx, { name: 'policy.changed', attributes: resumeAttributes(by) });
+    liftPause: (lifted) => {
+      const text = liftText(lifted);
+      return database.write((tx) => {
+        if (!mayLift(pauseIn(tx), lifted)) return false;
+        tx.run(upsert, pauseKey, text);
+        append(tx, { name: 'policy.changed', attributes: liftAttributes(lifted) });
         return true;
-      }),
+      });
+    },
   };
 }
 
-function pauseIn(tx: Transaction): Pause | undefined {
+function pauseIn(tx: Transaction): StoredPause | undefined {
   const row = tx.get('SELECT value FROM settings WHERE key = ?', pauseKey);
   return row && pauseFrom(String(row.value));
 }

@@ -3,20 +3,22 @@
 import type { Redis } from 'iovalkey';
 import * as z from 'zod';
 import { requestIdPattern, requestLifeMs } from '#kernel/approval/request';
-import type { Pause, RulePayload, SignedSetting } from '#kernel/approval/security';
+import type { RulePayload, SignedSetting } from '#kernel/approval/security';
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import type { CodeStore, StoredCode } from '#kernel/ports/code-store';
-import type { SecurityStore, StoredRule } from '#kernel/ports/security-store';
+import type { SecurityStore, StoredPause, StoredRule } from '#kernel/ports/security-store';
 import {
   isStorablePattern,
   levelFrom,
+  liftAttributes,
+  liftText,
   maxRules,
+  mayLift,
   pauseAttributes,
   pauseFrom,
   pauseText,
   removalAttributes,
-  resumeAttributes,
   ruleFrom,
   settingAttributes,
   settingText,
@@ -57,22 +59,25 @@ export function createValkeySecurity(context: StoreContext, onChange: SecuritySt
     setPause: (pause) => {
       const text = pauseText(pause);
       return change(context, async (client) => {
-        if ((await pauseIn(context, client)) !== undefined) return undefined;
+        const stored = await pauseIn(context, client);
+        if (stored !== undefined && 'pause' in stored) return undefined;
         const record = { name: 'policy.changed', attributes: pauseAttributes(pause) } as const;
         return { record, write: (transaction) => transaction.set(keys.paused, text) };
       });
     },
-    clearPause: (at, by) =>
-      change(context, async (client) => {
-        if ((await pauseIn(context, client))?.at !== at) return undefined;
-        const record = { name: 'policy.changed', attributes: resumeAttributes(by) } as const;
-        return { record, write: (transaction) => transaction.del(keys.paused) };
-      }),
+    liftPause: (lifted) => {
+      const text = liftText(lifted);
+      return change(context, async (client) => {
+        if (!mayLift(await pauseIn(context, client), lifted)) return undefined;
+        const record = { name: 'policy.changed', attributes: liftAttributes(lifted) } as const;
+        return { record, write: (transaction) => transaction.set(keys.paused, text) };
+      });
+    },
     onChange,
   };
 }
 
-async function pauseIn({ keys }: StoreContext, client: Redis): Promise<Pause | undefined> {
+async function pauseIn({ keys }: StoreContext, client: Redis): Promise<StoredPause | undefined> {
   const text = await client.get(keys.paused);
   return text === null ? undefined : pauseFrom(text);
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { paletteAgent } from '#identity/agents';
@@ -66,6 +67,26 @@ describe('all agents paused', () => {
     expect(await call(app, 'wake_node', { node: 'Home' })).toMatchObject({ status: 'ok' });
     const names = (await app.audit.tail(50)).filter(({ name }) => name === 'policy.changed').map(({ attributes }) => attributes['setting']);
     expect(names).toEqual(['agents_paused', 'agents_paused']);
+  });
+
+  it('holds though somebody takes it out of the store: for this process, the next and the command line, and `doctor` says so', async () => {
+    const app = await world.open();
+    await app.security.pause('user:bob', 'odd');
+    const taken = new DatabaseSync(join(world.stateDir, 'banksman.db'));
+    taken.exec("DELETE FROM settings WHERE key = 'agents_paused'");
+    taken.close();
+    const other = await banksman('call', 'wake_node', '--input', '{"node":"Home"}', '--json');
+    expect(JSON.parse(other.out)).toMatchObject({ code: 'agents_paused', message: expect.stringContaining('no longer in the store') });
+    for (const one of [app, await world.open()])
+      expect(await call(one, 'wake_node', { node: 'Home' })).toMatchObject({ code: 'agents_paused' });
+    const records = await app.audit.tail(50);
+    expect(records.filter(({ attributes }) => attributes['put_back'] !== undefined)).toHaveLength(1);
+    const finding = (await app.doctor(new AbortController().signal)).find(({ topic }) => topic === 'agents');
+    expect(finding).toMatchObject({ state: 'failed', message: expect.stringContaining('somebody who can write to the store took it out') });
+    expect(await app.security.resume(world.person)).toMatchObject({ ok: true });
+    expect(await call(app, 'wake_node', { node: 'Home' })).toMatchObject({ status: 'ok' });
+    const lift = (await app.audit.tail(50)).find(({ attributes }) => attributes['removed'] === true);
+    expect(lift?.attributes['signed']).toMatchObject({ payload: { setting: 'agents_resumed', approver: 'user:alice' } });
   });
 
   it('while one waits for a person: the approval is not used, and counts again once they are resumed', async () => {

@@ -14,7 +14,7 @@ import {
   type RequestStatus,
   requestStatuses,
 } from '#kernel/approval/request';
-import type { AutoApproveAction, LevelPayload, ReportedBlock, RulePayload, SignedSetting } from '#kernel/approval/security';
+import type { AutoApproveAction, LevelPayload, ReportedBlock, ResumePayload, RulePayload, SignedSetting } from '#kernel/approval/security';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
 import type { SecurityLevel } from '#kernel/tiers';
@@ -152,6 +152,10 @@ const unsigned = { proof: { kind: 'ed25519', keyId: 'a2V5', signature: 'c2lnbmF0
 
 export function levelSetting(level: SecurityLevel, issuedAt: number, approver = 'user:alice'): SignedSetting<LevelPayload> {
   return { payload: { version: 1, setting: 'security_level', level, approver, issuedAt }, ...unsigned };
+}
+
+export function resumeSetting(pausedAt: number, approver = 'user:alice'): SignedSetting<ResumePayload> {
+  return { payload: { version: 1, setting: 'agents_resumed', approver, issuedAt: pausedAt, nonce: 'once', pausedAt }, ...unsigned };
 }
 
 export function ruleSetting(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
 import { keyOfProof } from '#kernel/approval/proof';
 import type { Store } from '#kernel/ports/store';
-import { levelSetting, ruleSetting } from '../store-fixtures.ts';
+import { levelSetting, resumeSetting, ruleSetting } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 
 const pattern = 'destination:.example.com';
@@ -58,21 +58,25 @@ export function settingsContract(makeHarness: MakeHarness): void {
       const [store, other] = [await harness.open(), await harness.open()];
       expect(await store.security.pause()).toBeUndefined();
       expect(await store.security.setPause(pause)).toBe(true);
-      expect(await other.security.pause()).toEqual(pause);
+      expect(await other.security.pause()).toEqual({ pause });
       // A second one does not take the first one's place: it would hide who began.
       expect(await other.security.setPause({ by: 'user:bob', at: pause.at + 1 })).toBe(false);
       await other.close();
       const third = await harness.open();
-      expect(await third.security.pause()).toEqual(pause);
-      expect(await third.security.clearPause(pause.at - 1, 'user:bob')).toBe(false);
-      expect(await third.security.clearPause(pause.at, 'user:bob')).toBe(true);
-      expect(await third.security.clearPause(pause.at, 'user:bob')).toBe(false);
-      expect(await store.security.pause()).toBeUndefined();
+      expect(await third.security.pause()).toEqual({ pause });
+      const lifted = resumeSetting(pause.at, 'user:bob');
+      expect(await third.security.liftPause(resumeSetting(pause.at - 1, 'user:bob'))).toBe(false);
+      expect(await third.security.liftPause(lifted)).toBe(true);
+      expect(await store.security.pause()).toEqual({ lifted });
       expect(await changes(store)).toEqual([
-        { setting: 'agents_paused', by: 'user:alice', reason: pause.reason },
-        { setting: 'agents_paused', removed: true, by: 'user:bob' },
+        { setting: 'agents_paused', by: 'user:alice', at: pause.at, reason: pause.reason },
+        { setting: 'agents_paused', removed: true, by: 'user:bob', at: pause.at, key_id: keyOfProof(lifted.proof), signed: lifted },
       ]);
-      expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 2 });
+      // Another one takes the place of what lifted the last.
+      expect(await third.security.setPause({ ...pause, at: pause.at + 1 })).toBe(true);
+      expect(await store.security.pause()).toEqual({ pause: { ...pause, at: pause.at + 1 } });
+      expect(await store.security.liftPause(lifted)).toBe(false);
+      expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 3 });
     });
 
     it('of two who pause at once is one', async () => {
