@@ -31,7 +31,7 @@ import { createProtectionOffer, type ProtectionOffer, protectionSuggestions } fr
 import type { Config } from './config/config.ts';
 import { type AppAgreement, createApproving, createConfigAgreement, type Origin } from './config/config-agreement.ts';
 import { createApproverReader } from './config/config-file.ts';
-import { createLiveSettings, type LiveSettings } from './config/live-settings.ts';
+import { createLiveSettings, type LiveSettings, type LiveSettingsParts } from './config/live-settings.ts';
 import { createPauseMemory } from './config/pause-memory.ts';
 import { uselessTiers } from './config/policy-settings.ts';
 import { isForService } from './config/private-file.ts';
@@ -124,8 +124,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const workspace = await connectWorkspace(options, store);
   const sandbox = createSandboxMemory(workspace);
   const { trustedKeys, rules } = createApproving(options, agreement);
-  const pauses = createPauseMemory({ ...options, location: store.location });
-  const live = options.service?.live ?? createLiveSettings({ ...options, pauses, store: store.security, clock: systemClock, trustedKeys });
+  const live = options.service?.live ?? ownSettings(options, store, trustedKeys);
   await live.now();
   const trail = createTrailWatch(store.audit);
   const reads = groupReads(store.audit, options.log);
@@ -167,6 +166,10 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
 }
 
 /** The editor asks by itself, and a configuration that was named for one call has its author. */
+function ownSettings(options: AppOptions, { security: store, location }: Store, trustedKeys: LiveSettingsParts['trustedKeys']) {
+  return createLiveSettings({ ...options, store, clock: systemClock, trustedKeys, pauses: createPauseMemory({ ...options, location }) });
+}
+
 function offerOf({ origin, stateDir, log }: AppOptions, clusters: ConnectedClusters, isRoots: boolean): ProtectionOffer | undefined {
   if (origin !== 'machine' && !isRoots) return undefined;
   const remedy = isRoots ? 'root writes it into `protected`, see the findings of `banksman doctor`' : 'see `banksman config protect`';
