@@ -1,7 +1,7 @@
 /** What a command is on the node: no more processes than it takes, and none of them outlives its time. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { useCleanup } from './cleanup.ts';
 import { openShell, trusted } from './openssh-shell.ts';
 import { longSleep, noneLeft } from './processes.ts';
@@ -47,9 +47,14 @@ describe.skipIf(sshdMissing)('a command on a real OpenSSH server', () => {
   it('whose caller gives up gives back the same', async () => {
     const shell = start(openShell(server, trusted(server)));
     const caller = new AbortController();
-    const call = shell.exec('pve', program('slower', 'echo first line; exec sleep 5'), caller.signal);
-    setTimeout(() => caller.abort(), 1_500);
-    await expect(call).rejects.toMatchObject({ code: 'cancelled', effect: { state: 'sent' }, result: { stdout: 'first line\n' } });
+    const printed = join(server.folder, 'printed');
+    const call = shell.exec('pve', program('slower', `echo first line; : > ${printed}; exec sleep 600`), caller.signal);
+    const ended = expect(call).rejects.toMatchObject({ code: 'cancelled', effect: { state: 'sent' }, result: { stdout: 'first line\n' } });
+    await vi.waitUntil(() => existsSync(printed), { timeout: 30_000 });
+    // What another command of the same connection answers comes after the line.
+    await shell.exec('pve', 'true', never);
+    caller.abort();
+    await ended;
   });
 
   it.each([
