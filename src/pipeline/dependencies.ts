@@ -27,7 +27,7 @@ interface Configured {
 export async function protectedNeeds(
   targets: readonly Target[],
   { list, roles }: Configured,
-  derived: DerivedProtection,
+  { bore, ...derived }: DerivedProtection & Pick<Inventory, 'bore'>,
   { api, inventory, signal }: Looking,
 ): Promise<{ readonly needs?: ProtectedNeeds; readonly unread: readonly number[] }> {
   const vmids = new Set([...list.guests, ...(derived.tagged?.keys() ?? []), ...(derived.selected?.keys() ?? [])]);
@@ -46,7 +46,8 @@ export async function protectedNeeds(
   const read = configs.flatMap(([vmid, config]) => (config === undefined ? [] : [[vmid, config] as const]));
   const addresses = new Map(read.flatMap(([vmid, config]) => needsOf(vmid, config, storages)));
   const unread = guests.map(({ vmid }) => vmid).filter((vmid) => !read.some(([known]) => known === vmid));
-  const declared = declaredNeeds(rolesIn(inventory.cluster, roles), guests, { inventory, configs: new Map(read) });
+  const seen = { inventory: { ...inventory, ...(bore === undefined ? {} : { bore }) }, configs: new Map(read) };
+  const declared = declaredNeeds(rolesIn(inventory.cluster, roles), guests, seen);
   return { needs: { addresses, declared, votes: decisiveVotes(inventory), vmid: first.vmid }, unread };
 }
 

@@ -50,10 +50,10 @@ export interface ClusterCopy {
   settle(): void;
 }
 
-/** Which guests bore a tag that protects, or that a window goes by, over restarts: taken away it counts on until a person agrees. */
+/** Which guests bore a tag that protects, or that a window, role or scope goes by, over restarts: taken away it counts on until a person agrees. */
 export interface TagMemory {
-  /** Those that windows go by. */
-  readonly ofWindows: ReadonlySet<string>;
+  /** Those that windows, roles and scopes go by. */
+  readonly selecting: ReadonlySet<string>;
   /**
    * Remembers `bearers`, and gives every guest that was ever seen with such a tag, with all of them. @throws {Fault} where it cannot be read or kept
    */

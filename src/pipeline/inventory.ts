@@ -94,7 +94,7 @@ export async function derivedBy(
 
 /** undefined: no tag decides. */
 async function borneIn({ guests }: Inventory, list: ProtectedList, memory: ConfiguredCluster['tags']): Promise<TagsOfGuests | undefined> {
-  const deciding = new Set([...protectingTags(list), ...(memory?.ofWindows ?? [])]);
+  const deciding = new Set([...protectingTags(list), ...(memory?.selecting ?? [])]);
   if (deciding.size === 0) return undefined;
   return memory?.remember(tagBearers(guests, deciding), new Set(guests.map(({ vmid }) => vmid)));
 }
@@ -121,9 +121,13 @@ async function storedBy(
 type GuestFacts = Pick<Inventory['guests'][number], 'vmid' | 'node' | 'name' | 'tags' | 'pool'>;
 
 /** A guest as selectors see it. */
-export function guestThing({ vmid, node, name, tags, pool }: GuestFacts, { cluster }: Pick<Inventory, 'cluster'>): Selectable {
+export function guestThing(
+  { vmid, node, name, tags, pool }: GuestFacts,
+  { cluster, bore }: Pick<Inventory, 'cluster' | 'bore'>,
+): Selectable {
   const words = `guest ${vmid}${name === undefined ? '' : ` (${showPlainly(name, 60)})`}`;
-  return { words, cluster, vmid, node, tags, pool, name };
+  const lost = tags === undefined ? [] : (bore?.get(vmid) ?? []).filter((tag) => !tags.includes(tag));
+  return { words, cluster, vmid, node, tags, pool, name, ...(lost.length === 0 ? {} : { lost }) };
 }
 
 const diskKey = /^(?:(?:scsi|virtio|ide|sata|efidisk|tpmstate|mp)\d+|rootfs)$/;

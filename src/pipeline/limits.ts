@@ -95,12 +95,7 @@ function timedThings(state: Resolved): readonly Selectable[] {
   );
   const guests = inventory === undefined ? [] : hosted.map((guest) => guestThing(guest, inventory));
   const places = state.targets.filter(isPlace).map((target) => placeThing(target));
-  return [...changedThings(state), ...guests, ...places].map((thing) => withLost(thing, inventory));
-}
-
-function withLost(thing: Selectable, inventory: Inventory | undefined): Selectable {
-  const lost = thing.vmid === null ? [] : (inventory?.bore?.get(thing.vmid) ?? []).filter((tag) => thing.tags?.includes(tag) === false);
-  return lost.length === 0 ? thing : { ...thing, lost };
+  return [...changedThings(state), ...guests, ...places];
 }
 
 /** For whoever asks how calls are handled. */
@@ -117,9 +112,10 @@ export async function limitsInWords(agent: Agent, deps: CallDeps): Promise<reado
   ];
 }
 
-/** SECURITY: who could give or take such a tag could put a guest into a scope, or out of a freeze. */
+/** SECURITY: who could give or take such a tag could put a guest into a scope, out of a freeze, or away from what serves it. */
 function decidingTags({ targets, inventory }: Resolved, { settings }: Pick<CallDeps, 'settings'>): Decision | undefined {
-  const deciding = [...settings.scopes, ...settings.windows].flatMap(({ only }) => only?.tags ?? []);
+  const entries = [...settings.scopes, ...settings.windows].map(({ only }) => only);
+  const deciding = [...entries, ...settings.roles.map(({ of }) => of)].flatMap((selector) => selector?.tags ?? []);
   // A guest that is made from another, or from an archive, is as that was.
   if (deciding.length === 0 || targets.some(({ kind }) => kind === 'new_guest')) return undefined;
   for (const target of targets) {
@@ -127,7 +123,7 @@ function decidingTags({ targets, inventory }: Resolved, { settings }: Pick<CallD
     const has = inventory?.guests.find(({ vmid }) => vmid === target.vmid)?.tags ?? [];
     const touched = deciding.find((tag) => target.tags.includes(tag) !== has.includes(tag));
     if (touched === undefined) continue;
-    const why = `scopes or windows go by the tag \`${touched}\`, so only people give or take it; name it among the tags where the guest has it`;
+    const why = `scopes, windows or roles go by the tag \`${touched}\`, so only people give or take it; name it among the tags where the guest has it`;
     return deny('tag_decides', why, [`scopes.tags:${touched}`]);
   }
   return undefined;

@@ -9,10 +9,10 @@ import type { Loss } from '#kernel/tool';
 import { blastRadius, type RadiusFacts, type RadiusGuest, radiusLines } from '#policy/blast/blast-radius';
 import { placementRules } from '#policy/blast/placement';
 import { type Role, rolesIn, roleWords, serverOf, withRoles } from '#policy/blast/roles';
-import { guestAddresses } from '#policy/resolve-target';
+import { guestAddresses, type Inventory } from '#policy/resolve-target';
 import type { Selectable } from '#policy/scopes/selector';
 import type { CallDeps } from './deps.ts';
-import { storagesIn } from './inventory.ts';
+import { guestThing, storagesIn } from './inventory.ts';
 import type { Classified } from './stage.ts';
 
 /** How long the look may take, in ms, and how many configurations it reads, so many at once. */
@@ -22,7 +22,7 @@ const atOnce = 8;
 
 /** One sentence a fact; empty where the call takes nothing from anybody. */
 export async function lossLines(
-  { tool, input, targets, cluster }: Classified,
+  { tool, input, targets, cluster, inventory }: Classified,
   deps: CallDeps,
   caller: AbortSignal,
 ): Promise<readonly string[]> {
@@ -31,7 +31,7 @@ export async function lossLines(
   if (losses.length === 0 || access === undefined) return [];
   try {
     const look = await readRadius(access.api, AbortSignal.any([caller, AbortSignal.timeout(lookMs)]));
-    return linesOf(losses, look, { cluster: cluster ?? '', roles: deps.settings.roles });
+    return linesOf(losses, look, { cluster: cluster ?? '', roles: deps.settings.roles, bore: inventory?.bore });
   } catch (thrown) {
     caller.throwIfAborted();
     return [`what else depends on it could not be read: ${toFault(thrown).message}`];
@@ -51,15 +51,17 @@ interface RadiusLook {
 export interface Declared {
   readonly cluster: string;
   readonly roles: readonly Role[];
+  /** Tags that guests bore. */
+  readonly bore?: Inventory['bore'] | undefined;
 }
 
 export function linesOf(
   losses: readonly Loss[],
   { facts: seen, rows, unread, tasks }: RadiusLook,
-  { cluster, roles: all }: Declared,
+  { cluster, roles: all, bore = new Map() }: Declared,
 ): readonly string[] {
   const roles = rolesIn(cluster, all);
-  const facts = withRoles(seen, roles, new Map(rows.map((row) => [row.vmid, thingOf(row, cluster)])));
+  const facts = withRoles(seen, roles, new Map(rows.map((row) => [row.vmid, thingOf(row, { cluster, bore })])));
   const lines = losses.flatMap((loss) => [
     ...rolesOf(loss, roles).map((role) => `it ${roleWords(role)}`),
     ...radiusLines(loss, blastRadius(facts, loss), facts, (vmid) => nameIn(rows, vmid)),
@@ -79,9 +81,8 @@ function rolesOf(loss: Loss, roles: readonly Role[]): readonly Role[] {
 }
 
 /** A pool that is not in the row may not be seen. */
-function thingOf({ vmid, node, name, raw }: GuestRow, cluster: string): Selectable {
-  const pool = typeof raw['pool'] === 'string' ? raw['pool'] : undefined;
-  return { words: `guest ${vmid}`, cluster, vmid, node, tags: tagsIn(raw['tags']), pool, name };
+function thingOf({ raw, ...row }: GuestRow, of: Required<Pick<Inventory, 'cluster' | 'bore'>>): Selectable {
+  return guestThing({ ...row, tags: tagsIn(raw['tags']), ...(typeof raw['pool'] === 'string' ? { pool: raw['pool'] } : {}) }, of);
 }
 
 function isOn({ id, node }: JsonObject, loss: Loss): boolean {

@@ -95,7 +95,7 @@ type Looked = Awaited<ReturnType<typeof lookUp>>;
 async function neededBy(
   { targets, sources }: Pick<Looked, 'targets' | 'sources'>,
   { protectedList: list, roles }: Pick<PolicySettings, 'protectedList' | 'roles'>,
-  derived: DerivedProtection,
+  derived: DerivedProtection & Pick<Inventory, 'bore'>,
 ): Promise<{ readonly refused?: Decision; readonly unread: readonly number[] }> {
   const { needs, unread } = await protectedNeeds(targets, { list, roles }, derived, sources);
   if (needs === undefined) return { unread };

@@ -152,7 +152,7 @@ function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<s
 
 function memoryOf(client: ProxmoxClient, options: ConnectOptions): Pick<ConfiguredCluster, 'tags' | 'copy'> {
   return {
-    tags: createTagMemory({ ...options, windows: options.config.windows, cluster: client.name }),
+    tags: createTagMemory({ ...options, entries: options.config, cluster: client.name }),
     copy: async (wanted, signal) => copyCluster(await client.liveReads(wanted, signal), client.name),
   };
 }

@@ -1,4 +1,4 @@
-/** Which guests bore a tag that protects or that a window goes by: kept in the state directory, a file for each cluster, so that it counts on when taken away. */
+/** Which guests bore a tag that protects, or that a window, role or scope goes by: kept in the state directory, a file for each cluster, so that it counts on when taken away. */
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Finding } from '#kernel/app';
@@ -6,8 +6,11 @@ import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import type { ConfiguredCluster, TagMemory } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
+import type { Role } from '#policy/blast/roles';
 import { type TagsOfGuests, withTags } from '#policy/deciding-tags';
 import type { ProtectedList } from '#policy/protected-resources';
+import type { Scope } from '#policy/scopes/scopes';
+import type { Selector } from '#policy/scopes/selector';
 import type { TimeWindow } from '#policy/scopes/windows';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 
@@ -18,13 +21,20 @@ export interface TagMemoryOptions {
   readonly cluster: string;
   readonly stateDir: string;
   readonly log: Log;
-  readonly windows: readonly Pick<TimeWindow, 'only'>[];
+  readonly entries: TaggedEntries;
+}
+
+/** What goes by tags besides protection. */
+export interface TaggedEntries {
+  readonly windows: readonly TimeWindow[];
+  readonly roles: readonly Role[];
+  readonly scopes: readonly Scope[];
 }
 
 /** Guest → the tag it bore, or several. */
 const fileSchema = z.record(z.string().regex(/^\d{3,9}$/), z.union([z.string(), z.array(z.string())]));
 
-export function createTagMemory({ cluster, stateDir, log, windows }: TagMemoryOptions): TagMemory {
+export function createTagMemory({ cluster, stateDir, log, entries }: TagMemoryOptions): TagMemory {
   const place = join(stateDir, folder);
   const name = `${cluster}.json`;
   const told = new Set<string>();
@@ -66,13 +76,13 @@ export function createTagMemory({ cluster, stateDir, log, windows }: TagMemoryOp
     else if (seen.has(vmid) && !told.has(key)) {
       told.add(key);
       log.warn(
-        `${cluster}: guest ${vmid} no longer bears the tag ${tag}, by which it is protected or held; it counts on until a person agrees`,
+        `${cluster}: guest ${vmid} no longer bears the tag ${tag}, by which it is protected, held, served or in a scope: doctor says what becomes of it`,
       );
     }
   }
 
   return {
-    ofWindows: new Set(windows.flatMap(({ only }) => only?.tags ?? [])),
+    selecting: new Set(entriesOf(entries).flatMap(({ tags }) => tags)),
     // One after the other: two calls at once would each write what the other does not know.
     remember(bearers, seen) {
       const next = last.catch(() => undefined).then(() => remember(bearers, seen));
@@ -82,9 +92,8 @@ export function createTagMemory({ cluster, stateDir, log, windows }: TagMemoryOp
   };
 }
 
-export interface Deciding {
+export interface Deciding extends TaggedEntries {
   readonly list: ProtectedList;
-  readonly windows: readonly TimeWindow[];
 }
 
 /** Guests that lost such a tag: it counts on, and a person has something to decide. A cluster that cannot be asked has a finding of its own. */
@@ -93,7 +102,7 @@ export async function lostTags(
   deciding: Deciding,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const some = [...clusters].filter(([, { tags }]) => (deciding.list.tags ?? []).length > 0 || (tags?.ofWindows.size ?? 0) > 0);
+  const some = [...clusters].filter(([, { tags }]) => (deciding.list.tags ?? []).length > 0 || (tags?.selecting.size ?? 0) > 0);
   const found = await Promise.all(some.map(([name, cluster]) => lostIn(name, cluster, deciding, signal)));
   return found.flat();
 }
@@ -101,7 +110,7 @@ export async function lostTags(
 async function lostIn(
   name: string,
   cluster: ConfiguredCluster,
-  { list, windows }: Deciding,
+  { list, ...entries }: Deciding,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   try {
@@ -112,7 +121,7 @@ async function lostIn(
     const lost = [...bore].flatMap(([vmid, tags]) =>
       tags.filter((tag) => there.get(vmid)?.includes(tag) === false).map((tag) => ({ vmid, tag })),
     );
-    return [...protecting, ...lost.flatMap((one) => heldFindings(name, one, windows))];
+    return [...protecting, ...lost.flatMap((one) => lostFindings(name, one, entries))];
   } catch (thrown) {
     return thrown instanceof Fault && thrown.code === 'tag_memory_damaged'
       ? [{ topic: 'protected', state: 'failed', message: thrown.message, remedy: thrown.next ?? 'look at the file' }]
@@ -129,16 +138,46 @@ function finding(cluster: string, vmid: number, tag: string): Finding {
   };
 }
 
-function heldFindings(
+function lostFindings(
   cluster: string,
   { vmid, tag }: { readonly vmid: number; readonly tag: string },
-  windows: Deciding['windows'],
+  all: TaggedEntries,
 ): readonly Finding[] {
-  const holding = windows.filter(({ only, except = [] }) => only?.tags?.includes(tag) && !except.includes(vmid));
-  return holding.map(({ name }) => ({
-    topic: 'windows',
-    state: 'warning',
-    message: `guest ${vmid} of \`${cluster}\` no longer bears the tag \`${tag}\`, by which window \`${name}\` holds it; it is held all the same`,
-    remedy: `give it the tag back, or agree: \`"except": [${vmid}]\` in that window`,
+  const holding = entriesOf(all).filter(({ tags, except }) => tags.includes(tag) && !except.includes(vmid));
+  return holding.map(({ topic, words, still, one }) => ({
+    ...{ topic, state: 'warning' },
+    message: `guest ${vmid} of \`${cluster}\` no longer bears the tag \`${tag}\`, ${words}; ${still}`,
+    remedy: `give it the tag back, or agree: \`"except": [${vmid}]\` in that ${one}`,
   }));
+}
+
+interface TaggedEntry {
+  readonly topic: string;
+  readonly one: string;
+  readonly tags: readonly string[];
+  readonly except: readonly number[];
+  readonly words: string;
+  /** What becomes of the guest: what forbids or tells by a tag does so on, what allows by one does not. */
+  readonly still: string;
+}
+
+function entriesOf({ windows, roles, scopes }: TaggedEntries): readonly TaggedEntry[] {
+  const entry = (selector: Selector | undefined, except: readonly number[] | undefined) => ({
+    tags: selector?.tags ?? [],
+    except: except ?? [],
+  });
+  return [
+    ...windows.map(({ name, only, except }) => ({
+      ...{ topic: 'windows', one: 'window', ...entry(only, except) },
+      ...{ words: `by which window \`${name}\` holds it`, still: 'it is held all the same' },
+    })),
+    ...roles.map(({ name, of, except }) => ({
+      ...{ topic: 'roles', one: 'role', ...entry(of, except) },
+      ...{ words: `by which role \`${name}\` serves it`, still: 'it counts as served all the same' },
+    })),
+    ...scopes.map(({ name, only, except }) => ({
+      ...{ topic: 'scopes', one: 'scope', ...entry(only, except) },
+      ...{ words: `by which it is in scope \`${name}\``, still: 'that scope’s agents may not change it any more' },
+    })),
+  ];
 }

@@ -58,6 +58,7 @@ const roleSchema = z
     node: nodeName.exactOptional(),
     cluster: z.string().min(1).max(64).exactOptional(),
     of: selectorSchema.exactOptional(),
+    except: z.array(vmid).max(500).exactOptional(),
     storages: some(z.string().min(1).max(100)),
   })
   .refine(
@@ -82,6 +83,7 @@ export const scopesSchema = z
       agents: z.array(agentPattern).min(1),
       reason,
       only: selectorSchema.exactOptional(),
+      except: z.array(vmid).max(500).exactOptional(),
       impact: z.enum(impacts).exactOptional(),
       changesPerDay: z.number().int().min(0).max(10_000).exactOptional(),
     }),

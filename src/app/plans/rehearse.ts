@@ -48,7 +48,11 @@ export async function rehearse(steps: readonly ProposedStep[], of: Of, pipeline:
     live: api,
     copy: copy.access.api,
     touched: vmidsIn(named),
-    declared: { cluster: of.cluster, roles: live.settings.roles },
+    declared: {
+      cluster: of.cluster,
+      roles: live.settings.roles,
+      bore: await deps.clusters.get(of.cluster)?.tags?.remember(new Map(), new Set()),
+    },
     signal: of.signal,
   });
   const facts = stepFacts({ live: api ?? copy.access.api, copy: copy.access.api, clock: live.clock, signal: of.signal });
@@ -128,7 +132,7 @@ async function onCopy(live: CallDeps, { cluster, signal }: Of, copy: ClusterCopy
   await derivedBy(inventory, live.settings.protectedList, configured);
   const known = await configured.tags?.remember(new Map(), new Set());
   const tags: TagMemory = {
-    ofWindows: configured.tags?.ofWindows ?? new Set(),
+    selecting: configured.tags?.selecting ?? new Set(),
     remember: async (bearers) => withTags(known ?? new Map(), bearers),
   };
   const rehearsed = { aliases: configured.aliases, access: copy.access, tags };

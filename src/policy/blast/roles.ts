@@ -1,5 +1,5 @@
 /** What people declare that the cluster does not tell: this guest or node is the gateway, the DNS server or the storage of others. Pure. */
-import { fits, type Selectable, type Selector } from '../scopes/selector.ts';
+import { asBefore, fits, type Selectable, type Selector } from '../scopes/selector.ts';
 import type { RadiusFacts, RadiusGuest } from './blast-radius.ts';
 
 export const roleKinds = ['gateway', 'dns', 'storage'] as const;
@@ -15,6 +15,8 @@ export interface Role {
   readonly cluster?: string;
   /** Whose gateway or DNS server it is. Absent: every other guest's. */
   readonly of?: Selector;
+  /** Guests that a person let go: what they lost of the tags in `of` does not count. */
+  readonly except?: readonly number[];
   /** Which storages are served from it. */
   readonly storages?: readonly string[];
   /** The author's. */
@@ -33,7 +35,7 @@ export function serverOf({ guest, node = '' }: Pick<Role, 'guest' | 'node'>): st
 /** Whether it is this guest's gateway or DNS server. SECURITY: of which nobody knows whether it is meant, it is. */
 export function isServed(role: Role, guest: Selectable): boolean {
   if (role.as === 'storage' || guest.vmid === role.guest) return false;
-  return role.of === undefined || fits(role.of, guest) !== 'out';
+  return role.of === undefined || fits(role.of, asBefore(guest, role.except)) !== 'out';
 }
 
 /** For people: `is declared as gateway (roles.lan); the reason given: …`. */

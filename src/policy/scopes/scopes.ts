@@ -11,6 +11,8 @@ export interface Scope {
   /** The author's. */
   readonly reason: string;
   readonly only?: Selector;
+  /** Guests of which a person knows that they lost a tag in `only`: nobody is told of it any more. They are out of the scope either way. */
+  readonly except?: readonly number[];
   /** The worst that a call may do. */
   readonly impact?: Impact;
   /** In any 24 hours, by all agents of the scope together: a new chat is no new budget. */
@@ -80,10 +82,21 @@ function notIn(scope: Scope, { changed, places }: ScopedCall): Decision | undefi
     for (const thing of things) {
       const found = misfitOf(selector, thing);
       if (found !== undefined)
-        return refuse('out_of_scope', `${thing.words} ${found.why}, and ${nameOf(scope)} is for ${selectorInWords(only)}`, scope);
+        return refuse(
+          'out_of_scope',
+          `${thing.words} ${found.why}${lostWords(thing, scope)}, and ${nameOf(scope)} is for ${selectorInWords(only)}`,
+          scope,
+        );
     }
   }
   return undefined;
+}
+
+/** What a scope allows by a tag is allowed no more without it, whoever took it. */
+function lostWords(thing: Selectable, { only = {}, except = [] }: Scope): string {
+  const tag = thing.lost?.find((one) => only.tags?.includes(one));
+  if (tag === undefined || (thing.vmid !== null && except.includes(thing.vmid))) return '';
+  return ` (it lost the tag \`${tag}\`, which somebody took away outside of Banksman)`;
 }
 
 /** How many changes the agents of a scope have made. */

@@ -1,7 +1,7 @@
 /** Freeze windows, in which nothing that changes a cluster runs, and maintenance windows, outside of which it does not. Pure: the moment is handed in. */
 import { allow, type Decision, deny } from '#kernel/decision';
 import { type Day, dayOf, type ParsedRecurrence, parseRecurrence, type Recurrence } from './recurrence.ts';
-import { fits, type Selectable, type Selector, selectorInWords } from './selector.ts';
+import { asBefore, fits, type Selectable, type Selector, selectorInWords } from './selector.ts';
 
 export const windowKinds = ['freeze', 'maintenance'] as const;
 export type WindowKind = (typeof windowKinds)[number];
@@ -50,7 +50,7 @@ export function decideWindows(windows: readonly TimeWindow[], things: readonly S
   for (const window of windows) {
     // What nobody knows of a thing may be what the window is about.
     const about =
-      window.only === undefined ? undefined : things.find((thing) => fits(window.only ?? {}, asBefore(thing, window)) !== 'out');
+      window.only === undefined ? undefined : things.find((thing) => fits(window.only ?? {}, asBefore(thing, window.except)) !== 'out');
     if (window.only !== undefined && about === undefined) continue;
     const open = openUntil(window, now);
     const what = about === undefined ? 'nothing that changes a cluster' : `nothing that changes ${about.words}${lostWords(about, window)}`;
@@ -75,14 +75,6 @@ function closing(window: TimeWindow, now: number, until: number): number | undef
   let at = openUntil(window, now);
   for (let next = at; next !== undefined && next <= until; next = openUntil(window, next)) at = next;
   return at;
-}
-
-/** SECURITY: whoever takes a tag away in Proxmox VE lets nothing out of a window by that. */
-function asBefore(thing: Selectable, { except = [] }: TimeWindow): Selectable {
-  const { vmid, tags, lost = [] } = thing;
-  return tags === undefined || lost.length === 0 || (vmid !== null && except.includes(vmid))
-    ? thing
-    : { ...thing, tags: [...tags, ...lost] };
 }
 
 function lostWords(thing: Selectable, { only = {} }: TimeWindow): string {

@@ -141,6 +141,60 @@ describe('a tag that a window goes by, and that somebody takes away', () => {
   });
 });
 
+describe('a tag that a role goes by, and that somebody takes away', () => {
+  const lan = (more: object = {}) => ({
+    protected: { guests: [100] },
+    roles: [{ name: 'lan', as: 'gateway', reason: 'it routes the shop', guest: 101, of: { tags: ['shop'] }, ...more }],
+  });
+
+  it('is given and taken by no tool', async () => {
+    const app = await world.open({ ...lan(), protected: {} });
+    expect(await call(app, 'set_tags', { vmid: 105, tags: ['ci', 'shop'] })).toMatchObject({ status: 'denied', code: 'tag_decides' });
+    guest(105).config.set('tags', 'ci;shop');
+    expect(await call(app, 'set_tags', { vmid: 105, tags: ['ci'] })).toMatchObject({ status: 'denied', code: 'tag_decides' });
+  });
+
+  it('counts on: what serves a protected guest is refused, until a person lets it go', async () => {
+    guest(100).config.set('tags', 'shop');
+    guest(105).config.set('tags', 'ci;shop');
+    const first = await world.open(lan());
+    const refused = { status: 'denied', code: 'protected_resource', message: expect.stringContaining('roles.lan') };
+    expect(await call(first, 'start_vm', { vmid: 101 })).toMatchObject(refused);
+    for (const vmid of [100, 105]) guest(vmid).config.delete('tags');
+    const second = await world.open(lan());
+    expect(await call(second, 'start_vm', { vmid: 101 })).toMatchObject(refused);
+    expect(await second.doctor(new AbortController().signal)).toContainEqual(
+      expect.objectContaining({ topic: 'roles', state: 'warning', remedy: expect.stringContaining('"except": [100]') }),
+    );
+    const letGo = await world.open({ ...lan({ except: [100] }) });
+    expect(await call(letGo, 'start_vm', { vmid: 101 })).toMatchObject({ status: 'pending' });
+  });
+});
+
+describe('a tag by which a guest is in a scope, and that somebody takes away', () => {
+  const staging = (more: object = {}) => ({
+    scopes: [{ name: 'staging', agents: ['host:mcp'], reason: 'only what is for tests', only: { tags: ['staging'] }, ...more }],
+  });
+
+  it('is missed: what was in the scope is out of it, the refusal and `doctor` say why, until a person has taken note', async () => {
+    guest(101).config.set('tags', 'staging');
+    const first = await world.open(staging());
+    expect(await call(first, 'start_vm', { vmid: 101 }, { agent })).toMatchObject({ status: 'pending' });
+    guest(101).config.delete('tags');
+    const second = await world.open(staging());
+    expect(await call(second, 'start_vm', { vmid: 101 }, { agent })).toMatchObject({
+      ...{ status: 'denied', code: 'out_of_scope' },
+      message: expect.stringContaining('it lost the tag `staging`, which somebody took away outside of Banksman'),
+    });
+    expect(world.lines.filter((line) => line.includes('guest 101 no longer bears the tag staging'))).not.toEqual([]);
+    const finding = expect.objectContaining({ topic: 'scopes', message: expect.stringContaining('may not change it any more') });
+    expect(await second.doctor(new AbortController().signal)).toContainEqual(finding);
+    const noted = await world.open(staging({ except: [101] }));
+    expect(await noted.doctor(new AbortController().signal)).not.toContainEqual(finding);
+    expect(await call(noted, 'start_vm', { vmid: 101 }, { agent })).toMatchObject({ status: 'denied', code: 'out_of_scope' });
+  });
+});
+
 describe('a protecting tag that somebody takes away', () => {
   it('protects on, over a restart, and everybody is told', async () => {
     const first = await world.open(protectedByTag);
