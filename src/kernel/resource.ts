@@ -148,8 +148,8 @@ export interface GuestTarget {
   readonly name?: string;
   readonly status?: string;
   readonly addresses: readonly string[];
-  /** Of one that is to be destroyed: how many backups of it the token sees. */
-  readonly backups?: number;
+  /** Of one that is to be destroyed: how many backups of it the token sees; `unread`: nobody knows. */
+  readonly backups?: number | 'unread';
 }
 
 export interface NewGuestTarget extends NewGuestFacts {

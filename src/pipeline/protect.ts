@@ -282,11 +282,14 @@ async function withContents(
   return target;
 }
 
-/** A storage that cannot be read is no reason to believe in a backup there, nor in none where others have one. */
+/** A storage that cannot be read is no reason to believe in a backup there, nor in none. */
 async function withBackups(target: GuestTarget, { destroyed }: GuestResource, { api, signal }: TargetSources): Promise<GuestTarget> {
   if (destroyed !== true) return target;
-  const { backups } = await api.guestBackups(target, signal);
-  return { ...target, backups: backups.length };
+  const backups = await api.guestBackups(target, signal).catch((thrown: unknown) => {
+    if (thrown instanceof Fault && thrown.code === 'backups_unread') return undefined;
+    throw thrown;
+  });
+  return { ...target, backups: backups?.length ?? 'unread' };
 }
 
 async function withOrigin(target: NewGuestTarget, { from }: NewGuestResource, sources: TargetSources): Promise<NewGuestTarget> {

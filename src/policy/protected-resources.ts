@@ -253,9 +253,13 @@ function protectingTag(tags: readonly string[] = [], { tags: listed = [] }: Prot
   return refuse(`the tag \`${found}\` protects guests, so only people give or take it`, `protected.tags:${found}`);
 }
 
-function isUnsaved({ vmid, backups }: GuestTarget, { deleteUnsaved = false }: ProtectedList): Decision {
-  if (backups !== 0 || deleteUnsaved) return unprotected;
-  return refuse(`no backup of guest ${vmid} is seen by the token, and what is deleted could not be restored`, 'protected.deleteUnsaved');
+function isUnsaved({ vmid, node, backups }: GuestTarget, { deleteUnsaved = false }: ProtectedList): Decision {
+  if ((backups !== 0 && backups !== 'unread') || deleteUnsaved) return unprotected;
+  const why =
+    backups === 'unread'
+      ? `backups of guest ${vmid} cannot be read while node ${node} or a storage does not answer, so nobody knows whether what is deleted could be restored`
+      : `no backup of guest ${vmid} is seen by the token, and what is deleted could not be restored`;
+  return refuse(why, 'protected.deleteUnsaved');
 }
 
 function storesProtectedGuest(target: StorageTarget, { stored }: DerivedProtection): Decision {

@@ -35,7 +35,7 @@ async function readSheet(api: ClusterPort, guest: GuestRef, signal: AbortSignal)
     or(api.guestStatus(guest, signal)),
     or(api.guestConfig(guest, signal)),
     or(api.snapshots(guest, signal)),
-    or(api.guestBackups(guest, signal).then((found) => found.backups)),
+    or(api.guestBackups(guest, signal)),
     or(api.rows({ rows: 'tasks', node: guest.node, vmid: guest.vmid }, signal).then((rows) => rows.slice(0, shownTasks))),
     or(api.rows({ rows: 'metrics', of: guest, timeframe: 'hour' }, signal)),
   ]);

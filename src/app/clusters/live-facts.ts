@@ -81,7 +81,7 @@ async function nodeFacts(node: string, asking: Asking): Promise<readonly LiveFac
 
 /** In ms since the epoch; the token may not see all of them. */
 async function backupTimes(guest: GuestRef, { api, signal }: Asking): Promise<readonly number[]> {
-  const { backups } = await api.guestBackups(guest, signal);
+  const backups = await api.guestBackups(guest, signal);
   return backups.flatMap((row) => (typeof row['ctime'] === 'number' ? [row['ctime'] * 1000] : []));
 }
 

@@ -59,8 +59,8 @@ export function createTagMemory({ cluster, stateDir, log, entries }: TagMemoryOp
     const all = withTags(known, bearers);
     if ([...bearers].some(([vmid, tags]) => tags.some((tag) => known.get(vmid)?.includes(tag) !== true))) {
       // One tag is written as former versions read it.
-      const entries = [...all].map(([vmid, tags]) => [vmid, tags.length === 1 ? tags[0] : tags]);
-      await replacePrivateFile(place, name, `${JSON.stringify(Object.fromEntries(entries))}\n`);
+      const kept = [...all].map(([vmid, tags]) => [vmid, tags.length === 1 ? tags[0] : tags]);
+      await replacePrivateFile(place, name, `${JSON.stringify(Object.fromEntries(kept))}\n`);
     }
     for (const [vmid, tags] of all) for (const tag of tags) tell(vmid, tag, { bearers, seen });
     return all;

@@ -1,6 +1,6 @@
 /** The client of one Proxmox VE cluster (API viewer: https://pve.proxmox.com/pve-docs/api-viewer/). */
 
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, reasonOf, toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
@@ -364,7 +364,12 @@ function sourceReads(api: ApiCalls, resources: ResourceReads) {
       const lists = await Promise.allSettled(storages.map((storage) => backupsOn(guest, storage, signal)));
       signal.throwIfAborted();
       const backups = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
-      return { backups, whole: lists.every((list) => list.status === 'fulfilled') };
+      const failed = lists.find((list) => list.status === 'rejected');
+      if (backups.length > 0 || failed === undefined) return backups;
+      throw new Fault('backups_unread', `backups of guest ${guest.vmid} cannot be read: ${reasonOf(failed.reason)}`, {
+        cause: failed.reason,
+        retryable: true,
+      });
     },
     archivedConfig: async (node, archive, signal) =>
       rows.readText(await api.get(`/nodes/${nodeSegment(node)}/vzdump/extractconfig${query({ volume: volumeText(archive) })}`, signal)),

@@ -118,12 +118,6 @@ export type RecordSource =
   | { readonly record: 'snapshot_config'; readonly guest: GuestRef; readonly name: string }
   | { readonly record: 'storage'; readonly node: string; readonly storage: string };
 
-/** Backups of one guest, wherever its node sees them; `whole`: no storage that may hold some was left out. */
-export interface GuestBackups {
-  readonly backups: readonly JsonObject[];
-  readonly whole: boolean;
-}
-
 /** `GET /nodes/{node}/tasks/{upid}/status`. `exitStatus` is `OK`, `WARNINGS: n` or the error's text once stopped. */
 export interface TaskStatus {
   readonly upid: string;
@@ -192,8 +186,11 @@ export interface ClusterPort {
   operate(guest: GuestRef, operation: GuestOperation, signal: AbortSignal): Promise<OperationAnswer>;
   rows(source: RowsSource, signal: AbortSignal): Promise<readonly JsonObject[]>;
   record(source: RecordSource, signal: AbortSignal): Promise<JsonObject>;
-  /** Of every storage that its node sees and that may hold backups. */
-  guestBackups(guest: GuestRef, signal: AbortSignal): Promise<GuestBackups>;
+  /**
+   * Those of one guest on every storage that its node sees and that may hold some. @throws {Fault} `backups_unread` where none is found and not each
+   * storage could be read: that is no proof that there are none
+   */
+  guestBackups(guest: GuestRef, signal: AbortSignal): Promise<readonly JsonObject[]>;
   /** The configuration in a backup, as its file reads. */
   archivedConfig(node: string, archive: string, signal: AbortSignal): Promise<string>;
   /** Whether the cluster says that no guest has this number, seen or not. */

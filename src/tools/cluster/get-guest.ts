@@ -62,7 +62,7 @@ async function readParts(api: ClusterPort, guest: GuestTarget, signal: AbortSign
     pending: api.rows({ rows: 'pending', guest }, signal).then((rows) => rows.filter(isPending)),
     snapshots: api.snapshots(guest, signal).then((rows) => [...realSnapshots(rows)]),
     addresses: addressesOf(api, guest, signal),
-    backups: api.guestBackups(guest, signal).then(({ backups }) => backups.map(backupRow)),
+    backups: api.guestBackups(guest, signal).then((rows) => rows.map(backupRow)),
   };
   const settled = await Promise.allSettled(Object.values(reads));
   signal.throwIfAborted();

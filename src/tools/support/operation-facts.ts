@@ -3,6 +3,7 @@ import { toFault } from '#kernel/errors';
 import { type JsonObject, textOf, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget } from '#kernel/resource';
+import { showPlainly } from '#kernel/text/text';
 import type { Obstacle, ToolContext } from '#kernel/tool';
 import { roughly } from './guest-facts.ts';
 import { type GuestLook, guestObstacle, lookAtGuest, type Needs, nodeOffline } from './obstacles.ts';
@@ -57,11 +58,11 @@ export function ageWords(seconds: unknown, nowMs: number): string {
 }
 
 export async function backupFact(api: ClusterPort, guest: GuestRef, context: Pick<ToolContext, 'signal' | 'clock'>): Promise<string> {
-  const found = await api.guestBackups(guest, context.signal).catch(() => undefined);
-  if (found === undefined) return 'backups: not readable with this token';
-  const newest = found.backups.map((row) => Number(row['ctime'] ?? 0)).toSorted((a, b) => b - a)[0];
+  const found = await api.guestBackups(guest, context.signal).catch((thrown: unknown) => toFault(thrown).message);
+  if (typeof found === 'string') return showPlainly(found, 300);
+  const newest = found.map((row) => Number(row['ctime'] ?? 0)).toSorted((a, b) => b - a)[0];
   if (newest === undefined) return 'no backup of it is seen by this token';
-  return `${found.backups.length} backup${found.backups.length === 1 ? '' : 's'}, the newest ${ageWords(newest, context.clock.now())}`;
+  return `${found.length} backup${found.length === 1 ? '' : 's'}, the newest ${ageWords(newest, context.clock.now())}`;
 }
 
 export function stateFact({ state }: Pick<GuestLook, 'state'>): string {

@@ -413,6 +413,19 @@ describe('delete_guest', () => {
     expect(world.demo.cluster.state.guests.has(101)).toBe(false);
   });
 
+  it('takes none of which nobody can say whether there is a backup, says that, and so does a look at it', async () => {
+    guest(100).running = false;
+    await down('pve');
+    const bare = await world.open({ protected: {} });
+    expect(await call(bare, 'delete_guest', { vmid: 100 })).toMatchObject({
+      ...{ status: 'denied', code: 'protected_resource' },
+      message: expect.stringContaining('backups of guest 100 cannot be read while node pve or a storage does not answer'),
+    });
+    expect((await call(app, 'get_guest', { vmid: 100 })).result).toMatchObject({
+      unreadable: { backups: expect.stringContaining('backups of guest 100 cannot be read') },
+    });
+  });
+
   it('takes none of which there is no backup, whoever asks, unless a person configured that', async () => {
     guest(105).node = 'pve';
     const denied = await call(app, 'delete_guest', { vmid: 105 });

@@ -121,7 +121,7 @@ function apiOf(name: string, self: () => FakeCluster): ClusterPort {
     },
     rows: (source, signal) => read(`rows ${source.rows}`, signal, () => self().rows),
     record: (source, signal) => read(`record ${source.record}`, signal, () => self().record),
-    guestBackups: (guest, signal) => read(`guestBackups ${guest.vmid}`, signal, () => ({ backups: self().rows, whole: true })),
+    guestBackups: (guest, signal) => read(`guestBackups ${guest.vmid}`, signal, () => self().rows),
     archivedConfig: (_node, archive, signal) => read(`archivedConfig ${archive}`, signal, () => ''),
     isFree: (vmid, signal) => read(`isFree ${vmid}`, signal, () => self().guests.every((guest) => guest.vmid !== vmid)),
     taskStatus: (id, signal) => read(`taskStatus ${id}`, signal, () => self().task),
