@@ -4,7 +4,8 @@ import { sandboxMark } from '#execution/sandbox/clean-environment';
 
 export { type ApproverKeyPair, generateApproverKey, keyIdOf, signerFrom } from '#approval/keys';
 export { chatAgent, cliAgent, hookAgent, mcpAgent, paletteAgent } from '#identity/agents';
-export { modelTierOf } from '#identity/model-tier';
+export { modelTierOf, tierOfPicked } from '#identity/model-tier';
+export { permits } from '#identity/permissions';
 export { serviceConfigFile, serviceSocket, serviceSockets, serviceStateDir } from './config/service-config.ts';
 export { version } from './version.ts';
 

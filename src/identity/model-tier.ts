@@ -11,11 +11,26 @@ const advancedFrom = 65;
 
 /** A name that matches no entry is basic; so is one that is too long or not plain ASCII. */
 export function modelTierOf(model: string): ModelTier {
+  return knownTierOf(model) ?? 'basic';
+}
+
+/**
+ * Of a model that a person picked out of an editor's list, by the first of its names that the table knows.
+ * SECURITY: never above `most`, what the configuration gives a model nobody knows: whoever adds a model to the list names it.
+ */
+export function tierOfPicked(names: readonly string[], most: ModelTier): ModelTier {
+  const known = names.map(knownTierOf).find((tier) => tier !== undefined);
+  return lowest([known ?? 'basic', most], most);
+}
+
+/** undefined: no entry fits. */
+function knownTierOf(model: string): ModelTier | undefined {
   const name = parseModelName(model);
-  if (name === undefined) return 'basic';
+  if (name === undefined) return undefined;
   const found = familyOf(name);
-  if (found === undefined || !isFrom(found, name)) return 'basic';
+  if (found === undefined || !isFrom(found, name)) return undefined;
   const fits = found.family.lines.flatMap((line) => fitOf(line, found));
+  if (fits.length === 0) return undefined;
   const most = Math.max(...fits.map((fit) => fit.line.words.length));
   return lowest(
     fits.filter((fit) => fit.line.words.length === most).map((fit) => tierOf(fit, name)),

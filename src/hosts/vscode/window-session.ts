@@ -46,6 +46,7 @@ import { t } from './l10n.ts';
 import { logRequests } from './log-requests.ts';
 import { reportProblems, watchTrail } from './notices.ts';
 import { notify } from './notify.ts';
+import { registerParticipant } from './participant/register-participant.ts';
 import { type PlanCommandDeps, registerPlanCommands, tellPlanEnd } from './plans/plan-commands.ts';
 import { PlanFeed } from './plans/plan-feed.ts';
 import { registerUndoRun } from './runs/undo-run.ts';
@@ -135,6 +136,7 @@ function surfaces(core: Core): Disposable[] {
     levels,
     alarms,
     ...registerLanguageModelTools(tools, runner),
+    registerParticipant({ tools, runner }),
     ...registerClusterActions(tools, acting),
     ...looks(core, { ...acting, tools }),
     ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),

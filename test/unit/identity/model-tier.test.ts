@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { modelTierOf } from '#identity/model-tier';
+import { modelTierOf, tierOfPicked } from '#identity/model-tier';
 import { modelNames } from './model-names.ts';
 
 describe('the tier of a model name', () => {
@@ -27,5 +27,20 @@ describe('the tier of a model name', () => {
 
   it('does not mind case or white space around it', () => {
     expect(modelTierOf('  GPT-4  ')).toBe('advanced');
+  });
+});
+
+describe('the tier of a model that a person picked', () => {
+  it.each([
+    ['the first name that is known', ['claude-opus-4', 'gpt-4o'], 'advanced', 'advanced'],
+    ['never above what is configured', ['claude-opus-4'], 'intermediate', 'intermediate'],
+    ['never above what is configured', ['claude-opus-4'], 'basic', 'basic'],
+    ['the second name where the first is only a number', ['4f1d', 'gpt-4o'], 'advanced', 'advanced'],
+    ['small where the id says so, whatever the family', ['llama3.2:3b', 'gpt-4o'], 'advanced', 'basic'],
+    ['basic where no name is known', ['my-model', 'MyProvider'], 'advanced', 'basic'],
+    ['basic where there is none', [], 'advanced', 'basic'],
+    ['basic of one that is only named like a large one', ['fake-claude-opus-4', 'somebody/gpt-4'], 'advanced', 'basic'],
+  ] as const)('is %s: %j', (_why, names, configured, tier) => {
+    expect(tierOfPicked(names, configured)).toBe(tier);
   });
 });

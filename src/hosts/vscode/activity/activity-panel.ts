@@ -1,17 +1,14 @@
 /** *Show Activity*: what agents did, as it happens. It shows; what its buttons lead to are the same commands and questions as anywhere else. */
 import { commands, type Disposable, type Uri } from 'vscode';
-import { type AgentHost, agentHosts } from '#kernel/agent';
 import type { App } from '#kernel/app';
 import { toFault } from '#kernel/errors';
-import { textOf } from '#kernel/json';
-import { modelTiers } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
 import { createDisposableBag } from '../disposables.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
 import { activityMarkup, activityParts, activityStyle } from './activity-page.ts';
-import { type ActivityCall, allCalls, type CallFilter, callsIn, ranges } from './calls.ts';
+import { type ActivityCall, allCalls, type CallFilter, callsIn, explainAgain, ranges } from './calls.ts';
 
 const lookMs = 2_000;
 /** So many records of the trail's end are read. */
@@ -127,11 +124,8 @@ function narrowed(filter: CallFilter, words: Readonly<Record<string, unknown>>):
 }
 
 /** What the policy says of the same call now. */
-async function explained(app: App, { tool, arguments: input, agentFacts }: ActivityCall): Promise<string> {
-  const host = agentHosts.find((one): one is AgentHost => one === agentFacts['host']) ?? 'chat';
-  const tier = modelTiers.find((one) => one === agentFacts['model_tier']) ?? app.config.defaultModelTier;
-  const agent = { id: textOf(agentFacts['id']) ?? 'unknown', host, modelTier: tier };
-  const { decision, status, stages } = await app.explain({ tool, input, agent, ...workspaceRestriction() });
+async function explained(app: App, call: ActivityCall): Promise<string> {
+  const { decision, status, stages } = await explainAgain(app, call, workspaceRestriction());
   const lines = stages.map(({ stage, decision: one }) => `${stage}: ${one.effect}, ${one.reason} (${one.code})`);
   return [t('Now it would end as: {0}. {1}', status, decision.reason), '', ...lines].join('\n');
 }

@@ -1,10 +1,12 @@
 /** The trail as calls: what somebody asked for, and what came of it. Pure. */
 
+import { type AgentHost, agentHosts } from '#kernel/agent';
+import type { App, CallRequest, Explanation } from '#kernel/app';
 import { callOf, targetWords } from '#kernel/attempt';
 import type { AuditRecord } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import { agentsIn } from '#kernel/of-user';
-import { actionTiers } from '#kernel/tiers';
+import { actionTiers, modelTiers } from '#kernel/tiers';
 
 export const callEnds = ['ok', 'error', 'denied', 'pending', 'running', 'unknown'] as const;
 export type CallEnd = (typeof callEnds)[number];
@@ -81,6 +83,18 @@ function endOf(name: AuditRecord['name'], { status, end }: JsonObject): CallEnd 
   if (name === 'tool.denied') return 'denied';
   if (name === 'attempt.resolved') return end === 'unknown' ? 'unknown' : end === 'done' ? 'ok' : 'error';
   return callEnds.find((one) => one === status) ?? 'unknown';
+}
+
+/** What the policy says of the same call now. Rejects where that cannot be read. */
+export function explainAgain(
+  app: Pick<App, 'explain' | 'config'>,
+  { tool, arguments: input, agentFacts }: ActivityCall,
+  restriction: Pick<CallRequest, 'restrict'>,
+): Promise<Explanation> {
+  const host = agentHosts.find((one): one is AgentHost => one === agentFacts['host']) ?? 'chat';
+  const tier = modelTiers.find((one) => one === agentFacts['model_tier']) ?? app.config.defaultModelTier;
+  const agent = { id: textOf(agentFacts['id']) ?? 'unknown', host, modelTier: tier };
+  return app.explain({ tool, input, agent, ...restriction });
 }
 
 export const ranges = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, all: Number.POSITIVE_INFINITY } as const;

@@ -2,6 +2,7 @@
 import type { ToolDescription } from '#kernel/tool';
 import { commandContributions, menus } from './commands.ts';
 import { languageModelToolContributions } from './language-model-tools.ts';
+import { chatParticipants } from './participant.ts';
 import { settingContributions } from './settings.ts';
 import { views, viewsContainers, viewsWelcome } from './views.ts';
 
@@ -88,6 +89,7 @@ export function manifestParts(tools: readonly ToolDescription[]) {
     },
     contributes: {
       languageModelTools: languageModelToolContributions(tools),
+      chatParticipants,
       configuration: { title: 'Banksman', properties: settingContributions() },
       commands: commandContributions(tools),
       menus,

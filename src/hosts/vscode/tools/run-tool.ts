@@ -23,6 +23,8 @@ export interface ToolRun {
   /** Who calls, given the tier that the configuration has for unknown models. */
   agent(defaultTier: ModelTier): Agent;
   readonly call: CallSignal;
+  /** How long it waits for a person, in ms; absent: as configured. */
+  readonly waitMs?: number;
 }
 
 /** Never rejects: what goes wrong is an outcome. Disposes `run.call`. */
@@ -36,7 +38,7 @@ export async function runTool(runner: ToolRunner, run: ToolRun): Promise<Outcome
           input: run.input,
           agent: run.agent(app.config.defaultModelTier),
           signal: run.call.signal,
-          waitMs: app.config.approvalWait.editor,
+          waitMs: run.waitMs ?? app.config.approvalWait.editor,
           gate: progress.gate,
           ...workspaceRestriction(),
           onProgress: progress.onProgress,

@@ -1,0 +1,182 @@
+/** A question that a model answers: what it is told and shown, the loop, and what is said at its end. */
+import { ChatRequestTurn, ChatResponseMarkdownPart, ChatResponseTurn, l10n, workspace } from 'vscode';
+import { tierOfPicked } from '#app/for-hosts';
+import type { Agent } from '#kernel/agent';
+import { Fault } from '#kernel/errors';
+import { isJsonObject } from '#kernel/json';
+import type { Outcome } from '#kernel/outcome';
+import { showPlainly } from '#kernel/text/text';
+import type { ModelTier } from '#kernel/tiers';
+import type { ToolDescription } from '#kernel/tool';
+import { languageModelName } from '../contributes/names.ts';
+import { abortOnCancel } from '../tools/call-progress.ts';
+import { chatCaller } from '../tools/chat-words.ts';
+import { runTool } from '../tools/run-tool.ts';
+import { type LoopEnd, runLoop } from './agent-loop.ts';
+import { cannotCallTools, chatModel } from './chat-model.ts';
+import type { Message, ToolCall } from './conversation.ts';
+import { exchangeOf, recall, remember, type TurnMemory, type WaitingCall } from './memory.ts';
+import { createModelText } from './model-text.ts';
+import { type Circumstances, offerFor } from './offer.ts';
+import { attachedTo } from './references.ts';
+import type { ParticipantDeps, SignalledTurn, Turn } from './register-participant.ts';
+import { rulesFor } from './rules.ts';
+import { sayCall, sayEnd, sayNoTools, sayNotRead, sayPlace, sayStart, sayWaiting } from './say.ts';
+
+export async function askModel(turn: SignalledTurn, deps: ParticipantDeps): Promise<TurnMemory> {
+  const { command, prompt, references, model } = turn.request;
+  if (command !== 'continue' && prompt.trim() === '' && references.length === 0) return sayStart(turn);
+  const opening = command === 'continue' ? await openingOf(turn, deps) : [];
+  if ('said' in opening) return opening;
+  if (cannotCallTools(model)) return sayNoTools(turn);
+  return converse(turn, deps, opening);
+}
+
+/** Who asks, as the pipeline knows it: the chat's session, with the tier of the model that the person picked in it. */
+function agentOf({ request: { toolInvocationToken, model } }: Turn, configured: ModelTier): Agent {
+  const tier = tierOfPicked([model.id, model.family], configured);
+  return { ...chatCaller(toolInvocationToken, tier), model: showPlainly(model.id, 100), label: '@banksman' };
+}
+
+async function converse(turn: SignalledTurn, deps: ParticipantDeps, opening: readonly ToolCall[]): Promise<TurnMemory> {
+  const { request, stream, signal } = turn;
+  const here = await circumstancesOf(turn, deps);
+  const attached = await attachments(turn, deps);
+  const text = createModelText();
+  const show = (words: string) => {
+    if (words !== '') stream.markdown(words);
+  };
+  const call = async (tool: ToolDescription, input: unknown) => {
+    show(text.rest());
+    const outcome = await callTool(tool, input, { turn, deps });
+    if (!signal.aborted) sayCall(turn, tool, outcome);
+    return outcome;
+  };
+  const { end, calls, said } = await runLoop(
+    { rules: rulesFor(here, request.command), before: exchangesOf(turn), now: [{ from: 'person', text: questionOf(turn) + attached }] },
+    {
+      model: chatModel(request.model, l10n.t('@banksman lets it answer, and call Banksman’s tools.')),
+      offer: offerFor(deps.tools, here),
+      signal,
+      call,
+      say: (words) => show(text.take(words)),
+    },
+    opening,
+  );
+  show(text.rest());
+  sayEnd(turn, end);
+  if (turn.context.history.length === 0) sayPlace(turn, here);
+  return { ...remember(said, calls), ...leftOpen(end) };
+}
+
+function leftOpen(end: LoopEnd): Pick<TurnMemory, 'waits' | 'unfinished'> {
+  if (end.kind === 'rounds') return { unfinished: true };
+  if (end.kind !== 'waits' || end.call.outcome.request_id === undefined) return {};
+  const { tool, input, outcome } = end.call;
+  return { waits: { requestId: outcome.request_id ?? '', tool, input: isJsonObject(input) ? input : {} } };
+}
+
+async function circumstancesOf(turn: Turn, { runner }: ParticipantDeps): Promise<Circumstances> {
+  const { request } = turn;
+  const { configured, clusters } = await runner.session.use(({ config, live }) =>
+    Promise.resolve({ configured: config.defaultModelTier, clusters: live.clusters.length }),
+  );
+  return {
+    tier: agentOf(turn, configured).modelTier,
+    clusters,
+    hasWorkspace: workspace.workspaceFolders?.some(({ uri }) => uri.scheme === 'file') === true,
+    looksOnly: request.command === 'plan' || !workspace.isTrusted,
+    first: firstTools[request.command ?? ''] ?? [],
+    room: request.model.maxInputTokens,
+  };
+}
+
+const firstTools: Readonly<Record<string, readonly string[]>> = {
+  plan: ['propose_plan', 'check_plan'],
+  continue: ['check_request_status', 'check_plan'],
+};
+
+interface CallPlace {
+  readonly turn: SignalledTurn;
+  readonly deps: ParticipantDeps;
+}
+
+/**
+ * In this process, not by `lm.invokeTool`: so the pipeline knows the model, the answer stays a value, a cancelled call says what it knows of its effect, and
+ * nothing of the editor's own confirming is in between (docs/adr/0039-participant.md).
+ */
+async function callTool(tool: ToolDescription, input: unknown, { turn, deps: { runner } }: CallPlace): Promise<Outcome> {
+  turn.stream.progress(`${tool.title}…`);
+  const isPlan = turn.request.command === 'plan';
+  const gate: typeof runner.gate = {
+    ask(request, done) {
+      sayWaiting(turn, request);
+      runner.gate.ask(request, done);
+    },
+  };
+  return runTool(
+    { ...runner, gate },
+    {
+      tool,
+      input,
+      agent: (configured) => agentOf(turn, configured),
+      call: abortOnCancel(turn.token),
+      // A plan is shown in the chat first: its dialog is opened by whoever has read it.
+      ...(isPlan ? { waitMs: 0 } : {}),
+    },
+  );
+}
+
+async function attachments(turn: SignalledTurn, deps: ParticipantDeps): Promise<string> {
+  const tool = deps.tools.find(({ name }) => name === 'read_file');
+  if (tool === undefined || turn.request.references.length === 0) return '';
+  const { text, read, notRead } = await attachedTo(turn.request.references, (input) => callTool(tool, input, { turn, deps }));
+  for (const place of read) turn.stream.reference(place);
+  sayNotRead(turn, notRead);
+  return text;
+}
+
+function questionOf({ request: { command, prompt } }: Turn): string {
+  return command === 'continue' ? `What waited for me has been answered: see what came of it, and go on. ${prompt}` : prompt;
+}
+
+/** What was said to this participant before, in this chat. */
+function exchangesOf({ context: { history } }: Turn): readonly (readonly Message[])[] {
+  return history.flatMap((response, index) => {
+    const question = history[index - 1];
+    if (!(response instanceof ChatResponseTurn) || !(question instanceof ChatRequestTurn)) return [];
+    const memory = recall(response.result.metadata) ?? { said: shownText(response), calls: [] };
+    const command = question.command === undefined ? '' : `/${question.command} `;
+    return [exchangeOf(command + question.prompt, memory, index)];
+  });
+}
+
+function shownText({ response }: ChatResponseTurn): string {
+  return response.map((part) => (part instanceof ChatResponseMarkdownPart ? part.value.value : '')).join('');
+}
+
+/** `/continue`: the approved call itself, to the letter, since an approval is worth that alone; of anything else, how it stands. */
+async function openingOf(turn: Turn, { runner: { session } }: ParticipantDeps): Promise<readonly ToolCall[] | TurnMemory> {
+  const waits = lastWaiting(turn);
+  if (waits === undefined) {
+    const next = l10n.t('ask for something first, or look at the list of pending approvals');
+    throw new Fault('nothing_waits', l10n.t('nothing that you asked @banksman for in this chat waits for an answer'), { next });
+  }
+  const record = await session.use(({ approvals }) => approvals.get(waits.requestId));
+  if (record?.status === 'pending') {
+    sayWaiting(turn, record);
+    return { said: `Request ${record.id} still waits for the person.`, calls: [], waits };
+  }
+  return [{ id: 'continue', ...callAfter(waits, record?.status === 'approved') }];
+}
+
+function callAfter({ requestId, tool, input }: WaitingCall, isApproved: boolean): Omit<ToolCall, 'id'> {
+  if (tool === 'propose_plan') return { name: languageModelName('check_plan'), input: { plan_id: requestId } };
+  if (isApproved) return { name: languageModelName(tool), input };
+  return { name: languageModelName('check_request_status'), input: { request_id: requestId } };
+}
+
+function lastWaiting({ context: { history } }: Turn): WaitingCall | undefined {
+  const last = history.findLast((turn) => turn instanceof ChatResponseTurn);
+  return last instanceof ChatResponseTurn ? recall(last.result.metadata)?.waits : undefined;
+}

@@ -1,0 +1,201 @@
+/** The commands of `@banksman` that need no model: what there is, said in the chat. */
+import { l10n, MarkdownString } from 'vscode';
+import type { App, Finding } from '#kernel/app';
+import { requestIdPattern } from '#kernel/approval/request';
+import type { RunRecord } from '#kernel/effects';
+import { toFault } from '#kernel/errors';
+import { isJsonObject, type JsonObject } from '#kernel/json';
+import { clockTime, showPlainly } from '#kernel/text/text';
+import { type ActivityCall, callsIn, explainAgain } from '../activity/calls.ts';
+import { escapeMarkdown } from '../markdown.ts';
+import { abortOnCancel } from '../tools/call-progress.ts';
+import { chatCaller } from '../tools/chat-words.ts';
+import { runTool, workspaceRestriction } from '../tools/run-tool.ts';
+import type { TurnMemory } from './memory.ts';
+import type { ParticipantDeps, SignalledTurn, Turn } from './register-participant.ts';
+import { sayCall, sayLine } from './say.ts';
+
+/** Our own words, outside text in them escaped. */
+function show({ stream }: Turn, text: string): void {
+  stream.markdown(new MarkdownString(text, true));
+}
+
+function table(rows: readonly (readonly string[])[], head: readonly string[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => ':--')), ...rows.map(line)].join('\n');
+}
+
+/** `/status` */
+export async function statusInChat(turn: SignalledTurn, { runner: { session } }: ParticipantDeps): Promise<TurnMemory> {
+  const { clusters, words } = await session.use(async (app) => ({
+    clusters: await Promise.all(app.live.clusters.map((name) => clusterRow(app, name, turn.signal))),
+    words: await standing(app),
+  }));
+  const head = [l10n.t('Cluster'), l10n.t('Nodes online'), l10n.t('Guests running'), l10n.t('Tasks running')];
+  const said = [...(clusters.length === 0 ? [] : [table(clusters, head)]), words.map((word) => `- ${word}`).join('\n')].join('\n\n');
+  show(turn, said);
+  if (clusters.length === 0) {
+    sayLine(turn, 'info', l10n.t('No cluster is connected.'));
+    turn.stream.button({ command: 'banksman.openWalkthrough', title: l10n.t('Connect a Cluster') });
+  }
+  turn.stream.button({ command: 'banksman.showApprovals', title: l10n.t('Show Pending Approvals') });
+  return { said, calls: [] };
+}
+
+async function clusterRow({ live }: App, name: string, signal: AbortSignal): Promise<readonly string[]> {
+  const title = `**${escapeMarkdown(name)}**`;
+  try {
+    const { resources, tasks } = await live.overview(name, signal);
+    const nodes = resources.filter(({ type }) => type === 'node');
+    const guests = resources.filter(({ type, template }) => (type === 'qemu' || type === 'lxc') && template !== 1);
+    const running = tasks?.filter((task) => task['endtime'] === undefined).length;
+    return [title, ratio(nodes, 'online'), ratio(guests, 'running'), running === undefined ? l10n.t('cannot be read') : String(running)];
+  } catch (thrown) {
+    return [title, `$(error) ${escapeMarkdown(toFault(thrown).message)}`, '', ''];
+  }
+}
+
+function ratio(rows: readonly JsonObject[], state: string): string {
+  const good = rows.filter(({ status }) => status === state).length;
+  return l10n.t('{0} of {1}', good, rows.length);
+}
+
+async function standing(app: App): Promise<readonly string[]> {
+  const [pending, { level, paused }, plans, attempts] = await Promise.all([
+    app.approvals.countPending(),
+    app.security.level(),
+    app.plans.underWay(),
+    app.attempts.list(),
+  ]);
+  const unknown = attempts.filter(({ standing: one }) => one === 'unknown').length;
+  return [
+    pending === 0 ? l10n.t('Nothing waits for you.') : `$(bell-dot) ${l10n.t('Requests that wait for you: {0}', pending)}`,
+    ...(paused === undefined ? [] : [`$(debug-pause) ${l10n.t('All agents are paused, by {0}.', escapeMarkdown(paused.by))}`]),
+    l10n.t('Security level: {0}', level),
+    ...(plans.length === 0 ? [] : [l10n.t('Plans under way: {0}', plans.map(({ title }) => escapeMarkdown(title)).join(', '))]),
+    ...(unknown === 0 ? [] : [`$(warning) ${l10n.t('Calls of which nobody knows what came: {0}', unknown)}`]),
+  ];
+}
+
+/** `/doctor` */
+export async function doctorInChat(turn: SignalledTurn, { runner: { session } }: ParticipantDeps): Promise<TurnMemory> {
+  turn.stream.progress(l10n.t('Looking…'));
+  const findings = await session.use((app) => app.doctor(turn.signal));
+  const wrong = findings
+    .filter(({ state }) => state !== 'ok')
+    .toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'));
+  const well = l10n.t('{0} of {1} findings are well.', findings.length - wrong.length, findings.length);
+  const said = [...wrong.map(findingWords), wrong.length === 0 ? `$(check) ${l10n.t('All is well.')} ${well}` : well].join('\n\n');
+  show(turn, said);
+  turn.stream.button({ command: 'banksman.doctor', title: l10n.t('Open the Whole Page') });
+  return { said, calls: [] };
+}
+
+function findingWords({ topic, state, message, remedy }: Finding): string {
+  const what = `$(${state === 'failed' ? 'error' : 'warning'}) **${escapeMarkdown(topic)}**: ${escapeMarkdown(message)}`;
+  return remedy === undefined ? what : `${what}  \n${l10n.t('What to do: {0}', escapeMarkdown(remedy))}`;
+}
+
+/** So many records of the trail's end are looked through for a refusal. */
+const mostRecords = 5_000;
+
+/** `/explain`: the request that is named, else the last refusal of this chat, else the last one of anybody. */
+export async function explainInChat(turn: SignalledTurn, { runner: { session } }: ParticipantDeps): Promise<TurnMemory> {
+  const id = turn.request.prompt.split(/[^\w-]+/).find((word) => requestIdPattern.test(word));
+  const said = await session.use(async (app) => {
+    const calls = callsIn(await app.audit.tail(mostRecords));
+    const call = id === undefined ? lastRefused(calls, turn) : calls.find(({ requestId }) => requestId === id);
+    if (call !== undefined) return explanationOf(call, app);
+    if (id === undefined) return l10n.t('Nothing was refused, as far back as the last {0} records of the trail.', mostRecords);
+    const request = await app.approvals.get(id);
+    if (request === undefined) return l10n.t('There is no request {0}.', id);
+    return l10n.t(
+      'Request {0} is {1}: {2}. It asks because {3}.',
+      id,
+      request.status,
+      escapeMarkdown(request.title),
+      escapeMarkdown(request.reason),
+    );
+  });
+  show(turn, said);
+  if (id !== undefined) turn.stream.button({ command: 'banksman.showDetails', title: l10n.t('Show Details'), arguments: [id] });
+  turn.stream.button({ command: 'banksman.showActivity', title: l10n.t('Show Activity') });
+  return { said, calls: [] };
+}
+
+function lastRefused(calls: readonly ActivityCall[], { request }: Turn): ActivityCall | undefined {
+  const refused = calls.filter(({ end }) => end === 'denied');
+  // The tier is no part of the id, and the service puts its user in front.
+  const { id } = chatCaller(request.toolInvocationToken, 'basic');
+  return refused.find(({ agent }) => agent === id || agent.endsWith(`/${id}`)) ?? refused[0];
+}
+
+async function explanationOf(call: ActivityCall, app: App): Promise<string> {
+  const { tool, targets, at, agent, message, code, rules, end } = call;
+  const on = targets.length === 0 ? '' : ` ${escapeMarkdown(targets.join(', '))}`;
+  const lines = [
+    `**${escapeMarkdown(tool)}**${on} · ${clockTime(at, Date.now())} · ${escapeMarkdown(agent)}`,
+    `${l10n.t('It ended as {0}:', `\`${code === '' ? end : code.replaceAll('`', '')}\``)} ${escapeMarkdown(message)}`,
+    ...(rules.length === 0 ? [] : [l10n.t('Rules: {0}', rules.map((rule) => escapeMarkdown(rule)).join(', '))]),
+  ];
+  const now = await explainAgain(app, call, workspaceRestriction()).then(
+    ({ status, decision, stages }) => [
+      l10n.t('The same call now would end as {0}: {1}', `\`${status}\``, escapeMarkdown(decision.reason)),
+      stages.map(({ stage, decision: one }) => `- ${escapeMarkdown(stage)}: ${one.effect} · ${escapeMarkdown(one.reason)}`).join('\n'),
+    ],
+    (thrown: unknown) => [l10n.t('What the policy says of it now cannot be read: {0}', escapeMarkdown(toFault(thrown).message))],
+  );
+  return [...lines, ...now].join('\n\n');
+}
+
+const mostRuns = 5;
+
+/** `/undo`: the latest runs; with a run's id that run, by the tool for it, which takes back this chat's own alone. */
+export async function undoInChat(turn: SignalledTurn, deps: ParticipantDeps): Promise<TurnMemory> {
+  const runs = await deps.runner.session.use(async (app) => (await app.runs())?.list());
+  if (runs === undefined) {
+    const said = l10n.t('Commands do not run over a view here, so there is nothing to undo. `/doctor` says why.');
+    show(turn, said);
+    return { said, calls: [] };
+  }
+  const applied = runs.filter(({ state }) => state === 'applied');
+  const named = applied.find(({ id }) => turn.request.prompt.split(/\s+/).includes(id));
+  return named === undefined ? listRuns(turn, applied) : undoNamed(turn, named, deps);
+}
+
+function listRuns(turn: Turn, runs: readonly RunRecord[]): TurnMemory {
+  if (runs.length === 0) {
+    const said = l10n.t('There is nothing that can be undone.');
+    show(turn, said);
+    return { said, calls: [] };
+  }
+  for (const run of runs.slice(0, mostRuns)) {
+    show(turn, `\n\n${runWords(run)}\n\n`);
+    // Opens the differences and a question: for people.
+    turn.stream.button({ command: 'banksman.undoRun', title: l10n.t('Undo…'), arguments: [run.id] });
+  }
+  const more = runs.length - mostRuns;
+  if (more > 0) show(turn, `\n\n${l10n.t('And {0} more.', more)}`);
+  return { said: runs.slice(0, mostRuns).map(runWords).join('\n'), calls: [] };
+}
+
+function runWords({ id, title, at, agentId, created, changed, deleted }: RunRecord): string {
+  const counts = l10n.t('{0} created, {1} changed, {2} deleted', created.length, changed.length, deleted.length);
+  return `**${escapeMarkdown(showPlainly(title, 120))}**  \n${clockTime(at, Date.now())} · ${counts} · ${escapeMarkdown(agentId)} · \`${id}\``;
+}
+
+async function undoNamed(turn: SignalledTurn, { id }: RunRecord, { tools, runner }: ParticipantDeps): Promise<TurnMemory> {
+  const tool = tools.find(({ name }) => name === 'undo_run');
+  if (tool === undefined) return { said: '', calls: [] };
+  const outcome = await runTool(runner, {
+    tool,
+    input: { run_id: id },
+    // No model is in this: the tier is the one that the configuration has for whoever calls in a chat.
+    agent: (configured) => ({ ...chatCaller(turn.request.toolInvocationToken, configured), label: '@banksman' }),
+    call: abortOnCancel(turn.token),
+  });
+  sayCall(turn, tool, outcome);
+  const isElsewhere = isJsonObject(outcome) && outcome.code === 'no_such_run';
+  if (isElsewhere) turn.stream.button({ command: 'banksman.undoRun', title: l10n.t('Undo…'), arguments: [id] });
+  return { said: outcome.message, calls: [{ tool: tool.name, input: { run_id: id }, summary: outcome.message }] };
+}
